@@ -1,0 +1,202 @@
+"""Measures what the tool promises: medians of five, in one run, as ratios wherever a ratio is promised.
+
+``make bench`` prints a table and fails if a target is missed; with ``QUICK=1`` small sizes, one run each and
+no targets, to see that everything still works. ``--record`` writes results/<date>.json and .md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from datetime import datetime, timezone
+from functools import partial
+from pathlib import Path
+
+from measure import Run, Series, in_turn, run
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent
+MEDIUM = ROOT / "tests" / "data" / "clusters" / "medium.tar.gz"
+TOOL = (sys.executable, "-m", "kubectl_eksdoc")
+JUDGED = (0, 1, 5)  # a plan, whatever it says
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One measured figure. `limit` None: only told; `at_least`: more is better."""
+
+    what: str
+    value: float
+    unit: str
+    limit: float | None = None
+    at_least: bool = False
+
+    @property
+    def met(self) -> bool | None:
+        if self.limit is None:
+            return None
+        return self.value >= self.limit if self.at_least else self.value <= self.limit
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How much to measure, and with which kubectl ("" when there is none)."""
+
+    times: int
+    pods: int
+    kubectl: str
+    env: dict[str, str]
+
+
+def snapshot(plan: Plan) -> Iterator[Line]:
+    """A recorded cluster of 120 nodes and 1,886 pods, from the archive to the printed plan."""
+    command = (*TOOL, "drain", "plan", "--snapshot", str(MEDIUM), "--nodegroup", "blue", "-o", "json")
+    (all_of_it,) = in_turn(plan.times, partial(run, command, plan.env, JUDGED, keep=True))
+    read = json.loads(all_of_it.runs[0].stdout)["metadata"]["kindsRead"]
+    assert {"resource": "pods", "state": "read", "count": 1886} in read
+    yield Line("medium snapshot to JSON plan: wall", all_of_it.wall, "s", 1.5)
+    yield Line("medium snapshot to JSON plan: peak memory", all_of_it.peak, "MiB", 150)
+
+
+def start(plan: Plan) -> Iterator[Line]:
+    """How long it takes to say anything."""
+    ours = partial(run, (*TOOL, "--help"), plan.env)
+    if not plan.kubectl:
+        (helped,) = in_turn(plan.times, ours)
+        yield Line("--help: wall", helped.wall * 1000, "ms")
+        return
+    ours(), run((plan.kubectl, "version", "--client"), plan.env)  # both from a warm page cache
+    helped, theirs = in_turn(plan.times * 2, ours, partial(run, (plan.kubectl, "version", "--client"), plan.env))
+    yield Line("--help: wall", helped.wall * 1000, "ms")
+    yield Line("kubectl version --client: wall", theirs.wall * 1000, "ms")
+    yield Line("--help against kubectl version --client", helped.wall / theirs.wall, "x", 2.5)
+
+
+def live(plan: Plan) -> Iterator[Line]:
+    """Reading many pods from a server on this machine."""
+    with _server(plan) as kubeconfig:
+        child = partial(_reading, plan, kubeconfig)
+        raw, facts = in_turn(plan.times, partial(child, "raw"), partial(child, "facts"))
+        seconds = {"raw": _inner(raw), "facts": _inner(facts)}
+        allowed = 1.3 * seconds["raw"] + 15e-6 * plan.pods
+        assert {json.loads(r.stdout)["pods"] for r in facts.runs} == {plan.pods}
+        yield Line(f"{plan.pods} pods fetched, undecoded", seconds["raw"], "s")
+        yield Line(f"{plan.pods} pods fetched and made facts", seconds["facts"], "s", allowed)
+        yield Line("the same, on top of fetching", (seconds["facts"] - seconds["raw"]) / plan.pods * 1e6, "us/pod")
+        kept = json.loads(child("retained").stdout)
+        yield Line("kept per pod", kept["bytes"] / plan.pods / 1024, "KiB", 3)
+        yield Line("whole process: wall", facts.wall, "s")
+        yield Line("whole process: peak memory", facts.peak, "MiB")
+        if plan.kubectl:
+            command = (plan.kubectl, "--kubeconfig", kubeconfig, "get", "pods", "-A", "-o", "json")
+            (theirs,) = in_turn(plan.times, partial(run, command, plan.env))
+            yield Line("kubectl get pods -A -o json: wall", theirs.wall, "s")
+            yield Line("kubectl get pods -A -o json: peak memory", theirs.peak, "MiB")
+            yield Line("faster than kubectl", theirs.wall / facts.wall, "x", 10, at_least=True)
+            yield Line("leaner than kubectl", theirs.peak / facts.peak, "x", 10, at_least=True)
+
+
+def _reading(plan: Plan, kubeconfig: str, mode: str) -> Run:
+    return run((sys.executable, str(HERE / "reading.py"), mode, kubeconfig), plan.env, keep=True)
+
+
+def _inner(series: Series) -> float:
+    """The median of what the processes measured themselves: imports are not in it."""
+    seconds = sorted(json.loads(r.stdout)["seconds"] for r in series.runs)
+    return float(seconds[len(seconds) // 2])
+
+
+@contextlib.contextmanager
+def _server(plan: Plan) -> Iterator[str]:
+    """A kubeconfig for a static server that runs until the block ends."""
+    command = (sys.executable, str(HERE / "server.py"), "--pods", str(plan.pods))
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server,
+    ):
+        assert server.stdout is not None
+        port = server.stdout.readline().strip()
+        path = Path(folder) / "kubeconfig"
+        path.write_text(
+            json.dumps(
+                {
+                    "apiVersion": "v1",
+                    "kind": "Config",
+                    "current-context": "bench",
+                    "contexts": [{"name": "bench", "context": {"cluster": "bench", "user": "bench"}}],
+                    "clusters": [{"name": "bench", "cluster": {"server": f"http://127.0.0.1:{port}"}}],
+                    "users": [{"name": "bench", "user": {}}],
+                }
+            )
+        )
+        yield str(path)  # leaving closes the server's standard input, which ends it
+
+
+def _table(lines: list[Line], targets: bool) -> str:
+    """Markdown, which reads well as it is."""
+    rows = ["| what | measured | target | |", "|---|---|---|---|"]
+    for line in lines:
+        limit = "" if line.limit is None or not targets else f"{'≥' if line.at_least else '≤'} {_number(line.limit)}"
+        verdict = "" if not limit else "met" if line.met else "MISSED"
+        rows.append(f"| {line.what} | {_number(line.value)} {line.unit} | {limit} | {verdict} |")
+    return "\n".join(rows)
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def _machine() -> dict[str, object]:
+    return {
+        "cores": os.cpu_count(),
+        "load": round(os.getloadavg()[0], 2),
+        "machine": platform.machine(),
+        "python": platform.python_version(),
+        "system": platform.system(),
+    }
+
+
+def _record(lines: list[Line], machine: dict[str, object], plan: Plan) -> None:
+    now = datetime.now(timezone.utc)
+    folder = HERE / "results"
+    folder.mkdir(exist_ok=True)
+    figures = [{**asdict(line), "met": line.met} for line in lines]
+    body = {"at": now.strftime("%Y-%m-%dT%H:%M:%SZ"), "machine": machine, "runs": plan.times, "figures": figures}
+    (folder / f"{now:%Y-%m-%d}.json").write_text(json.dumps(body, indent=2) + "\n")
+    about = ", ".join(f"{key} {value}" for key, value in machine.items())
+    title = f"# Measured on {now:%Y-%m-%d}\n\nMedians of {plan.times}; {about}."
+    (folder / f"{now:%Y-%m-%d}.md").write_text(f"{title}\n\n{_table(lines, targets=True)}\n")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--record", action="store_true", help="keep the results under bench/results")
+    parser.add_argument("--only", choices=("snapshot", "start", "live"), help="measure this part alone")
+    asked = parser.parse_args()
+    quick = os.environ.get("QUICK", "") not in ("", "0")
+    kubectl = os.environ.get("KUBECTL") or shutil.which("kubectl") or ""
+    with tempfile.TemporaryDirectory() as home:  # kubectl writes its cache there
+        env = {key: value for key, value in os.environ.items() if key not in ("KUBECONFIG", "PYTHONPATH")}
+        env |= {"HOME": home, "PYTHONPATH": str(ROOT)}
+        plan = Plan(times=1 if quick else 5, pods=500 if quick else 10_000, kubectl=kubectl, env=env)
+        machine = _machine()
+        parts = {"snapshot": snapshot, "start": start, "live": live}
+        lines = [line for name, part in parts.items() if asked.only in (None, name) for line in part(plan)]
+    print(_table(lines, targets=not quick))
+    print(", ".join(f"{key} {value}" for key, value in machine.items()) + ("" if kubectl else "; no kubectl here"))
+    if asked.record:
+        _record(lines, machine, plan)
+    return 1 if not quick and any(line.met is False for line in lines) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

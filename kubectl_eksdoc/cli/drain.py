@@ -1,0 +1,162 @@
+"""``kubectl eksdoc drain plan``: parse, ask the flow, return what the renderer says."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from kubectl_eksdoc.cli import drain_options, exits
+from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
+from kubectl_eksdoc.cli.parser import Parser
+from kubectl_eksdoc.cli.progress import ProgressLine
+from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
+from kubectl_eksdoc.core.model.connection import Connection
+from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
+from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.wiring import SourceChoice
+
+if TYPE_CHECKING:  # help must not pay for facts and plans
+    from kubectl_eksdoc.core.model.cluster import Cluster
+    from kubectl_eksdoc.core.plan.drain.result import DrainPlan
+
+_PLAN = """\
+Plan a drain: which nodes can be emptied in which order, what blocks it, and what to do about that.
+Reads the cluster and changes nothing.
+
+Examples:
+  %(prog)s old-1 old-2
+  %(prog)s --nodegroup blue --delete-emptydir-data
+  %(prog)s --older-than v1.33 -o wide
+  %(prog)s -l eks.amazonaws.com/nodegroup=blue --snapshot dump.tar.gz -o json
+  %(prog)s --demo
+"""
+
+_EXIT_CODES = """\
+Exit codes: 0 nothing blocks, 1 blockers, 5 nothing blocks but something is unknown; 2 usage, 3 cluster.
+Global flags: kubectl eksdoc options
+"""
+
+
+def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
+    """Add ``drain`` and what is under it."""
+    drain = commands.add_parser("drain", help="plan the drain of nodes", description="Plan the drain of nodes.")
+    GlobalOptions.add_to(drain, level=LEVELS - 2)
+    plan = drain.add_commands().add_parser(
+        "plan",
+        help="what a drain would do, in which order, and what blocks it",
+        usage="%(prog)s [NODE…] [flags]",
+        description=_PLAN,
+        epilog=_EXIT_CODES,
+    )
+    GlobalOptions.add_to(plan, level=LEVELS - 1)
+    drain_options.add_targeting(plan)
+    SourceOptions.add_to(plan)
+    drain_options.add_policy(plan)
+    plan.set_defaults(leaf=plan, command=run_plan)
+
+
+@dataclass(frozen=True, slots=True)
+class PlanRequest:
+    """All that was asked for; `notes` say which flags change nothing."""
+
+    options: GlobalOptions
+    source: SourceChoice
+    targeting: Targeting
+    policy: DrainPolicy
+    notes: tuple[str, ...] = ()
+
+    @staticmethod
+    def from_args(args: argparse.Namespace, words: Sequence[str]) -> PlanRequest:
+        """
+        Raises:
+            UsageError: no nodes are named or selected, or what was given does not fit together.
+        """
+        options = GlobalOptions.from_args(args)
+        source = SourceOptions.from_args(args).choice
+        targeting = drain_options.targeting_from(args, words)
+        notes = [*drain_options.notes_on(args), *_idle(options, source)]
+        if targeting.empty and source.demo:
+            from kubectl_eksdoc.embedded.demo import DEFAULT_NODEGROUP
+
+            targeting = Targeting(nodegroups=(DEFAULT_NODEGROUP,))
+            notes.append(f"no node is named, so this plans --nodegroup {DEFAULT_NODEGROUP}, the demo's old node group")
+        if targeting.empty:
+            raise UsageError(
+                "no node is named or selected",
+                "Name nodes, or select them: -l SELECTOR, --nodegroup NAME, --older-than v1.33. "
+                "To see a plan without a cluster: --demo",
+            )
+        size = drain_options.page_size_from(args)
+        if size is not None:
+            options = replace(options, connection=replace(options.connection, page_size=size))
+        return PlanRequest(options, source, targeting, drain_options.policy_from(args), tuple(notes))
+
+
+def _idle(options: GlobalOptions, source: SourceChoice) -> list[str]:
+    """Global flags that were given and change nothing for this command and source."""
+    notes = []
+    if options.namespace:
+        notes.append("-n changes nothing: the pods of a node are of all namespaces")
+    if options.profile:
+        notes.append("--profile changes nothing: this command does not call AWS")
+    if options.connection != Connection() and not source.live:
+        flag = "--demo" if source.demo else "--snapshot"
+        notes.append(f"flags for reaching a cluster change nothing with {flag}")
+    return notes
+
+
+def run_plan(args: argparse.Namespace, words: Sequence[str], around: Surroundings) -> Answer:
+    """The plan in the format asked for.
+
+    Raises:
+        EksdocError: the command line, the dump or the cluster is at fault; the error says which.
+    """
+    request = PlanRequest.from_args(args, words)
+    for note in request.notes:
+        around.note(f"note: {note}")
+
+    # Imported late: help and errors of usage must not pay for what only a plan needs.
+    from kubectl_eksdoc.flows.drain import plan_drain
+
+    with ProgressLine(around.stderr) as progress:
+        reader = around.open_reader(request.source, request.options.connection, progress)
+        cluster, plan = plan_drain(reader, request.targeting, request.policy)
+    return _answer(request, _named(cluster, request.options, around), plan, around)
+
+
+def _named(cluster: Cluster, options: GlobalOptions, around: Surroundings) -> Cluster:
+    """`cluster` with the names the user gave where it does not say its own; it is not contradicted."""
+    identity = cluster.identity
+    for flag, given, known in (
+        ("--region", options.region, identity.region),
+        ("--cluster-name", options.cluster_name, identity.cluster),
+    ):
+        if given and known and given != known:
+            around.note(f"note: {flag} {given} is not used: what was read says {known}")
+    identity = replace(
+        identity,
+        region=identity.region or options.region,
+        cluster=identity.cluster or options.cluster_name,
+    )
+    return replace(cluster, identity=identity)
+
+
+def _answer(request: PlanRequest, cluster: Cluster, plan: DrainPlan, around: Surroundings) -> Answer:
+    from kubectl_eksdoc.cli import look as looks
+    from kubectl_eksdoc.render.drain import DrainView, render
+    from kubectl_eksdoc.render.identity import identity_line
+
+    errors_look = looks.decide(request.options, around.stderr, around.environ)
+    around.note(identity_line(cluster, around.now(), errors_look))
+    look = looks.decide(request.options, around.stdout, around.environ)
+    view = DrainView(plan, cluster, drain_options.as_given(request.targeting, request.policy))
+    return Answer(render(view, request.options.output, look), exit_code(plan))
+
+
+def exit_code(plan: DrainPlan) -> int:
+    """Blockers first: what is known to fail matters more than what is not known."""
+    if plan.blockers:
+        return exits.FAILS
+    return exits.UNKNOWN if plan.unknowns else exits.CLEAN

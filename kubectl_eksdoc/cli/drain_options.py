@@ -1,0 +1,189 @@
+"""The options of ``drain plan``: which nodes, and what may be done to their pods.
+
+kubectl drain's own flags keep their meaning. Two defaults differ, and help says so: DaemonSets' pods are
+left alone without being asked, and nothing is ever deleted past its budget.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import Any
+
+from kubectl_eksdoc.cli import values
+from kubectl_eksdoc.cli.parser import Refusal
+from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
+from kubectl_eksdoc.errors import UsageError
+
+BARE = {"--dry-run": "client"}
+"""Flags that may stand without a value although they are no switches."""
+
+_EVERYTHING_AT_ONCE = 2**31 - 1
+
+
+def targeting_from(args: argparse.Namespace, names: Sequence[str]) -> Targeting:
+    """The nodes meant; `names` are the words of the command line that belong to no flag.
+
+    Raises:
+        UsageError: a word is not a node's name, or names and filters are mixed.
+    """
+    filters = [flag for flag, given in _filters(args) if given]
+    if names and filters:
+        raise UsageError(
+            f"node names and {filters[0]} exclude each other",
+            "Name the nodes, or select them; kubectl drain does the same.",
+        )
+    try:
+        nodes = tuple(dict.fromkeys(values.node_name(name) for name in names))
+    except argparse.ArgumentTypeError as error:
+        raise UsageError(str(error)) from error
+    return Targeting(nodes, args.selector, tuple(dict.fromkeys(args.nodegroup)), args.older_than)
+
+
+def _filters(args: argparse.Namespace) -> list[tuple[str, object]]:
+    return [("--selector", args.selector), ("--nodegroup", args.nodegroup), ("--older-than", args.older_than)]
+
+
+def add_targeting(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("Nodes (by name, or all that pass every filter)")
+    group.add_argument("-l", "--selector", type=values.selector, metavar="SELECTOR", help="those whose labels match")
+    group.add_argument(
+        "--nodegroup",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="those of a managed or eksctl node group or Karpenter NodePool; may be repeated",
+    )
+    group.add_argument(
+        "--older-than", type=values.version, metavar="VERSION", help="those with an older kubelet: v1.33"
+    )
+
+
+def add_policy(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("What the drain may do (as in kubectl drain)")
+    group.add_argument(
+        "--ignore-daemonsets",
+        action="switch",
+        default=True,
+        help="leave DaemonSets' pods alone; on by default here, unlike in kubectl",
+    )
+    group.add_argument("--delete-emptydir-data", action="switch", default=False, help="evict pods with emptyDir data")
+    group.add_argument("--force", action="switch", default=False, help="evict pods that nothing creates again")
+    group.add_argument(
+        "--grace-period",
+        type=values.whole_seconds,
+        default=-1,
+        metavar="SECONDS",
+        help="time to stop for every pod; negative: each pod's own (default: -1)",
+    )
+    group.add_argument(
+        "--pod-selector", type=values.selector, metavar="SELECTOR", help="evict only pods whose labels match"
+    )
+    group.add_argument(
+        "--skip-wait-for-delete-timeout",
+        type=values.whole_seconds,
+        default=0,
+        metavar="SECONDS",
+        help="do not wait for pods that have been stopping for longer; 0: always wait",
+    )
+    group.add_argument(
+        "--chunk-size", type=values.page_size, default=argparse.SUPPRESS, metavar="N", help="objects in one answer"
+    )
+    _add_ours(parser)
+    _add_explained(parser)
+
+
+def _add_ours(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("What the drain may do (only here)")
+    group.add_argument(
+        "--partial", action="switch", default=False, help="empty nodes as far as possible where a pod cannot go"
+    )
+    group.add_argument(
+        "--evict-protected", action="switch", default=False, help="evict pods whose owner asks not to disrupt them"
+    )
+    group.add_argument(
+        "--accept-unknown",
+        type=values.code_names,
+        action="append",
+        default=[],
+        metavar="CODE,…",
+        help="finding codes that may stay unknown without exit code 5; may be repeated",
+    )
+
+
+def _add_explained(parser: argparse.ArgumentParser) -> None:
+    """kubectl drain's flags that change nothing here, or must not be followed."""
+    hidden: dict[str, Any] = {"default": argparse.SUPPRESS, "help": argparse.SUPPRESS}
+    parser.add_argument("--delete-local-data", action="switch", **hidden)
+    parser.add_argument("--timeout", type=values.seconds, metavar="TIME", **hidden)
+    modes = values.one_of(("none", "client", "server"), "dry run")
+    parser.add_argument("--dry-run", type=modes, metavar="MODE", **hidden)
+    parser.add_argument(
+        "--disable-eviction",
+        action=Refusal,
+        nargs="?",
+        const="it deletes pods past their PodDisruptionBudgets",
+        **hidden,
+    )
+
+
+def notes_on(args: argparse.Namespace) -> tuple[str, ...]:
+    """What to say about flags of kubectl drain that were given and change nothing."""
+    notes = {
+        "delete_local_data": "--delete-local-data is the old name of --delete-emptydir-data and is taken as that",
+        "timeout": "--timeout changes nothing: a plan waits for no pod",
+        "dry_run": "--dry-run changes nothing: a plan never changes the cluster",
+    }
+    return tuple(text for dest, text in notes.items() if hasattr(args, dest))
+
+
+def policy_from(args: argparse.Namespace) -> DrainPolicy:
+    """
+    Raises:
+        UsageError: ``--grace-period=0``, or a negative time to skip.
+    """
+    if args.grace_period == 0:
+        raise UsageError(
+            "--grace-period=0 is not supported: it kills containers at once, without SIGTERM and preStop",
+            "Give at least 1 second, or -1 for each pod's own time.",
+        )
+    if args.skip_wait_for_delete_timeout < 0:
+        raise UsageError("--skip-wait-for-delete-timeout must not be negative", "0 means: always wait.")
+    return DrainPolicy(
+        ignore_daemonsets=args.ignore_daemonsets,
+        delete_emptydir_data=args.delete_emptydir_data or getattr(args, "delete_local_data", False),
+        force=args.force,
+        grace_seconds=args.grace_period if args.grace_period > 0 else None,
+        pod_selector=args.pod_selector,
+        skip_deleting_after=args.skip_wait_for_delete_timeout,
+        partial=args.partial,
+        evict_protected=args.evict_protected,
+        accept_unknown=frozenset(name for names in args.accept_unknown for name in names),
+    )
+
+
+def page_size_from(args: argparse.Namespace) -> int | None:
+    """``--chunk-size``: None where it was not given, and a limit nobody reaches for kubectl's 0."""
+    size: int | None = getattr(args, "chunk_size", None)
+    return _EVERYTHING_AT_ONCE if size == 0 else size
+
+
+def as_given(targeting: Targeting, policy: DrainPolicy) -> dict[str, object]:
+    """What was asked for, by the names of the flags, for the document's metadata."""
+    nodes: dict[str, object] = {
+        "nodes": list(targeting.names),
+        "selector": str(targeting.selector) if targeting.selector else "",
+        "nodegroup": list(targeting.nodegroups),
+        "older-than": str(targeting.older_than) if targeting.older_than else "",
+        "pod-selector": str(policy.pod_selector) if policy.pod_selector else "",
+    }
+    return {name: value for name, value in nodes.items() if value} | {
+        "ignore-daemonsets": policy.ignore_daemonsets,
+        "delete-emptydir-data": policy.delete_emptydir_data,
+        "force": policy.force,
+        "grace-period": -1 if policy.grace_seconds is None else policy.grace_seconds,
+        "skip-wait-for-delete-timeout": policy.skip_deleting_after,
+        "partial": policy.partial,
+        "evict-protected": policy.evict_protected,
+        "accept-unknown": sorted(policy.accept_unknown),
+    }

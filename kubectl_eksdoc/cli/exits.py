@@ -1,0 +1,27 @@
+"""The exit codes: an interface for scripts, and the table in the README is made from it."""
+
+from __future__ import annotations
+
+CLEAN = 0
+FAILS = 1
+USAGE = 2
+CLUSTER = 3
+AWS = 4
+UNKNOWN = 5
+STOPPED = 6
+DRIFTED = 7
+BUG = 70
+INTERRUPTED = 130
+
+MEANINGS: dict[int, str] = {
+    CLEAN: "clean: all in scope was judged, nothing fails",
+    FAILS: "findings that fail: something blocks the drain",
+    USAGE: "the command line, a selector, a target or a dump is wrong",
+    CLUSTER: "the cluster refused or cannot be reached",
+    AWS: "AWS refused or cannot be reached (no command calls AWS yet)",
+    UNKNOWN: "nothing fails, but something in scope is unknown; `--accept-unknown CODE,…` names what may be",
+    STOPPED: "a run stopped before its end (no command changes a cluster yet)",
+    DRIFTED: "the world is not what the plan expects (no command changes a cluster yet)",
+    BUG: "a bug in this tool",
+    INTERRUPTED: "interrupted",
+}

@@ -1,0 +1,138 @@
+"""The global flags as data: kubectl's and ours, those that are honoured and those that are refused.
+
+The parser, ``kubectl eksdoc options`` and the README's table are all made from these two tuples. kubectl's
+flags are those of its ``kubectl options`` (cli-runtime's config flags).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+OUTPUTS = ("table", "wide", "json", "yaml", "markdown", "name")
+
+
+class Takes(str, Enum):
+    """What may follow a flag."""
+
+    TEXT = "text"
+    SWITCH = "switch"  # nothing, or =true / =false
+    REPEATED = "repeated"
+    SECONDS = "seconds"
+    OUTPUT = "output"
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """`dest` is the field it fills, of `Connection` where that has one and of `GlobalOptions` otherwise."""
+
+    names: tuple[str, ...]
+    dest: str
+    about: str
+    takes: Takes = Takes.TEXT
+    metavar: str = ""
+    ours: bool = False
+
+    @property
+    def long(self) -> str:
+        return self.names[-1]
+
+    @property
+    def shown(self) -> str:
+        """As help shows it: ``-n, --namespace NAME``."""
+        names = ", ".join(self.names)
+        return names if self.takes is Takes.SWITCH else f"{names} {self.metavar}"
+
+
+HONOURED: tuple[Flag, ...] = (
+    Flag(("--kubeconfig",), "kubeconfig", "the kubeconfig file to use instead of $KUBECONFIG", metavar="PATH"),
+    Flag(
+        ("--context",), "context", "the kubeconfig's context to use; it decides region and account too", metavar="NAME"
+    ),
+    Flag(("--cluster",), "cluster", "the kubeconfig's cluster entry to use", metavar="NAME"),
+    Flag(("--user",), "user", "the kubeconfig's user entry to use", metavar="NAME"),
+    Flag(("-s", "--server"), "server", "address of the API server", metavar="URL"),
+    Flag(("--token",), "token", "bearer token for the API server", metavar="TOKEN"),
+    Flag(("--as",), "impersonate_user", "user to impersonate", metavar="NAME"),
+    Flag(("--as-group",), "impersonate_groups", "group to impersonate; may be repeated", Takes.REPEATED, "NAME"),
+    Flag(("--as-uid",), "impersonate_uid", "UID to impersonate", metavar="UID"),
+    Flag(
+        ("--request-timeout",),
+        "request_timeout",
+        "longest wait for one answer: 30, 30s, 2m, 1h; 0 is for ever",
+        Takes.SECONDS,
+        "TIME",
+    ),
+    Flag(
+        ("--insecure-skip-tls-verify",),
+        "insecure_skip_tls_verify",
+        "do not check the API server's certificate",
+        Takes.SWITCH,
+    ),
+    Flag(
+        ("--certificate-authority",),
+        "certificate_authority",
+        "file with the certificate authority's certificates",
+        metavar="PATH",
+    ),
+    Flag(("--client-certificate",), "client_certificate", "file with the client's certificate", metavar="PATH"),
+    Flag(("--client-key",), "client_key", "file with the client's key", metavar="PATH"),
+    Flag(("--tls-server-name",), "tls_server_name", "name to expect in the server's certificate", metavar="NAME"),
+    Flag(("--disable-compression",), "disable_compression", "ask for answers that are not compressed", Takes.SWITCH),
+    Flag(
+        ("-n", "--namespace"),
+        "namespace",
+        "accepted as kubectl drain accepts it: the pods of a node are of all namespaces",
+        metavar="NAME",
+    ),
+    Flag(("-A", "--all-namespaces"), "all_namespaces", "always so: nodes hold pods of all namespaces", Takes.SWITCH),
+    Flag(("--region",), "region", "AWS region, where the kubeconfig does not say it", metavar="NAME", ours=True),
+    Flag(
+        ("--cluster-name",),
+        "cluster_name",
+        "EKS cluster, where the kubeconfig does not say it",
+        metavar="NAME",
+        ours=True,
+    ),
+    Flag(("--profile",), "profile", "AWS profile; no command calls AWS yet", metavar="NAME", ours=True),
+    Flag(("-o", "--output"), "output", "table, wide, json, yaml, markdown or name", Takes.OUTPUT, "FORMAT", ours=True),
+    Flag(("--no-headers",), "no_headers", "tables without their first line", Takes.SWITCH, ours=True),
+    Flag(
+        ("--no-color",),
+        "no_color",
+        "no colours, as when NO_COLOR is set or stdout is no terminal",
+        Takes.SWITCH,
+        ours=True,
+    ),
+    Flag(("--ascii",), "ascii", "no other signs than ASCII's", Takes.SWITCH, ours=True),
+    Flag(("--debug",), "debug", "show where an error came from", Takes.SWITCH, ours=True),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A flag of kubectl that is not honoured. `why` ends the sentence "NAME is not supported: …"."""
+
+    names: tuple[str, ...]
+    why: str
+    takes_value: bool = True
+
+
+REFUSED: tuple[Refused, ...] = (
+    Refused(("--cache-dir",), "nothing is cached on disk"),
+    Refused(("-v", "--v"), "there are no verbosity levels; --debug shows where an error came from"),
+    Refused(("--vmodule",), "there are no verbosity levels"),
+    Refused(("--username",), "the API server dropped basic authentication in 1.19; use --token or a kubeconfig user"),
+    Refused(("--password",), "the API server dropped basic authentication in 1.19; use --token or a kubeconfig user"),
+    Refused(("--as-user-extra",), "extra fields cannot be impersonated; --as, --as-group and --as-uid can"),
+    Refused(("--match-server-version",), "versions are compared where they matter, never for their own sake", False),
+    Refused(("--profile-output",), "kubectl's profiling is kubectl's own"),
+    Refused(("--log-flush-frequency",), "there is no log to flush"),
+    Refused(("--kuberc",), "preferences of kubectl are not read"),
+    Refused(("--warnings-as-errors",), "the API server's warnings are not shown; findings have exit codes", False),
+    Refused(("--template",), "there are no templates; use -o json and a JSON tool"),
+    Refused(("--sort-by",), "the order of a plan is part of the plan; use -o json and a JSON tool"),
+    Refused(("--show-labels",), "labels are not part of a plan; use kubectl get nodes --show-labels", False),
+    Refused(("-w", "--watch"), "a plan is made once, of one observation", False),
+    Refused(("-f", "--filename"), "nodes are named or selected; for a dump use --snapshot PATH"),
+)

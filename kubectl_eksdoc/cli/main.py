@@ -1,0 +1,161 @@
+"""The command line as a whole: the tree of commands, and the one place where errors become text."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from typing import TextIO
+
+from kubectl_eksdoc import __version__
+from kubectl_eksdoc.cli import drain, drain_options, exits, options_list
+from kubectl_eksdoc.cli.options import GlobalOptions
+from kubectl_eksdoc.cli.parser import Parser, ShowText, first_unknown, spelled_out, strays, unknown_flag
+from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
+from kubectl_eksdoc.errors import EksdocError, UsageError
+
+PROG = "kubectl eksdoc"
+
+_ABOUT = "Plan, simulate and run the risky parts of an Amazon EKS upgrade."
+
+
+class _Version(argparse.Action):
+    def __call__(self, *_: object, **__: object) -> None:
+        raise ShowText(f"{PROG} {__version__}\n")
+
+
+def main() -> int:
+    """Run this process's command line; returns the exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            # A locale that cannot encode a name must not turn an answer into a traceback.
+            stream.reconfigure(errors="backslashreplace")
+    return run(sys.argv[1:], sys.stdout, sys.stderr, prog=prog_of(sys.argv[0]))
+
+
+def prog_of(argv0: str) -> str:
+    """How the user calls this: kubectl runs ``kubectl-eksdoc`` as ``kubectl eksdoc``, and ``_`` stands for ``-``."""
+    name = os.path.basename(argv0)
+    if name.endswith(".exe"):
+        name = name[: -len(".exe")]
+    if not name.startswith("kubectl-"):
+        return PROG
+    return f"kubectl {name[len('kubectl-') :].replace('_', '-')}"
+
+
+def run(
+    argv: Sequence[str],
+    stdout: TextIO,
+    stderr: TextIO,
+    *,
+    prog: str = PROG,
+    around: Surroundings | None = None,
+) -> int:
+    """Answer `argv` (without the program) on the streams; returns the exit code and never raises.
+
+    Answers go to `stdout`, everything else to `stderr`. `around` is what commands are given instead of the
+    real process.
+    """
+    around = around or Surroundings(stdout, stderr)
+    debug = "--debug" in argv
+    code = exits.BUG
+    try:
+        answer = _answer(argv, prog, around)
+        code = answer.exit_code
+        stdout.write(answer.text)
+        stdout.flush()
+        return code
+    except BrokenPipeError:
+        # The reader (`| head`) has seen enough: the verdict stands, and nothing is left to be written.
+        _drop_output(stdout)
+        return code if code != exits.BUG else exits.CLEAN
+    except KeyboardInterrupt:
+        _say(stderr, "interrupted")
+        return exits.INTERRUPTED
+    except EksdocError as error:
+        _explain(error, stderr, debug)
+        return error.exit_code
+    except Exception as error:  # the boundary: whatever is left is a bug, and said to be one
+        _explain(_bug(error), stderr, debug)
+        return exits.BUG
+
+
+def _answer(argv: Sequence[str], prog: str, around: Surroundings) -> Answer:
+    parser = tree(prog)
+    try:
+        args, extras = parser.parse_known_args(spelled_out(argv, _bare(parser)))
+        leaf: Parser = args.leaf
+        words = strays(extras, leaf)
+    except ShowText as asked:
+        return Answer(asked.text)
+    except UsageError:
+        mistyped = first_unknown(argv, parser)
+        if mistyped:
+            raise unknown_flag(mistyped, parser) from None
+        raise
+    if not hasattr(args, "command"):
+        if words:
+            leaf.error(f"COMMAND: invalid choice: {words[0]!r}")
+        around.stderr.write(leaf.format_help())
+        return Answer("", exits.USAGE)
+    answer: Answer = args.command(args, words, around)
+    return answer
+
+
+def tree(prog: str = PROG) -> Parser:
+    """The parser with every command. A new command is one module with `add_to`, and one line here."""
+    parser = Parser(
+        prog=prog,
+        usage="%(prog)s COMMAND [flags]",
+        description=_ABOUT,
+        epilog=f'"{prog} options" lists the flags that every command takes.',
+    )
+    parser.add_argument("--version", action=_Version, nargs=0, help="show the version")
+    GlobalOptions.add_to(parser, level=0)
+    commands = parser.add_commands()
+    drain.add_to(commands)
+    options_list.add_to(commands)
+    return parser
+
+
+def _bare(parser: Parser) -> dict[str, str]:
+    """Every flag that may stand alone, and what it then means."""
+    return dict.fromkeys(parser.switches(), "true") | drain_options.BARE
+
+
+def _bug(error: Exception) -> EksdocError:
+    what = f"{type(error).__name__}: {error}"
+    hint = (
+        f"This is a bug in kubectl eksdoc {__version__}. Please report it with what the same command says with --debug."
+    )
+    bug = EksdocError(what, hint)
+    bug.__cause__ = error
+    return bug
+
+
+def _explain(error: EksdocError, stderr: TextIO, debug: bool) -> None:
+    if debug:
+        import traceback
+
+        _say(stderr, *"".join(traceback.format_exception(error)).splitlines())
+    _say(stderr, f"error: {error.message}", *error.hint.splitlines())
+
+
+def _say(stderr: TextIO, *lines: str) -> None:
+    """Write lines to stderr with what a terminal would act on shown as escapes."""
+    from kubectl_eksdoc.render.text import clean
+
+    try:
+        stderr.write("".join(f"{clean(line)}\n" for line in lines))
+        stderr.flush()
+    except BrokenPipeError:
+        _drop_output(stderr)
+
+
+def _drop_output(stream: TextIO) -> None:
+    """Point a closed pipe at nothing, or Python complains about it on its way out."""
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+    except (OSError, ValueError):
+        return

@@ -1,0 +1,168 @@
+"""argparse, taught kubectl's manners: Go's booleans, flags in any place, errors as sentences.
+
+Everything here raises `UsageError` or `ShowText` and never writes or exits.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NoReturn
+
+from kubectl_eksdoc.cli.close import maybe
+from kubectl_eksdoc.errors import UsageError
+
+_INVALID_CHOICE = re.compile(r"invalid choice: '([^']*)'")
+_COMMAND = "COMMAND"
+
+
+class ShowText(Exception):
+    """The command line asked for a text (help, version): it is the answer, with exit code 0."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.text = text
+
+
+class Formatter(argparse.RawDescriptionHelpFormatter):
+    """One line a flag: ``-o, --output FORMAT``; switches as ``--force[=false]`` where that is of use."""
+
+    def __init__(self, prog: str, width: int = 100) -> None:
+        super().__init__(prog, max_help_position=36, width=width)
+
+    def _format_action(self, action: argparse.Action) -> str:
+        if isinstance(action, argparse._SubParsersAction):
+            # The list of commands alone; argparse would put a line with the metavar above it.
+            return "".join(super(Formatter, self)._format_action(a) for a in action._get_subactions())
+        return super()._format_action(action)
+
+    def _format_action_invocation(self, action: argparse.Action) -> str:
+        if not action.option_strings:
+            return super()._format_action_invocation(action)
+        names = ", ".join(action.option_strings)
+        if isinstance(action, Switch):
+            return f"{names}[=false]" if action.default is True else names
+        return names if action.nargs == 0 else f"{names} {action.metavar}"
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors are `UsageError` and that knows its switches."""
+
+    color = False  # Python 3.14 would colour the help by asking the process's own stdout
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(add_help=False, allow_abbrev=False, formatter_class=Formatter, **settings)
+        self.color = False
+        self.register("action", "switch", Switch)
+        self.add_argument("-h", "--help", action=_Help, nargs=0, default=argparse.SUPPRESS, help=argparse.SUPPRESS)
+
+    def error(self, message: str) -> NoReturn:
+        """Raise `message` as an error of usage, with names close to a word that is not known."""
+        message = re.sub(r"^argument ", "", message)
+        choice = _INVALID_CHOICE.search(message)
+        if choice and message.startswith(_COMMAND):
+            word, known = choice.group(1), self.commands()
+            message = f"{word!r} is no command of {self.prog!r}{maybe(word, known)}"
+            raise UsageError(message, f"Commands: {', '.join(sorted(known))}. More: {self.prog} --help")
+        raise UsageError(message, f"More: {self.prog} --help")
+
+    def add_commands(self) -> argparse._SubParsersAction[Parser]:
+        """Where the commands under this one are added; without one of them help is shown."""
+        self.set_defaults(leaf=self)
+        return self.add_subparsers(metavar=_COMMAND, parser_class=Parser, title="Commands", prog=self.prog)
+
+    def commands(self) -> list[str]:
+        """The commands under this one, hidden ones left out."""
+        actions = [a for a in self._actions if isinstance(a, argparse._SubParsersAction)]
+        return [choice.dest for action in actions for choice in action._choices_actions]
+
+    def switches(self) -> set[str]:
+        """The names of every boolean flag of this parser and of all under it."""
+        return {name for parser in self._family() for name, a in parser._flags() if isinstance(a, Switch)}
+
+    def long_flags(self) -> set[str]:
+        """Every long flag of this parser and of all under it, hidden ones included."""
+        return {name for parser in self._family() for name, _ in parser._flags() if name.startswith("--")}
+
+    def _family(self) -> Iterator[Parser]:
+        yield self
+        for action in self._actions:
+            if isinstance(action, argparse._SubParsersAction):
+                for child in action.choices.values():
+                    yield from child._family()
+
+    def _flags(self) -> Iterator[tuple[str, argparse.Action]]:
+        return iter(self._option_string_actions.items())
+
+
+class Switch(argparse.Action):
+    """A boolean flag. `spelled_out` has turned a bare ``--force`` into ``--force=true``."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str, **settings: Any) -> None:
+        from kubectl_eksdoc.cli.values import truth
+
+        super().__init__(option_strings, dest, type=truth, metavar="BOOL", **settings)
+
+    def __call__(self, parser: object, namespace: argparse.Namespace, values: object, option: object = None) -> None:
+        setattr(namespace, self.dest, values)
+
+
+class Refusal(argparse.Action):
+    """A flag that is refused by name; `const` is the reason."""
+
+    def __call__(self, parser: object, namespace: object, values: object, option: object = None) -> NoReturn:
+        raise UsageError(f"{option or self.option_strings[-1]} is not supported: {self.const}")
+
+
+class _Help(argparse.Action):
+    def __call__(
+        self, parser: argparse.ArgumentParser, namespace: object, values: object, option: object = None
+    ) -> NoReturn:
+        raise ShowText(parser.format_help())
+
+
+def spelled_out(argv: Iterable[str], bare: dict[str, str]) -> list[str]:
+    """`argv` with each bare flag of `bare` (flag → value) written as ``--flag=value``, up to ``--``.
+
+    Go's flags take a boolean's value only behind an equals sign, so ``--force node-1`` names a node;
+    argparse would read it as the flag's value.
+    """
+    out: list[str] = []
+    rest = iter(argv)
+    for word in rest:
+        if word == "--":
+            out.append(word)
+            break
+        out.append(f"{word}={bare[word]}" if word in bare else word)
+    out.extend(rest)
+    return out
+
+
+def strays(extras: Sequence[str], leaf: Parser) -> list[str]:
+    """The words that belong to no flag: names.
+
+    Raises:
+        UsageError: a flag among `extras`, which `leaf` does not know.
+    """
+    for word in extras:
+        if word.startswith("-") and word not in ("-", "--"):
+            raise unknown_flag(word, leaf)
+    return [word for word in extras if word != "--"]
+
+
+def first_unknown(argv: Iterable[str], root: Parser) -> str:
+    """The first long flag that no command under `root` knows, "" where there is none.
+
+    The word behind such a flag was its value, and argparse has read it as something else.
+    """
+    known = root.long_flags()
+    flags = itertools.takewhile(lambda word: word != "--", argv)
+    return next((w for w in flags if w.startswith("--") and w.split("=", 1)[0] not in known), "")
+
+
+def unknown_flag(word: str, parser: Parser) -> UsageError:
+    name = word.split("=", 1)[0]
+    hint = f"More: {parser.prog} --help, {' '.join(parser.prog.split()[:2])} options"
+    return UsageError(f"{name} is no flag of {parser.prog!r}{maybe(name, parser.long_flags())}", hint)

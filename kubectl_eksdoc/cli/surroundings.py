@@ -1,0 +1,44 @@
+"""What a command is given of the process it runs in; tests give it something else."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING, TextIO
+
+from kubectl_eksdoc.wiring import Progress, SourceChoice, open_reader
+
+if TYPE_CHECKING:
+    from kubectl_eksdoc.core.model.connection import Connection
+    from kubectl_eksdoc.flows.ports import ClusterReader
+
+OpenReader = Callable[["SourceChoice", "Connection", "Progress | None"], "ClusterReader"]
+
+
+def _now() -> datetime:
+    return datetime.now(timezone.utc)
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """Commands write notes and progress to `stderr`; their answer they return."""
+
+    stdout: TextIO
+    stderr: TextIO
+    environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
+    open_reader: OpenReader = open_reader
+    now: Callable[[], datetime] = _now
+
+    def note(self, text: str) -> None:
+        """One line on stderr that is neither data nor an error."""
+        self.stderr.write(f"{text}\n")
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a command says on stdout, and its exit code; `text` ends with a line end or is ""."""
+
+    text: str
+    exit_code: int = 0

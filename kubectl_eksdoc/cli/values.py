@@ -1,0 +1,104 @@
+"""Values of flags as people and kubectl write them; each function is an argparse `type`.
+
+All raise `argparse.ArgumentTypeError` with a sentence that says what was expected.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Callable, Iterable
+
+from kubectl_eksdoc.cli.close import maybe
+from kubectl_eksdoc.core.model import codes, selectors, versions
+from kubectl_eksdoc.core.model.selectors import Selector
+from kubectl_eksdoc.core.model.versions import Version
+
+_TRUE = frozenset(("1", "t", "T", "true", "TRUE", "True"))
+_FALSE = frozenset(("0", "f", "F", "false", "FALSE", "False"))
+_UNIT_SECONDS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
+_DURATION_PART = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(h|ms|m|s|us|µs|ns)")
+_NODE_NAME = re.compile(r"[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?\Z")
+
+
+def truth(text: str) -> bool:
+    """The words Go's strconv.ParseBool takes."""
+    if text in _TRUE:
+        return True
+    if text in _FALSE:
+        return False
+    raise argparse.ArgumentTypeError(f"{text!r} is neither true nor false")
+
+
+def seconds(text: str) -> float:
+    """``0``, ``30``, ``1s``, ``2m``, ``1m30s``, ``3h`` in seconds: kubectl's timeouts, bare numbers are seconds."""
+    if re.match(r"[0-9]+\Z", text):
+        return float(text)
+    parts = _DURATION_PART.findall(text)
+    if not parts or "".join(number + unit for number, unit in parts) != text:
+        raise argparse.ArgumentTypeError(f"{text!r} is no duration; write 30s, 2m, 1m30s or 1h (0: no limit)")
+    return sum(float(number) * _UNIT_SECONDS[unit] for number, unit in parts)
+
+
+def whole_seconds(text: str) -> int:
+    """A whole number of seconds, which may be negative."""
+    if not re.match(r"-?[0-9]{1,9}\Z", text):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of seconds")
+    return int(text)
+
+
+def page_size(text: str) -> int:
+    """A positive number, or 0 for pages without a limit."""
+    if not re.match(r"[0-9]{1,9}\Z", text):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of objects (0: all in one answer)")
+    return int(text)
+
+
+def selector(text: str) -> Selector:
+    """A label selector in the grammar of ``kubectl get -l``."""
+    try:
+        return selectors.parse(text)
+    except selectors.InvalidSelector as error:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a label selector: {error}") from error
+
+
+def version(text: str) -> Version:
+    """``v1.33``, ``1.33`` or ``v1.33.2``."""
+    found = versions.parse(text)
+    if found is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a version; write v1.33 or v1.33.2")
+    return found
+
+
+def node_name(text: str) -> str:
+    """``NAME`` or ``node/NAME``."""
+    kind, slash, name = text.rpartition("/")
+    if slash and kind.lower() not in ("node", "nodes", "no"):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a node; write NAME or node/NAME")
+    if not _NODE_NAME.match(name):
+        raise argparse.ArgumentTypeError(f"{text!r} is not the name of a node")
+    return name
+
+
+def code_names(text: str) -> tuple[str, ...]:
+    """Finding codes, separated by commas."""
+    names = tuple(name.strip() for name in text.split(",") if name.strip())
+    if not names:
+        raise argparse.ArgumentTypeError("names no finding code")
+    for name in names:
+        if name not in codes.BY_NAME:
+            known = ", ".join(sorted(codes.BY_NAME))
+            raise argparse.ArgumentTypeError(f"{name!r} is no finding code{maybe(name, codes.BY_NAME)}. Codes: {known}")
+    return names
+
+
+def one_of(words: Iterable[str], what: str) -> Callable[[str], str]:
+    """A type for one of `words`; `what` names it in the error."""
+    known = tuple(words)
+
+    def choose(text: str) -> str:
+        if text in known:
+            return text
+        raise argparse.ArgumentTypeError(f"{text!r} is no {what}{maybe(text, known)}. It can be {', '.join(known)}")
+
+    return choose

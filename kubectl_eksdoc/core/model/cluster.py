@@ -1,0 +1,104 @@
+"""The whole observation: every fact that was read, whose cluster it is, and what was not read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import Enum
+
+from kubectl_eksdoc.core.model.budgets import Budget
+from kubectl_eksdoc.core.model.kinds import KindRead, ReadState, Resource
+from kubectl_eksdoc.core.model.network import EndpointSlice, Service, TargetGroupBinding, Webhook
+from kubectl_eksdoc.core.model.nodes import Node
+from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.model.selectors import Labels
+from kubectl_eksdoc.core.model.storage import Claim, PersistentVolume, StorageClass
+from kubectl_eksdoc.core.model.workloads import Autoscaler, Job, Workload
+
+
+class Source(str, Enum):
+    LIVE = "live"
+    SNAPSHOT = "snapshot"
+    DEMO = "demo"
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Which cluster this is; a field that could not be told is "" and is printed as unknown."""
+
+    context: str = ""
+    cluster: str = ""
+    account: str = ""
+    region: str = ""
+    server_version: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Namespace:
+    name: str
+    labels: Labels = field(default_factory=dict)
+    terminating: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PriorityClass:
+    name: str
+    value: int = 0
+    preempts: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """A lock of leader election or a node's heartbeat; `holder` is as its holder wrote it."""
+
+    namespace: str
+    name: str
+    holder: str = ""
+    renewed_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NodePool:
+    """A Karpenter NodePool; `limits` are (resource, quantity) as written."""
+
+    name: str
+    limits: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """Everything observed at `observed_at`. Tuples are sorted by namespace and name."""
+
+    identity: Identity
+    source: Source
+    observed_at: datetime
+    reads: tuple[KindRead, ...] = ()
+    nodes: tuple[Node, ...] = ()
+    pods: tuple[Pod, ...] = ()
+    budgets: tuple[Budget, ...] = ()
+    workloads: tuple[Workload, ...] = ()
+    jobs: tuple[Job, ...] = ()
+    volumes: tuple[PersistentVolume, ...] = ()
+    claims: tuple[Claim, ...] = ()
+    storage_classes: tuple[StorageClass, ...] = ()
+    namespaces: tuple[Namespace, ...] = ()
+    priority_classes: tuple[PriorityClass, ...] = ()
+    leases: tuple[Lease, ...] = ()
+    autoscalers: tuple[Autoscaler, ...] = ()
+    services: tuple[Service, ...] = ()
+    endpoint_slices: tuple[EndpointSlice, ...] = ()
+    target_group_bindings: tuple[TargetGroupBinding, ...] = ()
+    webhooks: tuple[Webhook, ...] = ()
+    node_pools: tuple[NodePool, ...] = ()
+    notes: tuple[str, ...] = ()  # what the reader wants the user to know, e.g. a duplicate that was dropped
+
+    def read_of(self, resource: Resource) -> KindRead:
+        """How reading `resource` went; one that nobody asked for counts as not held."""
+        for read in self.reads:
+            if read.resource == resource:
+                return read
+        return KindRead(resource, ReadState.NOT_HELD, detail="was not asked for")
+
+    def unread(self, *resources: Resource) -> tuple[KindRead, ...]:
+        """Those of `resources` whose objects are not known completely."""
+        return tuple(r for r in map(self.read_of, resources) if not r.known)

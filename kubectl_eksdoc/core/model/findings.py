@@ -1,0 +1,87 @@
+"""The one finding type of the tool: what is so, on what, how bad, and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum
+
+from kubectl_eksdoc.core.model.codes import Code
+
+
+class Severity(str, Enum):
+    CRITICAL = "critical"
+    HIGH = "high"
+    MEDIUM = "medium"
+    LOW = "low"
+    INFO = "info"
+
+
+class Status(str, Enum):
+    """`PASS` findings were judged and stop nothing; `UNKNOWN` is never a pass."""
+
+    FAIL = "fail"
+    PASS = "pass"
+    UNKNOWN = "unknown"
+
+
+class When(str, Enum):
+    """TONIGHT: can be done in the maintenance window. TOMORROW: a change its owners should make."""
+
+    TONIGHT = "tonight"
+    TOMORROW = "tomorrow"
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    kind: str
+    name: str
+    namespace: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Remedy:
+    """One sentence, and the command or patch that does it ("" where a person must decide)."""
+
+    text: str
+    command: str = ""
+    when: When = When.TONIGHT
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """`missing` names the permission, kind or fact an UNKNOWN lacks."""
+
+    code: Code
+    severity: Severity
+    status: Status
+    subject: Subject
+    message: str
+    evidence: tuple[str, ...] = ()
+    remedy: tuple[Remedy, ...] = ()
+    missing: str = ""
+
+
+_STATUS_RANK = {Status.FAIL: 0, Status.UNKNOWN: 1, Status.PASS: 2}
+_SEVERITY_RANK = {s: i for i, s in enumerate(Severity)}
+
+
+def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Worst first, then by code and subject: the same findings always come in the same order."""
+    return tuple(
+        sorted(
+            findings,
+            key=lambda f: (
+                _STATUS_RANK[f.status],
+                _SEVERITY_RANK[f.severity],
+                f.code.name,
+                f.subject.kind,
+                f.subject.namespace,
+                f.subject.name,
+                f.message,
+            ),
+        )
+    )

@@ -1,0 +1,123 @@
+"""The Kubernetes resources this tool reads, and how reading each of them went."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """One resource of the API: ``GET /apis/{group}/{version}/{plural}``.
+
+    `custom` marks those a CRD must bring: a server that does not serve one has no object of it.
+    """
+
+    kind: str
+    plural: str
+    group: str = ""
+    version: str = "v1"
+    namespaced: bool = True
+    custom: bool = False
+
+    @property
+    def api_version(self) -> str:
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    @property
+    def path(self) -> str:
+        """Path of the list over all namespaces."""
+        root = f"/apis/{self.group}" if self.group else "/api"
+        return f"{root}/{self.version}/{self.plural}"
+
+    @property
+    def full_name(self) -> str:
+        """As RBAC and kubectl write it: ``poddisruptionbudgets.policy``."""
+        return f"{self.plural}.{self.group}" if self.group else self.plural
+
+
+NODES = Resource("Node", "nodes", namespaced=False)
+PODS = Resource("Pod", "pods")
+BUDGETS = Resource("PodDisruptionBudget", "poddisruptionbudgets", "policy")
+DEPLOYMENTS = Resource("Deployment", "deployments", "apps")
+REPLICA_SETS = Resource("ReplicaSet", "replicasets", "apps")
+STATEFUL_SETS = Resource("StatefulSet", "statefulsets", "apps")
+DAEMON_SETS = Resource("DaemonSet", "daemonsets", "apps")
+REPLICATION_CONTROLLERS = Resource("ReplicationController", "replicationcontrollers")
+JOBS = Resource("Job", "jobs", "batch")
+VOLUMES = Resource("PersistentVolume", "persistentvolumes", namespaced=False)
+CLAIMS = Resource("PersistentVolumeClaim", "persistentvolumeclaims")
+STORAGE_CLASSES = Resource("StorageClass", "storageclasses", "storage.k8s.io", namespaced=False)
+NAMESPACES = Resource("Namespace", "namespaces", namespaced=False)
+PRIORITY_CLASSES = Resource("PriorityClass", "priorityclasses", "scheduling.k8s.io", namespaced=False)
+LEASES = Resource("Lease", "leases", "coordination.k8s.io")
+AUTOSCALERS = Resource("HorizontalPodAutoscaler", "horizontalpodautoscalers", "autoscaling", "v2")
+SERVICES = Resource("Service", "services")
+ENDPOINT_SLICES = Resource("EndpointSlice", "endpointslices", "discovery.k8s.io")
+VALIDATING_WEBHOOKS = Resource(
+    "ValidatingWebhookConfiguration",
+    "validatingwebhookconfigurations",
+    "admissionregistration.k8s.io",
+    namespaced=False,
+)
+MUTATING_WEBHOOKS = Resource(
+    "MutatingWebhookConfiguration",
+    "mutatingwebhookconfigurations",
+    "admissionregistration.k8s.io",
+    namespaced=False,
+)
+TARGET_GROUP_BINDINGS = Resource("TargetGroupBinding", "targetgroupbindings", "elbv2.k8s.aws", "v1beta1", custom=True)
+NODE_POOLS = Resource("NodePool", "nodepools", "karpenter.sh", namespaced=False, custom=True)
+
+ALL: tuple[Resource, ...] = (
+    NODES,
+    PODS,
+    BUDGETS,
+    DEPLOYMENTS,
+    REPLICA_SETS,
+    STATEFUL_SETS,
+    DAEMON_SETS,
+    REPLICATION_CONTROLLERS,
+    JOBS,
+    VOLUMES,
+    CLAIMS,
+    STORAGE_CLASSES,
+    NAMESPACES,
+    PRIORITY_CLASSES,
+    LEASES,
+    AUTOSCALERS,
+    SERVICES,
+    ENDPOINT_SLICES,
+    VALIDATING_WEBHOOKS,
+    MUTATING_WEBHOOKS,
+    TARGET_GROUP_BINDINGS,
+    NODE_POOLS,
+)
+
+
+class ReadState(str, Enum):
+    """How reading one resource ended."""
+
+    READ = "read"
+    FORBIDDEN = "forbidden"
+    NOT_SERVED = "not-served"  # the server does not know the resource
+    NOT_HELD = "not-held"  # the snapshot has no list of it
+    FAILED = "failed"  # the server kept refusing, or answered nonsense
+
+
+@dataclass(frozen=True, slots=True)
+class KindRead:
+    """One line of `metadata.kindsRead`: `detail` says why, unless `state` is READ."""
+
+    resource: Resource
+    state: ReadState
+    count: int = 0
+    detail: str = ""
+
+    @property
+    def known(self) -> bool:
+        """True when the objects of this kind are known completely.
+
+        A custom resource that a live server does not serve is known to have no objects.
+        """
+        return self.state is ReadState.READ or (self.state is ReadState.NOT_SERVED and self.resource.custom)

@@ -1,0 +1,101 @@
+"""Nodes, and who owns them: a managed node group, eksctl, Karpenter, Fargate …"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import Enum
+
+from kubectl_eksdoc.core.model.selectors import Labels
+from kubectl_eksdoc.core.model.versions import Version
+
+UNSCHEDULABLE_TAINT = "node.kubernetes.io/unschedulable"
+COMPUTE_TYPE = "eks.amazonaws.com/compute-type"
+
+MANAGED_GROUP = "eks.amazonaws.com/nodegroup"
+EKSCTL_GROUP = "alpha.eksctl.io/nodegroup-name"
+NODE_POOL = "karpenter.sh/nodepool"
+PROVISIONER = "karpenter.sh/provisioner-name"  # NodePool's name before Karpenter v0.32
+
+
+class NodeOwner(str, Enum):
+    """Who makes and removes this node."""
+
+    MANAGED = "managed"
+    EKSCTL = "eksctl"
+    KARPENTER = "karpenter"
+    AUTO_MODE = "auto-mode"
+    FARGATE = "fargate"
+    HYBRID = "hybrid"
+    SELF_MANAGED = "self-managed"
+
+
+@dataclass(frozen=True, slots=True)
+class Taint:
+    key: str
+    value: str = ""
+    effect: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One node. `ready` is the Ready condition's status: True, False or Unknown."""
+
+    name: str
+    uid: str
+    labels: Labels
+    unschedulable: bool = False
+    taints: tuple[Taint, ...] = ()
+    ready: str = "True"
+    kubelet: Version | None = None
+    kubelet_text: str = ""
+    os_image: str = ""
+    provider_id: str = ""
+    created_at: datetime | None = None
+    deletion_at: datetime | None = None
+    pods_allocatable: int = 0
+
+    @property
+    def owner(self) -> NodeOwner:
+        compute = self.labels.get(COMPUTE_TYPE, "")
+        if compute in ("auto", "fargate", "hybrid"):
+            return {"auto": NodeOwner.AUTO_MODE, "fargate": NodeOwner.FARGATE, "hybrid": NodeOwner.HYBRID}[compute]
+        if MANAGED_GROUP in self.labels:
+            return NodeOwner.MANAGED
+        if NODE_POOL in self.labels or PROVISIONER in self.labels:
+            return NodeOwner.KARPENTER
+        if EKSCTL_GROUP in self.labels:
+            return NodeOwner.EKSCTL
+        return NodeOwner.SELF_MANAGED
+
+    @property
+    def group(self) -> str:
+        """Name of its node group or NodePool, "" where it has none."""
+        for label in (MANAGED_GROUP, NODE_POOL, PROVISIONER, EKSCTL_GROUP):
+            if label in self.labels:
+                return self.labels[label]
+        return ""
+
+    @property
+    def groups(self) -> frozenset[str]:
+        """Every name ``--nodegroup`` finds this node by."""
+        labels = (MANAGED_GROUP, NODE_POOL, PROVISIONER, EKSCTL_GROUP)
+        return frozenset(self.labels[name] for name in labels if name in self.labels)
+
+    @property
+    def capacity_type(self) -> str:
+        """on-demand, spot, reserved …, "" where unknown (managed groups and Karpenter label it differently)."""
+        value = self.labels.get("karpenter.sh/capacity-type") or self.labels.get("eks.amazonaws.com/capacityType", "")
+        return value.lower().replace("_", "-")
+
+    @property
+    def instance_type(self) -> str:
+        return self.labels.get("node.kubernetes.io/instance-type", "")
+
+    @property
+    def zone(self) -> str:
+        return self.labels.get("topology.kubernetes.io/zone", "")
+
+    @property
+    def region(self) -> str:
+        return self.labels.get("topology.kubernetes.io/region", "")

@@ -1,0 +1,134 @@
+"""Pods, as much of them as a drain is decided by."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import Enum
+
+from kubectl_eksdoc.core.model.selectors import Labels
+
+MIRROR = "kubernetes.io/config.mirror"
+DO_NOT_DISRUPT = "karpenter.sh/do-not-disrupt"
+DO_NOT_EVICT = "karpenter.sh/do-not-evict"  # its name before Karpenter v0.32
+SAFE_TO_EVICT = "cluster-autoscaler.kubernetes.io/safe-to-evict"
+
+JUDGED_ANNOTATIONS = frozenset({MIRROR, DO_NOT_DISRUPT, DO_NOT_EVICT, SAFE_TO_EVICT})
+"""The only annotations of a pod that are kept: the rest is nobody's business here, and large."""
+
+SYSTEM_CRITICAL_PRIORITY = 2_000_000_000
+"""Lowest priority of the two system-critical classes (pkg/apis/scheduling/types.go)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """The controllerRef of an object; `group` without the version."""
+
+    kind: str
+    name: str
+    uid: str
+    group: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Toleration:
+    """`operator` is Exists or Equal; an empty `key` with Exists tolerates every taint."""
+
+    key: str = ""
+    operator: str = "Equal"
+    value: str = ""
+    effect: str = ""
+
+    def tolerates(self, key: str, value: str, effect: str) -> bool:
+        """As ``Toleration.ToleratesTaint`` (staging/src/k8s.io/api/core/v1/toleration.go)."""
+        if self.effect and self.effect != effect:
+            return False
+        if self.key and self.key != key:
+            return False
+        if self.operator in ("", "Equal"):
+            return bool(self.key) and self.value == value
+        return self.operator == "Exists"
+
+
+class VolumeKind(str, Enum):
+    """Where a pod's data lies; volumes made from the API (secrets, config) are not kept."""
+
+    EMPTY_DIR = "emptyDir"
+    HOST_PATH = "hostPath"
+    CLAIM = "persistentVolumeClaim"
+
+
+@dataclass(frozen=True, slots=True)
+class Volume:
+    """`detail`: emptyDir → medium ("" is disk), hostPath → path, claim → name of the claim."""
+
+    name: str
+    kind: VolumeKind
+    detail: str = ""
+    size_limit: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Pod:
+    """One pod. `node` is "" while it is not scheduled; `deletion_deadline` is its deletionTimestamp.
+
+    `not_ready_because` is the kubelet's reason (CrashLoopBackOff, ContainersNotReady …) while not Ready.
+    """
+
+    namespace: str
+    name: str
+    uid: str
+    labels: Labels
+    node: str
+    phase: str
+    ready: bool
+    owner: Owner | None = None
+    annotations: Mapping[str, str] = field(default_factory=dict)
+    created_at: datetime | None = None
+    deletion_deadline: datetime | None = None
+    grace_seconds: int = 30
+    priority: int = 0
+    tolerations: tuple[Toleration, ...] = ()
+    volumes: tuple[Volume, ...] = ()
+    readiness_gates: tuple[str, ...] = ()
+    finalizers: tuple[str, ...] = ()
+    not_ready_because: str = ""
+
+    @property
+    def key(self) -> str:
+        return f"{self.namespace}/{self.name}"
+
+    @property
+    def finished(self) -> bool:
+        return self.phase in ("Succeeded", "Failed")
+
+    @property
+    def deleting(self) -> bool:
+        return self.deletion_deadline is not None
+
+    @property
+    def mirror(self) -> bool:
+        """A static pod's image in the API: the kubelet owns it (pkg/drain/filters.go:mirrorPodFilter)."""
+        return MIRROR in self.annotations
+
+    @property
+    def system_critical(self) -> bool:
+        return self.priority >= SYSTEM_CRITICAL_PRIORITY
+
+    @property
+    def protected_by(self) -> str:
+        """The annotation by which its owner asks not to be disrupted, or ""."""
+        for key, value in (
+            (DO_NOT_DISRUPT, "true"),
+            (DO_NOT_EVICT, "true"),
+            (SAFE_TO_EVICT, "false"),
+        ):
+            if self.annotations.get(key) == value:
+                return f"{key}={value}"
+        # Karpenter accepts a duration as well ("4h" from the pod's start); treat any as protecting.
+        given = self.annotations.get(DO_NOT_DISRUPT, "false")
+        return f"{DO_NOT_DISRUPT}={given}" if given not in ("false", "") else ""
+
+    def tolerates(self, key: str, value: str, effect: str) -> bool:
+        return any(t.tolerates(key, value, effect) for t in self.tolerations)

@@ -1,0 +1,206 @@
+"""Label selectors: the objects' form (matchLabels, matchExpressions) and the text of ``-l``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+Labels = Mapping[str, str]
+
+_NAME = r"(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)"
+_DNS = r"(?:[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*)"
+_KEY = re.compile(rf"(?:(?=[^/]{{1,253}}/){_DNS}/)?{_NAME}\Z")
+_VALUE = re.compile(rf"(?:{_NAME})?\Z")
+_INT = re.compile(r"[-+]?[0-9]+\Z")
+_SPACE = " \t\r\n"
+_TOKEN = re.compile(rf"!=|==|[=!(),><]|[^{_SPACE}=!(),><]+")
+_OPERATORS = {"in": "In", "notin": "NotIn", "=": "In", "==": "In", "!=": "NotIn", ">": "Gt", "<": "Lt"}
+
+
+class InvalidSelector(ValueError):
+    """The text is not a label selector; the message says where it breaks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """One condition: `operator` is In, NotIn, Exists, DoesNotExist, Gt or Lt (the objects' names)."""
+
+    key: str
+    operator: str
+    values: tuple[str, ...] = ()
+
+    def matches(self, labels: Labels) -> bool:
+        """As apimachinery's ``labels.Requirement.Matches``."""
+        value = labels.get(self.key)
+        if self.operator == "In":
+            return value is not None and value in self.values
+        if self.operator == "NotIn":
+            return value is None or value not in self.values
+        if self.operator == "Exists":
+            return value is not None
+        if self.operator == "DoesNotExist":
+            return value is None
+        if self.operator in ("Gt", "Lt") and value is not None and len(self.values) == 1:
+            left, right = _int64(value), _int64(self.values[0])
+            if left is None or right is None:
+                return False
+            return left > right if self.operator == "Gt" else left < right
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class Selector:
+    """A conjunction of requirements; without any it matches everything.
+
+    `valid` is False for a selector the API machinery could not convert: it then matches nothing,
+    as the eviction endpoint and the disruption controller treat it.
+    """
+
+    requirements: tuple[Requirement, ...] = ()
+    valid: bool = True
+
+    def matches(self, labels: Labels) -> bool:
+        return self.valid and all(r.matches(labels) for r in self.requirements)
+
+    def __str__(self) -> str:
+        return ",".join(_term(r) for r in self.requirements) or "everything"
+
+
+EVERYTHING = Selector()
+NOTHING = Selector(valid=False)
+
+
+def from_parts(match_labels: Labels, expressions: tuple[Requirement, ...] = ()) -> Selector:
+    """A selector of the objects' form. Unknown operators and malformed values make it invalid."""
+    equal = tuple(Requirement(k, "In", (v,)) for k, v in sorted(match_labels.items()))
+    valid = all(_VALUE.match(v) and _KEY.match(k) for k, v in match_labels.items()) and all(
+        _valid_expression(e) for e in expressions
+    )
+    return Selector(equal + expressions, valid)
+
+
+def parse(text: str) -> Selector:
+    """Parse the text of ``-l``: ``a=b,c!=d,e in (x,y),f notin (z),g,!h,n>1``.
+
+    The grammar is that of apimachinery's ``labels.Parse``, but an empty text is refused: there it selects
+    everything, which nobody means who writes a selector.
+
+    Raises:
+        InvalidSelector: the text does not follow the grammar.
+    """
+    reader = _Reader(text)
+    if reader.ended():
+        raise InvalidSelector("it is empty")
+    terms = [_term_of(reader)]
+    while reader.take(","):
+        terms.append(_term_of(reader))
+    if not reader.ended():
+        raise reader.unexpected("a comma or the end")
+    return Selector(tuple(terms))
+
+
+class _Reader:
+    """The tokens of a selector's text: words, and the symbols between them."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.tokens = _TOKEN.findall(text)
+        self.at = 0
+
+    def peek(self) -> str:
+        """The next token, "" at the end."""
+        return self.tokens[self.at] if self.at < len(self.tokens) else ""
+
+    def ended(self) -> bool:
+        return self.at == len(self.tokens)
+
+    def take(self, symbol: str) -> bool:
+        """Step over `symbol` if it comes next."""
+        if self.peek() != symbol:
+            return False
+        self.at += 1
+        return True
+
+    def word(self, what: str) -> str:
+        """The next token, which must be a word: `what` says which kind of word."""
+        found = self.peek()
+        if not found or found[0] in "=!(),><":
+            raise self.unexpected(what)
+        self.at += 1
+        return found
+
+    def unexpected(self, what: str) -> InvalidSelector:
+        found = repr(self.peek()) if self.peek() else "the end"
+        return InvalidSelector(f"{what} is expected in {self.text!r}, not {found}")
+
+
+def _term_of(reader: _Reader) -> Requirement:
+    if reader.take("!"):
+        return _checked(reader.word("a label key"), "DoesNotExist", ())
+    key = reader.word("a label key")
+    if reader.ended() or reader.peek() == ",":
+        return _checked(key, "Exists", ())
+    word = reader.peek()
+    operator = _OPERATORS.get(word)
+    if operator is None:
+        raise reader.unexpected("an operator (=, !=, in, notin, >, <)")
+    reader.take(word)
+    if word in ("in", "notin"):
+        return _checked(key, operator, _set_of(reader))
+    value = "" if reader.ended() or reader.peek() == "," else reader.word("a label value")
+    return _checked(key, operator, (value,))
+
+
+def _set_of(reader: _Reader) -> tuple[str, ...]:
+    """``(a,b)``; between two commas, and beside a parenthesis, the value is empty, but ``()`` is no set."""
+    if not reader.take("("):
+        raise reader.unexpected("'('")
+    if reader.peek() == ")":
+        raise reader.unexpected("a label value")
+    values = []
+    while True:
+        values.append("" if reader.peek() in (",", ")") else reader.word("a label value"))
+        if reader.take(")"):
+            return tuple(dict.fromkeys(values))
+        if not reader.take(","):
+            raise reader.unexpected("a comma or ')'")
+
+
+def _checked(key: str, operator: str, values: tuple[str, ...]) -> Requirement:
+    if not _KEY.match(key):
+        raise InvalidSelector(f"{key!r} is not a label key")
+    for value in values:
+        if not _VALUE.match(value):
+            raise InvalidSelector(f"{value!r} is not a label value")
+        if operator in ("Gt", "Lt") and _int64(value) is None:
+            raise InvalidSelector(f"{value!r} is not a whole number, which {key!r} is compared with")
+    return Requirement(key, operator, values)
+
+
+def _int64(text: str) -> int | None:
+    """As Go's ``strconv.ParseInt(text, 10, 64)``; Python's own `int` takes more."""
+    if not _INT.match(text):
+        return None
+    value = int(text) if len(text) <= 64 else 2**63
+    return value if -(2**63) <= value < 2**63 else None
+
+
+def _valid_expression(requirement: Requirement) -> bool:
+    if not _KEY.match(requirement.key):
+        return False
+    if requirement.operator in ("In", "NotIn"):
+        return bool(requirement.values) and all(_VALUE.match(v) for v in requirement.values)
+    return requirement.operator in ("Exists", "DoesNotExist") and not requirement.values
+
+
+def _term(r: Requirement) -> str:
+    if r.operator == "In" and len(r.values) == 1:
+        return f"{r.key}={r.values[0]}"
+    if r.operator in ("In", "NotIn"):
+        return f"{r.key} {r.operator.lower()} ({','.join(r.values)})"
+    if r.operator == "Exists":
+        return r.key
+    if r.operator == "DoesNotExist":
+        return f"!{r.key}"
+    return f"{r.key}{'>' if r.operator == 'Gt' else '<'}{''.join(r.values)}"

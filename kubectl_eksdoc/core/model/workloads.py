@@ -1,0 +1,65 @@
+"""What makes pods: ReplicaSets and their kin, and Jobs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from kubectl_eksdoc.core.model.pods import Owner, Toleration
+from kubectl_eksdoc.core.model.selectors import Labels
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """A Deployment, ReplicaSet, StatefulSet, DaemonSet or ReplicationController.
+
+    `replicas` is spec.replicas (the wanted number; for a DaemonSet status.desiredNumberScheduled).
+    `pinned_to` is spec.nodeName of the pod template, "" in all but odd cases.
+    `surges` is True where a rolling update starts a new pod before it stops an old one.
+    """
+
+    kind: str
+    namespace: str
+    name: str
+    uid: str
+    replicas: int
+    owner: Owner | None = None
+    template_labels: Labels = field(default_factory=dict)
+    template_tolerations: tuple[Toleration, ...] = ()
+    pinned_to: str = ""
+    surges: bool = False
+
+    @property
+    def key(self) -> str:
+        return f"{self.namespace}/{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A Job. `ignores_disruption`: its podFailurePolicy does not count pods with DisruptionTarget."""
+
+    namespace: str
+    name: str
+    uid: str
+    backoff_limit: int = 6
+    active: int = 0
+    succeeded: int = 0
+    failed: int = 0
+    completions: int | None = None
+    finished: bool = False
+    ignores_disruption: bool = False
+
+    @property
+    def key(self) -> str:
+        return f"{self.namespace}/{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Autoscaler:
+    """A HorizontalPodAutoscaler: it puts replicas back between `minimum` and `maximum`."""
+
+    namespace: str
+    name: str
+    target_kind: str
+    target_name: str
+    minimum: int
+    maximum: int

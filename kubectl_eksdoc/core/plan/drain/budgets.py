@@ -1,0 +1,259 @@
+"""What each budget means for this drain: how many of its pods may go at once, or why none can."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from kubectl_eksdoc.core.model import codes
+from kubectl_eksdoc.core.model.budgets import Budget, BudgetStatus
+from kubectl_eksdoc.core.model.codes import Code
+from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
+from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.plan.drain.remedies import for_budget, touch_budget
+from kubectl_eksdoc.core.plan.drain.result import BudgetVerdict
+from kubectl_eksdoc.core.plan.drain.said import unknown
+from kubectl_eksdoc.core.plan.drain.survey import SCALED, Survey
+from kubectl_eksdoc.core.rules import budgets as arithmetic
+from kubectl_eksdoc.core.rules.evictions import Why, lets_unhealthy_go, refused_by
+
+_BLOCKING = {
+    BudgetVerdict.BLOCKED_FOREVER: codes.BUDGET_NEVER,
+    BudgetVerdict.UNHEALTHY: codes.BUDGET_UNHEALTHY,
+    BudgetVerdict.STALE: codes.BUDGET_STALE,
+    BudgetVerdict.BLOCKED_NOW: codes.BUDGET_EXHAUSTED,
+    BudgetVerdict.DISAGREES: codes.BUDGET_DISAGREES,
+}
+_IN_SHORT = {
+    BudgetVerdict.BLOCKED_FOREVER: "allows no eviction, ever",
+    BudgetVerdict.UNHEALTHY: "allows no eviction while its pods are not Ready",
+    BudgetVerdict.STALE: "is not evaluated yet by the disruption controller",
+    BudgetVerdict.BLOCKED_NOW: "allows no eviction at the moment",
+    BudgetVerdict.DISAGREES: "allows no eviction: its status and its pods disagree",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedBudget:
+    """A budget against the pods on targets it selects.
+
+    `counted` are those it must allow; the others (not Ready where its policy lets them go, finished,
+    Pending) go without it. `blocked` is why none of the counted can go, None when `per_round` of them can.
+    """
+
+    budget: Budget
+    on_targets: tuple[Pod, ...]
+    counted: tuple[Pod, ...]
+    counted_uids: frozenset[str]
+    shared: tuple[Pod, ...]  # also under another budget
+    blocked: BudgetVerdict | None
+    code: Code | None
+    per_round: int
+    recomputed: BudgetStatus | None
+    also: tuple[BudgetVerdict, ...]
+    why: str
+    owner: str
+    findings: tuple[Finding, ...]
+
+    @property
+    def rounds(self) -> int:
+        """Uses of the budget that all its counted pods take, 0 when none can go."""
+        return -(-len(self.counted) // self.per_round) if self.per_round else 0
+
+    def counts(self, pod: Pod) -> bool:
+        """Whether evicting `pod`, which it selects, uses it up."""
+        return pod.uid in self.counted_uids
+
+    @property
+    def in_short(self) -> str:
+        """Why it blocks, as the end of a sentence that begins with its name; "" when it does not."""
+        return _IN_SHORT[self.blocked] if self.blocked is not None else ""
+
+    @property
+    def verdict(self) -> BudgetVerdict:
+        if self.shared:
+            return BudgetVerdict.SEVERAL_BUDGETS
+        if self.blocked is not None:
+            return self.blocked
+        if BudgetVerdict.DISAGREES in self.also:
+            return BudgetVerdict.DISAGREES
+        return BudgetVerdict.SERIAL if self.rounds > 1 else BudgetVerdict.FITS
+
+
+def judge(survey: Survey, budget: Budget, on_targets: Sequence[Pod]) -> JudgedBudget:
+    """Judge `budget` for the pods it selects among those a drain would evict."""
+    counted = tuple(pod for pod in on_targets if len(survey.budgets_of(pod)) == 1 and _counts(pod, budget))
+    shared = tuple(pod for pod in on_targets if len(survey.budgets_of(pod)) > 1)
+    pods = survey.guards.pods(budget)
+    result = arithmetic.recompute(budget, pods, survey.scales, survey.now)
+    recomputed = result.status if isinstance(result, arithmetic.Computed) else None
+    disagrees = recomputed is not None and recomputed != budget.status and not _lags(budget)
+    allowed = budget.status.allowed if recomputed is None else min(budget.status.allowed, recomputed.allowed)
+    blocked, code = _blocked(survey, budget, pods, allowed, disagrees)
+    why = _why(survey, budget, pods, blocked, recomputed if disagrees else None)
+    judged = JudgedBudget(
+        budget=budget,
+        on_targets=tuple(on_targets),
+        counted=counted,
+        counted_uids=frozenset(pod.uid for pod in counted),
+        shared=shared,
+        blocked=blocked if counted else None,
+        code=code if counted else None,
+        per_round=0 if blocked else max(allowed, 0),
+        recomputed=recomputed,
+        also=_also(blocked if shared or not counted else None, disagrees),
+        why=why,
+        owner=_owner(survey, pods),
+        findings=(),
+    )
+    found = (*_blocking_finding(survey, judged), *_other_findings(survey, judged, result, disagrees))
+    return replace(judged, findings=found)
+
+
+def _counts(pod: Pod, budget: Budget) -> bool:
+    if pod.finished or pod.deleting or pod.phase == "Pending":
+        return False
+    return pod.ready or not lets_unhealthy_go(budget)
+
+
+def _lags(budget: Budget) -> bool:
+    """Its status was computed for another spec, or not at all: no news that it differs."""
+    return budget.observed_generation < budget.generation or budget.condition_reason == arithmetic.SYNC_FAILED
+
+
+def _blocked(
+    survey: Survey, budget: Budget, pods: Sequence[Pod], allowed: int, disagrees: bool
+) -> tuple[BudgetVerdict | None, Code | None]:
+    """Why an eviction it must count is refused; the lasting reasons before the passing ones."""
+    refusal = refused_by(budget)
+    if budget.condition_reason == arithmetic.SYNC_FAILED and refusal is not None:
+        return BudgetVerdict.BLOCKED_FOREVER, codes.BUDGET_SYNC_FAILED
+    verdict: BudgetVerdict | None = None
+    if refusal is not None and refusal.why is Why.STALE:
+        verdict = BudgetVerdict.STALE
+    elif allowed <= 0 and _full_health(survey, budget, pods) <= 0:
+        verdict = BudgetVerdict.BLOCKED_FOREVER
+    elif refusal is None and allowed > 0:
+        verdict = None
+    elif disagrees:
+        verdict = BudgetVerdict.DISAGREES
+    elif any(not pod.ready and not pod.finished and not pod.deleting for pod in pods):
+        verdict = BudgetVerdict.UNHEALTHY
+    else:
+        verdict = BudgetVerdict.BLOCKED_NOW
+    return verdict, _BLOCKING[verdict] if verdict else None
+
+
+def _full_health(survey: Survey, budget: Budget, pods: Sequence[Pod]) -> int:
+    """Disruptions allowed if all its pods were Ready; where owners are not known, by the controller's own count."""
+    full = arithmetic.full_health_allowed(budget, pods, survey.scales)
+    return budget.status.expected - budget.status.desired if full is None else full
+
+
+def _also(blocked: BudgetVerdict | None, disagrees: bool) -> tuple[BudgetVerdict, ...]:
+    found = [v for v in (blocked, BudgetVerdict.DISAGREES if disagrees else None) if v is not None]
+    return tuple(dict.fromkeys(found))
+
+
+def _why(
+    survey: Survey, budget: Budget, pods: Sequence[Pod], blocked: BudgetVerdict | None, differs: BudgetStatus | None
+) -> str:
+    status = budget.status
+    numbers = f"{budget.rule}: {status.current} healthy of {status.expected}, {status.desired} wanted"
+    note = arithmetic.rounding_note(budget, status.expected)
+    parts = [f"{numbers} ({note})" if note else numbers]
+    if budget.condition_reason == arithmetic.SYNC_FAILED:
+        parts = [f"{budget.rule}: the controller cannot compute it: {budget.condition_message or 'SyncFailed'}"]
+    elif blocked is BudgetVerdict.STALE:
+        parts.append(f"status is of generation {budget.observed_generation}, the spec is {budget.generation}")
+    elif blocked is BudgetVerdict.UNHEALTHY:
+        sick = sum(1 for pod in pods if not pod.ready and not pod.finished)
+        parts.append(f"{sick} of its {len(pods)} pods not Ready")
+    elif blocked is BudgetVerdict.BLOCKED_NOW and budget.disrupted:
+        parts.append(f"{len(budget.disrupted)} granted evictions are under way")
+    if blocked is not None and budget.always_allows_unhealthy:
+        parts.append("pods that are not Ready go uncounted (AlwaysAllow)")
+    if differs is not None:
+        parts.append(
+            f"its pods say {differs.current} healthy of {differs.expected}, {differs.allowed} allowed; "
+            f"its status says {status.allowed} allowed"
+        )
+    return "; ".join(parts)
+
+
+def _owner(survey: Survey, pods: Sequence[Pod]) -> str:
+    owners = sorted({str(survey.owner_subject(p).kind) + "/" + survey.owner_subject(p).name for p in pods})
+    if not owners:
+        return ""
+    return owners[0] if len(owners) == 1 else f"{owners[0]} and {len(owners) - 1} more"
+
+
+def _blocking_finding(survey: Survey, judged: JudgedBudget) -> tuple[Finding, ...]:
+    if judged.blocked is None or judged.code is None:
+        return ()
+    budget = judged.budget
+    severity = Severity.MEDIUM if judged.blocked in (BudgetVerdict.STALE, BudgetVerdict.BLOCKED_NOW) else Severity.HIGH
+    evidence = [
+        f"{pod.key} is not Ready: {pod.not_ready_because or 'no reason given'}"
+        for pod in survey.guards.pods(budget)
+        if not pod.ready and not pod.finished and not pod.deleting
+    ]
+    evidence += [f"guards {pod.key} on {pod.node}" for pod in judged.counted]
+    return (
+        Finding(
+            judged.code,
+            severity,
+            Status.FAIL,
+            Subject("PodDisruptionBudget", budget.name, budget.namespace),
+            f"{judged.in_short} ({judged.why})",
+            tuple(evidence),
+            for_budget(survey, budget, judged.blocked, judged.code),
+        ),
+    )
+
+
+def _other_findings(
+    survey: Survey, judged: JudgedBudget, result: arithmetic.Recomputed, disagrees: bool
+) -> tuple[Finding, ...]:
+    budget, found = judged.budget, []
+    subject = Subject("PodDisruptionBudget", budget.name, budget.namespace)
+    if disagrees and judged.blocked is not BudgetVerdict.DISAGREES:
+        message = f"its status does not match its pods ({judged.why})"
+        found.append(
+            Finding(
+                codes.BUDGET_DISAGREES,
+                Severity.MEDIUM,
+                Status.PASS,
+                subject,
+                message,
+                remedy=(touch_budget(budget),),
+            )
+        )
+    if isinstance(result, arithmetic.CannotTell) and judged.counted:
+        unread = survey.cluster.unread(*SCALED)
+        if unread:
+            question = "whether budgets' statuses match their pods"
+            found.append(unknown(codes.BUDGET_DISAGREES, question, unread, (f"budget {budget.key}",), Severity.LOW))
+    return tuple(found)
+
+
+def several_budgets(survey: Survey, pod: Pod, guards: Sequence[Budget]) -> Finding:
+    """The finding for a pod that more than one budget selects."""
+    names = [budget.name for budget in guards]
+    keep, drop = names[0], names[-1]
+    return Finding(
+        codes.SEVERAL_BUDGETS,
+        Severity.HIGH,
+        Status.FAIL,
+        survey.owner_subject(pod),
+        f"its pods are under {len(names)} budgets ({', '.join(names)}): the API refuses every eviction with 500",
+        (f"pod {pod.key} on {pod.node}",),
+        (
+            Remedy(
+                f"Leave one budget over it: narrow the selector of one, or save and delete one (here {drop}, so that "
+                f"{keep} remains). Way back: kubectl apply -f {drop}.yaml",
+                f"kubectl get pdb {drop} -n {pod.namespace} -o yaml > {drop}.yaml && "
+                f"kubectl delete pdb {drop} -n {pod.namespace}",
+            ),
+        ),
+    )

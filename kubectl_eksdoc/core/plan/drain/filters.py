@@ -1,0 +1,136 @@
+"""kubectl drain's filters as verdicts of ours: what it skips stays, what it refuses blocks, with its flags named."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from kubectl_eksdoc.core.model import codes, kinds
+from kubectl_eksdoc.core.model.findings import Remedy, Severity
+from kubectl_eksdoc.core.model.pods import Pod, VolumeKind
+from kubectl_eksdoc.core.plan.drain.pods import where
+from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
+from kubectl_eksdoc.core.plan.drain.result import PodVerdict
+from kubectl_eksdoc.core.plan.drain.said import Said, blocks, cannot_tell, remarks, stays
+from kubectl_eksdoc.core.plan.drain.survey import Survey
+from kubectl_eksdoc.core.rules import drain_filters
+from kubectl_eksdoc.core.rules.drain_filters import Asked, Filter, FilterOptions, Outcome, Presence
+
+STUCK_AFTER = timedelta(seconds=60)
+"""Past its deletion deadline by this much a pod is stuck, as Karpenter counts (terminator: IsStuckTerminating)."""
+
+_STAYS_BECAUSE = {
+    Filter.POD_SELECTOR: "not selected by --pod-selector",
+    Filter.SKIP_DELETED: "being deleted for longer than --skip-wait-for-delete-timeout: not waited for",
+    Filter.DAEMON_SET: "its DaemonSet would bring it straight back: it goes with the node",
+    Filter.MIRROR: "a static pod: the kubelet owns it",
+}
+
+
+def options_of(policy: DrainPolicy) -> FilterOptions:
+    return FilterOptions(
+        ignore_daemonsets=policy.ignore_daemonsets,
+        delete_emptydir_data=policy.delete_emptydir_data,
+        force=policy.force,
+        skip_deleting_after=policy.skip_deleting_after,
+        pod_selector=policy.pod_selector,
+    )
+
+
+def ask(survey: Survey, pod: Pod, options: FilterOptions) -> list[Said]:
+    """Everything kubectl's filters say of `pod`; one STAY alone when they leave it where it is."""
+    decision = drain_filters.decide(pod, Asked(options, survey.now, _daemon_set(survey, pod)))
+    decisive = decision.decisive
+    if decisive is not None and decisive.outcome is Outcome.SKIP:
+        code = codes.POD_DAEMONSET if decisive.filter is Filter.DAEMON_SET else None
+        return [stays(_STAYS_BECAUSE[decisive.filter], code)]
+    if pod.deleting:
+        return [_leaving(survey, pod)]
+    if decisive is not None and decisive.filter is Filter.DAEMON_SET:
+        return [_daemonset(survey, pod, decisive)]
+    return [_ours(survey, pod, said) for said in decision.said]
+
+
+def _daemon_set(survey: Survey, pod: Pod) -> Presence:
+    if survey.workload_of(pod) is not None:
+        return Presence.EXISTS
+    return Presence.UNKNOWN if survey.cluster.unread(kinds.DAEMON_SETS) else Presence.MISSING
+
+
+def _leaving(survey: Survey, pod: Pod) -> Said:
+    deadline = pod.deletion_deadline
+    if deadline is None or survey.now <= deadline + STUCK_AFTER:
+        return stays("being deleted already: it is only waited for")
+    held = f", held by finalizer {', '.join(pod.finalizers)}" if pod.finalizers else ""
+    return blocks(
+        codes.POD_STUCK,
+        Severity.HIGH,
+        survey.owner_subject(pod),
+        f"its pod should have stopped by {deadline:%Y-%m-%dT%H:%M:%SZ}{held}",
+        where(pod),
+        Remedy(
+            "Find out what holds it: its finalizers' controller, or the kubelet of its node.",
+            f"kubectl get pod {pod.name} -n {pod.namespace} -o yaml",
+        ),
+        Remedy("Do not wait for such pods: --skip-wait-for-delete-timeout=60."),
+    )
+
+
+def _daemonset(survey: Survey, pod: Pod, said: drain_filters.Said) -> Said:
+    owner = survey.owner_subject(pod)
+    if said.outcome is Outcome.UNKNOWN:
+        unread = survey.cluster.unread(kinds.DAEMON_SETS)
+        question = "whether DaemonSets' pods still have their DaemonSet"
+        return cannot_tell(codes.DAEMONSET_MISSING, question, unread, where(pod), PodVerdict.UNKNOWN, Severity.HIGH)
+    if _daemon_set(survey, pod) is Presence.EXISTS:
+        return blocks(
+            codes.POD_DAEMONSET,
+            Severity.MEDIUM,
+            owner,
+            "its pods would come straight back, and --ignore-daemonsets=false was given",
+            where(pod),
+            Remedy("Leave it where it is: --ignore-daemonsets, which is on by default here."),
+        )
+    message = f"its DaemonSet does not exist: nothing creates its pods again ({said.message})"
+    if said.outcome is Outcome.DELETE:
+        return remarks(
+            codes.DAEMONSET_MISSING,
+            Severity.MEDIUM,
+            owner,
+            f"{message}; --force was given",
+            where(pod),
+            Remedy("Make sure that nobody needs it."),
+        )
+    return blocks(
+        codes.DAEMONSET_MISSING, Severity.HIGH, owner, message, where(pod), Remedy("Evict it all the same: --force.")
+    )
+
+
+def _ours(survey: Survey, pod: Pod, said: drain_filters.Said) -> Said:
+    allowed = said.outcome is Outcome.DELETE
+    if said.filter is Filter.LOCAL_STORAGE:
+        message = f"its emptyDir data is deleted with the pod: {_empty_dirs(pod)}"
+        code, flag = codes.POD_EMPTYDIR, "--delete-emptydir-data"
+        advice = Remedy(
+            "Confirm with its owners that the data may go; then plan with --delete-emptydir-data.",
+        )
+    else:
+        message = "no controller owns it: nothing creates it again"
+        code, flag = codes.POD_UNMANAGED, "--force"
+        advice = Remedy(
+            "Save it, so that it can be created again elsewhere; then plan with --force.",
+            f"kubectl get pod {pod.name} -n {pod.namespace} -o yaml > {pod.name}.yaml",
+        )
+    subject = survey.owner_subject(pod)
+    if allowed:
+        return remarks(code, Severity.MEDIUM, subject, f"{message} ({flag} was given)", where(pod), advice)
+    return blocks(code, Severity.HIGH, subject, message, where(pod), advice)
+
+
+def _empty_dirs(pod: Pod) -> str:
+    parts = []
+    for volume in pod.volumes:
+        if volume.kind is VolumeKind.EMPTY_DIR:
+            medium = "in memory" if volume.detail == "Memory" else "on disk"
+            limit = f", up to {volume.size_limit}" if volume.size_limit else ""
+            parts.append(f"{volume.name} ({medium}{limit})")
+    return ", ".join(parts)

@@ -1,0 +1,148 @@
+"""Every pod on the targets judged: what the rules say of it, what its budget says, and the worst of both."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from kubectl_eksdoc.core.model import codes, kinds
+from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
+from kubectl_eksdoc.core.model.nodes import Node
+from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.plan.drain import filters, pods
+from kubectl_eksdoc.core.plan.drain.budgets import JudgedBudget, judge, several_budgets
+from kubectl_eksdoc.core.plan.drain.result import PodVerdict
+from kubectl_eksdoc.core.plan.drain.said import Said, cannot_tell, fold, unknown
+from kubectl_eksdoc.core.plan.drain.survey import Survey
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedPod:
+    """`verdict` is the pod's own, before its target's: never HELD."""
+
+    pod: Pod
+    verdict: PodVerdict
+    said: tuple[Said, ...]
+
+    @property
+    def deciding(self) -> tuple[Said, ...]:
+        return tuple(s for s in self.said if s.verdict is self.verdict)
+
+    @property
+    def holds_its_node(self) -> bool:
+        return self.verdict in (PodVerdict.BLOCKED, PodVerdict.UNKNOWN)
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """`pods` by node, `budgets` by ns/name; `unread` are questions about the whole cluster left open."""
+
+    pods: Mapping[str, tuple[JudgedPod, ...]]
+    budgets: Mapping[str, JudgedBudget]
+    unread: tuple[Finding, ...] = ()
+
+    def findings(self) -> Iterable[Finding]:
+        for on in self.pods.values():
+            for judged in on:
+                yield from (said.finding for said in judged.said if said.finding is not None)
+        for budget in self.budgets.values():
+            yield from budget.findings
+        yield from self.unread
+
+    def complete(self, node: str, partial: bool) -> bool:
+        """Whether `node` is drained: nothing on it is held back, or the user wants the rest gone all the same."""
+        return partial or not any(p.holds_its_node for p in self.pods[node])
+
+
+def judge_pods(world: Survey, targets: Iterable[Node]) -> Judgement:
+    """Judge all pods on `targets` (those that are not refused as nodes)."""
+    asked = {node.name: _ask(world, node) for node in targets}
+    going = [pod for said in asked.values() for pod, told in said if fold(told) is not PodVerdict.STAY]
+    budgets = _judge_budgets(world, going)
+    return Judgement(
+        {name: tuple(_conclude(world, pod, told, budgets) for pod, told in said) for name, said in asked.items()},
+        budgets,
+        tuple(_unread(world, going)),
+    )
+
+
+def _ask(world: Survey, node: Node) -> list[tuple[Pod, list[Said]]]:
+    """Everything the rules say, besides budgets; a pod that stays is asked nothing more."""
+    options = filters.options_of(world.policy)
+    asked = []
+    for pod in world.pods_on[node.name]:
+        told = filters.ask(world, pod, options)
+        if fold(told) is not PodVerdict.STAY:
+            told += [said for rule in pods.RULES if (said := rule(world, pod)) is not None]
+        asked.append((pod, told))
+    return asked
+
+
+def _judge_budgets(world: Survey, going: Iterable[Pod]) -> dict[str, JudgedBudget]:
+    selected: dict[str, list[Pod]] = defaultdict(list)
+    budgets = {}
+    for pod in going:
+        for budget in world.budgets_of(pod):
+            selected[budget.key].append(pod)
+            budgets[budget.key] = budget
+    return {key: judge(world, budgets[key], selected[key]) for key in sorted(selected)}
+
+
+def _conclude(world: Survey, pod: Pod, told: list[Said], budgets: Mapping[str, JudgedBudget]) -> JudgedPod:
+    if fold(told) is not PodVerdict.STAY:
+        said = _by_budgets(world, pod, budgets)
+        told = [*told, said] if said is not None else told
+    return JudgedPod(pod, fold(told), tuple(told))
+
+
+def _by_budgets(world: Survey, pod: Pod, budgets: Mapping[str, JudgedBudget]) -> Said | None:
+    if pod.finished or pod.deleting or pod.phase == "Pending":
+        return None  # the eviction endpoint does not read budgets for these
+    unread = world.cluster.unread(kinds.BUDGETS)
+    if unread:
+        question = "which budgets guard the pods on the targets"
+        return cannot_tell(codes.POD_BUDGET, question, unread, pods.where(pod), PodVerdict.UNKNOWN, Severity.CRITICAL)
+    guards = world.budgets_of(pod)
+    if len(guards) > 1:
+        finding = several_budgets(world, pod, guards)
+        return Said(PodVerdict.BLOCKED, finding.message, finding.code, finding, finding.remedy)
+    if guards:
+        judged = budgets[guards[0].key]
+        if judged.blocked is not None and judged.counts(pod):
+            reason = f"budget {judged.budget.key} {judged.in_short}: {judged.why}"
+            return Said(PodVerdict.BLOCKED, reason, judged.code, remedy=judged.findings[0].remedy)
+    return None
+
+
+def _unread(world: Survey, going: Sequence[Pod]) -> Iterable[Finding]:
+    """Questions about the whole cluster that were not answered, asked once if any pod is to go."""
+    if not going:
+        return
+    cluster = world.cluster
+    questions = (
+        (codes.ONLY_BACKEND, "whether a target holds the only backend of something that replacements need"),
+        (codes.NO_READINESS_GATE, "which pods a load balancer sends traffic to"),
+        (codes.NAMESPACE_TERMINATING, "whether a namespace is being deleted"),
+    )
+    for code, question in questions:
+        unread = cluster.unread(*code.needs)
+        if unread:
+            yield unknown(code, question, unread)
+
+
+def used_up(world: Survey, judged: JudgedPod) -> JudgedPod:
+    """`judged` once its budget has nothing left for it: earlier evictions of this plan took it for good."""
+    budget = world.budgets_of(judged.pod)[0]
+    message = f"budget {budget.key} is used up for good by evicting pods that nothing replaces ({budget.rule})"
+    finding = Finding(
+        codes.BUDGET_EXHAUSTED,
+        Severity.HIGH,
+        Status.FAIL,
+        Subject("PodDisruptionBudget", budget.name, budget.namespace),
+        message,
+        (pods.where(judged.pod),),
+        (Remedy("Create its pods again elsewhere (save them first), then plan again."),),
+    )
+    said = Said(PodVerdict.BLOCKED, message, codes.BUDGET_EXHAUSTED, finding, finding.remedy)
+    return JudgedPod(judged.pod, PodVerdict.BLOCKED, (*judged.said, said))

@@ -1,0 +1,119 @@
+"""Put together: facts and policy in, the whole drain plan out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.core.model.findings import Finding, in_order
+from kubectl_eksdoc.core.model.nodes import Node
+from kubectl_eksdoc.core.plan.drain import nodes
+from kubectl_eksdoc.core.plan.drain.judging import JudgedPod, Judgement, judge_pods
+from kubectl_eksdoc.core.plan.drain.order import Order
+from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
+from kubectl_eksdoc.core.plan.drain.result import DrainPlan, Headroom, Left, PodVerdict, Target, TargetVerdict
+from kubectl_eksdoc.core.plan.drain.said import merged
+from kubectl_eksdoc.core.plan.drain.schedule import evictions, schedule
+from kubectl_eksdoc.core.plan.drain.survey import Survey, survey
+from kubectl_eksdoc.core.plan.drain.targets import natural
+
+
+def make_plan(cluster: Cluster, targets: Sequence[Node], policy: DrainPolicy) -> DrainPlan:
+    """What draining `targets` does: every verdict, the order of evictions, every finding."""
+    world = survey(cluster, tuple(targets), policy)
+    refused = {node.name: finding for node in targets if (finding := nodes.refusal(node)) is not None}
+    accepted = [node for node in targets if node.name not in refused]
+    judgement, order = schedule(world, judge_pods(world, accepted))
+    evicted = Counter(booking.node for booking in order.bookings)
+    rank = {name: i for i, name in enumerate(order.nodes, 1)}
+    remarks = [finding for node in accepted if (finding := nodes.remark(node)) is not None]
+    return DrainPlan(
+        policy=policy,
+        targets=tuple(
+            sorted(
+                (
+                    _target(world, node, refused.get(node.name), judgement, order, rank, evicted[node.name])
+                    for node in targets
+                ),
+                key=lambda t: (t.order == 0, t.order, natural(t.node.name)),
+            )
+        ),
+        evictions=evictions(world, order, judgement.budgets),
+        left=_left(world, refused, judgement),
+        budgets=_headroom(judgement, order),
+        findings=in_order(merged((*refused.values(), *remarks, *judgement.findings()))),
+    )
+
+
+def _target(
+    world: Survey,
+    node: Node,
+    refusal: Finding | None,
+    judgement: Judgement,
+    order: Order,
+    rank: Mapping[str, int],
+    evicted: int,
+) -> Target:
+    left = len(world.pods_on[node.name]) - evicted
+    if refusal is not None:
+        return Target(node, TargetVerdict.REFUSED, 0, 0, evicted, left, (refusal.message,), refusal.remedy[:1])
+    held = [p for p in judgement.pods[node.name] if p.holds_its_node]
+    return Target(
+        node=node,
+        verdict=_verdict(held, world.policy.partial),
+        order=rank.get(node.name, 0),
+        finish_round=order.finish.get(node.name, 0),
+        evictions=evicted,
+        left=left,
+        why=tuple(dict.fromkeys(f"{p.pod.key}: {said.reason}" for p in held for said in p.deciding)),
+        freed_by=tuple(dict.fromkeys(r for p in held for said in p.deciding for r in said.remedy[:1])),
+    )
+
+
+def _verdict(held: Sequence[JudgedPod], partial: bool) -> TargetVerdict:
+    if not held:
+        return TargetVerdict.DRAINS
+    if partial:
+        return TargetVerdict.PARTIAL
+    blocked = any(p.verdict is PodVerdict.BLOCKED for p in held)
+    return TargetVerdict.SKIPPED if blocked else TargetVerdict.UNKNOWN
+
+
+def _left(world: Survey, refused: Mapping[str, Finding], judgement: Judgement) -> tuple[Left, ...]:
+    left = [
+        Left(pod, name, PodVerdict.STAY, (finding.code.name,), finding.message)
+        for name, finding in refused.items()
+        for pod in world.pods_on[name]
+    ]
+    for name, on in judgement.pods.items():
+        drained = judgement.complete(name, world.policy.partial)
+        left += [_left_pod(p, name) for p in on if p.verdict is not PodVerdict.EVICT or not drained]
+    return tuple(sorted(left, key=lambda x: (natural(x.node), x.pod.namespace, natural(x.pod.name))))
+
+
+def _left_pod(judged: JudgedPod, node: str) -> Left:
+    if judged.verdict is PodVerdict.EVICT:
+        return Left(judged.pod, node, PodVerdict.HELD, (), "could go, but its node is skipped")
+    reasons = tuple(dict.fromkeys(said.reason for said in judged.deciding))
+    codes = tuple(dict.fromkeys(said.code.name for said in judged.deciding if said.code is not None))
+    return Left(judged.pod, node, judged.verdict, codes, "; ".join(reasons))
+
+
+def _headroom(judgement: Judgement, order: Order) -> tuple[Headroom, ...]:
+    to_evict = Counter(limit for b in order.bookings for limit in b.task.limits)
+    return tuple(
+        Headroom(
+            budget=b.budget,
+            verdict=b.verdict,
+            also=tuple(v for v in b.also if v is not b.verdict),
+            on_targets=len(b.on_targets),
+            to_evict=to_evict[key],
+            per_round=b.per_round,
+            rounds=b.rounds,
+            recomputed=b.recomputed,
+            owner=b.owner,
+            why=b.why,
+        )
+        for key, b in judgement.budgets.items()
+    )

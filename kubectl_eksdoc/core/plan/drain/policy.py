@@ -1,0 +1,41 @@
+"""What the user asks for: which nodes, and what a drain may do to their pods."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kubectl_eksdoc.core.model.selectors import Selector
+from kubectl_eksdoc.core.model.versions import Version
+
+
+@dataclass(frozen=True, slots=True)
+class Targeting:
+    """Nodes by name, or by filters that must all hold; `nodegroups` match if any of them does."""
+
+    names: tuple[str, ...] = ()
+    selector: Selector | None = None
+    nodegroups: tuple[str, ...] = ()
+    older_than: Version | None = None
+
+    @property
+    def empty(self) -> bool:
+        return not (self.names or self.selector or self.nodegroups or self.older_than)
+
+
+@dataclass(frozen=True, slots=True)
+class DrainPolicy:
+    """kubectl drain's flags with their meaning, and ours.
+
+    `grace_seconds` None means each pod's own; `skip_deleting_after` seconds past a deletion deadline a pod
+    is no longer waited for (0: always waited for), as ``--skip-wait-for-delete-timeout``.
+    """
+
+    ignore_daemonsets: bool = True
+    delete_emptydir_data: bool = False
+    force: bool = False
+    grace_seconds: int | None = None
+    pod_selector: Selector | None = None
+    skip_deleting_after: int = 0
+    partial: bool = False
+    evict_protected: bool = False
+    accept_unknown: frozenset[str] = frozenset()

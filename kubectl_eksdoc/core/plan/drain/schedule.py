@@ -1,0 +1,85 @@
+"""From verdicts to evictions: what can go becomes tasks, tasks get rounds, and every position its reason."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.plan.drain.budgets import JudgedBudget
+from kubectl_eksdoc.core.plan.drain.judging import Judgement, used_up
+from kubectl_eksdoc.core.plan.drain.order import Booking, Order, Task, arrange
+from kubectl_eksdoc.core.plan.drain.result import Eviction, PodVerdict
+from kubectl_eksdoc.core.plan.drain.survey import Survey
+from kubectl_eksdoc.core.rules.replacement import Replacement, replacement
+
+_NEEDED = "needed: "
+"""Prefix of limits that are not budgets: one backend a round of what replacements need."""
+
+
+def schedule(world: Survey, judgement: Judgement) -> tuple[Judgement, Order]:
+    """Order what can go. A pod for which its budget is used up for good blocks its node; then we order again."""
+    per_round = {key: b.per_round for key, b in judgement.budgets.items() if b.per_round}
+    while True:
+        tasks = {
+            name: [_task(world, p.pod, judgement.budgets) for p in on if p.verdict is PodVerdict.EVICT]
+            for name, on in judgement.pods.items()
+            if judgement.complete(name, world.policy.partial)
+        }
+        limits = {limit for given in tasks.values() for task in given for limit in task.limits}
+        order = arrange(tasks, {limit: per_round.get(limit, 1) for limit in limits})
+        if not order.refused:
+            return judgement, order
+        refused = {task.pod.uid for _, task in order.refused}
+        pods = {
+            name: tuple(used_up(world, p) if p.pod.uid in refused else p for p in on)
+            for name, on in judgement.pods.items()
+        }
+        judgement = replace(judgement, pods=pods)
+
+
+def _task(world: Survey, pod: Pod, budgets: Mapping[str, JudgedBudget]) -> Task:
+    limits = [b.key for b in world.budgets_of(pod) if budgets[b.key].counts(pod)]
+    limits += [_NEEDED + b.what for b in world.needed.get(pod.uid, ())]
+    lease = world.leases_held.get(pod.key, "") if limits else ""
+    lasting = replacement(pod) is Replacement.NEVER and not pod.finished
+    return Task(pod, tuple(limits), replaced=not lasting, late=lease)
+
+
+def evictions(world: Survey, order: Order, budgets: Mapping[str, JudgedBudget]) -> tuple[Eviction, ...]:
+    """The order as the plan shows it."""
+    return tuple(
+        Eviction(
+            position=i,
+            round=booking.round,
+            pod=booking.task.pod,
+            node=booking.node,
+            budget=next((x for x in booking.task.limits if x in budgets), ""),
+            reason=_reason(world, booking, budgets),
+        )
+        for i, booking in enumerate(order.bookings, 1)
+    )
+
+
+def _reason(world: Survey, booking: Booking, budgets: Mapping[str, JudgedBudget]) -> str:
+    pod, task = booking.task.pod, booking.task
+    parts = []
+    budget = next((x for x in task.limits if x in budgets), "")
+    if pod.finished:
+        parts.append("finished: nothing stops when it goes")
+    elif pod.phase == "Pending":
+        parts.append("not started yet: budgets are not asked")
+    elif budget:
+        parts.append(f"budget {budget} lets {budgets[budget].per_round} go at once: {booking.turn} of {booking.turns}")
+    elif world.budgets_of(pod):
+        parts.append(f"not Ready: budget {world.budgets_of(pod)[0].key} lets it go uncounted")
+    else:
+        parts.append("no budget guards it")
+    parts += [f"one backend of {x.removeprefix(_NEEDED)} at a time" for x in task.limits if x.startswith(_NEEDED)]
+    if task.late:
+        parts.append(f"holds lease {task.late}: after its standby")
+    if not task.replaced:
+        parts.append("nothing replaces it")
+    if pod.system_critical:
+        parts.append("system-critical: after the other pods of its node")
+    return "; ".join(parts)

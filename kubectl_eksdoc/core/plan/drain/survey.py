@@ -1,0 +1,138 @@
+"""The facts, indexed once for the questions that judging a drain asks."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.budgets import Budget
+from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.core.model.findings import Subject
+from kubectl_eksdoc.core.model.nodes import Node
+from kubectl_eksdoc.core.model.pods import Owner, Pod
+from kubectl_eksdoc.core.model.selectors import Selector, from_parts
+from kubectl_eksdoc.core.model.storage import Claim, PersistentVolume
+from kubectl_eksdoc.core.model.workloads import Autoscaler, Job, Workload
+from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
+from kubectl_eksdoc.core.rules.guards import Guards, matching
+from kubectl_eksdoc.core.rules.needed import Backends, needed_backends
+from kubectl_eksdoc.core.rules.scales import Scales
+
+SCALED = (kinds.DEPLOYMENTS, kinds.REPLICA_SETS, kinds.STATEFUL_SETS, kinds.REPLICATION_CONTROLLERS)
+"""The kinds whose wanted replicas a percentage is taken of."""
+
+MAX_OWNER_DEPTH = 8
+"""Deeper chains of owners than this do not exist; a cycle in a broken dump must not hang us."""
+
+
+@dataclass(frozen=True, slots=True)
+class Balanced:
+    """A Service that a load balancer sends traffic to; `ip_targets`: straight to the pods."""
+
+    name: str
+    selector: Selector
+    ip_targets: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """One drain's view of a cluster. Mappings are read-only by convention."""
+
+    cluster: Cluster
+    policy: DrainPolicy
+    targets: tuple[Node, ...]
+    pods_on: Mapping[str, tuple[Pod, ...]]
+    guards: Guards
+    guarded: Mapping[str, tuple[Budget, ...]]  # by uid of a pod on a target; without a budget it is missing
+    scales: Scales
+    workloads: Mapping[str, Workload]  # by uid
+    jobs: Mapping[str, Job]  # by uid
+    claims: Mapping[str, Claim]  # by ns/name
+    volumes: Mapping[str, PersistentVolume]  # by name
+    autoscalers: Mapping[tuple[str, str, str], Autoscaler]  # by namespace, kind and name of the target
+    needed: Mapping[str, tuple[Backends, ...]]  # by pod uid
+    balanced: Mapping[str, tuple[Balanced, ...]]  # services with a load balancer, by namespace
+    leases_held: Mapping[str, str]  # pod key → the lease it holds
+    terminating: frozenset[str]  # namespaces
+
+    @property
+    def now(self) -> datetime:
+        return self.cluster.observed_at
+
+    def budgets_of(self, pod: Pod) -> tuple[Budget, ...]:
+        """The budgets that select `pod`, which is on a target."""
+        return self.guarded.get(pod.uid, ())
+
+    def workload_of(self, pod: Pod) -> Workload | None:
+        """The direct owner, when it is a workload that was read."""
+        return self.workloads.get(pod.owner.uid) if pod.owner else None
+
+    def top_of(self, pod: Pod) -> Workload | None:
+        """The Deployment behind a ReplicaSet, else the direct owner."""
+        found = self.workload_of(pod)
+        for _ in range(MAX_OWNER_DEPTH):
+            if found is None or found.owner is None or found.owner.uid not in self.workloads:
+                break
+            found = self.workloads[found.owner.uid]
+        return found
+
+    def owner_subject(self, pod: Pod) -> Subject:
+        """Who answers for the pod: its Deployment, StatefulSet, Job …, or the pod itself."""
+        top = self.top_of(pod)
+        if top is not None:
+            return Subject(top.kind, top.name, top.namespace)
+        owner: Owner | None = pod.owner
+        return Subject(owner.kind, owner.name, pod.namespace) if owner else Subject("Pod", pod.name, pod.namespace)
+
+
+def survey(cluster: Cluster, targets: tuple[Node, ...], policy: DrainPolicy) -> Survey:
+    """Index `cluster` for a drain of `targets`."""
+    on: dict[str, list[Pod]] = {node.name: [] for node in targets}
+    for pod in cluster.pods:
+        if pod.node in on:
+            on[pod.node].append(pod)
+    needed: dict[str, list[Backends]] = defaultdict(list)
+    for backends in needed_backends(cluster):
+        for pod in backends.pods:
+            needed[pod.uid].append(backends)
+    guards = matching(cluster.budgets, cluster.pods)
+    return Survey(
+        cluster=cluster,
+        policy=policy,
+        targets=targets,
+        pods_on={name: tuple(pods) for name, pods in on.items()},
+        guards=guards,
+        guarded={p.uid: found for pods in on.values() for p in pods if (found := guards.of(p))},
+        scales=Scales.of(cluster.workloads, cluster.unread(*SCALED)),
+        workloads={w.uid: w for w in cluster.workloads},
+        jobs={j.uid: j for j in cluster.jobs},
+        claims={c.key: c for c in cluster.claims},
+        volumes={v.name: v for v in cluster.volumes},
+        autoscalers={(a.namespace, a.target_kind, a.target_name): a for a in cluster.autoscalers},
+        needed={uid: tuple(found) for uid, found in needed.items()},
+        balanced=_balanced(cluster),
+        leases_held=_leases_held(cluster),
+        terminating=frozenset(n.name for n in cluster.namespaces if n.terminating),
+    )
+
+
+def _balanced(cluster: Cluster) -> dict[str, tuple[Balanced, ...]]:
+    bound = {f"{t.namespace}/{t.service}": t.target_type == "ip" for t in cluster.target_group_bindings}
+    found: dict[str, list[Balanced]] = defaultdict(list)
+    for service in cluster.services:
+        if service.selector and (service.type == "LoadBalancer" or service.key in bound):
+            ip_targets = bound.get(service.key, service.ip_targets)
+            found[service.namespace].append(Balanced(service.name, from_parts(service.selector), ip_targets))
+    return {namespace: tuple(services) for namespace, services in found.items()}
+
+
+def _leases_held(cluster: Cluster) -> dict[str, str]:
+    """Leader election: client-go's holder identity is the pod's name, often with ``_<uuid>`` behind."""
+    held = {}
+    for lease in cluster.leases:
+        if lease.holder and lease.namespace != "kube-node-lease":
+            held[f"{lease.namespace}/{lease.holder.split('_')[0]}"] = f"{lease.namespace}/{lease.name}"
+    return held

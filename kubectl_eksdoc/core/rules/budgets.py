@@ -1,0 +1,216 @@
+"""The disruption controller's arithmetic: from a budget's spec and its pods to the status it writes.
+
+Source: pkg/controller/disruption/disruption.go (trySync, getExpectedPodCount, getExpectedScale,
+buildDisruptedPodMap, countHealthyPods, updatePdbStatus, failSafe), Kubernetes v1.36.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+
+from kubectl_eksdoc.core.model.budgets import Amount, Budget, BudgetStatus
+from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.rules.scales import NoScale, Scale, ScaleNotRead, Scales
+
+DELETION_TIMEOUT = timedelta(minutes=2)
+"""How long a granted eviction counts as unhealthy without the pod's deletion being seen."""
+
+SYNC_FAILED = "SyncFailed"
+SUFFICIENT_PODS = "SufficientPods"
+INSUFFICIENT_PODS = "InsufficientPods"
+
+
+@dataclass(frozen=True, slots=True)
+class Computed:
+    """The numbers the controller would write. `unmanaged` pods (no controller) count as healthy, never as expected.
+
+    `disrupted` are the granted evictions still waited for; `controllers` are whose scale was added up
+    (none for an absolute minAvailable, which counts pods).
+    """
+
+    status: BudgetStatus
+    disrupted: Mapping[str, datetime] = field(default_factory=dict)
+    unmanaged: int = 0
+    controllers: tuple[Scale, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SyncFailed:
+    """The controller cannot compute it: it writes allowed 0 and the condition SyncFailed with `error`."""
+
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class CannotTell:
+    """We cannot compute it, because `missing` (a resource) was not read; the controller may well can."""
+
+    missing: str
+    because: str
+
+
+Recomputed = Computed | SyncFailed | CannotTell
+
+
+def scaled(amount: Amount, total: int, round_up: bool = True) -> int:
+    """`amount` of `total` pods, as apimachinery's ``GetScaledValueFromIntOrPercent``.
+
+    The controller rounds minAvailable and maxUnavailable up, both.
+    """
+    if not amount.percent:
+        return amount.value
+    product = amount.value * total
+    return -(-product // 100) if round_up else product // 100
+
+
+def expected_and_desired(budget: Budget, pods: Sequence[Pod], scale: int) -> tuple[int, int]:
+    """How many pods the budget expects, and how many of them must be healthy.
+
+    `scale` is the sum over the pods' controllers; an absolute minAvailable does not use it.
+    """
+    if budget.max_unavailable is not None:
+        return scale, max(0, scale - scaled(budget.max_unavailable, scale))
+    if budget.min_available is None:
+        return 0, 0
+    if budget.min_available.percent:
+        return scale, scaled(budget.min_available, scale)
+    return len(pods), budget.min_available.value
+
+
+def needs_scale(budget: Budget) -> bool:
+    """True when the controller must know the pods' controllers: maxUnavailable, or a percentage."""
+    if budget.max_unavailable is not None:
+        return True
+    return budget.min_available is not None and budget.min_available.percent
+
+
+def still_disrupted(budget: Budget, pods: Sequence[Pod], now: datetime) -> dict[str, datetime]:
+    """status.disruptedPods after a sync: pods that are there, not being deleted, and granted at most 2 min ago."""
+    kept = {}
+    for pod in pods:
+        granted = budget.disrupted.get(pod.name)
+        if granted is not None and not pod.deleting and granted + DELETION_TIMEOUT >= now:
+            kept[pod.name] = granted
+    return kept
+
+
+def healthy(pods: Sequence[Pod], disrupted: Mapping[str, datetime], now: datetime) -> int:
+    """Pods that are Ready, not being deleted and not about to be; minReadySeconds plays no part."""
+    return sum(1 for pod in pods if pod.ready and not pod.deleting and not _leaving(pod, disrupted, now))
+
+
+def _leaving(pod: Pod, disrupted: Mapping[str, datetime], now: datetime) -> bool:
+    granted = disrupted.get(pod.name)
+    return granted is not None and granted + DELETION_TIMEOUT > now
+
+
+def disruptions_allowed(expected: int, current: int, desired: int) -> int:
+    """Never negative, and 0 for a budget that expects no pods (it stays safe until its first sync with some)."""
+    return max(0, current - desired) if expected > 0 else 0
+
+
+def controllers_of(pods: Sequence[Pod], scales: Scales) -> tuple[Scale, ...] | SyncFailed | CannotTell:
+    """The distinct controllers of `pods`, or the first reason why that cannot be said."""
+    found: dict[str, Scale] = {}
+    asked: set[str] = set()
+    for pod in pods:
+        owner = pod.owner
+        if owner is None or owner.uid in asked or owner.uid in found:
+            continue
+        asked.add(owner.uid)
+        scale = scales.find(owner, pod.namespace)
+        if scale is None:
+            return SyncFailed(f'found no controllers for pod "{pod.name}"')
+        if isinstance(scale, NoScale):
+            return SyncFailed(scale.error)
+        if isinstance(scale, ScaleNotRead):
+            return CannotTell(scale.missing, scale.because)
+        found[scale.uid] = scale
+    return tuple(found.values())
+
+
+def recompute(budget: Budget, pods: Sequence[Pod], scales: Scales, now: datetime) -> Recomputed:
+    """The status the controller would write at `now`. `pods` are those the budget selects, finished ones included."""
+    if not budget.selector.valid:
+        return SyncFailed("the selector is not valid")
+    controllers: tuple[Scale, ...] = ()
+    if needs_scale(budget):
+        known = controllers_of(pods, scales)
+        if not isinstance(known, tuple):
+            return known
+        controllers = known
+    expected, desired = expected_and_desired(budget, pods, sum(c.replicas for c in controllers))
+    disrupted = still_disrupted(budget, pods, now)
+    current = healthy(pods, disrupted, now)
+    status = BudgetStatus(disruptions_allowed(expected, current, desired), current, desired, expected)
+    return Computed(status, disrupted, sum(1 for p in pods if p.owner is None), controllers)
+
+
+def full_health_allowed(budget: Budget, pods: Sequence[Pod], scales: Scales) -> int | None:
+    """What would be allowed if every pod that should be there were Ready; 0 or less: blocked for ever.
+
+    Negative says by how many pods the budget asks too much. None where `recompute` is not `Computed`.
+    Pods that are finished or leaving do not count; a controller's missing pods do.
+    """
+    if not budget.selector.valid:
+        return None
+    staying = [pod for pod in pods if not pod.finished and not pod.deleting]
+    unmanaged = sum(1 for pod in staying if pod.owner is None)
+    known = controllers_of(pods, scales)
+    if isinstance(known, tuple):
+        wanted = sum(c.replicas for c in known)
+    elif needs_scale(budget):
+        return None
+    else:
+        wanted = len(staying) - unmanaged
+    if not needs_scale(budget):
+        desired = budget.min_available.value if budget.min_available is not None else 0
+        return wanted + unmanaged - desired
+    expected, desired = expected_and_desired(budget, pods, wanted)
+    return expected + unmanaged - desired if expected > 0 else 0
+
+
+def synced(budget: Budget, result: Computed | SyncFailed) -> Budget:
+    """The budget as the controller writes it after computing `result`."""
+    if isinstance(result, SyncFailed):
+        return replace(
+            budget,
+            status=replace(budget.status, allowed=0),
+            condition_status="False",
+            condition_reason=SYNC_FAILED,
+            condition_message=result.error,
+        )
+    return with_allowed(
+        replace(
+            budget,
+            status=result.status,
+            disrupted=dict(result.disrupted),
+            observed_generation=budget.generation,
+        ),
+        result.status.allowed,
+    )
+
+
+def with_allowed(budget: Budget, allowed: int) -> Budget:
+    """The budget with `allowed` disruptions and the DisruptionAllowed condition that goes with it.
+
+    Source: component-helpers/apps/poddisruptionbudget: UpdateDisruptionAllowedCondition.
+    """
+    enough = allowed > 0
+    return replace(
+        budget,
+        status=replace(budget.status, allowed=allowed),
+        condition_status="True" if enough else "False",
+        condition_reason=SUFFICIENT_PODS if enough else INSUFFICIENT_PODS,
+        condition_message="",
+    )
+
+
+def rounding_note(budget: Budget, expected: int) -> str:
+    """``75% of 2 rounds up to 2``, or "" where nothing is rounded."""
+    amount = budget.max_unavailable if budget.max_unavailable is not None else budget.min_available
+    if amount is None or not amount.percent or amount.value * expected % 100 == 0:
+        return ""
+    return f"{amount} of {expected} rounds up to {scaled(amount, expected)}"

@@ -1,0 +1,89 @@
+"""What replacements need while a drain goes on, and the pods that serve it.
+
+Evicting the only backend of one of these stops replacements in the whole cluster: nothing can be created
+(a webhook that fails closed), no node comes (the autoscaler), no volume attaches, no name resolves.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.core.model.network import Webhook
+from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.model.selectors import from_parts
+
+CONTROLLERS: dict[str, str] = {
+    "karpenter": "Karpenter",
+    "cluster-autoscaler": "the Cluster Autoscaler",
+    "aws-cluster-autoscaler": "the Cluster Autoscaler",
+    "aws-load-balancer-controller": "the AWS Load Balancer Controller",
+    "cert-manager": "cert-manager",
+    "ebs-csi-controller": "the EBS CSI controller",
+    "aws-ebs-csi-driver": "the EBS CSI controller",
+    "kube-dns": "cluster DNS",
+}
+"""Value of one of `_NAME_LABELS` on a pod → what it is. Values as the projects' own charts set them."""
+
+_NAME_LABELS = ("app.kubernetes.io/name", "k8s-app", "app")
+
+
+@dataclass(frozen=True, slots=True)
+class Backends:
+    """`pods` are those that serve `what` and are Ready; `why` says what stops without them."""
+
+    what: str
+    why: str
+    pods: tuple[Pod, ...]
+
+
+def guards_pod_creation(webhook: Webhook) -> bool:
+    """True for a webhook that must answer before a pod can be created or evicted."""
+    return webhook.fails_closed and any(
+        ("*" in rule.operations or "CREATE" in rule.operations)
+        and ("" in rule.groups or "*" in rule.groups)
+        and any(r in ("*", "*/*", "pods", "pods/*", "pods/eviction", "*/eviction") for r in rule.resources)
+        for rule in webhook.rules
+    )
+
+
+def needed_backends(cluster: Cluster) -> tuple[Backends, ...]:
+    """Everything replacements need that some ready pod of this cluster serves, sorted by name."""
+    ready = [p for p in cluster.pods if p.ready and p.node and not p.deleting]
+    found = [*_controllers(ready), *_webhooks(cluster, ready)]
+    return tuple(sorted((b for b in found if b.pods), key=lambda b: b.what))
+
+
+def _controllers(ready: Iterable[Pod]) -> Iterable[Backends]:
+    serving: dict[str, list[Pod]] = defaultdict(list)
+    for pod in ready:
+        if pod.owner is not None and pod.owner.kind == "DaemonSet":
+            continue  # one on every node: a drain takes none of them away
+        for label in _NAME_LABELS:
+            role = CONTROLLERS.get(pod.labels.get(label, ""))
+            if role:
+                serving[role].append(pod)
+                break
+    for role, pods in serving.items():
+        yield Backends(role, f"{role} is away until its replacement is Ready", tuple(pods))
+
+
+def _webhooks(cluster: Cluster, ready: Iterable[Pod]) -> Iterable[Backends]:
+    services = {s.key: s for s in cluster.services}
+    by_namespace: dict[str, list[Pod]] = defaultdict(list)
+    for pod in ready:
+        by_namespace[pod.namespace].append(pod)
+    for webhook in cluster.webhooks:
+        service = services.get(webhook.service_key)
+        if service is None or not service.selector or not guards_pod_creation(webhook):
+            continue
+        selector = from_parts(service.selector)
+        pods = tuple(p for p in by_namespace[service.namespace] if selector.matches(p.labels))
+        yield Backends(
+            f"webhook {webhook.name}",
+            f"{webhook.configuration_kind} {webhook.configuration} fails closed: without it no pod it is called for "
+            "can be created",
+            pods,
+        )

@@ -1,0 +1,94 @@
+"""The demo cluster behind the reader's port: the same bytes each time, from no network and no clock."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.cluster import Cluster, Identity, Source
+from kubectl_eksdoc.core.model.kinds import ReadState, Resource
+from kubectl_eksdoc.embedded import demo_world as world
+from kubectl_eksdoc.embedded import objects_cluster, objects_network, objects_nodes, objects_pods, objects_workloads
+from kubectl_eksdoc.embedded.objects_meta import NOW, Json
+from kubectl_eksdoc.objects.collector import Collector
+
+DEFAULT_NODEGROUP = "blue"
+"""The node group that the demo's upgrade wants to empty."""
+
+IDENTITY = Identity("demo", world.CLUSTER, world.ACCOUNT, world.REGION, world.SERVER_VERSION)
+
+_FIRST_VERSION = 184_001
+
+
+class DemoReader:
+    """The demo cluster as a `flows.ports.ClusterReader`."""
+
+    def read(self, resources: Sequence[Resource]) -> Cluster:
+        """All of `resources`: nothing is ever refused here."""
+        collector = Collector(Source.DEMO)
+        held = objects()
+        for resource in resources:
+            collector.add_page(resource, a_list(resource, held[resource]), "the demo")
+            collector.mark(resource, ReadState.READ)
+        return collector.cluster(IDENTITY, NOW)
+
+
+def objects() -> dict[Resource, list[Json]]:
+    """Every object of every kind of `kinds.ALL`, sorted by namespace and name as the API lists them.
+
+    The caller owns what it gets: each call builds anew.
+    """
+    pods = _pods()
+    held: dict[Resource, list[Json]] = {resource: [] for resource in kinds.ALL}
+    by_kind = {resource.kind: resource for resource in kinds.ALL}
+    for made in (*_cluster_wide(pods), *_applications(pods)):
+        held[by_kind[made["kind"]]].append(made)
+    for group in held.values():
+        group.sort(key=lambda o: (o["metadata"].get("namespace", ""), o["metadata"]["name"]))
+    for version, made in enumerate((o for group in held.values() for o in group), _FIRST_VERSION):
+        made["metadata"]["resourceVersion"] = str(version)
+    return held
+
+
+def a_list(resource: Resource, items: Sequence[Json]) -> bytes:
+    """`items` as the answer to a list request."""
+    body = {"kind": f"{resource.kind}List", "apiVersion": resource.api_version}
+    return json.dumps({**body, "metadata": {"resourceVersion": "190000"}, "items": items}).encode()
+
+
+def _pods() -> dict[str, list[Json]]:
+    addresses = objects_pods.Addresses()
+    return {app.key: objects_pods.pods_of(app, addresses) for app in world.APPS}
+
+
+def _applications(pods: dict[str, list[Json]]) -> list[Json]:
+    made: list[Json] = []
+    for app in world.APPS:
+        own = pods[app.key]
+        made += own
+        made += objects_workloads.controllers_of(app, own)
+        made += objects_workloads.budgets_of(app, own)
+        if app.port:
+            made += [objects_network.service_of(app), objects_network.endpoints_of(app, own)]
+        if app.service_type == "LoadBalancer":
+            made.append(objects_network.target_group_of(app))
+        if app.name == "web":
+            made.append(objects_workloads.an_autoscaler(app, 4, 20))
+        made += objects_cluster.claims_and_volumes(app)
+    return made
+
+
+def _cluster_wide(pods: dict[str, list[Json]]) -> list[Json]:
+    return [
+        *map(objects_nodes.a_node, world.MACHINES),
+        *map(objects_nodes.a_node_lease, world.MACHINES),
+        *map(objects_cluster.a_namespace, world.NAMESPACES),
+        *objects_cluster.priority_classes(),
+        objects_cluster.a_storage_class("gp2", "kubernetes.io/aws-ebs"),
+        objects_cluster.a_storage_class("gp3", "ebs.csi.aws.com"),
+        *(objects_cluster.a_lock(name, pods[app][0]) for name, app in world.LOCKS.items()),
+        objects_cluster.a_node_pool("general", 200),
+        *objects_network.validating_webhooks(),
+        *objects_network.mutating_webhooks(),
+    ]

@@ -1,0 +1,171 @@
+"""Pods of the demo and the templates they come from, as the API prints them."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from itertools import count
+
+from kubectl_eksdoc.embedded.demo_world import MACHINES, PRIORITIES, SHOP_IMAGES, App, Machine
+from kubectl_eksdoc.embedded.objects_meta import Json, ago, an_object, condition, hexadecimal, owner, suffix
+from kubectl_eksdoc.embedded.objects_nodes import address, subnet
+
+_BY_NAME = {m.name: m for m in MACHINES}
+
+# A Service's and a container's port: name and protocol; the second for DNS.
+_PORTS = ((("main", "TCP"),), (("dns", "UDP"), ("main", "TCP")))
+
+_NODE_TROUBLE = ("not-ready", "unreachable")
+_DAEMON_TAINTS = ("disk-pressure", "memory-pressure", "pid-pressure", "unschedulable", "network-unavailable")
+
+
+class Addresses:
+    """Hands out pod addresses, one subnet a zone, none twice."""
+
+    def __init__(self) -> None:
+        self._next = {subnet(m): count(100) for m in MACHINES}
+
+    def take(self, machine: Machine) -> str:
+        """The next free address in the machine's zone."""
+        return f"{subnet(machine)}.{next(self._next[subnet(machine)])}"
+
+
+def labels_of(app: App) -> dict[str, str]:
+    """What its template says; controllers add to it."""
+    return dict(app.labels) or {"app": app.name}
+
+
+def template_hash(app: App) -> str:
+    """The name of its only revision."""
+    return suffix(10, "template", app.key)
+
+
+def template_of(app: App) -> Json:
+    """The pod template of its controller; nothing in it is shared with `app`."""
+    spec: Json = {"containers": [_container(app)], "dnsPolicy": "ClusterFirst", "securityContext": {}}
+    spec |= {"schedulerName": "default-scheduler", "terminationGracePeriodSeconds": app.grace}
+    spec["serviceAccountName"] = app.name if app.namespace == "kube-system" else "default"
+    spec |= {"restartPolicy": "Never" if app.kind == "Job" else "Always", **app.pod_spec}
+    volumes = [{"name": name, **source} for name, source in app.volumes.items()]
+    given = {"initContainers": app.init, "tolerations": app.tolerations, "volumes": volumes}
+    spec |= {key: deepcopy(list(value)) for key, value in given.items() if value}
+    if app.priority:
+        spec["priorityClassName"] = app.priority
+    metadata = {"labels": labels_of(app), "annotations": dict(app.annotations)}
+    return {"metadata": {key: value for key, value in metadata.items() if value}, "spec": spec}
+
+
+def pods_of(app: App, addresses: Addresses) -> list[Json]:
+    """Its replicas, each bound to the node that `app.on` names."""
+    return [_pod(app, i, _BY_NAME[node], addresses) for i, node in enumerate(app.nodes)]
+
+
+def is_ready(pod: Json) -> bool:
+    """Whether its Ready condition holds."""
+    return any(c["type"] == "Ready" and c["status"] == "True" for c in pod["status"]["conditions"])
+
+
+def _image(app: App) -> str:
+    return app.image or f"{SHOP_IMAGES}/{app.name}:2026.11.3"
+
+
+def _container(app: App) -> Json:
+    resources = {"requests": {"cpu": f"{app.cpu}m", "memory": f"{app.memory}Mi"}}
+    resources["limits"] = {"memory": f"{2 * app.memory}Mi"}
+    body: Json = {"name": app.name, "image": _image(app), "imagePullPolicy": "IfNotPresent", "resources": resources}
+    body |= {"terminationMessagePath": "/dev/termination-log", "terminationMessagePolicy": "File"}
+    mounts = [*app.volumes, "data"] if app.disk else [*app.volumes]
+    given: Json = {
+        "args": list(app.args),
+        "env": [{"name": name, "value": value} for name, value in app.env.items()],
+        "ports": [{"name": name, "containerPort": app.port, "protocol": p} for name, p in _PORTS[app.port == 53]],
+        "readinessProbe": {"tcpSocket": {"port": app.port}, "periodSeconds": 10, "failureThreshold": 3},
+        "volumeMounts": [{"name": name, "mountPath": f"/mnt/{name}"} for name in mounts],
+    }
+    if not app.port:
+        del given["ports"], given["readinessProbe"]
+    return body | {key: value for key, value in given.items() if value}
+
+
+def _pod(app: App, index: int, machine: Machine, addresses: Addresses) -> Json:
+    name, labels, owned_by = _identity(app, index)
+    age = app.minutes or machine.age - 4 - index
+    spec = template_of(app)["spec"]
+    spec |= {"nodeName": machine.name, "enableServiceLinks": True}
+    spec |= {"priority": PRIORITIES.get(app.priority, 0), "preemptionPolicy": "PreemptLowerPriority"}
+    spec["tolerations"] = [*spec.get("tolerations", ()), *_added_tolerations(app)]
+    spec["volumes"] = [*spec.get("volumes", ()), *_added_volumes(app, index)]
+    ip = address(machine) if app.pod_spec.get("hostNetwork") else addresses.take(machine)
+    if machine.pool == "fargate":
+        labels["eks.amazonaws.com/fargate-profile"] = app.name
+    body: Json = {"spec": spec, "status": _status(app, name, age, machine, ip, crashing=index < app.unready)}
+    meta: Json = {"labels": labels, "annotations": app.annotations, "owned_by": owned_by}
+    return an_object("v1", "Pod", name, app.namespace, age=age, **meta, **body)
+
+
+def _identity(app: App, index: int) -> tuple[str, dict[str, str], Json | None]:
+    """Name, labels and controller of a replica, as its kind of controller makes them."""
+    labels, revision = labels_of(app), template_hash(app)
+    generated = f"{app.name}-{suffix(5, app.key, index)}"
+    if app.kind == "Deployment":
+        set_name = f"{app.name}-{revision}"
+        controller = owner("apps/v1", "ReplicaSet", app.namespace, set_name)
+        return f"{set_name}-{suffix(5, app.key, index)}", {**labels, "pod-template-hash": revision}, controller
+    if app.kind == "StatefulSet":
+        name = f"{app.name}-{index}"
+        added = {"apps.kubernetes.io/pod-index": str(index), "statefulset.kubernetes.io/pod-name": name}
+        revised = {"controller-revision-hash": f"{app.name}-{revision}"}
+        return name, {**labels, **added, **revised}, owner("apps/v1", "StatefulSet", app.namespace, app.name)
+    if app.kind == "DaemonSet":
+        added = {"controller-revision-hash": revision, "pod-template-generation": "1"}
+        return generated, {**labels, **added}, owner("apps/v1", "DaemonSet", app.namespace, app.name)
+    if app.kind == "Job":
+        controller = owner("batch/v1", "Job", app.namespace, app.name)
+        added = {"batch.kubernetes.io/controller-uid": controller["uid"], "batch.kubernetes.io/job-name": app.name}
+        return generated, {**labels, **added}, controller
+    return app.name, labels, None
+
+
+def _added_tolerations(app: App) -> list[Json]:
+    """What admission (DefaultTolerationSeconds) or the DaemonSet controller adds."""
+    if app.kind != "DaemonSet":
+        return [
+            {"key": f"node.kubernetes.io/{k}", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}
+            for k in _NODE_TROUBLE
+        ]
+    every = [(k, "NoExecute") for k in _NODE_TROUBLE] + [(k, "NoSchedule") for k in _DAEMON_TAINTS]
+    return [{"key": f"node.kubernetes.io/{k}", "operator": "Exists", "effect": effect} for k, effect in every]
+
+
+def _added_volumes(app: App, index: int) -> list[Json]:
+    """The claim of a StatefulSet's replica, and the token that every pod gets."""
+    source = {"serviceAccountToken": {"expirationSeconds": 3607, "path": "token"}}
+    token: Json = {"name": f"kube-api-access-{suffix(5, 'token', app.key, index)}"}
+    token["projected"] = {"defaultMode": 420, "sources": [source]}
+    claim: Json = {"name": "data", "persistentVolumeClaim": {"claimName": f"data-{app.name}-{index}"}}
+    return [claim, token] if app.disk else [token]
+
+
+def _status(app: App, name: str, age: float, machine: Machine, ip: str, crashing: bool) -> Json:
+    why = {"reason": "ContainersNotReady", "message": f"containers with unready status: [{app.name}]"}
+    said, since = (why, 3.0) if crashing else ({}, age - 0.5)
+    conditions = [condition("PodScheduled", True, age), condition("Initialized", True, age)]
+    conditions += [condition(kind, not crashing, since, **said) for kind in ("ContainersReady", "Ready")]
+    container = _container_status(app, name, age) | (_crash(app, name) if crashing else {})
+    status: Json = {"phase": "Running", "conditions": conditions, "containerStatuses": [container]}
+    status |= {"hostIP": address(machine), "podIP": ip, "podIPs": [{"ip": ip}]}
+    return status | {"qosClass": "Burstable", "startTime": ago(age)}
+
+
+def _container_status(app: App, name: str, age: float) -> Json:
+    image, container_id = _image(app), hexadecimal(64, "container", app.namespace, name)
+    ids: Json = {"imageID": f"{image.rpartition(':')[0]}@sha256:{hexadecimal(64, 'image', image)}"}
+    ids |= {"name": app.name, "image": image, "containerID": f"containerd://{container_id}"}
+    state: Json = {"state": {"running": {"startedAt": ago(age - 0.2)}}, "lastState": {}}
+    return {**ids, "ready": True, "started": True, "restartCount": 0, **state}
+
+
+def _crash(app: App, name: str) -> Json:
+    back_off = f"back-off 5m0s restarting failed container={app.name} pod={name}_{app.namespace}"
+    ended = {"exitCode": 1, "reason": "Error", "startedAt": ago(3.2), "finishedAt": ago(3)}
+    state: Json = {"waiting": {"reason": "CrashLoopBackOff", "message": back_off}}
+    return {"ready": False, "started": False, "restartCount": 14, "state": state, "lastState": {"terminated": ended}}

@@ -1,0 +1,74 @@
+"""Every error a user can meet, and the exit code each one means.
+
+::
+
+    EksdocError                     70  a bug of ours if nothing narrower fits
+    ├── UsageError                   2  the command line, a selector, a target that does not exist
+    │   └── SnapshotError            2  a dump that cannot be read, or is not what it should be
+    ├── ClusterError                 3  the cluster refused us or cannot be reached
+    │   ├── ConfigError              3  the kubeconfig cannot be used
+    │   ├── Unreachable              3  no answer, or no complete one
+    │   ├── Unauthorized             3  the credentials are not accepted
+    │   └── Forbidden                3  a right is missing; `missing` names it
+    ├── AwsError                     4  AWS refused us or cannot be reached
+    └── Drifted                      7  the world is not what the plan expects
+
+An error says what was attempted, on what, and what to try next. Errors of libraries are
+chained with ``raise ... from``, never shown by themselves.
+"""
+
+from __future__ import annotations
+
+
+class EksdocError(Exception):
+    """What was attempted on what (`message`), and what to try (`hint`)."""
+
+    exit_code = 70
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.message}\n{self.hint}" if self.hint else self.message
+
+
+class UsageError(EksdocError):
+    exit_code = 2
+
+
+class SnapshotError(UsageError):
+    pass
+
+
+class ClusterError(EksdocError):
+    exit_code = 3
+
+
+class ConfigError(ClusterError):
+    pass
+
+
+class Unreachable(ClusterError):
+    pass
+
+
+class Unauthorized(ClusterError):
+    pass
+
+
+class Forbidden(ClusterError):
+    """`missing` is the right as RBAC writes it, e.g. ``list pods``."""
+
+    def __init__(self, message: str, hint: str = "", missing: str = "") -> None:
+        super().__init__(message, hint)
+        self.missing = missing
+
+
+class AwsError(EksdocError):
+    exit_code = 4
+
+
+class Drifted(EksdocError):
+    exit_code = 7

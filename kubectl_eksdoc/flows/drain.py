@@ -1,0 +1,25 @@
+"""Plan a drain: read what the plan needs, choose the targets, decide."""
+
+from __future__ import annotations
+
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.core.plan.drain.plan import make_plan
+from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
+from kubectl_eksdoc.core.plan.drain.result import DrainPlan
+from kubectl_eksdoc.core.plan.drain.targets import select
+from kubectl_eksdoc.flows.ports import ClusterReader
+
+READS = kinds.ALL
+"""What planning reads; `core.model.codes` says which answer needs which of them."""
+
+
+def plan_drain(reader: ClusterReader, targeting: Targeting, policy: DrainPolicy) -> tuple[Cluster, DrainPlan]:
+    """The plan, and the facts it was made from.
+
+    Raises:
+        UsageError: the targeting finds no node.
+        ClusterError, SnapshotError: nodes or pods cannot be read.
+    """
+    cluster = reader.read(READS)
+    return cluster, make_plan(cluster, select(cluster.nodes, targeting), policy)

@@ -1,0 +1,292 @@
+"""Opens what a snapshot is kept in (file, folder, tar, stdin) as a sequence of JSON parts, never writing to disk.
+
+What an archive holds is read where it lies: names in it are only shown, so ``../`` in them does nothing.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import stat
+import sys
+import tarfile
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import IO, Any, Protocol
+
+CHUNK = 256 << 10
+LONGEST_NAME = 1 << 20
+
+_ENDINGS = (".json", ".json.gz")
+_GZIP = b"\x1f\x8b"
+_LONG_HEADERS = (
+    tarfile.XHDTYPE,
+    tarfile.XGLTYPE,
+    tarfile.SOLARIS_XHDTYPE,
+    tarfile.GNUTYPE_LONGNAME,
+    tarfile.GNUTYPE_LONGLINK,
+)
+
+
+class BadArchive(ValueError):
+    """The container cannot be read; the message says why, without the path."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What is taken for a dump and not for a bomb.
+
+    `ratio` is unpacked bytes per packed byte, looked at from `ratio_from` bytes on: deflate can reach 1032,
+    dumps of replicas that are all alike reach about 100.
+    """
+
+    unpacked: int = 64 << 30
+    ratio: int = 500
+    ratio_from: int = 1 << 30
+    entries: int = 100_000
+
+
+BOUNDS = Bounds()
+
+
+class Readable(Protocol):
+    def read(self, size: int, /) -> bytes: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One JSON text. `stem` is its file name without folder and ending; `again` is None where it can be read only once.
+
+    `chunks` and `again` raise BadArchive or OSError while they are iterated. Of an archive, the chunks must
+    be read before the next part is asked for.
+    """
+
+    name: str
+    stem: str
+    chunks: Callable[[], Iterator[bytes]]
+    again: Callable[[], Iterator[bytes]] | None
+
+
+def parts(path: str, bounds: Bounds = BOUNDS) -> Iterator[Part]:
+    """Everything in `path` that is called *.json or *.json.gz, or `path` itself; "-" is stdin.
+
+    Raises:
+        OSError: the path cannot be opened.
+        BadArchive: it is a damaged archive, or one that unpacks without bounds.
+    """
+    if "\0" in path:
+        raise BadArchive("its path has a null character")
+    if path != "-" and os.path.isdir(path):
+        yield from _of_folder(path, bounds)
+        return
+    repeatable = path != "-" and stat.S_ISREG(os.stat(path).st_mode)
+    name = "standard input" if path == "-" else path
+    with _stdin() if path == "-" else open(path, "rb", buffering=0) as raw:
+        stream, packed = _unpacked(raw, bounds)
+        head = _exactly(stream, tarfile.BLOCKSIZE)
+        if _is_tar(head):
+            yield from _of_tar(_Joined(head, stream), name, _tar_opener(path, bounds) if repeatable else None, bounds)
+            if packed:
+                _drain(stream)
+        else:
+            again = (lambda: _file_chunks(path, bounds)) if repeatable else None
+            yield Part(name, "" if path == "-" else _stem(path), lambda: _chunks(_Joined(head, stream)), again)
+
+
+def _of_folder(path: str, bounds: Bounds) -> Iterator[Part]:
+    """Regular files only: a named pipe would be waited on for ever."""
+
+    def refuse(error: OSError) -> None:
+        raise error
+
+    for folder, folders, names in os.walk(path, onerror=refuse):
+        folders[:] = sorted(f for f in folders if not _hidden(f))
+        for name in sorted(names):
+            full = os.path.join(folder, name)
+            if _holds_json(name) and (os.path.isfile(full) or not os.path.exists(full)):
+                yield _file_part(full, bounds)
+
+
+def _file_part(full: str, bounds: Bounds) -> Part:
+    return Part(full, _stem(full), lambda: _file_chunks(full, bounds), lambda: _file_chunks(full, bounds))
+
+
+def _file_chunks(path: str, bounds: Bounds) -> Iterator[bytes]:
+    with open(path, "rb", buffering=0) as raw:
+        yield from _chunks(_unpacked(raw, bounds)[0])
+
+
+def _tar_opener(path: str, bounds: Bounds) -> Callable[[int], Iterator[bytes]]:
+    """Reads the entry with that number once more, from the start of the archive."""
+
+    def open_entry(index: int) -> Iterator[bytes]:
+        with open(path, "rb", buffering=0) as raw:
+            for number, part in enumerate(_of_tar(_unpacked(raw, bounds)[0], path, None, bounds)):
+                if number == index:
+                    yield from part.chunks()
+                    return
+
+    return open_entry
+
+
+def _of_tar(
+    stream: Readable, name: str, opener: Callable[[int], Iterator[bytes]] | None, bounds: Bounds
+) -> Iterator[Part]:
+    """The JSON entries of a tar that is read from front to back."""
+    number = 0
+    source: Any = stream
+    try:
+        with tarfile.open(fileobj=source, mode="r|", bufsize=CHUNK, tarinfo=_Entry) as archive:
+            for count, entry in enumerate(archive, 1):
+                if count > bounds.entries:
+                    raise BadArchive(f"it has more than {bounds.entries:,} entries")
+                if not entry.isreg() or not _holds_json(os.path.basename(entry.name)):
+                    continue
+                yield _tar_part(archive, entry, f"{name}:{entry.name}", number, opener, bounds)
+                number += 1
+    except tarfile.TarError as error:
+        raise BadArchive(f"the tar archive is cut short or damaged ({error})") from error
+
+
+def _tar_part(
+    archive: tarfile.TarFile,
+    entry: tarfile.TarInfo,
+    name: str,
+    number: int,
+    opener: Callable[[int], Iterator[bytes]] | None,
+    bounds: Bounds,
+) -> Part:
+    def chunks() -> Iterator[bytes]:
+        file = archive.extractfile(entry)
+        if file is None:
+            raise BadArchive("an entry of the archive has no data")
+        try:
+            yield from _chunks(_unpacked(file, bounds)[0])
+        except tarfile.TarError as error:
+            raise BadArchive(f"the tar archive is cut short or damaged ({error})") from error
+
+    return Part(name, _stem(entry.name), chunks, None if opener is None else lambda: opener(number))
+
+
+class _Entry(tarfile.TarInfo):
+    """tarfile ends quietly at a damaged header after the first; an archive cut there must not look complete."""
+
+    @classmethod
+    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> _Entry:
+        entry = super().frombuf(buf, encoding, errors)
+        if entry.type in _LONG_HEADERS and entry.size > LONGEST_NAME:
+            raise BadArchive(f"the tar archive has a header of {entry.size:,} bytes")
+        return entry
+
+    @classmethod
+    def fromtarfile(cls, archive: tarfile.TarFile) -> _Entry:
+        try:
+            return super().fromtarfile(archive)
+        except tarfile.EOFHeaderError:  # type: ignore[attr-defined]
+            raise
+        except tarfile.HeaderError as error:
+            raise BadArchive(f"the tar archive is cut short or damaged ({error})") from error
+
+
+class _Counted:
+    """Counts what is read of a packed file."""
+
+    def __init__(self, inner: Readable) -> None:
+        self._inner = inner
+        self.count = 0
+
+    def read(self, size: int) -> bytes:
+        data = self._inner.read(size)
+        self.count += len(data)
+        return data
+
+
+class _Gunzip:
+    """Unpacks gzip, within bounds."""
+
+    def __init__(self, packed: Readable, bounds: Bounds) -> None:
+        self._bounds = bounds
+        self._packed = _Counted(packed)
+        inner: Any = self._packed
+        self._file = gzip.GzipFile(fileobj=inner, mode="rb")
+        self._count = 0
+
+    def read(self, size: int) -> bytes:
+        try:
+            data = self._file.read(size)
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise BadArchive(f"the gzip data is cut short or damaged ({error})") from error
+        self._count += len(data)
+        ratio = self._count // max(self._packed.count, 1)
+        bounds = self._bounds
+        if self._count > bounds.unpacked or (self._count > bounds.ratio_from and ratio > bounds.ratio):
+            raise BadArchive(f"it unpacks to more than {self._count >> 20:,} MiB, {ratio} times its size: no dump does")
+        return data
+
+
+class _Joined:
+    """What was already read, and then the rest."""
+
+    def __init__(self, head: bytes, rest: Readable) -> None:
+        self._head = io.BytesIO(head)
+        self._rest = rest
+
+    def read(self, size: int) -> bytes:
+        return self._head.read(size) or self._rest.read(size)
+
+
+def _unpacked(raw: Readable, bounds: Bounds) -> tuple[Readable, bool]:
+    """`raw` without its gzip, if it has one: told by its first bytes, whatever the name says."""
+    head = _exactly(raw, len(_GZIP))
+    joined = _Joined(head, raw)
+    return (_Gunzip(joined, bounds), True) if head == _GZIP else (joined, False)
+
+
+def _exactly(stream: Readable, size: int) -> bytes:
+    """`size` bytes, fewer only at the end: a pipe gives what it has."""
+    data = b""
+    while len(data) < size:
+        more = stream.read(size - len(data))
+        if not more:
+            break
+        data += more
+    return data
+
+
+def _chunks(stream: Readable) -> Iterator[bytes]:
+    while chunk := stream.read(CHUNK):
+        yield chunk
+
+
+def _drain(stream: Readable) -> None:
+    """Read to the end, where gzip keeps its checksum."""
+    for _ in _chunks(stream):
+        pass
+
+
+def _is_tar(head: bytes) -> bool:
+    try:
+        tarfile.TarInfo.frombuf(head, tarfile.ENCODING, "surrogateescape")
+    except tarfile.HeaderError:
+        return False
+    return True
+
+
+def _stdin() -> IO[bytes]:
+    return os.fdopen(os.dup(sys.stdin.fileno()), "rb", buffering=0)
+
+
+def _holds_json(name: str) -> bool:
+    return name.lower().endswith(_ENDINGS) and not _hidden(name)
+
+
+def _hidden(name: str) -> bool:
+    """Also the ``._name`` companions that macOS puts into archives."""
+    return name.startswith(".")
+
+
+def _stem(path: str) -> str:
+    name = os.path.basename(path).lower()
+    return name.removesuffix(".gz").removesuffix(".json")

@@ -1,0 +1,73 @@
+"""What a server answered, and the errors that mean "this request was refused" rather than "no cluster"."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from email.utils import parsedate_to_datetime
+
+from kubectl_eksdoc.errors import ClusterError, Unreachable
+
+
+class NotServed(ClusterError):
+    """404: the server does not know the resource."""
+
+
+class Expired(ClusterError):
+    """410: the continue token of a list is too old."""
+
+
+class Refused(ClusterError):
+    """Any other refusal that trying again did not change."""
+
+
+class Incomplete(Unreachable):
+    """The server was reached, but its answer did not come, or not whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Header names are lower-case."""
+
+    status: int
+    body: bytes
+    headers: Mapping[str, str]
+
+    @property
+    def date(self) -> datetime | None:
+        return http_date(self.headers.get("date", ""))
+
+    @property
+    def is_json(self) -> bool:
+        return self.headers.get("content-type", "").partition(";")[0].strip().lower() == "application/json"
+
+    @property
+    def said(self) -> str:
+        """The message of a Status, else the beginning of what was sent."""
+        try:
+            document = json.loads(self.body) if self.is_json else None
+        except ValueError:
+            document = None
+        message = document.get("message") if isinstance(document, dict) else None
+        if isinstance(message, str):
+            return message
+        return " ".join(self.body[:2000].decode("utf-8", "replace").split())[:200]
+
+    def retry_after(self, now: datetime) -> float | None:
+        """Seconds the server asks to wait (Retry-After: seconds or a date), None if it does not say."""
+        value = self.headers.get("retry-after", "").strip()
+        if value.isdecimal():
+            return float(value)
+        date = http_date(value)
+        # Measured by the server's own clock if it shows it.
+        return max(0.0, (date - (self.date or now)).total_seconds()) if date else None
+
+
+def http_date(text: str) -> datetime | None:
+    try:
+        date = parsedate_to_datetime(text)
+    except (TypeError, ValueError):
+        return None
+    return date.astimezone(timezone.utc) if date.tzinfo else date.replace(tzinfo=timezone.utc)

@@ -1,0 +1,131 @@
+"""From kubectl's flags to an open door: pool of connections, credentials, headers, and whose cluster it is.
+
+Nothing is sent here and no credential plugin runs: that waits for the first request.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+from kubectl_eksdoc import __version__
+from kubectl_eksdoc.core.model.connection import Connection
+from kubectl_eksdoc.errors import ConfigError
+from kubectl_eksdoc.kube import credentials, exec_plugin
+from kubectl_eksdoc.kube.choice import choose
+from kubectl_eksdoc.kube.credentials import Credential, Credentials
+from kubectl_eksdoc.kube.identity import EksIdentity, identify
+from kubectl_eksdoc.kube.pools import Pools
+from kubectl_eksdoc.kube.proxies import proxy_for, without_secret
+from kubectl_eksdoc.kube.surroundings import Surroundings
+from kubectl_eksdoc.kube.target import Impersonation, Target
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """All that a request needs. `headers` may repeat a name; `proxy` is for messages, without its password."""
+
+    target: Target
+    eks: EksIdentity
+    credentials: Credentials
+    pools: Pools
+    headers: tuple[tuple[str, str], ...]
+    proxy: str = ""
+    request_timeout: float = 0.0
+
+    @property
+    def login(self) -> str:
+        """How we prove who we are, for messages."""
+        user = self.target.user
+        if user.plugin is not None and not user.token:
+            return f"credentials from {user.plugin.line!r}"
+        name = f" of user {self.target.user_name!r}" if self.target.user_name else ""
+        if user.token or user.token_file:
+            return f"the token{name}"
+        return f"the client certificate{name}" if user.has_certificate else f"the credentials{name}"
+
+
+def connect(connection: Connection, around: Surroundings) -> Access:
+    """Choose and prepare.
+
+    Raises:
+        ConfigError: the kubeconfig, a flag or a proxy cannot be used.
+    """
+    target = choose(connection, around)
+    proxy = proxy_for(target.server.url, target.server.proxy_url, around.environ)
+    headers = (
+        ("Accept", "application/json"),
+        ("Accept-Encoding", "identity" if target.server.disable_compression else "gzip"),
+        ("User-Agent", f"kubectl-eksdoc/{__version__}"),
+        *_impersonating(target.user.impersonation),
+    )
+    return Access(
+        target=target,
+        eks=identify(target, around.environ),
+        credentials=Credentials(_source(target, around), around.now),
+        pools=Pools(target, proxy),
+        headers=headers,
+        proxy=without_secret(proxy),
+        request_timeout=connection.request_timeout,
+    )
+
+
+def _impersonating(who: Impersonation) -> tuple[tuple[str, str], ...]:
+    return (
+        *((("Impersonate-User", who.user),) if who.user else ()),
+        *((("Impersonate-Uid", who.uid),) if who.uid else ()),
+        *(("Impersonate-Group", group) for group in who.groups),
+        *((f"Impersonate-Extra-{quote(key, safe='')}", value) for key, value in who.extra),
+    )
+
+
+def _source(target: Target, around: Surroundings) -> credentials.Source:
+    """In kubectl's order: a token, then basic, a certificate, oidc; a plugin only if there is none of these.
+
+    Over plain http nothing is sent, as kubectl does.
+    """
+    user = target.user
+    if not target.server.secure:
+        return credentials.fixed(Credential())
+    if user.token_file:
+        return credentials.from_file(user.token_file, around.now)
+    if user.token:
+        return credentials.fixed(Credential(f"Bearer {user.token}"))
+    if user.username or user.password or user.auth_provider:
+        return lambda: _official(target)
+    if user.plugin is not None and not user.has_certificate:
+        plugin = user.plugin
+        return lambda: exec_plugin.run(plugin, target.server, around)
+    return credentials.fixed(Credential())
+
+
+def _official(target: Target) -> Credential:
+    """Basic and oidc credentials, as the official client makes and refreshes them."""
+    from kubernetes import client
+    from kubernetes.config import load_kube_config_from_dict
+
+    fields: dict[str, Any] = {"username": target.user.username, "password": target.user.password}
+    if target.user.auth_provider:
+        fields = {"auth-provider": dict(target.user.auth_provider)}
+    configuration = client.Configuration()
+    try:
+        load_kube_config_from_dict(
+            {
+                "current-context": "c",
+                "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
+                "clusters": [{"name": "c", "cluster": {"server": "http://unused"}}],
+                "users": [{"name": "u", "user": fields}],
+            },
+            client_configuration=configuration,
+            persist_config=False,
+        )
+        settings = configuration.auth_settings()
+    except Exception as error:  # whatever oidc's libraries raise
+        raise ConfigError(f"the credentials of user {target.user_name!r} cannot be used: {error}") from error
+    if "BearerToken" not in settings:
+        raise ConfigError(
+            f"the auth-provider of user {target.user_name!r} gives no token",
+            "Sign in again with the tool that wrote it, or use an exec plugin.",
+        )
+    return Credential(str(settings["BearerToken"]["value"]))

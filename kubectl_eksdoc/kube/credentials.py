@@ -1,0 +1,85 @@
+"""The credential in use: got once, shared by all threads, renewed when it ends or the server refuses it.
+
+The official client renews a token that has less than five minutes left before every single request and
+without a lock; here a credential is used until it ends, and one thread renews for all.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from kubectl_eksdoc.errors import ConfigError
+
+TOKEN_FILE_AGE = timedelta(minutes=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Credential:
+    """`authorization` is the header's value ("" for none); certificate and key are PEM texts of a plugin."""
+
+    authorization: str = field(default="", repr=False)
+    certificate: str = field(default="", repr=False)
+    key: str = field(default="", repr=False)
+    expires_at: datetime | None = None
+
+
+Source = Callable[[], Credential]
+
+
+class Credentials:
+    """A source of credentials with its cache and lock."""
+
+    def __init__(self, source: Source, now: Callable[[], datetime]) -> None:
+        self._source = source
+        self._now = now
+        self._lock = threading.Lock()
+        self._current: Credential | None = None
+        self._until: datetime | None = None
+
+    def current(self) -> Credential:
+        """The one to use now.
+
+        Raises:
+            ConfigError, Unauthorized: it cannot be had.
+        """
+        with self._lock:
+            if self._current is None or (self._until is not None and self._now() >= self._until):
+                return self._fetch()
+            return self._current
+
+    def renewed(self, refused: Credential) -> Credential:
+        """A newer one than `refused`; if another thread has renewed already, its result."""
+        with self._lock:
+            if self._current is not None and self._current is not refused:
+                return self._current
+            return self._fetch()
+
+    def _fetch(self) -> Credential:
+        self._current = fresh = self._source()
+        # One that comes already expired tells of a clock that differs: used until the server refuses it.
+        ends = fresh.expires_at
+        self._until = ends if ends is not None and ends > self._now() else None
+        return fresh
+
+
+def fixed(credential: Credential) -> Source:
+    return lambda: credential
+
+
+def from_file(path: str, now: Callable[[], datetime]) -> Source:
+    """A bearer token that something else rotates, such as a service account's."""
+
+    def read() -> Credential:
+        try:
+            with open(path, encoding="utf-8") as file:
+                token = file.read().strip()
+        except (OSError, UnicodeDecodeError) as error:
+            raise ConfigError(f"the token file {path} cannot be read: {error}") from error
+        if not token:
+            raise ConfigError(f"the token file {path} is empty")
+        return Credential(f"Bearer {token}", expires_at=now() + TOKEN_FILE_AGE)
+
+    return read

@@ -1,0 +1,213 @@
+"""Runs a credential plugin (``aws eks get-token``) and reads the ExecCredential it prints.
+
+The official client runs plugins too, but only logs their failures, has no `interactiveMode`, and changes
+the working folder; a user whose SSO session ended needs to read what the plugin said. Source of the
+protocol: https://kubernetes.io/docs/reference/access-authn-authz/authentication/#client-go-credential-plugins
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import re
+import shutil
+import subprocess
+import threading
+from collections.abc import Callable, Mapping
+from datetime import datetime, timezone
+from typing import IO, Any
+
+from kubectl_eksdoc.errors import ConfigError, Unauthorized
+from kubectl_eksdoc.kube.credentials import Credential
+from kubectl_eksdoc.kube.surroundings import Surroundings
+from kubectl_eksdoc.kube.target import ExecPlugin, Server
+
+TIMEOUT = 120.0  # seconds a plugin may take when nobody can answer its questions
+_STDERR_KEPT = 2000  # characters
+
+
+def run(plugin: ExecPlugin, server: Server, around: Surroundings, timeout: float = TIMEOUT) -> Credential:
+    """One run of the plugin.
+
+    Raises:
+        ConfigError: it cannot be started, or prints something that is not a credential.
+        Unauthorized: it ran and failed; the message holds what it wrote to stderr.
+    """
+    interactive = around.interactive and plugin.interactive_mode != "Never"
+    if plugin.interactive_mode == "Always" and not around.interactive:
+        raise ConfigError(
+            f"the credential plugin {plugin.line!r} has interactiveMode Always, but stdin is no terminal",
+            "Run this in a terminal, or get a credential by other means and give --token.",
+        )
+    environ = {**around.environ, **dict(plugin.env)}
+    environ["KUBERNETES_EXEC_INFO"] = json.dumps(_exec_info(plugin, server, interactive))
+    program = shutil.which(plugin.command, path=around.environ.get("PATH"))
+    if program is None:
+        raise ConfigError(f"the credential plugin {plugin.command!r} {_why_not(plugin)}", _install_hint(plugin))
+    try:
+        process = subprocess.Popen(
+            [program, *plugin.args],
+            stdin=None if interactive else subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=environ,
+        )
+    except OSError as error:
+        raise ConfigError(
+            f"the credential plugin {plugin.line!r} cannot be run: {error.strerror}", _install_hint(plugin)
+        ) from error
+    output, complaint = _converse(process, plugin, around, interactive, timeout)
+    if process.returncode != 0:
+        said = f": {complaint}" if complaint else ", without a word on stderr"
+        raise Unauthorized(
+            f"the credential plugin {plugin.line!r} failed (exit {process.returncode}){said}",
+            _remedy(plugin, complaint, environ),
+        )
+    return _credential(plugin, output, complaint)
+
+
+def _converse(
+    process: subprocess.Popen[bytes], plugin: ExecPlugin, around: Surroundings, interactive: bool, timeout: float
+) -> tuple[bytes, str]:
+    """stdout and the end of stderr. While the user may have to answer, stderr is also shown as it comes.
+
+    Threads read both, so that a child which the plugin leaves behind with our pipes cannot hold us up.
+    """
+    output, complaint = bytearray(), bytearray()
+    assert process.stdout is not None and process.stderr is not None
+    listeners = (
+        threading.Thread(target=_listen, args=(process.stdout, output, None), daemon=True),
+        threading.Thread(
+            target=_listen, args=(process.stderr, complaint, around.say if interactive else None), daemon=True
+        ),
+    )
+    for listener in listeners:
+        listener.start()
+    try:
+        process.wait(None if interactive else timeout)
+        late = False
+    except subprocess.TimeoutExpired:
+        late = True
+        process.kill()
+        process.wait()
+    except BaseException:
+        process.kill()
+        raise
+    for listener in listeners:
+        listener.join(timeout=0.1 if late else 5.0)
+    said = bytes(complaint).decode("utf-8", "replace").strip()[-_STDERR_KEPT:]
+    if late:
+        raise Unauthorized(
+            f"the credential plugin {plugin.line!r} gave no answer within {timeout:g} s"
+            + (f"; it said: {said}" if said else ""),
+            "It may wait for a login in a browser or for an MFA code: run it by hand once.",
+        )
+    return bytes(output), said
+
+
+def _listen(stream: IO[bytes], heard: bytearray, say: Callable[[str], None] | None) -> None:
+    with stream:
+        while chunk := os.read(stream.fileno(), 65536):
+            heard += chunk
+            if say is not None:
+                say(chunk.decode("utf-8", "replace"))
+
+
+def _exec_info(plugin: ExecPlugin, server: Server, interactive: bool) -> dict[str, Any]:
+    spec: dict[str, Any] = {"interactive": interactive}
+    if plugin.provide_cluster_info:
+        ca = server.ca_data
+        if not ca and server.ca_file:
+            try:
+                with open(server.ca_file, encoding="ascii") as file:
+                    ca = file.read()
+            except (OSError, UnicodeDecodeError) as error:
+                raise ConfigError(f"certificate authority {server.ca_file} cannot be read: {error}") from error
+        told = {
+            "server": server.url,
+            "tls-server-name": server.tls_server_name,
+            "insecure-skip-tls-verify": server.skip_verify,
+            "certificate-authority-data": base64.b64encode(ca.encode()).decode(),
+            "proxy-url": server.proxy_url,
+            "disable-compression": server.disable_compression,
+            "config": server.exec_config,
+        }
+        spec["cluster"] = {key: value for key, value in told.items() if value}
+    return {"apiVersion": plugin.api_version, "kind": "ExecCredential", "spec": spec}
+
+
+def _credential(plugin: ExecPlugin, output: bytes, complaint: str) -> Credential:
+    def garbage(what: str, hint: str = "") -> ConfigError:
+        said = f" On stderr it said: {complaint}" if complaint else ""
+        return ConfigError(f"the credential plugin {plugin.line!r} {what}.{said}", hint or _by_hand(plugin))
+
+    try:
+        document = json.loads(output)
+    except ValueError as error:
+        # The output is not shown: a half-printed credential is still a credential.
+        raise garbage(f"printed {len(output)} bytes that are not JSON") from error
+    status = document.get("status") if isinstance(document, dict) else None
+    if not isinstance(status, dict) or document.get("kind") != "ExecCredential":
+        raise garbage("printed JSON that is not an ExecCredential with a status")
+    if document.get("apiVersion") != plugin.api_version:
+        raise garbage(
+            f"answered in {document.get('apiVersion')}, but the kubeconfig asks for {plugin.api_version}",
+            "Update the plugin (the AWS CLI) and write the entry anew: aws eks update-kubeconfig --name CLUSTER.",
+        )
+    token, certificate, key = (_text(status.get(name)) for name in ("token", "clientCertificateData", "clientKeyData"))
+    if not token and not certificate:
+        raise garbage("printed a credential with neither a token nor a certificate")
+    if bool(certificate) != bool(key):
+        raise garbage("printed a certificate without its key, or a key without its certificate")
+    try:
+        expires_at = _time(status.get("expirationTimestamp"))
+    except ValueError as error:
+        raise garbage(f"printed an expirationTimestamp that is no time: {error}") from error
+    return Credential(f"Bearer {token}" if token else "", certificate, key, expires_at)
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _time(value: Any) -> datetime | None:
+    if value is None:
+        return None
+    cut = re.sub(r"\.\d+", "", str(value)).replace("Z", "+00:00")
+    time = datetime.fromisoformat(cut)
+    return time if time.tzinfo else time.replace(tzinfo=timezone.utc)
+
+
+def _why_not(plugin: ExecPlugin) -> str:
+    if not os.path.dirname(plugin.command):
+        return "is not on PATH"
+    return "is not executable" if os.path.exists(plugin.command) else "does not exist"
+
+
+def _install_hint(plugin: ExecPlugin) -> str:
+    if plugin.install_hint:
+        return plugin.install_hint
+    if os.path.basename(plugin.command) == "aws":
+        return "Install the AWS CLI: https://docs.aws.amazon.com/cli/latest/userguide/getting-started-install.html"
+    return f"Install it, or add its folder to PATH. The kubeconfig runs: {plugin.line}"
+
+
+def _by_hand(plugin: ExecPlugin) -> str:
+    return f"Run it by hand to see what it prints: {plugin.line}"
+
+
+def _remedy(plugin: ExecPlugin, complaint: str, environ: Mapping[str, str]) -> str:
+    """What usually helps. The texts are the AWS CLI's; another plugin gets the general advice."""
+    profile = environ.get("AWS_PROFILE", "")
+    if "--profile" in plugin.args[:-1]:
+        profile = plugin.args[plugin.args.index("--profile") + 1]
+    suffix = f" --profile {profile}" if profile else ""
+    said = complaint.lower()
+    if "sso" in said or "token has expired and refresh failed" in said:
+        return f"Sign in again: aws sso login{suffix}"
+    if "config profile" in said and "could not be found" in said:
+        return "Known profiles: aws configure list-profiles. The kubeconfig entry or AWS_PROFILE names another."
+    if "unable to locate credentials" in said or "expired" in said or "invalidclienttoken" in said:
+        return f"Renew the AWS credentials, then check them: aws sts get-caller-identity{suffix}"
+    return _by_hand(plugin)

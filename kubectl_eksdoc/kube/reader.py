@@ -1,0 +1,166 @@
+"""Reads a live cluster: every object of the asked resources, page by page, and how reading each went."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import replace
+from datetime import datetime
+from functools import partial
+
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.cluster import Cluster, Source
+from kubectl_eksdoc.core.model.connection import Connection
+from kubectl_eksdoc.core.model.kinds import ReadState, Resource
+from kubectl_eksdoc.errors import ClusterError, Forbidden
+from kubectl_eksdoc.kube.answers import Answer, Expired, Incomplete, NotServed, Refused
+from kubectl_eksdoc.kube.config import connect
+from kubectl_eksdoc.kube.identity import EksIdentity
+from kubectl_eksdoc.kube.prefetch import in_order
+from kubectl_eksdoc.kube.surroundings import Surroundings, of_this_process
+from kubectl_eksdoc.kube.transport import Patience, Timing, Transport
+from kubectl_eksdoc.objects.collector import BadObject, Collector
+
+VERB = "list"
+"""The RBAC verb used on every resource that is asked for, in all namespaces."""
+NON_RESOURCE_URLS = ("/version",)
+"""Read with ``get``; every authenticated user has this right by default."""
+
+_NEEDED = (kinds.NODES, kinds.PODS)  # without these nothing can be said at all
+_LISTS = 4  # a list that expired or came garbled is begun anew at most three times
+_AHEAD = 4  # lists asked for at once
+
+Progress = Callable[[str, int], None]
+
+
+class _Failed(Exception):
+    """One resource cannot be read; others may. `error` is what the user would see if this one is needed."""
+
+    def __init__(self, resource: Resource, error: ClusterError) -> None:
+        super().__init__(error.message)
+        self.error = error
+        self.state = ReadState.FAILED
+        self.detail = error.message
+        if isinstance(error, Forbidden):
+            scope = "in all namespaces" if resource.namespaced else "at cluster scope"
+            self.state = ReadState.FORBIDDEN
+            self.detail = f"missing right: {VERB} {resource.full_name} {scope}"
+        elif isinstance(error, NotServed):
+            self.state = ReadState.NOT_SERVED
+            self.detail = f"the server does not serve {resource.full_name} in {resource.api_version}"
+
+
+class LiveReader:
+    """`flows.ports.ClusterReader` of a live cluster.
+
+    `progress` is called with a resource's plural and the number of its objects read so far. The other
+    keywords exist for tests.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        progress: Progress | None = None,
+        *,
+        around: Surroundings | None = None,
+        patience: Patience | None = None,
+        timing: Timing | None = None,
+    ) -> None:
+        """Raises ConfigError: the kubeconfig, a flag, a certificate or a proxy cannot be used."""
+        self._around = around or of_this_process()
+        self._connection = connection
+        self._progress = progress or (lambda _plural, _count: None)
+        self._access = connect(connection, self._around)
+        self._transport = Transport(self._access, patience, timing)
+
+    @property
+    def eks(self) -> EksIdentity:
+        """Whose cluster it is as far as the kubeconfig tells, and the AWS profile that goes with it."""
+        return self._access.eks
+
+    def read(self, resources: Sequence[Resource]) -> Cluster:
+        """All objects of `resources`, each list consistent in itself.
+
+        Raises:
+            Unauthorized, Unreachable, ConfigError: the cluster cannot be talked to.
+            ClusterError: nodes or pods cannot be read (Forbidden: `missing` says why).
+        """
+        with closing(self._transport):
+            version, observed_at = self._greeting()
+            collector = Collector(Source.LIVE)
+            for resource, first in zip(resources, in_order(self._page, resources, _AHEAD), strict=True):
+                self._read_one(collector, resource, first)
+            identity = replace(self._access.eks.identity, server_version=version)
+            return collector.cluster(identity, observed_at)
+
+    def _greeting(self) -> tuple[str, datetime]:
+        """The server's version and its clock. A server that hides its version is read all the same."""
+        try:
+            answer = self._transport.get("/version", right="get /version")
+        except (Forbidden, NotServed):
+            return "", self._around.now()
+        try:
+            version = json.loads(answer.body)["gitVersion"]
+        except (ValueError, KeyError, TypeError) as error:
+            raise Refused(
+                f"{self._access.target.server.url}/version answered something that is not a version: {answer.said}",
+                "Is this the address of a Kubernetes API?",
+            ) from error
+        return str(version), answer.date or self._around.now()
+
+    def _read_one(self, collector: Collector, resource: Resource, first: Callable[[], Answer]) -> None:
+        try:
+            self._list(collector, resource, first)
+        except _Failed as failure:
+            if resource in _NEEDED:
+                raise failure.error from failure.__cause__
+            collector.forget(resource)
+            collector.mark(resource, failure.state, failure.detail)
+        else:
+            collector.mark(resource, ReadState.READ)
+
+    def _list(self, collector: Collector, resource: Resource, first: Callable[[], Answer]) -> None:
+        """One whole list. The server keeps the state a continue token stands for only for minutes.
+
+        The token that an Expired answer offers instead would mix two states of the cluster, so the list is
+        begun anew; the last time in one answer, which cannot expire.
+        """
+        ask = first
+        for left in reversed(range(_LISTS)):
+            try:
+                self._pages(collector, resource, ask())
+                return
+            except (Expired, BadObject) as error:
+                if not left:
+                    raise _Failed(resource, _given_up(resource, error)) from error
+            except (Refused, Incomplete, Forbidden, NotServed) as error:
+                raise _Failed(resource, error) from error.__cause__
+            collector.forget(resource)
+            ask = partial(self._page, resource, limited=left > 1)
+
+    def _pages(self, collector: Collector, resource: Resource, answer: Answer) -> None:
+        count = 0
+        while True:
+            page = collector.add_page(resource, answer.body, resource.path)
+            count += page.count
+            self._progress(resource.plural, count)
+            if not page.continue_token:
+                return
+            answer = self._page(resource, page.continue_token)
+
+    def _page(self, resource: Resource, token: str = "", limited: bool = True) -> Answer:
+        # Never resourceVersion=0 with it: servers then ignore the limit and send everything.
+        query = {"limit": str(self._connection.page_size)} if limited else {}
+        if token:
+            query["continue"] = token
+        return self._transport.get(resource.path, query, right=f"{VERB} {resource.full_name}")
+
+
+def _given_up(resource: Resource, error: Expired | BadObject) -> ClusterError:
+    if isinstance(error, BadObject):
+        return Refused(f"the server's answers cannot be understood: {error}")
+    return Refused(
+        f"the list of {resource.full_name} expired {_LISTS} times while it was being read",
+        "The connection is too slow for the size of the cluster: try larger pages (--chunk-size), or from nearer.",
+    )

@@ -1,0 +1,44 @@
+"""What kubectl takes from the process around it, as one value, so that tests need no real process."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+
+SERVICE_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
+
+
+def utc_now() -> datetime:
+    return datetime.now(timezone.utc)
+
+
+def _silent(_text: str) -> None:
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """`interactive`: stdin is a terminal. `say` shows what a credential plugin asks its user, as it comes."""
+
+    environ: Mapping[str, str] = field(default_factory=dict, repr=False)
+    home: str = ""
+    interactive: bool = False
+    service_account: str = SERVICE_ACCOUNT
+    now: Callable[[], datetime] = utc_now
+    say: Callable[[str], None] = _silent
+
+
+def of_this_process() -> Surroundings:
+    def say(text: str) -> None:
+        sys.stderr.write(text)
+        sys.stderr.flush()
+
+    return Surroundings(
+        environ=dict(os.environ),
+        home=os.path.expanduser("~"),
+        interactive=sys.stdin is not None and sys.stdin.isatty(),
+        say=say,
+    )

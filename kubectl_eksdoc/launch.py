@@ -1,0 +1,34 @@
+"""The entry point: says in one line that this Python is too old, or hands over to the command line.
+
+Any Python 3 must be able to parse this file, so it uses no syntax younger than 3.0 and imports
+nothing of the package before it has looked at the version.
+"""
+
+import sys
+
+OLDEST = (3, 10)
+
+
+def too_old(version: "tuple[int | str, ...]", executable: str) -> str:
+    """The sentence for a Python older than `OLDEST`, or "" for one that will do."""
+    if version[:2] >= OLDEST:
+        return ""
+    return (
+        "error: kubectl eksdoc needs Python %d.%d or newer; this is %s (%s). "
+        "Install one: brew install python@3.13 (macOS), apt install python3 (Debian 12, Ubuntu 22.04 or newer), "
+        "dnf install python3.11 (Amazon Linux, RHEL); then install kubectl-eksdoc with that Python."
+    ) % (OLDEST[0], OLDEST[1], ".".join(str(part) for part in version[:3]), executable)
+
+
+def main() -> None:
+    """Run the command line of this process and end the process with its exit code."""
+    complaint = too_old(sys.version_info, sys.executable)
+    if complaint:
+        sys.stderr.write(complaint + "\n")
+        sys.exit(2)
+    try:
+        from kubectl_eksdoc.cli.main import main as command_line
+
+        sys.exit(command_line())
+    except KeyboardInterrupt:  # before or after the command line's own boundary
+        sys.exit(130)

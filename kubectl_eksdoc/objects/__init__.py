@@ -1,0 +1,5 @@
+"""Kubernetes objects, as an API server or ``kubectl get -o json`` prints them, turned into facts.
+
+Belongs here: lean structs, their decoding by msgspec, and the projection to `core.model`.
+Never here: where the bytes come from, and any judgement of what they say.
+"""

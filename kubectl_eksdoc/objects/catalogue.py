@@ -1,0 +1,66 @@
+"""For every kind this tool reads: its struct, its projection, and the tuple of `Cluster` its facts go to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from typing import Any
+
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.kinds import Resource
+from kubectl_eksdoc.objects import budgets, clusterwide, network, nodes, pods, storage, workloads
+from kubectl_eksdoc.objects.sharing import Sharing
+from kubectl_eksdoc.objects.structs import Object
+
+Projection = Callable[[Any, Sharing], tuple[Any, datetime | None]]
+"""A struct to its fact (for webhooks: a tuple of them) and the newest time it tells, deletion aside."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    resource: Resource
+    form: type[Object]
+    project: Projection
+    field: str
+    several: bool = False  # one object makes a tuple of facts
+
+
+def _workload(resource: Resource) -> Kind:
+    project = partial(workloads.workload, kind=resource.kind)
+    return Kind(resource, workloads.WorkloadObject, project, "workloads")
+
+
+def _webhooks(resource: Resource) -> Kind:
+    project = partial(network.webhooks, kind=resource.kind)
+    return Kind(resource, network.WebhooksObject, project, "webhooks", several=True)
+
+
+_KINDS: tuple[Kind, ...] = (
+    Kind(kinds.NODES, nodes.NodeObject, nodes.node, "nodes"),
+    Kind(kinds.PODS, pods.PodObject, pods.pod, "pods"),
+    Kind(kinds.BUDGETS, budgets.BudgetObject, budgets.budget, "budgets"),
+    _workload(kinds.DEPLOYMENTS),
+    _workload(kinds.REPLICA_SETS),
+    _workload(kinds.STATEFUL_SETS),
+    _workload(kinds.DAEMON_SETS),
+    _workload(kinds.REPLICATION_CONTROLLERS),
+    Kind(kinds.JOBS, workloads.JobObject, workloads.job, "jobs"),
+    Kind(kinds.VOLUMES, storage.VolumeObject, storage.volume, "volumes"),
+    Kind(kinds.CLAIMS, storage.ClaimObject, storage.claim, "claims"),
+    Kind(kinds.STORAGE_CLASSES, storage.StorageClassObject, storage.storage_class, "storage_classes"),
+    Kind(kinds.NAMESPACES, clusterwide.NamespaceObject, clusterwide.namespace, "namespaces"),
+    Kind(kinds.PRIORITY_CLASSES, clusterwide.PriorityObject, clusterwide.priority_class, "priority_classes"),
+    Kind(kinds.LEASES, clusterwide.LeaseObject, clusterwide.lease, "leases"),
+    Kind(kinds.AUTOSCALERS, workloads.AutoscalerObject, workloads.autoscaler, "autoscalers"),
+    Kind(kinds.SERVICES, network.ServiceObject, network.service, "services"),
+    Kind(kinds.ENDPOINT_SLICES, network.SliceObject, network.endpoint_slice, "endpoint_slices"),
+    _webhooks(kinds.VALIDATING_WEBHOOKS),
+    _webhooks(kinds.MUTATING_WEBHOOKS),
+    Kind(kinds.TARGET_GROUP_BINDINGS, network.BindingObject, network.target_group_binding, "target_group_bindings"),
+    Kind(kinds.NODE_POOLS, clusterwide.NodePoolObject, clusterwide.node_pool, "node_pools"),
+)
+
+BY_RESOURCE: dict[Resource, Kind] = {kind.resource: kind for kind in _KINDS}
+FIELDS: tuple[str, ...] = tuple(dict.fromkeys(kind.field for kind in _KINDS))

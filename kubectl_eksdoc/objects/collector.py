@@ -1,0 +1,222 @@
+"""Gathers the objects of one observation and hands them out as facts, sorted and without duplicates."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from typing import Any
+
+import msgspec
+
+from kubectl_eksdoc.core.model.cluster import Cluster, Identity, Source
+from kubectl_eksdoc.core.model.kinds import KindRead, ReadState, Resource
+from kubectl_eksdoc.objects.catalogue import BY_RESOURCE, FIELDS
+from kubectl_eksdoc.objects.nodes import identity_from
+from kubectl_eksdoc.objects.sharing import RawError, Sharing
+from kubectl_eksdoc.objects.structs import Lean, ListMeta, ListOf, Meta, Object
+
+__all__ = ["BadObject", "Collector", "Page", "identity_from"]
+
+MALFORMED = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+"""What msgspec raises over bytes that are not what they should be."""
+
+_NO_TIME = datetime.fromtimestamp(0, timezone.utc)
+_ITEM = re.compile(r"`\$\.items\[(\d+)\]")
+
+
+class BadObject(ValueError):
+    """An object or list that cannot be: the message names where it came from, its kind and the JSON path."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What a list answer says besides its items; `remaining` is None when the server does not tell."""
+
+    count: int
+    continue_token: str
+    remaining: int | None
+
+
+class _Named(Lean):
+    metadata: Meta | None = None
+
+
+class _Table:
+    """The facts of one resource by (namespace, name), with what tells a copy from another object."""
+
+    __slots__ = ("decode_item", "decode_page", "kind", "newest", "rows")
+
+    def __init__(self, resource: Resource) -> None:
+        self.kind = BY_RESOURCE[resource]
+        self.rows: dict[tuple[str, str], tuple[Any, str, str, str]] = {}
+        self.newest: datetime | None = None
+        self.decode_item = msgspec.json.Decoder(self.kind.form).decode
+        self.decode_page = msgspec.json.Decoder(ListOf[self.kind.form]).decode  # type: ignore[name-defined]
+
+
+class Collector:
+    """Facts of one observation, gathered page by page."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._share = Sharing()
+        self._tables: dict[Resource, _Table] = {}
+        self._marks: dict[Resource, tuple[ReadState, str]] = {}
+        self._copies: Counter[tuple[str, str, str, str]] = Counter()
+
+    def add_page(self, resource: Resource, body: bytes, origin: str) -> Page:
+        """Take a List as the API prints it; its items may lack their kind.
+
+        Raises:
+            BadObject: `body` is not a List of `resource`, or one of its objects cannot be.
+        """
+        table = self._table(resource)
+        try:
+            page = table.decode_page(body)
+        except MALFORMED as error:
+            raise BadObject(_in_list(error, body, resource, origin)) from error
+        if page.items is msgspec.UNSET or (page.kind and not page.kind.endswith("List")):
+            raise BadObject(f"{origin}: expected a list of {resource.plural}, got {_named_kind(page.kind)}")
+        items = page.items or []
+        self._add(table, items, origin)
+        meta = page.metadata or ListMeta()
+        return Page(len(items), meta.continue_token or "", meta.remaining)
+
+    def add_item(self, resource: Resource, raw: bytes | memoryview, origin: str) -> None:
+        """Take one object.
+
+        Raises:
+            BadObject: it is not an object of `resource`, or cannot be.
+        """
+        table = self._table(resource)
+        try:
+            item = table.decode_item(raw)
+        except MALFORMED as error:
+            raise BadObject(f"{origin}: {_who(bytes(raw), resource)}: {error}") from error
+        self._add(table, (item,), origin)
+
+    def forget(self, resource: Resource) -> None:
+        """Drop what was gathered of it: an expired continue token restarts the list."""
+        self._tables.pop(resource, None)
+
+    def mark(self, resource: Resource, state: ReadState, detail: str = "") -> None:
+        """Say how reading `resource` ended; one that is never marked counts as not read to its end."""
+        self._marks[resource] = (state, detail)
+
+    def cluster(self, identity: Identity, observed_at: datetime | None) -> Cluster:
+        """All facts. Without `observed_at` it is the newest time any object tells, deletions aside."""
+        notes = [_copies_note(key, count) for key, count in sorted(self._copies.items())]
+        if observed_at is None:
+            moments = [t.newest for t in self._tables.values() if t.newest is not None]
+            observed_at = max(moments, default=_NO_TIME)
+            if not moments:
+                notes.append("no object says when it was observed; the time shown is not meaningful")
+        return Cluster(
+            identity=identity,
+            source=self._source,
+            observed_at=observed_at,
+            reads=self._reads(),
+            notes=tuple(notes),
+            **{field: self._facts(field) for field in FIELDS},
+        )
+
+    def nodes_identity(self) -> Identity:
+        """What the nodes gathered so far tell of their cluster."""
+        return identity_from(self._facts("nodes"))
+
+    def _table(self, resource: Resource) -> _Table:
+        table = self._tables.get(resource)
+        if table is None:
+            table = self._tables[resource] = _Table(resource)
+        return table
+
+    def _add(self, table: _Table, items: Iterable[Object], origin: str) -> None:
+        project, share, rows, newest = table.kind.project, self._share, table.rows, table.newest
+        resource = table.kind.resource
+        text, namespaced, kind = share.text, resource.namespaced, resource.kind
+        for item in items:
+            meta = item.metadata
+            if meta is None or not meta.name:
+                raise BadObject(f"{origin}: a {kind} has no name at `$.metadata.name`")
+            if namespaced and not meta.namespace:
+                raise BadObject(f"{origin}: {kind} {meta.name} has no namespace at `$.metadata.namespace`")
+            if item.kind and item.kind != kind:
+                raise BadObject(f"{origin}: {item.kind} {meta.name} is in a list of {resource.plural}")
+            key = (text(meta.namespace), meta.name)
+            try:
+                fact, moment = project(item, share)
+            except RawError as error:
+                raise BadObject(f"{origin}: {kind} {_full_name(*key)}: {error}") from error
+            row = (fact, meta.uid or "", meta.resource_version or "", origin)
+            if rows.setdefault(key, row) is not row:
+                self._copy(kind, key, rows[key], row)
+            if moment is not None and (newest is None or moment > newest):
+                newest = moment
+        table.newest = newest
+
+    def _copy(
+        self, kind: str, key: tuple[str, str], first: tuple[Any, str, str, str], second: tuple[Any, str, str, str]
+    ) -> None:
+        """The same object twice is kept once; two that only share their name cannot both be."""
+        same = first[1:3] == second[1:3] and (first[1] != "" or first[0] == second[0])
+        if not same:
+            raise BadObject(
+                f"two different {kind}s are called {_full_name(*key)} (origin {first[3]} and origin {second[3]}); "
+                "they were observed at different times or in different clusters"
+            )
+        self._copies[(kind, first[3], second[3], "")] += 1
+
+    def _reads(self) -> tuple[KindRead, ...]:
+        reads = []
+        for resource in {**self._marks, **self._tables}:
+            unfinished = (ReadState.FAILED, "its list was not read to its end")
+            state, detail = self._marks.get(resource, unfinished)
+            table = self._tables.get(resource)
+            reads.append(KindRead(resource, state, len(table.rows) if table else 0, detail))
+        return tuple(sorted(reads, key=lambda read: (read.resource.plural, read.resource.group)))
+
+    def _facts(self, field: str) -> tuple[Any, ...]:
+        tables = [t for t in self._tables.values() if t.kind.field == field]
+        rows = [(key, t.kind.resource.kind, row[0]) for t in tables for key, row in t.rows.items()]
+        rows.sort(key=lambda row: row[:2])
+        if tables and tables[0].kind.several:
+            return tuple(fact for _, _, facts in rows for fact in facts)
+        return tuple(row[2] for row in rows)
+
+
+def _in_list(error: Exception, body: bytes, resource: Resource, origin: str) -> str:
+    """The message for a bad item of a list, naming the item where it can still be found."""
+    match = _ITEM.search(str(error))
+    if match:
+        try:
+            raw = (msgspec.json.decode(body, type=ListOf[msgspec.Raw]).items or [])[int(match.group(1))]
+            return f"{origin}: {_who(bytes(raw), resource)}: {error}"
+        except (*MALFORMED, IndexError, TypeError):
+            pass
+    return f"{origin}: {resource.kind} list: {error}"
+
+
+def _who(raw: bytes, resource: Resource) -> str:
+    """``Pod default/web-0``, or as much of it as can be read."""
+    try:
+        meta = msgspec.json.decode(raw, type=_Named).metadata or Meta()
+    except MALFORMED:
+        return resource.kind
+    return f"{resource.kind} {_full_name(meta.namespace or '', meta.name or '')}".rstrip()
+
+
+def _full_name(namespace: str, name: str) -> str:
+    return f"{namespace}/{name}" if namespace else name
+
+
+def _named_kind(kind: str | None) -> str:
+    return f"an object of kind {kind}" if kind else "an object without items"
+
+
+def _copies_note(key: tuple[str, str, str, str], count: int) -> str:
+    kind, first, second, _ = key
+    where = f"twice in {first}" if first == second else f"in {first} and again in {second}"
+    return f"{count} {kind}{'s' if count != 1 else ''} {where}: kept once"

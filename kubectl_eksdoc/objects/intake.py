@@ -1,0 +1,171 @@
+"""Sorts the items of a dump by resource, and remembers of which resources it held a list."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from kubectl_eksdoc.core.model.cluster import Cluster, Source
+from kubectl_eksdoc.core.model.kinds import ReadState, Resource
+from kubectl_eksdoc.objects.collector import MALFORMED, BadObject, Collector
+from kubectl_eksdoc.objects.stream import Header, Item
+from kubectl_eksdoc.objects.structs import Lean, Meta
+
+CRD_GROUP, CRD_KIND, CRD_PLURAL = "apiextensions.k8s.io", "CustomResourceDefinition", "customresourcedefinitions"
+TELL_EVERY = 1000
+
+_SHORT = {
+    "no": "nodes",
+    "po": "pods",
+    "pdb": "poddisruptionbudgets",
+    "deploy": "deployments",
+    "rs": "replicasets",
+    "sts": "statefulsets",
+    "ds": "daemonsets",
+    "rc": "replicationcontrollers",
+    "pv": "persistentvolumes",
+    "pvc": "persistentvolumeclaims",
+    "sc": "storageclasses",
+    "ns": "namespaces",
+    "pc": "priorityclasses",
+    "hpa": "horizontalpodautoscalers",
+    "svc": "services",
+    "crd": CRD_PLURAL,
+    "crds": CRD_PLURAL,
+}
+"""kubectl's short names, by which people name their files."""
+
+
+class KindComesLater(Exception):
+    """An item without a kind, in a List that has not named its own yet."""
+
+
+class _Named(Lean):
+    metadata: Meta | None = None
+
+
+_decode_named = msgspec.json.Decoder(_Named).decode
+
+
+class Intake:
+    """The facts of one dump. `progress` is told a resource's plural and its objects so far."""
+
+    def __init__(self, resources: Sequence[Resource], progress: Callable[[str, int], None] | None = None) -> None:
+        self._resources = tuple(resources)
+        self._by_kind = {r.kind: r for r in resources}
+        self._by_group = {(r.group, r.kind): r for r in resources}
+        self._by_stem = {stem: r for r in resources for stem in (r.plural, r.full_name, r.kind.lower())}
+        self._progress = progress
+        self._collector = Collector(Source.SNAPSHOT)
+        self._counts = dict.fromkeys(resources, 0)
+        self._shown = dict.fromkeys(resources, 0)
+        self._open_lists: dict[Resource, Header] = {}
+        self._closed_lists: set[Resource] = set()
+        self._definitions: set[str] | None = None
+        self.held: set[Resource] = set()
+
+    def asks_for(self, kind: str) -> bool:
+        return kind in self._by_kind
+
+    def item(self, item: Item, origin: str, stem: str, known: Header | None) -> None:
+        """Take one object, or pass it over when nobody asked for its kind.
+
+        `stem` is the file's name, the last resort for the kind; `known` is the List's header if the whole
+        List was read before.
+
+        Raises:
+            KindComesLater: its kind depends on what the List says after its items.
+            BadObject: it cannot be.
+        """
+        kind, api_version = self._told(item, known, stem)
+        if kind == "List" or (kind.endswith("List") and kind[:-4] in self._by_kind):
+            raise BadObject(f"{origin}: an item of the List is a {kind} itself")
+        resource = self._resource(kind, api_version)
+        if resource is not None:
+            self._collector.add_item(resource, item.raw, origin)
+            self.held.add(resource)
+            self._counts[resource] += 1
+            if self._counts[resource] % TELL_EVERY == 0:
+                self._tell()
+        elif kind == CRD_KIND:
+            self._define(item)
+        elif not kind:
+            raise BadObject(f"{origin}: item {item.within.items} of the List has no kind")
+
+    def end(self, header: Header, stem: str) -> None:
+        """A List has ended: its resource was held even if the List was empty."""
+        self._tell()
+        kind = header.kind.removesuffix("List")
+        named_by_file = not kind and header.items == 0
+        resource = self._of_stem(stem) if named_by_file else self._resource(kind, header.api_version)
+        if kind == CRD_KIND or (named_by_file and _long(stem) == CRD_PLURAL):
+            self._definitions = self._definitions or set()
+        if resource is None:
+            return
+        self.held.add(resource)
+        if header.continue_token:
+            self._open_lists[resource] = header
+        else:
+            self._closed_lists.add(resource)
+
+    def incomplete(self, resource: Resource) -> str:
+        """Why the list of `resource` is not whole, or ""."""
+        header = self._open_lists.get(resource)
+        if header is None or resource in self._closed_lists:
+            return ""
+        more = f", {header.remaining:,} objects more" if header.remaining else ""
+        return f"its list of {resource.plural} has a continue token, so pages are missing{more}"
+
+    def cluster(self) -> Cluster:
+        """All facts; what was not held is said in `reads`."""
+        for resource in self._resources:
+            self._collector.mark(resource, *self._state(resource))
+        return self._collector.cluster(self._collector.nodes_identity(), None)
+
+    def _state(self, resource: Resource) -> tuple[ReadState, str]:
+        if resource in self.held:
+            why = self.incomplete(resource)
+            return (ReadState.FAILED, why) if why else (ReadState.READ, "")
+        if resource.custom and self._definitions is not None and resource.full_name not in self._definitions:
+            return ReadState.NOT_SERVED, f"the cluster has no CustomResourceDefinition {resource.full_name}"
+        return ReadState.NOT_HELD, f"the snapshot has no {resource.plural}"
+
+    def _told(self, item: Item, known: Header | None, stem: str) -> tuple[str, str]:
+        """(kind, apiVersion) of the item: its own, else its List's, else the file's."""
+        if item.kind:
+            return item.kind, item.api_version
+        within = known or item.within
+        if known is None and not (within.kind and within.api_version):
+            raise KindComesLater
+        if within.kind in ("", "List"):
+            resource = self._of_stem(stem)
+            return (resource.kind, resource.api_version) if resource else ("", "")
+        return within.kind.removesuffix("List"), within.api_version
+
+    def _resource(self, kind: str, api_version: str) -> Resource | None:
+        """By group and kind; the version is left open, the fields we read are the same in all."""
+        if not api_version:
+            return self._by_kind.get(kind)
+        return self._by_group.get((api_version.rpartition("/")[0], kind))
+
+    def _of_stem(self, stem: str) -> Resource | None:
+        return self._by_stem.get(_long(stem))
+
+    def _define(self, item: Item) -> None:
+        try:
+            meta = _decode_named(item.raw).metadata
+        except MALFORMED:
+            return
+        self._definitions = (self._definitions or set()) | {(meta.name if meta else None) or ""}
+
+    def _tell(self) -> None:
+        """Report the counts that have changed."""
+        for resource, count in self._counts.items():
+            if self._progress is not None and self._shown[resource] != count:
+                self._shown[resource] = count
+                self._progress(resource.plural, count)
+
+
+def _long(stem: str) -> str:
+    return _SHORT.get(stem, stem)

@@ -1,0 +1,185 @@
+"""Services, EndpointSlices, target group bindings and webhook configurations."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import msgspec
+
+from kubectl_eksdoc.core.model.network import (
+    Endpoint,
+    EndpointSlice,
+    Service,
+    TargetGroupBinding,
+    Webhook,
+    WebhookRule,
+)
+from kubectl_eksdoc.core.model.selectors import EVERYTHING
+from kubectl_eksdoc.objects.common import selector
+from kubectl_eksdoc.objects.sharing import Sharing
+from kubectl_eksdoc.objects.structs import LabelSelector, Lean, Meta, Object
+
+SERVICE_OF_SLICE = "kubernetes.io/service-name"
+
+
+class ServiceAnnotations(Lean):
+    target_type: str | None = msgspec.field(
+        default=None, name="service.beta.kubernetes.io/aws-load-balancer-nlb-target-type"
+    )
+    balancer_type: str | None = msgspec.field(default=None, name="service.beta.kubernetes.io/aws-load-balancer-type")
+
+
+class ServiceMeta(Meta):
+    annotations: ServiceAnnotations | None = None
+
+
+class ServiceSpec(Lean):
+    type: str | None = None
+    selector: dict[str, str] | None = None
+
+
+class ServiceObject(Object):
+    metadata: ServiceMeta | None = None
+    spec: ServiceSpec | None = None
+
+
+class Target(Lean):
+    kind: str | None = None
+    name: str | None = None
+    uid: str | None = None
+
+
+class EndpointConditions(Lean):
+    ready: bool | None = None
+
+
+class EndpointEntry(Lean):
+    conditions: EndpointConditions | None = None
+    target_ref: Target | None = None
+
+
+class SliceObject(Object):
+    endpoints: list[EndpointEntry] | None = None
+
+
+class ServiceRef(Lean):
+    namespace: str | None = None
+    name: str | None = None
+
+
+class BindingSpec(Lean):
+    service_ref: ServiceRef | None = None
+    target_type: str | None = None
+
+
+class BindingObject(Object):
+    spec: BindingSpec | None = None
+
+
+class ClientConfig(Lean):
+    service: ServiceRef | None = None
+
+
+class RuleEntry(Lean):
+    operations: list[str] | None = None
+    api_groups: list[str] | None = None
+    resources: list[str] | None = None
+
+
+class WebhookEntry(Lean):
+    name: str | None = None
+    failure_policy: str | None = None
+    client_config: ClientConfig | None = None
+    rules: list[RuleEntry] | None = None
+    namespace_selector: LabelSelector | None = None
+    object_selector: LabelSelector | None = None
+
+
+class WebhooksObject(Object):
+    webhooks: list[WebhookEntry] | None = None
+
+
+def service(given: ServiceObject, share: Sharing) -> tuple[Service, datetime | None]:
+    """The fact, and the newest time the object tells."""
+    meta, spec = given.metadata or ServiceMeta(), given.spec or ServiceSpec()
+    notes = meta.annotations or ServiceAnnotations()
+    kind = share.text(spec.type) or "ClusterIP"
+    fact = Service(
+        namespace=share.text(meta.namespace),
+        name=share.text(meta.name),
+        type=kind,
+        selector={share.text(k): share.text(v) for k, v in (spec.selector or {}).items()},
+        ip_targets=kind == "LoadBalancer" and _ip_targets(notes),
+    )
+    return fact, meta.creation_timestamp
+
+
+def _ip_targets(notes: ServiceAnnotations) -> bool:
+    """As the AWS load balancer controller reads them (docs/guide/service/annotations.md)."""
+    return notes.target_type == "ip" or notes.balancer_type == "nlb-ip"
+
+
+def endpoint_slice(given: SliceObject, share: Sharing) -> tuple[EndpointSlice, datetime | None]:
+    """The fact, and the newest time the object tells.
+
+    An absent ready condition is to be taken as ready (discovery.k8s.io/v1 EndpointConditions).
+
+    Raises:
+        RawError: a part that is decoded late has a wrong type.
+    """
+    meta = given.metadata or Meta()
+    fact = EndpointSlice(
+        namespace=share.text(meta.namespace),
+        service=share.labels(meta.labels).get(SERVICE_OF_SLICE, ""),
+        endpoints=tuple(_endpoint(e, share) for e in given.endpoints or ()),
+    )
+    return fact, meta.creation_timestamp
+
+
+def _endpoint(given: EndpointEntry, share: Sharing) -> Endpoint:
+    ready = given.conditions is None or given.conditions.ready is not False
+    target = given.target_ref
+    if target is None or target.kind != "Pod":
+        return Endpoint(ready=ready)
+    return Endpoint(target.uid or "", target.name or "", ready)
+
+
+def target_group_binding(given: BindingObject, share: Sharing) -> tuple[TargetGroupBinding, datetime | None]:
+    """The fact, and the newest time the object tells."""
+    meta, spec = given.metadata or Meta(), given.spec or BindingSpec()
+    fact = TargetGroupBinding(
+        namespace=share.text(meta.namespace),
+        name=share.text(meta.name),
+        service=share.text(spec.service_ref.name if spec.service_ref else None),
+        target_type=share.text(spec.target_type),
+    )
+    return fact, meta.creation_timestamp
+
+
+def webhooks(given: WebhooksObject, share: Sharing, kind: str) -> tuple[tuple[Webhook, ...], datetime | None]:
+    """One fact per webhook of the configuration, in its order, and the newest time the object tells.
+
+    Absent failurePolicy means Fail and an absent selector everything (admissionregistration.k8s.io/v1).
+    """
+    meta, text = given.metadata or Meta(), share.text
+    found = []
+    for hook in given.webhooks or ():
+        backend = (hook.client_config.service if hook.client_config else None) or ServiceRef()
+        found.append(
+            Webhook(
+                configuration=text(meta.name),
+                configuration_kind=kind,
+                name=text(hook.name),
+                fails_closed=hook.failure_policy != "Ignore",
+                namespace=text(backend.namespace),
+                service=text(backend.name),
+                rules=tuple(_rule(r, share) for r in hook.rules or ()),
+                namespace_selector=selector(hook.namespace_selector, EVERYTHING),
+                object_selector=selector(hook.object_selector, EVERYTHING),
+            )
+        )
+    return tuple(found), meta.creation_timestamp
+
+
+def _rule(given: RuleEntry, share: Sharing) -> WebhookRule:
+    return WebhookRule(share.texts(given.operations), share.texts(given.api_groups), share.texts(given.resources))

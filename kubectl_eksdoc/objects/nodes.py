@@ -1,0 +1,101 @@
+"""Nodes, and what they tell about whose cluster this is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+
+import msgspec
+
+from kubectl_eksdoc.core.model import versions
+from kubectl_eksdoc.core.model.cluster import Identity
+from kubectl_eksdoc.core.model.nodes import Node, Taint
+from kubectl_eksdoc.objects.common import condition, newest_of
+from kubectl_eksdoc.objects.sharing import Sharing
+from kubectl_eksdoc.objects.structs import Condition, Lean, Meta, Object
+
+CLUSTER_LABEL = "alpha.eksctl.io/cluster-name"
+
+
+class TaintEntry(Lean):
+    key: str | None = None
+    value: str | None = None
+    effect: str | None = None
+
+
+class NodeSpec(Lean):
+    unschedulable: bool | None = None
+    taints: list[TaintEntry] | None = None
+    provider_id: str | None = msgspec.field(default=None, name="providerID")
+
+
+class NodeInfo(Lean):
+    kubelet_version: str | None = None
+    os_image: str | None = None
+
+
+class Allocatable(Lean):
+    pods: str | int | None = None
+
+
+class NodeStatus(Lean):
+    conditions: list[Condition] | None = None
+    node_info: NodeInfo | None = None
+    allocatable: Allocatable | None = None
+
+
+class NodeObject(Object):
+    spec: NodeSpec | None = None
+    status: NodeStatus | None = None
+
+
+def node(given: NodeObject, share: Sharing) -> tuple[Node, datetime | None]:
+    """The fact, and the newest time the object tells.
+
+    Raises:
+        RawError: a part that is decoded late has a wrong type.
+    """
+    meta, spec, status = given.metadata or Meta(), given.spec or NodeSpec(), given.status or NodeStatus()
+    info, text = status.node_info or NodeInfo(), share.text
+    ready = condition(status.conditions, "Ready")
+    kubelet = text(info.kubelet_version)
+    fact = Node(
+        name=text(meta.name),
+        uid=meta.uid or "",
+        labels=share.labels(meta.labels),
+        unschedulable=bool(spec.unschedulable),
+        taints=tuple(Taint(text(t.key), text(t.value), text(t.effect)) for t in spec.taints or ()),
+        ready=text(ready.status if ready else None) or "Unknown",
+        kubelet=versions.parse(kubelet),
+        kubelet_text=kubelet,
+        os_image=text(info.os_image),
+        provider_id=spec.provider_id or "",
+        created_at=meta.creation_timestamp,
+        deletion_at=meta.deletion_timestamp,
+        pods_allocatable=_whole(status.allocatable.pods if status.allocatable else None),
+    )
+    return fact, newest_of(status.conditions, meta.creation_timestamp)
+
+
+def identity_from(nodes: Iterable[Node]) -> Identity:
+    """What the nodes' labels say of their cluster; "" for what they do not say, or disagree about.
+
+    Nodes without the label do not count: Fargate and Karpenter nodes have no eksctl label.
+    """
+    clusters, regions = set(), set()
+    for each in nodes:
+        clusters.add(each.labels.get(CLUSTER_LABEL, ""))
+        regions.add(each.region)
+    return Identity(cluster=_only(clusters), region=_only(regions))
+
+
+def _only(values: set[str]) -> str:
+    told = values - {""}
+    return told.pop() if len(told) == 1 else ""
+
+
+def _whole(given: str | int | None) -> int:
+    """A count of pods: kubelets write it as a plain number; 0 where it is anything else."""
+    if isinstance(given, str):
+        return int(given) if given.isascii() and given.isdigit() and len(given) < 10 else 0
+    return given or 0

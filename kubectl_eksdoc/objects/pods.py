@@ -1,0 +1,218 @@
+"""Pods: by far the most objects, so this is the code whose speed decides how long a read takes."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import msgspec
+
+from kubectl_eksdoc.core.model import pods as facts
+from kubectl_eksdoc.objects.sharing import RawError, Sharing, placed
+from kubectl_eksdoc.objects.structs import NO_RAW, Lean, Meta, Object, Time
+
+
+class JudgedAnnotations(
+    Lean,
+    rename={
+        "mirror": facts.MIRROR,
+        "do_not_disrupt": facts.DO_NOT_DISRUPT,
+        "do_not_evict": facts.DO_NOT_EVICT,
+        "safe_to_evict": facts.SAFE_TO_EVICT,
+    },
+):
+    """The annotations that are judged (`core.model.pods.JUDGED_ANNOTATIONS`); the others are never decoded."""
+
+    mirror: str | None = None
+    do_not_disrupt: str | None = None
+    do_not_evict: str | None = None
+    safe_to_evict: str | None = None
+
+
+class PodMeta(Meta):
+    annotations: JudgedAnnotations | None = None
+    finalizers: list[str] | None = None
+
+
+class EmptyDir(Lean):
+    medium: str | None = None
+    size_limit: str | int | float | None = None
+
+
+class HostPath(Lean):
+    path: str | None = None
+
+
+class ClaimSource(Lean):
+    claim_name: str | None = None
+
+
+class Ephemeral(Lean):
+    """Its presence is all that counts: the claim is called ``<pod>-<volume>``."""
+
+
+class VolumeEntry(Lean):
+    name: str | None = None
+    empty_dir: EmptyDir | None = None
+    host_path: HostPath | None = None
+    persistent_volume_claim: ClaimSource | None = None
+    ephemeral: Ephemeral | None = None
+
+
+class Gate(Lean):
+    condition_type: str | None = None
+
+
+class PodSpec(Lean):
+    volumes: list[VolumeEntry] | None = None
+    termination_grace_period_seconds: int | None = None
+    node_name: str | None = None
+    tolerations: msgspec.Raw = NO_RAW
+    priority: int | None = None
+    readiness_gates: list[Gate] | None = None
+
+
+class PodCondition(Lean):
+    type: str | None = None
+    status: str | None = None
+    last_transition_time: Time | None = None
+    reason: str | None = None
+
+
+class PodStatus(Lean):
+    """Container statuses stay raw: they are looked at only when the pod is not Ready."""
+
+    phase: str | None = None
+    conditions: list[PodCondition] | None = None
+    init_container_statuses: msgspec.Raw = NO_RAW
+    container_statuses: msgspec.Raw = NO_RAW
+
+
+class PodObject(Object):
+    metadata: PodMeta | None = None
+    spec: PodSpec | None = None
+    status: PodStatus | None = None
+
+
+class Stopped(Lean):
+    reason: str | None = None
+
+
+class ContainerState(Lean):
+    waiting: Stopped | None = None
+    terminated: Stopped | None = None
+
+
+class ContainerStatus(Lean):
+    state: ContainerState | None = None
+
+
+_NO_META, _NO_SPEC, _NO_STATUS = PodMeta(), PodSpec(), PodStatus()
+_NO_ANNOTATIONS: dict[str, str] = {}
+_containers = msgspec.json.Decoder(list[ContainerStatus] | None)
+_DUE_TO_ORDER = ("", "PodInitializing", "Completed")
+"""Why an init container stands still without anything being wrong with it."""
+
+
+def pod(given: PodObject, share: Sharing) -> tuple[facts.Pod, datetime | None]:
+    """The fact, and the newest time the object tells.
+
+    Raises:
+        RawError: a part that is decoded late has a wrong type.
+    """
+    meta = given.metadata or _NO_META
+    spec = given.spec or _NO_SPEC
+    status = given.status or _NO_STATUS
+    text = share.text
+    name = meta.name or ""
+    newest = meta.creation_timestamp
+    ready = False
+    conditions = status.conditions
+    if conditions:
+        for condition in conditions:
+            if condition.type == "Ready":
+                ready = condition.status == "True"
+            moment = condition.last_transition_time
+            if moment is not None and (newest is None or moment > newest):
+                newest = moment
+    grace = spec.termination_grace_period_seconds
+    fact = facts.Pod(
+        text(meta.namespace),
+        name,
+        meta.uid or "",
+        share.labels(meta.labels),
+        text(spec.node_name),
+        text(status.phase),
+        ready,
+        share.owner(meta.owner_references),
+        _annotations(meta.annotations, share) if meta.annotations else _NO_ANNOTATIONS,
+        meta.creation_timestamp,
+        meta.deletion_timestamp,
+        30 if grace is None else grace,
+        spec.priority or 0,
+        share.tolerations(spec.tolerations),
+        _volumes(spec.volumes, name, share) if spec.volumes else (),
+        tuple(text(g.condition_type) for g in spec.readiness_gates) if spec.readiness_gates else (),
+        share.texts(meta.finalizers),
+        "" if ready else text(_why_not_ready(status)),
+    )
+    return fact, newest
+
+
+def _annotations(given: JudgedAnnotations, share: Sharing) -> dict[str, str]:
+    pairs = (
+        (facts.MIRROR, given.mirror),
+        (facts.DO_NOT_DISRUPT, given.do_not_disrupt),
+        (facts.DO_NOT_EVICT, given.do_not_evict),
+        (facts.SAFE_TO_EVICT, given.safe_to_evict),
+    )
+    return {key: share.text(value) for key, value in pairs if value is not None} or _NO_ANNOTATIONS
+
+
+def _volumes(given: list[VolumeEntry], pod_name: str, share: Sharing) -> tuple[facts.Volume, ...]:
+    found: list[facts.Volume] = []
+    for volume in given:
+        name = volume.name or ""
+        if volume.empty_dir is not None:
+            limit = volume.empty_dir.size_limit
+            size = "" if limit is None else share.text(str(limit))
+            medium = share.text(volume.empty_dir.medium)
+            found.append(facts.Volume(share.text(name), facts.VolumeKind.EMPTY_DIR, medium, size))
+        elif volume.host_path is not None:
+            path = share.text(volume.host_path.path)
+            found.append(facts.Volume(share.text(name), facts.VolumeKind.HOST_PATH, path))
+        elif volume.persistent_volume_claim is not None:
+            claim = volume.persistent_volume_claim.claim_name or ""
+            found.append(facts.Volume(share.text(name), facts.VolumeKind.CLAIM, claim))
+        elif volume.ephemeral is not None:
+            # The ephemeral volume controller names the claim so (k8s.io/component-helpers/storage/ephemeral).
+            found.append(facts.Volume(share.text(name), facts.VolumeKind.CLAIM, f"{pod_name}-{name}"))
+    return tuple(found)
+
+
+def _why_not_ready(status: PodStatus) -> str:
+    """The reason of the first container that stands still, else that of the Ready condition, else PodScheduled's."""
+    for state in _states(status.init_container_statuses, "$.status.initContainerStatuses"):
+        if state not in _DUE_TO_ORDER:
+            return state
+    for state in _states(status.container_statuses, "$.status.containerStatuses"):
+        if state:
+            return state
+    reasons = {c.type: c.reason for c in status.conditions or () if c.status != "True" and c.reason}
+    return reasons.get("Ready") or reasons.get("PodScheduled") or ""
+
+
+def _states(raw: msgspec.Raw, path: str) -> list[str]:
+    """Why each container waits or has ended, "" for one that does neither."""
+    given = bytes(raw)
+    if not given:
+        return []
+    try:
+        statuses = _containers.decode(given)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise RawError(placed(error, path)) from error
+    reasons = []
+    for status in statuses or ():
+        state = status.state
+        stopped = (state.waiting or state.terminated) if state else None
+        reasons.append((stopped.reason if stopped else None) or "")
+    return reasons

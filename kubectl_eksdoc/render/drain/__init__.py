@@ -1,0 +1,13 @@
+"""The drain plan in every format: the same rows as a table, Markdown, JSON, YAML or names.
+
+Belongs here: what of a plan is shown, in which order and in which words.
+Never here: what becomes of a pod or a node (that is `core.plan.drain`), how a table is drawn (that is beside).
+"""
+
+from __future__ import annotations
+
+from kubectl_eksdoc.render.drain.formats import FORMATS, render
+from kubectl_eksdoc.render.drain.view import DrainView
+from kubectl_eksdoc.render.look import Look
+
+__all__ = ["FORMATS", "DrainView", "Look", "render"]

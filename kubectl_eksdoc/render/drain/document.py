@@ -1,0 +1,153 @@
+"""The drain plan as one plain document: what ``-o json`` and ``-o yaml`` print, as DrainPlan.json says.
+
+What is not known is null; nothing unknown becomes 0 or "".
+"""
+
+from __future__ import annotations
+
+from typing import cast
+
+from kubectl_eksdoc.core.model.budgets import BudgetStatus
+from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
+from kubectl_eksdoc.core.plan.drain.result import Eviction, Headroom, Left, Target
+from kubectl_eksdoc.render.document import API_VERSION, Fields, finding, known, metadata, moment, strings
+from kubectl_eksdoc.render.drain.view import DrainView, status_of
+from kubectl_eksdoc.render.encode import Json
+
+KIND = "DrainPlan"
+
+
+def document(view: DrainView) -> Fields:
+    """The whole plan. Lists are sorted, so the same plan is the same document."""
+    drained = [t for t in view.targets if t.order == 0]
+    return {
+        "apiVersion": API_VERSION,
+        "kind": KIND,
+        "metadata": cast(Json, metadata(view.cluster, view.options, view.tool_version)),
+        "rounds": view.plan.rounds,
+        "policy": cast(Json, _policy(view.plan.policy)),
+        "targets": [_target(t) for t in view.targets],
+        "evictions": [_eviction(e, view) for e in view.evictions],
+        "left": [_left(row) for row in view.left],
+        "skipped": [_skipped(t, view) for t in drained],
+        "budgets": [_budget(h) for h in view.budgets],
+        "findings": [finding(f) for f in view.findings],
+        "blockers": [finding(f) for f in view.blockers],
+    }
+
+
+def _policy(policy: DrainPolicy) -> Fields:
+    return {
+        "ignoreDaemonsets": policy.ignore_daemonsets,
+        "deleteEmptydirData": policy.delete_emptydir_data,
+        "force": policy.force,
+        "graceSeconds": policy.grace_seconds,
+        "podSelector": None if policy.pod_selector is None else str(policy.pod_selector),
+        "skipDeletingAfterSeconds": policy.skip_deleting_after,
+        "partial": policy.partial,
+        "evictProtected": policy.evict_protected,
+        "acceptUnknown": strings(sorted(policy.accept_unknown)),
+    }
+
+
+def _target(target: Target) -> Fields:
+    """`order` and `finishRound` are null for a node that is not drained."""
+    node = target.node
+    return {
+        "name": node.name,
+        "uid": node.uid,
+        "verdict": target.verdict.value,
+        "order": target.order or None,
+        "finishRound": target.finish_round if target.order else None,
+        "evictions": target.evictions,
+        "left": target.left,
+        "group": known(node.group),
+        "owner": node.owner.value,
+        "capacityType": known(node.capacity_type),
+        "instanceType": known(node.instance_type),
+        "zone": known(node.zone),
+        "kubelet": known(node.kubelet_text),
+        "osImage": known(node.os_image),
+        "createdAt": moment(node.created_at),
+        "unschedulable": node.unschedulable,
+        "providerID": known(node.provider_id),
+        "why": strings(target.why),
+    }
+
+
+def _eviction(eviction: Eviction, view: DrainView) -> Fields:
+    pod = eviction.pod
+    return {
+        "position": eviction.position,
+        "round": eviction.round,
+        "namespace": pod.namespace,
+        "name": pod.name,
+        "uid": pod.uid,
+        "node": eviction.node,
+        "budget": known(eviction.budget),
+        "reason": eviction.reason,
+        "owner": controller(pod),
+        "graceSeconds": view.grace(pod),
+    }
+
+
+def controller(pod: Pod) -> str | None:
+    """``ReplicaSet/web-5f7``, None for a pod without a controller."""
+    return f"{pod.owner.kind}/{pod.owner.name}" if pod.owner else None
+
+
+def _left(row: Left) -> Fields:
+    return {
+        "namespace": row.pod.namespace,
+        "name": row.pod.name,
+        "uid": row.pod.uid,
+        "node": row.node,
+        "verdict": row.verdict.value,
+        "codes": strings(row.codes),
+        "reason": row.reason,
+    }
+
+
+def _skipped(target: Target, view: DrainView) -> Fields:
+    return {
+        "node": target.node.name,
+        "uid": target.node.uid,
+        "verdict": target.verdict.value,
+        "why": strings(target.why),
+        "pods": strings(row.pod.key for row in view.blocking(target)),
+    }
+
+
+def _budget(headroom: Headroom) -> Fields:
+    """`current`, `desired` and `expected` are null where the controller has not computed them."""
+    budget, status = headroom.budget, status_of(headroom.budget)
+    fields: Fields = {
+        "namespace": budget.namespace,
+        "name": budget.name,
+        "uid": budget.uid,
+        "generation": budget.generation,
+        "rule": budget.rule,
+        "allowed": budget.status.allowed,
+        "current": status.current if status else None,
+        "desired": status.desired if status else None,
+        "expected": status.expected if status else None,
+        "onTargets": headroom.on_targets,
+        "toEvict": headroom.to_evict,
+        "perRound": headroom.per_round,
+        "rounds": headroom.rounds,
+        "verdict": headroom.verdict.value,
+        "also": strings(verdict.value for verdict in headroom.also),
+    }
+    if headroom.recomputed is not None:
+        fields["recomputed"] = cast(Json, _numbers(headroom.recomputed))
+    return fields | {"owner": known(headroom.owner), "why": headroom.why}
+
+
+def _numbers(status: BudgetStatus) -> Fields:
+    return {
+        "allowed": status.allowed,
+        "current": status.current,
+        "desired": status.desired,
+        "expected": status.expected,
+    }

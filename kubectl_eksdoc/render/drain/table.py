@@ -1,0 +1,178 @@
+"""``-o table``: one screen for somebody who was just woken up. ``-o wide``: the same and everything else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from kubectl_eksdoc.core.model.findings import Severity
+from kubectl_eksdoc.core.plan.drain.result import BudgetVerdict
+from kubectl_eksdoc.render.drain import rows
+from kubectl_eksdoc.render.drain.blocks import block, line, remedies
+from kubectl_eksdoc.render.drain.groups import Group, advice, grouped
+from kubectl_eksdoc.render.drain.verdict import blocker_count, left_by_verdict, verdict
+from kubectl_eksdoc.render.drain.view import DrainView
+from kubectl_eksdoc.render.look import Look, Tone
+from kubectl_eksdoc.render.tables import plain
+from kubectl_eksdoc.render.text import counted, shown, wrap
+
+_MOST_ROWS = 30
+_MOST_BUDGETS = 8
+"""Of each verdict: many that block must not hide those that make it slow."""
+_MOST_BLOCKS = 8
+_MOST_LINES = 24
+_MOST_WARNINGS = 10
+_MOST_STEPS = 6
+
+_INDENT = 2
+
+
+def table(view: DrainView, look: Look) -> str:
+    """The verdict, what blocks, the targets in order, the budgets that matter, warnings, unknowns, next."""
+    return _text(view, look, full=False)
+
+
+def wide(view: DrainView, look: Look) -> str:
+    """Nothing is cut and no column dropped, so lines may be wider than the terminal."""
+    return _text(view, look, full=True)
+
+
+def _text(view: DrainView, look: Look, full: bool) -> str:
+    sections: list[list[str]] = [
+        [look.paint(text, Tone.TITLE) for text in wrap(shown(verdict(view), look), look.columns)],
+        _blockers(view, look, full),
+        _drained(view, look, full),
+        _undrained(view, look, full),
+        _budgets(view, look, full),
+        *([_evictions(view, look), _left(view, look)] if full else [_left_summary(view, look)]),
+        _warnings(view, look, full),
+        _unknowns(view, look, full),
+        _unread(view, look, full),
+        _notes(view, look),
+        _next(view, look),
+    ]
+    return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
+
+
+def _titled(title: str, lines: Sequence[str], look: Look) -> list[str]:
+    return [look.paint(shown(title, look), Tone.TITLE), *lines] if lines else []
+
+
+def _drawn(drawn: rows.Drawn, look: Look, full: bool, most: int) -> list[str]:
+    """A table of at most `most` rows, or all of them, and how many are not shown."""
+    columns, all_rows = drawn
+    kept = all_rows if full or len(all_rows) <= most + 1 else all_rows[:most]
+    lines = plain(columns, kept, look, indent=_INDENT, fit=not full)
+    return lines + _more(len(all_rows) - len(kept), look)
+
+
+def _more(count: int, look: Look, what: str = "") -> list[str]:
+    if count <= 0:
+        return []
+    text = f"{look.ellipsis} and {count} more{' ' + what if what else ''} (-o wide)"
+    return [" " * _INDENT + text]
+
+
+def _blockers(view: DrainView, look: Look, full: bool) -> list[str]:
+    """The worst in full, then the message alone of the next, then how many more."""
+    groups = grouped(view.blockers, view)
+    whole = groups if full else groups[:_MOST_BLOCKS]
+    brief = groups[len(whole) :][:_MOST_LINES]
+    lines = [text for group in whole for text in ["", *block(group, look, full)]][1:]
+    lines += ["", *(text for group in brief for text in line(group, look))] if brief else []
+    lines += _more(len(groups) - len(whole) - len(brief), look, "blockers")
+    if brief:
+        lines.append(" " * _INDENT + f"What to do about the last {len(groups) - len(whole)}: -o wide")
+    return _titled(f"BLOCKERS ({blocker_count(groups)})", lines, look)
+
+
+def _drained(view: DrainView, look: Look, full: bool) -> list[str]:
+    lines = _drawn(rows.drained(view, full), look, full, _MOST_ROWS)
+    return _titled("TARGETS, in the order in which they are emptied", lines, look)
+
+
+def _undrained(view: DrainView, look: Look, full: bool) -> list[str]:
+    lines = _drawn(rows.undrained(view, full), look, full, _MOST_ROWS)
+    return _titled("TARGETS that are not drained", lines, look)
+
+
+def _left_summary(view: DrainView, look: Look) -> list[str]:
+    summary = left_by_verdict(view)
+    return wrap(shown(summary, look), look.columns, rest=" " * _INDENT) if summary else []
+
+
+def _budgets(view: DrainView, look: Look, full: bool) -> list[str]:
+    drawn = rows.budgets(view, full, len(view.budgets) if full else _MOST_BUDGETS)
+    lines = _drawn(drawn, look, full, len(view.budgets))
+    fits = sum(h.verdict is BudgetVerdict.FITS for h in view.budgets)
+    if not full:
+        lines += _more(len(view.budgets) - fits - len(drawn[1]), look)
+    if fits and not full:
+        which = counted(fits, "other") if lines else f"{counted(fits, 'budget')} with pods on these nodes"
+        lines.append(" " * _INDENT + f"{which} {'fits' if fits == 1 else 'fit'} (-o wide).")
+    return _titled("BUDGETS", lines, look)
+
+
+def _evictions(view: DrainView, look: Look) -> list[str]:
+    columns, body = rows.evictions(view.evictions, view)
+    return _titled("EVICTIONS, in order", plain(columns, body, look, indent=_INDENT, fit=False), look)
+
+
+def _left(view: DrainView, look: Look) -> list[str]:
+    columns, body = rows.left(view.left, view)
+    return _titled("PODS that are not evicted", plain(columns, body, look, indent=_INDENT, fit=False), look)
+
+
+def _warnings(view: DrainView, look: Look, full: bool) -> list[str]:
+    groups = grouped(view.warnings, view)
+    said = groups if full else tuple(g for g in groups if g.first.severity is not Severity.INFO)
+    kept = said if full else said[:_MOST_WARNINGS]
+    show: Callable[[Group], list[str]] = (lambda g: block(g, look, True)) if full else (lambda g: line(g, look))
+    lines = [text for group in kept for text in show(group)]
+    lines += _more(len(said) - len(kept), look, "warnings")
+    if len(groups) > len(said):
+        lines.append(" " * _INDENT + f"{counted(len(groups) - len(said), 'note')} (-o wide).")
+    return _titled("WARNINGS: these stop nothing", lines, look)
+
+
+def _unknowns(view: DrainView, look: Look, full: bool) -> list[str]:
+    """What could not be judged, and the flag that takes it as it is."""
+    accepted = view.plan.policy.accept_unknown
+    groups = grouped(view.unknowns, view)
+    still = [g for g in groups if g.first.code.name not in accepted]
+    if full:
+        lines = [text for group in still for text in block(group, look, full)]
+    else:
+        lines = [text for group in still for text in line(group, look)]
+        steps = advice(found for group in still for found in group.findings)
+        lines += remedies(steps[:_MOST_STEPS], look)
+        lines += _more(len(steps) - _MOST_STEPS, look, "steps")
+    known = sorted({g.first.code.name for g in groups} & accepted)
+    if known:
+        lines += wrap(f"Accepted by --accept-unknown: {', '.join(known)}.", look.columns, first=" " * _INDENT)
+    return _titled("UNKNOWN: what could not be judged is not taken as fine", lines, look)
+
+
+def _unread(view: DrainView, look: Look, full: bool) -> list[str]:
+    missing = [read for read in view.cluster.reads if not read.known]
+    return _titled("NOT READ", _drawn(rows.unread(missing), look, full, _MOST_ROWS), look)
+
+
+def _notes(view: DrainView, look: Look) -> list[str]:
+    lines = [t for note in view.cluster.notes for t in wrap(shown(note, look), look.columns, first=" " * _INDENT)]
+    return _titled("NOTES", lines, look)
+
+
+def _next(view: DrainView, look: Look) -> list[str]:
+    """Steps that are true of this plan; nothing was changed, so planning again is always safe."""
+    accepted = view.plan.policy.accept_unknown
+    still = sorted({f.code.name for f in view.unknowns} - accepted)
+    steps = []
+    if view.blockers:
+        steps.append("Fix what blocks, or leave those nodes out; then run the same command again.")
+    if still:
+        steps.append(f"Answer what is unknown, or take it as it is with --accept-unknown {','.join(still)}")
+    if any(target.order for target in view.targets):
+        steps.append("The nodes that can be drained, in this order: the same command with -o name")
+    steps.append("Every pod and budget: -o wide; for a ticket: -o markdown; for a program: -o json")
+    lines = [text for step in steps for text in wrap(shown(step, look), look.columns, " " * _INDENT)]
+    return _titled("NEXT (nothing was changed)", lines, look)

@@ -1,0 +1,142 @@
+"""``-o markdown``: the plan for a ticket or a pull request, with what is long folded away."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from kubectl_eksdoc.core.model.findings import When
+from kubectl_eksdoc.core.plan.drain.result import BudgetVerdict
+from kubectl_eksdoc.render import markdown
+from kubectl_eksdoc.render.drain import rows
+from kubectl_eksdoc.render.drain.groups import Group, grouped
+from kubectl_eksdoc.render.drain.verdict import STATUS_SIGN, blocker_count, left_by_verdict, verdict
+from kubectl_eksdoc.render.drain.view import DrainView
+from kubectl_eksdoc.render.look import Look
+from kubectl_eksdoc.render.markdown import code, escape, folded
+from kubectl_eksdoc.render.text import counted
+from kubectl_eksdoc.render.times import rfc3339
+
+_LONGEST = 65_536
+"""What GitHub takes for an issue or a comment, in characters."""
+
+_MOST_ROWS = (200, 100, 50, 25, 10)
+"""How many rows a table may have: the first number with which the ticket is not too long, else the last."""
+
+_NAMES = frozenset({"NODE", "BUDGET", "POD", "OWNER", "KIND"})
+
+
+def ticket(view: DrainView, look: Look) -> str:
+    """Headings from the second level, so that it can stand below a title of its own; short enough for GitHub."""
+    text = ""
+    for most in _MOST_ROWS:
+        text = _ticket(view, look, most)
+        if len(text) <= _LONGEST:
+            break
+    return text
+
+
+def _ticket(view: DrainView, look: Look, most: int) -> str:
+    lines = [f"## Drain plan for {_cluster(view)}", "", f"**{escape(verdict(view))}**", "", *_origin(view)]
+    for title, body in _sections(view, most):
+        if body:
+            lines += ["", f"### {title}", "", *body]
+    for details in _details(view, most):
+        if details:
+            lines += ["", *details]
+    return markdown.signed(lines, look)
+
+
+def _cluster(view: DrainView) -> str:
+    who = view.cluster.identity
+    return code(who.cluster or who.context) if who.cluster or who.context else "an unknown cluster"
+
+
+def _origin(view: DrainView) -> list[str]:
+    who = view.cluster.identity
+    named = (
+        ("context", who.context),
+        ("cluster", who.cluster),
+        ("account", who.account),
+        ("region", who.region),
+        ("server", who.server_version),
+    )
+    parts = [f"{word} {code(value) if value else 'unknown'}" for word, value in named]
+    source = f"{view.cluster.source.value} data of {rfc3339(view.cluster.observed_at)}"
+    return [f"{' · '.join(parts)} · {source} · kubectl eksdoc {escape(view.tool_version)}"]
+
+
+def _sections(view: DrainView, most: int) -> Iterable[tuple[str, list[str]]]:
+    blockers = grouped(view.blockers, view)
+    yield f"Blockers ({blocker_count(blockers)})", _items(blockers, most)
+    yield "Targets, in the order in which they are emptied", _table(rows.drained(view), "targets", most)
+    yield "Targets that are not drained", _table(rows.undrained(view, full=True), "targets", most)
+    yield "Budgets that matter", _table(rows.budgets(view), "budgets", most)
+    yield "Unknown: what could not be judged is not taken as fine", _unknowns(view, most)
+    missing = [read for read in view.cluster.reads if not read.known]
+    yield "Not read", _table(rows.unread(missing), "kinds", most)
+    yield "Notes", [f"- {escape(note)}" for note in view.cluster.notes]
+
+
+def _details(view: DrainView, most: int) -> Iterable[list[str]]:
+    warnings = grouped(view.warnings, view)
+    yield folded(f"{counted(len(warnings), 'warning')}: these stop nothing", _items(warnings, most))
+    evictions = rows.evictions(view.evictions, view)
+    yield folded(f"{counted(len(view.evictions), 'eviction')}, in order", _table(evictions, "evictions", most))
+    left = left_by_verdict(view)
+    yield folded(left, _table(rows.left(view.left, view), "pods", most))
+    fits = sum(h.verdict is BudgetVerdict.FITS for h in view.budgets)
+    title = f"All {counted(len(view.budgets), 'budget')} with pods on these nodes; {fits} fit"
+    yield folded(title, _table(rows.budgets(view, full=True), "budgets", most) if fits else [])
+
+
+def _table(drawn: rows.Drawn, what: str, most: int) -> list[str]:
+    columns, body = drawn
+    lines = markdown.table(columns, body[:most], _NAMES)
+    return [*lines, "", _more(len(body) - most, what)] if len(body) > most else lines
+
+
+def _more(count: int, what: str) -> str:
+    return f"… and {count} more {what}; all of them are in `-o json`."
+
+
+def _unknowns(view: DrainView, most: int) -> list[str]:
+    accepted = view.plan.policy.accept_unknown
+    groups = grouped(view.unknowns, view)
+    lines = _items([group for group in groups if group.first.code.name not in accepted], most)
+    known = sorted({group.first.code.name for group in groups} & accepted)
+    if known:
+        lines.append(f"- accepted by `--accept-unknown`: {', '.join(code(name) for name in known)}")
+    return lines
+
+
+def _items(groups: Sequence[Group], most: int) -> list[str]:
+    lines = [line for group in groups[:most] for line in _item(group)]
+    return [*lines, "", _more(len(groups) - most, "findings")] if len(groups) > most else lines
+
+
+def _item(group: Group) -> list[str]:
+    first = group.first
+    sign = STATUS_SIGN[first.status][0]
+    lines = [f"- {sign} **{code(first.code.name)}** ({first.severity.value}): {escape(group.about)}"]
+    lines += [f"  - {escape(message)}" for message in group.messages]
+    if group.listed:
+        lines.append(f"  - {', '.join(code(name) for name in group.listed)}")
+    nodes = [node for node in group.nodes if node not in group.names]
+    if nodes:
+        lines.append(f"  - on {', '.join(code(node) for node in nodes)}")
+    if first.missing:
+        lines.append(f"  - missing: {code(first.missing)}")
+    lines += [f"  - {escape(evidence)}" for evidence in group.evidence]
+    return lines + _remedies(group)
+
+
+def _remedies(group: Group) -> list[str]:
+    lines: list[str] = []
+    for when in When:
+        for remedy, commands in group.remedies:
+            if remedy.when is not when:
+                continue
+            lines.append(f"  - *{when.value}*: {escape(remedy.text)}")
+            if commands:
+                lines += ["", *(f"    {line}" for line in markdown.block(commands)), ""]
+    return lines

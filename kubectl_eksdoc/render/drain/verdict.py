@@ -1,0 +1,131 @@
+"""The plan in one paragraph, and the words and signs of its verdicts."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from kubectl_eksdoc.core.model.findings import Status
+from kubectl_eksdoc.core.plan.drain.result import BudgetVerdict, PodVerdict, TargetVerdict
+from kubectl_eksdoc.render.drain.groups import Group, grouped
+from kubectl_eksdoc.render.drain.view import DrainView
+from kubectl_eksdoc.render.look import Tone
+from kubectl_eksdoc.render.text import counted, joined
+
+Sign = tuple[str, Tone]
+
+GOOD: Sign = ("✓", Tone.GOOD)
+WARN: Sign = ("!", Tone.WARN)
+BAD: Sign = ("✗", Tone.BAD)
+OPEN: Sign = ("?", Tone.UNKNOWN)
+
+STATUS_SIGN = {Status.FAIL: BAD, Status.PASS: WARN, Status.UNKNOWN: OPEN}
+
+TARGET_SIGN = {
+    TargetVerdict.DRAINS: GOOD,
+    TargetVerdict.PARTIAL: WARN,
+    TargetVerdict.SKIPPED: BAD,
+    TargetVerdict.REFUSED: BAD,
+    TargetVerdict.UNKNOWN: OPEN,
+}
+
+BUDGET_SIGN = {
+    BudgetVerdict.SEVERAL_BUDGETS: BAD,
+    BudgetVerdict.BLOCKED_FOREVER: BAD,
+    BudgetVerdict.UNHEALTHY: BAD,
+    BudgetVerdict.STALE: BAD,
+    BudgetVerdict.BLOCKED_NOW: BAD,
+    BudgetVerdict.DISAGREES: WARN,
+    BudgetVerdict.SERIAL: WARN,
+    BudgetVerdict.FITS: GOOD,
+}
+
+POD_SIGN = {
+    PodVerdict.EVICT: GOOD,
+    PodVerdict.STAY: GOOD,
+    PodVerdict.HELD: WARN,
+    PodVerdict.BLOCKED: BAD,
+    PodVerdict.UNKNOWN: OPEN,
+}
+
+_TARGET_WORDS = {
+    TargetVerdict.DRAINS: ("can", "can"),
+    TargetVerdict.PARTIAL: ("can in part", "can in part"),
+    TargetVerdict.SKIPPED: ("is skipped", "are skipped"),
+    TargetVerdict.REFUSED: ("is refused", "are refused"),
+    TargetVerdict.UNKNOWN: ("cannot be judged", "cannot be judged"),
+}
+
+_LEFT_WORDS = {
+    PodVerdict.STAY: ("stays", "stay"),
+    PodVerdict.HELD: ("is held because its node is not drained", "are held because their nodes are not drained"),
+    PodVerdict.BLOCKED: ("is blocked", "are blocked"),
+    PodVerdict.UNKNOWN: ("could not be judged", "could not be judged"),
+}
+
+
+def verdict(view: DrainView) -> str:
+    """``12 nodes to drain: 7 can, 4 are skipped, 1 is refused. 131 evictions in 9 rounds. 5 blockers.``"""
+    return " ".join([_nodes(view), _evictions(view), _blockers(view), _open(view)]).strip()
+
+
+def left_by_verdict(view: DrainView) -> str:
+    """``41 pods are left: 24 stay (pod-daemonset 24), 3 are blocked (…).`` or "" when none is."""
+    if not view.left:
+        return ""
+    parts = []
+    for word in PodVerdict:
+        rows = [row for row in view.left if row.verdict is word]
+        if not rows or word not in _LEFT_WORDS:
+            continue
+        codes = Counter(row.codes[0] for row in rows if row.codes)
+        why = ", ".join(f"{code} {n}" for code, n in sorted(codes.items(), key=lambda item: (-item[1], item[0])))
+        one, many = _LEFT_WORDS[word]
+        parts.append(f"{len(rows)} {one if len(rows) == 1 else many}" + (f" ({why})" if why else ""))
+    return f"{counted(len(view.left), 'pod')} left on these nodes: {', '.join(parts)}."
+
+
+def blocker_count(groups: tuple[Group, ...]) -> str:
+    """``5``, or ``5 on 38 objects`` where equal ones were put together."""
+    objects = sum(len(group.findings) for group in groups)
+    return str(len(groups)) + (f" on {objects} objects" if objects != len(groups) else "")
+
+
+def _nodes(view: DrainView) -> str:
+    total = len(view.targets)
+    if not total:
+        return "No node to drain."
+    verdicts = Counter(target.verdict for target in view.targets)
+    if verdicts[TargetVerdict.DRAINS] == total:
+        return f"{counted(total, 'node')} to drain: {'it can be drained' if total == 1 else 'all can be drained'}."
+    words = []
+    for word in TargetVerdict:
+        if verdicts[word] or word is TargetVerdict.DRAINS:
+            one, many = _TARGET_WORDS[word]
+            words.append(f"{verdicts[word] or 'none'} {one if verdicts[word] == 1 else many}")
+    return f"{counted(total, 'node')} to drain: {', '.join(words)}."
+
+
+def _evictions(view: DrainView) -> str:
+    if not view.evictions:
+        return "Nothing to evict."
+    return f"{counted(len(view.evictions), 'eviction')} in {counted(view.plan.rounds, 'round')}."
+
+
+def _blockers(view: DrainView) -> str:
+    if not view.blockers:
+        return "No blockers."
+    groups = grouped(view.blockers, view)
+    count, _, objects = blocker_count(groups).partition(" ")
+    return f"{counted(int(count), 'blocker')} {objects}".rstrip() + "."
+
+
+def _open(view: DrainView) -> str:
+    """What is unknown must not be read as fine, so the first paragraph says it too."""
+    accepted = view.plan.policy.accept_unknown
+    codes = {f.code.name for f in view.unknowns}
+    parts = []
+    if codes - accepted:
+        parts.append(f"{counted(len(codes - accepted), 'question')} could not be answered")
+    if codes & accepted:
+        parts.append(f"{counted(len(codes & accepted), 'unknown')} accepted")
+    return f"{joined(parts)}." if parts else ""

@@ -1,0 +1,154 @@
+"""What all formats are made from: the plan's rows in their one order, and what joins them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from kubectl_eksdoc import __version__
+from kubectl_eksdoc.core.model.budgets import Budget, BudgetStatus
+from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.core.model.findings import Finding, Status, in_order
+from kubectl_eksdoc.core.model.pods import Owner, Pod
+from kubectl_eksdoc.core.plan.drain.result import (
+    DrainPlan,
+    Eviction,
+    Headroom,
+    Left,
+    PodVerdict,
+    Target,
+)
+
+SYNC_FAILED = "SyncFailed"
+
+
+@dataclass(frozen=True)
+class DrainView:
+    """A plan, the facts it was made from, and the options as given (JSON values by name).
+
+    Without slots, because the sorted rows and the indexes are made once, when first asked for.
+    """
+
+    plan: DrainPlan
+    cluster: Cluster
+    options: Mapping[str, object] = field(default_factory=dict)
+    tool_version: str = __version__
+
+    @cached_property
+    def targets(self) -> tuple[Target, ...]:
+        """In the order of draining, then those that are not drained by name."""
+        return tuple(sorted(self.plan.targets, key=lambda t: (t.order == 0, t.order, t.node.name)))
+
+    @cached_property
+    def evictions(self) -> tuple[Eviction, ...]:
+        return tuple(sorted(self.plan.evictions, key=lambda e: e.position))
+
+    @cached_property
+    def left(self) -> tuple[Left, ...]:
+        return tuple(sorted(self.plan.left, key=lambda r: (r.node, r.pod.namespace, r.pod.name, r.pod.uid)))
+
+    @cached_property
+    def budgets(self) -> tuple[Headroom, ...]:
+        return tuple(sorted(self.plan.budgets, key=lambda h: (h.budget.namespace, h.budget.name)))
+
+    @cached_property
+    def findings(self) -> tuple[Finding, ...]:
+        return in_order(self.plan.findings)
+
+    @cached_property
+    def blockers(self) -> tuple[Finding, ...]:
+        return tuple(f for f in self.findings if f.status is Status.FAIL)
+
+    @cached_property
+    def unknowns(self) -> tuple[Finding, ...]:
+        """All that could not be judged, what the user accepts included."""
+        return tuple(f for f in self.findings if f.status is Status.UNKNOWN)
+
+    @cached_property
+    def warnings(self) -> tuple[Finding, ...]:
+        return tuple(f for f in self.findings if f.status is Status.PASS)
+
+    def blocking(self, target: Target) -> tuple[Left, ...]:
+        """The pods that keep `target` from being drained."""
+        stops = (PodVerdict.BLOCKED, PodVerdict.UNKNOWN)
+        return tuple(row for row in self._left_on.get(target.node.name, ()) if row.verdict in stops)
+
+    def holds_up(self, finding: Finding) -> tuple[str, ...]:
+        """The targets on which `finding` is about some pod, sorted; a node's finding is about itself."""
+        subject = finding.subject
+        if subject.kind == "Node":
+            return (subject.name,)
+        rows = self._left_by_code.get(finding.code.name, ())
+        if subject.kind == "Pod":
+            pods = {r.node for r in rows if (r.pod.namespace, r.pod.name) == (subject.namespace, subject.name)}
+            return tuple(sorted(pods))
+        budget = self._budget_by_key.get((subject.namespace, subject.name))
+        if subject.kind == "PodDisruptionBudget" and budget:
+            return tuple(sorted({r.node for r in rows if _selects(budget, r.pod)}))
+        name = f"{subject.kind}/{subject.name}"
+        return tuple(sorted({r.node for r in rows if r.pod.namespace == subject.namespace and self.app(r.pod) == name}))
+
+    def app(self, pod: Pod) -> str:
+        """``Deployment/web``: the outermost known owner of `pod`, "" for a bare pod."""
+        owner = pod.owner
+        while owner:
+            above = self._owner_of.get(owner.uid)
+            if above is None:
+                return f"{owner.kind}/{owner.name}"
+            owner = above
+        return ""
+
+    def pod(self, namespace: str, name: str) -> Pod | None:
+        """The pod on a target by that name."""
+        return self._pod_by_key.get((namespace, name))
+
+    def grace(self, pod: Pod) -> int:
+        """Seconds `pod` gets to stop: as the user says, else its own."""
+        given = self.plan.policy.grace_seconds
+        return pod.grace_seconds if given is None else given
+
+    @cached_property
+    def _left_on(self) -> dict[str, list[Left]]:
+        rows: dict[str, list[Left]] = defaultdict(list)
+        for row in self.left:
+            rows[row.node].append(row)
+        return rows
+
+    @cached_property
+    def _left_by_code(self) -> dict[str, list[Left]]:
+        rows: dict[str, list[Left]] = defaultdict(list)
+        for row in self.left:
+            for code in row.codes:
+                rows[code].append(row)
+        return rows
+
+    @cached_property
+    def _budget_by_key(self) -> dict[tuple[str, str], Budget]:
+        return {(b.namespace, b.name): b for b in self.cluster.budgets} | {
+            (h.budget.namespace, h.budget.name): h.budget for h in self.plan.budgets
+        }
+
+    @cached_property
+    def _owner_of(self) -> dict[str, Owner]:
+        return {w.uid: w.owner for w in self.cluster.workloads if w.owner}
+
+    @cached_property
+    def _pod_by_key(self) -> dict[tuple[str, str], Pod]:
+        pods = [row.pod for row in self.plan.left] + [eviction.pod for eviction in self.plan.evictions]
+        return {(pod.namespace, pod.name): pod for pod in pods}
+
+
+def _selects(budget: Budget, pod: Pod) -> bool:
+    return budget.namespace == pod.namespace and budget.selector.matches(pod.labels)
+
+
+def status_of(budget: Budget) -> BudgetStatus | None:
+    """The status numbers, or None where the controller never computed them or says that it cannot.
+
+    A failed sync only sets the allowed disruptions to 0 (pkg/controller/disruption/disruption.go:failSafe);
+    what stands beside is from before, or the 0 of a field nobody wrote.
+    """
+    never = budget.generation > 0 and budget.observed_generation == 0
+    return None if never or budget.condition_reason == SYNC_FAILED else budget.status

@@ -1,0 +1,43 @@
+"""The first line on stderr: which cluster, whose account, and how old the data is."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from kubectl_eksdoc.core.model.cluster import Cluster, Source
+from kubectl_eksdoc.render.look import Look
+from kubectl_eksdoc.render.text import shown
+from kubectl_eksdoc.render.times import age, between, duration, rfc3339
+
+UNKNOWN = "unknown"
+
+_SKEW = timedelta(seconds=2)
+"""Clocks may differ by this much before an age from the future is called one."""
+
+
+def identity_line(cluster: Cluster, now: datetime, look: Look | None = None) -> str:
+    """``context prod-eu · cluster shop · account 111122223333 · region eu-west-1 · live, read 2s ago``.
+
+    One line without its end. What could not be told is called unknown.
+    """
+    look = look or Look()
+    who = cluster.identity
+    named = (("context", who.context), ("cluster", who.cluster), ("account", who.account), ("region", who.region))
+    parts = [f"{word} {value or UNKNOWN}" for word, value in named]
+    dot = " | " if look.ascii else " · "
+    return dot.join(shown(part, look) for part in [*parts, data_age(cluster, now)])
+
+
+def data_age(cluster: Cluster, now: datetime) -> str:
+    """Where the data came from and how old it is at `now`."""
+    passed = between(cluster.observed_at, now)
+    moment = rfc3339(cluster.observed_at)
+    if cluster.source is Source.DEMO:
+        return f"demo cluster, fixed at {moment}"
+    if passed < -_SKEW:
+        ahead = duration(-passed.total_seconds())
+        what = "live, read at" if cluster.source is Source.LIVE else "snapshot of"
+        return f"{what} {moment} ({ahead} ahead of this machine's clock)"
+    if cluster.source is Source.LIVE:
+        return f"live, read {age(passed)} ago"
+    return f"snapshot of {moment} ({age(passed)} ago)"

@@ -1,0 +1,98 @@
+"""Text of foreign origin made safe for a terminal, and text made to fit a line.
+
+Messages, annotations and paths are whatever somebody wrote into the cluster. A terminal obeys escape
+sequences in them: it can be told to hide lines, to retitle itself or to reorder what is read.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable
+
+from kubectl_eksdoc.render.look import Look
+
+_NAMED = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
+
+_UNSAFE = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+"""Control, format (bidirectional marks, zero width), lone surrogate, line and paragraph separator."""
+
+
+def unsafe(char: str) -> bool:
+    """True for what a terminal or an editor acts on instead of showing it."""
+    return unicodedata.category(char) in _UNSAFE
+
+
+def clean(text: str) -> str:
+    """`text` on one line, with everything a terminal would act on shown as an escape: ``\\x1b[2J``."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(_escape(char) if unsafe(char) else char for char in text)
+
+
+def _escape(char: str) -> str:
+    if char in _NAMED:
+        return _NAMED[char]
+    code = ord(char)
+    if code <= 0xFF:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
+
+
+def shown(text: str, look: Look) -> str:
+    """`text` as it may be printed: clean, and in the signs that `look` allows."""
+    return look.signs(clean(text))
+
+
+def cut(text: str, room: int, look: Look, middle: bool = False) -> str:
+    """At most `room` columns of `text`; what is missing is marked, at the end or in the middle."""
+    if len(text) <= room:
+        return text
+    mark = look.ellipsis
+    rest = room - len(mark)
+    if rest <= 0:
+        return text[: max(room, 0)]
+    if not middle:
+        return text[:rest].rstrip() + mark
+    head = (rest + 1) // 2
+    return text[:head] + mark + text[len(text) - (rest - head) :]
+
+
+def wrap(text: str, room: int, first: str = "", rest: str | None = None) -> list[str]:
+    """`text` in lines of at most `room` columns, breaking at spaces; a word that is too long is broken.
+
+    `first` opens the first line and `rest` the others (by default as many spaces).
+    """
+    rest = " " * len(first) if rest is None else rest
+    lines: list[str] = []
+    line, opened = first, False
+    for word in text.split(" "):
+        if opened and len(line) + 1 + len(word) > room:
+            lines.append(line)
+            line, opened = rest, False
+        if opened:
+            line += " "
+        while len(line) + len(word) > room and room > len(rest):
+            fits = room - len(line)
+            lines.append(line + word[:fits])
+            word, line = word[fits:], rest
+        line += word
+        opened = True
+    return [*lines, line]
+
+
+def listing(names: Iterable[str], most: int, look: Look, comma: str = ", ") -> str:
+    """``a, b, c … and 31 more``: the first `most` of `names`; one more is shown rather than counted."""
+    every = list(names)
+    if len(every) <= most + 1:
+        return comma.join(every)
+    return f"{comma.join(every[:most])} {look.ellipsis} and {len(every) - most} more"
+
+
+def counted(count: int, noun: str, plural: str = "") -> str:
+    """``1 node``, ``2 nodes``."""
+    return f"{count} {noun if count == 1 else plural or noun + 's'}"
+
+
+def joined(parts: list[str]) -> str:
+    """``a``, ``a and b``, ``a, b and c``."""
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}" if parts else ""

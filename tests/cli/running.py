@@ -1,0 +1,68 @@
+"""Run the command line inside the test's process, on streams and a cluster of the test's own."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from kubectl_eksdoc.cli.main import run
+from kubectl_eksdoc.cli.surroundings import Surroundings
+from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.core.model.connection import Connection
+from kubectl_eksdoc.core.model.kinds import Resource
+from kubectl_eksdoc.flows.ports import ClusterReader
+from kubectl_eksdoc.wiring import Progress, SourceChoice
+from tests.builders import NOW, a_cluster, a_node, a_pod
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@dataclass(frozen=True)
+class Ran:
+    code: int
+    out: str
+    err: str
+
+
+@dataclass
+class FakeSource:
+    """Stands for every source: remembers what it was asked for and answers with `cluster`, or raises `error`."""
+
+    cluster: Cluster = field(default_factory=lambda: a_cluster(nodes=[a_node("old-0")], pods=[a_pod(node="old-0")]))
+    error: BaseException | None = None
+    progress: Sequence[tuple[str, int]] = ()
+    asked: list[tuple[SourceChoice, Connection]] = field(default_factory=list)
+
+    def open(self, source: SourceChoice, connection: Connection, progress: Progress | None = None) -> ClusterReader:
+        self.asked.append((source, connection))
+        if progress:
+            for plural, count in self.progress:
+                progress(plural, count)
+        return self
+
+    def read(self, resources: Sequence[Resource]) -> Cluster:
+        if self.error:
+            raise self.error
+        return self.cluster
+
+
+def run_cli(
+    *argv: str,
+    source: FakeSource | None = None,
+    environ: Mapping[str, str] | None = None,
+    out: io.StringIO | None = None,
+    err: io.StringIO | None = None,
+    now: Callable[[], datetime] = lambda: NOW,
+) -> Ran:
+    """The exit code and what was said; the cluster is a healthy node with a pod unless `source` says more."""
+    out, err = out or io.StringIO(), err or io.StringIO()
+    around = Surroundings(out, err, environ or {}, (source or FakeSource()).open, now)
+    code = run(argv, out, err, around=around)
+    return Ran(code, out.getvalue(), err.getvalue())

@@ -1,0 +1,184 @@
+"""The one error boundary, the exit codes, and what goes to which stream."""
+
+from __future__ import annotations
+
+import io
+import json
+from dataclasses import replace
+
+import pytest
+
+from kubectl_eksdoc import __version__
+from kubectl_eksdoc.cli.main import PROG, prog_of
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.cluster import Identity
+from kubectl_eksdoc.core.model.kinds import ReadState
+from kubectl_eksdoc.errors import AwsError, ConfigError, Drifted, Forbidden, SnapshotError, Unauthorized, Unreachable
+from tests.builders import a_cluster, a_node, a_pod
+from tests.cli.running import FakeSource, Terminal, run_cli
+
+
+def test_a_clean_plan_exits_0_and_its_answer_alone_is_on_stdout() -> None:
+    ran = run_cli("drain", "plan", "old-0", "-o", "json")
+    assert ran.code == 0
+    assert json.loads(ran.out)["kind"] == "DrainPlan"
+    assert ran.err.startswith("context ")
+    assert ran.err.count("\n") == 1
+
+
+def test_blockers_exit_1() -> None:
+    source = FakeSource(a_cluster(nodes=[a_node("old-0")], pods=[a_pod(owner=None, node="old-0")]))
+    assert run_cli("drain", "plan", "old-0", source=source).code == 1
+
+
+def test_unknowns_exit_5_unless_accepted() -> None:
+    cluster = a_cluster(nodes=[a_node("old-0")], pods=[a_pod(node="old-0")])
+    reads = tuple(
+        replace(r, state=ReadState.FORBIDDEN, detail="list") if r.resource == kinds.BUDGETS else r
+        for r in cluster.reads
+    )
+    source = FakeSource(replace(cluster, reads=reads))
+    ran = run_cli("drain", "plan", "old-0", "-o", "json", source=source)
+    unknown = {f["code"] for f in json.loads(ran.out)["findings"] if f["status"] == "unknown"}
+    assert (ran.code, bool(unknown)) == (5, True)
+    assert run_cli("drain", "plan", "old-0", "--accept-unknown", ",".join(unknown), source=source).code == 0
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (SnapshotError("the dump is torn", "dump it again"), 2),
+        (ConfigError("no kubeconfig"), 3),
+        (Unreachable("no answer from https://x"), 3),
+        (Unauthorized("401"), 3),
+        (Forbidden("may not list nodes", missing="list nodes"), 3),
+        (AwsError("expired"), 4),
+        (Drifted("another plan"), 7),
+        (KeyboardInterrupt(), 130),
+        (RuntimeError("boom"), 70),
+        (BrokenPipeError(), 0),
+    ],
+)
+def test_each_error_has_its_exit_code_and_no_traceback(error: BaseException, code: int) -> None:
+    ran = run_cli("drain", "plan", "old-0", source=FakeSource(error=error))
+    assert (ran.code, ran.out) == (code, "")
+    assert "Traceback" not in ran.err
+
+
+def test_an_error_says_what_and_what_to_try() -> None:
+    ran = run_cli("drain", "plan", "x", source=FakeSource(error=SnapshotError("the dump is torn", "Dump it\nagain.")))
+    assert ran.err.splitlines() == ["error: the dump is torn", "Dump it", "again."]
+
+
+def test_a_bug_is_called_a_bug() -> None:
+    ran = run_cli("drain", "plan", "x", source=FakeSource(error=RuntimeError("boom")))
+    assert ran.err.splitlines()[0] == "error: RuntimeError: boom"
+    assert "a bug in kubectl eksdoc" in ran.err and "--debug" in ran.err
+
+
+def test_debug_shows_the_chain_of_causes() -> None:
+    error = ConfigError("cannot be used")
+    error.__cause__ = ValueError("the library's own words")
+    for argv in (("--debug", "drain", "plan", "x"), ("drain", "plan", "x", "--debug")):
+        ran = run_cli(*argv, source=FakeSource(error=error))
+        assert "ValueError: the library's own words" in ran.err
+        assert "Traceback" in ran.err
+        assert ran.err.splitlines()[-1] == "error: cannot be used"
+
+
+def test_what_a_server_says_cannot_steer_the_terminal() -> None:
+    ran = run_cli("drain", "plan", "x", source=FakeSource(error=Unreachable("\x1b[2Jgone \u202e")))
+    assert "\x1b" not in ran.err and "\u202e" not in ran.err
+    assert "\\x1b[2Jgone" in ran.err
+
+
+def test_a_node_that_does_not_exist_is_usage() -> None:
+    ran = run_cli("drain", "plan", "old-9")
+    assert ran.code == 2
+    assert "old-9" in ran.err
+
+
+class _Closed(io.StringIO):
+    def write(self, text: str) -> int:
+        raise BrokenPipeError
+
+
+def test_a_closed_pipe_is_quiet_and_keeps_the_verdict() -> None:
+    source = FakeSource(a_cluster(nodes=[a_node("old-0")], pods=[a_pod(owner=None, node="old-0")]))
+    err = io.StringIO()
+    assert run_cli("drain", "plan", "old-0", source=source, out=_Closed(), err=err).code == 1
+    assert "error" not in err.getvalue()
+
+
+@pytest.mark.parametrize("argv", [(), ("drain",), ("--context", "prod"), ("drain", "--debug")])
+def test_without_a_command_help_goes_to_stderr_and_the_exit_code_is_2(argv: tuple[str, ...]) -> None:
+    ran = run_cli(*argv)
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.startswith("usage: kubectl eksdoc")
+
+
+@pytest.mark.parametrize(
+    "argv", [("-h",), ("--help",), ("drain", "-h"), ("drain", "plan", "--help"), ("drain", "plan", "x", "-h")]
+)
+def test_help_that_was_asked_for_is_the_answer(argv: tuple[str, ...]) -> None:
+    ran = run_cli(*argv)
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.startswith("usage: kubectl eksdoc")
+
+
+def test_version() -> None:
+    assert run_cli("--version").out == f"kubectl eksdoc {__version__}\n"
+
+
+@pytest.mark.parametrize(
+    ("argv", "said"),
+    [
+        (("drian", "plan"), "'drian' is no command of 'kubectl eksdoc' (did you mean drain?)"),
+        (("drain", "paln"), "'paln' is no command of 'kubectl eksdoc drain' (did you mean plan?)"),
+        (("--contxt", "x", "drain", "plan"), "did you mean --context"),
+    ],
+)
+def test_typing_errors_are_answered_with_what_is_close(argv: tuple[str, ...], said: str) -> None:
+    ran = run_cli(*argv)
+    assert ran.code == 2
+    assert said in ran.err
+
+
+def test_options_lists_every_flag_and_help_does_not() -> None:
+    ran = run_cli("options")
+    assert ran.code == 0
+    for flag in ("--kubeconfig", "--as-group", "--cache-dir", "--no-color", "-A, --all-namespaces"):
+        assert flag in ran.out
+    assert "--kubeconfig" not in run_cli("drain", "plan", "--help").out
+    assert "options" not in run_cli("--help").out.partition("Commands:")[2].partition("\n\n")[0]
+
+
+@pytest.mark.parametrize(
+    ("argv0", "prog"),
+    [
+        ("/home/x/.krew/bin/kubectl-eksdoc", "kubectl eksdoc"),
+        ("kubectl-eksdoc.exe", "kubectl eksdoc"),
+        ("/x/kubectl-eksdoc_nodes", "kubectl eksdoc-nodes"),
+        ("/x/kubectl_eksdoc/__main__.py", PROG),
+        ("-c", PROG),
+    ],
+)
+def test_how_it_was_called(argv0: str, prog: str) -> None:
+    assert prog_of(argv0) == prog
+
+
+def test_names_given_fill_in_what_is_unknown() -> None:
+    source = FakeSource(replace(FakeSource().cluster, identity=Identity(context="prod", region="eu-west-1")))
+    ran = run_cli("drain", "plan", "old-0", "--cluster-name", "shop", "--region", "us-east-1", source=source)
+    assert "cluster shop" in ran.err and "region eu-west-1" in ran.err
+    assert "--region us-east-1 is not used" in ran.err
+
+
+def test_progress_is_shown_on_a_terminal_only_and_is_gone_at_the_end() -> None:
+    source = FakeSource(progress=[("pods", 2000), ("pods", 4000)])
+    assert "reading" not in run_cli("drain", "plan", "old-0", source=source).err
+    err = Terminal()
+    run_cli("drain", "plan", "old-0", source=source, err=err)
+    shown = err.getvalue()
+    assert "\rreading pods: 2,000" in shown
+    assert shown.index("\r" + " " * len("reading pods: 2,000") + "\r") < shown.index("context ")

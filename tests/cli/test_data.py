@@ -1,0 +1,90 @@
+"""Tables of the command line agree with each other: flags, exit codes, rights, formats, plugins.yaml."""
+
+from __future__ import annotations
+
+import configparser
+import inspect
+from dataclasses import fields
+
+import yaml
+
+from kubectl_eksdoc import errors
+from kubectl_eksdoc.cli import exits, rights
+from kubectl_eksdoc.cli.flags import HONOURED, OUTPUTS, REFUSED
+from kubectl_eksdoc.cli.main import tree
+from kubectl_eksdoc.cli.options import GlobalOptions
+from kubectl_eksdoc.core.model.connection import Connection
+from kubectl_eksdoc.flows.drain import READS
+from kubectl_eksdoc.render.drain import FORMATS
+from tests.contracts.source import ROOT
+
+# `kubectl options` of kubectl 1.33, without its logging and profiling flags.
+KUBECTL = """
+--as --as-group --as-uid --as-user-extra --cache-dir --certificate-authority --client-certificate
+--client-key --cluster --context --disable-compression --insecure-skip-tls-verify --kubeconfig --kuberc
+--log-flush-frequency --match-server-version --namespace --password --profile --profile-output --request-timeout
+--server --tls-server-name --token --user --username --v --vmodule --warnings-as-errors
+"""
+
+
+def test_every_global_flag_of_kubectl_is_honoured_or_refused_by_name() -> None:
+    known = {name for flag in (*HONOURED, *REFUSED) for name in flag.names}
+    assert [name for name in KUBECTL.split() if name not in known] == []
+
+
+def test_no_flag_is_there_twice() -> None:
+    names = [name for flag in (*HONOURED, *REFUSED) for name in flag.names]
+    assert len(names) == len(set(names))
+
+
+def test_every_flag_fills_a_field_and_every_field_of_a_connection_has_its_flag() -> None:
+    connection = {f.name for f in fields(Connection)}
+    assert {flag.dest for flag in HONOURED} <= connection | {f.name for f in fields(GlobalOptions)}
+    assert connection - {flag.dest for flag in HONOURED} == {"page_size"}  # --chunk-size of each command
+
+
+def test_the_formats_of_o_are_those_of_the_renderer() -> None:
+    assert set(OUTPUTS) == set(FORMATS)
+
+
+def test_every_error_has_an_exit_code_that_is_explained() -> None:
+    raised = {c.exit_code for _, c in inspect.getmembers(errors, inspect.isclass) if issubclass(c, errors.EksdocError)}
+    assert raised <= set(exits.MEANINGS)
+
+
+def test_rights_are_what_the_flow_reads() -> None:
+    assert [(right.verb, right.resource) for right in rights.DRAIN_PLAN] == [("list", resource) for resource in READS]
+
+
+def test_a_right_knows_what_is_unknown_without_it() -> None:
+    by_name = {str(right): right for right in rights.DRAIN_PLAN}
+    assert {name for name, right in by_name.items() if right.required} == {"list nodes", "list pods"}
+    assert "budget-never-allows" in by_name["list poddisruptionbudgets.policy"].unknown_without
+    assert by_name["list daemonsets.apps"].unknown_without == ("pod-daemonset", "pod-daemonset-missing")
+
+
+def test_every_command_has_its_rights() -> None:
+    assert set(tree().commands()) == {name.split()[0] for name in rights.BY_COMMAND}
+
+
+def test_console_scripts_are_those_of_plugins_yaml() -> None:
+    config = configparser.ConfigParser()
+    config.read(ROOT / "setup.cfg", encoding="utf-8")
+    scripts = dict(
+        tuple(part.strip() for part in line.split("="))
+        for line in config["options.entry_points"]["console_scripts"].strip().splitlines()
+    )
+    registry = yaml.safe_load((ROOT / "plugins.yaml").read_text(encoding="utf-8"))
+    wanted = {
+        f"kubectl-{plugin['name'].replace('-', '_')}": f"{plugin['module']}:main" for plugin in registry["plugins"]
+    }
+    assert scripts == wanted
+
+
+def test_the_registry_keeps_its_own_rules() -> None:
+    text = (ROOT / "plugins.yaml").read_text(encoding="utf-8")
+    assert "not a k9s plugins file" in text.splitlines()[0]
+    for plugin in yaml.safe_load(text)["plugins"]:
+        assert len(plugin["short"]) <= 50 and not plugin["short"].endswith(".")
+        assert max(map(len, plugin["description"].splitlines())) <= 80
+        assert plugin["rbac"] == [f"{right}" for right in dict.fromkeys(str(r) for r in rights.DRAIN_PLAN)]

@@ -1,0 +1,35 @@
+"""A dump as the README's loop makes it gives the plan that the cluster itself gives."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+from kubectl_eksdoc.cli.main import run
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.embedded.demo import objects as demo_objects
+from tools.tables import dump
+
+
+def planned(*argv: str) -> dict[str, object]:
+    out, err = io.StringIO(), io.StringIO()
+    code = run(["drain", "plan", "--nodegroup", "blue", "-o", "json", *argv], out, err)
+    assert code == 1, err.getvalue()
+    document: dict[str, object] = json.loads(out.getvalue())
+    return document
+
+
+def test_a_dump_of_the_demo_gives_the_demo_s_plan(tmp_path: Path) -> None:
+    for resource, items in demo_objects().items():
+        listed = {"apiVersion": "v1", "kind": "List", "metadata": {"resourceVersion": ""}, "items": items}
+        (tmp_path / f"{resource.plural}.json").write_text(json.dumps(listed, indent=4), encoding="utf-8")
+    from_dump, from_demo = planned("--snapshot", str(tmp_path)), planned("--demo")
+    assert {key: value for key, value in from_dump.items() if key != "metadata"} == {
+        key: value for key, value in from_demo.items() if key != "metadata"
+    }
+
+
+def test_the_readme_dumps_every_kind_that_a_plan_reads() -> None:
+    words = dump().replace("\\\n", " ").split()
+    assert words[words.index("in") + 1 : words.index("do")] == [resource.plural for resource in kinds.ALL]

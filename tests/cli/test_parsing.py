@@ -1,0 +1,213 @@
+"""Command lines become targeting, policy and connection, or an error that says what to write instead."""
+
+from __future__ import annotations
+
+import pytest
+
+from kubectl_eksdoc.cli.drain import PlanRequest
+from kubectl_eksdoc.cli.drain_options import BARE
+from kubectl_eksdoc.cli.main import tree
+from kubectl_eksdoc.cli.parser import spelled_out, strays
+from kubectl_eksdoc.core.model.connection import Connection
+from kubectl_eksdoc.core.model.selectors import parse as parse_selector
+from kubectl_eksdoc.core.model.versions import Version
+from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
+from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.wiring import SourceChoice
+
+
+def parsed(line: str, *before: str) -> PlanRequest:
+    """The request of ``kubectl eksdoc BEFORE… drain plan LINE``."""
+    parser = tree()
+    bare = dict.fromkeys(parser.switches(), "true") | BARE
+    args, extras = parser.parse_known_args(spelled_out([*before, "drain", "plan", *line.split()], bare))
+    return PlanRequest.from_args(args, strays(extras, args.leaf))
+
+
+@pytest.mark.parametrize(
+    ("line", "targeting"),
+    [
+        ("old-1", Targeting(("old-1",))),
+        (
+            "old-1 node/old-2 nodes/old-1 no/ip-10-0-1-2.eu-west-1.compute.internal",
+            Targeting(("old-1", "old-2", "ip-10-0-1-2.eu-west-1.compute.internal")),
+        ),
+        ("old-1 --force old-2", Targeting(("old-1", "old-2"))),
+        ("--force old-1", Targeting(("old-1",))),
+        ("-- old-1", Targeting(("old-1",))),
+        ("-l a=b,c!=d", Targeting(selector=parse_selector("a=b,c!=d"))),
+        ("--selector=a=b", Targeting(selector=parse_selector("a=b"))),
+        ("--nodegroup blue --nodegroup green --nodegroup blue", Targeting(nodegroups=("blue", "green"))),
+        ("--older-than v1.33 -l a", Targeting(selector=parse_selector("a"), older_than=Version(1, 33))),
+        ("--older-than 1.33.2", Targeting(older_than=Version(1, 33, 2))),
+    ],
+)
+def test_targets(line: str, targeting: Targeting) -> None:
+    assert parsed(line).targeting == targeting
+
+
+@pytest.mark.parametrize(
+    ("line", "policy"),
+    [
+        ("", DrainPolicy()),
+        ("--ignore-daemonsets", DrainPolicy()),
+        ("--ignore-daemonsets=false", DrainPolicy(ignore_daemonsets=False)),
+        ("--force", DrainPolicy(force=True)),
+        ("--force=true", DrainPolicy(force=True)),
+        ("--force=T", DrainPolicy(force=True)),
+        ("--force=0", DrainPolicy()),
+        ("--force --force=false", DrainPolicy()),
+        ("--delete-emptydir-data", DrainPolicy(delete_emptydir_data=True)),
+        ("--delete-local-data", DrainPolicy(delete_emptydir_data=True)),
+        ("--grace-period 30", DrainPolicy(grace_seconds=30)),
+        ("--grace-period=-1", DrainPolicy()),
+        ("--grace-period -7", DrainPolicy()),
+        ("--skip-wait-for-delete-timeout 60", DrainPolicy(skip_deleting_after=60)),
+        ("--pod-selector app=web", DrainPolicy(pod_selector=parse_selector("app=web"))),
+        ("--partial --evict-protected", DrainPolicy(partial=True, evict_protected=True)),
+        (
+            "--accept-unknown pod-budget,only-backend --accept-unknown pod-hostpath",
+            DrainPolicy(accept_unknown=frozenset(("pod-budget", "only-backend", "pod-hostpath"))),
+        ),
+    ],
+)
+def test_policies(line: str, policy: DrainPolicy) -> None:
+    assert parsed(f"old-1 {line}").policy == policy
+
+
+EVERY_CONNECTION_FLAG = (
+    "--kubeconfig /k --context prod --cluster c --user u -s https://x --token t --as jane --as-group a --as-group b "
+    "--as-uid 7 --request-timeout 1m30s --insecure-skip-tls-verify --certificate-authority /ca --tls-server-name n "
+    "--client-certificate /cc --client-key /ck --disable-compression"
+)
+CONNECTION = Connection(
+    kubeconfig="/k",
+    context="prod",
+    cluster="c",
+    user="u",
+    server="https://x",
+    token="t",
+    impersonate_user="jane",
+    impersonate_groups=("a", "b"),
+    impersonate_uid="7",
+    request_timeout=90.0,
+    insecure_skip_tls_verify=True,
+    certificate_authority="/ca",
+    tls_server_name="n",
+    client_certificate="/cc",
+    client_key="/ck",
+    disable_compression=True,
+)
+
+
+def test_connection_flags_after_the_command() -> None:
+    assert parsed(f"old-1 {EVERY_CONNECTION_FLAG}").options.connection == CONNECTION
+
+
+def test_connection_flags_before_the_command() -> None:
+    assert parsed("old-1", *EVERY_CONNECTION_FLAG.split()).options.connection == CONNECTION
+
+
+def test_the_last_of_a_flag_wins_and_groups_add_up_over_the_levels() -> None:
+    connection = parsed("old-1 --context b --as-group y", "--context", "a", "--as-group", "x").options.connection
+    assert (connection.context, connection.impersonate_groups) == ("b", ("x", "y"))
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("0", 0.0),
+        ("30", 30.0),
+        ("1s", 1.0),
+        ("2m", 120.0),
+        ("3h", 10800.0),
+        ("1h2m3s", 3723.0),
+        ("500ms", 0.5),
+        ("1.5s", 1.5),
+    ],
+)
+def test_request_timeouts(text: str, seconds: float) -> None:
+    assert parsed(f"x --request-timeout {text}").options.connection.request_timeout == seconds
+
+
+def test_pages() -> None:
+    assert parsed("x").options.connection.page_size == Connection().page_size
+    assert parsed("x --chunk-size 500").options.connection.page_size == 500
+    assert parsed("x --chunk-size 0").options.connection.page_size > 1_000_000
+
+
+def test_sources() -> None:
+    assert parsed("x").source == SourceChoice()
+    assert parsed("x --snapshot dump.tar.gz").source == SourceChoice(snapshot="dump.tar.gz")
+    assert parsed("x --demo").source == SourceChoice(demo=True)
+    assert parsed("x --demo=false").source == SourceChoice()
+
+
+def test_the_demo_without_a_target_plans_its_old_node_group_and_says_so() -> None:
+    request = parsed("--demo")
+    assert request.targeting == Targeting(nodegroups=("blue",))
+    assert any("--nodegroup blue" in note for note in request.notes)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("", "no node is named or selected"),
+        ("--snapshot x", "no node is named or selected"),
+        ("x --snapshot a --demo", "--snapshot and --demo exclude each other"),
+        ("x --snapshot=", "--snapshot needs the path"),
+        ("x -l a=b", "node names and --selector exclude each other"),
+        ("pod/x", "'pod/x' is not a node"),
+        ("UPPER", "'UPPER' is not the name of a node"),
+        ("-l a=b,,c", "'a=b,,c' is not a label selector: "),
+        ("x --pod-selector )", "is not a label selector"),
+        ("--older-than new", "'new' is not a version"),
+        ("x --grace-period 0", "--grace-period=0 is not supported"),
+        ("x --grace-period soon", "'soon' is not a whole number of seconds"),
+        ("x --skip-wait-for-delete-timeout -1", "must not be negative"),
+        ("x --force=maybe", "'maybe' is neither true nor false"),
+        ("x --request-timeout 5parsecs", "'5parsecs' is no duration"),
+        ("x --request-timeout -1s", "--request-timeout: expected one argument"),
+        ("x --chunk-size -5", "'-5' is not a number of objects"),
+        ("x --accept-unknown pod-bugdet", "(did you mean pod-budget"),
+        ("x --accept-unknown ,", "names no finding code"),
+        ("x -o yml", "(did you mean yaml?)"),
+        ("x -o jsonpath={.kind}", "use -o json and a JSON tool"),
+        ("x --nodegruop y", "--nodegruop is no flag of 'kubectl eksdoc drain plan' (did you mean --nodegroup"),
+        ("x --selec a=b", "--selec is no flag"),
+        ("x --disable-eviction", "--disable-eviction is not supported: it deletes pods past"),
+        ("x --cache-dir /tmp", "--cache-dir is not supported: nothing is cached"),
+        ("x -v=6", "-v is not supported"),
+        ("x -v6", "-v is not supported"),
+        ("x --username=u", "basic authentication"),
+        ("x --as-user-extra=a=b", "--as-user-extra is not supported"),
+        ("x --dry-run=maybe", "'maybe' is no dry run"),
+        ("x --context", "--context: expected one argument"),
+    ],
+)
+def test_what_is_refused(line: str, said: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        parsed(line)
+    assert said in str(refused.value)
+    assert refused.value.exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("line", "note"),
+    [
+        ("x --dry-run", "a plan never changes the cluster"),
+        ("x --dry-run=server", "a plan never changes the cluster"),
+        ("x --timeout 5m", "a plan waits for no pod"),
+        ("x --delete-local-data", "old name of --delete-emptydir-data"),
+        ("x -n web", "of all namespaces"),
+        ("x --profile p", "does not call AWS"),
+        ("x --demo --context prod", "change nothing with --demo"),
+        ("x --snapshot s --token t", "change nothing with --snapshot"),
+    ],
+)
+def test_flags_that_change_nothing_are_named(line: str, note: str) -> None:
+    assert [said for said in parsed(line).notes if note in said]
+
+
+def test_without_such_flags_there_are_no_notes() -> None:
+    assert parsed("x -A --snapshot s").notes == ()

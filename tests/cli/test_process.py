@@ -1,0 +1,110 @@
+"""The real entry point in processes of its own: kubectl, pipes, Pythons that are too old."""
+
+from __future__ import annotations
+
+import ast
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kubectl_eksdoc import __version__
+from kubectl_eksdoc.launch import too_old
+from tests.contracts.source import PACKAGE, ROOT
+
+YOUNG_SYNTAX = (ast.JoinedStr, ast.NamedExpr, ast.AnnAssign, ast.AsyncFunctionDef, ast.Match)
+
+
+def process(*command: str, path: str | None = None) -> subprocess.CompletedProcess[str]:
+    env = {**os.environ, "PYTHONPATH": str(ROOT), **({"PATH": path} if path else {})}
+    return subprocess.run(command, capture_output=True, text=True, env=env, timeout=60, check=False)
+
+
+@pytest.fixture
+def plugin(tmp_path: Path) -> Path:
+    """A folder with the script that pip makes of the entry point."""
+    script = tmp_path / "kubectl-eksdoc"
+    script.write_text(f"#!{sys.executable}\nfrom kubectl_eksdoc.launch import main\nmain()\n", encoding="utf-8")
+    script.chmod(0o755)
+    return tmp_path
+
+
+@pytest.fixture
+def kubectl() -> str:
+    found = shutil.which("kubectl")
+    if found:
+        return found
+    if os.environ.get("EKSDOC_CI"):
+        pytest.fail("CI must have a kubectl, and there is none")
+    pytest.skip("no kubectl on PATH")
+
+
+def test_module_and_script_say_their_version(plugin: Path) -> None:
+    for command in ((sys.executable, "-m", "kubectl_eksdoc"), (str(plugin / "kubectl-eksdoc"),)):
+        done = process(*command, "--version")
+        assert (done.returncode, done.stdout, done.stderr) == (0, f"kubectl eksdoc {__version__}\n", "")
+
+
+def test_kubectl_finds_the_plugin_without_a_warning(kubectl: str, plugin: Path) -> None:
+    path = f"{plugin}:{Path(kubectl).parent}:/bin"
+    listed = process(kubectl, "plugin", "list", path=path)
+    assert str(plugin / "kubectl-eksdoc") in listed.stdout
+    assert [line for line in listed.stderr.splitlines() if "eksdoc" in line] == []
+
+
+def test_kubectl_runs_the_plugin(kubectl: str, plugin: Path) -> None:
+    path = f"{plugin}:{Path(kubectl).parent}:/bin"
+    done = process(kubectl, "eksdoc", "--version", path=path)
+    assert (done.returncode, done.stdout) == (0, f"kubectl eksdoc {__version__}\n")
+    refused = process(kubectl, "eksdoc", "drain", "plan", path=path)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert refused.stderr.startswith("error: no node is named or selected")
+
+
+def test_a_reader_that_leaves_early_is_no_error() -> None:
+    command = f"'{sys.executable}' -m kubectl_eksdoc drain plan --demo -o wide | head -n 1"
+    done = process("/bin/sh", "-c", command)
+    assert len(done.stdout.splitlines()) == 1
+    assert "rror" not in done.stderr
+
+
+def test_a_locale_without_our_signs_gets_an_answer() -> None:
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run(
+        [sys.executable, "-m", "kubectl_eksdoc", "drain", "plan", "--demo"], capture_output=True, env=env, check=False
+    )
+    assert done.returncode == 1
+    assert done.stdout.isascii()
+    assert b"\\u" not in done.stdout
+
+
+@pytest.mark.parametrize("version", [(2, 7, 18), (3, 6, 15), (3, 9, 18)])
+def test_an_old_python_is_told_in_one_line(version: tuple[int, int, int]) -> None:
+    said = too_old(version, "/usr/bin/python3")
+    assert said.startswith(
+        f"error: kubectl eksdoc needs Python 3.10 or newer; this is {'.'.join(map(str, version))} (/usr/bin/"
+    )
+    assert "\n" not in said
+
+
+def test_a_new_python_is_told_nothing() -> None:
+    assert too_old((3, 10, 0), "x") == too_old((3, 14, 1), "x") == too_old((4, 0, 0), "x") == ""
+
+
+@pytest.mark.parametrize("name", ["__init__.py", "__main__.py", "launch.py"])
+def test_what_runs_before_the_version_is_known_is_old_syntax(name: str) -> None:
+    module = ast.parse((PACKAGE / name).read_text(encoding="utf-8"), feature_version=(3, 4))
+    assert [node for node in ast.walk(module) if isinstance(node, YOUNG_SYNTAX)] == []
+    assert "__future__" not in ast.unparse(module)
+
+
+@pytest.mark.parametrize("old", ["python3.6", "python3.7", "python3.8", "python3.9"])
+def test_a_real_old_python_exits_2(old: str) -> None:
+    found = shutil.which(old)
+    if not found or process(found, "-c", "pass").returncode:
+        pytest.skip(f"no {old} here")
+    done = process(found, "-m", "kubectl_eksdoc", "--version")
+    assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1)

@@ -1,0 +1,107 @@
+"""The import contracts of setup.cfg hold, and each of them catches what it is there for."""
+
+from __future__ import annotations
+
+import configparser
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.contracts.source import PACKAGE, ROOT, lint_imports
+
+# What to plant: a file of the package, an import in it, and the start of the contract's name it must break.
+PLANTED = (
+    ("errors.py", "kubectl_eksdoc.core.model.pods", "Imports go down only"),
+    ("flows/drain.py", "kubectl_eksdoc.cli.drain", "Imports go down only"),
+    ("render/look.py", "kubectl_eksdoc.kube.config", "Imports go down only"),
+    ("host/terminal_of.py", "kubectl_eksdoc.embedded.demo", "Imports go down only"),
+    ("objects/structs.py", "kubectl_eksdoc.flows.ports", "Imports go down only"),
+    ("wiring.py", "kubectl_eksdoc.cli.main", "Imports go down only"),
+    ("core/model/pods.py", "kubectl_eksdoc.core.rules.budgets", "Inside core"),
+    ("core/rules/budgets.py", "kubectl_eksdoc.core.plan.drain.result", "Inside core"),
+    ("kube/deciding.py", "kubectl_eksdoc.core.plan.drain.result", "Edges report and perform"),
+    ("embedded/demo.py", "kubectl_eksdoc.core.plan.drain.policy", "Edges report and perform"),
+    ("core/model/versions.py", "time", "Core is pure"),
+    ("core/rules/budgets.py", "random", "Core is pure"),
+    ("core/plan/drain/policy.py", "msgspec", "Core is pure"),
+    ("core/model/nodes.py", "os", "Core is pure"),
+    ("render/look.py", "subprocess", "Flows and render touch no"),
+    ("flows/ports.py", "socket", "Flows and render touch no"),
+    ("host/dialling.py", "kubernetes", "Only kube speaks to a cluster"),
+    ("wiring.py", "urllib3", "Only kube speaks to a cluster"),
+    ("host/decoding.py", "msgspec", "Only objects decodes"),
+    ("cli/drain.py", "tabulate", "Only render draws tables"),
+    ("kube/flags.py", "argparse", "Only cli parses arguments"),
+    ("wiring.py", "boto3", "Nothing talks to AWS"),
+    ("cli/main.py", "textual", "Nothing talks to AWS"),
+)
+
+
+@pytest.fixture(scope="module")
+def planted(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """What the contracts say about a copy of the package with every violation planted."""
+    folder = tmp_path_factory.mktemp("planted")
+    shutil.copytree(PACKAGE, folder / PACKAGE.name, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "setup.cfg", folder)
+    for where, module, _ in PLANTED:
+        _plant(folder, where, module)
+    code, text = lint_imports(folder)
+    assert code == 1, text
+    return text
+
+
+def _plant(folder: Path, where: str, module: str) -> None:
+    """Add the import of `module` to the file `where` of the package; make what does not exist."""
+    importer = folder / PACKAGE.name / where
+    old = importer.read_text(encoding="utf-8") if importer.exists() else '"""Planted."""\n'
+    importer.write_text(f"{old}\nimport {module}  # noqa\n", encoding="utf-8")
+    imported = folder.joinpath(*module.split(".")).with_suffix(".py")
+    if module.startswith(PACKAGE.name) and not imported.exists():
+        imported.write_text('"""Planted."""\n', encoding="utf-8")
+
+
+def test_the_import_contracts_hold() -> None:
+    code, text = lint_imports(ROOT)
+    assert code == 0, text.partition("Broken contracts")[2] or text
+
+
+@pytest.mark.parametrize(("where", "module", "contract"), PLANTED, ids=[f"{w}-{m}" for w, m, _ in PLANTED])
+def test_a_planted_import_breaks_its_contract(planted: str, where: str, module: str, contract: str) -> None:
+    broken = planted.partition("Broken contracts")[2]
+    importer = f"{PACKAGE.name}.{where.removesuffix('.py').replace('/', '.')}"
+    assert _section(broken, contract).count(f"{importer} -> {module}") >= 1, f"{contract!r} did not see it:\n{planted}"
+
+
+def test_a_planted_cycle_is_seen(tmp_path: Path) -> None:
+    shutil.copytree(PACKAGE, tmp_path / PACKAGE.name, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "setup.cfg", tmp_path)
+    look = tmp_path / PACKAGE.name / "render" / "look.py"
+    look.write_text(look.read_text(encoding="utf-8") + "\nfrom kubectl_eksdoc.render import text\n", encoding="utf-8")
+    code, text = lint_imports(tmp_path)
+    assert code == 1
+    assert "No cycles anywhere BROKEN" in text
+
+
+def test_every_contract_but_the_cycles_has_a_planted_violation() -> None:
+    assert {contract for contract in _names() if not any(contract.startswith(p) for _, _, p in PLANTED)} == {
+        "No cycles anywhere"
+    }
+
+
+def test_contract_names_are_sentences() -> None:
+    assert [n for n in _names() if len(n.split()) < 3 or not n[0].isupper()] == []
+
+
+def _names() -> list[str]:
+    config = configparser.ConfigParser()
+    config.read(ROOT / "setup.cfg", encoding="utf-8")
+    return [config[section]["name"] for section in config.sections() if section.startswith("importlinter:contract:")]
+
+
+def _section(text: str, contract: str) -> str:
+    """What is said under the contract whose name starts so."""
+    full = next(name for name in _names() if name.startswith(contract))
+    after = text.partition(full)[2]
+    ends = [after.find(name) for name in _names() if name in after]
+    return after[: min(ends, default=len(after))]

@@ -1,0 +1,98 @@
+"""Core is pure, and its dataclasses are frozen and slotted: what import contracts cannot see."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+import pytest
+
+from tests.contracts.source import PACKAGE, files, name, tree
+
+CORE = list(files(PACKAGE / "core"))
+
+FORBIDDEN_CALLS = {"print", "open", "input", "exec", "eval", "__import__", "breakpoint"}
+FORBIDDEN_ATTRIBUTES = {
+    ("datetime", "now"),
+    ("datetime", "utcnow"),
+    ("datetime", "today"),
+    ("date", "today"),
+    ("time", "time"),
+    ("time", "monotonic"),
+    ("time", "sleep"),
+    ("os", "environ"),
+    ("os", "getenv"),
+    ("random", "random"),
+    ("random", "choice"),
+    ("random", "shuffle"),
+}
+
+
+def impurities(module: ast.Module) -> Iterator[str]:
+    """Each thing in `module` that reads or changes the world, as ``line 12: print``."""
+    for node in ast.walk(module):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in FORBIDDEN_CALLS:
+            yield f"line {node.lineno}: calls {node.func.id}"
+        if isinstance(node, ast.Attribute):
+            owner = node.value
+            last = owner.attr if isinstance(owner, ast.Attribute) else owner.id if isinstance(owner, ast.Name) else ""
+            if (last, node.attr) in FORBIDDEN_ATTRIBUTES:
+                yield f"line {node.lineno}: uses {last}.{node.attr}"
+        if isinstance(node, (ast.Global, ast.AsyncFunctionDef)):
+            yield f"line {node.lineno}: {type(node).__name__}"
+
+
+def loose_dataclasses(module: ast.Module) -> Iterator[str]:
+    """Each dataclass of `module` that is not ``frozen=True, slots=True``."""
+    for node in ast.walk(module):
+        if not isinstance(node, ast.ClassDef):
+            continue
+        for mark in node.decorator_list:
+            called = mark.func if isinstance(mark, ast.Call) else mark
+            if not (isinstance(called, (ast.Name, ast.Attribute)) and ast.unparse(called).endswith("dataclass")):
+                continue
+            given = (
+                {k.arg for k in mark.keywords if ast.unparse(k.value) == "True"}
+                if isinstance(mark, ast.Call)
+                else set()
+            )
+            if not {"frozen", "slots"} <= given:
+                yield f"line {node.lineno}: {node.name} is not frozen and slotted"
+
+
+@pytest.mark.parametrize("path", CORE, ids=name)
+def test_core_reads_and_changes_nothing(path) -> None:
+    assert list(impurities(tree(path))) == [], f"{name(path)} must be pure"
+
+
+@pytest.mark.parametrize("path", CORE, ids=name)
+def test_core_dataclasses_are_frozen_and_slotted(path) -> None:
+    assert list(loose_dataclasses(tree(path))) == [], f"{name(path)} holds facts that could change"
+
+
+@pytest.mark.parametrize(
+    ("code", "seen"),
+    [
+        ("print('x')", "calls print"),
+        ("def f():\n    return open('x')", "calls open"),
+        ("import datetime\nnow = datetime.datetime.now()", "uses datetime.now"),
+        ("from datetime import datetime\nnow = datetime.now", "uses datetime.now"),
+        ("import time\ntime.sleep(0)", "uses time.sleep"),
+        ("import os\nx = os.environ['HOME']", "uses os.environ"),
+        ("import random\nx = random.choice([1])", "uses random.choice"),
+        ("def f():\n    global x", "Global"),
+    ],
+)
+def test_the_purity_check_sees(code: str, seen: str) -> None:
+    found = list(impurities(ast.parse(code)))
+    assert len(found) == 1
+    assert found[0].endswith(seen)
+
+
+@pytest.mark.parametrize("mark", ["@dataclass", "@dataclass(frozen=True)", "@dataclasses.dataclass(slots=True)"])
+def test_the_dataclass_check_sees(mark: str) -> None:
+    assert len(list(loose_dataclasses(ast.parse(f"{mark}\nclass Fact:\n    x: int")))) == 1
+
+
+def test_the_dataclass_check_lets_facts_pass() -> None:
+    assert list(loose_dataclasses(ast.parse("@dataclass(frozen=True, slots=True)\nclass Fact:\n    x: int"))) == []

@@ -1,0 +1,64 @@
+"""Help and version load nothing that only a plan needs; each in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from tests.contracts.source import ROOT
+
+HEAVY = (
+    "kubernetes",
+    "urllib3",
+    "boto3",
+    "botocore",
+    "textual",
+    "rich",
+    "yaml",
+    "tabulate",
+    "msgspec",
+    "difflib",
+    "asyncio",
+)
+
+_RUN = """
+import io, json, sys
+from kubectl_eksdoc.cli.main import run
+code = run(sys.argv[1:], io.StringIO(), sys.stderr)
+print(json.dumps([code, sorted(sys.modules)]))
+"""
+
+
+def loaded(*argv: str) -> tuple[int, set[str]]:
+    """The exit code of a command line, and the modules its process has loaded."""
+    done = subprocess.run([sys.executable, "-c", _RUN, *argv], cwd=ROOT, capture_output=True, text=True, check=True)
+    code, modules = json.loads(done.stdout)
+    return code, set(modules)
+
+
+@pytest.mark.parametrize(
+    ("argv", "expected"),
+    [
+        (["--version"], 0),
+        (["--help"], 0),
+        (["drain", "--help"], 0),
+        (["drain", "plan", "--help"], 0),
+        (["options"], 0),
+        (["drain", "plan", "-n", "x"], 2),
+    ],
+    ids=str,
+)
+def test_what_needs_no_cluster_loads_no_library(argv: list[str], expected: int) -> None:
+    code, modules = loaded(*argv)
+    assert code == expected
+    assert [name for name in HEAVY if name in modules] == []
+
+
+def test_a_plan_of_the_demo_loads_no_sdk() -> None:
+    code, modules = loaded("drain", "plan", "--demo", "-o", "json")
+    assert code in (0, 1, 5)
+    assert "msgspec" in modules, "the check itself must be able to see a library"
+    assert [name for name in ("kubernetes", "urllib3", "boto3", "textual", "tabulate", "yaml") if name in modules] == []

@@ -1,0 +1,150 @@
+"""The order of evictions: rounds never exceed a limit, are as few as can be, and empty nodes soon."""
+
+from __future__ import annotations
+
+from collections import Counter
+from math import ceil
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kubectl_eksdoc.core.model.pods import SYSTEM_CRITICAL_PRIORITY
+from kubectl_eksdoc.core.plan.drain.order import Order, Task, arrange
+from tests.builders import a_pod
+
+
+def a_task(name: str, *limits: str, node: str = "n", critical: bool = False, **more: object) -> Task:
+    priority = SYSTEM_CRITICAL_PRIORITY if critical else 0
+    return Task(a_pod(name, node=node, priority=priority), limits, **more)  # type: ignore[arg-type]
+
+
+def rounds(order: Order) -> dict[str, int]:
+    return {b.task.pod.name: b.round for b in order.bookings}
+
+
+def test_three_pods_of_a_budget_of_one_are_three_rounds() -> None:
+    order = arrange({"n": [a_task("a", "web"), a_task("b", "web"), a_task("c", "web")]}, {"web": 1})
+    assert sorted(rounds(order).values()) == [1, 2, 3]
+    assert order.finish == {"n": 3}
+
+
+def test_a_budget_is_consumed_across_nodes() -> None:
+    order = arrange({"n1": [a_task("a", "web")], "n2": [a_task("b", "web")]}, {"web": 1})
+    assert rounds(order) == {"a": 1, "b": 2}
+    assert order.finish == {"n1": 1, "n2": 2}
+
+
+def test_without_limits_everything_goes_in_the_first_round() -> None:
+    order = arrange({"n1": [a_task("a"), a_task("b")], "n2": [a_task("c")]}, {})
+    assert set(rounds(order).values()) == {1}
+
+
+def test_an_empty_node_comes_first_and_needs_no_round() -> None:
+    order = arrange({"full": [a_task("a")], "zempty": []}, {})
+    assert order.nodes == ("zempty", "full")
+    assert order.finish["zempty"] == 0
+
+
+def test_the_node_that_can_be_empty_soonest_comes_first() -> None:
+    tasks = {"slow": [a_task(f"a{i}", "web") for i in range(3)], "quick": [a_task("b", "web")]}
+    order = arrange(tasks, {"web": 1})
+    assert order.nodes == ("quick", "slow")
+    assert order.finish == {"quick": 1, "slow": 4}
+
+
+def test_system_critical_pods_go_when_the_others_of_their_node_have_gone() -> None:
+    tasks = {"n": [a_task("dns", critical=True), a_task("a", "web"), a_task("b", "web")]}
+    order = arrange(tasks, {"web": 1})
+    assert rounds(order) == {"a": 1, "b": 2, "dns": 2}
+    assert order.bookings[-1].task.pod.name == "dns"
+
+
+def test_the_holder_of_a_lease_goes_after_its_standby() -> None:
+    tasks = {
+        "n1": [a_task("leader", "karpenter", late="kube-system/karpenter")],
+        "n2": [a_task("standby", "karpenter")],
+    }
+    order = arrange(tasks, {"karpenter": 1})
+    assert rounds(order) == {"standby": 1, "leader": 2}
+
+
+def test_a_pod_that_nothing_replaces_goes_after_those_that_come_back() -> None:
+    tasks = {"n1": [a_task("bare", "web", replaced=False)], "n2": [a_task("a", "web"), a_task("b", "web")]}
+    order = arrange(tasks, {"web": 1})
+    assert rounds(order) == {"a": 1, "b": 2, "bare": 3}
+
+
+def test_what_uses_a_budget_up_for_good_is_refused_beyond_it() -> None:
+    tasks = {"n": [a_task(name, "web", replaced=False) for name in ("a", "b", "c")]}
+    order = arrange(tasks, {"web": 2})
+    assert rounds(order) == {"a": 1, "b": 1}
+    assert [task.pod.name for _, task in order.refused] == ["c"]
+
+
+def test_turns_count_the_users_of_a_limit() -> None:
+    order = arrange({"n1": [a_task("a", "web")], "n2": [a_task("b", "web"), a_task("c")]}, {"web": 1})
+    assert {b.task.pod.name: (b.turn, b.turns) for b in order.bookings} == {"a": (1, 2), "b": (2, 2), "c": (0, 0)}
+
+
+LIMITS = ("x", "y", "z")
+
+
+@st.composite
+def clusters(draw: st.DrawFn) -> tuple[dict[str, list[Task]], dict[str, int]]:
+    """Up to six nodes of up to eight pods, each under one budget or none and sometimes sharing a second limit."""
+    tasks: dict[str, list[Task]] = {}
+    for n in range(draw(st.integers(1, 6))):
+        node = f"n-{n}"
+        tasks[node] = [
+            Task(
+                a_pod(f"p-{n}-{i}", node=node, priority=draw(st.sampled_from((0, SYSTEM_CRITICAL_PRIORITY)))),
+                tuple(draw(st.sets(st.sampled_from(LIMITS), max_size=2))),
+                late=draw(st.sampled_from(("", "", "lease"))),
+            )
+            for i in range(draw(st.integers(0, 8)))
+        ]
+    return tasks, {limit: draw(st.integers(1, 3)) for limit in LIMITS}
+
+
+@given(clusters())
+def test_no_round_exceeds_a_limit_and_every_task_has_one_round(
+    made: tuple[dict[str, list[Task]], dict[str, int]],
+) -> None:
+    tasks, per_round = made
+    order = arrange(tasks, per_round)
+    used = Counter((b.round, limit) for b in order.bookings for limit in b.task.limits)
+    assert all(n <= per_round[limit] for (_, limit), n in used.items())
+    assert Counter(b.task.pod.uid for b in order.bookings) == Counter(t.pod.uid for ts in tasks.values() for t in ts)
+    assert sorted(order.nodes) == sorted(tasks)
+    for node in tasks:
+        assert order.finish[node] == max((b.round for b in order.bookings if b.node == node), default=0)
+    assert [b.round for b in order.bookings] == sorted(b.round for b in order.bookings)
+
+
+@given(clusters())
+def test_system_critical_pods_are_never_before_the_others_of_their_node(
+    made: tuple[dict[str, list[Task]], dict[str, int]],
+) -> None:
+    order = arrange(*made)
+    for node in order.nodes:
+        ordinary = [b.round for b in order.bookings if b.node == node and not b.task.pod.system_critical]
+        critical = [b.round for b in order.bookings if b.node == node and b.task.pod.system_critical]
+        assert not (ordinary and critical) or max(ordinary) <= min(critical)
+
+
+@given(st.lists(st.lists(st.sampled_from(LIMITS), max_size=6), min_size=1, max_size=6), st.integers(1, 4))
+def test_one_budget_a_pod_needs_no_more_rounds_than_the_hardest_budget(nodes: list[list[str]], size: int) -> None:
+    """With budgets alone the optimum is max(ceil(pods / size))."""
+    tasks = {f"n-{n}": [a_task(f"p-{n}-{i}", x) for i, x in enumerate(limits)] for n, limits in enumerate(nodes)}
+    order = arrange(tasks, dict.fromkeys(LIMITS, size))
+    counts = Counter(x for limits in nodes for x in limits)
+    assert max(order.finish.values()) == max((ceil(n / size) for n in counts.values()), default=0)
+
+
+@given(clusters())
+def test_the_same_input_gives_the_same_order_whatever_the_order_of_the_mapping(
+    made: tuple[dict[str, list[Task]], dict[str, int]],
+) -> None:
+    tasks, per_round = made
+    backwards = dict(reversed(list(tasks.items())))
+    assert arrange(tasks, per_round) == arrange(backwards, per_round)

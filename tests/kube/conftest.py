@@ -1,0 +1,99 @@
+"""A TLS API server, a kubeconfig for it, and a reader whose waiting takes no time."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trustme
+
+from kubectl_eksdoc.core.model.connection import Connection
+from kubectl_eksdoc.kube.config import connect
+from kubectl_eksdoc.kube.reader import LiveReader
+from kubectl_eksdoc.kube.surroundings import Surroundings
+from kubectl_eksdoc.kube.transport import Patience, Timing, Transport
+from tests.fakes import kubeconfigs
+from tests.fakes.apiserver import ApiServer
+
+NOW = datetime(2026, 11, 20, 9, 30, 5, tzinfo=timezone.utc)
+
+
+@dataclass(frozen=True)
+class Authority:
+    ca: trustme.CA
+
+    @property
+    def pem(self) -> bytes:
+        return self.ca.cert_pem.bytes()
+
+    def server_context(self, *names: str, clients: bool = False) -> ssl.SSLContext:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        self.ca.issue_cert(*(names or ("localhost", "127.0.0.1"))).configure_cert(context)
+        if clients:
+            self.ca.configure_trust(context)
+            context.verify_mode = ssl.CERT_REQUIRED
+        return context
+
+
+@dataclass
+class Slept:
+    """Records pauses instead of making them."""
+
+    pauses: list[float] = field(default_factory=list)
+
+    def timing(self) -> Timing:
+        return Timing(sleep=self.pauses.append, chance=lambda: 1.0)
+
+
+@pytest.fixture(scope="session")
+def authority() -> Authority:
+    return Authority(trustme.CA())
+
+
+@pytest.fixture
+def server(authority: Authority) -> Iterator[ApiServer]:
+    with ApiServer(authority.server_context()) as running:
+        yield running
+
+
+@pytest.fixture
+def slept() -> Slept:
+    return Slept()
+
+
+@pytest.fixture
+def around(tmp_path: Path) -> Surroundings:
+    return Surroundings(environ={"PATH": "/usr/bin:/bin"}, home=str(tmp_path / "home"), now=lambda: NOW)
+
+
+@pytest.fixture
+def config(server: ApiServer, authority: Authority, tmp_path: Path) -> str:
+    """Path of a kubeconfig whose user has the token "good"."""
+    return kubeconfigs.one(tmp_path / "config", server.url, authority.pem, {"token": "good"})
+
+
+@pytest.fixture
+def transport(around: Surroundings, slept: Slept) -> Callable[..., Transport]:
+    def make(connection: Connection, patience: Patience | None = None, **surroundings: Any) -> Transport:
+        chosen = Surroundings(**{**_fields(around), **surroundings})
+        return Transport(connect(connection, chosen), patience, slept.timing())
+
+    return make
+
+
+@pytest.fixture
+def reader(around: Surroundings, slept: Slept) -> Callable[..., LiveReader]:
+    def make(connection: Connection, progress: Any = None, **surroundings: Any) -> LiveReader:
+        chosen = Surroundings(**{**_fields(around), **surroundings})
+        return LiveReader(connection, progress, around=chosen, timing=slept.timing())
+
+    return make
+
+
+def _fields(around: Surroundings) -> dict[str, Any]:
+    return {name: getattr(around, name) for name in Surroundings.__dataclass_fields__}

@@ -1,0 +1,219 @@
+"""Which server and user kubeconfig files and flags choose; the rules are kubectl's (see test_like_kubectl)."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kubectl_eksdoc.core.model.connection import Connection
+from kubectl_eksdoc.errors import ConfigError
+from kubectl_eksdoc.kube.choice import choose
+from kubectl_eksdoc.kube.surroundings import Surroundings
+from kubectl_eksdoc.kube.target import Impersonation
+from tests.fakes import kubeconfigs
+
+ARN = "arn:aws:eks:eu-west-1:111122223333:cluster/"
+
+
+def places(tmp_path: Path, *listed: str, **environ: str) -> Surroundings:
+    return Surroundings(
+        environ={"KUBECONFIG": os.pathsep.join(listed), **environ} if listed else environ,
+        home=str(tmp_path),
+        service_account=str(tmp_path / "sa"),
+    )
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> tuple[str, str]:
+    first = kubeconfigs.many(
+        tmp_path / "a" / "config",
+        {"c": {"server": "https://first/", "certificate-authority": "ca.crt"}},
+        {"u": {"token": "one"}},
+        {"blue": ("c", "u")},
+    )
+    second = kubeconfigs.many(
+        tmp_path / "b" / "config",
+        {"c": {"server": "https://hidden", "tls-server-name": "hidden"}, "d": {"server": "https://second"}},
+        {"u": {"client-certificate": "hidden"}, "v": {"client-certificate": "v.crt", "client-key": "../v.key"}},
+        {"blue": ("d", "v"), "green": ("d", "v")},
+        "green",
+    )
+    return first, second
+
+
+def test_files_are_merged_and_the_first_wins_each_name_whole(tmp_path: Path, two: tuple[str, str]) -> None:
+    around = places(tmp_path, two[0], "", str(tmp_path / "missing"), two[1])
+    green = choose(Connection(), around)
+    assert (green.context, green.server.url) == ("green", "https://second")
+    assert green.user.certificate_file == str(tmp_path / "b" / "v.crt")
+    assert os.path.normpath(green.user.key_file) == str(tmp_path / "v.key")
+    blue = choose(Connection(context="blue"), around)
+    assert blue.server.url == "https://first"
+    assert blue.server.ca_file == str(tmp_path / "a" / "ca.crt")
+    assert (blue.server.tls_server_name, blue.user.certificate_file, blue.user.token) == ("", "", "one")
+
+
+def test_the_flag_replaces_the_list(tmp_path: Path, two: tuple[str, str]) -> None:
+    assert choose(Connection(kubeconfig=two[1]), places(tmp_path, two[0])).server.url == "https://second"
+
+
+def test_home_is_the_last_resort(tmp_path: Path) -> None:
+    kubeconfigs.one(tmp_path / ".kube" / "config", "https://home")
+    assert choose(Connection(), places(tmp_path)).server.url == "https://home"
+    assert choose(Connection(), places(tmp_path, KUBECONFIG="")).server.url == "https://home"
+
+
+def test_cluster_and_user_flags_replace_the_context(tmp_path: Path, two: tuple[str, str]) -> None:
+    target = choose(Connection(context="blue", cluster="d", user="v"), places(tmp_path, *two))
+    assert (target.context, target.cluster_name, target.user_name) == ("blue", "d", "v")
+    assert (target.server.url, target.user.token) == ("https://second", "")
+
+
+def test_cluster_and_user_flags_need_no_context(tmp_path: Path, two: tuple[str, str]) -> None:
+    target = choose(Connection(kubeconfig=two[0], cluster="c", user="u"), places(tmp_path))
+    assert (target.context, target.server.url, target.user.token) == ("", "https://first", "one")
+
+
+def test_a_server_alone_is_enough(tmp_path: Path) -> None:
+    target = choose(Connection(server="localhost:8001"), places(tmp_path))
+    assert target.server.url == "http://localhost:8001"
+    assert choose(Connection(server="https://x/", token="t"), places(tmp_path)).user.token == "t"
+
+
+def test_the_server_flag_drops_the_name_but_keeps_the_authority(tmp_path: Path) -> None:
+    config = kubeconfigs.one(tmp_path / "c", "https://x", b"PEM", **{"tls-server-name": "n"})
+    server = choose(Connection(kubeconfig=config, server="https://y"), places(tmp_path)).server
+    assert (server.url, server.tls_server_name, server.ca_data) == ("https://y", "", "PEM")
+    named = Connection(kubeconfig=config, server="https://y", tls_server_name="m")
+    assert choose(named, places(tmp_path)).server.tls_server_name == "m"
+
+
+def test_authority_flags_drop_the_configured_one(tmp_path: Path) -> None:
+    config = kubeconfigs.one(tmp_path / "c", "https://x", b"PEM")
+    server = choose(Connection(kubeconfig=config, certificate_authority="f"), places(tmp_path)).server
+    assert (server.ca_file, server.ca_data, server.skip_verify) == ("f", "", False)
+    server = choose(Connection(kubeconfig=config, insecure_skip_tls_verify=True), places(tmp_path)).server
+    assert (server.ca_data, server.skip_verify) == ("", True)
+    skipping = kubeconfigs.one(tmp_path / "d", "https://x", **{"insecure-skip-tls-verify": True})
+    server = choose(Connection(kubeconfig=skipping, certificate_authority="f"), places(tmp_path)).server
+    assert (server.ca_file, server.skip_verify) == ("f", False)
+
+
+def test_impersonation_of_the_file_and_of_flags(tmp_path: Path) -> None:
+    fields = {"as": "jane", "as-uid": "7", "as-groups": ["a", "b"], "as-user-extra": {"reason": ["x", "y"]}}
+    config = kubeconfigs.one(tmp_path / "c", "https://x", user=fields)
+    extra = (("reason", "x"), ("reason", "y"))
+    assert choose(Connection(kubeconfig=config), places(tmp_path)).user.impersonation == Impersonation(
+        "jane", "7", ("a", "b"), extra
+    )
+    flags = Connection(kubeconfig=config, impersonate_user="joe", impersonate_groups=("c",))
+    assert choose(flags, places(tmp_path)).user.impersonation == Impersonation("joe", "7", ("c",), extra)
+    bare = kubeconfigs.one(tmp_path / "d", "https://x")
+    with pytest.raises(ConfigError, match="but no user"):
+        choose(Connection(kubeconfig=bare, impersonate_groups=("c",)), places(tmp_path))
+
+
+def test_an_unknown_context_shows_the_known_ones_closest_first(tmp_path: Path) -> None:
+    contexts = {f"{ARN}{name}": ("c", "u") for name in ("staging", "prod-eu", "prod-us")}
+    config = kubeconfigs.many(tmp_path / "c", {"c": {"server": "https://x"}}, {"u": {}}, contexts)
+    with pytest.raises(ConfigError) as caught:
+        choose(Connection(kubeconfig=config, context="prod-ue"), places(tmp_path))
+    assert caught.value.message == f"context 'prod-ue' does not exist in {config}"
+    assert caught.value.hint.startswith(f"Known contexts: {ARN}prod-")
+    assert caught.value.hint.endswith(f"{ARN}staging")
+
+
+def test_many_contexts_are_not_all_listed(tmp_path: Path) -> None:
+    contexts = {f"cluster-{i}": ("c", "u") for i in range(40)}
+    config = kubeconfigs.many(tmp_path / "c", {"c": {"server": "https://x"}}, {"u": {}}, contexts)
+    with pytest.raises(ConfigError) as caught:
+        choose(Connection(kubeconfig=config, context="cluster-39x"), places(tmp_path))
+    assert caught.value.hint.startswith("Known contexts: cluster-39, ")
+    assert caught.value.hint.endswith(", and 30 more")
+
+
+def test_unknown_cluster_and_user(tmp_path: Path, two: tuple[str, str]) -> None:
+    with pytest.raises(ConfigError, match="cluster 'nope' does not exist"):
+        choose(Connection(cluster="nope"), places(tmp_path, *two))
+    with pytest.raises(ConfigError, match="user 'nope' does not exist"):
+        choose(Connection(user="nope"), places(tmp_path, *two))
+
+
+def test_no_kubeconfig_at_all(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError) as caught:
+        choose(Connection(), places(tmp_path))
+    missing = tmp_path / ".kube" / "config"
+    assert caught.value.message == f"no cluster to talk to: {missing} does not exist, so there are no contexts"
+    assert "aws eks update-kubeconfig" in caught.value.hint and "--demo" in caught.value.hint
+
+
+def test_no_current_context(tmp_path: Path, two: tuple[str, str]) -> None:
+    with pytest.raises(ConfigError, match="no context is chosen") as caught:
+        choose(Connection(kubeconfig=two[0]), places(tmp_path))
+    assert caught.value.hint == "Give --context. Known contexts: blue"
+
+
+def test_inside_a_pod(tmp_path: Path) -> None:
+    (tmp_path / "sa").mkdir()
+    (tmp_path / "sa" / "token").write_text("t")
+    around = places(tmp_path, KUBERNETES_SERVICE_HOST="fd00::1", KUBERNETES_SERVICE_PORT="443")
+    target = choose(Connection(), around)
+    assert target.server.url == "https://[fd00::1]:443"
+    assert target.server.ca_file == str(tmp_path / "sa" / "ca.crt")
+    assert target.user.token_file == str(tmp_path / "sa" / "token")
+    kubeconfigs.one(tmp_path / ".kube" / "config", "https://home")
+    assert choose(Connection(), around).server.url == "https://home"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a: [", "is not YAML"),
+        ("\tx", "is not YAML"),
+        ("- a\n- b", "holds no mapping"),
+        ("clusters: 7", "clusters is not a list"),
+        ("clusters: [{cluster: {}}]", "an entry of clusters has no name"),
+        ("clusters: [7]", "an entry of clusters has no name"),
+        ("clusters: [{name: a, cluster: 7}]", "cluster 'a' is not a mapping"),
+        ("clusters: [{name: a}, {name: a}]", "clusters has 'a' twice"),
+        ("current-context: [a]", "current-context is not a text"),
+        ("", "no cluster to talk to"),
+        ("# nothing yet\n", "no cluster to talk to"),
+    ],
+)
+def test_files_that_are_no_kubeconfig(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "config").write_text(text)
+    with pytest.raises(ConfigError, match=message):
+        choose(Connection(kubeconfig=str(tmp_path / "config")), places(tmp_path))
+
+
+def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+    (tmp_path / "binary").write_bytes(b"\xff\xfe\x00")
+    for name, message in (("missing", "does not exist"), ("", "Is a directory"), ("binary", "is not a text file")):
+        with pytest.raises(ConfigError, match=message):
+            choose(Connection(kubeconfig=str(tmp_path / name)), places(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("cluster", "user", "message"),
+    [
+        ({"server": 7}, {}, "server should be a text, not 7"),
+        ({}, {}, "has no server"),
+        ({"server": "https://[x"}, {}, "is not a URL of the form"),
+        ({"server": "https://x:99999"}, {}, "is not a URL of the form"),
+        ({"server": "x:443"}, {}, "is not a URL of the form"),
+        ({"server": "ftp://x"}, {}, "is not a URL of the form"),
+        ({"server": "https://x", "insecure-skip-tls-verify": "yes"}, {}, "should be true or false"),
+        ({"server": "https://x"}, {"as-groups": "a"}, "as-groups should be a list"),
+        ({"server": "https://x"}, {"exec": {}}, "exec has no command"),
+        ({"server": "https://x"}, {"exec": {"command": "aws", "env": ["A=b"]}}, "env should be a list of mappings"),
+        ({"server": "https://x"}, {"auth-provider": {"name": "gcp"}}, "auth-provider 'gcp', which kubectl dropped"),
+    ],
+)
+def test_entries_that_are_wrong(tmp_path: Path, cluster: Any, user: Any, message: str) -> None:
+    config = kubeconfigs.many(tmp_path / "c", {"x": cluster}, {"x": user}, {"x": ("x", "x")}, "x")
+    with pytest.raises(ConfigError, match=message):
+        choose(Connection(kubeconfig=config), places(tmp_path))

@@ -1,0 +1,341 @@
+"""Credential plugins as real processes: their output, their failures, and how often they run."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.connection import Connection
+from kubectl_eksdoc.errors import ConfigError, Unauthorized
+from kubectl_eksdoc.kube import exec_plugin
+from kubectl_eksdoc.kube.credentials import Credential, Credentials
+from kubectl_eksdoc.kube.reader import LiveReader
+from kubectl_eksdoc.kube.surroundings import Surroundings
+from kubectl_eksdoc.kube.target import ExecPlugin, Server
+from kubectl_eksdoc.kube.transport import Transport
+from tests.fakes import kubeconfigs
+from tests.fakes.apiserver import ApiServer
+
+MakeTransport = Callable[..., Transport]
+NOW = datetime(2026, 11, 20, 9, 30, 5, tzinfo=timezone.utc)
+
+
+def at(**later: int) -> str:
+    return (NOW + timedelta(**later)).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+@pytest.fixture
+def write(server: ApiServer, authority: Any, tmp_path: Path) -> Callable[..., str]:
+    """Kubeconfig whose user runs a plugin with this source."""
+
+    def make(source: str, *args: str, **more: Any) -> str:
+        program = kubeconfigs.plugin(tmp_path, source)
+        user = kubeconfigs.exec_user(program, *args, **more)
+        return kubeconfigs.one(tmp_path / "config", server.url, authority.pem, user)
+
+    return make
+
+
+def test_its_token_is_used_and_it_runs_once(
+    server: ApiServer, write: Any, transport: MakeTransport, tmp_path: Path
+) -> None:
+    api = transport(Connection(kubeconfig=write(f"runs(); say(token='t1', expirationTimestamp={at(minutes=14)!r})")))
+    assert kubeconfigs.runs(tmp_path / "plugin") == 0
+    for _ in range(3):
+        api.get("/version")
+    assert {r.header("Authorization") for r in server.requests} == {"Bearer t1"}
+    assert kubeconfigs.runs(tmp_path / "plugin") == 1
+
+
+@pytest.mark.parametrize("expiry", [at(minutes=2), at(minutes=-2), at(hours=1), None])
+def test_eight_threads_share_one_run(
+    server: ApiServer, write: Any, transport: MakeTransport, tmp_path: Path, expiry: str | None
+) -> None:
+    config = write(f"runs(); time.sleep(0.05); say(token='t', expirationTimestamp={expiry!r})")
+    api = transport(Connection(kubeconfig=config))
+    threads = [threading.Thread(target=lambda: [api.get("/version") for _ in range(3)]) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(server.requests) == 24
+    assert kubeconfigs.runs(tmp_path / "plugin") == 1
+
+
+def test_a_token_refused_in_the_middle_is_renewed_once(
+    server: ApiServer, write: Any, reader: Callable[..., LiveReader], tmp_path: Path
+) -> None:
+    """The server stops accepting the first token after some requests, as EKS does after its 15 minutes."""
+    config = write(f"say(token=f't{{runs()}}', expirationTimestamp={at(minutes=14)!r})")
+
+    def accepts(request: Any) -> bool:
+        return request.header("Authorization") == ("Bearer t1" if len(server.requests) <= 9 else "Bearer t2")
+
+    server.accepts = accepts
+    cluster = reader(Connection(kubeconfig=config)).read(kinds.ALL)
+    assert all(read.known for read in cluster.reads)
+    assert len(cluster.pods) == 18
+    assert kubeconfigs.runs(tmp_path / "plugin") == 2
+
+
+def test_a_token_refused_for_ever(server: ApiServer, write: Any, transport: MakeTransport, tmp_path: Path) -> None:
+    server.accepts = lambda request: False
+    config = write("say(token=f't{runs()}')", env=[{"name": "AWS_PROFILE", "value": "prod"}])
+    with pytest.raises(Unauthorized) as caught:
+        transport(Connection(kubeconfig=config)).get("/version")
+    assert kubeconfigs.runs(tmp_path / "plugin") == 2
+    assert len(server.requests) == 2
+    assert f"does not accept credentials from '{tmp_path}/plugin'" in caught.value.message
+    assert "aws sts get-caller-identity --profile prod" in caught.value.hint
+
+
+def test_it_runs_again_when_its_token_has_ended(
+    server: ApiServer, write: Any, transport: MakeTransport, tmp_path: Path
+) -> None:
+    clock = [NOW]
+    config = write(f"say(token=f't{{runs()}}', expirationTimestamp={at(minutes=14)!r})")
+    api = transport(Connection(kubeconfig=config), now=lambda: clock[0])
+    api.get("/version")
+    clock[0] += timedelta(minutes=13)
+    api.get("/version")
+    clock[0] += timedelta(minutes=1)
+    api.get("/version")
+    assert [r.header("Authorization") for r in server.requests] == ["Bearer t1", "Bearer t1", "Bearer t2"]
+
+
+EXPIRED_SSO = "Error when retrieving token from sso: Token has expired and refresh failed"
+NO_PROFILE = "The config profile (prod) could not be found"
+
+
+@pytest.mark.parametrize(
+    ("complaint", "hint"),
+    [
+        (EXPIRED_SSO, "Sign in again: aws sso login --profile prod"),
+        (NO_PROFILE, "aws configure list-profiles"),
+        (
+            "Unable to locate credentials. You can configure credentials by",
+            "aws sts get-caller-identity --profile prod",
+        ),
+        ("An error occurred (ExpiredToken)", "aws sts get-caller-identity"),
+        ("boom", "Run it by hand to see what it prints: "),
+    ],
+)
+def test_a_failing_plugin_is_quoted(write: Any, transport: MakeTransport, complaint: str, hint: str) -> None:
+    config = write(f"sys.stderr.write({complaint!r}); sys.exit(255)", "get-token", "--profile", "prod")
+    with pytest.raises(Unauthorized) as caught:
+        transport(Connection(kubeconfig=config)).get("/version")
+    assert caught.value.message.endswith(f"get-token --profile prod' failed (exit 255): {complaint}")
+    assert hint in caught.value.hint
+
+
+def test_a_plugin_that_fails_silently(write: Any, transport: MakeTransport) -> None:
+    with pytest.raises(Unauthorized, match=r"failed \(exit 3\), without a word on stderr"):
+        transport(Connection(kubeconfig=write("sys.exit(3)"))).get("/version")
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("print('Updated! secret')", "printed 16 bytes that are not JSON"),
+        ("", "printed 0 bytes that are not JSON"),
+        ("os.write(1, bytes(range(256)))", "printed 256 bytes that are not JSON"),
+        ("print('[]')", "is not an ExecCredential"),
+        ("print('{}')", "is not an ExecCredential"),
+        ("print(json.dumps({'apiVersion': 'x', 'kind': 'ExecCredential'}))", "with a status"),
+        ("print(json.dumps({'apiVersion': 'v9', 'kind': 'ExecCredential', 'status': {}}))", "answered in v9"),
+        ("say()", "neither a token nor a certificate"),
+        ("say(token=7)", "neither a token nor a certificate"),
+        ("say(token='t', expirationTimestamp='soon')", "expirationTimestamp that is no time"),
+        ("say(clientCertificateData='x')", "a certificate without its key"),
+    ],
+)
+def test_garbage(write: Any, transport: MakeTransport, source: str, message: str) -> None:
+    source = f"sys.stderr.write('hm'); {source}"
+    with pytest.raises(ConfigError) as caught:
+        transport(Connection(kubeconfig=write(source))).get("/version")
+    assert message in caught.value.message
+    assert "hm" in caught.value.message
+    assert "secret" not in str(caught.value)
+
+
+def test_a_plugin_that_is_not_there(
+    server: ApiServer, authority: Any, transport: MakeTransport, tmp_path: Path
+) -> None:
+    def told(command: str, **more: Any) -> ConfigError:
+        user = kubeconfigs.exec_user(command, "eks", "get-token", **more)
+        config = kubeconfigs.one(tmp_path / "config", server.url, authority.pem, user)
+        with pytest.raises(ConfigError) as caught:
+            transport(Connection(kubeconfig=config), environ={"PATH": str(tmp_path)}).get("/version")
+        return caught.value
+
+    assert "the credential plugin 'aws' is not on PATH" in told("aws").message
+    assert "Install the AWS CLI" in told("aws").hint
+    assert told("aws", installHint="brew install it").hint == "brew install it"
+    assert "does not exist" in told("/no/such/plugin").message
+    (tmp_path / "text").write_text("no program")
+    assert "is not executable" in told(str(tmp_path / "text")).message
+    assert "The kubeconfig runs: other eks get-token" in told("other").hint
+
+
+def test_a_file_that_is_no_program(write: Any, transport: MakeTransport, tmp_path: Path) -> None:
+    config = write("")
+    (tmp_path / "plugin").write_bytes(b"\x7fnot a program")
+    with pytest.raises(ConfigError, match="cannot be run: Exec format error"):
+        transport(Connection(kubeconfig=config)).get("/version")
+
+
+def test_names_with_a_folder_belong_to_the_kubeconfig(
+    server: ApiServer, authority: Any, transport: MakeTransport, tmp_path: Path
+) -> None:
+    (tmp_path / "bin").mkdir()
+    kubeconfigs.plugin(tmp_path / "bin", "say(token='beside')", name="mine")
+    config = kubeconfigs.one(tmp_path / "config", server.url, authority.pem, kubeconfigs.exec_user("bin/mine"))
+    transport(Connection(kubeconfig=config)).get("/version")
+    user = kubeconfigs.exec_user("mine")
+    config = kubeconfigs.one(tmp_path / "config", server.url, authority.pem, user)
+    transport(Connection(kubeconfig=config), environ={"PATH": str(tmp_path / "bin")}).get("/version")
+    assert [r.header("Authorization") for r in server.requests] == ["Bearer beside"] * 2
+
+
+TELL = (
+    "told = [os.environ.get(n) for n in ('A', 'B', 'KUBERNETES_EXEC_INFO')]; "
+    "say(token=json.dumps([*told, sys.stdin.read(), os.getcwd()]))"
+)
+
+
+def test_what_it_is_told(server: ApiServer, write: Any, transport: MakeTransport, authority: Any) -> None:
+    import json
+
+    env = [{"name": "A", "value": "theirs"}]
+    config = write(TELL, env=env, provideClusterInfo=True)
+    environ = {"PATH": "/usr/bin:/bin", "A": "ours", "B": "ours"}
+    transport(Connection(kubeconfig=config), environ=environ).get("/version")
+    a, b, info, stdin, folder = json.loads(server.requests[0].header("Authorization").removeprefix("Bearer "))
+    assert (a, b, stdin, folder) == ("theirs", "ours", "", os.getcwd())
+    assert json.loads(info) == {
+        "apiVersion": kubeconfigs.API,
+        "kind": "ExecCredential",
+        "spec": {
+            "interactive": False,
+            "cluster": {"server": server.url, "certificate-authority-data": kubeconfigs.b64(authority.pem)},
+        },
+    }
+
+
+def test_interactive_mode(write: Any, transport: MakeTransport) -> None:
+    config = write("runs()", interactiveMode="Always")
+    with pytest.raises(ConfigError, match="interactiveMode Always, but stdin is no terminal"):
+        transport(Connection(kubeconfig=config)).get("/version")
+
+
+def test_what_it_asks_a_user_is_shown_as_it_comes(server: ApiServer, write: Any, transport: MakeTransport) -> None:
+    said: list[str] = []
+    source = "sys.stderr.write('MFA code: '); sys.stderr.flush(); say(token='t')"
+    for mode in ("Always", "IfAvailable", "Never"):
+        transport(Connection(kubeconfig=write(source, interactiveMode=mode)), interactive=True, say=said.append).get(
+            "/version"
+        )
+    assert said == ["MFA code: "] * 2
+
+
+@pytest.mark.parametrize("child", ["", "import subprocess; subprocess.Popen(['sleep', '2']); "])
+def test_a_plugin_that_hangs_is_ended(tmp_path: Path, around: Surroundings, child: str) -> None:
+    program = kubeconfigs.plugin(
+        tmp_path, f"sys.stderr.write('open this page'); sys.stderr.flush(); {child}time.sleep(2)"
+    )
+    plugin = ExecPlugin(str(program), api_version=kubeconfigs.API)
+    with pytest.raises(Unauthorized, match=r"no answer within 0.15 s; it said: open this page"):
+        exec_plugin.run(plugin, Server("https://x"), around, timeout=0.15)
+
+
+def test_a_plugin_may_bring_a_client_certificate(authority: Any, transport: MakeTransport, tmp_path: Path) -> None:
+    issued = [authority.ca.issue_cert("x@example.com", common_name=f"role-{i}") for i in (1, 2)]
+    pems = [(c.cert_chain_pems[0].bytes().decode(), c.private_key_pem.bytes().decode()) for c in issued]
+    program = kubeconfigs.plugin(
+        tmp_path, f"c, k = {pems!r}[runs() - 1]; say(clientCertificateData=c, clientKeyData=k)"
+    )
+    with ApiServer(authority.server_context(clients=True)) as server:
+        user = kubeconfigs.exec_user(program)
+        config = kubeconfigs.one(tmp_path / "config", server.url, authority.pem, user)
+        server.accepts = lambda request: request.client == "role-1" or len(server.requests) > 2
+        api = transport(Connection(kubeconfig=config))
+        api.get("/version")
+        server.accepts = lambda request: request.client == "role-2"
+        api.get("/version")
+        assert [r.client for r in server.requests] == ["role-1", "role-1", "role-2"]
+
+
+@pytest.mark.parametrize("secret", ["token", "basic", "certificate"])
+def test_it_does_not_run_when_the_user_has_something_else(
+    server: ApiServer, write: Any, authority: Any, transport: MakeTransport, tmp_path: Path, secret: str
+) -> None:
+    program = kubeconfigs.plugin(tmp_path, "runs(); say(token='plugin')")
+    user: dict[str, Any] = kubeconfigs.exec_user(program)
+    issued = authority.ca.issue_cert("x@example.com", common_name="x")
+    user |= {
+        "token": {"token": "own"},
+        "basic": {"username": "jane", "password": "p"},
+        "certificate": {
+            "client-certificate-data": kubeconfigs.b64(issued.cert_chain_pems[0].bytes()),
+            "client-key-data": kubeconfigs.b64(issued.private_key_pem.bytes()),
+        },
+    }[secret]
+    config = kubeconfigs.one(tmp_path / "config", server.url, authority.pem, user)
+    transport(Connection(kubeconfig=config)).get("/version")
+    assert kubeconfigs.runs(program) == 0
+    expected = {"token": "Bearer own", "basic": "Basic amFuZTpw", "certificate": ""}[secret]
+    assert server.requests[0].header("Authorization") == expected
+
+
+def test_a_token_from_the_flag_wins_over_the_plugin(
+    server: ApiServer, write: Any, transport: MakeTransport, tmp_path: Path
+) -> None:
+    transport(Connection(kubeconfig=write("runs(); say(token='plugin')"), token="flag")).get("/version")
+    assert server.requests[0].header("Authorization") == "Bearer flag"
+    assert kubeconfigs.runs(tmp_path / "plugin") == 0
+
+
+def test_a_token_file_is_read_again_after_a_minute_or_a_refusal(
+    server: ApiServer, authority: Any, transport: MakeTransport, tmp_path: Path
+) -> None:
+    clock = [NOW]
+    (tmp_path / "token").write_text("one\n")
+    config = kubeconfigs.one(tmp_path / "config", server.url, authority.pem, {"tokenFile": "token", "token": "ignored"})
+    api = transport(Connection(kubeconfig=config), now=lambda: clock[0])
+    api.get("/version")
+    (tmp_path / "token").write_text("two\n")
+    api.get("/version")
+    clock[0] += timedelta(minutes=1)
+    api.get("/version")
+    (tmp_path / "token").write_text("three\n")
+    server.accepts = lambda request: request.header("Authorization") == "Bearer three"
+    api.get("/version")
+    sent = [r.header("Authorization").removeprefix("Bearer ") for r in server.requests]
+    assert sent == ["one", "one", "two", "two", "three"]
+
+
+@pytest.mark.parametrize(("content", "message"), [(None, "cannot be read"), ("\n", "is empty")])
+def test_a_token_file_without_a_token(
+    server: ApiServer, transport: MakeTransport, tmp_path: Path, content: str | None, message: str
+) -> None:
+    if content is not None:
+        (tmp_path / "token").write_text(content)
+    config = kubeconfigs.one(tmp_path / "config", server.url, user={"tokenFile": "token"})
+    with pytest.raises(ConfigError, match=message):
+        transport(Connection(kubeconfig=config)).get("/version")
+
+
+def test_only_the_first_of_many_refusals_renews() -> None:
+    made = iter(Credential(f"Bearer {i}") for i in range(9))
+    credentials = Credentials(lambda: next(made), lambda: NOW)
+    old = credentials.current()
+    assert credentials.renewed(old).authorization == "Bearer 1"
+    assert credentials.renewed(old).authorization == "Bearer 1"
+    assert credentials.current().authorization == "Bearer 1"

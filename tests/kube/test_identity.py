@@ -1,0 +1,108 @@
+"""Which EKS cluster an entry means, from what real tools write into kubeconfigs."""
+
+from __future__ import annotations
+
+import pytest
+
+from kubectl_eksdoc.core.model.cluster import Identity
+from kubectl_eksdoc.kube.identity import EksIdentity, identify
+from kubectl_eksdoc.kube.target import ExecPlugin, Server, Target, User
+
+EKS = "https://0123456789ABCDEF0123456789ABCDEF.gr7.eu-west-1.eks.amazonaws.com"
+ARN = "arn:aws:eks:eu-west-1:111122223333:cluster/prod"
+
+
+def target(
+    context: str = "",
+    cluster: str = "",
+    user: str = "",
+    url: str = "https://10.0.0.1",
+    plugin: ExecPlugin | None = None,
+) -> Target:
+    return Target(context, cluster, user, Server(url), User(plugin=plugin))
+
+
+def aws(*args: str, command: str = "aws", **env: str) -> ExecPlugin:
+    return ExecPlugin(command, args, tuple(env.items()))
+
+
+def test_update_kubeconfig() -> None:
+    plugin = aws(
+        "--region", "eu-west-1", "eks", "get-token", "--cluster-name", "prod", "--output", "json", AWS_PROFILE="p"
+    )
+    assert identify(target(ARN, ARN, ARN, EKS, plugin), {"AWS_PROFILE": "mine"}) == EksIdentity(
+        Identity(ARN, "prod", "111122223333", "eu-west-1"), profile="p"
+    )
+
+
+def test_an_alias_keeps_what_the_plugin_says() -> None:
+    plugin = aws("eks", "get-token", "--cluster-name=prod", "--region=us-east-2", "--profile=p", "--role-arn", "arn:r")
+    assert identify(target("p", "c", "u", plugin=plugin), {}) == EksIdentity(
+        Identity("p", "prod", "", "us-east-2"), "p", "arn:r"
+    )
+
+
+@pytest.mark.parametrize(
+    "command", ["/opt/bin/aws-iam-authenticator", "aws-iam-authenticator.exe", "C:\\x\\aws-iam-authenticator.exe"]
+)
+def test_aws_iam_authenticator(command: str) -> None:
+    plugin = aws("token", "-i", "prod", "-r", "arn:r", command=command, AWS_REGION="eu-west-2")
+    assert identify(target(plugin=plugin), {"AWS_REGION": "no"}) == EksIdentity(
+        Identity("", "prod", "", "eu-west-2"), "", "arn:r"
+    )
+
+
+def test_a_wrapper_round_get_token() -> None:
+    plugin = aws("exec", "p", "--", "aws", "eks", "get-token", "--cluster-name", "prod", command="aws-vault")
+    assert identify(target(plugin=plugin), {}).identity.cluster == "prod"
+
+
+@pytest.mark.parametrize(
+    ("name", "region", "account", "cluster"),
+    [
+        (ARN, "eu-west-1", "111122223333", "prod"),
+        ("arn:aws-cn:eks:cn-north-1:111122223333:cluster/c_1", "cn-north-1", "111122223333", "c_1"),
+        ("arn:aws-us-gov:eks:us-gov-west-1:111122223333:cluster/g", "us-gov-west-1", "111122223333", "g"),
+        ("jane@prod.eu-west-1.eksctl.io", "eu-west-1", "", "prod"),
+        ("prod.us-gov-east-1.eksctl.io", "us-gov-east-1", "", "prod"),
+        ("jane@corp.com@prod.eu-central-1.eksctl.io", "eu-central-1", "", "prod"),
+        ("kind-dev", "", "", ""),
+        ("arn:aws:iam::111122223333:role/x", "", "", ""),
+    ],
+)
+def test_names(name: str, region: str, account: str, cluster: str) -> None:
+    for where in ("context", "cluster", "user"):
+        assert identify(target(**{where: name}), {}).identity == Identity(
+            name if where == "context" else "", cluster, account, region
+        )
+
+
+@pytest.mark.parametrize(
+    ("url", "region"),
+    [
+        (EKS, "eu-west-1"),
+        (EKS.lower() + ":443/", "eu-west-1"),
+        ("https://0AB.yl4.us-gov-west-1.eks.amazonaws.com", "us-gov-west-1"),
+        ("https://0AB.gr7.cn-north-1.eks.amazonaws.com.cn", "cn-north-1"),
+        ("https://0AB.eks-cluster.eu-west-1.api.aws", "eu-west-1"),
+        ("https://0AB.gr7.eusc-de-east-1.eks.amazonaws.eu", "eusc-de-east-1"),
+        ("https://eks.amazonaws.com", ""),
+        ("https://10.0.0.1:6443", ""),
+    ],
+)
+def test_server(url: str, region: str) -> None:
+    assert identify(target(url=url), {}).identity == Identity(region=region)
+
+
+def test_the_profile_of_the_shell_counts_only_where_the_plugin_uses_it() -> None:
+    environ = {"AWS_PROFILE": "mine", "AWS_REGION": "eu-west-3"}
+    plugin = aws("eks", "get-token", "--cluster-name", "prod")
+    assert identify(target(plugin=plugin), environ) == EksIdentity(Identity(cluster="prod", region="eu-west-3"), "mine")
+    assert identify(target(url=EKS, plugin=plugin), environ).identity.region == "eu-west-1"
+    assert identify(target(), environ) == EksIdentity(Identity())
+
+
+def test_flags_of_other_programs_mean_nothing() -> None:
+    plugin = aws("--cluster-name", "x", "--region", "y", command="kubelogin")
+    assert identify(target(plugin=plugin), {}) == EksIdentity(Identity())
+    assert identify(target(plugin=aws("eks", "get-token", "--cluster-name")), {}) == EksIdentity(Identity())

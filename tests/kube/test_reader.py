@@ -1,0 +1,216 @@
+"""Reading a live cluster: pages, expired lists, refusals, garbage, and who the cluster is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime, timezone
+from typing import Any
+
+import pytest
+
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.cluster import Source
+from kubectl_eksdoc.core.model.connection import Connection
+from kubectl_eksdoc.core.model.kinds import KindRead, ReadState
+from kubectl_eksdoc.errors import ClusterError, Forbidden, Unauthorized, Unreachable
+from kubectl_eksdoc.kube.reader import LiveReader
+from tests.fakes import recordings
+from tests.fakes.apiserver import ApiServer, Reply, json_reply, recorded, refused
+
+MakeReader = Callable[..., LiveReader]
+EXPIRED = "pods page 2, continue token expired (watch cache on)"
+
+
+def connection(config: str, **more: Any) -> Connection:
+    return Connection(kubeconfig=config, **more)
+
+
+def test_reads_everything_once(server: ApiServer, config: str, reader: MakeReader) -> None:
+    cluster = reader(connection(config)).read(kinds.ALL)
+    pods = recordings.document("pods on node")["items"]
+    assert cluster.source is Source.LIVE
+    assert [n.name for n in cluster.nodes] == ["old-0"]
+    assert sorted((p["metadata"]["namespace"], p["metadata"]["name"]) for p in pods) == [
+        (p.namespace, p.name) for p in cluster.pods
+    ]
+    assert len(cluster.budgets) == 21
+    assert cluster.identity.context == "test"
+    assert cluster.identity.server_version == "v1.36.2"
+    assert cluster.observed_at == datetime(2026, 11, 20, 9, 30, tzinfo=timezone.utc)
+    assert {r.resource for r in cluster.reads} == set(kinds.ALL)
+    assert all(r.known for r in cluster.reads)
+    assert cluster.read_of(kinds.NODE_POOLS).state is ReadState.NOT_SERVED
+    assert cluster.read_of(kinds.PODS) == KindRead(kinds.PODS, ReadState.READ, len(pods))
+    assert sorted(r.path for r in server.requests) == sorted(["/version", *(r.path for r in kinds.ALL)])
+
+
+@pytest.mark.parametrize("size", [1, 5, 17, 18, 19, 2000])
+def test_pages_do_not_change_what_is_read(server: ApiServer, config: str, reader: MakeReader, size: int) -> None:
+    seen: list[tuple[str, int]] = []
+    cluster = reader(connection(config, page_size=size), lambda *at: seen.append(at)).read([kinds.NODES, kinds.PODS])
+    assert cluster.pods == reader(connection(config)).read([kinds.NODES, kinds.PODS]).pods
+    counts = [count for plural, count in seen if plural == "pods"]
+    assert counts == [min(size * (i + 1), 18) for i in range(-(-18 // size))]
+    assert all("resourceVersion" not in r.query for r in server.requests)
+    assert {r.query["limit"] for r in server.asked(kinds.PODS.path)} == {str(size), "2000"}
+
+
+def test_an_expired_list_is_begun_anew(server: ApiServer, config: str, reader: MakeReader) -> None:
+    server.expiring = 2
+    cluster = reader(connection(config, page_size=5)).read([kinds.NODES, kinds.PODS])
+    assert len(cluster.pods) == 18
+    assert cluster.notes == ()
+    asked = [(r.query.get("limit"), "continue" in r.query) for r in server.asked(kinds.PODS.path)]
+    assert asked == [("5", False), ("5", True)] * 2 + [("5", False)] + [("5", True)] * 3
+
+
+def test_the_inconsistent_token_of_the_410_is_not_used(server: ApiServer, config: str, reader: MakeReader) -> None:
+    server.expiring = 1
+    offered = recordings.document(EXPIRED)["metadata"]["continue"]
+    reader(connection(config, page_size=5)).read([kinds.NODES, kinds.PODS])
+    assert offered not in {r.query.get("continue") for r in server.requests}
+
+
+def test_the_last_attempt_asks_for_all_at_once(server: ApiServer, config: str, reader: MakeReader) -> None:
+    server.expiring = 10**6
+    cluster = reader(connection(config, page_size=5)).read([kinds.NODES, kinds.PODS])
+    assert len(cluster.pods) == 18
+    assert "limit" not in server.asked(kinds.PODS.path)[-1].query
+
+
+def test_a_list_that_expires_for_ever_fails(server: ApiServer, config: str, reader: MakeReader) -> None:
+    server.script(kinds.BUDGETS.path, *[recorded(EXPIRED)] * 4)
+    cluster = reader(connection(config)).read([kinds.NODES, kinds.PODS, kinds.BUDGETS])
+    read = cluster.read_of(kinds.BUDGETS)
+    assert (read.state, read.count, cluster.budgets) == (ReadState.FAILED, 0, ())
+    assert read.detail == "the list of poddisruptionbudgets.policy expired 4 times while it was being read"
+
+
+def test_a_forbidden_kind_is_named_and_the_rest_is_read(server: ApiServer, config: str, reader: MakeReader) -> None:
+    server.forbidden = {kinds.BUDGETS, kinds.VOLUMES}
+    cluster = reader(connection(config)).read(kinds.ALL)
+    assert cluster.read_of(kinds.BUDGETS) == KindRead(
+        kinds.BUDGETS,
+        ReadState.FORBIDDEN,
+        0,
+        "missing right: list poddisruptionbudgets.policy in all namespaces",
+    )
+    assert cluster.read_of(kinds.VOLUMES).detail == "missing right: list persistentvolumes at cluster scope"
+    assert [r.resource for r in cluster.unread(*kinds.ALL)] == [kinds.BUDGETS, kinds.VOLUMES]
+
+
+@pytest.mark.parametrize("resource", [kinds.NODES, kinds.PODS])
+def test_without_nodes_or_pods_nothing_is_read(
+    server: ApiServer, config: str, reader: MakeReader, resource: kinds.Resource
+) -> None:
+    server.forbidden = {resource}
+    with pytest.raises(Forbidden) as caught:
+        reader(connection(config)).read(kinds.ALL)
+    assert caught.value.missing == f"list {resource.plural}"
+    assert 'User "viewer" cannot list resource' in caught.value.message
+
+
+def test_a_user_without_any_right(server: ApiServer, config: str, reader: MakeReader) -> None:
+    server.forbidden = set(kinds.ALL)
+    server.script("/version", refused("forbidden: cannot get path /version", "Forbidden", 403))
+    with pytest.raises(Forbidden, match="list nodes"):
+        reader(connection(config)).read(kinds.ALL)
+
+
+def test_a_hidden_version_is_unknown_not_fatal(server: ApiServer, config: str, reader: MakeReader) -> None:
+    server.script("/version", refused("forbidden: cannot get path /version", "Forbidden", 403))
+    cluster = reader(connection(config)).read([kinds.NODES, kinds.PODS])
+    assert cluster.identity.server_version == ""
+    assert cluster.observed_at == datetime(2026, 11, 20, 9, 30, 5, tzinfo=timezone.utc)
+
+
+def test_a_built_in_kind_that_is_not_served_is_not_known(server: ApiServer, config: str, reader: MakeReader) -> None:
+    del server.lists[kinds.AUTOSCALERS]
+    cluster = reader(connection(config)).read([kinds.NODES, kinds.PODS, kinds.AUTOSCALERS])
+    read = cluster.read_of(kinds.AUTOSCALERS)
+    assert read.state is ReadState.NOT_SERVED and not read.known
+    assert read.detail == "the server does not serve horizontalpodautoscalers.autoscaling in autoscaling/v2"
+
+
+TRUNCATED = Reply(200, {"Content-Type": "application/json"}, recordings.response("pdbs")[2][:9000])
+
+
+def test_a_truncated_page_is_asked_for_again(server: ApiServer, config: str, reader: MakeReader) -> None:
+    server.script(kinds.BUDGETS.path, TRUNCATED)
+    cluster = reader(connection(config)).read([kinds.NODES, kinds.PODS, kinds.BUDGETS])
+    assert len(cluster.budgets) == 21
+    assert cluster.notes == ()
+
+
+def test_garbage_for_ever_fails_that_kind_only(server: ApiServer, config: str, reader: MakeReader) -> None:
+    server.script(kinds.BUDGETS.path, *[TRUNCATED] * 4)
+    cluster = reader(connection(config)).read([kinds.NODES, kinds.PODS, kinds.BUDGETS])
+    read = cluster.read_of(kinds.BUDGETS)
+    assert (read.state, cluster.budgets) == (ReadState.FAILED, ())
+    assert read.detail.startswith("the server's answers cannot be understood: /apis/policy/v1/poddisruptionbudgets")
+
+
+def test_garbage_in_the_second_page_leaves_nothing_of_the_first(
+    server: ApiServer, config: str, reader: MakeReader
+) -> None:
+    first = json_reply({**recordings.document("pdbs"), "metadata": {"continue": "MQ=="}})
+    server.script(kinds.BUDGETS.path, *[first, TRUNCATED] * 4)
+    cluster = reader(connection(config)).read([kinds.NODES, kinds.PODS, kinds.BUDGETS])
+    assert cluster.read_of(kinds.BUDGETS).state is ReadState.FAILED
+    assert cluster.budgets == ()
+
+
+@pytest.mark.parametrize("resource", [kinds.BUDGETS, kinds.PODS])
+def test_a_server_that_keeps_failing(
+    server: ApiServer, config: str, reader: MakeReader, resource: kinds.Resource
+) -> None:
+    server.script(resource.path, *[refused("etcdserver: request timed out", "Timeout", 504)] * 5)
+    read = reader(connection(config)).read
+    if resource is kinds.PODS:
+        with pytest.raises(ClusterError, match=r"/api/v1/pods answered 504 \(5 tries\): etcdserver: request timed"):
+            read([kinds.NODES, kinds.PODS, kinds.BUDGETS])
+        return
+    kind = read([kinds.NODES, kinds.PODS, kinds.BUDGETS]).read_of(resource)
+    assert kind.state is ReadState.FAILED
+    assert kind.detail.endswith("answered 504 (5 tries): etcdserver: request timed out")
+
+
+def test_connections_that_break_fail_that_kind_only(server: ApiServer, config: str, reader: MakeReader) -> None:
+    server.script(kinds.BUDGETS.path, *[recorded("pdbs", sent=5000)] * 3)
+    cluster = reader(connection(config)).read([kinds.NODES, kinds.PODS, kinds.BUDGETS])
+    assert cluster.read_of(kinds.BUDGETS).state is ReadState.FAILED
+    assert "broke off its answer" in cluster.read_of(kinds.BUDGETS).detail
+
+
+def test_refused_credentials_end_it_at_once(server: ApiServer, config: str, reader: MakeReader) -> None:
+    server.accepts = lambda request: False
+    with pytest.raises(Unauthorized, match="does not accept the token of user 'test': Unauthorized"):
+        reader(connection(config)).read(kinds.ALL)
+    assert [r.path for r in server.requests] == ["/version"]
+
+
+def test_credentials_that_end_in_the_middle_end_it(server: ApiServer, config: str, reader: MakeReader) -> None:
+    server.accepts = lambda request: request.path != kinds.LEASES.path
+    with pytest.raises(Unauthorized):
+        reader(connection(config)).read(kinds.ALL)
+
+
+def test_nobody_there(server: ApiServer, authority: Any, config: str, reader: MakeReader) -> None:
+    server.__exit__()
+    with pytest.raises(Unreachable, match="the connection is refused"):
+        reader(connection(config)).read(kinds.ALL)
+
+
+def test_something_that_is_no_api_server(server: ApiServer, config: str, reader: MakeReader) -> None:
+    page = Reply(200, {"Content-Type": "text/html"}, b"<html>Please sign in</html>")
+    server.script("/version", page)
+    with pytest.raises(ClusterError, match="text/html instead of JSON: <html>Please sign in"):
+        reader(connection(config)).read(kinds.ALL)
+    server.script("/version", json_reply(["hello"]))
+    with pytest.raises(ClusterError, match="not a version"):
+        reader(connection(config)).read(kinds.ALL)
+
+
+def test_two_reads_of_one_reader_agree(server: ApiServer, config: str, reader: MakeReader) -> None:
+    one = reader(connection(config, page_size=3))
+    assert one.read(kinds.ALL) == one.read(kinds.ALL)

@@ -1,0 +1,224 @@
+"""Requests that go wrong below and above HTTP, and what becomes of them."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from urllib3 import exceptions
+
+from kubectl_eksdoc import __version__
+from kubectl_eksdoc.core.model.connection import Connection
+from kubectl_eksdoc.errors import ClusterError, Forbidden, Unauthorized, Unreachable
+from kubectl_eksdoc.kube.answers import Incomplete, NotServed, Refused
+from kubectl_eksdoc.kube.breakdowns import breakdown
+from kubectl_eksdoc.kube.transport import Patience, Transport
+from tests.fakes import kubeconfigs, recordings
+from tests.fakes.apiserver import DATE, ApiServer, Reply, json_reply, recorded, refused
+
+MakeTransport = Callable[..., Transport]
+PODS = "/api/v1/pods"
+
+
+@pytest.fixture
+def get(transport: MakeTransport, config: str) -> Callable[..., Any]:
+    return transport(Connection(kubeconfig=config)).get
+
+
+def test_one_answer(server: ApiServer, get: Any, slept: Any) -> None:
+    answer = get("/version", {"a": "b c"})
+    assert answer.body == recordings.response("version")[2]
+    request = server.requests[0]
+    assert request.query == {"a": "b c"}
+    assert request.header("Authorization") == "Bearer good"
+    assert request.header("User-Agent") == f"kubectl-eksdoc/{__version__}"
+    assert request.header("Accept") == "application/json"
+    assert request.header("Accept-Encoding") == "gzip"
+    assert slept.pauses == []
+
+
+def test_one_connection_serves_many_requests(server: ApiServer, get: Any) -> None:
+    for _ in range(5):
+        get("/version")
+    assert len({r.port for r in server.requests}) == 1
+
+
+def test_big_answers_come_compressed_unless_told_otherwise(
+    server: ApiServer, transport: MakeTransport, config: str
+) -> None:
+    big = json_reply({"x": "y" * 300_000})
+    server.script("/version", big, big)
+    assert transport(Connection(kubeconfig=config)).get("/version").body == big.body
+    assert transport(Connection(kubeconfig=config, disable_compression=True)).get("/version").body == big.body
+    assert [r.header("Accept-Encoding") for r in server.requests] == ["gzip", "identity"]
+
+
+@pytest.mark.parametrize(
+    ("header", "pause"),
+    [
+        ({"Retry-After": "3"}, 3.0),
+        ({"Retry-After": "3600"}, 30.0),
+        ({"Retry-After": "Fri, 20 Nov 2026 09:30:07 GMT", "Date": DATE}, 7.0),
+        ({"Retry-After": "Fri, 20 Nov 2026 09:00:00 GMT", "Date": DATE}, 0.0),
+        ({"Retry-After": "soon"}, 0.5),
+        ({"Retry-After": "²"}, 0.5),
+        ({"Retry-After": "-1"}, 0.5),
+        ({}, 0.5),
+    ],
+)
+@pytest.mark.parametrize("status", [429, 503])
+def test_retry_after(
+    server: ApiServer, get: Any, slept: Any, header: dict[str, str], pause: float, status: int
+) -> None:
+    server.script("/version", refused("slow down", "TooManyRequests", status, **header))
+    assert get("/version").status == 200
+    assert slept.pauses == [pause]
+
+
+def test_pauses_grow_and_end(server: ApiServer, get: Any, slept: Any) -> None:
+    server.script("/version", *[refused("overloaded", "", 503)] * 9)
+    with pytest.raises(Refused, match=r"/version answered 503 \(5 tries\): overloaded"):
+        get("/version")
+    assert slept.pauses == [0.5, 1.0, 2.0, 4.0]
+
+
+@pytest.mark.parametrize("name", ["bad label selector", "pods page 2 broken token"])
+def test_other_refusals_are_not_repeated(server: ApiServer, get: Any, name: str) -> None:
+    server.script(PODS, recorded(name))
+    with pytest.raises(Refused) as caught:
+        get(PODS)
+    assert recordings.document(name)["message"] in caught.value.message
+    assert len(server.requests) == 1
+
+
+def test_forbidden_names_the_right_and_what_the_server_said(server: ApiServer, get: Any) -> None:
+    server.script("/api/v1/nodes", recorded("forbidden list"))
+    with pytest.raises(Forbidden) as caught:
+        get("/api/v1/nodes", right="list nodes")
+    assert caught.value.missing == "list nodes"
+    assert 'User "viewer" cannot list resource "nodes"' in caught.value.message
+    assert "can-i" in caught.value.hint
+
+
+def test_anonymous_is_told_apart(server: ApiServer, get: Any) -> None:
+    server.script(PODS, refused('pods is forbidden: User "system:anonymous" cannot list', "Forbidden", 403))
+    with pytest.raises(Forbidden) as caught:
+        get(PODS, right="list pods")
+    assert caught.value.hint.startswith("No credentials were sent")
+
+
+@pytest.mark.parametrize("path", ["/apis/nope/v1", "/apis/karpenter.sh/v1/nodepools"])
+def test_not_served(get: Any, path: str) -> None:
+    with pytest.raises(NotServed):
+        get(path)
+
+
+def test_a_refused_fixed_token_is_not_sent_again(server: ApiServer, get: Any) -> None:
+    server.accepts = lambda request: False
+    with pytest.raises(Unauthorized):
+        get("/version")
+    assert len(server.requests) == 1
+
+
+def test_a_redirect_is_not_followed(server: ApiServer, get: Any) -> None:
+    server.script("/version", Reply(302, {"Location": "https://login.example/"}))
+    with pytest.raises(Refused, match="a redirect to https://login.example/"):
+        get("/version")
+    assert len(server.requests) == 1
+
+
+def test_a_reset_in_the_body_is_tried_again(server: ApiServer, get: Any, slept: Any) -> None:
+    server.script(PODS, recorded("pods on node", sent=10_000), recorded("pods on node", sent=0))
+    assert get(PODS).status == 200
+    assert slept.pauses == [0.5, 1.0]
+
+
+def test_resets_for_ever(server: ApiServer, get: Any) -> None:
+    server.script(PODS, *[recorded("pods on node", sent=10_000)] * 3)
+    with pytest.raises(Incomplete, match="broke off its answer") as caught:
+        get(PODS)
+    assert caught.value.__cause__ is not None
+    assert len(server.requests) == 3
+
+
+def test_an_answer_that_ends_too_early(server: ApiServer, get: Any) -> None:
+    body = recordings.response("version")[2]
+    headers = {"Content-Type": "application/json", "Content-Encoding": "gzip"}
+    server.script("/version", Reply(200, headers, body))
+    assert get("/version").body == body  # not gzip at all: tried again
+
+
+def test_a_slow_server_meets_the_request_timeout(
+    server: ApiServer, transport: MakeTransport, config: str, slept: Any
+) -> None:
+    server.script("/version", recorded("version", delay=0.2))
+    with pytest.raises(Incomplete, match=r"gave no answer within 0.05 s") as caught:
+        transport(Connection(kubeconfig=config, request_timeout=0.05)).get("/version")
+    assert "--request-timeout" in caught.value.hint
+    assert len(server.requests) <= 1
+    assert slept.pauses == []
+
+
+def test_a_dripping_server_meets_the_request_timeout(server: ApiServer, transport: MakeTransport, config: str) -> None:
+    server.script("/version", recorded("version", drip=0.02))
+    with pytest.raises(Incomplete, match=r"within 0.15 s"):
+        transport(Connection(kubeconfig=config, request_timeout=0.15)).get("/version")
+
+
+def test_a_timeout_that_suffices(server: ApiServer, transport: MakeTransport, config: str) -> None:
+    big = json_reply({"x": "y" * 300_000})
+    server.script("/version", big, recorded("version"))
+    api = transport(Connection(kubeconfig=config, request_timeout=5.0))
+    assert api.get("/version").body == big.body
+    assert api.get("/version").body == recordings.response("version")[2]
+    assert len({r.port for r in server.requests}) == 1
+
+
+def test_silence_is_bounded_without_a_timeout(server: ApiServer, transport: MakeTransport, config: str) -> None:
+    server.script("/version", recorded("version", delay=0.2))
+    with pytest.raises(Incomplete, match="gave no answer within 0.05 s"):
+        transport(Connection(kubeconfig=config), Patience(silence=0.05)).get("/version")
+
+
+def test_no_connection_within_the_limit(transport: MakeTransport, tmp_path: Path) -> None:
+    with socket.socket() as full:
+        full.bind(("127.0.0.1", 0))
+        full.listen(0)
+        port = full.getsockname()[1]
+        others = [socket.socket() for _ in range(4)]  # fill the queue, so that the next one is not answered
+        for other in others:
+            other.setblocking(False)
+            other.connect_ex(("127.0.0.1", port))
+        config = kubeconfigs.one(tmp_path / "c", f"https://127.0.0.1:{port}")
+        with pytest.raises(Unreachable) as caught:
+            transport(Connection(kubeconfig=config), Patience(connect=0.05, silence=0.05)).get("/version")
+        assert "0.05 s" in caught.value.message
+        for other in others:
+            other.close()
+
+
+@pytest.mark.parametrize("proxy", ["", "http://proxy.corp:3128"])
+def test_an_unknown_name(proxy: str) -> None:
+    failure = exceptions.NameResolutionError("x", object(), socket.gaierror(-2, "Name or service not known"))  # type: ignore[arg-type]
+    error, again = breakdown(failure, "https://x.eks.amazonaws.com", proxy, 10.0)
+    name = "proxy.corp" if proxy else "x.eks.amazonaws.com"
+    assert f"the name {name} cannot be resolved" in error.message
+    assert again
+
+
+def test_no_secret_shows(transport: MakeTransport, config: str) -> None:
+    api = transport(Connection(kubeconfig=config))
+    api.access.credentials.current()
+    for shown in (repr(api.access), repr(api.access.credentials.current()), repr(api.access.target)):
+        assert "good" not in shown
+
+
+@pytest.mark.parametrize("status", [200, 500])
+def test_nothing_of_the_library_is_shown(server: ApiServer, get: Any, status: int) -> None:
+    server.script("/version", *[Reply(status, {"Content-Type": "text/plain"}, b"\xff\x00oops")] * 5)
+    with pytest.raises(ClusterError) as caught:
+        get("/version")
+    assert "urllib3" not in str(caught.value) and "oops" in str(caught.value)

@@ -1,0 +1,24 @@
+"""One object, as an API server prints it, and the cluster that holds it alone."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime, timezone
+from typing import Any
+
+from kubectl_eksdoc.core.model.cluster import Cluster, Identity, Source
+from kubectl_eksdoc.core.model.kinds import Resource
+from kubectl_eksdoc.objects.collector import Collector
+
+T0 = datetime(2026, 11, 20, 8, 0, 0, tzinfo=timezone.utc)
+T0_TEXT = "2026-11-20T08:00:00Z"
+
+
+def observed(resource: Resource, **fields: Any) -> Cluster:
+    """The cluster that holds one object, called shop/x or x."""
+    meta = {"name": "x", "uid": "u", **fields.pop("meta", {})}
+    if resource.namespaced:
+        meta["namespace"] = "shop"
+    gathered = Collector(Source.LIVE)
+    gathered.add_item(resource, json.dumps({"metadata": meta, **fields}).encode(), "test")
+    return gathered.cluster(Identity(), T0)

@@ -1,0 +1,188 @@
+"""Pages and single objects are gathered into sorted facts; what cannot be is refused by name."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime, timezone
+from typing import Any
+
+import pytest
+
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.cluster import Identity, Source
+from kubectl_eksdoc.core.model.kinds import KindRead, ReadState, Resource
+from kubectl_eksdoc.objects.collector import BadObject, Collector, Page, identity_from
+
+NOW = datetime(2026, 11, 20, 12, tzinfo=timezone.utc)
+
+
+def page(*items: dict[str, Any], kind: str = "PodList", **meta: Any) -> bytes:
+    return json.dumps({"kind": kind, "apiVersion": "v1", "metadata": meta, "items": list(items)}).encode()
+
+
+def item(name: str, namespace: str | None = "shop", uid: str = "u", version: str = "1", **rest: Any) -> dict[str, Any]:
+    meta = {"name": name, "uid": f"{uid}-{name}", "resourceVersion": version, **rest.pop("meta", {})}
+    if namespace is not None:
+        meta["namespace"] = namespace
+    return {"metadata": meta, **rest}
+
+
+def collector(*pages: bytes, resource: Resource = kinds.PODS) -> Collector:
+    found = Collector(Source.LIVE)
+    for number, body in enumerate(pages):
+        found.add_page(resource, body, f"page {number}")
+    return found
+
+
+def test_a_page_says_what_follows() -> None:
+    gathered = Collector(Source.LIVE)
+    body = page(item("a"), item("b"), **{"continue": "token", "remainingItemCount": 7})
+    assert gathered.add_page(kinds.PODS, body, "o") == Page(2, "token", 7)
+    assert gathered.add_page(kinds.PODS, page(item("c")), "o") == Page(1, "", None)
+    assert gathered.add_page(kinds.SERVICES, b'{"kind":"ServiceList","items":null}', "o") == Page(0, "", None)
+
+
+def test_facts_are_sorted_by_namespace_and_name() -> None:
+    gathered = collector(page(item("b", "z"), item("a", "z"), item("z", "a")))
+    pods = gathered.cluster(Identity(), NOW).pods
+    assert [p.key for p in pods] == ["a/z", "z/a", "z/b"]
+
+
+def test_workloads_of_all_kinds_are_sorted_together() -> None:
+    gathered = Collector(Source.LIVE)
+    for resource in (kinds.STATEFUL_SETS, kinds.DEPLOYMENTS):
+        gathered.add_page(resource, page(item("b"), item("a"), kind=f"{resource.kind}List"), "o")
+    found = [(w.name, w.kind) for w in gathered.cluster(Identity(), NOW).workloads]
+    assert found == [("a", "Deployment"), ("a", "StatefulSet"), ("b", "Deployment"), ("b", "StatefulSet")]
+
+
+def test_reads_are_as_marked_and_counted() -> None:
+    gathered = collector(page(item("a"), item("b")))
+    gathered.mark(kinds.PODS, ReadState.READ)
+    gathered.mark(kinds.BUDGETS, ReadState.FORBIDDEN, "list poddisruptionbudgets.policy")
+    gathered.add_page(kinds.SERVICES, page(item("a"), kind="ServiceList"), "o")
+    assert gathered.cluster(Identity(), NOW).reads == (
+        KindRead(kinds.BUDGETS, ReadState.FORBIDDEN, 0, "list poddisruptionbudgets.policy"),
+        KindRead(kinds.PODS, ReadState.READ, 2),
+        KindRead(kinds.SERVICES, ReadState.FAILED, 1, "its list was not read to its end"),
+    )
+
+
+def test_what_is_forgotten_may_come_again_in_another_state() -> None:
+    gathered = collector(page(item("a"), item("b")))
+    gathered.forget(kinds.PODS)
+    gathered.forget(kinds.NODES)
+    gathered.add_page(kinds.PODS, page(item("b", version="2")), "again")
+    cluster = gathered.cluster(Identity(), NOW)
+    assert [p.name for p in cluster.pods] == ["b"]
+    assert cluster.notes == ()
+
+
+def test_the_same_object_twice_is_kept_once() -> None:
+    cluster = collector(page(item("a"), item("a")), page(item("a"), item("b"))).cluster(Identity(), NOW)
+    assert [p.name for p in cluster.pods] == ["a", "b"]
+    assert cluster.notes == (
+        "1 Pod twice in page 0: kept once",
+        "1 Pod in page 0 and again in page 1: kept once",
+    )
+
+
+@pytest.mark.parametrize("other", [item("a", version="2"), item("a", uid="v"), item("a", uid="v", version="3")])
+def test_two_objects_of_one_name_cannot_be(other: dict[str, Any]) -> None:
+    with pytest.raises(BadObject, match="two different Pods are called shop/a .origin page 0 and origin page 1."):
+        collector(page(item("a")), page(other))
+
+
+def test_objects_without_identity_are_the_same_only_if_all_is() -> None:
+    bare = {"metadata": {"name": "a", "namespace": "shop"}}
+    assert len(collector(page(bare), page(bare)).cluster(Identity(), NOW).pods) == 1
+    with pytest.raises(BadObject, match="two different"):
+        collector(page(bare), page({**bare, "spec": {"nodeName": "n"}}))
+
+
+def test_objects_of_one_name_in_two_namespaces_or_kinds_are_two() -> None:
+    gathered = collector(page(item("a", "x"), item("a", "y")))
+    gathered.add_page(kinds.SERVICES, page(item("a", "x"), kind="ServiceList"), "o")
+    cluster = gathered.cluster(Identity(), NOW)
+    assert (len(cluster.pods), len(cluster.services)) == (2, 1)
+
+
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        (b"", "o: Pod list: Input data was truncated"),
+        (b"<html>", "o: Pod list: JSON is malformed: invalid character (byte 0)"),
+        (b'{"kind":"Status","status":"Failure"}', "o: expected a list of pods, got an object of kind Status"),
+        (b'{"kind":"Status","items":[]}', "o: expected a list of pods, got an object of kind Status"),
+        (b"{}", "o: expected a list of pods, got an object without items"),
+        (page(item("a"), item("b", spec={"nodeName": 7})), "o: Pod shop/b: Expected `str | null`, got `int` - at"),
+        (page(item("a"), item("b", spec={"nodeName": 7})), "`$.items[1].spec.nodeName`"),
+        (page({"spec": {}}), "o: a Pod has no name at `$.metadata.name`"),
+        (page(item("a", namespace=None)), "o: Pod a has no namespace"),
+        (page({**item("a"), "kind": "Service"}), "o: Service a is in a list of pods"),
+        (
+            page(item("a", meta={"labels": {"k": 1}})),
+            "o: Pod shop/a: Expected `str`, got `int` - at `$.metadata.labels",
+        ),
+        (page(item("a", meta={"labels": 1})), "Expected `object | null`, got `int` - at `$.metadata.labels`"),
+        (page(item("a", spec={"tolerations": [1]})), "got `int` - at `$.spec.tolerations[0]`"),
+        (page(item("a", status={"containerStatuses": [1]})), "got `int` - at `$.status.containerStatuses[0]`"),
+        (b'{"items":[{"metadata":{"name":"\xff"}}]}', "o: Pod list: "),
+        (b'{"items":[{"x":' + b"[" * 100_000, "o: Pod list: maximum recursion depth"),
+    ],
+)
+def test_bad_pages_are_refused_by_name(body: bytes, says: str) -> None:
+    with pytest.raises(BadObject) as caught:
+        Collector(Source.LIVE).add_page(kinds.PODS, body, "o")
+    assert says in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", [bytes, memoryview])
+def test_single_objects(kind: Any) -> None:
+    gathered = Collector(Source.SNAPSHOT)
+    gathered.add_item(kinds.PODS, kind(json.dumps(item("a")).encode()), "o")
+    assert [p.name for p in gathered.cluster(Identity(), NOW).pods] == ["a"]
+    with pytest.raises(BadObject, match=r"o: Pod shop/b: Expected .* `\$.spec.nodeName`"):
+        gathered.add_item(kinds.PODS, kind(json.dumps(item("b", spec={"nodeName": 1})).encode()), "o")
+
+
+def test_observed_at_is_the_newest_time_that_is_no_deletion() -> None:
+    gathered = collector(
+        page(
+            item("a", meta={"creationTimestamp": "2026-11-20T10:00:00Z", "deletionTimestamp": "2027-01-01T00:00:00Z"}),
+            item("b", status={"conditions": [{"type": "Ready", "lastTransitionTime": "2026-11-20T10:00:05Z"}]}),
+        )
+    )
+    assert gathered.cluster(Identity(), None).observed_at.isoformat() == "2026-11-20T10:00:05+00:00"
+    renewed = item("l", spec={"renewTime": "2026-11-20T10:00:09.500000Z"})
+    gathered.add_page(kinds.LEASES, page(renewed, kind="LeaseList"), "o")
+    assert gathered.cluster(Identity(), None).observed_at.isoformat() == "2026-11-20T10:00:09.500000+00:00"
+    assert gathered.cluster(Identity(), NOW).observed_at == NOW
+
+
+def test_without_any_time_a_note_says_so() -> None:
+    cluster = collector(page(item("a"))).cluster(Identity(), None)
+    assert cluster.observed_at.year == 1970
+    assert "no object says when" in cluster.notes[0]
+
+
+def test_identity_is_what_all_nodes_agree_about() -> None:
+    def nodes(*labels: dict[str, str]) -> Any:
+        items = [item(f"n{i}", None, meta={"labels": each}) for i, each in enumerate(labels)]
+        return collector(page(*items, kind="NodeList"), resource=kinds.NODES).cluster(Identity(), NOW).nodes
+
+    name, region = "alpha.eksctl.io/cluster-name", "topology.kubernetes.io/region"
+    both = {name: "prod", region: "eu-west-1"}
+    assert identity_from(nodes(both, {region: "eu-west-1"})) == Identity(cluster="prod", region="eu-west-1")
+    assert identity_from(nodes(both, {name: "test", region: "eu-west-2"})) == Identity()
+    assert identity_from(()) == Identity()
+
+
+def test_what_replicas_share_is_one_value() -> None:
+    meta = {"labels": {"app": "web"}, "ownerReferences": [{"controller": True, "kind": "ReplicaSet", "name": "w"}]}
+    spec = {"nodeName": "n-1", "tolerations": [{"operator": "Exists"}]}
+    one, two = collector(page(*(item(n, meta=meta, spec=spec) for n in "ab"))).cluster(Identity(), NOW).pods
+    assert one.labels is two.labels
+    assert one.owner is two.owner
+    assert one.tolerations is two.tolerations
+    assert one.node is two.node

@@ -1,0 +1,105 @@
+"""What makes pods becomes the facts it should, with the API's defaults for what is absent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.kinds import Resource
+from kubectl_eksdoc.core.model.pods import Owner, Toleration
+from kubectl_eksdoc.core.model.workloads import Job, Workload
+from tests.objects.observing import observed
+
+
+def a_workload_of(resource: Resource, **fields: Any) -> Workload:
+    (workload,) = observed(resource, **fields).workloads
+    return workload
+
+
+def test_a_deployment() -> None:
+    template = {
+        "metadata": {"labels": {"app": "x"}},
+        "spec": {"nodeName": "n-1", "tolerations": [{"operator": "Exists"}]},
+    }
+    owner = {"apiVersion": "example.com/v1", "kind": "App", "name": "a", "uid": "1", "controller": True}
+    assert a_workload_of(
+        kinds.DEPLOYMENTS, meta={"ownerReferences": [owner]}, spec={"replicas": 0, "template": template}
+    ) == Workload(
+        kind="Deployment",
+        namespace="shop",
+        name="x",
+        uid="u",
+        replicas=0,
+        owner=Owner("App", "a", "1", "example.com"),
+        template_labels={"app": "x"},
+        template_tolerations=(Toleration(operator="Exists"),),
+        pinned_to="n-1",
+        surges=True,
+    )
+
+
+@pytest.mark.parametrize(
+    ("resource", "fields", "replicas"),
+    [
+        (kinds.REPLICA_SETS, {"spec": {"replicas": 4}}, 4),
+        (kinds.STATEFUL_SETS, {}, 1),
+        (kinds.REPLICATION_CONTROLLERS, {"spec": {"template": None}}, 1),
+        (kinds.DAEMON_SETS, {"status": {"desiredNumberScheduled": 7}}, 7),
+        (kinds.DAEMON_SETS, {}, 0),
+    ],
+)
+def test_replicas(resource: Resource, fields: dict[str, Any], replicas: int) -> None:
+    workload = a_workload_of(resource, **fields)
+    assert (workload.kind, workload.replicas, workload.surges) == (resource.kind, replicas, False)
+
+
+@pytest.mark.parametrize(
+    ("strategy", "surges"),
+    [
+        (None, True),
+        ({"type": "RollingUpdate"}, True),
+        ({"type": "RollingUpdate", "rollingUpdate": {"maxSurge": "25%"}}, True),
+        ({"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 10}}, True),
+        ({"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0}}, False),
+        ({"type": "RollingUpdate", "rollingUpdate": {"maxSurge": "0%"}}, False),
+        ({"type": "Recreate"}, False),
+    ],
+)
+def test_surges(strategy: dict[str, Any] | None, surges: bool) -> None:
+    assert a_workload_of(kinds.DEPLOYMENTS, spec={"strategy": strategy}).surges is surges
+
+
+def test_a_job() -> None:
+    rules = [
+        {"action": "FailJob", "onExitCodes": {"operator": "In", "values": [1]}},
+        {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]},
+    ]
+    (job,) = observed(
+        kinds.JOBS,
+        spec={"backoffLimit": 0, "completions": 10, "podFailurePolicy": {"rules": rules}},
+        status={"active": 3, "succeeded": 2, "failed": 1},
+    ).jobs
+    assert job == Job("shop", "x", "u", 0, 3, 2, 1, 10, finished=False, ignores_disruption=True)
+    assert observed(kinds.JOBS).jobs == (Job("shop", "x", "u"),)
+
+
+@pytest.mark.parametrize(
+    ("kind", "status", "finished"),
+    [
+        ("Complete", "True", True),
+        ("Failed", "True", True),
+        ("Failed", "False", False),
+        ("SuccessCriteriaMet", "True", False),
+        ("FailureTarget", "True", False),
+    ],
+)
+def test_when_a_job_is_finished(kind: str, status: str, finished: bool) -> None:
+    conditions = {"conditions": [{"type": kind, "status": status}]}
+    assert observed(kinds.JOBS, status=conditions).jobs[0].finished is finished
+
+
+def test_other_failure_rules_do_not_ignore_disruption() -> None:
+    for rule in ({"action": "Count", "onPodConditions": [{"type": "DisruptionTarget"}]}, {"action": "Ignore"}):
+        assert not observed(kinds.JOBS, spec={"podFailurePolicy": {"rules": [rule]}}).jobs[0].ignores_disruption

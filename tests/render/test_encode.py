@@ -1,0 +1,73 @@
+"""JSON and YAML: the same bytes wherever they are made, and libraries loaded only by the format that needs them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from kubectl_eksdoc.render.drain import Look, render
+from kubectl_eksdoc.render.encode import plain_value, to_json, to_yaml
+from tests.render.plans import a_view
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_yaml_is_the_same_without_libyaml() -> None:
+    """A PyYAML built without libyaml has only the emitter in Python."""
+    text = render(a_view(), "yaml", Look())
+    slow = yaml.dump(
+        yaml.safe_load(text),
+        Dumper=yaml.SafeDumper,
+        sort_keys=False,
+        allow_unicode=True,
+        width=1 << 30,
+        default_flow_style=False,
+    )
+    assert slow == text
+
+
+def test_words_that_yaml_would_read_as_something_else_stay_words() -> None:
+    odd = ["no", "on", "1.30", "0x10", "1e3", "null", "~", "2026-11-20", "- a", "a: b", "a #b", "", " x ", "1_000", "="]
+    assert yaml.safe_load(to_yaml([*odd])) == odd
+
+
+def test_keys_keep_their_order() -> None:
+    assert list(yaml.safe_load(to_yaml({"b": 1, "a": 2}))) == ["b", "a"]
+    assert to_json({"b": 1, "a": [True, None]}) == '{\n  "b": 1,\n  "a": [\n    true,\n    null\n  ]\n}\n'
+
+
+def test_signs_stay_readable_and_are_escaped_only_where_asked() -> None:
+    assert "Zürich …" in to_json("Zürich …") and "Zürich …" in to_yaml(["Zürich …"])
+    assert to_json("Zürich …", ascii_only=True) == '"Z\\u00fcrich \\u2026"\n'
+
+
+def test_nothing_that_json_does_not_have() -> None:
+    assert plain_value({"a": (1, 2.5, None)}) == {"a": [1, 2.5, None]}
+    with pytest.raises(TypeError, match="bytes has no JSON form"):
+        plain_value({"a": b"x"})
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        to_json(float("nan"))
+
+
+LOADED = """
+import sys
+from kubectl_eksdoc.render.drain import Look, render
+from tests.render.plans import a_view
+render(a_view(), sys.argv[1], Look())
+print(*sorted({"tabulate", "yaml"} & set(sys.modules)))
+"""
+
+
+@pytest.mark.parametrize(
+    ("fmt", "loads"), [("json", ""), ("name", ""), ("markdown", ""), ("yaml", "yaml"), ("table", "tabulate")]
+)
+def test_a_format_loads_only_its_own_library(fmt: str, loads: str) -> None:
+    done: Any = subprocess.run(
+        [sys.executable, "-c", LOADED, fmt], cwd=ROOT, capture_output=True, text=True, check=True, timeout=30
+    )
+    assert done.stdout.strip() == loads

@@ -1,0 +1,78 @@
+"""The demo and the recorded clusters in every format: valid, the same rows everywhere, and fit for a screen."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
+from kubectl_eksdoc.embedded.demo import DemoReader
+from kubectl_eksdoc.flows.drain import plan_drain
+from kubectl_eksdoc.flows.ports import ClusterReader
+from kubectl_eksdoc.host.snapshot import SnapshotReader
+from kubectl_eksdoc.render.drain import DrainView, Look, render
+from tests.render.test_same_rows import check_same_rows, check_wide_has_all
+from tests.render.test_schema import complaints
+from tests.render.test_width import too_wide
+
+CLUSTERS = Path(__file__).parents[1] / "data" / "clusters"
+
+READERS: dict[str, Callable[[], ClusterReader]] = {
+    "demo": DemoReader,
+    "small-traps": lambda: SnapshotReader(str(CLUSTERS / "small-traps.tar.gz")),
+    "rich": lambda: SnapshotReader(str(CLUSTERS / "rich.tar.gz")),
+    "medium": lambda: SnapshotReader(str(CLUSTERS / "medium.tar.gz")),
+}
+
+GITHUB_TAKES = 65_536
+
+
+@cache
+def view_of(name: str) -> DrainView:
+    cluster, plan = plan_drain(READERS[name](), Targeting(nodegroups=("blue",)), DrainPolicy())
+    return DrainView(plan, cluster, {"nodegroup": ["blue"]})
+
+
+@pytest.fixture(params=list(READERS))
+def view(request: pytest.FixtureRequest) -> DrainView:
+    return view_of(request.param)
+
+
+def test_the_document_is_valid_and_always_the_same(view: DrainView) -> None:
+    text = render(view, "json", Look())
+    assert complaints(json.loads(text)) == []
+    again = DrainView(view.plan, view.cluster, view.options)
+    assert render(again, "json", Look()) == text
+
+
+def test_blockers_are_the_findings_that_fail_and_skipped_the_targets_without_an_order(view: DrainView) -> None:
+    doc: Any = json.loads(render(view, "json", Look()))
+    assert doc["blockers"] == [f for f in doc["findings"] if f["status"] == "fail"]
+    assert [s["node"] for s in doc["skipped"]] == [t["name"] for t in doc["targets"] if t["order"] is None]
+    assert doc["rounds"] == max((e["round"] for e in doc["evictions"]), default=0)
+
+
+def test_wide_has_everything(view: DrainView) -> None:
+    check_wide_has_all(view)
+
+
+@pytest.mark.parametrize("name", ["demo", "small-traps", "rich"])
+def test_every_text_has_the_same_rows(name: str) -> None:
+    check_same_rows(view_of(name))
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_the_table_fits(view: DrainView, width: int) -> None:
+    assert too_wide(view, Look(width=width)) == []
+
+
+def test_a_ticket_fits_into_an_issue(view: DrainView) -> None:
+    """And says what it leaves out for that: medium has 632 evictions."""
+    ticket = render(view, "markdown", Look())
+    assert len(ticket) <= GITHUB_TAKES
+    assert ("more evictions; all of them are in `-o json`" in ticket) == (len(view.plan.evictions) > 200)

@@ -1,0 +1,123 @@
+"""Every format comes from the same rows: what JSON says is in the table, the wide table and the ticket."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+
+from kubectl_eksdoc.core.plan.drain.result import TargetVerdict
+from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.render.drain import FORMATS, DrainView, Look, render
+from kubectl_eksdoc.render.drain.verdict import verdict
+from tests.render.plans import PLAN, a_finding, a_target, a_view, an_empty_plan
+
+PASSING = ("disagrees", "serial", "fits")
+TEXTS = ("table", "wide", "markdown")
+
+
+def squeezed(text: str) -> str:
+    """Without line breaks and Markdown's backslashes, to find what was wrapped."""
+    return re.sub(r"\s+", " ", text.replace("\\", ""))
+
+
+def check_same_rows(view: DrainView) -> None:
+    """Nodes, budgets that block and blockers are in each text."""
+    doc: Any = json.loads(render(view, "json", Look()))
+    for fmt in TEXTS:
+        text = squeezed(render(view, fmt, Look()))
+        for target in doc["targets"]:
+            assert target["name"] in text, f"{fmt} lacks node {target['name']}"
+        for budget in doc["budgets"]:
+            if budget["verdict"] not in PASSING:
+                assert f"{budget['namespace']}/{budget['name']}" in text, f"{fmt} lacks budget {budget['name']}"
+        for blocker in doc["blockers"]:
+            assert blocker["code"] in text and blocker["subject"]["name"] in text, f"{fmt} lacks {blocker}"
+
+
+def check_wide_has_all(view: DrainView) -> None:
+    doc: Any = json.loads(render(view, "json", Look()))
+    wide = render(view, "wide", Look())
+    for row in (*doc["evictions"], *doc["left"], *doc["budgets"]):
+        assert f"{row['namespace']}/{row['name']}" in wide
+    said = squeezed(wide)
+    for finding in doc["findings"]:
+        assert squeezed(finding["code"]) in said
+        for remedy in finding["remedy"]:
+            assert remedy.get("command", "") in wide
+
+
+def test_nodes_budgets_and_blockers_are_in_every_text() -> None:
+    check_wide_has_all(a_view())
+    doc = json.loads(render(a_view(), "json", Look()))
+    pods = [b["subject"]["name"] for b in doc["blockers"] if b["code"] == "pod-emptydir"]
+    assert len(pods) == 9
+    for fmt in ("wide", "markdown"):
+        check = squeezed(render(a_view(), fmt, Look()))
+        assert all(name in check for name in pods)
+    check = render(a_view(), "table", Look())
+    assert "9 pods of Deployment shop/cache" in check
+
+
+def test_the_counts_of_the_first_paragraph_are_those_of_the_rows() -> None:
+    doc = json.loads(render(a_view(), "json", Look()))
+    said = verdict(a_view())
+    assert said.startswith(f"{len(doc['targets'])} nodes to drain: 2 can, 1 can in part, 2 are skipped, 1 is refused,")
+    assert f"{len(doc['evictions'])} evictions in {doc['rounds']} rounds." in said
+    assert f"4 blockers on {len(doc['blockers'])} objects." in said
+    assert "1 question could not be answered and 1 unknown accepted." in said
+
+
+def test_names_are_the_nodes_that_can_be_drained_in_order() -> None:
+    assert render(a_view(), "name", Look()) == "node/old-1\nnode/old-0\nnode/spot-0\n"
+    assert render(a_view(an_empty_plan()), "name", Look()) == ""
+
+
+@pytest.mark.parametrize("fmt", FORMATS)
+def test_an_empty_plan_can_be_shown(fmt: str) -> None:
+    text = render(a_view(an_empty_plan()), fmt, Look())
+    assert fmt == "name" or text.endswith("\n")
+    if fmt in TEXTS:
+        assert "No node to drain. Nothing to evict. No blockers." in text.replace("*", "")
+        assert "BLOCKERS" not in text and "### Blockers" not in text
+
+
+def test_one_node_that_can_be_drained() -> None:
+    plan = an_empty_plan(targets=(a_target("old-0", TargetVerdict.DRAINS, 1),))
+    assert verdict(a_view(plan)) == "1 node to drain: it can be drained. Nothing to evict. No blockers."
+
+
+def test_a_format_that_is_none_is_refused() -> None:
+    with pytest.raises(UsageError, match="no output format 'html'"):
+        render(a_view(), "html", Look())
+
+
+def test_long_lists_are_cut_in_the_table_and_whole_in_wide() -> None:
+    from dataclasses import replace
+
+    from kubectl_eksdoc.core.model import codes
+    from kubectl_eksdoc.core.model.findings import Status, Subject
+    from tests.builders import a_node
+
+    targets = tuple(
+        replace(a_target("old-0", TargetVerdict.DRAINS, n), node=a_node(f"node-{n:03}")) for n in range(1, 101)
+    )
+    blockers = tuple(
+        a_finding(codes.POD_UNMANAGED, Status.FAIL, Subject("Deployment", f"app-{n:03}", "shop")) for n in range(60)
+    )
+    view = a_view(an_empty_plan(targets=targets, findings=blockers))
+    table, wide = render(view, "table", Look()), render(view, "wide", Look())
+    assert "node-030" in table and "node-031" not in table
+    assert "  … and 70 more (-o wide)" in table
+    assert "app-031" in table and "app-032" not in table
+    assert "  … and 28 more blockers (-o wide)" in table
+    assert table.count("✗ pod-unmanaged") == 32
+    assert "node-100" in wide and "app-059" in wide and "(-o wide)" not in wide
+
+
+def test_every_pod_on_a_target_is_counted_where_it_stays() -> None:
+    text = squeezed(render(a_view(), "table", Look()))
+    assert f"{len(PLAN.left)} pods left on these nodes: 1 stays" in text
+    assert "12 are blocked (pod-emptydir 9, budget-never-allows 2, pod-unmanaged 1)" in text

@@ -1,0 +1,214 @@
+"""Every document is as its published schema says, and the schema knows every word the tool can say."""
+
+from __future__ import annotations
+
+import json
+import os
+from datetime import datetime
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+
+import kubectl_eksdoc.render.schemas as schemas
+from kubectl_eksdoc.core.model import codes
+from kubectl_eksdoc.core.model.cluster import Source
+from kubectl_eksdoc.core.model.findings import Severity, Status, When
+from kubectl_eksdoc.core.model.kinds import ReadState
+from kubectl_eksdoc.core.model.nodes import NodeOwner
+from kubectl_eksdoc.core.plan.drain.result import BudgetVerdict, PodVerdict, TargetVerdict
+from kubectl_eksdoc.render.drain import Look, render
+from kubectl_eksdoc.render.drain.document import document
+from tests.render.plans import CLUSTER, PLAN, a_view, an_empty_plan
+
+SCHEMA = schemas.load("DrainPlan")
+JUDGE = jsonschema.Draft202012Validator(SCHEMA)
+
+
+def complaints(doc: Any) -> list[str]:
+    return [f"{'/'.join(map(str, e.absolute_path))}: {e.message}" for e in JUDGE.iter_errors(doc)]
+
+
+def test_the_schema_is_one() -> None:
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+
+
+def test_unknown_kinds_have_no_schema() -> None:
+    with pytest.raises(KeyError):
+        schemas.load("../../setup")
+
+
+def test_each_schema_file_can_be_loaded() -> None:
+    folder = Path(schemas.__file__).parent
+    assert {path.stem for path in folder.glob("*.json")} == set(schemas.KINDS)
+
+
+@pytest.mark.parametrize("plan", [PLAN, an_empty_plan()])
+def test_documents_are_valid(plan: Any) -> None:
+    view = a_view(plan)
+    assert complaints(document(view)) == []
+    assert complaints(json.loads(render(view, "json", Look()))) == []
+    assert complaints(yaml.safe_load(render(view, "yaml", Look()))) == []
+
+
+def test_yaml_and_json_say_the_same() -> None:
+    view = a_view()
+    assert yaml.safe_load(render(view, "yaml", Look())) == json.loads(render(view, "json", Look()))
+
+
+def words(enum: type[Enum], *without: Enum) -> set[str]:
+    return {member.value for member in enum if member not in without}
+
+
+def enum_at(*path: str) -> set[str]:
+    node: Any = SCHEMA["$defs"]
+    for step in path:
+        node = node[step]
+    return set(node["enum"])
+
+
+def test_the_schema_knows_every_word() -> None:
+    assert enum_at("target", "properties", "verdict") == words(TargetVerdict)
+    assert enum_at("target", "properties", "owner") == words(NodeOwner)
+    assert enum_at("skipped", "properties", "verdict") == words(
+        TargetVerdict, TargetVerdict.DRAINS, TargetVerdict.PARTIAL
+    )
+    assert enum_at("left", "properties", "verdict") == words(PodVerdict, PodVerdict.EVICT)
+    assert enum_at("budget", "properties", "verdict") == words(BudgetVerdict)
+    assert enum_at("budget", "properties", "also", "items") == words(BudgetVerdict)
+    assert enum_at("finding", "properties", "severity") == words(Severity)
+    assert enum_at("finding", "properties", "status") == words(Status)
+    assert enum_at("remedy", "properties", "when") == words(When)
+    assert enum_at("metadata", "properties", "source") == words(Source)
+    assert enum_at("kindRead", "properties", "state") == words(ReadState)
+
+
+def test_the_schema_knows_every_code() -> None:
+    """EKSDOC_UPDATE_GOLDEN=1 writes the registry's codes into the schema."""
+    names = sorted(codes.BY_NAME)
+    path = Path(schemas.__file__).parent / "DrainPlan.json"
+    if os.environ.get("EKSDOC_UPDATE_GOLDEN"):
+        schema = schemas.load("DrainPlan")
+        schema["$defs"]["code"]["enum"] = names
+        path.write_text(json.dumps(schema, indent=2) + "\n", encoding="utf-8", newline="\n")
+    assert schemas.load("DrainPlan")["$defs"]["code"]["enum"] == names
+
+
+def objects(node: Any, path: str = "") -> list[tuple[str, dict[str, Any]]]:
+    found = []
+    if isinstance(node, dict):
+        if node.get("type") == "object":
+            found.append((path, node))
+        for key, value in node.items():
+            found += objects(value, f"{path}/{key}")
+    elif isinstance(node, list):
+        for i, value in enumerate(node):
+            found += objects(value, f"{path}/{i}")
+    return found
+
+
+def test_objects_are_closed_and_say_what_they_require() -> None:
+    for path, schema in objects(SCHEMA):
+        if path.endswith("/options"):
+            continue
+        assert schema["additionalProperties"] is False, path
+        assert set(schema["required"]) <= set(schema["properties"]), path
+        assert schema["required"], path
+
+
+def places(node: Any, path: str = "") -> list[tuple[str, Any, str]]:
+    """Every (path, object, key) in a document, but for the options: what is in them is the user's."""
+    found: list[tuple[str, Any, str]] = []
+    if isinstance(node, dict):
+        for key, value in node.items():
+            found.append((f"{path}/{key}", node, key))
+            if key != "options":
+                found += places(value, f"{path}/{key}")
+    elif isinstance(node, list):
+        for value in node:
+            found += places(value, path)
+    return found
+
+
+OPTIONAL = {"detail", "notes", "recomputed", "namespace", "command"}
+
+
+def test_the_schema_notices_what_is_missing_and_what_is_too_much() -> None:
+    """Planted once in each kind of object of a full document: a key too few, and a key too many."""
+    doc = document(a_view())
+    firsts = {path: (holder, key) for path, holder, key in reversed(places(doc))}
+    for path, (holder, key) in firsts.items():
+        kept = dict(holder)
+        if key not in OPTIONAL:
+            del holder[key]
+            assert not JUDGE.is_valid(doc), f"{path} may be left out"
+        holder.clear()
+        holder.update(kept)
+        holder[f"{key}X"] = kept[key]
+        assert not JUDGE.is_valid(doc), f"something beside {path} is taken"
+        del holder[f"{key}X"]
+    assert complaints(doc) == []
+
+
+def test_what_is_not_known_is_null_and_never_zero_or_empty() -> None:
+    doc: Any = document(a_view())
+    assert doc["metadata"]["cluster"]["account"] is None
+    bare = next(t for t in doc["targets"] if t["name"] == "bare-1")
+    unknown = ("group", "capacityType", "instanceType", "zone", "kubelet", "osImage", "createdAt", "providerID")
+    assert {key: bare[key] for key in unknown} == dict.fromkeys(unknown)
+    assert bare["order"] is None and bare["finishRound"] is None
+    reindex = next(b for b in doc["budgets"] if b["name"] == "reindex")
+    assert [reindex[key] for key in ("current", "desired", "expected", "owner")] == [None] * 4
+    services = next(k for k in doc["metadata"]["kindsRead"] if k["resource"] == "services")
+    assert services == {
+        "resource": "services",
+        "state": "not-held",
+        "count": None,
+        "detail": "the dump has no services",
+    }
+    assert [path for path, holder, key in places(doc) if holder[key] == ""] == []
+
+
+def test_lists_are_sorted_and_the_order_of_the_facts_changes_nothing() -> None:
+    from dataclasses import replace
+
+    turned = replace(
+        PLAN,
+        targets=PLAN.targets[::-1],
+        evictions=PLAN.evictions[::-1],
+        left=PLAN.left[::-1],
+        budgets=PLAN.budgets[::-1],
+        findings=PLAN.findings[::-1],
+    )
+    cluster = replace(CLUSTER, reads=CLUSTER.reads[::-1])
+    assert render(a_view(turned, cluster), "json", Look()) == render(a_view(), "json", Look())
+
+
+def test_the_grace_period_given_replaces_each_pods_own() -> None:
+    from dataclasses import replace
+
+    doc: Any = document(a_view(replace(PLAN, policy=replace(PLAN.policy, grace_seconds=7))))
+    assert {e["graceSeconds"] for e in doc["evictions"]} == {7}
+
+
+def test_options_stand_as_given_and_nothing_without_a_json_form_passes() -> None:
+    given = {
+        "selector": "a=b",
+        "force": True,
+        "nodes": ("n1", "n2"),
+        "accept": frozenset({"b", "a"}),
+        "by": Source.DEMO,
+    }
+    doc: Any = document(a_view(options=given))
+    assert doc["metadata"]["options"] == {
+        "accept": ["a", "b"],
+        "by": "demo",
+        "force": True,
+        "nodes": ["n1", "n2"],
+        "selector": "a=b",
+    }
+    with pytest.raises(TypeError):
+        document(a_view(options={"when": datetime(2026, 1, 1)}))  # noqa: DTZ001

@@ -1,0 +1,1 @@
+"""Makes the generated parts of the documents; not part of the package."""

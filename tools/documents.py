@@ -1,0 +1,64 @@
+"""Writes the generated parts of README.md and docs/, or with --check says which of them are stale.
+
+A block stands between ``<!-- begin NAME -->`` and ``<!-- end NAME -->``; docs/codes.md is generated as a whole.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from tools import codes_page, tables, transcript
+
+ROOT = Path(__file__).resolve().parents[1]
+
+BLOCKS: Mapping[str, Callable[[], str]] = {
+    "transcript": transcript.excerpt,
+    "flags": tables.flags,
+    "refused-flags": tables.refused_flags,
+    "dump": tables.dump,
+    "exit-codes": tables.exit_codes,
+    "cluster-role": tables.cluster_role,
+    "rights": tables.rights_without,
+}
+
+_BLOCK = re.compile(r"(<!-- begin ([a-z-]+) -->\n).*?(<!-- end \2 -->)", re.DOTALL)
+
+
+def filled(text: str) -> str:
+    """`text` with every block's content made anew.
+
+    Raises:
+        KeyError: a block whose name is not known.
+    """
+    return _BLOCK.sub(lambda m: f"{m.group(1)}{BLOCKS[m.group(2)]()}{m.group(3)}", text)
+
+
+def documents() -> dict[Path, str]:
+    """Every document with generated parts, as it should be."""
+    pages = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+    made = {page: filled(page.read_text(encoding="utf-8")) for page in pages if page.exists()}
+    return made | {ROOT / "docs" / "codes.md": codes_page.page()}
+
+
+def main(argv: list[str]) -> int:
+    stale = {
+        path: text
+        for path, text in documents().items()
+        if not path.exists() or path.read_text(encoding="utf-8") != text
+    }
+    names = ", ".join(path.relative_to(ROOT).as_posix() for path in stale)
+    if "--check" in argv:
+        if stale:
+            print(f"error: stale: {names}; run make docs", file=sys.stderr)
+        return 1 if stale else 0
+    for path, text in stale.items():
+        path.write_text(text, encoding="utf-8")
+    print(f"written: {names}" if stale else "nothing to write")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,66 @@
+"""Tables of the README made from the data the command line itself uses."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Sequence
+
+from kubectl_eksdoc.cli import exits, rights
+from kubectl_eksdoc.cli.flags import HONOURED, REFUSED
+
+
+def flags() -> str:
+    rows = [(_code(flag.shown), "ours" if flag.ours else "kubectl", flag.about) for flag in HONOURED]
+    return _table(("flag", "of", "what it does"), rows)
+
+
+def refused_flags() -> str:
+    return _table(("flag", "why not"), [(_code(", ".join(refused.names)), refused.why) for refused in REFUSED])
+
+
+def exit_codes() -> str:
+    return _table(("exit", "meaning"), [(str(code), meaning) for code, meaning in exits.MEANINGS.items()])
+
+
+def rights_without() -> str:
+    """What each right of ``drain plan`` is for, by what cannot be said without it."""
+    rows = []
+    for right in rights.DRAIN_PLAN:
+        if right.required:
+            lost = "nothing can be planned: the command ends with exit code 3"
+        elif right.unknown_without:
+            lost = "unknown: " + ", ".join(map(_code, right.unknown_without))
+        else:
+            lost = "named in `metadata.kindsRead`; advice that rests on it is less exact"
+        rows.append((_code(str(right)), lost))
+    return _table(("right", "without it"), rows)
+
+
+def cluster_role() -> str:
+    """The ClusterRole that allows all of ``drain plan``."""
+    groups: dict[str, list[str]] = {}
+    for right in rights.DRAIN_PLAN:
+        groups.setdefault(right.resource.group, []).append(right.resource.plural)
+    rules = [
+        f'  - apiGroups: ["{group}"]\n    resources: [{", ".join(plurals)}]\n    verbs: [list]'
+        for group, plurals in groups.items()
+    ]
+    head = "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata:\n  name: eksdoc-drain-plan\nrules:"
+    return "\n".join(["```yaml", head, *rules, "```"]) + "\n"
+
+
+def dump() -> str:
+    """The commands that dump all a plan reads: a file for each kind, so that a kind without objects is seen too."""
+    plurals = textwrap.wrap(" ".join(r.resource.plural for r in rights.DRAIN_PLAN), 100)
+    kinds = " \\\n    ".join(plurals)
+    body = 'do kubectl get "$kind" -A -o json > "dump/$kind.json" || rm "dump/$kind.json"; done'
+    return f"```sh\nmkdir dump\nfor kind in {kinds}\n{body}\n```\n"
+
+
+def _code(text: str) -> str:
+    return f"`{text}`"
+
+
+def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [heads, ["---"] * len(heads), *rows]
+    return "".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |\n" for line in lines)
