@@ -10,7 +10,7 @@ from datetime import datetime
 from functools import partial
 
 from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.cluster import Cluster, Source
+from kubectl_eksdoc.core.model.cluster import Cluster, Identity, Source
 from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.core.model.kinds import ReadState, Resource
 from kubectl_eksdoc.errors import ClusterError, Forbidden
@@ -91,8 +91,18 @@ class LiveReader:
             collector = Collector(Source.LIVE)
             for resource, first in zip(resources, in_order(self._page, resources, _AHEAD), strict=True):
                 self._read_one(collector, resource, first)
-            identity = replace(self._access.eks.identity, server_version=version)
-            return collector.cluster(identity, observed_at)
+            return collector.cluster(self._identity(collector, version), observed_at)
+
+    def _identity(self, collector: Collector, version: str) -> Identity:
+        """The kubeconfig's word first; what it leaves open, the nodes' labels may tell."""
+        told, seen = self._access.eks.identity, collector.nodes_identity()
+        return replace(
+            told,
+            cluster=told.cluster or seen.cluster,
+            account=told.account or seen.account,
+            region=told.region or seen.region,
+            server_version=version,
+        )
 
     def _greeting(self) -> tuple[str, datetime]:
         """The server's version and its clock. A server that hides its version is read all the same."""

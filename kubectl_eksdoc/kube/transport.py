@@ -179,7 +179,7 @@ class Transport:
         if answer.status == 403:
             raise Forbidden(f"{server} refuses {right or path}: {answer.said}", self._forbidden_hint(answer), right)
         if answer.status == 404:
-            raise NotServed(f"{server} does not serve {path}")
+            raise NotServed(f"{server} does not serve {path}", "Is this the address of a Kubernetes API?")
         if answer.status == 410:
             raise Expired(answer.said)
         if 300 <= answer.status < 400:
@@ -200,7 +200,7 @@ class Transport:
         access = self.access
         profile = f" --profile {access.eks.profile}" if access.eks.profile else ""
         hint = "The token may have expired, or belong to another cluster: check --context and --user."
-        if access.target.user.plugin is not None or access.eks.identity.region:
+        if access.target.user.plugin is not None and not access.target.user.token:
             hint = (
                 f"Who you are: aws sts get-caller-identity{profile}. Sign in anew: aws sso login{profile}. "
                 "If that is right, the cluster has no access entry (or aws-auth line) for this identity."

@@ -76,6 +76,7 @@ class PodCondition(Lean):
     status: str | None = None
     last_transition_time: Time | None = None
     reason: str | None = None
+    message: str | None = None
 
 
 class PodStatus(Lean):
@@ -190,7 +191,10 @@ def _volumes(given: list[VolumeEntry], pod_name: str, share: Sharing) -> tuple[f
 
 
 def _why_not_ready(status: PodStatus) -> str:
-    """The reason of the first container that stands still, else that of the Ready condition, else PodScheduled's."""
+    """Why it has no node, else the reason of the first container that stands still, else of the Ready condition."""
+    for condition in status.conditions or ():
+        if condition.type == "PodScheduled" and condition.status == "False":
+            return ": ".join(text for text in (condition.reason, condition.message) if text)
     for state in _states(status.init_container_statuses, "$.status.initContainerStatuses"):
         if state not in _DUE_TO_ORDER:
             return state
@@ -198,7 +202,7 @@ def _why_not_ready(status: PodStatus) -> str:
         if state:
             return state
     reasons = {c.type: c.reason for c in status.conditions or () if c.status != "True" and c.reason}
-    return reasons.get("Ready") or reasons.get("PodScheduled") or ""
+    return reasons.get("Ready") or ""
 
 
 def _states(raw: msgspec.Raw, path: str) -> list[str]:

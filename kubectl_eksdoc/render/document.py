@@ -56,7 +56,7 @@ def finding(found: Finding) -> Fields:
         "subject": _subject(found.subject),
         "message": found.message,
         "evidence": strings(found.evidence),
-        "remedy": [_remedy(remedy) for remedy in found.remedy],
+        "remedy": [remedy(each) for each in found.remedy],
     }
     if found.missing:
         fields["missing"] = found.missing
@@ -92,8 +92,8 @@ def _subject(subject: Subject) -> Fields:
     return fields | {"name": subject.name}
 
 
-def _remedy(remedy: Remedy) -> Fields:
-    fields: Fields = {"text": remedy.text}
-    if remedy.command:
-        fields["command"] = remedy.command
-    return fields | {"when": remedy.when.value}
+def remedy(given: Remedy) -> Fields:
+    fields: Fields = {"text": given.text}
+    if given.command:
+        fields["command"] = given.command
+    return fields | {"when": given.when.value}

@@ -163,10 +163,12 @@ def test_the_pod_pinned_by_its_template_is_told_from_the_bare_one() -> None:
     assert "spec.nodeName old-5" in pinned.reason
 
 
-def test_a_pod_that_fits_nowhere_is_on_no_target() -> None:
-    cluster, plan = planned_everywhere()
-    assert any(p.name.startswith("too-big") and not p.node for p in cluster.pods)
+def test_a_pod_that_fits_nowhere_is_on_no_target_and_named_all_the_same() -> None:
+    _, plan = planned_everywhere()
     assert verdicts(plan, "default", "too-big") == {}
+    (found,) = [f for f in plan.findings if f.code.name == "pod-pending"]
+    assert found.subject.name == "too-big"
+    assert "0/18 nodes are available" in found.message
 
 
 EXPECTED_BUDGETS = {

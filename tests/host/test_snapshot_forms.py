@@ -6,6 +6,8 @@ import gzip
 import json
 import os
 import random
+import subprocess
+import sys
 import threading
 from dataclasses import replace
 from pathlib import Path
@@ -256,3 +258,14 @@ def test_several_gzip_members_are_one_text(tmp_path: Path) -> None:
     target = tmp_path / "d.json.gz"
     target.write_bytes(gzip.compress(data[:100]) + gzip.compress(data[100:]))
     assert len(read(target).pods) == 2
+
+
+def test_a_dash_is_standard_input() -> None:
+    code = (
+        "from kubectl_eksdoc.host.snapshot import SnapshotReader; from kubectl_eksdoc.core.model import kinds; "
+        "print(len(SnapshotReader('-').read(kinds.ALL).pods))"
+    )
+    data = dumps.gz(dumps.as_kubectl(dumps.a_small_dump()))
+    root = Path(__file__).parents[2]
+    done = subprocess.run([sys.executable, "-c", code], cwd=root, input=data, capture_output=True, timeout=60)
+    assert (done.stdout, done.stderr) == (b"2\n", b"")

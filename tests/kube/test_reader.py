@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime, timezone
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.core.model.kinds import KindRead, ReadState
 from kubectl_eksdoc.errors import ClusterError, Forbidden, Unauthorized, Unreachable
 from kubectl_eksdoc.kube.reader import LiveReader
-from tests.fakes import recordings
+from tests.fakes import kubeconfigs, recordings
 from tests.fakes.apiserver import ApiServer, Reply, json_reply, recorded, refused
 
 MakeReader = Callable[..., LiveReader]
@@ -209,6 +210,21 @@ def test_something_that_is_no_api_server(server: ApiServer, config: str, reader:
     server.script("/version", json_reply(["hello"]))
     with pytest.raises(ClusterError, match="not a version"):
         reader(connection(config)).read(kinds.ALL)
+
+
+def test_the_nodes_tell_what_the_kubeconfig_does_not(
+    server: ApiServer, authority: Any, config: str, reader: MakeReader, tmp_path: Path
+) -> None:
+    node = server.lists[kinds.NODES][0]
+    labels = {"alpha.eksctl.io/cluster-name": "from-node", "topology.kubernetes.io/region": "eu-north-1"}
+    metadata = {**node["metadata"], "labels": {**node["metadata"]["labels"], **labels}}
+    server.lists[kinds.NODES] = [{**node, "metadata": metadata}]
+    identity = reader(connection(config)).read([kinds.NODES, kinds.PODS]).identity
+    assert (identity.cluster, identity.region) == ("from-node", "eu-north-1")
+    name = "arn:aws:eks:eu-west-1:111122223333:cluster/from-arn"
+    named = kubeconfigs.one(tmp_path / "named", server.url, authority.pem, {"token": "good"}, name=name)
+    identity = reader(connection(named)).read([kinds.NODES, kinds.PODS]).identity
+    assert (identity.cluster, identity.account, identity.region) == ("from-arn", "111122223333", "eu-west-1")
 
 
 def test_two_reads_of_one_reader_agree(server: ApiServer, config: str, reader: MakeReader) -> None:

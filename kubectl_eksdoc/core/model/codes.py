@@ -145,6 +145,12 @@ POD_PROTECTED = Code(
     "A pod whose owner asks not to disrupt it",
     "karpenter.sh/do-not-disrupt or cluster-autoscaler's safe-to-evict=false; the eviction API ignores both.",
 )
+POD_PENDING = Code(
+    "pod-pending",
+    "A pod waits for a node already",
+    "The scheduler has no place for it before the drain begins: evicted pods may fare the same.",
+    (kinds.PODS,),
+)
 ONLY_BACKEND = Code(
     "only-backend",
     "The only backend of something that replacements need",

@@ -73,7 +73,8 @@ class Volume:
 class Pod:
     """One pod. `node` is "" while it is not scheduled; `deletion_deadline` is its deletionTimestamp.
 
-    `not_ready_because` is the kubelet's reason (CrashLoopBackOff, ContainersNotReady …) while not Ready.
+    `not_ready_because`, while it is not Ready: the kubelet's reason (CrashLoopBackOff, ContainersNotReady …), or
+    the scheduler's with its message where it found no node.
     """
 
     namespace: str

@@ -10,8 +10,8 @@ from typing import cast
 from kubectl_eksdoc.core.model.budgets import BudgetStatus
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
-from kubectl_eksdoc.core.plan.drain.result import Eviction, Headroom, Left, Target
-from kubectl_eksdoc.render.document import API_VERSION, Fields, finding, known, metadata, moment, strings
+from kubectl_eksdoc.core.plan.drain.result import NOT_JUDGED, Eviction, Headroom, Left, Target
+from kubectl_eksdoc.render.document import API_VERSION, Fields, finding, known, metadata, moment, remedy, strings
 from kubectl_eksdoc.render.drain.view import DrainView, status_of
 from kubectl_eksdoc.render.encode import Json
 
@@ -26,7 +26,7 @@ def document(view: DrainView) -> Fields:
         "kind": KIND,
         "metadata": cast(Json, metadata(view.cluster, view.options, view.tool_version)),
         "rounds": view.plan.rounds,
-        "policy": cast(Json, _policy(view.plan.policy)),
+        "options": cast(Json, _options(view.plan.policy)),
         "targets": [_target(t) for t in view.targets],
         "evictions": [_eviction(e, view) for e in view.evictions],
         "left": [_left(row) for row in view.left],
@@ -34,10 +34,11 @@ def document(view: DrainView) -> Fields:
         "budgets": [_budget(h) for h in view.budgets],
         "findings": [finding(f) for f in view.findings],
         "blockers": [finding(f) for f in view.blockers],
+        "notJudged": strings(NOT_JUDGED),
     }
 
 
-def _policy(policy: DrainPolicy) -> Fields:
+def _options(policy: DrainPolicy) -> Fields:
     return {
         "ignoreDaemonsets": policy.ignore_daemonsets,
         "deleteEmptydirData": policy.delete_emptydir_data,
@@ -116,6 +117,7 @@ def _skipped(target: Target, view: DrainView) -> Fields:
         "verdict": target.verdict.value,
         "why": strings(target.why),
         "pods": strings(row.pod.key for row in view.blocking(target)),
+        "freedBy": [remedy(r) for r in target.freed_by],
     }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.plan.drain.result import BudgetVerdict
+from kubectl_eksdoc.core.plan.drain.result import NOT_JUDGED, BudgetVerdict
 from kubectl_eksdoc.render.drain import rows
 from kubectl_eksdoc.render.drain.blocks import block, line, remedies
 from kubectl_eksdoc.render.drain.groups import Group, advice, grouped
@@ -48,6 +48,7 @@ def _text(view: DrainView, look: Look, full: bool) -> str:
         _unknowns(view, look, full),
         _unread(view, look, full),
         _notes(view, look),
+        _not_judged(look),
         _next(view, look),
     ]
     return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
@@ -160,6 +161,11 @@ def _unread(view: DrainView, look: Look, full: bool) -> list[str]:
 def _notes(view: DrainView, look: Look) -> list[str]:
     lines = [t for note in view.cluster.notes for t in wrap(shown(note, look), look.columns, first=" " * _INDENT)]
     return _titled("NOTES", lines, look)
+
+
+def _not_judged(look: Look) -> list[str]:
+    lines = [t for text in NOT_JUDGED for t in wrap(shown(text, look), look.columns, first=" " * _INDENT)]
+    return _titled("NOT JUDGED by this plan", lines, look)
 
 
 def _next(view: DrainView, look: Look) -> list[str]:

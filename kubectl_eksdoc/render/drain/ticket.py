@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from kubectl_eksdoc.core.model.findings import When
-from kubectl_eksdoc.core.plan.drain.result import BudgetVerdict
+from kubectl_eksdoc.core.plan.drain.result import NOT_JUDGED, BudgetVerdict
 from kubectl_eksdoc.render import markdown
 from kubectl_eksdoc.render.drain import rows
 from kubectl_eksdoc.render.drain.groups import Group, grouped
@@ -75,6 +75,7 @@ def _sections(view: DrainView, most: int) -> Iterable[tuple[str, list[str]]]:
     missing = [read for read in view.cluster.reads if not read.known]
     yield "Not read", _table(rows.unread(missing), "kinds", most)
     yield "Notes", [f"- {escape(note)}" for note in view.cluster.notes]
+    yield "Not judged by this plan", [f"- {escape(text)}" for text in NOT_JUDGED]
 
 
 def _details(view: DrainView, most: int) -> Iterable[list[str]]:

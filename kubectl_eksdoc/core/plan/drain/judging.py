@@ -36,11 +36,11 @@ class JudgedPod:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """`pods` by node, `budgets` by ns/name; `unread` are questions about the whole cluster left open."""
+    """`pods` by node, `budgets` by ns/name; `around` is what to know of the rest of the cluster."""
 
     pods: Mapping[str, tuple[JudgedPod, ...]]
     budgets: Mapping[str, JudgedBudget]
-    unread: tuple[Finding, ...] = ()
+    around: tuple[Finding, ...] = ()
 
     def findings(self) -> Iterable[Finding]:
         for on in self.pods.values():
@@ -48,7 +48,7 @@ class Judgement:
                 yield from (said.finding for said in judged.said if said.finding is not None)
         for budget in self.budgets.values():
             yield from budget.findings
-        yield from self.unread
+        yield from self.around
 
     def complete(self, node: str, partial: bool) -> bool:
         """Whether `node` is drained: nothing on it is held back, or the user wants the rest gone all the same."""
@@ -63,7 +63,7 @@ def judge_pods(world: Survey, targets: Iterable[Node]) -> Judgement:
     return Judgement(
         {name: tuple(_conclude(world, pod, told, budgets) for pod, told in said) for name, said in asked.items()},
         budgets,
-        tuple(_unread(world, going)),
+        (*_unread(world, going), *_pending(world, going)),
     )
 
 
@@ -129,6 +129,28 @@ def _unread(world: Survey, going: Sequence[Pod]) -> Iterable[Finding]:
         unread = cluster.unread(*code.needs)
         if unread:
             yield unknown(code, question, unread)
+
+
+def _pending(world: Survey, going: Sequence[Pod]) -> Iterable[Finding]:
+    """Pods without a node: what they miss, evicted pods will miss too."""
+    if not going:
+        return
+    for pod in world.cluster.pods:
+        if pod.phase == "Pending" and not pod.node and not pod.deleting:
+            yield Finding(
+                codes.POD_PENDING,
+                Severity.MEDIUM,
+                Status.PASS,
+                world.owner_subject(pod),
+                f"waits for a node before the drain begins: {pod.not_ready_because or 'no reason given'}",
+                (f"pod {pod.key}",),
+                (
+                    Remedy(
+                        "Find out whether the cluster is out of room before pods are evicted into it.",
+                        f"kubectl describe pod {pod.name} -n {pod.namespace}",
+                    ),
+                ),
+            )
 
 
 def used_up(world: Survey, judged: JudgedPod) -> JudgedPod:

@@ -96,6 +96,13 @@ class Headroom:
     why: str
 
 
+NOT_JUDGED = (
+    "whether evicted pods find a place on the remaining nodes (resources, taints, affinity, zones, volumes)",
+    "how long a round takes: its length depends on how fast replacements become Ready",
+)
+"""What a plan says nothing about, so that nobody takes its silence for a pass."""
+
+
 @dataclass(frozen=True, slots=True)
 class DrainPlan:
     """`left` and `evictions` together hold every pod on every target exactly once."""

@@ -312,3 +312,10 @@ def test_system_critical_pods_are_last_on_their_node() -> None:
     plan = plan_of(pods=[dns, *pods(2)])
     assert plan.evictions[-1].pod.name == "dns"
     assert "system-critical" in plan.evictions[-1].reason
+
+
+def test_a_pod_that_waits_for_a_node_already_is_told() -> None:
+    waiting = a_pod("big", owner=None, node="", phase="Pending", not_ready_because="Unschedulable: 0/3 nodes")
+    found = finding(plan_of(pods=[*pods(1), waiting]), "pod-pending")
+    assert (found.status, found.subject.name) == (Status.PASS, "big")
+    assert "Unschedulable: 0/3 nodes" in found.message
