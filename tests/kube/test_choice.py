@@ -56,6 +56,12 @@ def test_files_are_merged_and_the_first_wins_each_name_whole(tmp_path: Path, two
     assert (blue.server.tls_server_name, blue.user.certificate_file, blue.user.token) == ("", "", "one")
 
 
+def test_the_first_file_that_chooses_a_context_wins(tmp_path: Path) -> None:
+    files = [kubeconfigs.one(tmp_path / name, f"https://{name}", name=name) for name in ("first", "second")]
+    assert choose(Connection(), places(tmp_path, *files)).context == "first"
+    assert choose(Connection(), places(tmp_path, *reversed(files))).context == "second"
+
+
 def test_the_flag_replaces_the_list(tmp_path: Path, two: tuple[str, str]) -> None:
     assert choose(Connection(kubeconfig=two[1]), places(tmp_path, two[0])).server.url == "https://second"
 

@@ -74,33 +74,22 @@ class _Book:
         self._earliest = earliest
         self._used: dict[str, dict[int, int]] = defaultdict(lambda: defaultdict(int))
         self._open: dict[str, int] = defaultdict(lambda: 1)  # no round before it has room
-        self._booked: dict[str, int] = defaultdict(int)
 
     def book(self, task: Task, not_before: int) -> int:
         """Give `task` the first round, from `not_before` on, that has room in all of its limits."""
         number = max(not_before, self._earliest.get(task.pod.uid, 1))
         for limit in task.limits:
             number = max(number, self._open[limit])
-        while any(self._used[limit][number] >= self._per_round[limit] for limit in task.limits):
+            if task.late:
+                number = max(number, 1 + max(self._used[limit], default=0))
+        while any(self._used[limit].get(number, 0) >= self._per_round[limit] for limit in task.limits):
             number += 1
         for limit in task.limits:
             used = self._used[limit]
             used[number] += 1
-            self._booked[limit] += 1
-            while used[self._open[limit]] >= self._per_round[limit]:
+            while used.get(self._open[limit], 0) >= self._per_round[limit]:
                 self._open[limit] += 1
         return number
-
-    def soonest(self, needs: Iterable[_Need]) -> int:
-        """The round by which `needs` can be met at the earliest. They come longest chain first."""
-        soonest = 0
-        for need in needs:
-            if need.chain <= soonest:
-                break  # not even all of its tasks together take that long
-            last = -(-(self._booked[need.limit] + need.units) // self._per_round[need.limit])
-            if last > soonest:
-                soonest = last
-        return soonest
 
 
 def arrange(tasks: Mapping[str, Sequence[Task]], per_round: Mapping[str, int]) -> Order:
@@ -112,12 +101,30 @@ def arrange(tasks: Mapping[str, Sequence[Task]], per_round: Mapping[str, int]) -
     """
     earliest, refused = _earliest(tasks, per_round)
     dropped = {task.pod.uid for _, task in refused}
-    todo = {node: _in_turn(t for t in given if t.pod.uid not in dropped) for node, given in tasks.items()}
-    nodes, placed = _book_soonest_first(todo, _needs(todo, per_round), _Book(per_round, earliest))
+    todo = {node: [t for t in given if t.pod.uid not in dropped] for node, given in tasks.items()}
+    nodes = _soonest_first(todo, per_round)
+    placed = _book(todo, nodes, _Book(per_round, earliest))
     finish = dict.fromkeys(nodes, 0)
     for booking in placed:
         finish[booking.node] = max(finish[booking.node], booking.round)
     return Order(tuple(nodes), _numbered(placed, nodes), finish, tuple(refused))
+
+
+def _book(todo: Mapping[str, Sequence[Task]], nodes: Sequence[str], book: _Book) -> list[Booking]:
+    """Node by node, in four passes: system-critical pods when the others of their node have gone, and in both
+    tiers those that should be late when the others have their rounds."""
+    placed: list[Booking] = []
+    last: dict[str, int] = defaultdict(lambda: 1)
+    for critical in (False, True):
+        ordinary_last = dict(last)
+        for late in (False, True):
+            for node in nodes:
+                chosen = (t for t in todo[node] if t.pod.system_critical is critical and bool(t.late) is late)
+                for task in sorted(chosen, key=lambda t: (t.pod.namespace, natural(t.pod.name))):
+                    number = book.book(task, ordinary_last.get(node, 1))
+                    last[node] = max(last[node], number)
+                    placed.append(Booking(task, node, number))
+    return placed
 
 
 def _needs(todo: Mapping[str, Sequence[Task]], per_round: Mapping[str, int]) -> dict[str, tuple[_Need, ...]]:
@@ -132,48 +139,44 @@ def _needs(todo: Mapping[str, Sequence[Task]], per_round: Mapping[str, int]) -> 
     return needs
 
 
-def _book_soonest_first(
-    todo: Mapping[str, Sequence[Task]], needs: Mapping[str, Sequence[_Need]], book: _Book
-) -> tuple[list[str], list[Booking]]:
-    """Book node by node, always the one that can be empty soonest; ties: fewest pods, then by name."""
+def _soonest_first(todo: Mapping[str, Sequence[Task]], per_round: Mapping[str, int]) -> list[str]:
+    """Always the node that can be empty soonest after those before it; ties: fewest pods, then by name."""
+    needs = _needs(todo, per_round)
+    taken: dict[str, int] = defaultdict(int)
     heap = [(min(1, len(given)), len(given), natural(node), node) for node, given in todo.items()]
     heapq.heapify(heap)
     nodes: list[str] = []
-    placed: list[Booking] = []
     while heap:
         _, size, key, node = heapq.heappop(heap)
-        # Others may have booked since this node was valued: it waits if it no longer comes first.
-        now = (max(book.soonest(needs[node]), min(1, size)), size, key, node)
+        # Others may have been chosen since this node was valued: it waits if it no longer comes first.
+        now = (max(_soonest(needs[node], taken, per_round), min(1, size)), size, key, node)
         if heap and now > heap[0]:
             heapq.heappush(heap, now)
             continue
         nodes.append(node)
-        placed += _book_node(book, node, todo[node])
-    return nodes, placed
+        for need in needs[node]:
+            taken[need.limit] += need.units
+    return nodes
 
 
-def _book_node(book: _Book, node: str, tasks: Sequence[Task]) -> list[Booking]:
-    """Book a whole node: system-critical pods go when its other pods have gone."""
-    bookings: list[Booking] = []
-    last = 1
-    for task in tasks:
-        number = book.book(task, last if task.pod.system_critical else 1)
-        if not task.pod.system_critical:
-            last = max(last, number)
-        bookings.append(Booking(task, node, number))
-    return bookings
-
-
-def _in_turn(tasks: Iterable[Task]) -> list[Task]:
-    return sorted(tasks, key=lambda t: (t.pod.system_critical, bool(t.late), t.pod.namespace, natural(t.pod.name)))
+def _soonest(needs: Iterable[_Need], taken: Mapping[str, int], per_round: Mapping[str, int]) -> int:
+    """The round by which `needs` can be met when others have `taken` theirs. They come longest chain first."""
+    soonest = 0
+    for need in needs:
+        if need.chain <= soonest:
+            break  # not even all of its tasks together take that long
+        last = -(-(taken.get(need.limit, 0) + need.units) // per_round[need.limit])
+        if last > soonest:
+            soonest = last
+    return soonest
 
 
 def _earliest(
     tasks: Mapping[str, Sequence[Task]], per_round: Mapping[str, int]
 ) -> tuple[dict[str, int], list[tuple[str, Task]]]:
-    """First rounds of tasks that must let others go before, and those for which nothing is left.
+    """First rounds of pods that nothing replaces, and those for which nothing is left.
 
-    A pod that is not replaced takes a unit of its budget with it, so all others of the budget go first.
+    Each of them takes a unit of its budget with it, so all others of the budget go first.
     """
     users: dict[str, list[tuple[str, Task]]] = defaultdict(list)
     for node, given in tasks.items():
@@ -190,11 +193,6 @@ def _earliest(
         for _, task in lasting[: per_round[limit]]:
             earliest[task.pod.uid] = max(earliest.get(task.pod.uid, 1), after)
         refused += lasting[per_round[limit] :]
-        late = [task for _, task in using if task.late and task.replaced]
-        if 0 < len(late) < others:
-            first = ceil((others - len(late)) / per_round[limit]) + 1
-            for task in late:
-                earliest[task.pod.uid] = max(earliest.get(task.pod.uid, 1), first)
     return earliest, refused
 
 

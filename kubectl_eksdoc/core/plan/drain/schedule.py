@@ -76,7 +76,7 @@ def _reason(world: Survey, booking: Booking, budgets: Mapping[str, JudgedBudget]
     else:
         parts.append("no budget guards it")
     parts += [f"one backend of {x.removeprefix(_NEEDED)} at a time" for x in task.limits if x.startswith(_NEEDED)]
-    if task.late:
+    if task.late and booking.turns > 1:
         parts.append(f"holds lease {task.late}: after its standby")
     if not task.replaced:
         parts.append("nothing replaces it")

@@ -68,6 +68,14 @@ def test_the_holder_of_a_lease_goes_after_its_standby() -> None:
     assert rounds(order) == {"standby": 1, "leader": 2}
 
 
+def test_the_holder_goes_last_even_when_its_standby_must_wait_for_its_node() -> None:
+    leader = a_task("leader", "karpenter", late="lease", critical=True)
+    standby = a_task("standby", "karpenter", critical=True)
+    slow = [a_task(f"web-{i}", "web") for i in range(3)]
+    order = arrange({"n1": [leader], "n2": [standby, *slow]}, {"karpenter": 1, "web": 1})
+    assert (rounds(order)["standby"], rounds(order)["leader"]) == (3, 4)
+
+
 def test_a_pod_that_nothing_replaces_goes_after_those_that_come_back() -> None:
     tasks = {"n1": [a_task("bare", "web", replaced=False)], "n2": [a_task("a", "web"), a_task("b", "web")]}
     order = arrange(tasks, {"web": 1})
