@@ -1,0 +1,69 @@
+"""The DisruptionTarget condition of a pod: who sets it, and when the controller takes it back.
+
+Source: pkg/controller/disruption/disruption.go (nonTerminatingPodHasStaleDisruptionCondition,
+syncStalePodDisruption), pkg/registry/core/pod/storage/eviction.go (addConditionAndDeletePod), Kubernetes v1.36.
+It decides nothing about evictions: a budget counts its pods by readiness and `status.disruptedPods`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from kubectl_eksdoc.core.model.pods import Pod
+
+STALE_AFTER = timedelta(minutes=2)
+"""How long a pod may be marked as about to be disrupted without being deleted."""
+
+BY_EVICTION = "EvictionByEvictionAPI"
+BY_KUBELET = "TerminationByKubelet"
+EVICTING = "Eviction API: evicting"
+
+
+@dataclass(frozen=True, slots=True)
+class DisruptionTarget:
+    """The condition. `since` is its lastTransitionTime; without one it counts as set long ago."""
+
+    status: str
+    since: datetime | None = None
+    reason: str = ""
+    message: str = ""
+    observed_generation: int = 0
+
+    @property
+    def holds(self) -> bool:
+        return self.status == "True"
+
+
+def by_eviction(held: DisruptionTarget | None, now: datetime, generation: int = 0) -> DisruptionTarget:
+    """The condition with which the eviction endpoint marks a pod before it deletes it (not in a dry run)."""
+    since = held.since if held is not None and held.holds else now
+    return DisruptionTarget("True", since, BY_EVICTION, EVICTING, generation)
+
+
+def stale_in(
+    pod: Pod, held: DisruptionTarget | None, now: datetime, after: timedelta = STALE_AFTER
+) -> timedelta | None:
+    """How long until the controller takes `held` back: zero is now, None is never.
+
+    Never: the pod is being deleted or finished, or the kubelet set it, which may take as long as it likes.
+    """
+    if held is None or not held.holds or held.reason == BY_KUBELET or pod.deleting or pod.finished:
+        return None
+    if held.since is None:
+        return timedelta(0)
+    return max(timedelta(0), after - (now - held.since))
+
+
+def after_sync(
+    pod: Pod,
+    held: DisruptionTarget | None,
+    now: datetime,
+    *,
+    generation: int = 0,
+    after: timedelta = STALE_AFTER,
+) -> DisruptionTarget | None:
+    """The condition after the controller looked at `pod` (whose metadata.generation is `generation`)."""
+    if stale_in(pod, held, now, after) == timedelta(0):
+        return DisruptionTarget("False", now, observed_generation=generation)
+    return held
