@@ -32,6 +32,7 @@ PLANTED = (
     ("wiring.py", "urllib3", "Only kube speaks to a cluster"),
     ("host/decoding.py", "msgspec", "Only objects decodes"),
     ("cli/drain.py", "tabulate", "Only render draws tables"),
+    ("host/settings.py", "yaml", "Only render writes YAML"),
     ("kube/flags.py", "argparse", "Only cli parses arguments"),
     ("wiring.py", "boto3", "Nothing talks to AWS"),
     ("cli/main.py", "textual", "Nothing talks to AWS"),

@@ -193,6 +193,14 @@ def synced(budget: Budget, result: Computed | SyncFailed) -> Budget:
     )
 
 
+def sync(budget: Budget | None, pods: Sequence[Pod], scales: Scales, now: datetime) -> Budget | CannotTell | None:
+    """One sync of the controller: the budget as it writes it, None where the budget is gone by now."""
+    if budget is None:
+        return None
+    result = recompute(budget, pods, scales, now)
+    return result if isinstance(result, CannotTell) else synced(budget, result)
+
+
 def with_allowed(budget: Budget, allowed: int) -> Budget:
     """The budget with `allowed` disruptions and the DisruptionAllowed condition that goes with it.
 

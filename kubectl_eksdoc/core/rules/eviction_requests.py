@@ -1,7 +1,7 @@
-"""One eviction request from its arrival to its answer: names, preconditions, conflicts, retries.
+"""One eviction request from its arrival to its answer: method, version, names, preconditions, conflicts, retries.
 
-Source: pkg/registry/core/pod/storage/eviction.go (Create, propagateDryRun, addConditionAndDeletePod),
-Kubernetes v1.36. What a pod's phase and budget decide is in `evictions`; where pods and budgets live is
+Source: pkg/registry/core/pod/storage/eviction.go (AcceptsGroupVersion, Create, propagateDryRun,
+addConditionAndDeletePod), Kubernetes v1.36. What a pod's phase and budget decide is in `evictions`; where pods and budgets live is
 the caller's (`EvictionStore`), and so is waiting between retries (500 ms in the server).
 """
 
@@ -19,10 +19,16 @@ from kubectl_eksdoc.core.rules.evictions import Answer, Why, evict, still_proces
 TRIES = 20
 """EvictionsRetry: how often a conflict is tried again before it becomes the answer."""
 
+VERSIONS = ("policy/v1", "policy/v1beta1")
+"""The apiVersions of an Eviction that are accepted; the second one is no longer served otherwise."""
+
 
 @dataclass(frozen=True, slots=True)
 class EvictionRequest:
-    """`name` is the body's, `url_name` the path's. None is "not given" for the two preconditions."""
+    """`name` is the body's, `url_name` the path's. None is "not given" for the two preconditions.
+
+    `method` is HTTP's. `api_version` and `kind` are the body's; a body without them is a policy/v1 Eviction.
+    """
 
     name: str
     url_name: str
@@ -32,6 +38,9 @@ class EvictionRequest:
     uid: str | None = None
     resource_version: str | None = None
     ignore_store_read_error: bool = False
+    method: str = "POST"
+    api_version: str = ""
+    kind: str = ""
 
     @property
     def is_dry_run(self) -> bool:
@@ -62,8 +71,23 @@ class EvictionStore(Protocol):
         ...
 
 
+def not_an_eviction(request: EvictionRequest) -> Answer | None:
+    """The refusal of a request that does not create an Eviction: another method, or something else in the body."""
+    if request.method != "POST":
+        # Not even with a body that would be right: the subresource can only be created.
+        return _refused(405, "MethodNotAllowed", "the server does not allow this method on the requested resource")
+    version, kind = request.api_version or VERSIONS[0], request.kind or "Eviction"
+    if version in VERSIONS and kind == "Eviction":
+        return None
+    text = f'{kind} in version "{version.rpartition("/")[2]}" cannot be handled as a Eviction'
+    return _refused(400, "BadRequest", f'{text}: no kind "{kind}" is registered for version "{version}"')
+
+
 def malformed(request: EvictionRequest) -> Answer | None:
     """The refusal of a request that is wrong by itself."""
+    refusal = not_an_eviction(request)
+    if refusal is not None:
+        return refusal
     if request.name != request.url_name:
         return _refused(400, "BadRequest", "name in URL does not match name in Eviction object")
     if request.ignore_store_read_error:
