@@ -22,4 +22,5 @@ def plan_drain(reader: ClusterReader, targeting: Targeting, policy: DrainPolicy)
         ClusterError, SnapshotError: nodes or pods cannot be read.
     """
     cluster = reader.read(READS)
-    return cluster, make_plan(cluster, select(cluster.nodes, targeting), policy)
+    targets = select(cluster.nodes, targeting, (pool.name for pool in cluster.node_pools))
+    return cluster, make_plan(cluster, targets, policy)

@@ -1,8 +1,10 @@
-"""kubectl drain's filters, waiting and cordoning against upstream's own tables."""
+"""kubectl drain's filters, requests, waiting and cordoning against upstream's own tables."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
@@ -10,7 +12,8 @@ import pytest
 
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.rules import drain_filters as filters
-from kubectl_eksdoc.core.rules.cordon import needs_update
+from kubectl_eksdoc.core.rules.cordon import after_patch, can_be_cordoned, needs_update
+from kubectl_eksdoc.core.rules.discovery import Served, eviction_version
 from kubectl_eksdoc.core.rules.drain_filters import (
     Asked,
     Decision,
@@ -23,29 +26,39 @@ from kubectl_eksdoc.core.rules.drain_filters import (
     error_texts,
     warning_text,
 )
-from kubectl_eksdoc.core.rules.waiting import Left, has_left
+from kubectl_eksdoc.core.rules.removals import (
+    Next,
+    Removal,
+    RemovalOptions,
+    after_eviction,
+    removals,
+    timed_out_text,
+)
+from kubectl_eksdoc.core.rules.waiting import End, Left, Limits, Unreadable, Waiting, has_left, look, pause
 from tests import raw_facts
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=timezone.utc)
 
-OUTSIDE_ABOUT = {
-    "delete-or-evict": "which request removes a pod is the client's choice; the rule ends with which pods",
-    "eviction-support": "discovery belongs to the client",
-    "namespace-terminating": "retrying belongs to the client; the answer itself is in the eviction rules",
-}
-DRAIN_TEST = "staging/src/k8s.io/kubectl/pkg/drain/drain_test.go:TestDeletePods"
-OUTSIDE = {
-    f"{DRAIN_TEST}/Context Canceled": "cancelling a wait belongs to the client",
-    f"{DRAIN_TEST}/Client error could be passed out": "an error of the client, not something seen",
-}
+OUTSIDE: Mapping[str, str] = {}
+"""Cases that no rule answers, with the reason: none."""
 
 CASES = raw_facts.cases("drain-filters")
-RUN = [c for c in CASES if c["about"] not in OUTSIDE_ABOUT and c["source"] not in OUTSIDE]
+RUN = [c for c in CASES if c["source"] not in OUTSIDE]
+COUNTS = {
+    "drain": 34,
+    "wait-for-delete": 6,
+    "filter-chain": 4,
+    "delete-or-evict": 4,
+    "skip-deleted": 3,
+    "eviction-support": 3,
+    "namespace-terminating": 2,
+}
 CORDON = raw_facts.cases("cordon")
+CORDON_COUNTS = {"command": 9, "update-needed": 3, "patch": 2, "accepts": 2}
 
 
-def about(what: str) -> pytest.MarkDecorator:
-    found = [c for c in RUN if c["about"] == what]
+def about(what: str, cases: Sequence[dict[str, Any]] = RUN) -> pytest.MarkDecorator:
+    found = [c for c in cases if c["about"] == what]
     return pytest.mark.parametrize("case", found, ids=[c["source"].rpartition(":")[2] for c in found])
 
 
@@ -73,12 +86,19 @@ def decisions(given: Mapping[str, Any]) -> list[Decision]:
     return found
 
 
+def served_eviction(server: Mapping[str, Any]) -> str:
+    """What discovery of the table's server offers for evictions."""
+    return "policy/v1" if server["evictionSubresource"] else ""
+
+
 @about("drain")
 def test_drain_removes_the_pods_upstream_removes(case: dict[str, Any]) -> None:
     given, expect = case["given"], case["expect"]
     made = decisions(given)
     errors = error_texts(made)
     deleted = [] if errors else [d.pod.key for d in made if d.outcome is Outcome.DELETE]
+    asked = removals([d.pod for d in made if d.pod.key in deleted], RemovalOptions(), served_eviction(given["server"]))
+    assert {"evict" if r.evicts else "delete" for r in asked} == ({expect["by"]} if expect["by"] else set())
     if given["server"].get("removalRequestFails"):
         assert deleted == expect["attempted"]
         return
@@ -114,47 +134,125 @@ def test_more_filters_can_be_appended(case: dict[str, Any]) -> None:
     assert sum(d.outcome is Outcome.DELETE for d in made) == case["expect"]["podsToDelete"]
 
 
-def seen(pod: Pod, raw: Mapping[str, Any], what: str) -> Pod | None:
+@about("eviction-support")
+def test_the_version_of_evictions_is_the_one_discovery_offers(case: dict[str, Any]) -> None:
+    served = [Served(**entry) for entry in case["given"]["discovery"]["v1"]]
+    assert eviction_version(served) == (case["expect"]["evictionGroupVersion"] or "")
+
+
+@about("delete-or-evict")
+def test_pods_are_evicted_where_upstream_evicts_them(case: dict[str, Any]) -> None:
+    given, expect = case["given"], case["expect"]
+    pods = [raw_facts.pod(raw) for raw in given["pods"]]
+    options = RemovalOptions(given["options"]["gracePeriodSeconds"], given["options"]["disableEviction"])
+    asked = removals([p for p in pods if p.key in given["remove"]], options, served_eviction(given["server"]))
+    assert all(r.evicts == expect["usingEviction"] for r in asked)
+    assert [body(r) for r in asked if r.evicts] == expect["evictions"]
+    gone = {f"{r.namespace}/{r.name}" for r in asked}
+    assert [p.key for p in pods if p.key not in gone] == expect["remaining"]
+
+
+def body(removal: Removal) -> dict[str, Any]:
+    return {
+        "apiVersion": removal.eviction_version,
+        "metadata": {"name": removal.name, "namespace": removal.namespace},
+        "deleteOptions": {"gracePeriodSeconds": removal.grace_seconds},
+    }
+
+
+def seen(pod: Pod, raw: Mapping[str, Any], what: str) -> Pod | Unreadable | None:
     """What a read finds under the pod's name, in the words of the table."""
     if what == "not found":
         return None
+    if what == "other error":
+        return Unreadable("boom")
     meta = dict(raw["metadata"])
     if what == "other uid":
         meta["uid"] = f"not-{pod.uid}"
     elif what == "same, deletionTimestamp 100 s ago":
         meta["deletionTimestamp"] = (NOW - timedelta(seconds=100)).isoformat()
+    elif what == "same, with a deletionTimestamp":
+        meta["deletionTimestamp"] = NOW.isoformat()
     else:
         assert what == "same"
     return raw_facts.pod({**raw, "metadata": meta})
 
 
+def in_seconds(given: Mapping[str, Any], key: str) -> datetime | None:
+    return NOW + timedelta(seconds=given[key]) if key in given else None
+
+
+def waited(given: Mapping[str, Any]) -> tuple[Waiting, datetime]:
+    """kubectl's waiting in virtual time: how it ended and when. The table's last reads are repeated for ever."""
+    options, raws = given["options"], {raw_facts.pod(raw).key: raw for raw in given["pods"]}
+    limits = Limits(
+        timedelta(seconds=options["intervalSeconds"]),
+        in_seconds(options, "timeoutSeconds"),
+        in_seconds(options, "contextTimeoutSeconds"),
+    )
+    waiting, now = Waiting(tuple(raw_facts.pod(raw) for raw in raws.values())), NOW
+    for number in range(1000):
+        answers = given["getPod"][min(number, len(given["getPod"]) - 1)]
+        reads = {pod.key: seen(pod, raws[pod.key], answers[pod.name]) for pod in waiting.pods}
+        # The table tells ages by the clock of its start.
+        waiting = look(waiting, reads, NOW, options["skipWaitForDeleteTimeoutSeconds"])
+        if waiting.end is not None:
+            return waiting, now
+        paused = pause(now, limits)
+        now = paused.until
+        if paused.end is not None:
+            return replace(waiting, end=paused.end), now
+    raise AssertionError("it waits for ever")
+
+
 @about("wait-for-delete")
 def test_waiting_ends_when_upstreams_does(case: dict[str, Any]) -> None:
     given, expect = case["given"], case["expect"]
-    limit = given["options"]["skipWaitForDeleteTimeoutSeconds"]
-    waited_for = list(given["pods"])
-    for answers in given["getPod"]:
-        still = []
-        for raw in waited_for:
-            pod = raw_facts.pod(raw)
-            left = has_left(pod, seen(pod, raw, answers[pod.name]), NOW, limit)
-            if left is Left.STILL_THERE:
-                still.append(raw)
-        waited_for = still
-    assert bool(waited_for) == expect["pendingPods"]
+    ended, at = waited(given)
+    assert bool(ended.pods) == expect["pendingPods"]
+    ends = {
+        None: {End.ALL_LEFT},
+        "DeadlineExceeded": {End.TIMED_OUT},
+        "any": {End.CANCELLED, End.READ_FAILED},
+    }
+    assert ended.end in ends[expect["error"]]
+    assert (ended.error == "boom") == (ended.end is End.READ_FAILED)
+    if "returnsBeforeSeconds" in expect:
+        assert at < NOW + timedelta(seconds=expect["returnsBeforeSeconds"])
 
 
-@pytest.mark.parametrize(
-    "case", [c for c in CORDON if c["about"] == "update-needed"], ids=lambda c: c["source"].rpartition("/")[2]
-)
+@about("namespace-terminating")
+def test_a_pod_of_a_namespace_that_goes_is_asked_until_it_is_marked(case: dict[str, Any]) -> None:
+    given, expect = case["given"], case["expect"]
+    server, options, raw = given["server"], given["options"], given["pods"][0]
+    answer, deadline = server["evictionAnswer"], in_seconds(options, "timeoutSeconds")
+    assert deadline is not None
+    pod = current = raw_facts.pod(raw)
+    reads, now, error = list(server["getPod"]), NOW, None
+
+    def read() -> Pod | None:
+        found = seen(pod, raw, reads.pop(0) if len(reads) > 1 else reads[0])
+        assert not isinstance(found, Unreadable)
+        return found
+
+    while (step := after_eviction(answer["code"], [answer["cause"]], current.deleting)) is Next.RETRY:
+        now += timedelta(seconds=options["evictErrorRetryDelaySeconds"])
+        if now >= deadline:
+            error = timed_out_text(pod, f"{options['timeoutSeconds'] * 1000:g}ms")
+            break
+        current = read() or current
+    assert (step is Next.WAIT) == (error is None)
+    assert error is not None or has_left(pod, read(), now) is Left.GONE
+    assert error == expect["error"]
+
+
+@about("update-needed", CORDON)
 def test_a_node_is_patched_only_where_it_changes(case: dict[str, Any]) -> None:
     given = case["given"]
     assert needs_update(raw_facts.node(given["node"]), given["desired"]) == case["expect"]["updateNeeded"]
 
 
-@pytest.mark.parametrize(
-    "case", [c for c in CORDON if c["about"] == "command"], ids=lambda c: c["source"].rpartition("/")[2]
-)
+@about("command", CORDON)
 def test_cordon_and_uncordon_change_the_nodes_they_name(case: dict[str, Any]) -> None:
     given, expect = case["given"], case["expect"]
     held = {n.name: n for n in map(raw_facts.node, given["nodes"])}
@@ -167,11 +265,23 @@ def test_cordon_and_uncordon_change_the_nodes_they_name(case: dict[str, Any]) ->
     assert bool(patched) == expect.get("patched", bool(patched))
 
 
-def test_what_is_left_out_is_exactly_this() -> None:
-    left = [c for c in CASES if c not in RUN]
-    assert {c["source"] for c in left if c["about"] not in OUTSIDE_ABOUT} == set(OUTSIDE)
-    assert {c["about"] for c in CASES} - {c["about"] for c in RUN} == set(OUTSIDE_ABOUT)
-    assert (len(CASES), len(RUN)) == (56, 45)
-    # How a patch is answered and which objects cordon takes belong to the client.
-    assert {c["about"] for c in CORDON} == {"command", "update-needed", "patch", "accepts"}
-    assert len(CORDON) == 16
+@about("patch", CORDON)
+def test_a_node_counts_as_changed_only_when_the_server_changed_it(case: dict[str, Any]) -> None:
+    given, expect = case["given"], case["expect"]
+    accepted = not given["server"]["patchAndUpdateFail"]
+    node = after_patch(raw_facts.node(given["node"]), given["desired"], accepted)
+    assert (not accepted, node.unschedulable) == (expect["error"], expect["localNodeUnschedulable"])
+
+
+@about("accepts", CORDON)
+def test_only_nodes_are_cordoned(case: dict[str, Any]) -> None:
+    asked = case["given"]["object"]
+    assert can_be_cordoned(asked["apiVersion"], asked["kind"]) == (not case["expect"]["error"])
+
+
+def test_every_case_is_run() -> None:
+    for cases, run, counts in ((CASES, RUN, COUNTS), (CORDON, CORDON, CORDON_COUNTS)):
+        assert len({c["source"] for c in cases}) == len(cases)
+        assert dict(Counter(c["about"] for c in run)) == counts, "a kind of case that no test here runs"
+    assert {c["source"] for c in CASES} - {c["source"] for c in RUN} == set(OUTSIDE)
+    assert (len(CASES), len(RUN), len(OUTSIDE), len(CORDON)) == (56, 56, 0, 16)

@@ -42,27 +42,13 @@ def stays(reason: str, code: Code | None = None) -> Said:
     return Said(PodVerdict.STAY, reason, code)
 
 
-def remarks(
-    code: Code,
-    severity: Severity,
-    subject: Subject,
-    message: str,
-    evidence: str,
-    *remedy: Remedy,
-) -> Said:
+def remarks(code: Code, severity: Severity, subject: Subject, message: str, evidence: str, *remedy: Remedy) -> Said:
     """The pod may go, and there is something to know about it."""
     finding = Finding(code, severity, Status.PASS, subject, message, (evidence,), remedy)
     return Said(PodVerdict.EVICT, message, code, finding, remedy)
 
 
-def blocks(
-    code: Code,
-    severity: Severity,
-    subject: Subject,
-    message: str,
-    evidence: str,
-    *remedy: Remedy,
-) -> Said:
+def blocks(code: Code, severity: Severity, subject: Subject, message: str, evidence: str, *remedy: Remedy) -> Said:
     """The pod cannot go, or should not before somebody decides."""
     finding = Finding(code, severity, Status.FAIL, subject, message, (evidence,), remedy)
     return Said(PodVerdict.BLOCKED, message, code, finding, remedy)

@@ -18,8 +18,8 @@ def natural(name: str) -> tuple[tuple[int, int | str], ...]:
     return tuple((0, int(part)) if part.isdigit() else (1, part) for part in _DIGITS.split(name) if part)
 
 
-def select(nodes: Iterable[Node], targeting: Targeting) -> tuple[Node, ...]:
-    """The nodes of `targeting`, in natural order of their names.
+def select(nodes: Iterable[Node], targeting: Targeting, pools: Iterable[str] = ()) -> tuple[Node, ...]:
+    """The nodes of `targeting`, in natural order of their names. `pools` are the NodePools that exist.
 
     Raises:
         UsageError: nothing was asked for, a named node or group does not exist, or no node matches.
@@ -38,6 +38,8 @@ def select(nodes: Iterable[Node], targeting: Targeting) -> tuple[Node, ...]:
     else:
         groups = {group for node in known.values() for group in node.groups}
         absent = [group for group in targeting.nodegroups if group not in groups]
+        if absent and set(absent) <= set(pools):
+            raise UsageError(f"NodePool {', '.join(absent)} has no node", "see what it does: kubectl get nodeclaims")
         if absent:
             raise UsageError(*_not_found("node group or NodePool", absent, groups))
         chosen = [node for node in known.values() if _matches(node, targeting)]

@@ -151,6 +151,11 @@ def test_an_empty_selection_is_a_clear_error(targeting: Targeting, says: str) ->
     assert says in str(error.value)
 
 
+def test_a_node_pool_without_nodes_is_not_called_missing() -> None:
+    with pytest.raises(UsageError, match="NodePool spot has no node"):
+        select(NODES, Targeting(nodegroups=("spot",)), ["spot", "general"])
+
+
 def test_a_kubelet_without_a_version_cannot_be_judged_by_it() -> None:
     with pytest.raises(UsageError, match="cannot judge node odd"):
         select([a_node("odd", version="??")], Targeting(older_than=Version(1, 33)))
