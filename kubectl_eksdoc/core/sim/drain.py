@@ -1,0 +1,241 @@
+"""A drain in virtual time: nodes are activated in order, pods evicted as budgets allow, replacements start.
+
+One engine gives the preview and the estimate. It does what a careful run does: a budget's slot is taken by
+an eviction and given back when the replacement is Ready (a ReplicaSet's starts at once, a StatefulSet's after
+the old pod is gone), system-critical pods wait for the others of their node, and at most so many nodes are
+drained at a time. Seconds from the start of the drain are the only clock.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import NamedTuple
+
+from kubectl_eksdoc.core.rules.replacement import Replacement
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """One pod to evict. `stop_s` from eviction to gone; `start_s` from the new pod's creation to Ready.
+
+    `limits` name what it takes a slot of. `late` ones are taken last of those that wait for the same limit.
+    """
+
+    uid: str
+    limits: tuple[str, ...] = ()
+    stop_s: float = 0.0
+    start_s: float = 0.0
+    after: Replacement = Replacement.AT_ONCE
+    critical: bool = False
+    late: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """How the drain is run.
+
+    `slots`: limit → evictions that may be under way at once, at least 1. `at_once`: how many nodes may be
+    under way, in all ("") or of one domain (a zone, a node group; see `domains`). `between_s`: least time
+    between two evictions of the whole drain. `lag_s`: from a replacement's readiness to the budget showing it.
+    `settle_s`: from the last pod's end to the node being done.
+    """
+
+    slots: Mapping[str, int] = field(default_factory=dict)
+    at_once: Mapping[str, int] = field(default_factory=dict)
+    domains: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # node → domains that `at_once` limits
+    between_s: float = 0.0
+    lag_s: float = 0.0
+    settle_s: float = 0.0
+
+
+class Moved(NamedTuple):
+    """When a pod was evicted, when it was gone, and when its replacement was Ready (None: there is none)."""
+
+    uid: str
+    node: str
+    evicted_s: float
+    gone_s: float
+    ready_s: float | None
+
+
+class Span(NamedTuple):
+    """A node from its activation (cordon) until it is empty, and until it is done."""
+
+    node: str
+    start_s: float
+    empty_s: float
+    done_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """`moves` in the order of eviction, `nodes` in the order of activation. `peak_away` is the most pods of
+    all together that were evicted and not yet replaced by a Ready one. `stuck` never found a slot: a limit
+    was used up for good."""
+
+    moves: tuple[Moved, ...]
+    nodes: tuple[Span, ...]
+    stuck: tuple[str, ...]
+    peak_away: int
+
+    @property
+    def makespan_s(self) -> float:
+        """Until the last node is done."""
+        return max((n.done_s for n in self.nodes), default=0.0)
+
+
+class _Event(Enum):
+    SLOT = 0  # a replacement is Ready and the budget shows it
+    READY = 1
+    GONE = 2
+    DONE = 3
+
+
+class _Entry(NamedTuple):
+    """A move with its place in the queue: earlier nodes first, late ones last, then as given."""
+
+    late: bool
+    rank: int
+    number: int
+    node: str
+    move: Move
+
+
+def simulate(nodes: Sequence[tuple[str, Sequence[Move]]], terms: Terms) -> Timeline:
+    """Run the drain of `nodes` (name, pods to evict) in that order to its end."""
+    return _Run(nodes, terms).to_the_end()
+
+
+class _Run:
+    """One simulation. Mutable, and private to one call of `simulate`."""
+
+    def __init__(self, nodes: Sequence[tuple[str, Sequence[Move]]], terms: Terms) -> None:
+        self._terms = terms
+        self._free = dict(terms.slots)
+        self._waiting: dict[str, list[_Entry]] = defaultdict(list)  # by the limit that refused it
+        self._events: list[tuple[float, int, _Event, object]] = []
+        self._tick = 0
+        self._now = 0.0
+        self._next_eviction = 0.0
+        self._queue = [(rank, node, given) for rank, (node, given) in enumerate(nodes)]
+        self._queue.reverse()
+        self._room = dict(terms.at_once)
+        self._pods_left: dict[str, int] = {}  # on an active node, by those not gone yet
+        self._ordinary_left: dict[str, int] = {}
+        self._held: dict[str, list[_Entry]] = {}  # critical ones whose turn has not come
+        self._started: dict[str, float] = {}
+        self._moved: list[Moved] = []
+        self._spans: dict[str, Span] = {}
+        self._away = self._peak = 0
+
+    def to_the_end(self) -> Timeline:
+        self._activate()
+        while self._events:
+            self._now, _, kind, subject = heapq.heappop(self._events)
+            if kind is _Event.SLOT:
+                self._give_back(subject)  # type: ignore[arg-type]
+            elif kind is _Event.READY:
+                self._away -= 1
+            elif kind is _Event.GONE:
+                self._gone(subject)  # type: ignore[arg-type]
+            else:
+                self._leave(str(subject))
+        stuck = {entry.move.uid for queue in self._waiting.values() for entry in queue}
+        stuck |= {entry.move.uid for held in self._held.values() for entry in held}
+        spans = sorted(self._spans.values(), key=lambda span: (span.start_s, span.node))
+        return Timeline(tuple(self._moved), tuple(spans), tuple(sorted(stuck)), self._peak)
+
+    def _activate(self) -> None:
+        """Cordon the next nodes, in order, while there is room; a node whose domain is full lets others pass."""
+        passed = []
+        while self._queue:
+            rank, node, given = self._queue.pop()
+            domains = self._domains(node)
+            if any(self._room[d] <= 0 for d in domains):
+                passed.append((rank, node, given))
+                if self._room.get("", 1) <= 0:
+                    break
+                continue
+            for domain in domains:
+                self._room[domain] -= 1
+            self._begin(rank, node, given)
+        self._queue += reversed(passed)
+
+    def _domains(self, node: str) -> tuple[str, ...]:
+        named = self._terms.domains.get(node, ())
+        return tuple(d for d in ("", *named) if d in self._room)
+
+    def _begin(self, rank: int, node: str, given: Sequence[Move]) -> None:
+        self._started[node] = self._now
+        entries = [_Entry(move.late, rank, number, node, move) for number, move in enumerate(given)]
+        ordinary = [entry for entry in entries if not entry.move.critical]
+        self._pods_left[node] = len(entries)
+        self._ordinary_left[node] = len(ordinary)
+        self._held[node] = [entry for entry in entries if entry.move.critical]
+        for entry in ordinary or self._held.pop(node):
+            self._ask(entry)
+        if not entries:
+            self._empty(node)
+
+    def _ask(self, entry: _Entry) -> None:
+        """Evict, or wait at the first limit that has no slot."""
+        for limit in entry.move.limits:
+            if self._free[limit] <= 0:
+                heapq.heappush(self._waiting[limit], entry)
+                return
+        for limit in entry.move.limits:
+            self._free[limit] -= 1
+        self._evict(entry)
+
+    def _evict(self, entry: _Entry) -> None:
+        move = entry.move
+        at = max(self._now, self._next_eviction)
+        self._next_eviction = at + self._terms.between_s
+        gone = at + move.stop_s
+        ready = None
+        self._away += 1
+        self._peak = max(self._peak, self._away)
+        if move.after is not Replacement.NEVER:
+            ready = (gone if move.after is Replacement.AFTER_GONE else at) + move.start_s
+            self._at(ready, _Event.READY, None)
+            if move.limits:
+                self._at(ready + self._terms.lag_s, _Event.SLOT, move.limits)
+        self._moved.append(Moved(move.uid, entry.node, at, gone, ready))
+        self._at(gone, _Event.GONE, entry)
+
+    def _give_back(self, limits: tuple[str, ...]) -> None:
+        for limit in limits:
+            self._free[limit] += 1
+        for limit in limits:
+            queue = self._waiting[limit]
+            while queue and self._free[limit] > 0:
+                self._ask(heapq.heappop(queue))  # it may go on to wait for another of its limits
+
+    def _gone(self, entry: _Entry) -> None:
+        node = entry.node
+        self._pods_left[node] -= 1
+        if not entry.move.critical:
+            self._ordinary_left[node] -= 1
+            if not self._ordinary_left[node]:
+                for held in self._held.pop(node, ()):
+                    self._ask(held)
+        if not self._pods_left[node]:
+            self._empty(node)
+
+    def _empty(self, node: str) -> None:
+        done = self._now + self._terms.settle_s
+        self._spans[node] = Span(node, self._started[node], self._now, done)
+        self._at(done, _Event.DONE, node)
+
+    def _leave(self, node: str) -> None:
+        for domain in self._domains(node):
+            self._room[domain] += 1
+        self._activate()
+
+    def _at(self, when: float, kind: _Event, subject: object) -> None:
+        self._tick += 1
+        heapq.heappush(self._events, (when, self._tick, kind, subject))
