@@ -9,7 +9,7 @@ drained at a time. Seconds from the start of the drain are the only clock.
 from __future__ import annotations
 
 import heapq
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
@@ -38,13 +38,16 @@ class Move:
 class Terms:
     """How the drain is run.
 
-    `slots`: limit → evictions that may be under way at once, at least 1. `at_once`: how many nodes may be
-    under way, in all ("") or of one domain (a zone, a node group; see `domains`). `between_s`: least time
-    between two evictions of the whole drain. `lag_s`: from a replacement's readiness to the budget showing it.
+    `slots`: limit → evictions that may be under way at once, at least 1. `waves`: node → its wave; a node is
+    activated when all nodes of smaller waves are done (the nodes come in the order of their waves). `at_once`:
+    how many nodes may be under way, in all ("") or of one domain (a zone, a node group; see `domains`).
+    `between_s`: least time between two evictions of the whole drain. `lag_s`: from a replacement's readiness
+    to the budget showing it.
     `settle_s`: from the last pod's end to the node being done.
     """
 
     slots: Mapping[str, int] = field(default_factory=dict)
+    waves: Mapping[str, int] = field(default_factory=dict)
     at_once: Mapping[str, int] = field(default_factory=dict)
     domains: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # node → domains that `at_once` limits
     between_s: float = 0.0
@@ -124,6 +127,7 @@ class _Run:
         self._queue = [(rank, node, given) for rank, (node, given) in enumerate(nodes)]
         self._queue.reverse()
         self._room = dict(terms.at_once)
+        self._undone = Counter(terms.waves.get(node, 0) for node, _ in nodes)  # nodes by wave
         self._pods_left: dict[str, int] = {}  # on an active node, by those not gone yet
         self._ordinary_left: dict[str, int] = {}
         self._held: dict[str, list[_Entry]] = {}  # critical ones whose turn has not come
@@ -152,13 +156,15 @@ class _Run:
     def _activate(self) -> None:
         """Cordon the next nodes, in order, while there is room; a node whose domain is full lets others pass."""
         passed = []
+        wave = min(self._undone, default=0)
         while self._queue:
             rank, node, given = self._queue.pop()
             domains = self._domains(node)
+            if self._terms.waves.get(node, 0) > wave or self._room.get("", 1) <= 0:
+                passed.append((rank, node, given))
+                break
             if any(self._room[d] <= 0 for d in domains):
                 passed.append((rank, node, given))
-                if self._room.get("", 1) <= 0:
-                    break
                 continue
             for domain in domains:
                 self._room[domain] -= 1
@@ -234,6 +240,10 @@ class _Run:
     def _leave(self, node: str) -> None:
         for domain in self._domains(node):
             self._room[domain] += 1
+        wave = self._terms.waves.get(node, 0)
+        self._undone[wave] -= 1
+        if not self._undone[wave]:
+            del self._undone[wave]
         self._activate()
 
     def _at(self, when: float, kind: _Event, subject: object) -> None:

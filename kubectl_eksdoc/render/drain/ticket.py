@@ -9,7 +9,7 @@ from kubectl_eksdoc.core.plan.drain.result import NOT_JUDGED, BudgetVerdict
 from kubectl_eksdoc.render import markdown
 from kubectl_eksdoc.render.drain import rows
 from kubectl_eksdoc.render.drain.groups import Group, grouped
-from kubectl_eksdoc.render.drain.verdict import STATUS_SIGN, blocker_count, left_by_verdict, verdict
+from kubectl_eksdoc.render.drain.verdict import STATUS_SIGN, blocker_count, estimate_lines, left_by_verdict, verdict
 from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.markdown import code, escape, folded
@@ -69,6 +69,7 @@ def _sections(view: DrainView, most: int) -> Iterable[tuple[str, list[str]]]:
     blockers = grouped(view.blockers, view)
     yield f"Blockers ({blocker_count(blockers)})", _items(blockers, most)
     yield "Targets, in the order in which they are emptied", _table(rows.drained(view), "targets", most)
+    yield "Estimate", [escape(line).replace("\\- ", "- ", 1) for line in estimate_lines(view)]
     yield "Targets that are not drained", _table(rows.undrained(view, full=True), "targets", most)
     yield "Budgets that matter", _table(rows.budgets(view), "budgets", most)
     yield "Unknown: what could not be judged is not taken as fine", _unknowns(view, most)

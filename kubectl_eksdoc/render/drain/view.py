@@ -20,6 +20,7 @@ from kubectl_eksdoc.core.plan.drain.result import (
     PodVerdict,
     Target,
 )
+from kubectl_eksdoc.core.sim.drain import Span
 
 SYNC_FAILED = "SyncFailed"
 
@@ -108,6 +109,11 @@ class DrainView:
         """Seconds `pod` gets to stop: as the user says, else its own."""
         given = self.plan.policy.grace_seconds
         return pod.grace_seconds if given is None else given
+
+    @cached_property
+    def spans(self) -> dict[str, Span]:
+        """When each drained node is cordoned, empty and done, in the usual run."""
+        return {} if self.plan.estimate is None else {span.node: span for span in self.plan.estimate.spans}
 
     @cached_property
     def _left_on(self) -> dict[str, list[Left]]:

@@ -63,6 +63,12 @@ def test_so_many_nodes_at_once() -> None:
     ]
 
 
+def test_a_wave_begins_when_the_one_before_is_done() -> None:
+    nodes = [(f"n{i}", [Move(f"p{i}", stop_s=10.0 * (i + 1))]) for i in range(3)]
+    timeline = simulate(nodes, Terms(waves={"n0": 1, "n1": 1, "n2": 2}, settle_s=5))
+    assert [(s.node, s.start_s, s.done_s) for s in timeline.nodes] == [("n0", 0, 15), ("n1", 0, 25), ("n2", 25, 60)]
+
+
 def test_a_full_zone_lets_others_pass() -> None:
     nodes = [(f"n{i}", [Move(f"p{i}", stop_s=10)]) for i in range(3)]
     terms = Terms(at_once={"a": 1}, domains={"n0": ("a",), "n1": ("a",), "n2": ("b",)})

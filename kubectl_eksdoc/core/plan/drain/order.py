@@ -12,7 +12,7 @@ from __future__ import annotations
 import heapq
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import ceil
 from typing import NamedTuple
 
@@ -49,12 +49,14 @@ class Booking:
 class Order:
     """`nodes` in the order in which they are emptied; `bookings` by round, then in that order of nodes.
 
-    `refused` are tasks that no round can take: an earlier one used their limit up for good.
+    `wave` is the number, from 1, of the nodes that are drained together; a wave's rounds begin after those of
+    the wave before. `refused` are tasks that no round can take: an earlier one used their limit up for good.
     """
 
     nodes: tuple[str, ...]
     bookings: tuple[Booking, ...]
     finish: Mapping[str, int]
+    wave: Mapping[str, int] = field(default_factory=dict)
     refused: tuple[tuple[str, Task], ...] = ()
 
 
@@ -92,36 +94,43 @@ class _Book:
         return number
 
 
-def arrange(tasks: Mapping[str, Sequence[Task]], per_round: Mapping[str, int]) -> Order:
+def arrange(tasks: Mapping[str, Sequence[Task]], per_round: Mapping[str, int], at_once: int | None = None) -> Order:
     """Order the nodes of `tasks` and give every task a round, from 1.
 
     Args:
         tasks: node name → its pods to evict (maybe none).
         per_round: limit → how many of its tasks one round can take, at least 1.
+        at_once: how many nodes make a wave, at least 1; None: all of them are one.
     """
     earliest, refused = _earliest(tasks, per_round)
     dropped = {task.pod.uid for _, task in refused}
     todo = {node: [t for t in given if t.pod.uid not in dropped] for node, given in tasks.items()}
     nodes = _soonest_first(todo, per_round)
-    placed = _book(todo, nodes, _Book(per_round, earliest))
+    size = at_once or max(len(nodes), 1)
+    wave = {node: i // size + 1 for i, node in enumerate(nodes)}
+    book = _Book(per_round, earliest)
+    placed: list[Booking] = []
     finish = dict.fromkeys(nodes, 0)
+    for start in range(0, len(nodes), size):
+        after = max((booking.round for booking in placed), default=0)
+        placed += _book(todo, nodes[start : start + size], book, after + 1)
     for booking in placed:
         finish[booking.node] = max(finish[booking.node], booking.round)
-    return Order(tuple(nodes), _numbered(placed, nodes), finish, tuple(refused))
+    return Order(tuple(nodes), _numbered(placed, nodes), finish, wave, tuple(refused))
 
 
-def _book(todo: Mapping[str, Sequence[Task]], nodes: Sequence[str], book: _Book) -> list[Booking]:
-    """Node by node, in four passes: system-critical pods when the others of their node have gone, and in both
-    tiers those that should be late when the others have their rounds."""
+def _book(todo: Mapping[str, Sequence[Task]], nodes: Sequence[str], book: _Book, first: int) -> list[Booking]:
+    """One wave, from round `first` on, in four passes: system-critical pods when the others of their node have
+    gone, and in both tiers those that should be late when the others have their rounds."""
     placed: list[Booking] = []
-    last: dict[str, int] = defaultdict(lambda: 1)
+    last: dict[str, int] = defaultdict(lambda: first)
     for critical in (False, True):
         ordinary_last = dict(last)
         for late in (False, True):
             for node in nodes:
                 chosen = (t for t in todo[node] if t.pod.system_critical is critical and bool(t.late) is late)
                 for task in sorted(chosen, key=lambda t: (t.pod.namespace, natural(t.pod.name))):
-                    number = book.book(task, ordinary_last.get(node, 1))
+                    number = book.book(task, ordinary_last.get(node, first))
                     last[node] = max(last[node], number)
                     placed.append(Booking(task, node, number))
     return placed

@@ -9,6 +9,7 @@ from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.findings import Finding, in_order
 from kubectl_eksdoc.core.model.nodes import Node
 from kubectl_eksdoc.core.plan.drain import nodes
+from kubectl_eksdoc.core.plan.drain.estimate import estimate
 from kubectl_eksdoc.core.plan.drain.judging import JudgedPod, Judgement, judge_pods
 from kubectl_eksdoc.core.plan.drain.order import Order
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
@@ -43,6 +44,7 @@ def make_plan(cluster: Cluster, targets: Sequence[Node], policy: DrainPolicy) ->
         left=_left(world, refused, judgement),
         budgets=_headroom(judgement, order),
         findings=in_order(merged((*refused.values(), *remarks, *judgement.findings()))),
+        estimate=estimate(world, order, judgement.budgets),
     )
 
 
@@ -57,13 +59,14 @@ def _target(
 ) -> Target:
     left = len(world.pods_on[node.name]) - evicted
     if refusal is not None:
-        return Target(node, TargetVerdict.REFUSED, 0, 0, evicted, left, (refusal.message,), refusal.remedy[:1])
+        return Target(node, TargetVerdict.REFUSED, 0, 0, evicted, left, (refusal.message,), freed_by=refusal.remedy[:1])
     held = [p for p in judgement.pods[node.name] if p.holds_its_node]
     return Target(
         node=node,
         verdict=_verdict(held, world.policy.partial),
         order=rank.get(node.name, 0),
         finish_round=order.finish.get(node.name, 0),
+        wave=order.wave.get(node.name, 0),
         evictions=evicted,
         left=left,
         why=tuple(dict.fromkeys(f"{p.pod.key}: {said.reason}" for p in held for said in p.deciding)),

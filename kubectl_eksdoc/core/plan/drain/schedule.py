@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from kubectl_eksdoc.core.model.budgets import Amount
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.drain.budgets import JudgedBudget
 from kubectl_eksdoc.core.plan.drain.judging import Judgement, used_up
 from kubectl_eksdoc.core.plan.drain.order import Booking, Order, Task, arrange
 from kubectl_eksdoc.core.plan.drain.result import Eviction, PodVerdict
 from kubectl_eksdoc.core.plan.drain.survey import Survey
+from kubectl_eksdoc.core.rules.budgets import scaled
 from kubectl_eksdoc.core.rules.replacement import Replacement, replacement
 
 _NEEDED = "needed: "
@@ -27,7 +29,9 @@ def schedule(world: Survey, judgement: Judgement) -> tuple[Judgement, Order]:
             if judgement.complete(name, world.policy.partial)
         }
         limits = {limit for given in tasks.values() for task in given for limit in task.limits}
-        order = arrange(tasks, {limit: per_round.get(limit, 1) for limit in limits})
+        amount = world.policy.max_unavailable
+        at_once = None if amount is None else nodes_at_once(amount, len(tasks))
+        order = arrange(tasks, {limit: per_round.get(limit, 1) for limit in limits}, at_once)
         if not order.refused:
             return judgement, order
         refused = {task.pod.uid for _, task in order.refused}
@@ -36,6 +40,11 @@ def schedule(world: Survey, judgement: Judgement) -> tuple[Judgement, Order]:
             for name, on in judgement.pods.items()
         }
         judgement = replace(judgement, pods=pods)
+
+
+def nodes_at_once(amount: Amount, nodes: int) -> int:
+    """A percentage is rounded down, as EKS does for a node group, and at least one node goes."""
+    return max(1, scaled(amount, nodes, round_up=False))
 
 
 def _task(world: Survey, pod: Pod, budgets: Mapping[str, JudgedBudget]) -> Task:

@@ -94,6 +94,13 @@ def test_turns_count_the_users_of_a_limit() -> None:
     assert {b.task.pod.name: (b.turn, b.turns) for b in order.bookings} == {"a": (1, 2), "b": (2, 2), "c": (0, 0)}
 
 
+def test_a_waves_rounds_begin_after_those_of_the_wave_before() -> None:
+    tasks = {f"n{i}": [a_task(f"a{i}", "web"), a_task(f"b{i}")] for i in range(4)}
+    order = arrange(tasks, {"web": 1}, at_once=2)
+    assert order.wave == {"n0": 1, "n1": 1, "n2": 2, "n3": 2}
+    assert rounds(order) == {"a0": 1, "b0": 1, "a1": 2, "b1": 1, "a2": 3, "b2": 3, "a3": 4, "b3": 3}
+
+
 LIMITS = ("x", "y", "z")
 
 
