@@ -77,8 +77,8 @@ class Span(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Timeline:
     """`moves` in the order of eviction, `nodes` in the order of activation. `peak_away` is the most pods of
-    all together that were evicted and not yet replaced by a Ready one. `stuck` never found a slot: a limit
-    was used up for good."""
+    all together that were evicted and not yet replaced by a Ready one. `stuck` are never evicted: a limit was
+    used up for good, and they, their node or the nodes before it wait for it."""
 
     moves: tuple[Moved, ...]
     nodes: tuple[Span, ...]
@@ -93,9 +93,8 @@ class Timeline:
 
 class _Event(Enum):
     SLOT = 0  # a replacement is Ready and the budget shows it
-    READY = 1
-    GONE = 2
-    DONE = 3
+    GONE = 1
+    DONE = 2
 
 
 class _Entry(NamedTuple):
@@ -134,7 +133,6 @@ class _Run:
         self._started: dict[str, float] = {}
         self._moved: list[Moved] = []
         self._spans: dict[str, Span] = {}
-        self._away = self._peak = 0
 
     def to_the_end(self) -> Timeline:
         self._activate()
@@ -142,16 +140,15 @@ class _Run:
             self._now, _, kind, subject = heapq.heappop(self._events)
             if kind is _Event.SLOT:
                 self._give_back(subject)  # type: ignore[arg-type]
-            elif kind is _Event.READY:
-                self._away -= 1
             elif kind is _Event.GONE:
                 self._gone(subject)  # type: ignore[arg-type]
             else:
                 self._leave(str(subject))
         stuck = {entry.move.uid for queue in self._waiting.values() for entry in queue}
         stuck |= {entry.move.uid for held in self._held.values() for entry in held}
+        stuck |= {move.uid for _, _, given in self._queue for move in given}
         spans = sorted(self._spans.values(), key=lambda span: (span.start_s, span.node))
-        return Timeline(tuple(self._moved), tuple(spans), tuple(sorted(stuck)), self._peak)
+        return Timeline(tuple(self._moved), tuple(spans), tuple(sorted(stuck)), _peak(self._moved))
 
     def _activate(self) -> None:
         """Cordon the next nodes, in order, while there is room; a node whose domain is full lets others pass."""
@@ -203,11 +200,8 @@ class _Run:
         self._next_eviction = at + self._terms.between_s
         gone = at + move.stop_s
         ready = None
-        self._away += 1
-        self._peak = max(self._peak, self._away)
         if move.after is not Replacement.NEVER:
             ready = (gone if move.after is Replacement.AFTER_GONE else at) + move.start_s
-            self._at(ready, _Event.READY, None)
             if move.limits:
                 self._at(ready + self._terms.lag_s, _Event.SLOT, move.limits)
         self._moved.append(Moved(move.uid, entry.node, at, gone, ready))
@@ -249,3 +243,14 @@ class _Run:
     def _at(self, when: float, kind: _Event, subject: object) -> None:
         self._tick += 1
         heapq.heappush(self._events, (when, self._tick, kind, subject))
+
+
+def _peak(moved: Sequence[Moved]) -> int:
+    """The most of `moved`, given by time of eviction, that are away at any moment."""
+    ready = sorted(m.ready_s for m in moved if m.ready_s is not None)
+    back = peak = 0
+    for gone, m in enumerate(moved, 1):
+        while back < len(ready) and ready[back] <= m.evicted_s:
+            back += 1
+        peak = max(peak, gone - back)
+    return peak

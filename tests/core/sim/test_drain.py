@@ -33,6 +33,12 @@ def test_a_pod_that_nothing_replaces_keeps_its_slot_for_good() -> None:
     assert timeline.nodes == ()
 
 
+def test_pods_of_a_node_that_never_has_its_turn_are_stuck_too() -> None:
+    nodes = [("n1", [Move("a", ("web",), after=Replacement.NEVER), Move("b", ("web",))]), ("n2", [Move("c")])]
+    timeline = simulate(nodes, Terms({"web": 1}, at_once={"": 1}))
+    assert timeline.stuck == ("b", "c")
+
+
 def test_the_controllers_lag_delays_the_next_eviction() -> None:
     pods = [Move(name, ("web",), start_s=10) for name in "ab"]
     assert at(simulate([("n", pods)], Terms({"web": 1}, lag_s=3)))["b"] == 13
@@ -78,6 +84,13 @@ def test_a_full_zone_lets_others_pass() -> None:
 def test_evictions_keep_their_distance() -> None:
     timeline = simulate([("n", [Move(x) for x in "abc"])], Terms(between_s=2))
     assert at(timeline) == {"a": 0, "b": 2, "c": 4}
+
+
+def test_a_pod_is_away_from_its_eviction_on_and_not_while_it_waits_for_it() -> None:
+    pods = [Move(x, stop_s=1, start_s=3) for x in "abcd"]
+    assert simulate([("n", pods)], Terms()).peak_away == 4
+    assert simulate([("n", pods)], Terms(between_s=2)).peak_away == 2
+    assert simulate([("n", pods)], Terms(between_s=3)).peak_away == 1
 
 
 def test_an_empty_node_is_done_at_once() -> None:
