@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
 
+from kubectl_eksdoc.core.model.placement import NOWHERE_SPECIAL, Placement
 from kubectl_eksdoc.core.model.selectors import Labels
 
 MIRROR = "kubernetes.io/config.mirror"
@@ -61,12 +62,16 @@ class VolumeKind(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class Volume:
-    """`detail`: emptyDir → medium ("" is disk), hostPath → path, claim → name of the claim."""
+    """`detail`: emptyDir → medium ("" is disk), hostPath → path, claim → name of the claim.
+
+    `ephemeral`: the claim was made for this pod and goes with it.
+    """
 
     name: str
     kind: VolumeKind
     detail: str = ""
     size_limit: str = ""
+    ephemeral: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +100,7 @@ class Pod:
     readiness_gates: tuple[str, ...] = ()
     finalizers: tuple[str, ...] = ()
     not_ready_because: str = ""
+    placement: Placement = NOWHERE_SPECIAL
 
     @property
     def key(self) -> str:
