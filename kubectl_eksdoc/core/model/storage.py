@@ -42,8 +42,6 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class StorageClass:
-    """`binding_mode` is "" only in an object that no API server has defaulted."""
-
     name: str
     provisioner: str = ""
     binding_mode: str = "Immediate"
