@@ -13,9 +13,10 @@ import msgspec
 
 from kubectl_eksdoc.core.model.cluster import Cluster, Identity, Source
 from kubectl_eksdoc.core.model.kinds import KindRead, ReadState, Resource
+from kubectl_eksdoc.objects.caches import RawError
 from kubectl_eksdoc.objects.catalogue import BY_RESOURCE, FIELDS
 from kubectl_eksdoc.objects.nodes import identity_from
-from kubectl_eksdoc.objects.sharing import RawError, Sharing
+from kubectl_eksdoc.objects.sharing import Sharing
 from kubectl_eksdoc.objects.structs import Lean, ListMeta, ListOf, Meta, Object
 
 __all__ = ["BadObject", "Collector", "Page", "identity_from"]

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from kubectl_eksdoc.core.model.budgets import Amount
 from kubectl_eksdoc.core.model.selectors import NOTHING, Requirement, Selector, from_parts
-from kubectl_eksdoc.objects.sharing import RawError
+from kubectl_eksdoc.objects.caches import RawError
 from kubectl_eksdoc.objects.structs import Condition, LabelSelector
 
 _AMOUNT = re.compile(r"(-?\d{1,18})(%?)\Z")

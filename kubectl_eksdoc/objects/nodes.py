@@ -10,7 +10,9 @@ import msgspec
 from kubectl_eksdoc.core.model import versions
 from kubectl_eksdoc.core.model.cluster import Identity
 from kubectl_eksdoc.core.model.nodes import Node, Taint
+from kubectl_eksdoc.core.model.placement import PODS
 from kubectl_eksdoc.objects.common import condition, newest_of
+from kubectl_eksdoc.objects.resources import Quantity, allocatable, amounts
 from kubectl_eksdoc.objects.sharing import Sharing
 from kubectl_eksdoc.objects.structs import Condition, Lean, Meta, Object
 
@@ -34,14 +36,10 @@ class NodeInfo(Lean):
     os_image: str | None = None
 
 
-class Allocatable(Lean):
-    pods: str | int | None = None
-
-
 class NodeStatus(Lean):
     conditions: list[Condition] | None = None
     node_info: NodeInfo | None = None
-    allocatable: Allocatable | None = None
+    allocatable: dict[str, Quantity | None] | None = None
 
 
 class NodeObject(Object):
@@ -59,6 +57,7 @@ def node(given: NodeObject, share: Sharing) -> tuple[Node, datetime | None]:
     info, text = status.node_info or NodeInfo(), share.text
     ready = condition(status.conditions, "Ready")
     kubelet = text(info.kubelet_version)
+    room = allocatable(amounts(status.allocatable or {}, "$.status.allocatable"))
     fact = Node(
         name=text(meta.name),
         uid=meta.uid or "",
@@ -72,7 +71,8 @@ def node(given: NodeObject, share: Sharing) -> tuple[Node, datetime | None]:
         provider_id=spec.provider_id or "",
         created_at=meta.creation_timestamp,
         deletion_at=meta.deletion_timestamp,
-        pods_allocatable=_whole(status.allocatable.pods if status.allocatable else None),
+        pods_allocatable=room.get(PODS, 0),
+        allocatable={text(name): amount for name, amount in room.items()},
     )
     return fact, newest_of(status.conditions, meta.creation_timestamp)
 
@@ -92,10 +92,3 @@ def identity_from(nodes: Iterable[Node]) -> Identity:
 def _only(values: set[str]) -> str:
     told = values - {""}
     return told.pop() if len(told) == 1 else ""
-
-
-def _whole(given: str | int | None) -> int:
-    """A count of pods: kubelets write it as a plain number; 0 where it is anything else."""
-    if isinstance(given, str):
-        return int(given) if given.isascii() and given.isdigit() and len(given) < 10 else 0
-    return given or 0

@@ -8,7 +8,9 @@ from datetime import datetime
 import msgspec
 
 from kubectl_eksdoc.core.model import pods as facts
-from kubectl_eksdoc.objects.sharing import RawError, Sharing, placed
+from kubectl_eksdoc.objects.caches import RawError, placed
+from kubectl_eksdoc.objects.placement import PlacingSpec
+from kubectl_eksdoc.objects.sharing import Sharing
 from kubectl_eksdoc.objects.structs import NO_RAW, Lean, Meta, Object, Time
 
 
@@ -63,7 +65,7 @@ class Gate(Lean):
     condition_type: str | None = None
 
 
-class PodSpec(Lean):
+class PodSpec(PlacingSpec):
     volumes: list[VolumeEntry] | None = None
     termination_grace_period_seconds: int | None = None
     node_name: str | None = None
@@ -166,6 +168,7 @@ def pod(given: PodObject, share: Sharing) -> tuple[facts.Pod, datetime | None]:
         scheduled_at,
         ready_at,
         _RESTARTED.search(status.container_statuses) is not None,
+        share.placing(spec),
     )
     return fact, newest
 
@@ -197,7 +200,8 @@ def _volumes(given: list[VolumeEntry], pod_name: str, share: Sharing) -> tuple[f
             found.append(facts.Volume(share.text(name), facts.VolumeKind.CLAIM, claim))
         elif volume.ephemeral is not None:
             # The ephemeral volume controller names the claim so (k8s.io/component-helpers/storage/ephemeral).
-            found.append(facts.Volume(share.text(name), facts.VolumeKind.CLAIM, f"{pod_name}-{name}"))
+            claim = f"{pod_name}-{name}"
+            found.append(facts.Volume(share.text(name), facts.VolumeKind.CLAIM, claim, ephemeral=True))
     return tuple(found)
 
 

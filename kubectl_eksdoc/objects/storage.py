@@ -7,6 +7,7 @@ from datetime import datetime
 import msgspec
 
 from kubectl_eksdoc.core.model.storage import Claim, PersistentVolume, StorageClass
+from kubectl_eksdoc.objects.affinity import NodeSelector, Term, node_terms
 from kubectl_eksdoc.objects.sharing import Sharing
 from kubectl_eksdoc.objects.structs import Expression, Lean, Meta, Object
 
@@ -29,15 +30,6 @@ class Present(Lean):
     """A volume source of which only its presence counts."""
 
 
-class Term(Lean):
-    match_expressions: list[Expression] | None = None
-    match_fields: list[Expression] | None = None
-
-
-class NodeSelector(Lean):
-    node_selector_terms: list[Term] | None = None
-
-
 class VolumeAffinity(Lean):
     required: NodeSelector | None = None
 
@@ -51,7 +43,29 @@ class VolumeSpec(Lean):
     storage_class_name: str | None = None
 
 
+ZONE_LABELS = {
+    "topology.kubernetes.io/zone": "zone",
+    "topology.kubernetes.io/region": "region",
+    "failure-domain.beta.kubernetes.io/zone": "beta_zone",
+    "failure-domain.beta.kubernetes.io/region": "beta_region",
+}
+
+
+class VolumeLabels(Lean, rename={field: label for label, field in ZONE_LABELS.items()}):
+    """The labels of a volume that say where it is (kubernetes/pkg/scheduler/framework/plugins/volumezone)."""
+
+    zone: str | None = None
+    region: str | None = None
+    beta_zone: str | None = None
+    beta_region: str | None = None
+
+
+class VolumeMeta(Meta):
+    labels: VolumeLabels | None = None  # type: ignore[assignment]
+
+
 class VolumeObject(Object):
+    metadata: VolumeMeta | None = None
     spec: VolumeSpec | None = None
 
 
@@ -88,7 +102,8 @@ def volume(given: VolumeObject, share: Sharing) -> tuple[PersistentVolume, datet
 
     Local is also a volume whose every node selector term names hosts: topolvm and its kin are CSI drivers.
     """
-    meta, spec = given.metadata or Meta(), given.spec or VolumeSpec()
+    meta, spec = given.metadata or VolumeMeta(), given.spec or VolumeSpec()
+    labels = meta.labels or VolumeLabels()
     required = spec.node_affinity.required if spec.node_affinity else None
     terms = (required.node_selector_terms if required else None) or []
     driver = spec.csi.driver if spec.csi else IN_TREE_EBS if spec.aws_elastic_block_store else None
@@ -101,6 +116,10 @@ def volume(given: VolumeObject, share: Sharing) -> tuple[PersistentVolume, datet
         zones=_united([_values(t.match_expressions, ZONES) for t in terms], share),
         driver=share.text(driver),
         storage_class=share.text(spec.storage_class_name),
+        terms=node_terms(required, share),
+        zone_labels=tuple(
+            (label, value) for label, field in ZONE_LABELS.items() if (value := getattr(labels, field)) is not None
+        ),
     )
     return fact, meta.creation_timestamp
 

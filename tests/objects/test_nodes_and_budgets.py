@@ -44,6 +44,7 @@ def test_a_node() -> None:
         created_at=T0,
         deletion_at=T0,
         pods_allocatable=58,
+        allocatable={"pods": 58, "cpu": 8000},
     )
 
 

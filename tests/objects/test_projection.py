@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -17,7 +18,8 @@ from kubectl_eksdoc.core.model.network import (
     Webhook,
     WebhookRule,
 )
-from kubectl_eksdoc.core.model.selectors import from_parts
+from kubectl_eksdoc.core.model.placement import NodeTerm
+from kubectl_eksdoc.core.model.selectors import Requirement, from_parts
 from kubectl_eksdoc.core.model.storage import Claim, PersistentVolume, StorageClass
 from kubectl_eksdoc.core.model.workloads import Autoscaler
 from tests.objects.observing import T0, T0_TEXT, observed
@@ -71,7 +73,32 @@ def terms(*expressions: tuple[str, list[str]]) -> dict[str, Any]:
 )
 def test_volumes(spec: dict[str, Any], expected: dict[str, Any]) -> None:
     (volume,) = observed(kinds.VOLUMES, spec=spec).volumes
-    assert volume == PersistentVolume(**{"name": "x", "uid": "u", "storage_class": "gp3", **expected})
+    assert (volume.terms is None) is ("nodeAffinity" not in spec)
+    assert replace(volume, terms=None) == PersistentVolume(
+        **{"name": "x", "uid": "u", "storage_class": "gp3", **expected}
+    )
+
+
+def test_where_a_volume_may_be_used() -> None:
+    fields = {"key": "metadata.name", "operator": "In", "values": ["n"]}
+    labels = {"key": "topology.kubernetes.io/zone", "operator": "NotIn", "values": ["z"]}
+    each = [{"matchExpressions": [labels], "matchFields": [fields]}, {}]
+    zone = {"topology.kubernetes.io/zone": "a__b", "app": "x", "failure-domain.beta.kubernetes.io/region": ""}
+    spec = {"nodeAffinity": {"required": {"nodeSelectorTerms": each}}}
+    (volume,) = observed(kinds.VOLUMES, meta={"labels": zone}, spec=spec).volumes
+    assert volume.terms == (
+        NodeTerm(
+            (Requirement("topology.kubernetes.io/zone", "NotIn", ("z",)),),
+            (Requirement("metadata.name", "In", ("n",)),),
+        ),
+        NodeTerm(),
+    )
+    assert volume.zone_labels == (
+        ("topology.kubernetes.io/zone", "a__b"),
+        ("failure-domain.beta.kubernetes.io/region", ""),
+    )
+    assert observed(kinds.VOLUMES).volumes[0].terms is None
+    assert observed(kinds.VOLUMES, spec={"nodeAffinity": {"required": {}}}).volumes[0].terms == ()
 
 
 def test_claims_and_classes() -> None:

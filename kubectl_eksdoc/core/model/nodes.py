@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
 
@@ -39,7 +40,10 @@ class Taint:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """One node. `ready` is the Ready condition's status: True, False or Unknown."""
+    """One node. `ready` is the Ready condition's status: True, False or Unknown.
+
+    `allocatable` by resource: cpu in millicores, memory and storage in bytes, all else in pieces.
+    """
 
     name: str
     uid: str
@@ -54,6 +58,7 @@ class Node:
     created_at: datetime | None = None
     deletion_at: datetime | None = None
     pods_allocatable: int = 0
+    allocatable: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def owner(self) -> NodeOwner:

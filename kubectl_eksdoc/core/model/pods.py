@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
 
+from kubectl_eksdoc.core.model.placement import NOWHERE_SPECIAL, Placement
 from kubectl_eksdoc.core.model.selectors import Labels
 
 MIRROR = "kubernetes.io/config.mirror"
@@ -61,12 +62,16 @@ class VolumeKind(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class Volume:
-    """`detail`: emptyDir → medium ("" is disk), hostPath → path, claim → name of the claim."""
+    """`detail`: emptyDir → medium ("" is disk), hostPath → path, claim → name of the claim.
+
+    `ephemeral`: the claim was made for this pod and goes with it.
+    """
 
     name: str
     kind: VolumeKind
     detail: str = ""
     size_limit: str = ""
+    ephemeral: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +105,7 @@ class Pod:
     scheduled_at: datetime | None = None
     ready_at: datetime | None = None
     restarted: bool = False
+    placement: Placement = NOWHERE_SPECIAL
 
     @property
     def key(self) -> str:

@@ -75,7 +75,7 @@ def from_parts(match_labels: Labels, expressions: tuple[Requirement, ...] = ()) 
     """A selector of the objects' form. Unknown operators and malformed values make it invalid."""
     equal = tuple(Requirement(k, "In", (v,)) for k, v in sorted(match_labels.items()))
     valid = all(_VALUE.match(v) and _KEY.match(k) for k, v in match_labels.items()) and all(
-        _valid_expression(e) for e in expressions
+        is_valid(e) for e in expressions
     )
     return Selector(equal + expressions, valid)
 
@@ -186,12 +186,16 @@ def _int64(text: str) -> int | None:
     return value if -(2**63) <= value < 2**63 else None
 
 
-def _valid_expression(requirement: Requirement) -> bool:
+def is_valid(requirement: Requirement, compares: bool = False) -> bool:
+    """Whether the API machinery takes it (``labels.NewRequirement``); with `compares` Gt and Lt too, as for nodes."""
+    values = requirement.values
     if not _KEY.match(requirement.key):
         return False
     if requirement.operator in ("In", "NotIn"):
-        return bool(requirement.values) and all(_VALUE.match(v) for v in requirement.values)
-    return requirement.operator in ("Exists", "DoesNotExist") and not requirement.values
+        return bool(values) and all(_VALUE.match(v) for v in values)
+    if compares and requirement.operator in ("Gt", "Lt"):
+        return len(values) == 1 and _int64(values[0]) is not None
+    return requirement.operator in ("Exists", "DoesNotExist") and not values
 
 
 def _term(r: Requirement) -> str:

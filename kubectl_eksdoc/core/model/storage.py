@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from kubectl_eksdoc.core.model.placement import NodeTerm
+
 
 @dataclass(frozen=True, slots=True)
 class PersistentVolume:
-    """`local`: its data lies on one node (a local or hostPath volume); `hostnames` are the nodes it names."""
+    """`local`: its data lies on one node (a local or hostPath volume); `hostnames` are the nodes it names.
+
+    `terms` is its required node affinity, None where it has none; `zone_labels` are its own labels that name a
+    zone or region, with ``__`` between alternatives.
+    """
 
     name: str
     uid: str
@@ -16,6 +22,8 @@ class PersistentVolume:
     zones: tuple[str, ...] = ()
     driver: str = ""
     storage_class: str = ""
+    terms: tuple[NodeTerm, ...] | None = None
+    zone_labels: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

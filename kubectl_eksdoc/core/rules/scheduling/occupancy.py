@@ -1,0 +1,291 @@
+"""What runs where, and whether one pod more can run there: kept up to date pod by pod, at a cost that does not grow."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+from kubectl_eksdoc.core.model.nodes import Node
+from kubectl_eksdoc.core.model.placement import PodTerm
+from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.model.selectors import Labels
+from kubectl_eksdoc.core.rules.scheduling import node_affinity, pod_affinity, ports, resources, spread, volumes
+from kubectl_eksdoc.core.rules.scheduling.counts import Group
+from kubectl_eksdoc.core.rules.scheduling.fences import Fence
+from kubectl_eksdoc.core.rules.scheduling.pod_affinity import Company, Term
+from kubectl_eksdoc.core.rules.scheduling.pod_classes import Likeness, PodClass
+from kubectl_eksdoc.core.rules.scheduling.ports import UsedPorts
+from kubectl_eksdoc.core.rules.scheduling.refusals import Refusal
+from kubectl_eksdoc.core.rules.scheduling.resources import Room
+from kubectl_eksdoc.core.rules.scheduling.spread import Census, Limit
+from kubectl_eksdoc.core.rules.scheduling.volumes import EMPTY, NO_VOLUMES, Storage
+from kubectl_eksdoc.core.rules.scheduling.watchers import Roll, Watcher, Watchers
+
+
+class Seat:
+    """One node as it is taken now; `held` is how many pods of each class are on it."""
+
+    __slots__ = ("held", "node", "ports", "room")
+
+    def __init__(self, node: Node) -> None:
+        self.node = node
+        self.room = Room(node.allocatable)
+        self.ports = UsedPorts()
+        self.held: dict[PodClass, int] = {}
+
+
+class Occupancy:
+    """Nodes, and the pods placed on them, by class.
+
+    Pods that have ended take nothing and must not be put. `namespaces` are the labels of each namespace.
+    """
+
+    def __init__(
+        self, nodes: Iterable[Node], namespaces: Mapping[str, Labels] | None = None, storage: Storage = EMPTY
+    ) -> None:
+        self._namespaces = namespaces or {}
+        self._storage = storage
+        self._classes: dict[Likeness, PodClass] = {}
+        self._fences: dict[object, Fence] = {}
+        self._terms: dict[object, Term] = {}
+        self._companies: dict[object, Company] = {}
+        self._censuses: dict[object, Census] = {}
+        self._watchers = Watchers()
+        self._roll: Roll[PodClass] = Roll()
+        self._candidates: dict[Fence, dict[str, Seat]] = {}
+        self.seats: dict[str, Seat] = {}
+        for node in nodes:
+            self.add_node(node)
+
+    @classmethod
+    def of(
+        cls,
+        nodes: Iterable[Node],
+        pods: Sequence[Pod],
+        namespaces: Mapping[str, Labels] | None = None,
+        storage: Storage = EMPTY,
+    ) -> Occupancy:
+        """With every pod on its node; pods that have ended, have no node or one that is not there are passed over."""
+        made = cls(nodes, namespaces, storage)
+        seats, known = made.seats, dict[object, PodClass]()
+        placed = []
+        for pod in pods:
+            if pod.node in seats and not pod.finished:
+                # Replicas share these objects, and to compare objects is quicker than to compare what is in them.
+                same = (
+                    pod.namespace,
+                    id(pod.labels),
+                    id(pod.placement),
+                    id(pod.tolerations),
+                    pod.volumes,
+                    pod.deleting,
+                )
+                kind = known.get(same)
+                if kind is None:
+                    kind = known[same] = made.class_of(pod)
+                placed.append((kind, seats[pod.node]))
+        # All terms are known by now, so that none has to look for its pods among those already placed.
+        for kind, seat in placed:
+            made._move(kind, seat, 1)
+        return made
+
+    def class_of(self, pod: Pod) -> PodClass:
+        return self.class_like(Likeness.of(pod))
+
+    def successor_of(self, pod: Pod) -> PodClass:
+        """The class of the pod that a controller makes in its place."""
+        return self.class_like(Likeness.of_successor(pod))
+
+    def class_like(self, like: Likeness) -> PodClass:
+        """The one class for that likeness."""
+        found = self._classes.get(like)
+        return found if found is not None else self._learn(like)
+
+    def put(self, kind: PodClass, name: str) -> None:
+        """One pod more on the node of that name."""
+        self._move(kind, self.seats[name], 1)
+
+    def take(self, kind: PodClass, name: str) -> None:
+        """One pod fewer on it. It must have been put."""
+        if not kind.on.get(name):
+            raise ValueError(f"no such pod is on {name}")
+        self._move(kind, self.seats[name], -1)
+
+    def candidates(self, kind: PodClass) -> Mapping[str, Seat]:
+        """The nodes that its demands of nodes and its volumes allow, kept up to date as nodes change."""
+        found = self._candidates.get(kind.fence)
+        if found is None:
+            named = node_affinity.named_nodes(kind.fence.demand)
+            seats = self.seats if named is None else {n: s for n, s in self.seats.items() if n in named}
+            found = {name: seat for name, seat in seats.items() if kind.fence.refusal(seat.node) is None}
+            self._candidates[kind.fence] = found
+        if kind.volumes is NO_VOLUMES:
+            return found
+        return {name: seat for name, seat in found.items() if volumes.refusal(kind.volumes, seat.node) is None}
+
+    def has_place(self, kind: PodClass, seat: Seat) -> bool:
+        """Whether one of `candidates` can take one pod more, with the pods that are there now."""
+        if not seat.room.fits(kind.placement.requests):
+            return False
+        return kind.alone or (
+            ports.refusal(kind.placement.ports, seat.ports) is None and _beside_others(kind, seat.node.labels) is None
+        )
+
+    def refusal(self, kind: PodClass, name: str) -> Refusal | None:
+        """Of the first filter that refuses the node, in the scheduler's order; None where the pod fits."""
+        seat = self.seats[name]
+        return (
+            kind.fence.refusal(seat.node)
+            or ports.refusal(kind.placement.ports, seat.ports)
+            or resources.refusal(kind.placement.requests, seat.room)
+            or volumes.refusal(kind.volumes, seat.node)
+            or _beside_others(kind, seat.node.labels)
+        )
+
+    def reasons(self, kind: PodClass) -> Counter[str]:
+        """How many nodes refuse for each reason, as a FailedScheduling event counts them."""
+        refused = (self.refusal(kind, name) for name in self.seats)
+        return Counter(reason for each in refused if each is not None for reason in each.reasons)
+
+    def add_node(self, node: Node) -> None:
+        """A node that was not there, empty."""
+        if node.name in self.seats:
+            raise ValueError(f"node {node.name} is there already")
+        seat = self.seats[node.name] = Seat(node)
+        self._admit(seat)
+
+    def drop_node(self, name: str) -> None:
+        """The node goes, and the pods on it."""
+        self._dismiss(self.seats[name])
+        del self.seats[name]
+        for found in self._candidates.values():
+            found.pop(name, None)
+
+    def change_node(self, node: Node) -> None:
+        """The same node with other facts (cordoned, tainted, labelled): its pods stay."""
+        seat = self.seats[node.name]
+        held = dict(seat.held)
+        self._dismiss(seat)
+        seat.node, seat.room = node, Room(node.allocatable)
+        self._admit(seat)
+        for kind, count in held.items():
+            self._move(kind, seat, count)
+
+    def _admit(self, seat: Seat) -> None:
+        for census in self._censuses.values():
+            census.admit(seat.node)
+        for fence, found in self._candidates.items():
+            if fence.refusal(seat.node) is None:
+                found[seat.node.name] = seat
+            else:
+                found.pop(seat.node.name, None)
+
+    def _dismiss(self, seat: Seat) -> None:
+        """Nothing on the node counts any more, nor does the node."""
+        for kind, count in list(seat.held.items()):
+            self._move(kind, seat, -count)
+        for census in self._censuses.values():
+            census.dismiss(seat.node)
+
+    def _move(self, kind: PodClass, seat: Seat, count: int) -> None:
+        node, placement = seat.node, kind.placement
+        seat.room.take(placement.requests, count)
+        if placement.ports:
+            seat.ports.add(placement.ports, count)
+        for watcher in kind.watchers:
+            watcher.count(node, count)
+        for term in kind.own:
+            term.hold(node, count)
+        for held, key in ((kind.on, node.name), (seat.held, kind)):
+            _add(held, key, count)
+
+    def _learn(self, like: Likeness) -> PodClass:
+        labels, placement, namespace = dict(like.labels), like.placement, like.namespace
+        company = self._company(placement.affinity, namespace, labels)
+        unread = ("its volumes are not known: claims or volumes were not read",)
+        kind = PodClass(
+            namespace=namespace,
+            labels=labels,
+            placement=placement,
+            leaving=like.leaving,
+            fence=self._fence(like),
+            volumes=volumes.demand(namespace, like.claims, self._storage) if self._storage.known else NO_VOLUMES,
+            unknown=placement.not_modelled + (unread if like.claims and not self._storage.known else ()),
+            company=company,
+            counts_itself=company is not None and company.matches(namespace, labels),
+            own=tuple(self._term(term, namespace, labels) for term in placement.anti_affinity),
+            limits=tuple(self._limit(like, labels, at) for at in range(len(placement.spread))),
+        )
+        for watcher in self._watchers.of(namespace, labels):
+            _join(kind, watcher)
+        self._classes[like] = kind
+        self._roll.add(kind)
+        return kind
+
+    def _fence(self, like: Likeness) -> Fence:
+        key = (like.placement.nodes, like.tolerations)
+        if key not in self._fences:
+            self._fences[key] = Fence(*key)
+        return self._fences[key]
+
+    def _group(self, key: pod_affinity.Resolved) -> Group:
+        return Group(key[1], key[2], key[3], self._namespaces)
+
+    def _term(self, term: PodTerm, namespace: str, labels: Labels) -> Term:
+        key = pod_affinity.resolved(term, namespace, labels)
+        if key not in self._terms:
+            self._terms[key] = Term(key[0], self._group(key))
+            self._watch(self._terms[key])
+        return self._terms[key]
+
+    def _company(self, terms: Sequence[PodTerm], namespace: str, labels: Labels) -> Company | None:
+        if not terms:
+            return None
+        keys = tuple(pod_affinity.resolved(term, namespace, labels) for term in terms)
+        if keys not in self._companies:
+            topology = tuple(key[0] for key in keys)
+            self._companies[keys] = Company(topology, tuple(self._group(key) for key in keys))
+            self._watch(self._companies[keys])
+        return self._companies[keys]
+
+    def _limit(self, like: Likeness, labels: Labels, at: int) -> Limit:
+        placement, each = like.placement, like.placement.spread[at]
+        key = spread.counted(placement.spread, at, like.namespace, labels, placement.nodes, like.tolerations)
+        if key not in self._censuses:
+            census = self._censuses[key] = Census(key)
+            for seat in self.seats.values():
+                census.admit(seat.node)
+            self._watch(census)
+        return Limit(self._censuses[key], each.max_skew, each.min_domains, int(key.selector.matches(labels)))
+
+    def _watch(self, watcher: Watcher) -> None:
+        """From now on it counts, and every pod that is there is counted."""
+        self._watchers.add(watcher)
+        for kind in self._roll.counted_by(watcher):
+            if _join(kind, watcher):
+                for name, count in kind.on.items():
+                    watcher.count(self.seats[name].node, count)
+
+
+def _join(kind: PodClass, watcher: Watcher) -> bool:
+    """Whether the watcher counts such pods: those being deleted are none for spread."""
+    if kind.leaving and isinstance(watcher, Census):
+        return False
+    kind.watchers.append(watcher)
+    if isinstance(watcher, Term):
+        kind.meaning.append(watcher)
+    return True
+
+
+def _beside_others(kind: PodClass, labels: Labels) -> Refusal | None:
+    """PodTopologySpread and InterPodAffinity, in this order."""
+    found = spread.refusal(kind.limits, labels) if kind.limits else None
+    return found or pod_affinity.refusal(labels, kind.company, kind.counts_itself, kind.own, kind.meaning)
+
+
+def _add(held: dict, key: object, count: int) -> None:  # type: ignore[type-arg]
+    total = held.get(key, 0) + count
+    if total:
+        held[key] = total
+    else:
+        del held[key]

@@ -1,0 +1,73 @@
+"""Pods that the scheduler cannot tell apart: replicas, mostly. What is decided for one is decided for all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from kubectl_eksdoc.core.model.placement import Placement
+from kubectl_eksdoc.core.model.pods import Pod, Toleration, VolumeKind
+from kubectl_eksdoc.core.model.selectors import Labels
+from kubectl_eksdoc.core.rules.scheduling.fences import Fence
+from kubectl_eksdoc.core.rules.scheduling.pod_affinity import Company, Term
+from kubectl_eksdoc.core.rules.scheduling.spread import Limit
+from kubectl_eksdoc.core.rules.scheduling.volumes import VolumeDemand
+from kubectl_eksdoc.core.rules.scheduling.watchers import Watcher
+
+
+@dataclass(frozen=True, slots=True)
+class Likeness:
+    """All by which the scheduler tells pods apart. `leaving`: being deleted, and so not counted for spread."""
+
+    namespace: str
+    labels: tuple[tuple[str, str], ...]
+    placement: Placement
+    tolerations: tuple[Toleration, ...]
+    claims: tuple[str, ...]
+    leaving: bool
+
+    @classmethod
+    def of(cls, pod: Pod) -> Likeness:
+        """Of the pod as it is."""
+        claims = tuple(v.detail for v in pod.volumes if v.kind is VolumeKind.CLAIM)
+        return cls._of(pod, claims, pod.deleting)
+
+    @classmethod
+    def of_successor(cls, pod: Pod) -> Likeness:
+        """Of the pod that takes its place: not being deleted, and without the claims that were made for the old one."""
+        claims = tuple(v.detail for v in pod.volumes if v.kind is VolumeKind.CLAIM and not v.ephemeral)
+        return cls._of(pod, claims, False)
+
+    @classmethod
+    def _of(cls, pod: Pod, claims: tuple[str, ...], leaving: bool) -> Likeness:
+        labels = tuple(sorted(pod.labels.items()))
+        return cls(pod.namespace, labels, pod.placement, pod.tolerations, claims, leaving)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PodClass:
+    """One kind of pod in one `Occupancy`: its demands, resolved, and the counts it is part of.
+
+    `company`, `own` and `limits` are what it asks of other pods; `meaning` the anti-affinity terms, its own and
+    others', that mean it; `watchers` every count it belongs to. `unknown` says why no verdict on it is certain.
+    `on` is how many of it are on each node. The lists grow when pods with new terms appear.
+    """
+
+    namespace: str
+    labels: Labels
+    placement: Placement
+    leaving: bool
+    fence: Fence
+    volumes: VolumeDemand
+    unknown: tuple[str, ...] = ()
+    company: Company | None = None
+    counts_itself: bool = False
+    own: tuple[Term, ...] = ()
+    limits: tuple[Limit, ...] = ()
+    meaning: list[Term] = field(default_factory=list)
+    watchers: list[Watcher] = field(default_factory=list)
+    on: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def alone(self) -> bool:
+        """Whether nothing but room decides, once the node itself is right."""
+        return not (self.meaning or self.own or self.limits or self.placement.ports or self.company)

@@ -1,0 +1,93 @@
+"""Which counts a pod is part of: found by namespace and labels, without trying every selector on every pod."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Generic, Protocol, TypeVar
+
+from kubectl_eksdoc.core.model.nodes import Node
+from kubectl_eksdoc.core.model.selectors import Labels
+from kubectl_eksdoc.core.rules.scheduling.counts import Group
+
+
+class Watcher(Protocol):
+    """Something that counts pods by where they are."""
+
+    @property
+    def group(self) -> Group:
+        """A group that every pod it counts is in."""
+
+    def matches(self, namespace: str, labels: Labels) -> bool: ...
+
+    def count(self, node: Node, count: int, /) -> None: ...
+
+
+class Labelled(Protocol):
+    """Pods of one namespace with one set of labels."""
+
+    @property
+    def namespace(self) -> str: ...
+
+    @property
+    def labels(self) -> Labels: ...
+
+
+P = TypeVar("P", bound=Labelled)
+
+
+class Roll(Generic[P]):
+    """All that can be watched, by namespace and by label pair."""
+
+    def __init__(self) -> None:
+        self._all: list[P] = []
+        self._by_namespace: dict[str, list[P]] = {}
+        self._by_pair: dict[tuple[str, str, str], list[P]] = {}
+
+    def add(self, pods: P) -> None:
+        namespace = pods.namespace
+        self._all.append(pods)
+        self._by_namespace.setdefault(namespace, []).append(pods)
+        for key, value in pods.labels.items():
+            self._by_pair.setdefault((namespace, key, value), []).append(pods)
+
+    def counted_by(self, watcher: Watcher) -> Iterator[P]:
+        """Those that `watcher` counts, each once."""
+        return (p for p in self._candidates(watcher.group) if watcher.matches(p.namespace, p.labels))
+
+    def _candidates(self, group: Group) -> Iterator[P]:
+        if group.wide:
+            yield from self._all
+            return
+        pairs = group.keys()
+        for namespace in group.namespaces:
+            if pairs is None:
+                yield from self._by_namespace.get(namespace, ())
+            for key, value in dict.fromkeys(pairs or ()):
+                yield from self._by_pair.get((namespace, key, value), ())
+
+
+class Watchers:
+    """All watchers, by what their pods must have: a namespace (None: several), and a label pair if they demand one."""
+
+    def __init__(self) -> None:
+        self._by_pair: dict[tuple[str | None, str, str], list[Watcher]] = {}
+        self._rest: dict[str | None, list[Watcher]] = {}
+
+    def add(self, watcher: Watcher) -> None:
+        group = watcher.group
+        namespaces: frozenset[str | None] = frozenset((None,)) if group.wide else frozenset(group.namespaces)
+        pairs = group.keys()
+        for namespace in namespaces:
+            if pairs is None:
+                self._rest.setdefault(namespace, []).append(watcher)
+            for key, value in dict.fromkeys(pairs or ()):
+                self._by_pair.setdefault((namespace, key, value), []).append(watcher)
+
+    def of(self, namespace: str, labels: Labels) -> Iterator[Watcher]:
+        """Those that count a pod with that namespace and those labels, each once."""
+        for within in (namespace, None):
+            candidates = self._rest.get(within, ())
+            yield from (w for w in candidates if w.matches(namespace, labels))
+            for key, value in labels.items():
+                candidates = self._by_pair.get((within, key, value), ())
+                yield from (w for w in candidates if w.matches(namespace, labels))

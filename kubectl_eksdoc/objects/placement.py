@@ -1,0 +1,213 @@
+"""Where a pod may run, out of its spec: decided once for each different set of bytes, since replicas repeat them.
+
+Whole containers cannot be the key: each pod mounts its own service account token. Their resources and ports can.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from kubectl_eksdoc.core.model.placement import (
+    DEFAULT_SCHEDULER,
+    NOWHERE_SPECIAL,
+    HostPort,
+    NodeDemand,
+    Placement,
+    PodTerm,
+    Spread,
+)
+from kubectl_eksdoc.core.model.placement import NodeTerm as Term
+from kubectl_eksdoc.objects.affinity import AffinityEntry, SpreadEntry, node_terms, pod_terms, spreads
+from kubectl_eksdoc.objects.caches import MOST, RawCache, Texts
+from kubectl_eksdoc.objects.resources import NOTHING, Amounts, Quantity, amounts, requests
+from kubectl_eksdoc.objects.structs import NO_RAW, Lean
+
+Affinity = tuple[tuple[Term, ...] | None, tuple[PodTerm, ...], tuple[PodTerm, ...]]
+
+
+class ContainerEntry(Lean):
+    resources: msgspec.Raw = NO_RAW
+    ports: msgspec.Raw = NO_RAW
+    restart_policy: str | None = None
+
+
+class PlacingSpec(Lean):
+    """The part of a pod's spec that is read here."""
+
+    containers: list[ContainerEntry] | None = None
+    init_containers: list[ContainerEntry] | None = None
+    resources: msgspec.Raw = NO_RAW
+    overhead: msgspec.Raw = NO_RAW
+    node_selector: msgspec.Raw = NO_RAW
+    affinity: msgspec.Raw = NO_RAW
+    topology_spread_constraints: msgspec.Raw = NO_RAW
+    scheduler_name: str | None = None
+    scheduling_gates: msgspec.Raw = NO_RAW
+    resource_claims: msgspec.Raw = NO_RAW
+
+
+class ResourcesEntry(Lean):
+    requests: dict[str, Quantity | None] | None = None
+
+
+class PortEntry(Lean):
+    host_port: int | None = None
+    protocol: str | None = None
+    host_ip: str | None = msgspec.field(default=None, name="hostIP")
+
+
+class Present(Lean):
+    """An entry of which only its presence counts."""
+
+
+_RARE = (
+    "resources",
+    "overhead",
+    "node_selector",
+    "affinity",
+    "topology_spread_constraints",
+    "scheduling_gates",
+    "resource_claims",
+)
+
+
+class Placing:
+    """The placements of one observation."""
+
+    __slots__ = ("_affinity", "_claims", "_gates", "_known", "_overhead", "_own", "_plain", "_pool", "_ports",
+                 "_selector", "_share", "_spread", "_sums")  # fmt: skip
+
+    def __init__(self, share: Texts) -> None:
+        self._share = share
+        self._plain: dict[bytes, Placement] = {}
+        self._known: dict[tuple[object, ...], Placement] = {}
+        self._pool: dict[Placement, Placement] = {}
+        each, form = "$.spec.containers[...]", ResourcesEntry | None
+        self._sums: RawCache[ResourcesEntry, Amounts] = RawCache(f"{each}.resources", form, _amounts, NOTHING)
+        self._own: RawCache[ResourcesEntry, Amounts] = RawCache("$.spec.resources", form, _amounts, NOTHING)
+        self._overhead: RawCache[dict[str, Quantity | None], Amounts] = RawCache(
+            "$.spec.overhead", dict[str, Quantity | None] | None, _overhead, NOTHING
+        )
+        self._ports: RawCache[list[PortEntry], tuple[HostPort, ...]] = RawCache(
+            f"{each}.ports", list[PortEntry] | None, _host_ports, ()
+        )
+        self._selector: RawCache[dict[str, str], tuple[tuple[str, str], ...]] = RawCache(
+            "$.spec.nodeSelector", dict[str, str] | None, self._pairs, ()
+        )
+        self._affinity: RawCache[AffinityEntry, Affinity] = RawCache(
+            "$.spec.affinity", AffinityEntry | None, self._terms, (None, (), ())
+        )
+        self._spread: RawCache[list[SpreadEntry], tuple[Spread, ...]] = RawCache(
+            "$.spec.topologySpreadConstraints", list[SpreadEntry] | None, self._spreads, ()
+        )
+        some: object = list[Present] | None
+        self._gates: RawCache[list[Present], bool] = RawCache("$.spec.schedulingGates", some, bool, False)
+        self._claims: RawCache[list[Present], bool] = RawCache("$.spec.resourceClaims", some, bool, False)
+
+    def __call__(self, spec: PlacingSpec) -> Placement:
+        """The placement of that spec.
+
+        Raises:
+            RawError: a part that is decoded late has a wrong type, or an amount is none.
+        """
+        containers = spec.containers
+        if (
+            containers is not None
+            and len(containers) == 1
+            and spec.affinity is NO_RAW
+            and spec.init_containers is None
+            and spec.node_selector is NO_RAW
+            and spec.topology_spread_constraints is NO_RAW
+            and spec.scheduler_name == DEFAULT_SCHEDULER
+            and spec.overhead is NO_RAW
+            and spec.resources is NO_RAW
+            and spec.scheduling_gates is NO_RAW
+            and spec.resource_claims is NO_RAW
+            and containers[0].ports is NO_RAW
+        ):
+            key = bytes(containers[0].resources)
+            try:
+                return self._plain[key]
+            except KeyError:
+                placement = self._plain[key] = self._build(spec)
+                return placement
+        return self._mixed(spec)
+
+    def _mixed(self, spec: PlacingSpec) -> Placement:
+        parts: list[object] = [spec.scheduler_name]
+        for each in spec.containers or ():
+            parts.append(bytes(each.resources))
+            if each.ports is not NO_RAW:
+                parts.append(bytes(each.ports))
+        parts.append(None)
+        for each in spec.init_containers or ():
+            parts += (bytes(each.resources), bytes(each.ports), each.restart_policy)
+        for number, name in enumerate(_RARE):
+            raw = getattr(spec, name)
+            if raw is not NO_RAW:
+                parts += (number, bytes(raw))
+        key = tuple(parts)
+        try:
+            return self._known[key]
+        except KeyError:
+            placement = self._known[key] = self._build(spec)
+            return placement
+
+    def _build(self, spec: PlacingSpec) -> Placement:
+        if len(self._known) + len(self._plain) >= MOST:
+            for table in (self._known, self._plain, self._pool):
+                table.clear()
+        containers, inits = spec.containers or [], spec.init_containers or []
+        sidecars = [c for c in inits if c.restart_policy == "Always"]
+        terms, affinity, anti_affinity = self._affinity(spec.affinity)
+        placement = Placement(
+            requests=requests(
+                [self._sums(c.resources) for c in containers],
+                [(self._sums(c.resources), c.restart_policy == "Always") for c in inits],
+                self._own(spec.resources),
+                self._overhead(spec.overhead),
+            ),
+            nodes=NodeDemand(self._selector(spec.node_selector), terms),
+            affinity=affinity,
+            anti_affinity=anti_affinity,
+            spread=self._spread(spec.topology_spread_constraints),
+            ports=tuple(port for c in sidecars + containers for port in self._ports(c.ports)),
+            scheduler=self._share.text(spec.scheduler_name) or DEFAULT_SCHEDULER,
+            gated=self._gates(spec.scheduling_gates),
+            claims_devices=self._claims(spec.resource_claims),
+        )
+        if placement == NOWHERE_SPECIAL:
+            return NOWHERE_SPECIAL
+        return self._pool.setdefault(placement, placement)
+
+    def _pairs(self, given: dict[str, str]) -> tuple[tuple[str, str], ...]:
+        text = self._share.text
+        return tuple(sorted((text(key), text(value)) for key, value in given.items()))
+
+    def _terms(self, given: AffinityEntry) -> Affinity:
+        share = self._share
+        required = given.node_affinity.required if given.node_affinity else None
+        return (
+            node_terms(required, share),
+            pod_terms(given.pod_affinity, share),
+            pod_terms(given.pod_anti_affinity, share),
+        )
+
+    def _spreads(self, given: list[SpreadEntry]) -> tuple[Spread, ...]:
+        return spreads(given, self._share)
+
+
+def _amounts(given: ResourcesEntry) -> Amounts:
+    return amounts(given.requests or {}, "$.spec.containers[...].resources.requests")
+
+
+def _overhead(given: dict[str, Quantity | None]) -> Amounts:
+    return amounts(given, "$.spec.overhead")
+
+
+def _host_ports(given: list[PortEntry]) -> tuple[HostPort, ...]:
+    return tuple(
+        HostPort(p.host_port, p.protocol or "TCP", p.host_ip or "0.0.0.0")
+        for p in given
+        if p.host_port is not None and p.host_port > 0
+    )
