@@ -23,6 +23,7 @@ class Move:
     """One pod to evict. `stop_s` from eviction to gone; `start_s` from the new pod's creation to Ready.
 
     `limits` name what it takes a slot of. `late` ones are taken last of those that wait for the same limit.
+    `turn` is its place in the order under `Terms.in_turn`.
     """
 
     uid: str
@@ -32,6 +33,7 @@ class Move:
     after: Replacement = Replacement.AT_ONCE
     critical: bool = False
     late: bool = False
+    turn: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +43,9 @@ class Terms:
     `slots`: limit → evictions that may be under way at once, at least 1. `waves`: node → its wave; a node is
     activated when all nodes of smaller waves are done (the nodes come in the order of their waves). `at_once`:
     how many nodes may be under way, in all ("") or of one domain (a zone, a node group; see `domains`).
-    `between_s`: least time between two evictions of the whole drain. `lag_s`: from a replacement's readiness
-    to the budget showing it.
+    `in_turn`: each limit serves its moves strictly by `turn`, those of nodes not yet active included, as a plan
+    orders them; else what waits is served, earlier nodes first. `between_s`: least time between two evictions
+    of the whole drain. `lag_s`: from a replacement's readiness to the budget showing it.
     `settle_s`: from the last pod's end to the node being done.
     """
 
@@ -50,6 +53,7 @@ class Terms:
     waves: Mapping[str, int] = field(default_factory=dict)
     at_once: Mapping[str, int] = field(default_factory=dict)
     domains: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # node → domains that `at_once` limits
+    in_turn: bool = False
     between_s: float = 0.0
     lag_s: float = 0.0
     settle_s: float = 0.0
@@ -98,8 +102,9 @@ class _Event(Enum):
 
 
 class _Entry(NamedTuple):
-    """A move with its place in the queue: earlier nodes first, late ones last, then as given."""
+    """A move with its place in the queue: by turn where that counts, late ones last, earlier nodes first."""
 
+    turn: int
     late: bool
     rank: int
     number: int
@@ -133,9 +138,12 @@ class _Run:
         self._started: dict[str, float] = {}
         self._moved: list[Moved] = []
         self._spans: dict[str, Span] = {}
+        self._line = _lines(nodes) if terms.in_turn else {}  # by limit, the turns to come, next one last
+        self._unserved: list[str] = []  # limits of which a slot or a turn came free
 
     def to_the_end(self) -> Timeline:
         self._activate()
+        self._serve()
         while self._events:
             self._now, _, kind, subject = heapq.heappop(self._events)
             if kind is _Event.SLOT:
@@ -144,6 +152,7 @@ class _Run:
                 self._gone(subject)  # type: ignore[arg-type]
             else:
                 self._leave(str(subject))
+            self._serve()
         stuck = {entry.move.uid for queue in self._waiting.values() for entry in queue}
         stuck |= {entry.move.uid for held in self._held.values() for entry in held}
         stuck |= {move.uid for _, _, given in self._queue for move in given}
@@ -174,7 +183,8 @@ class _Run:
 
     def _begin(self, rank: int, node: str, given: Sequence[Move]) -> None:
         self._started[node] = self._now
-        entries = [_Entry(move.late, rank, number, node, move) for number, move in enumerate(given)]
+        turn = self._terms.in_turn
+        entries = [_Entry(m.turn if turn else 0, m.late, rank, number, node, m) for number, m in enumerate(given)]
         ordinary = [entry for entry in entries if not entry.move.critical]
         self._pods_left[node] = len(entries)
         self._ordinary_left[node] = len(ordinary)
@@ -185,14 +195,28 @@ class _Run:
             self._empty(node)
 
     def _ask(self, entry: _Entry) -> None:
-        """Evict, or wait at the first limit that has no slot."""
+        """Evict, or wait at the first limit that has no slot for it."""
         for limit in entry.move.limits:
-            if self._free[limit] <= 0:
+            if not self._may(limit, entry):
                 heapq.heappush(self._waiting[limit], entry)
                 return
         for limit in entry.move.limits:
             self._free[limit] -= 1
+            if self._line:
+                self._line[limit].pop()
+                self._unserved.append(limit)
         self._evict(entry)
+
+    def _may(self, limit: str, entry: _Entry) -> bool:
+        return self._free[limit] > 0 and (not self._line or self._line[limit][-1] == entry.turn)
+
+    def _serve(self) -> None:
+        """Let those go on that wait for what came free; they may go on to wait for another of their limits."""
+        while self._unserved:
+            limit = self._unserved.pop()
+            queue = self._waiting[limit]
+            while queue and self._may(limit, queue[0]):
+                self._ask(heapq.heappop(queue))
 
     def _evict(self, entry: _Entry) -> None:
         move = entry.move
@@ -210,10 +234,7 @@ class _Run:
     def _give_back(self, limits: tuple[str, ...]) -> None:
         for limit in limits:
             self._free[limit] += 1
-        for limit in limits:
-            queue = self._waiting[limit]
-            while queue and self._free[limit] > 0:
-                self._ask(heapq.heappop(queue))  # it may go on to wait for another of its limits
+        self._unserved += reversed(limits)
 
     def _gone(self, entry: _Entry) -> None:
         node = entry.node
@@ -243,6 +264,17 @@ class _Run:
     def _at(self, when: float, kind: _Event, subject: object) -> None:
         self._tick += 1
         heapq.heappush(self._events, (when, self._tick, kind, subject))
+
+
+def _lines(nodes: Sequence[tuple[str, Sequence[Move]]]) -> dict[str, list[int]]:
+    lines: dict[str, list[int]] = defaultdict(list)
+    for _, given in nodes:
+        for move in given:
+            for limit in move.limits:
+                lines[limit].append(move.turn)
+    for line in lines.values():
+        line.sort(reverse=True)
+    return lines
 
 
 def _peak(moved: Sequence[Moved]) -> int:

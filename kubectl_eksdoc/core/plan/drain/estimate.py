@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.drain.budgets import JudgedBudget
-from kubectl_eksdoc.core.plan.drain.order import Booking, Order
+from kubectl_eksdoc.core.plan.drain.order import Booking, Order, Tier
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
 from kubectl_eksdoc.core.plan.drain.result import Estimate
 from kubectl_eksdoc.core.plan.drain.survey import Survey
@@ -25,13 +25,15 @@ Nodes = list[tuple[str, list[Move]]]
 
 
 def estimate(world: Survey, order: Order, budgets: Mapping[str, JudgedBudget]) -> Estimate | None:
-    """The estimate for what the plan drains; None when it drains nothing."""
+    """The estimate for what the plan drains; None when it drains nothing, or does not come to its end."""
     if not order.nodes:
         return None
     times = learn(world.cluster.pods, lambda pod: _workload(world, pod))
     terms = terms_of(world.policy, order, budgets)
     usual = simulate(moves_of(world, order, times, slow=False), terms)
     slow = simulate(moves_of(world, order, times, slow=True), terms)
+    if usual.stuck or slow.stuck:
+        return None  # an order that does not come to its end takes no time that could be told
     return Estimate(
         p50_s=usual.makespan_s,
         p95_s=max(slow.makespan_s, usual.makespan_s),
@@ -47,6 +49,7 @@ def terms_of(policy: DrainPolicy, order: Order, budgets: Mapping[str, JudgedBudg
     return Terms(
         slots={limit: budgets[limit].per_round if limit in budgets else 1 for limit in limits},
         waves=order.wave,
+        in_turn=True,
         between_s=1 / policy.evictions_per_second if policy.evictions_per_second else 0.0,
         lag_s=LAG_S,
         settle_s=SETTLE_S,
@@ -55,13 +58,13 @@ def terms_of(policy: DrainPolicy, order: Order, budgets: Mapping[str, JudgedBudg
 
 def moves_of(world: Survey, order: Order, times: StartTimes, slow: bool) -> Nodes:
     """The planned evictions by node, in the order of emptying, with their times."""
-    by_node: dict[str, list[Booking]] = defaultdict(list)
-    for booking in order.bookings:
-        by_node[booking.node].append(booking)
-    return [(node, [_move(world, b, times, slow) for b in by_node[node]]) for node in order.nodes]
+    by_node: dict[str, list[Move]] = defaultdict(list)
+    for turn, booking in enumerate(order.bookings):
+        by_node[booking.node].append(_move(world, booking, turn, times, slow))
+    return [(node, by_node[node]) for node in order.nodes]
 
 
-def _move(world: Survey, booking: Booking, times: StartTimes, slow: bool) -> Move:
+def _move(world: Survey, booking: Booking, turn: int, times: StartTimes, slow: bool) -> Move:
     pod = booking.task.pod
     start = times.of(_workload(world, pod))
     given = world.policy.grace_seconds
@@ -72,8 +75,8 @@ def _move(world: Survey, booking: Booking, times: StartTimes, slow: bool) -> Mov
         stop_s=stop[slow],
         start_s=start.p95_s if slow else start.p50_s,
         after=replacement(pod),
-        critical=pod.system_critical,
-        late=bool(booking.task.late),
+        critical=booking.task.tier is not Tier.ORDINARY,
+        turn=turn,
     )
 
 

@@ -12,8 +12,17 @@ from kubectl_eksdoc.core.plan.drain import nodes
 from kubectl_eksdoc.core.plan.drain.estimate import estimate
 from kubectl_eksdoc.core.plan.drain.judging import JudgedPod, Judgement, judge_pods
 from kubectl_eksdoc.core.plan.drain.order import Order
+from kubectl_eksdoc.core.plan.drain.outages import outages
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
-from kubectl_eksdoc.core.plan.drain.result import DrainPlan, Headroom, Left, PodVerdict, Target, TargetVerdict
+from kubectl_eksdoc.core.plan.drain.result import (
+    BudgetVerdict,
+    DrainPlan,
+    Headroom,
+    Left,
+    PodVerdict,
+    Target,
+    TargetVerdict,
+)
 from kubectl_eksdoc.core.plan.drain.said import merged
 from kubectl_eksdoc.core.plan.drain.schedule import evictions, schedule
 from kubectl_eksdoc.core.plan.drain.survey import Survey, survey
@@ -43,7 +52,7 @@ def make_plan(cluster: Cluster, targets: Sequence[Node], policy: DrainPolicy) ->
         evictions=evictions(world, order, judgement.budgets),
         left=_left(world, refused, judgement),
         budgets=_headroom(judgement, order),
-        findings=in_order(merged((*refused.values(), *remarks, *judgement.findings()))),
+        findings=in_order(merged((*refused.values(), *remarks, *judgement.findings(), *outages(world, order)))),
         estimate=estimate(world, order, judgement.budgets),
     )
 
@@ -108,7 +117,7 @@ def _headroom(judgement: Judgement, order: Order) -> tuple[Headroom, ...]:
     return tuple(
         Headroom(
             budget=b.budget,
-            verdict=b.verdict,
+            verdict=BudgetVerdict.BLOCKED_NOW if key in judgement.used_up else b.verdict,
             also=tuple(v for v in b.also if v is not b.verdict),
             on_targets=len(b.on_targets),
             to_evict=to_evict[key],
