@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.nodes import Node, NodeOwner
 from kubectl_eksdoc.core.plan.drain.handoff import Step
-from kubectl_eksdoc.core.plan.drain.result import Target, TargetVerdict
+from kubectl_eksdoc.core.plan.drain.result import Eviction, Left, Target, TargetVerdict
 
 _INSTANCE = re.compile(r"aws:///[^/]*/(i-[A-Za-z0-9-]+)\Z")
 _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*\Z")
@@ -19,12 +19,17 @@ REGION = "REGION"
 
 @dataclass(frozen=True, slots=True)
 class Departure:
-    """`targets` of one owner and group in the plan's order, and `members`: every node it has in the cluster."""
+    """`targets` of one owner and group in the plan's order, and `members`: every node it has in the cluster.
+
+    `left` and `evictions` are those of its targets alone.
+    """
 
     owner: NodeOwner
     group: str
     targets: tuple[Target, ...]
     members: tuple[Node, ...]
+    left: tuple[Left, ...]
+    evictions: tuple[Eviction, ...]
     cluster: Cluster
 
     @property
@@ -80,10 +85,10 @@ class Departure:
 
     def end_by_id(self) -> Step:
         """Terminate each emptied instance and lower desired with it; nodes without an instance id are named."""
-        found = {node.name: instance_id(node) for node in self.emptied}
+        found, at = {node.name: instance_id(node) for node in self.emptied}, self.at
         commands = tuple(
             f"aws autoscaling terminate-instance-in-auto-scaling-group --instance-id {instance} "
-            f"--should-decrement-desired-capacity {self.at}"
+            f"--should-decrement-desired-capacity {at}"
             for instance in found.values()
             if instance
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
 from kubectl_eksdoc.core.model.cluster import Cluster
@@ -35,17 +35,32 @@ def hand_offs(
     policy: DrainPolicy,
 ) -> tuple[HandOff, ...]:
     """One for each owner and group of `targets`, in order of owner, then group."""
-    grouped: dict[tuple[NodeOwner, str], list[Target]] = defaultdict(list)
+    departing: dict[tuple[NodeOwner, str], list[Target]] = defaultdict(list)
     for target in targets:
-        grouped[_key(target.node)].append(target)
+        departing[_key(target.node)].append(target)
     members: dict[tuple[NodeOwner, str], list[Node]] = defaultdict(list)
     for node in cluster.nodes:
-        if _key(node) in grouped:
-            members[_key(node)].append(node)
+        members[_key(node)].append(node)
+    left_on: dict[str, list[Left]] = defaultdict(list)
+    for row in left:
+        left_on[row.node].append(row)
+    gone_from: dict[str, list[Eviction]] = defaultdict(list)
+    for eviction in evictions:
+        gone_from[eviction.node].append(eviction)
     ranks = {owner: i for i, owner in enumerate(NodeOwner)}
     return tuple(
-        _hand_off(Departure(*key, tuple(grouped[key]), tuple(members[key]), cluster), left, evictions, policy)
-        for key in sorted(grouped, key=lambda key: (ranks[key[0]], natural(key[1])))
+        _hand_off(
+            Departure(
+                *key,
+                targets=tuple(departing[key]),
+                members=tuple(members[key]),
+                left=tuple(row for target in departing[key] for row in left_on[target.node.name]),
+                evictions=tuple(gone for target in departing[key] for gone in gone_from[target.node.name]),
+                cluster=cluster,
+            ),
+            policy,
+        )
+        for key in sorted(departing, key=lambda key: (ranks[key[0]], natural(key[1])))
     )
 
 
@@ -53,7 +68,7 @@ def _key(node: Node) -> tuple[NodeOwner, str]:
     return node.owner, node.group
 
 
-def _hand_off(leaving: Departure, left: Sequence[Left], evictions: Sequence[Eviction], policy: DrainPolicy) -> HandOff:
+def _hand_off(leaving: Departure, policy: DrainPolicy) -> HandOff:
     advice = advise(leaving)
     leave = advice.leave
     if not leaving.emptied and leaving.owner not in _NOT_OURS:
@@ -66,17 +81,18 @@ def _hand_off(leaving: Departure, left: Sequence[Left], evictions: Sequence[Evic
         kept=tuple(sorted((node.name for node in leaving.kept), key=natural)),
         arrive=advice.arrive,
         leave=leave,
-        beware=(*_placeholders(advice, leave), *_first(leaving, left, policy), *advice.beware),
-        instead=compare(leaving, left, evictions) if managed else (),
+        beware=(*_placeholders(advice, leave), *_first(leaving, policy), *advice.beware),
+        instead=compare(leaving) if managed else (),
     )
 
 
-def _first(leaving: Departure, left: Sequence[Left], policy: DrainPolicy) -> Iterable[str]:
+def _first(leaving: Departure, policy: DrainPolicy) -> Iterable[str]:
     """What is particular to this drain comes before what is always so."""
     if leaving.owner in _NOT_OURS:
         return
+    held_on = Counter(row.node for row in leaving.left if row.verdict in _HOLDS)
     for target in leaving.partial:
-        held = sum(row.node == target.node.name and row.verdict in _HOLDS for row in left)
+        held = held_on[target.node.name]
         pods = f"{held} pod that stays" if held == 1 else f"{held} pods that stay"
         yield f"{target.node.name} is emptied in part: the {pods} would end with it, without asking a budget"
     if policy.pod_selector is not None and leaving.owner is NodeOwner.MANAGED:

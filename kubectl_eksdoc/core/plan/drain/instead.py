@@ -6,13 +6,12 @@ nodes, 15 minutes for the pods of a node, then PodEvictionFailure, 60 seconds be
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from datetime import timedelta
 
 from kubectl_eksdoc.core.model import codes
 from kubectl_eksdoc.core.plan.drain.departure import Departure
 from kubectl_eksdoc.core.plan.drain.handoff import Option, Way
-from kubectl_eksdoc.core.plan.drain.result import Eviction, Left, PodVerdict, TargetVerdict
+from kubectl_eksdoc.core.plan.drain.result import PodVerdict, TargetVerdict
 
 PATIENCE = timedelta(minutes=15)
 """How long the update waits for the pods of one node to go."""
@@ -53,11 +52,9 @@ _OURS = {
 """Only this plan minds: the API evicts the pod. Any code that is in none of these sets counts as not judged."""
 
 
-def compare(leaving: Departure, left: Sequence[Left], evictions: Iterable[Eviction]) -> tuple[Option, ...]:
-    """The three ways for exactly these targets; `left` and `evictions` are of the whole plan."""
-    mine = {target.node.name for target in leaving.targets}
-    here = [row for row in left if row.node in mine]
-    held = tuple(row.pod.key for row in here if row.verdict in (PodVerdict.BLOCKED, PodVerdict.UNKNOWN))
+def compare(leaving: Departure) -> tuple[Option, ...]:
+    """The three ways for exactly these targets."""
+    held = tuple(row.pod.key for row in leaving.left if row.verdict in (PodVerdict.BLOCKED, PodVerdict.UNKNOWN))
     rounds = max((target.finish_round for target in leaving.targets if target.order), default=0)
     order = "this plan's: " + (f"{_counted(rounds, 'round')}" if rounds else "nothing to evict")
     waits = "as long as you let it; what stops it is named"
@@ -73,7 +70,7 @@ def compare(leaving: Departure, left: Sequence[Left], evictions: Iterable[Evicti
             way_back="uncordon a node, until it is ended",
             stopped_by=held,
         ),
-        _update(leaving, here, [e for e in evictions if e.node in mine]),
+        _update(leaving),
         Option(
             Way.BLUE_GREEN,
             nodes=len(leaving.members),
@@ -88,10 +85,10 @@ def compare(leaving: Departure, left: Sequence[Left], evictions: Iterable[Evicti
     )
 
 
-def _update(leaving: Departure, left: Sequence[Left], evictions: Sequence[Eviction]) -> Option:
+def _update(leaving: Departure) -> Option:
     nodes, zones = len(leaving.members), len(leaving.zones)
-    stops, may, unasked, unjudged = _sorted(leaving, left)
-    slow = tuple(e.pod.key for e in evictions if timedelta(seconds=e.pod.grace_seconds) >= PATIENCE)
+    stops, may, unasked, unjudged = _sorted(leaving)
+    slow = tuple(e.pod.key for e in leaving.evictions if timedelta(seconds=e.pod.grace_seconds) >= PATIENCE)
     surge_why = (
         f"up to {SURGE_PER_ZONE} for each of {_counted(zones, 'zone')} its nodes are in, or maxUnavailable if that is "
         "more; none with updateStrategy MINIMAL"
@@ -114,14 +111,14 @@ def _update(leaving: Departure, left: Sequence[Left], evictions: Sequence[Evicti
     )
 
 
-def _sorted(leaving: Departure, left: Sequence[Left]) -> tuple[tuple[str, ...], ...]:
+def _sorted(leaving: Departure) -> tuple[tuple[str, ...], ...]:
     """What the update would do to the pods that this plan leaves: stops at, may stop at, evicts unasked, not judged.
 
     A pod with several codes is where the API's own refusal puts it. Pods of a refused node were not judged.
     """
     refused = {t.node.name for t in leaving.targets if t.verdict is TargetVerdict.REFUSED}
     found: tuple[list[str], ...] = ([], [], [], [])
-    for row in left:
+    for row in leaving.left:
         said = set(row.codes)
         if row.verdict is PodVerdict.BLOCKED and said & _STOP:
             found[0].append(row.pod.key)
