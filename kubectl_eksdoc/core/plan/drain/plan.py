@@ -10,6 +10,7 @@ from kubectl_eksdoc.core.model.findings import Finding, in_order
 from kubectl_eksdoc.core.model.nodes import Node
 from kubectl_eksdoc.core.plan.drain import nodes
 from kubectl_eksdoc.core.plan.drain.estimate import estimate
+from kubectl_eksdoc.core.plan.drain.handing import hand_offs
 from kubectl_eksdoc.core.plan.drain.judging import JudgedPod, Judgement, judge_pods
 from kubectl_eksdoc.core.plan.drain.order import Order
 from kubectl_eksdoc.core.plan.drain.outages import outages
@@ -38,22 +39,25 @@ def make_plan(cluster: Cluster, targets: Sequence[Node], policy: DrainPolicy) ->
     evicted = Counter(booking.node for booking in order.bookings)
     rank = {name: i for i, name in enumerate(order.nodes, 1)}
     remarks = [finding for node in accepted if (finding := nodes.remark(node)) is not None]
+    planned = tuple(
+        sorted(
+            (
+                _target(world, node, refused.get(node.name), judgement, order, rank, evicted[node.name])
+                for node in targets
+            ),
+            key=lambda t: (t.order == 0, t.order, natural(t.node.name)),
+        )
+    )
+    going, left = evictions(world, order, judgement.budgets), _left(world, refused, judgement)
     return DrainPlan(
         policy=policy,
-        targets=tuple(
-            sorted(
-                (
-                    _target(world, node, refused.get(node.name), judgement, order, rank, evicted[node.name])
-                    for node in targets
-                ),
-                key=lambda t: (t.order == 0, t.order, natural(t.node.name)),
-            )
-        ),
-        evictions=evictions(world, order, judgement.budgets),
-        left=_left(world, refused, judgement),
+        targets=planned,
+        evictions=going,
+        left=left,
         budgets=_headroom(judgement, order),
         findings=in_order(merged((*refused.values(), *remarks, *judgement.findings(), *outages(world, order)))),
         estimate=estimate(world, order, judgement.budgets),
+        handoffs=hand_offs(cluster, planned, left, going, policy),
     )
 
 

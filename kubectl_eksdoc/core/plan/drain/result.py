@@ -9,6 +9,7 @@ from kubectl_eksdoc.core.model.budgets import Budget, BudgetStatus
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Status
 from kubectl_eksdoc.core.model.nodes import Node
 from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.plan.drain.handoff import HandOff
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
 from kubectl_eksdoc.core.sim.drain import Span
 
@@ -128,6 +129,7 @@ class DrainPlan:
     budgets: tuple[Headroom, ...]
     findings: tuple[Finding, ...]
     estimate: Estimate | None = None
+    handoffs: tuple[HandOff, ...] = ()
 
     @property
     def rounds(self) -> int:
