@@ -77,7 +77,7 @@ class Search:
             step = min(ends)
             yield now + step, self._later(state, step)
         for n in sorted(state.dormant):
-            if all(self._room(state, domain) for domain in self._domains(n)):
+            if self._turn(state, n) and all(self._room(state, domain) for domain in self._domains(n)):
                 # A cordon at the time its pods' gone-times are counted from.
                 yield now, state._replace(dormant=state.dormant - {n}, gone=_put(state.gone, n, 0.0))
         if state.pause <= 0:
@@ -89,6 +89,10 @@ class Search:
         if n in state.dormant:
             return False
         return bool(self._of[n] & state.todo) or state.gone[n] + self._terms.settle_s > 0
+
+    def _turn(self, state: _State, n: int) -> bool:
+        waves = [self._terms.waves.get(name, 0) for name in self._names]
+        return not any(w < waves[n] and (o in state.dormant or self._busy(state, o)) for o, w in enumerate(waves))
 
     def _domains(self, n: int) -> list[str]:
         return [d for d in ("", *self._terms.domains.get(self._names[n], ())) if d in self._terms.at_once]
