@@ -13,9 +13,6 @@ from collections.abc import Iterable, Sequence
 from math import inf
 from typing import NamedTuple
 
-from kubectl_eksdoc.core.rules.replacement import Replacement
-from kubectl_eksdoc.core.sim.drain import Move
-
 
 class Job(NamedTuple):
     """Seconds: not before `head`, a slot for `hold` (infinite: for good), nothing over before start + `tail`."""
@@ -23,13 +20,6 @@ class Job(NamedTuple):
     head: float
     hold: float
     tail: float
-
-
-def hold_s(move: Move, lag_s: float) -> float:
-    """From the eviction until the slot is given back: the replacement is Ready, and the budget shows it."""
-    if move.after is Replacement.NEVER:
-        return inf
-    return move.start_s + lag_s + (move.stop_s if move.after is Replacement.AFTER_GONE else 0.0)
 
 
 def chain_s(jobs: Sequence[Job], slots: int, apart_s: float = 0.0) -> float:

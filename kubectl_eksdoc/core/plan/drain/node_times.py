@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
 
-from kubectl_eksdoc.core.plan.drain.chains import Job, chain_s, hold_s, paced_s
-from kubectl_eksdoc.core.sim.drain import Move, Terms
+from kubectl_eksdoc.core.plan.drain.chains import Job, chain_s, paced_s
+from kubectl_eksdoc.core.sim.drain import Move, Terms, hold_s
 
 Nodes = Sequence[tuple[str, Sequence[Move]]]
 

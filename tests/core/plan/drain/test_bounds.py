@@ -46,7 +46,7 @@ def compare(seeds: range) -> tuple[int, int, float]:
 
 
 def test_no_bound_exceeds_the_optimum_and_most_reach_it() -> None:
-    """Measured: MEASURED_QUICK."""
+    """Measured: 487 can be drained; for 437 of them (89.7 %) a bound is the optimum; the mean gap is 1.4 %."""
     drained, tight, mean = compare(range(500))
     assert drained > 470
     assert tight / drained > 0.87
@@ -55,7 +55,7 @@ def test_no_bound_exceeds_the_optimum_and_most_reach_it() -> None:
 
 @pytest.mark.long
 def test_no_bound_exceeds_the_optimum_of_many_more() -> None:
-    """Measured: MEASURED_LONG."""
+    """Measured: 9,763 can be drained; for 8,793 of them (90.1 %) a bound is the optimum; the mean gap is 1.5 %."""
     drained, tight, mean = compare(range(500, 10_500))
     assert tight / drained > 0.87
     assert mean < 0.025
