@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from kubectl_eksdoc.core.plan.drain.bounds import Bound, Scarce, domain_words, largest_first
 from kubectl_eksdoc.core.plan.drain.node_times import Nodes
-from kubectl_eksdoc.core.sim.drain import Terms, simulate
+from kubectl_eksdoc.core.sim.drain import Terms, Timeline, simulate
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,15 +23,20 @@ class Relaxation:
     saved_s: float
 
 
-def relaxations(nodes: Nodes, terms: Terms, found: Iterable[Bound], most: int = 3) -> tuple[Relaxation, ...]:
-    """What one step would save of the `most` largest of `found` that have one: at most `most` + 1 simulations.
+def relaxations(
+    nodes: Nodes, terms: Terms, found: Iterable[Bound], most: int = 3, before: Timeline | None = None
+) -> tuple[Relaxation, ...]:
+    """What one step would save of the `most` largest of `found` that have one: a simulation each, and one of the
+    drain as it is if its timeline is not given as `before`.
 
     Steps: one more slot, one more node at once, half the time between evictions, half as many waves. The order
     of `nodes` is kept. Nothing where the drain as it is, or with that step, does not come to its end.
     """
     steps = [(bound, *step) for bound in sorted(found, key=largest_first) if (step := _step(bound, terms))]
-    before = simulate(nodes, terms) if steps else None
-    if before is None or before.stuck:
+    if not steps:
+        return ()
+    before = before or simulate(nodes, terms)
+    if before.stuck:
         return ()
     tried = []
     for bound, change, relaxed in steps[:most]:
