@@ -3,7 +3,8 @@
 One engine gives the preview and the estimate. It does what a careful run does: a budget's slot is taken by
 an eviction and given back when the replacement is Ready (a ReplicaSet's starts at once, a StatefulSet's after
 the old pod is gone), system-critical pods wait for the others of their node, and at most so many nodes are
-drained at a time. Seconds from the start of the drain are the only clock.
+drained at a time. Where evictions must keep their distance, the budget with the longest way to go has its turn
+first. Seconds from the start of the drain are the only clock.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from math import inf
 from typing import NamedTuple
 
 from kubectl_eksdoc.core.rules.replacement import Replacement
@@ -59,6 +61,13 @@ class Terms:
     settle_s: float = 0.0
 
 
+def hold_s(move: Move, lag_s: float) -> float:
+    """From the eviction until its slots are given back (infinite: never): a Ready replacement the budget shows."""
+    if move.after is Replacement.NEVER:
+        return inf
+    return move.start_s + lag_s + (move.stop_s if move.after is Replacement.AFTER_GONE else 0.0)
+
+
 class Moved(NamedTuple):
     """When a pod was evicted, when it was gone, and when its replacement was Ready (None: there is none)."""
 
@@ -99,6 +108,7 @@ class _Event(Enum):
     SLOT = 0  # a replacement is Ready and the budget shows it
     GONE = 1
     DONE = 2
+    TURN = 3  # enough time has passed for another eviction
 
 
 class _Entry(NamedTuple):
@@ -128,6 +138,8 @@ class _Run:
         self._tick = 0
         self._now = 0.0
         self._next_eviction = 0.0
+        self._paced: list[tuple[float, _Entry]] = []  # have their slots: the longest chain goes first
+        self._chains = self._time_left(nodes) if terms.between_s else {}
         self._queue = [(rank, node, given) for rank, (node, given) in enumerate(nodes)]
         self._queue.reverse()
         self._room = dict(terms.at_once)
@@ -150,6 +162,8 @@ class _Run:
                 self._give_back(subject)  # type: ignore[arg-type]
             elif kind is _Event.GONE:
                 self._gone(subject)  # type: ignore[arg-type]
+            elif kind is _Event.TURN:
+                self._take_turn()
             else:
                 self._leave(str(subject))
             self._serve()
@@ -205,7 +219,35 @@ class _Run:
             if self._line:
                 self._line[limit].pop()
                 self._unserved.append(limit)
+        if not self._terms.between_s:
+            self._evict(entry)
+            return
+        if not self._paced:
+            self._at(max(self._now, self._next_eviction), _Event.TURN, None)
+        longest = max((self._chains[limit] for limit in entry.move.limits), default=0.0)
+        heapq.heappush(self._paced, (-longest, entry))
+
+    def _time_left(self, nodes: Sequence[tuple[str, Sequence[Move]]]) -> dict[str, float]:
+        """Seconds each limit still needs for its evictions if its slots are never idle."""
+        left: dict[str, float] = defaultdict(float)
+        for _, given in nodes:
+            for move in given:
+                for limit in move.limits:
+                    left[limit] += self._share(move, limit)
+        return left
+
+    def _share(self, move: Move, limit: str) -> float:
+        hold = hold_s(move, self._terms.lag_s)
+        return 0.0 if hold == inf else hold / self._terms.slots[limit]
+
+    def _take_turn(self) -> None:
+        _, entry = heapq.heappop(self._paced)
+        for limit in entry.move.limits:
+            self._chains[limit] -= self._share(entry.move, limit)
+        self._next_eviction = self._now + self._terms.between_s
         self._evict(entry)
+        if self._paced:
+            self._at(self._next_eviction, _Event.TURN, None)
 
     def _may(self, limit: str, entry: _Entry) -> bool:
         return self._free[limit] > 0 and (not self._line or self._line[limit][-1] == entry.turn)
@@ -220,8 +262,7 @@ class _Run:
 
     def _evict(self, entry: _Entry) -> None:
         move = entry.move
-        at = max(self._now, self._next_eviction)
-        self._next_eviction = at + self._terms.between_s
+        at = self._now
         gone = at + move.stop_s
         ready = None
         if move.after is not Replacement.NEVER:
