@@ -18,7 +18,7 @@ from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.wiring import SourceChoice
 
 if TYPE_CHECKING:  # help must not pay for facts and plans
-    from kubectl_eksdoc.core.model.cluster import Cluster
+    from kubectl_eksdoc.core.model.cluster import Cluster, Identity
     from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 
 _PLAN = """\
@@ -118,29 +118,26 @@ def run_plan(args: argparse.Namespace, words: Sequence[str], around: Surrounding
         around.note(f"note: {note}")
 
     # Imported late: help and errors of usage must not pay for what only a plan needs.
+    from kubectl_eksdoc.core.model.cluster import Identity
     from kubectl_eksdoc.flows.drain import plan_drain
 
     with ProgressLine(around.stderr) as progress:
         reader = around.open_reader(request.source, request.options.connection, progress)
-        cluster, plan = plan_drain(reader, request.targeting, request.policy)
-    return _answer(request, _named(cluster, request.options, around), plan, around)
+        options = request.options
+        given = Identity(cluster=options.cluster_name, region=options.region)
+        cluster, plan = plan_drain(reader, request.targeting, request.policy, given)
+    _note_unused(cluster.identity, options, around)
+    return _answer(request, cluster, plan, around)
 
 
-def _named(cluster: Cluster, options: GlobalOptions, around: Surroundings) -> Cluster:
-    """`cluster` with the names the user gave where it does not say its own; it is not contradicted."""
-    identity = cluster.identity
+def _note_unused(identity: Identity, options: GlobalOptions, around: Surroundings) -> None:
+    """What was read is not contradicted: a name that was given besides is said to be unused."""
     for flag, given, known in (
         ("--region", options.region, identity.region),
         ("--cluster-name", options.cluster_name, identity.cluster),
     ):
-        if given and known and given != known:
+        if given and given != known:
             around.note(f"note: {flag} {given} is not used: what was read says {known}")
-    identity = replace(
-        identity,
-        region=identity.region or options.region,
-        cluster=identity.cluster or options.cluster_name,
-    )
-    return replace(cluster, identity=identity)
 
 
 def _answer(request: PlanRequest, cluster: Cluster, plan: DrainPlan, around: Surroundings) -> Answer:

@@ -102,6 +102,20 @@ def _add_ours(parser: argparse.ArgumentParser) -> None:
         "--evict-protected", action="switch", default=False, help="evict pods whose owner asks not to disrupt them"
     )
     group.add_argument(
+        "--max-unavailable",
+        type=values.amount,
+        default=None,
+        metavar="N|N%",
+        help="targets under way at once; default: all of them",
+    )
+    group.add_argument(
+        "--max-evictions-per-second",
+        type=values.rate,
+        default=0.0,
+        metavar="N",
+        help="how fast evictions may follow each other; default: no limit",
+    )
+    group.add_argument(
         "--accept-unknown",
         type=values.code_names,
         action="append",
@@ -158,6 +172,8 @@ def policy_from(args: argparse.Namespace) -> DrainPolicy:
         skip_deleting_after=args.skip_wait_for_delete_timeout,
         partial=args.partial,
         evict_protected=args.evict_protected,
+        max_unavailable=args.max_unavailable,
+        evictions_per_second=args.max_evictions_per_second,
         accept_unknown=frozenset(name for names in args.accept_unknown for name in names),
     )
 
@@ -176,6 +192,8 @@ def as_given(targeting: Targeting, policy: DrainPolicy) -> dict[str, object]:
         "nodegroup": list(targeting.nodegroups),
         "older-than": str(targeting.older_than) if targeting.older_than else "",
         "pod-selector": str(policy.pod_selector) if policy.pod_selector else "",
+        "max-unavailable": str(policy.max_unavailable) if policy.max_unavailable else "",
+        "max-evictions-per-second": policy.evictions_per_second,
     }
     return {name: value for name, value in nodes.items() if value} | {
         "ignore-daemonsets": policy.ignore_daemonsets,

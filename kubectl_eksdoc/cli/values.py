@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 
 from kubectl_eksdoc.cli.close import maybe
 from kubectl_eksdoc.core.model import codes, selectors, versions
+from kubectl_eksdoc.core.model.budgets import Amount
 from kubectl_eksdoc.core.model.selectors import Selector
 from kubectl_eksdoc.core.model.versions import Version
 
@@ -52,6 +53,21 @@ def page_size(text: str) -> int:
     if not re.match(r"[0-9]{1,9}\Z", text):
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of objects (0: all in one answer)")
     return int(text)
+
+
+def amount(text: str) -> Amount:
+    """``3`` or ``25%``: at least 1, at most 100 %."""
+    match = re.match(r"([0-9]{1,6})(%?)\Z", text)
+    if not match or int(match.group(1)) == 0 or (match.group(2) and int(match.group(1)) > 100):
+        raise argparse.ArgumentTypeError(f"{text!r} is neither a number of nodes nor a percentage; write 3 or 25%")
+    return Amount(int(match.group(1)), bool(match.group(2)))
+
+
+def rate(text: str) -> float:
+    """Evictions a second, more than 0."""
+    if not re.match(r"[0-9]{1,6}(\.[0-9]{1,6})?\Z", text) or not float(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a rate; write how many a second, such as 5 or 0.5")
+    return float(text)
 
 
 def selector(text: str) -> Selector:

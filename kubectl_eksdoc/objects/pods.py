@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 
 import msgspec
@@ -114,6 +115,9 @@ _make_pod = quickly(facts.Pod)
 _NO_META, _NO_SPEC, _NO_STATUS = PodMeta(), PodSpec(), PodStatus()
 _NO_ANNOTATIONS: dict[str, str] = {}
 _containers = msgspec.json.Decoder(list[ContainerStatus] | None)
+# Searched in the raw text, since decoding all container statuses would double the cost of a pod. The same words
+# inside a message have their quotes escaped, so they do not match.
+_RESTARTED = re.compile(rb'"restartCount":\s*[1-9]')
 _DUE_TO_ORDER = ("", "PodInitializing", "Completed")
 """Why an init container stands still without anything being wrong with it."""
 
@@ -131,12 +135,16 @@ def pod(given: PodObject, share: Sharing) -> tuple[facts.Pod, datetime | None]:
     name = meta.name or ""
     newest = meta.creation_timestamp
     ready = False
+    scheduled_at = ready_at = None
     conditions = status.conditions
     if conditions:
         for condition in conditions:
+            moment = condition.last_transition_time
             if condition.type == "Ready":
                 ready = condition.status == "True"
-            moment = condition.last_transition_time
+                ready_at = moment if ready else None
+            elif condition.type == "PodScheduled" and condition.status == "True":
+                scheduled_at = moment
             if moment is not None and (newest is None or moment > newest):
                 newest = moment
     grace = spec.termination_grace_period_seconds
@@ -159,6 +167,9 @@ def pod(given: PodObject, share: Sharing) -> tuple[facts.Pod, datetime | None]:
         tuple(text(g.condition_type) for g in spec.readiness_gates) if spec.readiness_gates else (),
         share.texts(meta.finalizers),
         "" if ready else text(_why_not_ready(status)),
+        scheduled_at,
+        ready_at,
+        _RESTARTED.search(status.container_statuses) is not None,
         share.placing(spec),
     )
     return fact, newest

@@ -79,7 +79,9 @@ class Pod:
     """One pod. `node` is "" while it is not scheduled; `deletion_deadline` is its deletionTimestamp.
 
     `not_ready_because`, while it is not Ready: the kubelet's reason (CrashLoopBackOff, ContainersNotReady …), or
-    the scheduler's with its message where it found no node.
+    the scheduler's with its message where it found no node. `scheduled_at` and `ready_at` are the last
+    transitions of those conditions to True (None while they are not); `restarted`: one of its containers ran
+    more than once.
     """
 
     namespace: str
@@ -100,6 +102,9 @@ class Pod:
     readiness_gates: tuple[str, ...] = ()
     finalizers: tuple[str, ...] = ()
     not_ready_because: str = ""
+    scheduled_at: datetime | None = None
+    ready_at: datetime | None = None
+    restarted: bool = False
     placement: Placement = NOWHERE_SPECIAL
 
     @property

@@ -1,8 +1,8 @@
 """One eviction request from its arrival to its answer: method, version, names, preconditions, conflicts, retries.
 
 Source: pkg/registry/core/pod/storage/eviction.go (AcceptsGroupVersion, Create, propagateDryRun,
-addConditionAndDeletePod), Kubernetes v1.36. What a pod's phase and budget decide is in `evictions`; where pods and budgets live is
-the caller's (`EvictionStore`), and so is waiting between retries (500 ms in the server).
+addConditionAndDeletePod), Kubernetes v1.36. What a pod's phase and budget decide is in `evictions`; where pods
+and budgets live is the caller's (`EvictionStore`), and so is waiting between retries (500 ms in the server).
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ from typing import cast
 
 from kubectl_eksdoc.core.model.budgets import BudgetStatus
 from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.plan.drain.handoff import HandOff, Option, Step
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
 from kubectl_eksdoc.core.plan.drain.result import NOT_JUDGED, Eviction, Headroom, Left, Target
 from kubectl_eksdoc.render.document import API_VERSION, Fields, finding, known, metadata, moment, remedy, strings
@@ -27,7 +28,9 @@ def document(view: DrainView) -> Fields:
         "metadata": cast(Json, metadata(view.cluster, view.options, view.tool_version)),
         "rounds": view.plan.rounds,
         "options": cast(Json, _options(view.plan.policy)),
-        "targets": [_target(t) for t in view.targets],
+        "estimate": cast(Json, _estimate(view)),
+        "waves": [_wave(number, view) for number in sorted({t.wave for t in view.targets if t.wave})],
+        "targets": [_target(t, view) for t in view.targets],
         "evictions": [_eviction(e, view) for e in view.evictions],
         "left": [_left(row) for row in view.left],
         "skipped": [_skipped(t, view) for t in drained],
@@ -35,6 +38,7 @@ def document(view: DrainView) -> Fields:
         "findings": [finding(f) for f in view.findings],
         "blockers": [finding(f) for f in view.blockers],
         "notJudged": strings(NOT_JUDGED),
+        "handoffs": [_handoff(h) for h in view.handoffs],
     }
 
 
@@ -48,19 +52,55 @@ def _options(policy: DrainPolicy) -> Fields:
         "skipDeletingAfterSeconds": policy.skip_deleting_after,
         "partial": policy.partial,
         "evictProtected": policy.evict_protected,
+        "maxUnavailable": None if policy.max_unavailable is None else str(policy.max_unavailable),
+        "maxEvictionsPerSecond": policy.evictions_per_second or None,
         "acceptUnknown": strings(sorted(policy.accept_unknown)),
     }
 
 
-def _target(target: Target) -> Fields:
-    """`order` and `finishRound` are null for a node that is not drained."""
+def _estimate(view: DrainView) -> Fields | None:
+    """Seconds; null when nothing is drained."""
+    estimate = view.plan.estimate
+    if estimate is None:
+        return None
+    return {
+        "p50": _seconds(estimate.p50_s),
+        "p95": _seconds(estimate.p95_s),
+        "peakAway": estimate.peak_away,
+        "assumptions": strings(estimate.assumptions),
+    }
+
+
+def _wave(number: int, view: DrainView) -> Fields:
+    """The nodes that are drained together, in order, and when they are, in seconds of the usual run."""
+    targets = [t for t in view.targets if t.wave == number]
+    spans = [view.spans[t.node.name] for t in targets if t.node.name in view.spans]
+    return {
+        "wave": number,
+        "nodes": strings(t.node.name for t in targets),
+        "evictions": sum(t.evictions for t in targets),
+        "startSeconds": _seconds(min(s.start_s for s in spans)) if spans else None,
+        "doneSeconds": _seconds(max(s.done_s for s in spans)) if spans else None,
+    }
+
+
+def _seconds(value: float) -> float:
+    return round(value, 3)
+
+
+def _target(target: Target, view: DrainView) -> Fields:
+    """`order`, `finishRound` and the times are null for a node that is not drained."""
     node = target.node
+    span = view.spans.get(node.name)
     return {
         "name": node.name,
         "uid": node.uid,
         "verdict": target.verdict.value,
         "order": target.order or None,
+        "wave": target.wave or None,
         "finishRound": target.finish_round if target.order else None,
+        "startSeconds": None if span is None else _seconds(span.start_s),
+        "doneSeconds": None if span is None else _seconds(span.done_s),
         "evictions": target.evictions,
         "left": target.left,
         "group": known(node.group),
@@ -152,4 +192,38 @@ def _numbers(status: BudgetStatus) -> Fields:
         "current": status.current,
         "desired": status.desired,
         "expected": status.expected,
+    }
+
+
+def _handoff(handoff: HandOff) -> Fields:
+    return {
+        "owner": handoff.owner.value,
+        "group": known(handoff.group),
+        "nodes": strings(handoff.nodes),
+        "kept": strings(handoff.kept),
+        "arrive": [_step(step) for step in handoff.arrive],
+        "leave": [_step(step) for step in handoff.leave],
+        "beware": strings(handoff.beware),
+        "instead": [_way(option) for option in handoff.instead],
+    }
+
+
+def _step(step: Step) -> Fields:
+    return {"text": step.text, "commands": strings(step.commands)}
+
+
+def _way(option: Option) -> Fields:
+    return {
+        "way": option.way.value,
+        "nodes": option.nodes,
+        "surge": option.surge,
+        "surgeWhy": option.surge_why,
+        "order": option.order,
+        "waits": option.waits,
+        "leastSeconds": option.least_seconds,
+        "wayBack": option.way_back,
+        "stoppedBy": strings(option.stopped_by),
+        "mayBeStoppedBy": strings(option.may_be_stopped_by),
+        "evictedUnasked": strings(option.unasked),
+        "notJudged": strings(option.not_judged),
     }

@@ -35,7 +35,9 @@ def drained(view: DrainView, full: bool = False) -> Drawn:
         Column("AGE", right=True, drop=6),
         Column("EVICTIONS", right=True),
         Column("LEFT", right=True),
+        *([Column("WAVE", right=True)] if _in_waves(view) else []),
         Column("ROUND", right=True),
+        Column("DONE", right=True, drop=2),
         Column("VERDICT"),
     ]
     reasons = any(t.why for t in targets)
@@ -59,9 +61,15 @@ def _drained(target: Target, view: DrainView, full: bool) -> list[str | Cell]:
         _age(node.created_at, view),
         str(target.evictions),
         str(target.left),
+        *([str(target.wave)] if _in_waves(view) else []),
         str(target.finish_round) if target.finish_round else NONE,
+        duration(view.spans[node.name].done_s) if node.name in view.spans else NONE,
         _signed(TARGET_SIGN[target.verdict], target.verdict.value),
     ]
+
+
+def _in_waves(view: DrainView) -> bool:
+    return any(target.wave > 1 for target in view.targets)
 
 
 def undrained(view: DrainView, full: bool = False) -> Drawn:

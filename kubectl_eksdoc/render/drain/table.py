@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 
 from kubectl_eksdoc.core.model.findings import Severity
 from kubectl_eksdoc.core.plan.drain.result import NOT_JUDGED, BudgetVerdict
-from kubectl_eksdoc.render.drain import rows
+from kubectl_eksdoc.render.drain import afterwards, rows
 from kubectl_eksdoc.render.drain.blocks import block, line, remedies
 from kubectl_eksdoc.render.drain.groups import Group, advice, grouped
-from kubectl_eksdoc.render.drain.verdict import blocker_count, left_by_verdict, verdict
+from kubectl_eksdoc.render.drain.verdict import blocker_count, estimate_lines, left_by_verdict, verdict
 from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.tables import plain
@@ -41,6 +41,7 @@ def _text(view: DrainView, look: Look, full: bool) -> str:
         [look.paint(text, Tone.TITLE) for text in wrap(shown(verdict(view), look), look.columns)],
         _blockers(view, look, full),
         _drained(view, look, full),
+        _estimate(view, look),
         _undrained(view, look, full),
         _budgets(view, look, full),
         *([_evictions(view, look), _left(view, look)] if full else [_left_summary(view, look)]),
@@ -49,6 +50,7 @@ def _text(view: DrainView, look: Look, full: bool) -> str:
         _unread(view, look, full),
         _notes(view, look),
         _not_judged(look),
+        _titled(afterwards.TITLE, afterwards.afterwards(view, look, full), look),
         _next(view, look),
     ]
     return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
@@ -89,6 +91,11 @@ def _blockers(view: DrainView, look: Look, full: bool) -> list[str]:
 def _drained(view: DrainView, look: Look, full: bool) -> list[str]:
     lines = _drawn(rows.drained(view, full), look, full, _MOST_ROWS)
     return _titled("TARGETS, in the order in which they are emptied", lines, look)
+
+
+def _estimate(view: DrainView, look: Look) -> list[str]:
+    lines = [t for text in estimate_lines(view) for t in wrap(shown(text, look), look.columns, first=" " * _INDENT)]
+    return _titled("ESTIMATE", lines, look)
 
 
 def _undrained(view: DrainView, look: Look, full: bool) -> list[str]:

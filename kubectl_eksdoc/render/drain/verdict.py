@@ -10,6 +10,7 @@ from kubectl_eksdoc.render.drain.groups import Group, grouped
 from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.render.look import Tone
 from kubectl_eksdoc.render.text import counted, joined
+from kubectl_eksdoc.render.times import duration
 
 Sign = tuple[str, Tone]
 
@@ -84,6 +85,15 @@ def left_by_verdict(view: DrainView) -> str:
     return f"{counted(len(view.left), 'pod')} left on these nodes: {', '.join(parts)}."
 
 
+def estimate_lines(view: DrainView) -> list[str]:
+    """What the time in the verdict rests on."""
+    estimate = view.plan.estimate
+    if estimate is None:
+        return []
+    away = counted(estimate.peak_away, "pod")
+    return [f"At most {away} away at one moment. It assumes that:", *(f"- {text}" for text in estimate.assumptions)]
+
+
 def blocker_count(groups: tuple[Group, ...]) -> str:
     """``5``, or ``5 on 38 objects`` where equal ones were put together."""
     objects = sum(len(group.findings) for group in groups)
@@ -108,7 +118,15 @@ def _nodes(view: DrainView) -> str:
 def _evictions(view: DrainView) -> str:
     if not view.evictions:
         return "Nothing to evict."
-    return f"{counted(len(view.evictions), 'eviction')} in {counted(view.plan.rounds, 'round')}."
+    return f"{counted(len(view.evictions), 'eviction')} in {counted(view.plan.rounds, 'round')}{_time(view)}."
+
+
+def _time(view: DrainView) -> str:
+    """``, about 4m47s (12m10s if pods are slow)``"""
+    estimate = view.plan.estimate
+    if estimate is None:
+        return ""
+    return f", about {duration(estimate.p50_s)} ({duration(estimate.p95_s)} if pods are slow)"
 
 
 def _blockers(view: DrainView) -> str:

@@ -12,6 +12,7 @@ from kubectl_eksdoc.core.model.budgets import Budget
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.rules.eviction_requests import (
     TRIES,
+    VERSIONS,
     EvictionRequest,
     Stored,
     conflict,
@@ -83,6 +84,30 @@ def test_the_refusals_a_real_server_gave() -> None:
     assert told(not_found("nope")) == recorded("eviction of a missing pod")
     leaving = namespace_terminating("stays", "leaving")
     assert told(leaving) == recorded("eviction in a terminating namespace, pod not yet deleted")
+
+
+@pytest.mark.parametrize(
+    ("method", "version", "kind", "code"),
+    [
+        ("POST", "", "", 0),
+        ("POST", "policy/v1", "", 0),
+        ("POST", "", "Eviction", 0),
+        ("POST", VERSIONS[1], "Eviction", 0),
+        ("POST", "policy/v2", "Eviction", 400),
+        ("POST", "v1", "Eviction", 400),
+        ("POST", "policy/v1", "PodDisruptionBudget", 400),
+        ("PUT", "policy/v1", "Eviction", 405),
+        ("DELETE", "", "", 405),
+        ("GET", "policy/v2", "", 405),
+    ],
+)
+def test_only_evictions_are_created(method: str, version: str, kind: str, code: int) -> None:
+    store = OnePod(a_pod(), a_budget())
+    asked = replace(ASKED, method=method, api_version=version, kind=kind)
+    refusal = malformed(asked)
+    assert (refusal.code if refusal is not None else 0) == code
+    assert serve(asked, store, NOW).code == (code or 201)
+    assert bool(store.deletes) == (code == 0)
 
 
 def test_a_dry_run_that_contradicts_itself() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from kubectl_eksdoc.core.model.budgets import Amount
 from kubectl_eksdoc.core.model.selectors import Selector
 from kubectl_eksdoc.core.model.versions import Version
 
@@ -27,7 +28,8 @@ class DrainPolicy:
     """kubectl drain's flags with their meaning, and ours.
 
     `grace_seconds` None means each pod's own; `skip_deleting_after` seconds past a deletion deadline a pod
-    is no longer waited for (0: always waited for), as ``--skip-wait-for-delete-timeout``.
+    is no longer waited for (0: always waited for), as ``--skip-wait-for-delete-timeout``. `max_unavailable` is
+    how many targets may be under way at once (None: all of them), `evictions_per_second` 0 means no limit.
     """
 
     ignore_daemonsets: bool = True
@@ -38,4 +40,6 @@ class DrainPolicy:
     skip_deleting_after: int = 0
     partial: bool = False
     evict_protected: bool = False
+    max_unavailable: Amount | None = None
+    evictions_per_second: float = 0.0
     accept_unknown: frozenset[str] = frozenset()

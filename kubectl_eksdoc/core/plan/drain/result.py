@@ -9,7 +9,9 @@ from kubectl_eksdoc.core.model.budgets import Budget, BudgetStatus
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Status
 from kubectl_eksdoc.core.model.nodes import Node
 from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.plan.drain.handoff import HandOff
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
+from kubectl_eksdoc.core.sim.drain import Span
 
 
 class PodVerdict(str, Enum):
@@ -77,6 +79,7 @@ class Target:
     evictions: int
     left: int
     why: tuple[str, ...] = ()  # what keeps it from being drained, one clause each
+    wave: int = 0  # of the nodes drained together, from 1; 0 when it is not drained
     freed_by: tuple[Remedy, ...] = ()  # what would let it be drained, the first remedy of each blocker
 
 
@@ -96,10 +99,22 @@ class Headroom:
     why: str
 
 
-NOT_JUDGED = (
-    "whether evicted pods find a place on the remaining nodes (resources, taints, affinity, zones, volumes)",
-    "how long a round takes: its length depends on how fast replacements become Ready",
-)
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """Seconds from the first cordon to the last node done. `p95_s`: every pod as slow as its slow ones are.
+
+    `spans` are of the usual run, by node; `peak_away` the most pods that are evicted and not yet replaced by
+    a Ready one at any moment.
+    """
+
+    p50_s: float
+    p95_s: float
+    spans: tuple[Span, ...]
+    peak_away: int
+    assumptions: tuple[str, ...]
+
+
+NOT_JUDGED = ("whether evicted pods find a place on the remaining nodes (resources, taints, affinity, zones, volumes)",)
 """What a plan says nothing about, so that nobody takes its silence for a pass."""
 
 
@@ -113,6 +128,8 @@ class DrainPlan:
     left: tuple[Left, ...]
     budgets: tuple[Headroom, ...]
     findings: tuple[Finding, ...]
+    estimate: Estimate | None = None
+    handoffs: tuple[HandOff, ...] = ()
 
     @property
     def rounds(self) -> int:

@@ -1,0 +1,160 @@
+"""Lower bounds: no run under the same terms is over earlier, whatever its order and however long it waits.
+
+Each bound looks at one thing that is scarce and forgets all others: a budget's slots, one node's own pods, the
+nodes that may be under way, the pace of evictions, waves. The largest binds; what would relax it is what makes the
+drain faster (see `relaxing`).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from math import inf
+
+from kubectl_eksdoc.core.plan.drain.chains import Job, chain_s, paced_s
+from kubectl_eksdoc.core.plan.drain.node_times import Drained, Nodes, timed
+from kubectl_eksdoc.core.plan.drain.wave_times import waves_s
+from kubectl_eksdoc.core.sim.drain import Terms
+
+
+class Scarce(str, Enum):
+    """What a bound is about. Of equal bounds the first in this order is the plainest to say."""
+
+    LONGEST_POD = "longest-pod"
+    BUDGET_CHAIN = "budget-chain"
+    NODE = "node"
+    RATE = "rate"
+    NODES_AT_ONCE = "nodes-at-once"
+    WAVES = "waves"
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """`seconds` from the start until the last node is done, at least (infinite: no run ends).
+
+    `subject` is what binds: a pod's uid, a limit, a node, a domain ("" for all nodes); "" for pace and waves.
+    `about` says why, `relax` what would relax it, each in a plain sentence without its final stop.
+    """
+
+    name: Scarce
+    seconds: float
+    about: str
+    subject: str
+    relax: str
+
+
+_PLAINEST = {name: place for place, name in enumerate(Scarce)}
+
+
+def bounds(nodes: Nodes, terms: Terms, keep: int = 3) -> tuple[Bound, ...]:
+    """The `keep` largest bounds of every kind for draining `nodes` (name, pods to evict), largest first.
+
+    `terms` must name the slots of every limit of the pods, as for `simulate`.
+    """
+    drained = [timed(node, given, terms) for node, given in nodes]
+    return tuple(sorted([*_together(drained, terms, keep), *_waves(drained, terms)], key=largest_first))
+
+
+def _together(drained: Sequence[Drained], terms: Terms, keep: int) -> list[Bound]:
+    found = sorted(_chains(drained, terms), key=largest_first)[:keep]
+    for kind in (_pods(drained), _nodes(drained), _rate(drained, terms), _room(drained, terms)):
+        # What never ends does so for a limit's sake, and that is said once.
+        found += sorted((bound for bound in kind if bound.seconds < inf), key=largest_first)[:keep]
+    return found
+
+
+def binding(found: Iterable[Bound]) -> Bound:
+    """The largest of `found`, which must not be empty; of equal ones the plainest."""
+    return min(found, key=largest_first)
+
+
+def gap(makespan_s: float, bound: Bound) -> float | None:
+    """By what share a makespan exceeds the bound: 0.03 is 3 %. None where the bound is nothing or for ever."""
+    if bound.seconds <= 0 or bound.seconds == inf:
+        return None
+    return max(0.0, makespan_s / bound.seconds - 1)
+
+
+def largest_first(bound: Bound) -> tuple[float, int, str]:
+    """The key that sorts bounds: the largest first, of equal ones the plainest."""
+    return (-bound.seconds, _PLAINEST[bound.name], bound.subject)
+
+
+def domain_words(domain: str) -> str:
+    """`` of zone-a``, or nothing for all nodes."""
+    return f" of {domain}" if domain else ""
+
+
+def _pods(drained: Sequence[Drained]) -> Iterator[Bound]:
+    for node in drained:
+        if node.moves:
+            job, move = max(zip(node.jobs, node.moves, strict=True), key=lambda pair: pair[0].head + pair[0].tail)
+            why = "one pod of {} takes that long, with what must come before and after it on its node"
+            relax = "a shorter grace period, or a faster stop, of that pod"
+            yield Bound(Scarce.LONGEST_POD, job.head + job.tail, why.format(node.name), move.uid, relax)
+
+
+def _chains(drained: Sequence[Drained], terms: Terms) -> Iterator[Bound]:
+    users: dict[str, list[Job]] = defaultdict(list)
+    for node in drained:
+        for job, move in zip(node.jobs, node.moves, strict=True):
+            for limit in move.limits:
+                users[limit].append(job)
+    for limit, jobs in users.items():
+        slots = terms.slots[limit]
+        if len(jobs) <= slots:
+            continue  # its pods need not wait for each other: the longest of them says as much
+        seconds = chain_s(jobs, slots, terms.between_s)
+        why = f"{limit} lets {slots} of its {len(jobs)} pods be away at a time"
+        relax = f"let {slots + 1} pods of {limit} be away at a time, or make their replacements Ready sooner"
+        if seconds == inf:
+            why = f"pods that nothing replaces use {limit} up for good before the last of its {len(jobs)} can go"
+            relax = f"let more pods of {limit} be away at a time, or give up those that nothing replaces last"
+        yield Bound(Scarce.BUDGET_CHAIN, seconds, why, limit, relax)
+
+
+def _nodes(drained: Sequence[Drained]) -> Iterator[Bound]:
+    for node in drained:
+        why = f"{node.name} alone takes that long for its {len(node.moves)} pods"
+        relax = f"let more pods of {node.limit} be away at a time" if node.limit else "faster stops of its pods"
+        yield Bound(Scarce.NODE, node.seconds, why, node.name, relax)
+
+
+def _rate(drained: Sequence[Drained], terms: Terms) -> Iterator[Bound]:
+    jobs = [job for node in drained for job in node.jobs]
+    if not terms.between_s or len(jobs) < 2:
+        return
+    why = f"{len(jobs)} evictions are at least {terms.between_s:g} s apart"
+    yield Bound(Scarce.RATE, paced_s(jobs, terms.between_s), why, "", "allow more evictions per second")
+
+
+def _room(drained: Sequence[Drained], terms: Terms) -> Iterator[Bound]:
+    for domain, room in terms.at_once.items():
+        times = [n.seconds for n in drained if not domain or domain in terms.domains.get(n.name, ())]
+        if len(times) > room:
+            seconds = chain_s([Job(0.0, time, time) for time in times], room)
+            why = f"{len(times)} nodes{domain_words(domain)} are drained {room} at a time"
+            yield Bound(
+                Scarce.NODES_AT_ONCE, seconds, why, domain, f"drain {room + 1} nodes{domain_words(domain)} at a time"
+            )
+
+
+def _waves(drained: Sequence[Drained], terms: Terms) -> Iterator[Bound]:
+    by_wave: dict[int, list[Drained]] = defaultdict(list)
+    for node in drained:
+        by_wave[terms.waves.get(node.name, 0)].append(node)
+    if len(by_wave) < 2:
+        return
+    seconds = waves_s(
+        [by_wave[wave] for wave in sorted(by_wave)],
+        terms,
+        lambda wave: max(bound.seconds for bound in _together(wave, terms, 1)),
+    )
+    if seconds < inf:
+        why = f"{len(by_wave)} waves come one after the other, each when all nodes of the one before are done"
+        yield Bound(Scarce.WAVES, seconds, why, "", "make waves larger")
+    else:
+        why = "pods that nothing replaces use a limit up for good, and pods of a later wave need it"
+        yield Bound(Scarce.WAVES, seconds, why, "", "put nodes with such pods into the last wave")

@@ -1,0 +1,106 @@
+"""How long replacements take to start, learned from the pods that run now; what is not known is assumed and said."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from kubectl_eksdoc.core.model.pods import Pod
+
+MIN_SAMPLES = 3
+"""Fewer starts of a workload than this say little about the next one: the cluster's own are used with them."""
+
+LONGEST_START_S = 3600.0
+"""A pod that became Ready later than this did not take so long to start: it was ill in between."""
+
+RESOLUTION_S = 1.0
+"""Times in the API are cut to whole seconds: a start may have taken so much longer than it says."""
+
+FLAPPING = 5.0
+"""A start this many times the median of its siblings is taken for a pod that lost and regained readiness."""
+
+ASSUMED_START_S = (30.0, 120.0)
+"""p50 and p95 of a start where no pod of the whole cluster tells."""
+
+ASSUMED_STOP_S = 10.0
+"""p50 of a stop, or the grace period if that is shorter: nothing in the API tells how long past pods took."""
+
+
+@dataclass(frozen=True, slots=True)
+class StartTime:
+    """Seconds from scheduling to Ready. `samples` starts were seen; `assumed`: too few, so others' are used."""
+
+    p50_s: float
+    p95_s: float
+    samples: int
+    assumed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class StartTimes:
+    """Build it with `learn`. `pooled` is what all pods of the cluster together tell."""
+
+    by_workload: Mapping[str, StartTime]
+    pooled: StartTime
+
+    def of(self, workload: str) -> StartTime:
+        return self.by_workload.get(workload, self.pooled)
+
+
+def learn(pods: Iterable[Pod], workload_of: Callable[[Pod], str]) -> StartTimes:
+    """Start times by workload. `workload_of` names what replicas of one kind share, "" for none.
+
+    Pods that restarted are left out, and of the others those that became Ready far later than their siblings.
+    """
+    seen: dict[str, list[float]] = defaultdict(list)
+    for pod in pods:
+        took = start_of(pod)
+        if took is not None:
+            seen[workload_of(pod)].append(took)
+    kept = {workload: _steady(found) for workload, found in seen.items()}
+    everyone = sorted(took for found in kept.values() for took in found)
+    pooled = _assumed(everyone)
+    return StartTimes(
+        {
+            workload: StartTime(_at(found, 0.5), _at(found, 0.95), len(found))
+            if len(found) >= MIN_SAMPLES
+            else StartTime(max(_at(found, 0.5), 0.0), max(found[-1], pooled.p95_s), len(found), assumed=True)
+            for workload, found in kept.items()
+            if workload
+        },
+        pooled,
+    )
+
+
+def start_of(pod: Pod) -> float | None:
+    """Seconds this pod took from scheduling to Ready, None where that cannot be told."""
+    if not pod.ready or pod.restarted or pod.scheduled_at is None or pod.ready_at is None:
+        return None
+    took = (pod.ready_at - pod.scheduled_at).total_seconds() + RESOLUTION_S
+    return took if RESOLUTION_S <= took <= LONGEST_START_S else None
+
+
+def stop_of(pod: Pod, grace_s: int) -> tuple[float, float]:
+    """p50 and p95 seconds from eviction to gone: the grace period is the longest it can be."""
+    if pod.finished:
+        return 0.0, 0.0
+    return min(ASSUMED_STOP_S, float(grace_s)), float(grace_s)
+
+
+def _steady(found: Sequence[float]) -> list[float]:
+    """Sorted, without those that look like flapping."""
+    ordered = sorted(found)
+    limit = FLAPPING * max(_at(ordered, 0.5), 1.0)
+    return [took for took in ordered if took <= limit]
+
+
+def _assumed(everyone: Sequence[float]) -> StartTime:
+    if len(everyone) < MIN_SAMPLES:
+        return StartTime(*ASSUMED_START_S, samples=len(everyone), assumed=True)
+    return StartTime(_at(everyone, 0.5), _at(everyone, 0.95), len(everyone), assumed=True)
+
+
+def _at(ordered: Sequence[float], share: float) -> float:
+    """The nearest-rank quantile of what is sorted and not empty."""
+    return ordered[min(len(ordered) - 1, max(0, -(-int(share * 100) * len(ordered) // 100) - 1))]

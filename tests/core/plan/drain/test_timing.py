@@ -1,0 +1,64 @@
+"""Start times learned from running pods: restarts and flapping ignored, too few marked as assumed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.plan.drain.timing import ASSUMED_START_S, learn, start_of, stop_of
+from tests.builders import a_pod, ago
+
+
+def started(name: str, seconds: float, owner: str = "ReplicaSet/web", **more: object) -> Pod:
+    pod = a_pod(name, owner=owner, scheduled_at=ago(1000), ready_at=ago(1001 - seconds))
+    return replace(pod, **more)  # type: ignore[arg-type]
+
+
+def of(pod: Pod) -> str:
+    return pod.owner.name if pod.owner else ""
+
+
+def test_median_and_95th_of_a_workload() -> None:
+    times = learn([started(f"w{i}", s) for i, s in enumerate((10, 20, 30))], of)
+    found = times.of("web")
+    assert (found.p50_s, found.p95_s, found.samples, found.assumed) == (20, 30, 3, False)
+
+
+def test_restarted_and_unready_pods_tell_nothing() -> None:
+    assert start_of(started("a", 10, restarted=True)) is None
+    assert start_of(started("a", 10, ready=False)) is None
+    assert start_of(a_pod("a")) is None
+
+
+def test_a_pod_that_flapped_is_not_a_slow_start() -> None:
+    several = [started(f"w{i}", s) for i, s in enumerate((10, 11, 12, 900))]
+    assert learn(several, of).of("web").p95_s == 12
+
+
+def test_too_few_samples_are_helped_by_the_clusters() -> None:
+    several = [started("w", 8)] + [started(f"o{i}", 40, "ReplicaSet/other") for i in range(3)]
+    found = learn(several, of).of("web")
+    assert (found.p50_s, found.p95_s, found.assumed) == (8, 40, True)
+    unknown = learn(several, of).of("never-seen")
+    assert (unknown.p50_s, unknown.assumed) == (40, True)
+
+
+def test_without_any_sample_it_is_assumed() -> None:
+    assert learn([a_pod()], of).of("web").p50_s == ASSUMED_START_S[0]
+
+
+def test_a_stop_is_at_most_its_grace() -> None:
+    assert stop_of(a_pod(), 300) == (10, 300)
+    assert stop_of(a_pod(), 2) == (2, 2)
+    assert stop_of(a_pod(phase="Succeeded"), 30) == (0, 0)
+
+
+@given(st.lists(st.integers(1, 3600), min_size=1, max_size=40))
+def test_quantiles_are_samples_in_order(seconds: list[int]) -> None:
+    times = learn([started(f"w{i}", float(s)) for i, s in enumerate(seconds)], of)
+    found = times.of("web")
+    assert 0 <= found.p50_s <= found.p95_s
+    assert found.p50_s in seconds
