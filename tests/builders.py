@@ -121,6 +121,15 @@ def a_node(name: str = "old-0", *, group: str = "blue", version: str = "v1.32.3-
     return Node(name=name, labels=labels, **fields)
 
 
+ROOM = {"cpu": 10_000_000, "memory": 1 << 50, "ephemeral-storage": 1 << 50, "pods": 10_000}
+"""Allocatable of a node that has room for everything."""
+
+
+def a_roomy_node(name: str = "roomy") -> Node:
+    """A node of group green on which all evicted pods find a place."""
+    return a_node(name, group="green", allocatable=ROOM)
+
+
 def an_amount(value: int | str | Amount | None) -> Amount | None:
     """``1`` or ``"30%"`` as a budget's spec has it."""
     if value is None or isinstance(value, Amount):

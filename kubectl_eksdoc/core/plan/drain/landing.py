@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.nodes import UNSCHEDULABLE_TAINT, Node, Taint
+from kubectl_eksdoc.core.model.placement import CPU, MEMORY
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.drain.survey import Survey
 from kubectl_eksdoc.core.rules.replacement import Replacement, replacement
@@ -22,6 +23,10 @@ from kubectl_eksdoc.core.rules.scheduling.volumes import Storage
 
 MOST_NEW_NODES = 1000
 """More new nodes than this are not counted out."""
+
+FEW = 64
+LOOKED_AT = 8
+"""Of more than a few nodes that could take a pod so many are compared, as the scheduler samples, too."""
 
 _CORDON = Taint(UNSCHEDULABLE_TAINT, "", "NoSchedule")
 
@@ -107,6 +112,7 @@ class _Room:
         self._occupancy = Occupancy.of(nodes, cluster.pods, spaces, storage)
         self._rings: dict[object, list[Seat]] = {}
         self._next: dict[object, int] = defaultdict(int)
+        self._reasons: dict[int, tuple[tuple[str, int], ...]] = {}
         self._full: set[int] = set()  # classes that found no place since something was last given back
         self._undo: list[tuple[PodClass, str, bool]] = []  # class, node, whether it was put there
 
@@ -119,19 +125,26 @@ class _Room:
         return self._occupancy.successor_of(pod)
 
     def place(self, kind: PodClass) -> bool:
-        """Put one such pod on a node that can take it, each time on the next one, so that they spread."""
+        """Put one such pod on the emptiest of the nodes that can take it, or of the next few of very many."""
         if id(kind) in self._full:
             return False
         ring, key = self._ring(kind), (kind.fence, kind.volumes)
-        start = self._next[key]
+        most = len(ring) if len(ring) <= FEW else LOOKED_AT
+        start, best, found = self._next[key], None, 0
         for step in range(len(ring)):
             seat = ring[(start + step) % len(ring)]
             if self._occupancy.has_place(kind, seat):
-                self._next[key] = start + step + 1
-                self._put(kind, seat.node.name)
-                return True
-        self._full.add(id(kind))
-        return False
+                if best is None or _free(seat) > _free(best):
+                    best = seat
+                found += 1
+                if found == most:
+                    break
+        if best is None:
+            self._full.add(id(kind))
+            return False
+        self._next[key] = start + found
+        self._put(kind, best.node.name)
+        return True
 
     def _put(self, kind: PodClass, name: str) -> None:
         self._occupancy.put(kind, name)
@@ -160,8 +173,11 @@ class _Room:
         return self._occupancy.unknown(kind)
 
     def reasons(self, kind: PodClass) -> tuple[tuple[str, int], ...]:
-        found = self._occupancy.reasons(kind)
-        return tuple(sorted(found.items(), key=lambda item: (-item[1], item[0])))
+        """Why no node takes such a pod, as it was when the first of them was asked: asking all nodes is dear."""
+        if id(kind) not in self._reasons:
+            found = self._occupancy.reasons(kind)
+            self._reasons[id(kind)] = tuple(sorted(found.items(), key=lambda item: (-item[1], item[0])))
+        return self._reasons[id(kind)]
 
     def with_new_nodes(self, pods: Sequence[Pod], still_there: bool) -> tuple[dict[str, Node], dict[str, int]]:
         """Which of `pods` new nodes would take, each a copy of one that is there, and how many copies of which.
@@ -208,6 +224,13 @@ class _Room:
                 return like
             self._occupancy.drop_node(made.name)
         return None
+
+
+def _free(seat: Seat) -> float:
+    """The share of a node that is left, of what it has least of."""
+    room = seat.room
+    has_cpu, has_memory = room.allocatable.get(CPU, 0), room.allocatable.get(MEMORY, 0)
+    return min(room.cpu / has_cpu if has_cpu else 0.0, room.memory / has_memory if has_memory else 0.0)
 
 
 def _one_of_each(nodes: Iterable[Node]) -> list[Node]:

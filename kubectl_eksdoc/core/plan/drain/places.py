@@ -78,10 +78,14 @@ def _missing_nodes(world: Survey, landing: Landing, copies: Mapping[str, int], b
         Severity.HIGH,
         Status.PASS if by_itself else Status.FAIL,
         Subject("Cluster", "cluster"),
-        f"{sum(copies.values())} new nodes are needed for {len(helped)} of the pods to evict: {each}",
+        f"{_nodes(sum(copies.values()))} needed for {len(helped)} of the pods to evict: {each}",
         tuple(where(h.pod) for h in helped[:MAX_EVIDENCE]),
         (Remedy(text),),
     )
+
+
+def _nodes(count: int) -> str:
+    return "1 new node is" if count == 1 else f"{count} new nodes are"
 
 
 def _limits(pool: NodePool) -> str:

@@ -10,14 +10,10 @@ from kubectl_eksdoc.core.model.findings import Finding
 from kubectl_eksdoc.core.plan.drain.plan import make_plan
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan, Headroom, Left, PodVerdict, Target
-from tests.builders import a_cluster, a_node, a_workload, pods
+from tests.builders import a_cluster, a_node, a_roomy_node, a_workload, pods
 
 WEB = (a_workload("ReplicaSet/web", owner="Deployment/web"), a_workload("Deployment/web", surges=True))
 """A Deployment web of three replicas and its ReplicaSet."""
-
-
-ROOM = {"cpu": 10_000_000, "memory": 1 << 50, "ephemeral-storage": 1 << 50, "pods": 10_000}
-"""Allocatable of a node that has room for everything."""
 
 
 def plan_of(
@@ -33,7 +29,7 @@ def plan_of(
         facts.setdefault("pods", pods(3))
         cluster = a_cluster(**facts)
     if roomy:
-        cluster = replace(cluster, nodes=(*cluster.nodes, a_node("roomy", group="green", allocatable=ROOM)))
+        cluster = replace(cluster, nodes=(*cluster.nodes, a_roomy_node()))
     return make_plan(cluster, [n for n in cluster.nodes if n.name.startswith("old-")], policy or DrainPolicy())
 
 

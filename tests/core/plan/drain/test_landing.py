@@ -47,7 +47,7 @@ def test_with_too_little_room_one_node_is_emptied_and_the_other_is_not_touched()
     assert {e.node for e in plan.evictions} == {"old-0"}
     missing = finding(plan, "needs-nodes")
     assert missing.status is Status.FAIL
-    assert missing.message == "1 new nodes are needed for 1 of the pods to evict: 1 such as new-0"
+    assert missing.message == "1 new node is needed for 1 of the pods to evict: 1 such as new-0"
 
 
 def test_karpenter_can_make_room() -> None:
