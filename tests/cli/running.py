@@ -14,7 +14,7 @@ from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.core.model.kinds import Resource
 from kubectl_eksdoc.flows.ports import ClusterReader
 from kubectl_eksdoc.wiring import Progress, SourceChoice
-from tests.builders import NOW, a_cluster, a_node, a_pod
+from tests.builders import NOW, a_cluster, a_node, a_pod, a_roomy_node
 
 
 class Terminal(io.StringIO):
