@@ -127,6 +127,7 @@ def _eviction(eviction: Eviction, view: DrainView) -> Fields:
         "budget": known(eviction.budget),
         "reason": eviction.reason,
         "owner": controller(pod),
+        "ownerUid": known(pod.owner.uid) if pod.owner else None,
         "graceSeconds": view.grace(pod),
     }
 
