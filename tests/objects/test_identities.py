@@ -94,7 +94,10 @@ def test_a_kind_of_another_group_is_not_the_owner() -> None:
 
 def test_endpoints_find_pods_that_lost_their_uid() -> None:
     target = {"kind": "Pod", "name": "a", "namespace": "shop", "uid": "gone"}
-    piece = {**meta("s", uid="u"), "endpoints": [{"addresses": ["10.0.0.1"], "targetRef": target}, {"addresses": ["x"]}]}
+    piece = {
+        **meta("s", uid="u"),
+        "endpoints": [{"addresses": ["10.0.0.1"], "targetRef": target}, {"addresses": ["x"]}],
+    }
     cluster = gathered((kinds.PODS, meta("a")), (kinds.ENDPOINT_SLICES, piece))
     assert [e.pod_uid for e in cluster.endpoint_slices[0].endpoints] == ["Pod/shop/a", ""]
 
