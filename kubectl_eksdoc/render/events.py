@@ -7,21 +7,17 @@ times as long and hundreds of megabytes, for the same bytes.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
 
 import yaml
 from yaml import events as make
-
-if TYPE_CHECKING:
-    from kubectl_eksdoc.render.encode import Json
 
 _TEXT = "tag:yaml.org,2002:str"
 _MOST = 10_000
 """Different texts that are remembered; names of nodes and verdicts come again, names of pods do not."""
 
 
-def events(document: Json) -> Iterator[yaml.Event]:
-    """The stream of one document in block style, without aliases."""
+def events(document: object) -> Iterator[yaml.Event]:
+    """The stream of one document in block style, without aliases; `document` is of JSON's types."""
     yield make.StreamStartEvent()
     yield make.DocumentStartEvent(explicit=False)
     yield from _Scalars().walk(document)
@@ -33,11 +29,11 @@ class _Scalars:
     """Remembers how texts are to be written: finding out is most of the work."""
 
     def __init__(self) -> None:
-        self._resolve: Callable[..., str] = yaml.resolver.Resolver().resolve  # type: ignore[no-untyped-call]
+        self._resolve: Callable[..., str] = yaml.resolver.Resolver().resolve
         self._float = yaml.representer.SafeRepresenter().represent_float
         self._texts: dict[str, yaml.Event] = {}
 
-    def walk(self, value: Json) -> Iterator[yaml.Event]:
+    def walk(self, value: object) -> Iterator[yaml.Event]:
         if isinstance(value, dict):
             yield make.MappingStartEvent(None, None, True, flow_style=False)
             for key, each in value.items():
@@ -65,9 +61,13 @@ class _Scalars:
             self._texts[text] = event
         return event
 
-    def _word(self, value: float | None) -> str:
+    def _word(self, value: object) -> str:
         if value is None:
             return "null"
         if isinstance(value, bool):
             return "true" if value else "false"
-        return str(value) if isinstance(value, int) else str(self._float(value).value)
+        if isinstance(value, int):
+            return str(value)
+        if isinstance(value, float):
+            return str(self._float(value).value)
+        raise TypeError(f"{type(value).__name__} has no JSON form")
