@@ -18,7 +18,7 @@ from kubectl_eksdoc.errors import Forbidden, UsageError
 from kubectl_eksdoc.wiring import SourceChoice
 
 if TYPE_CHECKING:  # help must not pay for facts and plans
-    from kubectl_eksdoc.core.model.cluster import Cluster
+    from kubectl_eksdoc.core.model.cluster import Identity
     from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 
 _PLAN = """\
@@ -117,26 +117,28 @@ def run_plan(args: argparse.Namespace, words: Sequence[str], around: Surrounding
     request = PlanRequest.from_args(args, words)
     # Imported late: help and errors of usage must not pay for what only a plan needs.
     from kubectl_eksdoc.cli import look as looks
+    from kubectl_eksdoc.core.model.cluster import Identity
     from kubectl_eksdoc.flows.drain import plan_drain
     from kubectl_eksdoc.render.drain import DrainView, render
     from kubectl_eksdoc.render.identity import identity_line
 
+    options = request.options
+    given = Identity(cluster=options.cluster_name, region=options.region)
     try:
         with ProgressLine(around.stderr) as progress:
-            reader = around.open_reader(request.source, request.options.connection, progress)
-            cluster, plan = plan_drain(reader, request.targeting, request.policy)
+            reader = around.open_reader(request.source, options.connection, progress)
+            cluster, plan = plan_drain(reader, request.targeting, request.policy, given)
     except Exception as error:
         _tell(request.notes, around)
         if isinstance(error, Forbidden):
             raise rights.explained(error, "drain plan") from error
         raise
-    cluster, contradicted = _named(cluster, request.options)
     # Whose cluster it is comes first, and then all that is to be said about the answer.
-    around.note(identity_line(cluster, around.now(), looks.decide(request.options, around.stderr, around.environ)))
-    _tell((*request.notes, *contradicted), around)
-    look = looks.decide(request.options, around.stdout, around.environ)
+    around.note(identity_line(cluster, around.now(), looks.decide(options, around.stderr, around.environ)))
+    _tell((*request.notes, *_contradicted(cluster.identity, options)), around)
+    look = looks.decide(options, around.stdout, around.environ)
     view = DrainView(plan, cluster, drain_options.as_given(request.targeting, request.policy))
-    return Answer(render(view, request.options.output, look), exit_code(plan))
+    return Answer(render(view, options.output, look), exit_code(plan))
 
 
 def _tell(notes: Sequence[str], around: Surroundings) -> None:
@@ -144,21 +146,17 @@ def _tell(notes: Sequence[str], around: Surroundings) -> None:
         around.note(f"note: {note}")
 
 
-def _named(cluster: Cluster, options: GlobalOptions) -> tuple[Cluster, list[str]]:
-    """`cluster` with the names the user gave where it does not say its own, and notes on those it contradicts."""
-    identity, notes = cluster.identity, []
-    for flag, given, known in (
+def _contradicted(identity: Identity, options: GlobalOptions) -> list[str]:
+    """Notes on names that were given besides others that were read: these are not contradicted."""
+    pairs = (
         ("--region", options.region, identity.region),
         ("--cluster-name", options.cluster_name, identity.cluster),
-    ):
-        if given and known and given != known:
-            notes.append(f"{flag} {given} is not used: what was read says {known}")
-    identity = replace(
-        identity,
-        region=identity.region or options.region,
-        cluster=identity.cluster or options.cluster_name,
     )
-    return replace(cluster, identity=identity), notes
+    return [
+        f"{flag} {given} is not used: what was read says {known}"
+        for flag, given, known in pairs
+        if given and given != known
+    ]
 
 
 def exit_code(plan: DrainPlan) -> int:

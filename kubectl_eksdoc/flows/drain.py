@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.core.model.cluster import Cluster, Identity
 from kubectl_eksdoc.core.plan.drain.plan import make_plan
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
@@ -14,13 +16,23 @@ READS = kinds.ALL
 """What planning reads; `core.model.codes` says which answer needs which of them."""
 
 
-def plan_drain(reader: ClusterReader, targeting: Targeting, policy: DrainPolicy) -> tuple[Cluster, DrainPlan]:
-    """The plan, and the facts it was made from.
+def plan_drain(
+    reader: ClusterReader, targeting: Targeting, policy: DrainPolicy, given: Identity | None = None
+) -> tuple[Cluster, DrainPlan]:
+    """The plan, and the facts it was made from; `given` names the cluster where what is read does not.
 
     Raises:
         UsageError: the targeting finds no node.
         ClusterError, SnapshotError: nodes or pods cannot be read.
     """
-    cluster = reader.read(READS)
+    cluster = _named(reader.read(READS), given or Identity())
     targets = select(cluster.nodes, targeting, (pool.name for pool in cluster.node_pools))
     return cluster, make_plan(cluster, targets, policy)
+
+
+def _named(cluster: Cluster, given: Identity) -> Cluster:
+    """`cluster` with the names the user gave where it does not say its own; before planning, for its commands."""
+    who = cluster.identity
+    return replace(
+        cluster, identity=replace(who, region=who.region or given.region, cluster=who.cluster or given.cluster)
+    )

@@ -5,6 +5,8 @@ Whole containers cannot be the key: each pod mounts its own service account toke
 
 from __future__ import annotations
 
+from typing import Any, TypeVar
+
 import msgspec
 
 from kubectl_eksdoc.core.model.placement import (
@@ -23,6 +25,9 @@ from kubectl_eksdoc.objects.resources import NOTHING, Amounts, Quantity, amounts
 from kubectl_eksdoc.objects.structs import NO_RAW, Lean
 
 Affinity = tuple[tuple[Term, ...] | None, tuple[PodTerm, ...], tuple[PodTerm, ...]]
+
+
+T = TypeVar("T")
 
 
 class ContainerEntry(Lean):
@@ -60,28 +65,16 @@ class Present(Lean):
     """An entry of which only its presence counts."""
 
 
-_RARE = (
-    "resources",
-    "overhead",
-    "node_selector",
-    "affinity",
-    "topology_spread_constraints",
-    "scheduling_gates",
-    "resource_claims",
-)
-
-
 class Placing:
     """The placements of one observation."""
 
-    __slots__ = ("_affinity", "_claims", "_gates", "_known", "_overhead", "_own", "_plain", "_pool", "_ports",
+    __slots__ = ("_affinity", "_claims", "_gates", "_known", "_overhead", "_own", "_pool", "_ports",
                  "_selector", "_share", "_spread", "_sums")  # fmt: skip
 
     def __init__(self, share: Texts) -> None:
         self._share = share
-        self._plain: dict[bytes, Placement] = {}
-        self._known: dict[tuple[object, ...], Placement] = {}
-        self._pool: dict[Placement, Placement] = {}
+        self._known: dict[object, Placement] = {}
+        self._pool: dict[Any, Any] = {}
         each, form = "$.spec.containers[...]", ResourcesEntry | None
         self._sums: RawCache[ResourcesEntry, Amounts] = RawCache(f"{each}.resources", form, _amounts, NOTHING)
         self._own: RawCache[ResourcesEntry, Amounts] = RawCache("$.spec.resources", form, _amounts, NOTHING)
@@ -114,71 +107,59 @@ class Placing:
         if (
             containers is not None
             and len(containers) == 1
-            and spec.affinity is NO_RAW
+            and spec.scheduler_name == DEFAULT_SCHEDULER
             and spec.init_containers is None
             and spec.node_selector is NO_RAW
             and spec.topology_spread_constraints is NO_RAW
-            and spec.scheduler_name == DEFAULT_SCHEDULER
             and spec.overhead is NO_RAW
             and spec.resources is NO_RAW
             and spec.scheduling_gates is NO_RAW
             and spec.resource_claims is NO_RAW
-            and containers[0].ports is NO_RAW
         ):
-            key = bytes(containers[0].resources)
-            try:
-                return self._plain[key]
-            except KeyError:
-                placement = self._plain[key] = self._build(spec)
-                return placement
-        return self._mixed(spec)
-
-    def _mixed(self, spec: PlacingSpec) -> Placement:
-        parts: list[object] = [spec.scheduler_name]
-        for each in spec.containers or ():
-            parts.append(bytes(each.resources))
-            if each.ports is not NO_RAW:
-                parts.append(bytes(each.ports))
-        parts.append(None)
-        for each in spec.init_containers or ():
-            parts += (bytes(each.resources), bytes(each.ports), each.restart_policy)
-        for number, name in enumerate(_RARE):
-            raw = getattr(spec, name)
-            if raw is not NO_RAW:
-                parts += (number, bytes(raw))
-        key = tuple(parts)
+            (only,) = containers
+            key: object = bytes(only.resources)
+            if only.ports is not NO_RAW or spec.affinity is not NO_RAW:
+                key = (key, bytes(only.ports), bytes(spec.affinity))
+        else:
+            key = _mixed_key(spec)
         try:
             return self._known[key]
         except KeyError:
-            placement = self._known[key] = self._build(spec)
-            return placement
+            return self._learn(key, spec)
+
+    def _learn(self, key: object, spec: PlacingSpec) -> Placement:
+        if len(self._known) >= MOST:
+            self._known.clear()
+            self._pool.clear()
+        placement = self._known[key] = self._build(spec)
+        return placement
 
     def _build(self, spec: PlacingSpec) -> Placement:
-        if len(self._known) + len(self._plain) >= MOST:
-            for table in (self._known, self._plain, self._pool):
-                table.clear()
         containers, inits = spec.containers or [], spec.init_containers or []
         sidecars = [c for c in inits if c.restart_policy == "Always"]
         terms, affinity, anti_affinity = self._affinity(spec.affinity)
+        asked = requests(
+            [self._sums(c.resources) for c in containers],
+            [(self._sums(c.resources), c.restart_policy == "Always") for c in inits],
+            self._own(spec.resources),
+            self._overhead(spec.overhead),
+        )
         placement = Placement(
-            requests=requests(
-                [self._sums(c.resources) for c in containers],
-                [(self._sums(c.resources), c.restart_policy == "Always") for c in inits],
-                self._own(spec.resources),
-                self._overhead(spec.overhead),
-            ),
-            nodes=NodeDemand(self._selector(spec.node_selector), terms),
+            requests=self._one(asked),
+            nodes=self._one(NodeDemand(self._selector(spec.node_selector), terms)),
             affinity=affinity,
             anti_affinity=anti_affinity,
             spread=self._spread(spec.topology_spread_constraints),
-            ports=tuple(port for c in sidecars + containers for port in self._ports(c.ports)),
+            ports=self._one(tuple(port for c in sidecars + containers for port in self._ports(c.ports))),
             scheduler=self._share.text(spec.scheduler_name) or DEFAULT_SCHEDULER,
             gated=self._gates(spec.scheduling_gates),
             claims_devices=self._claims(spec.resource_claims),
         )
-        if placement == NOWHERE_SPECIAL:
-            return NOWHERE_SPECIAL
-        return self._pool.setdefault(placement, placement)
+        return NOWHERE_SPECIAL if placement == NOWHERE_SPECIAL else self._one(placement)
+
+    def _one(self, value: T) -> T:
+        """The one value equal to it: what differs in its bytes, or in a part, can be equal all the same."""
+        return self._pool.setdefault(value, value)  # type: ignore[no-any-return]
 
     def _pairs(self, given: dict[str, str]) -> tuple[tuple[str, str], ...]:
         text = self._share.text
@@ -195,6 +176,28 @@ class Placing:
 
     def _spreads(self, given: list[SpreadEntry]) -> tuple[Spread, ...]:
         return spreads(given, self._share)
+
+
+def _mixed_key(spec: PlacingSpec) -> object:
+    """All the bytes that decide, each with what it belongs to."""
+    parts: list[object] = [spec.scheduler_name]
+    for each in spec.containers or ():
+        parts += (bytes(each.resources), bytes(each.ports))
+    if spec.init_containers is not None:
+        parts.append(None)
+        for each in spec.init_containers:
+            parts += (bytes(each.resources), bytes(each.ports), each.restart_policy)
+    parts += (
+        None,
+        bytes(spec.affinity),
+        bytes(spec.node_selector),
+        bytes(spec.topology_spread_constraints),
+        bytes(spec.resources),
+        bytes(spec.overhead),
+        bytes(spec.scheduling_gates),
+        bytes(spec.resource_claims),
+    )
+    return tuple(parts)
 
 
 def _amounts(given: ResourcesEntry) -> Amounts:

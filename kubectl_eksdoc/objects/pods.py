@@ -9,6 +9,7 @@ import msgspec
 
 from kubectl_eksdoc.core.model import pods as facts
 from kubectl_eksdoc.objects.caches import RawError, placed
+from kubectl_eksdoc.objects.making import quickly
 from kubectl_eksdoc.objects.placement import PlacingSpec
 from kubectl_eksdoc.objects.sharing import Sharing
 from kubectl_eksdoc.objects.structs import NO_RAW, Lean, Meta, Object, Time
@@ -110,6 +111,7 @@ class ContainerStatus(Lean):
     state: ContainerState | None = None
 
 
+_make_pod = quickly(facts.Pod)
 _NO_META, _NO_SPEC, _NO_STATUS = PodMeta(), PodSpec(), PodStatus()
 _NO_ANNOTATIONS: dict[str, str] = {}
 _containers = msgspec.json.Decoder(list[ContainerStatus] | None)
@@ -146,7 +148,7 @@ def pod(given: PodObject, share: Sharing) -> tuple[facts.Pod, datetime | None]:
             if moment is not None and (newest is None or moment > newest):
                 newest = moment
     grace = spec.termination_grace_period_seconds
-    fact = facts.Pod(
+    fact = _make_pod(
         text(meta.namespace),
         name,
         meta.uid or "",

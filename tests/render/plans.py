@@ -10,6 +10,7 @@ from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status
 from kubectl_eksdoc.core.model.kinds import KindRead, ReadState
 from kubectl_eksdoc.core.model.nodes import COMPUTE_TYPE, NODE_POOL
 from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.plan.drain.handing import hand_offs
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
 from kubectl_eksdoc.core.plan.drain.result import (
     BudgetStatus,
@@ -225,10 +226,6 @@ FINDINGS = (
     ),
 )
 
-PLAN = DrainPlan(
-    DrainPolicy(partial=True, accept_unknown=frozenset({"only-backend"})), TARGETS, EVICTIONS, LEFT, HEADROOM, FINDINGS
-)
-
 CLUSTER = replace(
     a_cluster(
         unread=(
@@ -245,4 +242,16 @@ CLUSTER = replace(
     ),
     identity=Identity("prod-eu", "shop", "", "eu-central-1", "v1.33.1-eks-1b3e656"),
     notes=("pod shop/web-5f7-0 is in two files; the newer one is used",),
+)
+
+POLICY = DrainPolicy(partial=True, accept_unknown=frozenset({"only-backend"}))
+
+PLAN = DrainPlan(
+    POLICY,
+    TARGETS,
+    EVICTIONS,
+    LEFT,
+    HEADROOM,
+    FINDINGS,
+    handoffs=hand_offs(CLUSTER, TARGETS, LEFT, EVICTIONS, POLICY),
 )

@@ -43,6 +43,12 @@ def check_wide_has_all(view: DrainView) -> None:
     for row in (*doc["evictions"], *doc["left"], *doc["budgets"]):
         assert f"{row['namespace']}/{row['name']}" in wide
     said = squeezed(wide)
+    for handoff in doc["handoffs"]:
+        for step in (*handoff["arrive"], *handoff["leave"]):
+            assert squeezed(step["text"]) in said and all(command in wide for command in step["commands"])
+        assert all(squeezed(text) in said for text in handoff["beware"])
+        for way in handoff["instead"]:
+            assert all(pod in wide for pod in way["stoppedBy"] + way["evictedUnasked"])
     for finding in doc["findings"]:
         assert squeezed(finding["code"]) in said
         for remedy in finding["remedy"]:

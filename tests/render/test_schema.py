@@ -19,6 +19,7 @@ from kubectl_eksdoc.core.model.cluster import Source
 from kubectl_eksdoc.core.model.findings import Severity, Status, When
 from kubectl_eksdoc.core.model.kinds import ReadState
 from kubectl_eksdoc.core.model.nodes import NodeOwner
+from kubectl_eksdoc.core.plan.drain.handoff import Way
 from kubectl_eksdoc.core.plan.drain.result import BudgetVerdict, PodVerdict, TargetVerdict
 from kubectl_eksdoc.render.drain import Look, render
 from kubectl_eksdoc.render.drain.document import document
@@ -79,6 +80,8 @@ def test_the_schema_knows_every_word() -> None:
     assert enum_at("left", "properties", "verdict") == words(PodVerdict, PodVerdict.EVICT)
     assert enum_at("budget", "properties", "verdict") == words(BudgetVerdict)
     assert enum_at("budget", "properties", "also", "items") == words(BudgetVerdict)
+    assert enum_at("handoff", "properties", "owner") == words(NodeOwner)
+    assert enum_at("way", "properties", "way") == words(Way)
     assert enum_at("finding", "properties", "severity") == words(Severity)
     assert enum_at("finding", "properties", "status") == words(Status)
     assert enum_at("remedy", "properties", "when") == words(When)
@@ -182,6 +185,7 @@ def test_lists_are_sorted_and_the_order_of_the_facts_changes_nothing() -> None:
         left=PLAN.left[::-1],
         budgets=PLAN.budgets[::-1],
         findings=PLAN.findings[::-1],
+        handoffs=PLAN.handoffs[::-1],
     )
     cluster = replace(CLUSTER, reads=CLUSTER.reads[::-1])
     assert render(a_view(turned, cluster), "json", Look()) == render(a_view(), "json", Look())

@@ -41,6 +41,7 @@ def with_long_names() -> DrainView:
 
 def too_wide(view: DrainView, look: Look) -> list[str]:
     commands = {r.command for f in view.plan.findings for r in f.remedy}
+    commands |= {c for h in view.plan.handoffs for step in (*h.arrive, *h.leave) for c in step.commands}
     lines = PAINT.sub("", render(view, "table", look)).splitlines()
     return [line for line in lines if len(line) > look.width and line.strip() not in commands]
 

@@ -129,6 +129,12 @@ SINGLE_REPLICA = Code(
     "Its eviction is downtime until the replacement is Ready.",
     (kinds.DEPLOYMENTS, kinds.REPLICA_SETS, kinds.STATEFUL_SETS),
 )
+ALL_AT_ONCE = Code(
+    "all-replicas-at-once",
+    "All ready replicas of a workload go in one round",
+    "No budget guards it, and all its ready pods are on the targets: nothing keeps them from being away together.",
+    (kinds.BUDGETS, kinds.DEPLOYMENTS, kinds.REPLICA_SETS, kinds.STATEFUL_SETS),
+)
 POD_HOSTPATH = Code(
     "pod-hostpath",
     "A pod with data on its node",

@@ -3,7 +3,8 @@
 One engine gives the preview and the estimate. It does what a careful run does: a budget's slot is taken by
 an eviction and given back when the replacement is Ready (a ReplicaSet's starts at once, a StatefulSet's after
 the old pod is gone), system-critical pods wait for the others of their node, and at most so many nodes are
-drained at a time. Seconds from the start of the drain are the only clock.
+drained at a time. Where evictions must keep their distance, the budget with the longest way to go has its turn
+first. Seconds from the start of the drain are the only clock.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from math import inf
 from typing import NamedTuple
 
 from kubectl_eksdoc.core.rules.replacement import Replacement
@@ -23,6 +25,7 @@ class Move:
     """One pod to evict. `stop_s` from eviction to gone; `start_s` from the new pod's creation to Ready.
 
     `limits` name what it takes a slot of. `late` ones are taken last of those that wait for the same limit.
+    `turn` is its place in the order under `Terms.in_turn`.
     """
 
     uid: str
@@ -32,6 +35,7 @@ class Move:
     after: Replacement = Replacement.AT_ONCE
     critical: bool = False
     late: bool = False
+    turn: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +45,9 @@ class Terms:
     `slots`: limit → evictions that may be under way at once, at least 1. `waves`: node → its wave; a node is
     activated when all nodes of smaller waves are done (the nodes come in the order of their waves). `at_once`:
     how many nodes may be under way, in all ("") or of one domain (a zone, a node group; see `domains`).
-    `between_s`: least time between two evictions of the whole drain. `lag_s`: from a replacement's readiness
-    to the budget showing it.
+    `in_turn`: each limit serves its moves strictly by `turn`, those of nodes not yet active included, as a plan
+    orders them; else what waits is served, earlier nodes first. `between_s`: least time between two evictions
+    of the whole drain. `lag_s`: from a replacement's readiness to the budget showing it.
     `settle_s`: from the last pod's end to the node being done.
     """
 
@@ -50,9 +55,17 @@ class Terms:
     waves: Mapping[str, int] = field(default_factory=dict)
     at_once: Mapping[str, int] = field(default_factory=dict)
     domains: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # node → domains that `at_once` limits
+    in_turn: bool = False
     between_s: float = 0.0
     lag_s: float = 0.0
     settle_s: float = 0.0
+
+
+def hold_s(move: Move, lag_s: float) -> float:
+    """From the eviction until its slots are given back (infinite: never): a Ready replacement the budget shows."""
+    if move.after is Replacement.NEVER:
+        return inf
+    return move.start_s + lag_s + (move.stop_s if move.after is Replacement.AFTER_GONE else 0.0)
 
 
 class Moved(NamedTuple):
@@ -95,11 +108,13 @@ class _Event(Enum):
     SLOT = 0  # a replacement is Ready and the budget shows it
     GONE = 1
     DONE = 2
+    TURN = 3  # enough time has passed for another eviction
 
 
 class _Entry(NamedTuple):
-    """A move with its place in the queue: earlier nodes first, late ones last, then as given."""
+    """A move with its place in the queue: by turn where that counts, late ones last, earlier nodes first."""
 
+    turn: int
     late: bool
     rank: int
     number: int
@@ -123,6 +138,8 @@ class _Run:
         self._tick = 0
         self._now = 0.0
         self._next_eviction = 0.0
+        self._paced: list[tuple[float, _Entry]] = []  # have their slots: the longest chain goes first
+        self._chains = self._time_left(nodes) if terms.between_s else {}
         self._queue = [(rank, node, given) for rank, (node, given) in enumerate(nodes)]
         self._queue.reverse()
         self._room = dict(terms.at_once)
@@ -133,17 +150,23 @@ class _Run:
         self._started: dict[str, float] = {}
         self._moved: list[Moved] = []
         self._spans: dict[str, Span] = {}
+        self._line = _lines(nodes) if terms.in_turn else {}  # by limit, the turns to come, next one last
+        self._unserved: list[str] = []  # limits of which a slot or a turn came free
 
     def to_the_end(self) -> Timeline:
         self._activate()
+        self._serve()
         while self._events:
             self._now, _, kind, subject = heapq.heappop(self._events)
             if kind is _Event.SLOT:
                 self._give_back(subject)  # type: ignore[arg-type]
             elif kind is _Event.GONE:
                 self._gone(subject)  # type: ignore[arg-type]
+            elif kind is _Event.TURN:
+                self._take_turn()
             else:
                 self._leave(str(subject))
+            self._serve()
         stuck = {entry.move.uid for queue in self._waiting.values() for entry in queue}
         stuck |= {entry.move.uid for held in self._held.values() for entry in held}
         stuck |= {move.uid for _, _, given in self._queue for move in given}
@@ -174,7 +197,8 @@ class _Run:
 
     def _begin(self, rank: int, node: str, given: Sequence[Move]) -> None:
         self._started[node] = self._now
-        entries = [_Entry(move.late, rank, number, node, move) for number, move in enumerate(given)]
+        turn = self._terms.in_turn
+        entries = [_Entry(m.turn if turn else 0, m.late, rank, number, node, m) for number, m in enumerate(given)]
         ordinary = [entry for entry in entries if not entry.move.critical]
         self._pods_left[node] = len(entries)
         self._ordinary_left[node] = len(ordinary)
@@ -185,19 +209,60 @@ class _Run:
             self._empty(node)
 
     def _ask(self, entry: _Entry) -> None:
-        """Evict, or wait at the first limit that has no slot."""
+        """Evict, or wait at the first limit that has no slot for it."""
         for limit in entry.move.limits:
-            if self._free[limit] <= 0:
+            if not self._may(limit, entry):
                 heapq.heappush(self._waiting[limit], entry)
                 return
         for limit in entry.move.limits:
             self._free[limit] -= 1
+            if self._line:
+                self._line[limit].pop()
+                self._unserved.append(limit)
+        if not self._terms.between_s:
+            self._evict(entry)
+            return
+        if not self._paced:
+            self._at(max(self._now, self._next_eviction), _Event.TURN, None)
+        longest = max((self._chains[limit] for limit in entry.move.limits), default=0.0)
+        heapq.heappush(self._paced, (-longest, entry))
+
+    def _time_left(self, nodes: Sequence[tuple[str, Sequence[Move]]]) -> dict[str, float]:
+        """Seconds each limit still needs for its evictions if its slots are never idle."""
+        left: dict[str, float] = defaultdict(float)
+        for _, given in nodes:
+            for move in given:
+                for limit in move.limits:
+                    left[limit] += self._share(move, limit)
+        return left
+
+    def _share(self, move: Move, limit: str) -> float:
+        hold = hold_s(move, self._terms.lag_s)
+        return 0.0 if hold == inf else hold / self._terms.slots[limit]
+
+    def _take_turn(self) -> None:
+        _, entry = heapq.heappop(self._paced)
+        for limit in entry.move.limits:
+            self._chains[limit] -= self._share(entry.move, limit)
+        self._next_eviction = self._now + self._terms.between_s
         self._evict(entry)
+        if self._paced:
+            self._at(self._next_eviction, _Event.TURN, None)
+
+    def _may(self, limit: str, entry: _Entry) -> bool:
+        return self._free[limit] > 0 and (not self._line or self._line[limit][-1] == entry.turn)
+
+    def _serve(self) -> None:
+        """Let those go on that wait for what came free; they may go on to wait for another of their limits."""
+        while self._unserved:
+            limit = self._unserved.pop()
+            queue = self._waiting[limit]
+            while queue and self._may(limit, queue[0]):
+                self._ask(heapq.heappop(queue))
 
     def _evict(self, entry: _Entry) -> None:
         move = entry.move
-        at = max(self._now, self._next_eviction)
-        self._next_eviction = at + self._terms.between_s
+        at = self._now
         gone = at + move.stop_s
         ready = None
         if move.after is not Replacement.NEVER:
@@ -210,10 +275,7 @@ class _Run:
     def _give_back(self, limits: tuple[str, ...]) -> None:
         for limit in limits:
             self._free[limit] += 1
-        for limit in limits:
-            queue = self._waiting[limit]
-            while queue and self._free[limit] > 0:
-                self._ask(heapq.heappop(queue))  # it may go on to wait for another of its limits
+        self._unserved += reversed(limits)
 
     def _gone(self, entry: _Entry) -> None:
         node = entry.node
@@ -243,6 +305,17 @@ class _Run:
     def _at(self, when: float, kind: _Event, subject: object) -> None:
         self._tick += 1
         heapq.heappush(self._events, (when, self._tick, kind, subject))
+
+
+def _lines(nodes: Sequence[tuple[str, Sequence[Move]]]) -> dict[str, list[int]]:
+    lines: dict[str, list[int]] = defaultdict(list)
+    for _, given in nodes:
+        for move in given:
+            for limit in move.limits:
+                lines[limit].append(move.turn)
+    for line in lines.values():
+        line.sort(reverse=True)
+    return lines
 
 
 def _peak(moved: Sequence[Moved]) -> int:

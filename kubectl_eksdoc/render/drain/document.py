@@ -9,6 +9,7 @@ from typing import cast
 
 from kubectl_eksdoc.core.model.budgets import BudgetStatus
 from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.plan.drain.handoff import HandOff, Option, Step
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
 from kubectl_eksdoc.core.plan.drain.result import NOT_JUDGED, Eviction, Headroom, Left, Target
 from kubectl_eksdoc.render.document import API_VERSION, Fields, finding, known, metadata, moment, remedy, strings
@@ -37,6 +38,7 @@ def document(view: DrainView) -> Fields:
         "findings": [finding(f) for f in view.findings],
         "blockers": [finding(f) for f in view.blockers],
         "notJudged": strings(NOT_JUDGED),
+        "handoffs": [_handoff(h) for h in view.handoffs],
     }
 
 
@@ -191,4 +193,38 @@ def _numbers(status: BudgetStatus) -> Fields:
         "current": status.current,
         "desired": status.desired,
         "expected": status.expected,
+    }
+
+
+def _handoff(handoff: HandOff) -> Fields:
+    return {
+        "owner": handoff.owner.value,
+        "group": known(handoff.group),
+        "nodes": strings(handoff.nodes),
+        "kept": strings(handoff.kept),
+        "arrive": [_step(step) for step in handoff.arrive],
+        "leave": [_step(step) for step in handoff.leave],
+        "beware": strings(handoff.beware),
+        "instead": [_way(option) for option in handoff.instead],
+    }
+
+
+def _step(step: Step) -> Fields:
+    return {"text": step.text, "commands": strings(step.commands)}
+
+
+def _way(option: Option) -> Fields:
+    return {
+        "way": option.way.value,
+        "nodes": option.nodes,
+        "surge": option.surge,
+        "surgeWhy": option.surge_why,
+        "order": option.order,
+        "waits": option.waits,
+        "leastSeconds": option.least_seconds,
+        "wayBack": option.way_back,
+        "stoppedBy": strings(option.stopped_by),
+        "mayBeStoppedBy": strings(option.may_be_stopped_by),
+        "evictedUnasked": strings(option.unasked),
+        "notJudged": strings(option.not_judged),
     }

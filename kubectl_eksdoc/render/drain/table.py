@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from kubectl_eksdoc.core.model.findings import Severity
 from kubectl_eksdoc.core.plan.drain.result import NOT_JUDGED, BudgetVerdict
-from kubectl_eksdoc.render.drain import rows
+from kubectl_eksdoc.render.drain import afterwards, rows
 from kubectl_eksdoc.render.drain.blocks import block, line, remedies
 from kubectl_eksdoc.render.drain.groups import Group, advice, grouped
 from kubectl_eksdoc.render.drain.verdict import blocker_count, estimate_lines, left_by_verdict, verdict
@@ -50,6 +50,7 @@ def _text(view: DrainView, look: Look, full: bool) -> str:
         _unread(view, look, full),
         _notes(view, look),
         _not_judged(look),
+        _titled(afterwards.TITLE, afterwards.afterwards(view, look, full), look),
         _next(view, look),
     ]
     return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"

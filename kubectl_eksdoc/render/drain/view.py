@@ -11,7 +11,9 @@ from kubectl_eksdoc import __version__
 from kubectl_eksdoc.core.model.budgets import Budget, BudgetStatus
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.findings import Finding, Status, in_order
+from kubectl_eksdoc.core.model.nodes import NodeOwner
 from kubectl_eksdoc.core.model.pods import Owner, Pod
+from kubectl_eksdoc.core.plan.drain.handoff import HandOff
 from kubectl_eksdoc.core.plan.drain.result import (
     DrainPlan,
     Eviction,
@@ -53,6 +55,10 @@ class DrainView:
     @cached_property
     def budgets(self) -> tuple[Headroom, ...]:
         return tuple(sorted(self.plan.budgets, key=lambda h: (h.budget.namespace, h.budget.name)))
+
+    @cached_property
+    def handoffs(self) -> tuple[HandOff, ...]:
+        return tuple(sorted(self.plan.handoffs, key=lambda h: (list(NodeOwner).index(h.owner), h.group)))
 
     @cached_property
     def findings(self) -> tuple[Finding, ...]:

@@ -86,6 +86,15 @@ def test_evictions_keep_their_distance() -> None:
     assert at(timeline) == {"a": 0, "b": 2, "c": 4}
 
 
+def test_where_evictions_keep_their_distance_the_longest_chain_goes_first() -> None:
+    """Pods of no budget can go in between: they must not keep a budget's next pod from its slot."""
+    free = [Move(f"f{i}") for i in range(20)]
+    chain = [Move(x, ("web",), start_s=10) for x in "abc"]
+    timeline = simulate([("n", free), ("m", chain)], Terms({"web": 1}, between_s=1))
+    assert [at(timeline)[x] for x in "abc"] == [0, 10, 20]
+    assert timeline.makespan_s == 22
+
+
 def test_a_pod_is_away_from_its_eviction_on_and_not_while_it_waits_for_it() -> None:
     pods = [Move(x, stop_s=1, start_s=3) for x in "abcd"]
     assert simulate([("n", pods)], Terms()).peak_away == 4

@@ -13,9 +13,6 @@ from collections.abc import Iterable, Sequence
 from math import inf
 from typing import NamedTuple
 
-from kubectl_eksdoc.core.rules.replacement import Replacement
-from kubectl_eksdoc.core.sim.drain import Move
-
 
 class Job(NamedTuple):
     """Seconds: not before `head`, a slot for `hold` (infinite: for good), nothing over before start + `tail`."""
@@ -23,13 +20,6 @@ class Job(NamedTuple):
     head: float
     hold: float
     tail: float
-
-
-def hold_s(move: Move, lag_s: float) -> float:
-    """From the eviction until the slot is given back: the replacement is Ready, and the budget shows it."""
-    if move.after is Replacement.NEVER:
-        return inf
-    return move.start_s + lag_s + (move.stop_s if move.after is Replacement.AFTER_GONE else 0.0)
 
 
 def chain_s(jobs: Sequence[Job], slots: int, apart_s: float = 0.0) -> float:
@@ -41,6 +31,8 @@ def chain_s(jobs: Sequence[Job], slots: int, apart_s: float = 0.0) -> float:
         return 0.0
     if slots < 1:
         return inf
+    if jobs.count(jobs[0]) == len(jobs):
+        return _equal(jobs[0], len(jobs), slots, apart_s)
     longest = max(head + tail for head, _, tail in jobs)
     if len(jobs) <= slots or longest == inf:
         return longest
@@ -49,13 +41,35 @@ def chain_s(jobs: Sequence[Job], slots: int, apart_s: float = 0.0) -> float:
         return inf
     if for_good:
         jobs = _finite(jobs)
-    best = max(longest, _by_tails(jobs, slots, apart_s), _turns(jobs, slots))
+    best = max(longest, _by_tails(jobs, slots, apart_s))
+    if slots > 1:  # on one slot the areas say as much
+        best = max(best, _turns(jobs, slots))
     later = [job for job in jobs if job.head > 0]
     if later:
         best = max(best, _by_heads(jobs, slots))
-        if slots < len(later) < len(jobs):
+        if 1 < slots < len(later) < len(jobs):
             best = max(best, _turns(later, slots))
     return best
+
+
+def paced_s(jobs: Sequence[Job], apart_s: float) -> float:
+    """The same if only starts keep their distance, and slots are plenty."""
+    if not jobs:
+        return 0.0
+    soonest, shortest = min(job.head for job in jobs), min(job.tail for job in jobs)
+    tails = sorted([job.tail for job in jobs], reverse=True)
+    best = soonest + max(i * apart_s + tail for i, tail in enumerate(tails))
+    later = sorted([job.head for job in jobs if job.head > soonest], reverse=True)
+    return max([best, *(head + i * apart_s + shortest for i, head in enumerate(later))])
+
+
+def _equal(job: Job, count: int, slots: int, apart_s: float) -> float:
+    """The same for `count` equal jobs, in one step."""
+    head, hold, tail = job
+    if count <= slots:
+        return head + tail + apart_s * (count - 1)
+    waits = max(hold * ((count - 1) // slots), hold * (count - slots) / slots + apart_s * (slots - 1))
+    return head + waits + tail
 
 
 def _finite(jobs: Sequence[Job]) -> list[Job]:

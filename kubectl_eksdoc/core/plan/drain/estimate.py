@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
+from dataclasses import replace
 
 from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.plan.drain.bounds import Bound, Scarce, bounds, gap
 from kubectl_eksdoc.core.plan.drain.budgets import JudgedBudget
-from kubectl_eksdoc.core.plan.drain.order import Booking, Order
+from kubectl_eksdoc.core.plan.drain.order import Booking, Order, Tier
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
+from kubectl_eksdoc.core.plan.drain.relaxing import relaxations
 from kubectl_eksdoc.core.plan.drain.result import Estimate
 from kubectl_eksdoc.core.plan.drain.survey import Survey
 from kubectl_eksdoc.core.plan.drain.timing import ASSUMED_STOP_S, StartTimes, learn, stop_of
 from kubectl_eksdoc.core.rules.replacement import replacement
-from kubectl_eksdoc.core.sim.drain import Move, Terms, Timeline, simulate
+from kubectl_eksdoc.core.sim.drain import Move, Terms, simulate
 
 SETTLE_S = 10.0
 """A node is done when it was seen empty twice, 5 s apart; its volumes are detached meanwhile."""
@@ -21,24 +24,44 @@ SETTLE_S = 10.0
 LAG_S = 1.0
 """From a pod's readiness to its budget's status, on a control plane with little to do."""
 
+MOST_RELAXATIONS = 3
+MANY_MOVES = 30_000
+"""Each relaxation is one more simulation; beyond this many evictions it would take longer than the plan."""
+
 Nodes = list[tuple[str, list[Move]]]
 
 
 def estimate(world: Survey, order: Order, budgets: Mapping[str, JudgedBudget]) -> Estimate | None:
-    """The estimate for what the plan drains; None when it drains nothing."""
+    """The estimate for what the plan drains; None when it drains nothing, or does not come to its end."""
     if not order.nodes:
         return None
     times = learn(world.cluster.pods, lambda pod: _workload(world, pod))
     terms = terms_of(world.policy, order, budgets)
-    usual = simulate(moves_of(world, order, times, slow=False), terms)
+    moves = moves_of(world, order, times, slow=False)
+    usual = simulate(moves, terms)
     slow = simulate(moves_of(world, order, times, slow=True), terms)
+    if usual.stuck or slow.stuck:
+        return None  # an order that does not come to its end takes no time that could be told
+    found = bounds(moves, terms)
+    tried = MOST_RELAXATIONS if len(order.bookings) <= MANY_MOVES else 0
     return Estimate(
         p50_s=usual.makespan_s,
         p95_s=max(slow.makespan_s, usual.makespan_s),
         spans=usual.nodes,
         peak_away=usual.peak_away,
-        assumptions=_assumptions(world, order, times, usual),
+        assumptions=_assumptions(world, order, times),
+        bounds=tuple(_named(world, bound) for bound in found),
+        gap=gap(usual.makespan_s, found[0]) if found else None,
+        relaxations=relaxations(moves, terms, found, tried, before=usual),
     )
+
+
+def _named(world: Survey, bound: Bound) -> Bound:
+    """A bound about a pod names it as people do."""
+    if bound.name is not Scarce.LONGEST_POD:
+        return bound
+    key = next((p.key for on in world.pods_on.values() for p in on if p.uid == bound.subject), bound.subject)
+    return replace(bound, subject=key)
 
 
 def terms_of(policy: DrainPolicy, order: Order, budgets: Mapping[str, JudgedBudget]) -> Terms:
@@ -47,6 +70,7 @@ def terms_of(policy: DrainPolicy, order: Order, budgets: Mapping[str, JudgedBudg
     return Terms(
         slots={limit: budgets[limit].per_round if limit in budgets else 1 for limit in limits},
         waves=order.wave,
+        in_turn=True,
         between_s=1 / policy.evictions_per_second if policy.evictions_per_second else 0.0,
         lag_s=LAG_S,
         settle_s=SETTLE_S,
@@ -55,13 +79,13 @@ def terms_of(policy: DrainPolicy, order: Order, budgets: Mapping[str, JudgedBudg
 
 def moves_of(world: Survey, order: Order, times: StartTimes, slow: bool) -> Nodes:
     """The planned evictions by node, in the order of emptying, with their times."""
-    by_node: dict[str, list[Booking]] = defaultdict(list)
-    for booking in order.bookings:
-        by_node[booking.node].append(booking)
-    return [(node, [_move(world, b, times, slow) for b in by_node[node]]) for node in order.nodes]
+    by_node: dict[str, list[Move]] = defaultdict(list)
+    for turn, booking in enumerate(order.bookings):
+        by_node[booking.node].append(_move(world, booking, turn, times, slow))
+    return [(node, by_node[node]) for node in order.nodes]
 
 
-def _move(world: Survey, booking: Booking, times: StartTimes, slow: bool) -> Move:
+def _move(world: Survey, booking: Booking, turn: int, times: StartTimes, slow: bool) -> Move:
     pod = booking.task.pod
     start = times.of(_workload(world, pod))
     given = world.policy.grace_seconds
@@ -72,8 +96,8 @@ def _move(world: Survey, booking: Booking, times: StartTimes, slow: bool) -> Mov
         stop_s=stop[slow],
         start_s=start.p95_s if slow else start.p50_s,
         after=replacement(pod),
-        critical=pod.system_critical,
-        late=bool(booking.task.late),
+        critical=booking.task.tier is not Tier.ORDINARY,
+        turn=turn,
     )
 
 
@@ -84,7 +108,7 @@ def _workload(world: Survey, pod: Pod) -> str:
     return pod.owner.uid if pod.owner is not None else ""
 
 
-def _assumptions(world: Survey, order: Order, times: StartTimes, usual: Timeline) -> tuple[str, ...]:
+def _assumptions(world: Survey, order: Order, times: StartTimes) -> tuple[str, ...]:
     workloads = {_workload(world, b.task.pod) for b in order.bookings}
     guessed = sorted(w for w in workloads if times.of(w).assumed)
     said = [

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from kubectl_eksdoc.core.model import codes, kinds
+from kubectl_eksdoc.core.model.budgets import Budget
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.core.model.nodes import Node
 from kubectl_eksdoc.core.model.pods import Pod
@@ -36,11 +37,13 @@ class JudgedPod:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """`pods` by node, `budgets` by ns/name; `around` is what to know of the rest of the cluster."""
+    """`pods` by node, `budgets` by ns/name; `around` is what to know of the rest of the cluster,
+    `used_up` the budgets that have nothing left for some of their pods."""
 
     pods: Mapping[str, tuple[JudgedPod, ...]]
     budgets: Mapping[str, JudgedBudget]
     around: tuple[Finding, ...] = ()
+    used_up: frozenset[str] = frozenset()
 
     def findings(self) -> Iterable[Finding]:
         for on in self.pods.values():
@@ -153,10 +156,9 @@ def _pending(world: Survey, going: Sequence[Pod]) -> Iterable[Finding]:
             )
 
 
-def used_up(world: Survey, judged: JudgedPod) -> JudgedPod:
-    """`judged` once its budget has nothing left for it: earlier evictions of this plan took it for good."""
-    budget = world.budgets_of(judged.pod)[0]
-    message = f"budget {budget.key} is used up for good by evicting pods that nothing replaces ({budget.rule})"
+def used_up(judged: JudgedPod, budget: Budget) -> JudgedPod:
+    """`judged` once `budget` has nothing left for it: other evictions of this plan would take it for good."""
+    message = f"budget {budget.key} would be used up for good by evicting pods that nothing replaces ({budget.rule})"
     finding = Finding(
         codes.BUDGET_EXHAUSTED,
         Severity.HIGH,

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import inf
 
-from kubectl_eksdoc.core.plan.drain.chains import Job, chain_s, hold_s
-from kubectl_eksdoc.core.sim.drain import Move, Terms
+from kubectl_eksdoc.core.plan.drain.chains import Job, chain_s, paced_s
+from kubectl_eksdoc.core.sim.drain import Move, Terms, hold_s
 
 Nodes = Sequence[tuple[str, Sequence[Move]]]
 
@@ -31,24 +32,42 @@ def timed(name: str, moves: Sequence[Move], terms: Terms) -> Drained:
     """The node `name` by itself: system-critical pods wait for all others to be gone."""
     lag, settle = terms.lag_s, terms.settle_s
     critical = [move for move in moves if move.critical]
-    ordinary = [move for move in moves if not move.critical] if critical else moves
+    if not critical:
+        jobs = tuple([Job(0.0, hold_s(m, lag), m.stop_s + settle) for m in moves])
+        seconds, limit = _tier(jobs, moves, terms)
+        return Drained(name, tuple(moves), jobs, seconds or settle, limit)
+    ordinary = [move for move in moves if not move.critical]
     first, limit = _tier([Job(0.0, hold_s(m, lag), m.stop_s) for m in ordinary], ordinary, terms)
-    then = 0.0
-    if critical:
-        then, second_limit = _tier([Job(0.0, hold_s(m, lag), m.stop_s) for m in critical], critical, terms)
-        limit = limit if first >= then else second_limit
+    then, second_limit = _tier([Job(0.0, hold_s(m, lag), m.stop_s) for m in critical], critical, terms)
+    limit = limit if first >= then else second_limit
+    before = _before(ordinary, critical, terms)
     jobs = tuple(
-        Job(first, hold_s(m, lag), m.stop_s + settle)
+        Job(max([first, *(before[x] for x in m.limits)]), hold_s(m, lag), m.stop_s + settle)
         if m.critical
         else Job(0.0, hold_s(m, lag), m.stop_s + then + settle)
         for m in moves
     )
     seconds = first + then + settle
-    if critical and ordinary:
-        both, shared = _tier(jobs, moves, terms)
-        if both > seconds:
-            seconds, limit = both, shared
+    both, shared = _tier(jobs, moves, terms)
+    if both > seconds:
+        seconds, limit = both, shared
     return Drained(name, tuple(moves), jobs, seconds, limit)
+
+
+def _before(ordinary: Sequence[Move], critical: Sequence[Move], terms: Terms) -> dict[str, float]:
+    """By limit: when a critical pod can have a slot at the earliest, since all ordinary ones of its node come first.
+
+    By then its own slot was given back and the last ordinary pod of every other slot has at least begun, so at
+    most `slots` - 1 of them, less those that keep theirs for good, are still being replaced.
+    """
+    before: dict[str, float] = {}
+    for limit in {limit for move in critical for limit in move.limits}:
+        slots = terms.slots[limit]
+        holds = sorted(hold_s(move, terms.lag_s) for move in ordinary if limit in move.limits)
+        for_good = holds.count(inf)
+        finite = holds[: max(0, len(holds) - max(for_good, slots - 1))]
+        before[limit] = inf if for_good >= slots else max([sum(finite) / slots, *finite[-1:]])
+    return before
 
 
 def _tier(jobs: Sequence[Job], moves: Sequence[Move], terms: Terms) -> tuple[float, str]:
@@ -57,11 +76,11 @@ def _tier(jobs: Sequence[Job], moves: Sequence[Move], terms: Terms) -> tuple[flo
         return 0.0, ""
     best, decides = max(job.head + job.tail for job in jobs), ""
     if terms.between_s and len(jobs) > 1:
-        best = max(best, chain_s([job._replace(hold=terms.between_s) for job in jobs], 1))
-    used = Counter(limit for move in moves for limit in move.limits)
-    crowded = {limit for limit, number in used.items() if number > terms.slots[limit]}
-    if not crowded:
-        return best, decides
+        best = max(best, paced_s(jobs, terms.between_s))
+    used = [limit for move in moves for limit in move.limits]
+    if len(set(used)) == len(used):
+        return best, decides  # most nodes: no two of its pods share a limit
+    crowded = {limit for limit, number in Counter(used).items() if number > terms.slots[limit]}
     users: dict[str, list[Job]] = defaultdict(list)
     for job, move in zip(jobs, moves, strict=True):
         for limit in crowded.intersection(move.limits):

@@ -13,25 +13,40 @@ import heapq
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import ceil
+from enum import Enum
 from typing import NamedTuple
 
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.drain.targets import natural
 
 
+class Tier(Enum):
+    """On a node each tier goes when the one before has gone."""
+
+    ORDINARY = 0
+    CRITICAL = 1
+    FOR_GOOD = 2
+
+
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One pod to evict. `limits` name what it uses up: its budget, and anything it must not share a round for.
+    """One pod to evict. `limits` name what it takes a unit of for its round: its budget, and anything of which
+    only so many may go at once.
 
-    `replaced` False: nothing takes its place, so it uses its budget up for good.
+    `for_good` are those of its limits whose unit never comes back, because nothing takes the pod's place.
     `late` names why it should go after the other pods that share a limit with it ("" if it need not).
     """
 
     pod: Pod
     limits: tuple[str, ...] = ()
-    replaced: bool = True
+    for_good: tuple[str, ...] = ()
     late: str = ""
+
+    @property
+    def tier(self) -> Tier:
+        if self.for_good:
+            return Tier.FOR_GOOD
+        return Tier.CRITICAL if self.pod.system_critical else Tier.ORDINARY
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +72,7 @@ class Order:
     bookings: tuple[Booking, ...]
     finish: Mapping[str, int]
     wave: Mapping[str, int] = field(default_factory=dict)
-    refused: tuple[tuple[str, Task], ...] = ()
+    refused: tuple[tuple[Task, str], ...] = ()
 
 
 class _Need(NamedTuple):
@@ -71,27 +86,38 @@ class _Need(NamedTuple):
 class _Book:
     """Which round has how much of each limit left. Mutable, and private to one call of `arrange`."""
 
-    def __init__(self, per_round: Mapping[str, int], earliest: Mapping[str, int]) -> None:
+    def __init__(self, per_round: Mapping[str, int]) -> None:
         self._per_round = per_round
-        self._earliest = earliest
         self._used: dict[str, dict[int, int]] = defaultdict(lambda: defaultdict(int))
+        self._lasting: dict[str, list[int]] = defaultdict(list)  # since which rounds units are gone for good
         self._open: dict[str, int] = defaultdict(lambda: 1)  # no round before it has room
+
+    def exhausted(self, task: Task) -> str:
+        """The limit of `task` of which nothing is left from some round on, "" if there is none."""
+        return next((x for x in task.limits if len(self._lasting[x]) >= self._per_round[x]), "")
 
     def book(self, task: Task, not_before: int) -> int:
         """Give `task` the first round, from `not_before` on, that has room in all of its limits."""
-        number = max(not_before, self._earliest.get(task.pod.uid, 1))
+        number = not_before
         for limit in task.limits:
             number = max(number, self._open[limit])
-            if task.late:
+            if task.late or limit in task.for_good:
+                # A late one goes after all others so far; what is used up for good must leave them theirs.
                 number = max(number, 1 + max(self._used[limit], default=0))
-        while any(self._used[limit].get(number, 0) >= self._per_round[limit] for limit in task.limits):
+        while any(self._free(limit, number) <= 0 for limit in task.limits):
             number += 1
         for limit in task.limits:
-            used = self._used[limit]
-            used[number] += 1
-            while used.get(self._open[limit], 0) >= self._per_round[limit]:
+            if limit in task.for_good:
+                self._lasting[limit].append(number)
+            else:
+                self._used[limit][number] += 1
+            while self._used[limit].get(self._open[limit], 0) >= self._per_round[limit]:
                 self._open[limit] += 1
         return number
+
+    def _free(self, limit: str, number: int) -> int:
+        gone = sum(1 for since in self._lasting[limit] if since <= number) if limit in self._lasting else 0
+        return self._per_round[limit] - gone - self._used[limit].get(number, 0)
 
 
 def arrange(tasks: Mapping[str, Sequence[Task]], per_round: Mapping[str, int], at_once: int | None = None) -> Order:
@@ -102,38 +128,49 @@ def arrange(tasks: Mapping[str, Sequence[Task]], per_round: Mapping[str, int], a
         per_round: limit → how many of its tasks one round can take, at least 1.
         at_once: how many nodes make a wave, at least 1; None: all of them are one.
     """
-    earliest, refused = _earliest(tasks, per_round)
-    dropped = {task.pod.uid for _, task in refused}
-    todo = {node: [t for t in given if t.pod.uid not in dropped] for node, given in tasks.items()}
-    nodes = _soonest_first(todo, per_round)
+    nodes = _soonest_first(tasks, per_round)
     size = at_once or max(len(nodes), 1)
     wave = {node: i // size + 1 for i, node in enumerate(nodes)}
-    book = _Book(per_round, earliest)
+    book = _Book(per_round)
     placed: list[Booking] = []
-    finish = dict.fromkeys(nodes, 0)
+    refused: list[tuple[Task, str]] = []
     for start in range(0, len(nodes), size):
         after = max((booking.round for booking in placed), default=0)
-        placed += _book(todo, nodes[start : start + size], book, after + 1)
+        _book_wave(tasks, nodes[start : start + size], book, after + 1, placed, refused)
+    finish = dict.fromkeys(nodes, 0)
     for booking in placed:
         finish[booking.node] = max(finish[booking.node], booking.round)
+    nodes.sort(key=lambda node: (wave[node], finish[node]))  # what waits for others is emptied after them
     return Order(tuple(nodes), _numbered(placed, nodes), finish, wave, tuple(refused))
 
 
-def _book(todo: Mapping[str, Sequence[Task]], nodes: Sequence[str], book: _Book, first: int) -> list[Booking]:
-    """One wave, from round `first` on, in four passes: system-critical pods when the others of their node have
-    gone, and in both tiers those that should be late when the others have their rounds."""
-    placed: list[Booking] = []
-    last: dict[str, int] = defaultdict(lambda: first)
-    for critical in (False, True):
-        ordinary_last = dict(last)
+def _book_wave(
+    tasks: Mapping[str, Sequence[Task]],
+    nodes: Sequence[str],
+    book: _Book,
+    first: int,
+    placed: list[Booking],
+    refused: list[tuple[Task, str]],
+) -> None:
+    """Book the nodes of one wave from round `first` on, in passes over all of them.
+
+    System-critical pods go when the others of their node have gone; in both tiers those that should be late go
+    when the others have their rounds; and last of all what uses a budget up for good.
+    """
+    last: dict[str, int] = dict.fromkeys(nodes, first)
+    for tier in Tier:
+        since = dict(last)
         for late in (False, True):
             for node in nodes:
-                chosen = (t for t in todo[node] if t.pod.system_critical is critical and bool(t.late) is late)
+                chosen = (t for t in tasks[node] if t.tier is tier and bool(t.late) is late)
                 for task in sorted(chosen, key=lambda t: (t.pod.namespace, natural(t.pod.name))):
-                    number = book.book(task, ordinary_last.get(node, first))
+                    limit = book.exhausted(task)
+                    if limit:
+                        refused.append((task, limit))
+                        continue
+                    number = book.book(task, since[node])
                     last[node] = max(last[node], number)
                     placed.append(Booking(task, node, number))
-    return placed
 
 
 def _needs(todo: Mapping[str, Sequence[Task]], per_round: Mapping[str, int]) -> dict[str, tuple[_Need, ...]]:
@@ -180,38 +217,13 @@ def _soonest(needs: Iterable[_Need], taken: Mapping[str, int], per_round: Mappin
     return soonest
 
 
-def _earliest(
-    tasks: Mapping[str, Sequence[Task]], per_round: Mapping[str, int]
-) -> tuple[dict[str, int], list[tuple[str, Task]]]:
-    """First rounds of pods that nothing replaces, and those for which nothing is left.
-
-    Each of them takes a unit of its budget with it, so all others of the budget go first.
-    """
-    users: dict[str, list[tuple[str, Task]]] = defaultdict(list)
-    for node, given in tasks.items():
-        for task in given:
-            for limit in task.limits:
-                users[limit].append((node, task))
-    earliest: dict[str, int] = {}
-    refused: list[tuple[str, Task]] = []
-    for limit, using in users.items():
-        lasting = [(node, task) for node, task in using if not task.replaced]
-        others = len(using) - len(lasting)
-        after = ceil(others / per_round[limit]) + 1
-        lasting.sort(key=lambda item: (natural(item[0]), item[1].pod.key))
-        for _, task in lasting[: per_round[limit]]:
-            earliest[task.pod.uid] = max(earliest.get(task.pod.uid, 1), after)
-        refused += lasting[per_round[limit] :]
-    return earliest, refused
-
-
 def _numbered(placed: Iterable[Booking], nodes: Sequence[str]) -> tuple[Booking, ...]:
     rank = {node: i for i, node in enumerate(nodes)}
     ordered = sorted(
         placed,
         key=lambda b: (
             b.round,
-            b.task.pod.system_critical,
+            b.task.tier.value,
             rank[b.node],
             b.task.pod.namespace,
             natural(b.task.pod.name),

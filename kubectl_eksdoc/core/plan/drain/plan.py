@@ -10,10 +10,20 @@ from kubectl_eksdoc.core.model.findings import Finding, in_order
 from kubectl_eksdoc.core.model.nodes import Node
 from kubectl_eksdoc.core.plan.drain import nodes
 from kubectl_eksdoc.core.plan.drain.estimate import estimate
+from kubectl_eksdoc.core.plan.drain.handing import hand_offs
 from kubectl_eksdoc.core.plan.drain.judging import JudgedPod, Judgement, judge_pods
 from kubectl_eksdoc.core.plan.drain.order import Order
+from kubectl_eksdoc.core.plan.drain.outages import outages
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
-from kubectl_eksdoc.core.plan.drain.result import DrainPlan, Headroom, Left, PodVerdict, Target, TargetVerdict
+from kubectl_eksdoc.core.plan.drain.result import (
+    BudgetVerdict,
+    DrainPlan,
+    Headroom,
+    Left,
+    PodVerdict,
+    Target,
+    TargetVerdict,
+)
 from kubectl_eksdoc.core.plan.drain.said import merged
 from kubectl_eksdoc.core.plan.drain.schedule import evictions, schedule
 from kubectl_eksdoc.core.plan.drain.survey import Survey, survey
@@ -29,22 +39,25 @@ def make_plan(cluster: Cluster, targets: Sequence[Node], policy: DrainPolicy) ->
     evicted = Counter(booking.node for booking in order.bookings)
     rank = {name: i for i, name in enumerate(order.nodes, 1)}
     remarks = [finding for node in accepted if (finding := nodes.remark(node)) is not None]
+    planned = tuple(
+        sorted(
+            (
+                _target(world, node, refused.get(node.name), judgement, order, rank, evicted[node.name])
+                for node in targets
+            ),
+            key=lambda t: (t.order == 0, t.order, natural(t.node.name)),
+        )
+    )
+    going, left = evictions(world, order, judgement.budgets), _left(world, refused, judgement)
     return DrainPlan(
         policy=policy,
-        targets=tuple(
-            sorted(
-                (
-                    _target(world, node, refused.get(node.name), judgement, order, rank, evicted[node.name])
-                    for node in targets
-                ),
-                key=lambda t: (t.order == 0, t.order, natural(t.node.name)),
-            )
-        ),
-        evictions=evictions(world, order, judgement.budgets),
-        left=_left(world, refused, judgement),
+        targets=planned,
+        evictions=going,
+        left=left,
         budgets=_headroom(judgement, order),
-        findings=in_order(merged((*refused.values(), *remarks, *judgement.findings()))),
+        findings=in_order(merged((*refused.values(), *remarks, *judgement.findings(), *outages(world, order)))),
         estimate=estimate(world, order, judgement.budgets),
+        handoffs=hand_offs(cluster, planned, left, going, policy),
     )
 
 
@@ -108,7 +121,7 @@ def _headroom(judgement: Judgement, order: Order) -> tuple[Headroom, ...]:
     return tuple(
         Headroom(
             budget=b.budget,
-            verdict=b.verdict,
+            verdict=BudgetVerdict.BLOCKED_NOW if key in judgement.used_up else b.verdict,
             also=tuple(v for v in b.also if v is not b.verdict),
             on_targets=len(b.on_targets),
             to_evict=to_evict[key],

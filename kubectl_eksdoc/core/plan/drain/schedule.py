@@ -34,12 +34,13 @@ def schedule(world: Survey, judgement: Judgement) -> tuple[Judgement, Order]:
         order = arrange(tasks, {limit: per_round.get(limit, 1) for limit in limits}, at_once)
         if not order.refused:
             return judgement, order
-        refused = {task.pod.uid for _, task in order.refused}
+        refused = {task.pod.uid: judgement.budgets[limit].budget for task, limit in order.refused}
         pods = {
-            name: tuple(used_up(world, p) if p.pod.uid in refused else p for p in on)
+            name: tuple(used_up(p, refused[p.pod.uid]) if p.pod.uid in refused else p for p in on)
             for name, on in judgement.pods.items()
         }
-        judgement = replace(judgement, pods=pods)
+        used = judgement.used_up | {budget.key for budget in refused.values()}
+        judgement = replace(judgement, pods=pods, used_up=used)
 
 
 def nodes_at_once(amount: Amount, nodes: int) -> int:
@@ -48,11 +49,11 @@ def nodes_at_once(amount: Amount, nodes: int) -> int:
 
 
 def _task(world: Survey, pod: Pod, budgets: Mapping[str, JudgedBudget]) -> Task:
-    limits = [b.key for b in world.budgets_of(pod) if budgets[b.key].counts(pod)]
-    limits += [_NEEDED + b.what for b in world.needed.get(pod.uid, ())]
+    guarded = [b.key for b in world.budgets_of(pod) if budgets[b.key].counts(pod)]
+    limits = guarded + [_NEEDED + b.what for b in world.needed.get(pod.uid, ())]
     lease = world.leases_held.get(pod.key, "") if limits else ""
-    lasting = replacement(pod) is Replacement.NEVER and not pod.finished
-    return Task(pod, tuple(limits), replaced=not lasting, late=lease)
+    for_good = guarded if replacement(pod) is Replacement.NEVER else []
+    return Task(pod, tuple(limits), tuple(for_good), late=lease)
 
 
 def evictions(world: Survey, order: Order, budgets: Mapping[str, JudgedBudget]) -> tuple[Eviction, ...]:
@@ -87,7 +88,7 @@ def _reason(world: Survey, booking: Booking, budgets: Mapping[str, JudgedBudget]
     parts += [f"one backend of {x.removeprefix(_NEEDED)} at a time" for x in task.limits if x.startswith(_NEEDED)]
     if task.late and booking.turns > 1:
         parts.append(f"holds lease {task.late}: after its standby")
-    if not task.replaced:
+    if replacement(pod) is Replacement.NEVER and not pod.finished:
         parts.append("nothing replaces it")
     if pod.system_critical:
         parts.append("system-critical: after the other pods of its node")

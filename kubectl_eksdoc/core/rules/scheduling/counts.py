@@ -7,52 +7,32 @@ from collections.abc import Mapping
 from kubectl_eksdoc.core.model.selectors import Labels, Selector
 
 
-class Domains:
-    """Pods in each domain, with the least of them at hand at any time: adding and removing take no search."""
+class Sizes:
+    """Pods in each place where there are any, with the smallest number at hand: no search to add, remove or ask."""
 
-    __slots__ = ("_sizes", "by_value", "least")
+    __slots__ = ("_alike", "by_place")
 
     def __init__(self) -> None:
-        self.by_value: dict[str, int] = {}
-        self._sizes: dict[int, int] = {}  # domains that hold so many pods
-        self.least = 0  # 0 while there is no domain
+        self.by_place: dict[str, int] = {}
+        self._alike: dict[int, int] = {}  # places that hold so many pods; there are few different numbers
 
-    def __len__(self) -> int:
-        return len(self.by_value)
+    def add(self, place: str, count: int) -> None:
+        """`count` pods more in the place, or fewer."""
+        before = self.by_place.get(place, 0)
+        after = before + count
+        if before:
+            self._alike[before] -= 1
+            if not self._alike[before]:
+                del self._alike[before]
+        if after:
+            self.by_place[place] = after
+            self._alike[after] = self._alike.get(after, 0) + 1
+        elif before:
+            del self.by_place[place]
 
-    def open(self, value: str) -> None:
-        """A domain exists, if only an empty one."""
-        if value not in self.by_value:
-            self.by_value[value] = 0
-            self._sizes[0] = self._sizes.get(0, 0) + 1
-            self.least = 0
-
-    def close(self, value: str) -> None:
-        """The domain is gone, with the pods in it."""
-        size = self.by_value.pop(value, None)
-        if size is not None:
-            self._drop(size)
-            while self._sizes and self.least not in self._sizes:
-                self.least += 1
-            if not self._sizes:
-                self.least = 0
-
-    def add(self, value: str, count: int) -> None:
-        """`count` pods more, or fewer, in an open domain."""
-        size = self.by_value[value]
-        self.by_value[value] = size + count
-        self._sizes[size + count] = self._sizes.get(size + count, 0) + 1
-        self._drop(size)
-        if size + count < self.least:
-            self.least = size + count
-        elif size == self.least:
-            while self.least not in self._sizes:
-                self.least += 1
-
-    def _drop(self, size: int) -> None:
-        self._sizes[size] -= 1
-        if not self._sizes[size]:
-            del self._sizes[size]
+    def least(self, places: int) -> int:
+        """The smallest number of pods in any of that many places; 0 where one of them has none."""
+        return min(self._alike, default=0) if len(self.by_place) >= places else 0
 
 
 class Group:
@@ -74,6 +54,11 @@ class Group:
     def wide(self) -> bool:
         """Whether pods of namespaces it does not name may be in it."""
         return self._chosen is not None
+
+    @property
+    def by_label(self) -> bool:
+        """Whether the labels of a namespace decide."""
+        return self._chosen is not None and bool(self._chosen.requirements)
 
     def reaches(self, namespace: str) -> bool:
         if namespace in self.namespaces:

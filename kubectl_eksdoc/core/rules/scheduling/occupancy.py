@@ -17,7 +17,7 @@ from kubectl_eksdoc.core.rules.scheduling.pod_classes import Likeness, PodClass
 from kubectl_eksdoc.core.rules.scheduling.ports import UsedPorts
 from kubectl_eksdoc.core.rules.scheduling.refusals import Refusal
 from kubectl_eksdoc.core.rules.scheduling.resources import Room
-from kubectl_eksdoc.core.rules.scheduling.spread import Census, Limit
+from kubectl_eksdoc.core.rules.scheduling.spread import Census, Domains, Limit, Scope
 from kubectl_eksdoc.core.rules.scheduling.volumes import EMPTY, NO_VOLUMES, Storage
 from kubectl_eksdoc.core.rules.scheduling.watchers import Roll, Watcher, Watchers
 
@@ -37,19 +37,22 @@ class Seat:
 class Occupancy:
     """Nodes, and the pods placed on them, by class.
 
-    Pods that have ended take nothing and must not be put. `namespaces` are the labels of each namespace.
+    Pods that have ended take nothing and must not be put. `namespaces` are the labels of each namespace, None where
+    they were not read.
     """
 
     def __init__(
         self, nodes: Iterable[Node], namespaces: Mapping[str, Labels] | None = None, storage: Storage = EMPTY
     ) -> None:
         self._namespaces = namespaces or {}
+        self._knows_namespaces = namespaces is not None
         self._storage = storage
         self._classes: dict[Likeness, PodClass] = {}
         self._fences: dict[object, Fence] = {}
         self._terms: dict[object, Term] = {}
         self._companies: dict[object, Company] = {}
         self._censuses: dict[object, Census] = {}
+        self._domains: dict[Scope, Domains] = {}
         self._watchers = Watchers()
         self._roll: Roll[PodClass] = Roll()
         self._candidates: dict[Fence, dict[str, Seat]] = {}
@@ -67,7 +70,8 @@ class Occupancy:
     ) -> Occupancy:
         """With every pod on its node; pods that have ended, have no node or one that is not there are passed over."""
         made = cls(nodes, namespaces, storage)
-        seats, known = made.seats, dict[object, PodClass]()
+        seats = made.seats
+        known: dict[object, PodClass] = {}
         placed = []
         for pod in pods:
             if pod.node in seats and not pod.finished:
@@ -142,6 +146,17 @@ class Occupancy:
             or _beside_others(kind, seat.node.labels)
         )
 
+    def unknown(self, kind: PodClass) -> tuple[str, ...]:
+        """Why no verdict on such a pod is certain; empty in all but odd cases."""
+        if self._knows_namespaces:
+            return kind.unknown
+        mine = kind.own + ((kind.company,) if kind.company else ())
+        groups = [group for each in mine for group in each.groups]
+        groups += [t.group for t in self._terms.values() if t.group.selector.matches(kind.labels)]
+        if any(group.by_label for group in groups):
+            return (*kind.unknown, "an affinity term picks namespaces by their labels, which were not read")
+        return kind.unknown
+
     def reasons(self, kind: PodClass) -> Counter[str]:
         """How many nodes refuse for each reason, as a FailedScheduling event counts them."""
         refused = (self.refusal(kind, name) for name in self.seats)
@@ -172,8 +187,8 @@ class Occupancy:
             self._move(kind, seat, count)
 
     def _admit(self, seat: Seat) -> None:
-        for census in self._censuses.values():
-            census.admit(seat.node)
+        for domains in self._domains.values():
+            domains.admit(seat.node)
         for fence, found in self._candidates.items():
             if fence.refusal(seat.node) is None:
                 found[seat.node.name] = seat
@@ -184,8 +199,8 @@ class Occupancy:
         """Nothing on the node counts any more, nor does the node."""
         for kind, count in list(seat.held.items()):
             self._move(kind, seat, -count)
-        for census in self._censuses.values():
-            census.dismiss(seat.node)
+        for domains in self._domains.values():
+            domains.dismiss(seat.node.name)
 
     def _move(self, kind: PodClass, seat: Seat, count: int) -> None:
         node, placement = seat.node, kind.placement
@@ -214,7 +229,7 @@ class Occupancy:
             company=company,
             counts_itself=company is not None and company.matches(namespace, labels),
             own=tuple(self._term(term, namespace, labels) for term in placement.anti_affinity),
-            limits=tuple(self._limit(like, labels, at) for at in range(len(placement.spread))),
+            limits=self._limits(like, labels),
         )
         for watcher in self._watchers.of(namespace, labels):
             _join(kind, watcher)
@@ -248,15 +263,25 @@ class Occupancy:
             self._watch(self._companies[keys])
         return self._companies[keys]
 
-    def _limit(self, like: Likeness, labels: Labels, at: int) -> Limit:
-        placement, each = like.placement, like.placement.spread[at]
-        key = spread.counted(placement.spread, at, like.namespace, labels, placement.nodes, like.tolerations)
-        if key not in self._censuses:
-            census = self._censuses[key] = Census(key)
+    def _limits(self, like: Likeness, labels: Labels) -> tuple[Limit, ...]:
+        found = []
+        for each, scope in zip(like.placement.spread, spread.scopes(like.placement, like.tolerations), strict=True):
+            selector = spread.selected(each, labels)
+            key = (like.namespace, selector, scope)
+            if key not in self._censuses:
+                group = Group(frozenset((like.namespace,)), None, selector, self._namespaces)
+                self._censuses[key] = Census(group, self._domains_in(scope))
+                self._watch(self._censuses[key])
+            itself = int(selector.matches(labels))
+            found.append(Limit(self._censuses[key], each.max_skew, each.min_domains, itself))
+        return tuple(found)
+
+    def _domains_in(self, scope: Scope) -> Domains:
+        if scope not in self._domains:
+            made = self._domains[scope] = Domains(scope)
             for seat in self.seats.values():
-                census.admit(seat.node)
-            self._watch(census)
-        return Limit(self._censuses[key], each.max_skew, each.min_domains, int(key.selector.matches(labels)))
+                made.admit(seat.node)
+        return self._domains[scope]
 
     def _watch(self, watcher: Watcher) -> None:
         """From now on it counts, and every pod that is there is counted."""

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kubectl_eksdoc.core.model.nodes import Node
-from kubectl_eksdoc.core.model.placement import NodeDemand, Spread
+from kubectl_eksdoc.core.model.placement import NodeDemand, Placement, Spread
 from kubectl_eksdoc.core.model.pods import Toleration
 from kubectl_eksdoc.core.model.selectors import Labels, Requirement, Selector
-from kubectl_eksdoc.core.rules.scheduling.counts import Domains, Group
+from kubectl_eksdoc.core.rules.scheduling.counts import Group, Sizes
 from kubectl_eksdoc.core.rules.scheduling.refusals import Filter, Refusal
 from kubectl_eksdoc.core.rules.scheduling.taints import tolerated
 
@@ -22,22 +22,19 @@ _NO_LABEL = Refusal(
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
-    """What is counted for a constraint, and on which nodes; equal ones share one census.
+class Scope:
+    """On which nodes pods count for a constraint, and in what domains.
 
     `keys` are the topology keys of all the pod's constraints: a node that lacks one is in no domain. `demand` and
     `tolerations` are the pod's own where the constraint honours them, else None.
     """
 
-    namespace: str
-    selector: Selector
     key: str
     keys: frozenset[str]
-    demand: NodeDemand | None
-    tolerations: tuple[Toleration, ...] | None
+    demand: NodeDemand | None = None
+    tolerations: tuple[Toleration, ...] | None = None
 
-    def on(self, node: Node) -> bool:
-        """Whether pods on the node count."""
+    def holds(self, node: Node) -> bool:
         if not all(key in node.labels for key in self.keys):
             return False
         if self.demand is not None and not self.demand.accepts(node.name, node.labels):
@@ -45,43 +42,49 @@ class Counted:
         return self.tolerations is None or tolerated(self.tolerations, node)
 
 
-class Census:
-    """The pods that one constraint counts, by domain; `nodes` are those whose pods count."""
+class Domains:
+    """The nodes in one scope, each with its domain, and every domain with its number of nodes."""
 
-    __slots__ = ("_nodes_in", "counted", "domains", "group", "nodes")
+    __slots__ = ("by_node", "nodes_in", "scope")
 
-    def __init__(self, counted: Counted) -> None:
-        self.counted = counted
-        self.group = Group(frozenset((counted.namespace,)), None, counted.selector, {})
-        self.domains = Domains()
-        self.nodes: set[str] = set()
-        self._nodes_in: dict[str, int] = {}
-
-    def matches(self, namespace: str, labels: Labels) -> bool:
-        return self.group.matches(namespace, labels)
+    def __init__(self, scope: Scope) -> None:
+        self.scope = scope
+        self.by_node: dict[str, str] = {}
+        self.nodes_in: dict[str, int] = {}
 
     def admit(self, node: Node) -> None:
-        """The node exists, without pods yet."""
-        if self.counted.on(node):
-            value = node.labels[self.counted.key]
-            self.nodes.add(node.name)
-            self._nodes_in[value] = self._nodes_in.get(value, 0) + 1
-            self.domains.open(value)
+        if self.scope.holds(node):
+            value = self.by_node[node.name] = node.labels[self.scope.key]
+            self.nodes_in[value] = self.nodes_in.get(value, 0) + 1
 
-    def dismiss(self, node: Node) -> None:
-        """The node is gone, after its pods."""
-        if node.name in self.nodes:
-            value = node.labels[self.counted.key]
-            self.nodes.discard(node.name)
-            self._nodes_in[value] -= 1
-            if not self._nodes_in[value]:
-                del self._nodes_in[value]
-                self.domains.close(value)
+    def dismiss(self, name: str) -> None:
+        """The node goes, after its pods; its domain goes with its last node."""
+        value = self.by_node.pop(name, None)
+        if value is not None:
+            self.nodes_in[value] -= 1
+            if not self.nodes_in[value]:
+                del self.nodes_in[value]
+
+
+class Census:
+    """The pods that one constraint counts, by domain; constraints that count the same share one."""
+
+    __slots__ = ("domains", "group", "sizes")
+
+    def __init__(self, group: Group, domains: Domains) -> None:
+        self.group = group
+        self.domains = domains
+        self.sizes = Sizes()
+
+    def matches(self, namespace: str, labels: Labels) -> bool:
+        """A selector that picks every pod counts none, as upstream (countPodsMatchSelector)."""
+        return bool(self.group.selector.requirements) and self.group.matches(namespace, labels)
 
     def count(self, node: Node, count: int) -> None:
-        """`count` of its pods more on the node, or fewer. A selector that picks every pod counts none, as upstream."""
-        if node.name in self.nodes and self.counted.selector.requirements:
-            self.domains.add(node.labels[self.counted.key], count)
+        """`count` of its pods more on the node, or fewer."""
+        value = self.domains.by_node.get(node.name)
+        if value is not None:
+            self.sizes.add(value, count)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,30 +97,37 @@ class Limit:
     itself: int
 
 
-def counted(constraints: Sequence[Spread], at: int, namespace: str, labels: Labels, demand: NodeDemand,
-            tolerations: tuple[Toleration, ...]) -> Counted:  # fmt: skip
-    """What constraint number `at` of a pod with those facts counts."""
-    each = constraints[at]
-    more = tuple(Requirement(key, "In", (labels[key],)) for key in each.match_keys if key in labels)
-    selector = Selector(each.selector.requirements + more, each.selector.valid) if more else each.selector
-    return Counted(
-        namespace=namespace,
-        selector=selector,
-        key=each.topology_key,
-        keys=frozenset(c.topology_key for c in constraints),
-        demand=demand if each.honours_affinity and demand != NodeDemand() else None,
-        tolerations=tolerations if each.honours_taints else None,
+def selected(constraint: Spread, labels: Labels) -> Selector:
+    """The pods that the constraint of a pod with those labels counts."""
+    more = tuple(Requirement(key, "In", (labels[key],)) for key in constraint.match_keys if key in labels)
+    given = constraint.selector
+    return Selector(given.requirements + more, given.valid) if more else given
+
+
+def scopes(placement: Placement, tolerations: tuple[Toleration, ...]) -> tuple[Scope, ...]:
+    """The scope of each constraint of a pod with that placement and those tolerations."""
+    keys = frozenset(each.topology_key for each in placement.spread)
+    asks = placement.nodes != NodeDemand()
+    return tuple(
+        Scope(
+            key=each.topology_key,
+            keys=keys,
+            demand=placement.nodes if each.honours_affinity and asks else None,
+            tolerations=tolerations if each.honours_taints else None,
+        )
+        for each in placement.spread
     )
 
 
 def refusal(limits: Sequence[Limit], labels: Labels) -> Refusal | None:
     """Of a node with those labels."""
     for limit in limits:
-        value = labels.get(limit.census.counted.key)
+        census = limit.census
+        value = labels.get(census.domains.scope.key)
         if value is None:
             return _NO_LABEL
-        domains = limit.census.domains
-        least = 0 if len(domains) < limit.min_domains else domains.least
-        if domains.by_value.get(value, 0) + limit.itself - least > limit.max_skew:
+        places = len(census.domains.nodes_in)
+        least = census.sizes.least(places) if places >= limit.min_domains else 0
+        if census.sizes.by_place.get(value, 0) + limit.itself - least > limit.max_skew:
             return _SKEWED
     return None

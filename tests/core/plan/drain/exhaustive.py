@@ -26,10 +26,21 @@ class _State(NamedTuple):
 
 
 class Search:
-    """One instance. `optimum()` is the least makespan, infinite if not everything can be evicted."""
+    """One instance. `optimum()` is the least makespan, infinite if not everything can be evicted.
 
-    def __init__(self, nodes: Sequence[tuple[str, Sequence[Move]]], terms: Terms, known: float = inf) -> None:
+    Only schedules shorter than `known` are looked for. `every_second` also begins things while nothing ends:
+    far slower, and a check on the argument above where all times are whole seconds.
+    """
+
+    def __init__(
+        self,
+        nodes: Sequence[tuple[str, Sequence[Move]]],
+        terms: Terms,
+        known: float = inf,
+        every_second: bool = False,
+    ) -> None:
         self._terms = terms
+        self._every_second = every_second
         self._names = [name for name, _ in nodes]
         self._pods = [(n, move) for n, (_, given) in enumerate(nodes) for move in given]
         self._of = [frozenset(i for i, (on, _) in enumerate(self._pods) if on == n) for n in range(len(nodes))]
@@ -74,10 +85,10 @@ class Search:
         settle = self._terms.settle_s
         ends += [left + settle for n, left in enumerate(state.gone) if self._busy(state, n) and left + settle > 0]
         if ends:
-            step = min(ends)
+            step = 1.0 if self._every_second else min(ends)
             yield now + step, self._later(state, step)
         for n in sorted(state.dormant):
-            if all(self._room(state, domain) for domain in self._domains(n)):
+            if self._turn(state, n) and all(self._room(state, domain) for domain in self._domains(n)):
                 # A cordon at the time its pods' gone-times are counted from.
                 yield now, state._replace(dormant=state.dormant - {n}, gone=_put(state.gone, n, 0.0))
         if state.pause <= 0:
@@ -89,6 +100,10 @@ class Search:
         if n in state.dormant:
             return False
         return bool(self._of[n] & state.todo) or state.gone[n] + self._terms.settle_s > 0
+
+    def _turn(self, state: _State, n: int) -> bool:
+        waves = [self._terms.waves.get(name, 0) for name in self._names]
+        return not any(w < waves[n] and (o in state.dormant or self._busy(state, o)) for o, w in enumerate(waves))
 
     def _domains(self, n: int) -> list[str]:
         return [d for d in ("", *self._terms.domains.get(self._names[n], ())) if d in self._terms.at_once]

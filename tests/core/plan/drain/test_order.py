@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from math import ceil
 
@@ -9,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model.pods import SYSTEM_CRITICAL_PRIORITY
-from kubectl_eksdoc.core.plan.drain.order import Order, Task, arrange
+from kubectl_eksdoc.core.plan.drain.order import Order, Task, Tier, arrange
 from tests.builders import a_pod
 
 
@@ -77,16 +78,16 @@ def test_the_holder_goes_last_even_when_its_standby_must_wait_for_its_node() -> 
 
 
 def test_a_pod_that_nothing_replaces_goes_after_those_that_come_back() -> None:
-    tasks = {"n1": [a_task("bare", "web", replaced=False)], "n2": [a_task("a", "web"), a_task("b", "web")]}
+    tasks = {"n1": [a_task("bare", "web", for_good=("web",))], "n2": [a_task("a", "web"), a_task("b", "web")]}
     order = arrange(tasks, {"web": 1})
     assert rounds(order) == {"a": 1, "b": 2, "bare": 3}
 
 
 def test_what_uses_a_budget_up_for_good_is_refused_beyond_it() -> None:
-    tasks = {"n": [a_task(name, "web", replaced=False) for name in ("a", "b", "c")]}
+    tasks = {"n": [a_task(name, "web", for_good=("web",)) for name in ("a", "b", "c")]}
     order = arrange(tasks, {"web": 2})
     assert rounds(order) == {"a": 1, "b": 1}
-    assert [task.pod.name for _, task in order.refused] == ["c"]
+    assert [(task.pod.name, limit) for task, limit in order.refused] == [("c", "web")]
 
 
 def test_turns_count_the_users_of_a_limit() -> None:
@@ -106,31 +107,39 @@ LIMITS = ("x", "y", "z")
 
 @st.composite
 def clusters(draw: st.DrawFn) -> tuple[dict[str, list[Task]], dict[str, int]]:
-    """Up to six nodes of up to eight pods, each under one budget or none and sometimes sharing a second limit."""
+    """Up to six nodes of up to eight pods, each under one budget or none and sometimes sharing a second limit;
+    of some nothing takes the place."""
     tasks: dict[str, list[Task]] = {}
     for n in range(draw(st.integers(1, 6))):
         node = f"n-{n}"
-        tasks[node] = [
-            Task(
-                a_pod(f"p-{n}-{i}", node=node, priority=draw(st.sampled_from((0, SYSTEM_CRITICAL_PRIORITY)))),
-                tuple(draw(st.sets(st.sampled_from(LIMITS), max_size=2))),
-                late=draw(st.sampled_from(("", "", "lease"))),
-            )
-            for i in range(draw(st.integers(0, 8)))
-        ]
+        tasks[node] = []
+        for i in range(draw(st.integers(0, 8))):
+            pod = a_pod(f"p-{n}-{i}", node=node, priority=draw(st.sampled_from((0, SYSTEM_CRITICAL_PRIORITY))))
+            limits = tuple(sorted(draw(st.sets(st.sampled_from(LIMITS), max_size=2))))
+            for_good = limits[:1] if draw(st.sampled_from((False, False, False, True))) else ()
+            tasks[node].append(Task(pod, limits, for_good, draw(st.sampled_from(("", "", "lease")))))
     return tasks, {limit: draw(st.integers(1, 3)) for limit in LIMITS}
 
 
-@given(clusters())
+@given(clusters(), st.sampled_from((None, 1, 2)))
 def test_no_round_exceeds_a_limit_and_every_task_has_one_round(
-    made: tuple[dict[str, list[Task]], dict[str, int]],
+    made: tuple[dict[str, list[Task]], dict[str, int]], at_once: int | None
 ) -> None:
     tasks, per_round = made
-    order = arrange(tasks, per_round)
-    used = Counter((b.round, limit) for b in order.bookings for limit in b.task.limits)
-    assert all(n <= per_round[limit] for (_, limit), n in used.items())
-    assert Counter(b.task.pod.uid for b in order.bookings) == Counter(t.pod.uid for ts in tasks.values() for t in ts)
+    order = arrange(tasks, per_round, at_once)
+    rounds = range(1, max((b.round for b in order.bookings), default=0) + 1)
+    for limit in LIMITS:
+        for number in rounds:
+            gone = sum(1 for b in order.bookings if limit in b.task.for_good and b.round <= number)
+            users = (b for b in order.bookings if limit in b.task.limits and limit not in b.task.for_good)
+            used = sum(1 for b in users if b.round == number)
+            assert gone + used <= per_round[limit], "what is gone for good counts in every later round"
+    settled = [b.task.pod.uid for b in order.bookings] + [task.pod.uid for task, _ in order.refused]
+    assert Counter(settled) == Counter(t.pod.uid for ts in tasks.values() for t in ts)
+    assert all(limit in task.limits for task, limit in order.refused)
     assert sorted(order.nodes) == sorted(tasks)
+    assert [order.finish[n] for n in order.nodes] == sorted(order.finish[n] for n in order.nodes) or at_once
+    assert [order.wave[n] for n in order.nodes] == sorted(order.wave[n] for n in order.nodes)
     for node in tasks:
         assert order.finish[node] == max((b.round for b in order.bookings if b.node == node), default=0)
     assert [b.round for b in order.bookings] == sorted(b.round for b in order.bookings)
@@ -142,9 +151,9 @@ def test_system_critical_pods_are_never_before_the_others_of_their_node(
 ) -> None:
     order = arrange(*made)
     for node in order.nodes:
-        ordinary = [b.round for b in order.bookings if b.node == node and not b.task.pod.system_critical]
-        critical = [b.round for b in order.bookings if b.node == node and b.task.pod.system_critical]
-        assert not (ordinary and critical) or max(ordinary) <= min(critical)
+        tiers = [[b.round for b in order.bookings if b.node == node and b.task.tier is tier] for tier in Tier]
+        seen = [rounds for rounds in tiers if rounds]
+        assert all(max(before) <= min(after) for before, after in itertools.pairwise(seen))
 
 
 @given(st.lists(st.lists(st.sampled_from(LIMITS), max_size=6), min_size=1, max_size=6), st.integers(1, 4))

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.budgets import Amount
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.findings import Status
 from kubectl_eksdoc.core.model.nodes import Taint
@@ -161,6 +162,27 @@ def test_a_kubelet_without_a_version_cannot_be_judged_by_it() -> None:
         select([a_node("odd", version="??")], Targeting(older_than=Version(1, 33)))
 
 
+# Outages ------------------------------------------------------------------------------------
+
+
+def test_all_ready_pods_of_a_workload_in_one_round_is_told() -> None:
+    found = finding(plan_of(pods=pods(3)), "all-replicas-at-once")
+    assert (found.status, found.subject.name) == (Status.PASS, "web")
+    assert found.remedy[0].command == "kubectl create pdb web -n default --selector=app=web --max-unavailable=1"
+
+
+def test_one_pod_elsewhere_or_a_budget_keeps_it_available() -> None:
+    elsewhere = [*pods(2), a_pod("web-9", node="new-0")]
+    assert "all-replicas-at-once" not in codes(plan_of(pods=elsewhere))
+    assert "all-replicas-at-once" not in codes(plan_of(budgets=[a_budget()]))
+
+
+def test_bare_backends_of_what_replacements_need_use_nothing_up() -> None:
+    bare = [a_pod(f"k-{i}", owner=None, labels={"app": "karpenter"}) for i in range(2)]
+    plan = plan_of(pods=bare, policy=DrainPolicy(force=True))
+    assert [e.round for e in plan.evictions] == [1, 2]
+
+
 # Properties ----------------------------------------------------------------------------------
 
 
@@ -218,15 +240,27 @@ def in_sync(cluster: Cluster) -> list[object]:
     return synced
 
 
-POLICIES = st.builds(DrainPolicy, partial=st.booleans(), force=st.booleans(), delete_emptydir_data=st.booleans())
+POLICIES = st.builds(
+    DrainPolicy,
+    partial=st.booleans(),
+    force=st.booleans(),
+    delete_emptydir_data=st.booleans(),
+    max_unavailable=st.sampled_from((None, Amount(1), Amount(2), Amount(50, percent=True))),
+)
 
 
 def check(cluster: Cluster, plan: DrainPlan) -> None:
     on_targets = [p.uid for p in cluster.pods if p.node.startswith("old-")]
     assert Counter(on_targets) == Counter([e.pod.uid for e in plan.evictions] + [x.pod.uid for x in plan.left])
-    used = Counter((e.budget, e.round) for e in plan.evictions if e.budget)
-    allowed = {b.key: b.status.allowed for b in cluster.budgets}
-    assert all(n <= allowed[budget] for (budget, _), n in used.items())
+    for budget in cluster.budgets:
+        using = [e for e in plan.evictions if e.budget == budget.key]
+        for number in range(1, plan.rounds + 1):
+            gone = sum(1 for e in using if e.pod.owner is None and e.round <= number)
+            away = sum(1 for e in using if e.pod.owner is not None and e.round == number)
+            assert gone + away <= max(budget.status.allowed, 0), "a pod that nothing replaces is away for good"
+    if drained := [t for t in plan.targets if t.order]:
+        assert plan.estimate is not None and plan.estimate.p50_s > 0
+        assert {s.node for s in plan.estimate.spans} == {t.node.name for t in drained}
     drained = {t.node.name for t in plan.targets if t.order}
     assert {e.node for e in plan.evictions} <= drained
     assert [e.position for e in plan.evictions] == list(range(1, len(plan.evictions) + 1))

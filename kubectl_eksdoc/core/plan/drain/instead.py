@@ -1,0 +1,135 @@
+"""A managed group's nodes replaced in three ways, side by side: this drain, the group's own update, blue/green.
+
+What the update does is from the EKS user guide ("Understand each phase of node updates"): the surge, random
+nodes, 15 minutes for the pods of a node, then PodEvictionFailure, 60 seconds before an empty node is ended.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from kubectl_eksdoc.core.model import codes
+from kubectl_eksdoc.core.plan.drain.departure import Departure
+from kubectl_eksdoc.core.plan.drain.handoff import Option, Way
+from kubectl_eksdoc.core.plan.drain.result import PodVerdict, TargetVerdict
+
+PATIENCE = timedelta(minutes=15)
+"""How long the update waits for the pods of one node to go."""
+
+PAUSE = timedelta(seconds=60)
+"""How long it waits after the drain of a node before the node ends."""
+
+SURGE_PER_ZONE = 2
+
+_STOP = {
+    code.name
+    for code in (
+        codes.BUDGET_NEVER,
+        codes.BUDGET_SYNC_FAILED,
+        codes.BUDGET_UNHEALTHY,
+        codes.SEVERAL_BUDGETS,
+        codes.POD_RETURNS,
+        codes.POD_STUCK,
+    )
+}
+"""The pod does not leave its node: the API refuses, it comes back, or it does not stop."""
+
+_MAY_STOP = {code.name for code in (codes.BUDGET_EXHAUSTED, codes.BUDGET_STALE, codes.BUDGET_DISAGREES)}
+"""The API refuses now, and can allow within the 15 minutes."""
+
+_OURS = {
+    code.name
+    for code in (
+        codes.POD_EMPTYDIR,
+        codes.POD_UNMANAGED,
+        codes.POD_PROTECTED,
+        codes.DAEMONSET_MISSING,
+        codes.POD_LOCAL_VOLUME,
+        codes.ONLY_BACKEND,
+        codes.JOB_WOULD_FAIL,
+    )
+}
+"""Only this plan minds: the API evicts the pod. Any code that is in none of these sets counts as not judged."""
+
+
+def compare(leaving: Departure) -> tuple[Option, ...]:
+    """The three ways for exactly these targets."""
+    held = tuple(row.pod.key for row in leaving.left if row.verdict in (PodVerdict.BLOCKED, PodVerdict.UNKNOWN))
+    rounds = max((target.finish_round for target in leaving.targets if target.order), default=0)
+    order = "this plan's: " + (f"{_counted(rounds, 'round')}" if rounds else "nothing to evict")
+    waits = "as long as you let it; what stops it is named"
+    return (
+        Option(
+            Way.OWN_DRAIN,
+            nodes=len(leaving.emptied),
+            surge=0,
+            surge_why="none by itself: evicted pods need room on the nodes that stay",
+            order=order,
+            waits=waits,
+            least_seconds=None,
+            way_back="uncordon a node, until it is ended",
+            stopped_by=held,
+        ),
+        _update(leaving),
+        Option(
+            Way.BLUE_GREEN,
+            nodes=len(leaving.members),
+            surge=len(leaving.members),
+            surge_why="as many new ones as the group has, before the drain",
+            order=order,
+            waits=waits,
+            least_seconds=None,
+            way_back="uncordon the old nodes, until their group is deleted",
+            stopped_by=held,
+        ),
+    )
+
+
+def _update(leaving: Departure) -> Option:
+    nodes, zones = len(leaving.members), len(leaving.zones)
+    stops, may, unasked, unjudged = _sorted(leaving)
+    slow = tuple(e.pod.key for e in leaving.evictions if timedelta(seconds=e.pod.grace_seconds) >= PATIENCE)
+    surge_why = (
+        f"up to {SURGE_PER_ZONE} for each of {_counted(zones, 'zone')} its nodes are in, or maxUnavailable if that is "
+        "more; none with updateStrategy MINIMAL"
+        if zones
+        else f"up to {SURGE_PER_ZONE} for each zone, and the zones are not known"
+    )
+    return Option(
+        Way.GROUP_UPDATE,
+        nodes=nodes,
+        surge=SURGE_PER_ZONE * zones if zones else None,
+        surge_why=surge_why,
+        order="random nodes, maxUnavailable at a time (1 unless set)",
+        waits="15 minutes for a node's pods, then PodEvictionFailure; no pod is named",
+        least_seconds=nodes * int(PAUSE.total_seconds()),
+        way_back="none: a group cannot return to an earlier version or AMI",
+        stopped_by=stops,
+        may_be_stopped_by=(*may, *slow),
+        unasked=unasked,
+        not_judged=unjudged,
+    )
+
+
+def _sorted(leaving: Departure) -> tuple[tuple[str, ...], ...]:
+    """What the update would do to the pods that this plan leaves: stops at, may stop at, evicts unasked, not judged.
+
+    A pod with several codes is where the API's own refusal puts it. Pods of a refused node were not judged.
+    """
+    refused = {t.node.name for t in leaving.targets if t.verdict is TargetVerdict.REFUSED}
+    found: tuple[list[str], ...] = ([], [], [], [])
+    for row in leaving.left:
+        said = set(row.codes)
+        if row.verdict is PodVerdict.BLOCKED and said & _STOP:
+            found[0].append(row.pod.key)
+        elif row.verdict is PodVerdict.BLOCKED and said & _MAY_STOP:
+            found[1].append(row.pod.key)
+        elif row.verdict is PodVerdict.BLOCKED and said & _OURS:
+            found[2].append(row.pod.key)
+        elif row.node in refused or row.verdict is PodVerdict.UNKNOWN:
+            found[3].append(row.pod.key)
+    return tuple(map(tuple, found))
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -1,0 +1,57 @@
+"""Workloads without a budget whose ready pods would all be away in the same round."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+
+from kubectl_eksdoc.core.model import codes
+from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, When
+from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.model.workloads import Workload
+from kubectl_eksdoc.core.plan.drain.order import Order
+from kubectl_eksdoc.core.plan.drain.pods import where
+from kubectl_eksdoc.core.plan.drain.survey import Survey
+
+_COPIES = ("Deployment", "ReplicaSet", "StatefulSet", "ReplicationController")
+
+
+def outages(world: Survey, order: Order) -> Iterable[Finding]:
+    """One finding for each workload of several replicas of which no ready pod is left after one round."""
+    together: dict[tuple[str, int], list[Pod]] = defaultdict(list)
+    tops: dict[str, Workload] = {}
+    for booking in order.bookings:
+        pod = booking.task.pod
+        top = world.top_of(pod)
+        if top is not None and top.kind in _COPIES and pod.ready and not world.budgets_of(pod):
+            together[(top.uid, booking.round)].append(pod)
+            tops[top.uid] = top
+    owners = {pod.owner.uid for pods in together.values() for pod in pods if pod.owner is not None}
+    ready = Counter(
+        top.uid
+        for pod in world.cluster.pods
+        if pod.ready and not pod.deleting and pod.owner is not None and pod.owner.uid in owners
+        if (top := world.top_of(pod)) is not None
+    )
+    for (uid, number), pods in together.items():
+        if len(pods) > 1 and len(pods) == ready[uid]:
+            yield _finding(tops[uid], number, pods)
+
+
+def _finding(top: Workload, number: int, pods: list[Pod]) -> Finding:
+    selector = ",".join(f"{key}={value}" for key, value in sorted(top.template_labels.items()))
+    return Finding(
+        codes.ALL_AT_ONCE,
+        Severity.HIGH,
+        Status.PASS,
+        Subject(top.kind, top.name, top.namespace),
+        f"all its {len(pods)} ready pods go in round {number}: nothing but their restart keeps it available",
+        tuple(where(pod) for pod in pods),
+        (
+            Remedy(
+                "Give it a budget, then plan again: its pods go one after the other.",
+                f"kubectl create pdb {top.name} -n {top.namespace} --selector={selector} --max-unavailable=1",
+                When.TONIGHT,
+            ),
+        ),
+    )

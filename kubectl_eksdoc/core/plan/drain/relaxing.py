@@ -1,0 +1,64 @@
+"""What one step of relaxing would save: the drain run again in virtual time with one more of what binds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from kubectl_eksdoc.core.plan.drain.bounds import Bound, Scarce, domain_words, largest_first
+from kubectl_eksdoc.core.plan.drain.node_times import Nodes
+from kubectl_eksdoc.core.sim.drain import Terms, Timeline, simulate
+
+
+@dataclass(frozen=True, slots=True)
+class Relaxation:
+    """The same order run again with `bound` relaxed by one step: `change` says which.
+
+    `saved_s` can be negative: a run that takes what is free at once may be slower with more (Graham's anomalies).
+    """
+
+    bound: Bound
+    change: str
+    makespan_s: float
+    saved_s: float
+
+
+def relaxations(
+    nodes: Nodes, terms: Terms, found: Iterable[Bound], most: int = 3, before: Timeline | None = None
+) -> tuple[Relaxation, ...]:
+    """What one step would save of the `most` largest of `found` that have one: a simulation each, and one of the
+    drain as it is if its timeline is not given as `before`.
+
+    Steps: one more slot, one more node at once, half the time between evictions, half as many waves. The order
+    of `nodes` is kept. Nothing where the drain as it is, or with that step, does not come to its end.
+    """
+    steps = [(bound, *step) for bound in sorted(found, key=largest_first) if (step := _step(bound, terms))]
+    if not steps:
+        return ()
+    before = before or simulate(nodes, terms)
+    if before.stuck:
+        return ()
+    tried = []
+    for bound, change, relaxed in steps[:most]:
+        after = simulate(nodes, relaxed)
+        if not after.stuck:
+            tried.append(Relaxation(bound, change, after.makespan_s, before.makespan_s - after.makespan_s))
+    return tuple(tried)
+
+
+def _step(bound: Bound, terms: Terms) -> tuple[str, Terms] | None:
+    if bound.name is Scarce.BUDGET_CHAIN:
+        slots = terms.slots[bound.subject]
+        return f"{bound.subject} {slots} → {slots + 1}", replace(terms, slots={**terms.slots, bound.subject: slots + 1})
+    if bound.name is Scarce.NODES_AT_ONCE:
+        room = terms.at_once[bound.subject]
+        relaxed = replace(terms, at_once={**terms.at_once, bound.subject: room + 1})
+        return f"nodes at once{domain_words(bound.subject)} {room} → {room + 1}", relaxed
+    if bound.name is Scarce.RATE:
+        half = terms.between_s / 2
+        return f"time between evictions {terms.between_s:g} s → {half:g} s", replace(terms, between_s=half)
+    if bound.name is Scarce.WAVES:
+        place = {wave: i for i, wave in enumerate(sorted(set(terms.waves.values())))}
+        merged = {node: place[wave] // 2 for node, wave in terms.waves.items()}
+        return f"waves {len(place)} → {len(set(merged.values()))}", replace(terms, waves=merged)
+    return None
