@@ -36,11 +36,8 @@ class Right:
 
 _NOTHING_WITHOUT = (kinds.NODES, kinds.PODS)
 
-_LANDING = "nothing is lost yet: it is read for the next step, where evicted pods can land"
-
 _LOST: Mapping[Resource, str] = {
-    kinds.STORAGE_CLASSES: _LANDING,
-    kinds.PRIORITY_CLASSES: _LANDING,
+    kinds.PRIORITY_CLASSES: "nothing is lost yet: it is read for a later step, which pods preempt others",
     kinds.LEASES: "the holder of a leader election is not known, so it may go before its standbys",
     kinds.AUTOSCALERS: "advice is to scale the workload, although its autoscaler may scale it back",
     kinds.ENDPOINT_SLICES: "which pods answer for a webhook is told by its Service's selector alone",

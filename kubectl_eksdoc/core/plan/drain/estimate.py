@@ -114,7 +114,7 @@ def _assumptions(world: Survey, order: Order, times: StartTimes) -> tuple[str, .
     said = [
         f"a pod stops within {ASSUMED_STOP_S:g} s, or its grace period if that is shorter; slow ones take all of it",
         f"a node is done {SETTLE_S:g} s after its last pod, a budget shows a Ready pod {LAG_S:g} s later",
-        "every evicted pod finds a place at once",
+        "every replacement is scheduled at once (no waiting for new nodes)",
     ]
     if guessed:
         pooled = times.pooled

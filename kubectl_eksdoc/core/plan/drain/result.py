@@ -119,7 +119,10 @@ class Estimate:
     relaxations: tuple[Relaxation, ...] = ()
 
 
-NOT_JUDGED = ("whether evicted pods find a place on the remaining nodes (resources, taints, affinity, zones, volumes)",)
+NOT_JUDGED = (
+    "whether nodes can attach the volumes of what lands on them, and whether their subnets have addresses left",
+    "whether pods of higher priority push others out when they land (preemption)",
+)
 """What a plan says nothing about, so that nobody takes its silence for a pass."""
 
 

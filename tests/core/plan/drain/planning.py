@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from kubectl_eksdoc.core.model.cluster import Cluster
@@ -15,13 +16,24 @@ WEB = (a_workload("ReplicaSet/web", owner="Deployment/web"), a_workload("Deploym
 """A Deployment web of three replicas and its ReplicaSet."""
 
 
-def plan_of(cluster: Cluster | None = None, *, policy: DrainPolicy | None = None, **facts: Any) -> DrainPlan:
-    """Plan a drain of all nodes called old-*; by default there is one, holding three pods of Deployment web."""
+ROOM = {"cpu": 10_000_000, "memory": 1 << 50, "ephemeral-storage": 1 << 50, "pods": 10_000}
+"""Allocatable of a node that has room for everything."""
+
+
+def plan_of(
+    cluster: Cluster | None = None, *, policy: DrainPolicy | None = None, roomy: bool = True, **facts: Any
+) -> DrainPlan:
+    """Plan a drain of all nodes called old-*; by default there is one, holding three pods of Deployment web.
+
+    `roomy`: there is a node that has room for all of their pods.
+    """
     if cluster is None:
         facts.setdefault("nodes", [a_node("old-0")])
         facts.setdefault("workloads", WEB)
         facts.setdefault("pods", pods(3))
         cluster = a_cluster(**facts)
+    if roomy:
+        cluster = replace(cluster, nodes=(*cluster.nodes, a_node("roomy", group="green", allocatable=ROOM)))
     return make_plan(cluster, [n for n in cluster.nodes if n.name.startswith("old-")], policy or DrainPolicy())
 
 
