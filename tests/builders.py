@@ -215,6 +215,7 @@ def a_cluster(
         )
     }
     reads = tuple(missing.get(r, KindRead(r, ReadState.READ)) for r in kinds.ALL)
-    cluster = Cluster(Identity("prod", "prod", "123456789012", "eu-west-1", "v1.33.1-eks-1b3e656"), source, NOW, reads)
+    identity = Identity("prod", "prod", "123456789012", "eu-west-1", "v1.33.1-eks-1b3e656", "0c7f1f1e-system")
+    cluster = Cluster(identity, source, NOW, reads)
     held: dict[str, Any] = {name: tuple(values) for name, values in facts.items()}
     return replace(cluster, **held)

@@ -5,6 +5,7 @@ What an archive holds is read where it lies: names in it are only shown, so ``..
 
 from __future__ import annotations
 
+import errno
 import gzip
 import io
 import os
@@ -275,6 +276,8 @@ def _is_tar(head: bytes) -> bool:
 
 
 def _stdin() -> IO[bytes]:
+    if sys.stdin is None:
+        raise OSError(errno.EBADF, "standard input is closed")
     return os.fdopen(os.dup(sys.stdin.fileno()), "rb", buffering=0)
 
 
