@@ -29,6 +29,8 @@ def document(view: DrainView) -> Fields:
         "rounds": view.plan.rounds,
         "options": cast(Json, _options(view.plan.policy)),
         "estimate": cast(Json, _estimate(view)),
+        "lowerBound": cast(Json, _lower_bound(view)),
+        "gap": None if view.plan.estimate is None else view.plan.estimate.gap,
         "waves": [_wave(number, view) for number in sorted({t.wave for t in view.targets if t.wave})],
         "targets": [_target(t, view) for t in view.targets],
         "evictions": [_eviction(e, view) for e in view.evictions],
@@ -81,6 +83,29 @@ def _wave(number: int, view: DrainView) -> Fields:
         "evictions": sum(t.evictions for t in targets),
         "startSeconds": _seconds(min(s.start_s for s in spans)) if spans else None,
         "doneSeconds": _seconds(max(s.done_s for s in spans)) if spans else None,
+    }
+
+
+def _lower_bound(view: DrainView) -> Fields | None:
+    """What no order can beat; null when nothing is drained."""
+    estimate = view.plan.estimate
+    if estimate is None or not estimate.bounds:
+        return None
+    binds = estimate.bounds[0]
+    return {
+        "seconds": _seconds(binds.seconds),
+        "binding": binds.name.value,
+        "subject": known(binds.subject),
+        "about": binds.about,
+        "relax": binds.relax,
+        "all": [
+            {"binding": b.name.value, "subject": known(b.subject), "seconds": _seconds(b.seconds)}
+            for b in estimate.bounds
+        ],
+        "tried": [
+            {"change": r.change, "seconds": _seconds(r.makespan_s), "saves": _seconds(r.saved_s)}
+            for r in estimate.relaxations
+        ],
     }
 
 
