@@ -94,7 +94,7 @@ def test_every_unread_kind_makes_exactly_its_verdicts_unknown() -> None:
         kinds.TARGET_GROUP_BINDINGS: {"no-readiness-gate"},
         kinds.NAMESPACES: {"namespace-terminating"},
         kinds.STORAGE_CLASSES: set(),
-        kinds.ENDPOINT_SLICES: set(),
+        kinds.ENDPOINT_SLICES: {"only-backend"},
         kinds.JOBS: set(),
     }
     for resource, unknown in expected.items():
