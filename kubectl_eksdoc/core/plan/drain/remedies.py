@@ -129,18 +129,18 @@ def _asked_for(scales: Scales, pods: Iterable[Pod]) -> Iterable[tuple[tuple[str,
             owner = held.owner
 
 
-def _loosened(survey: Survey, budget: Budget) -> Budget | None:
+def _loosened(survey: Survey, budget: Budget, *, without_scale: bool = False) -> Budget | None:
     """The budget as it should be to let exactly one of its pods go; None where no rule does.
 
-    maxUnavailable follows later changes of scale, so it is preferred where the controller can compute it.
+    maxUnavailable follows later changes of scale, so it is preferred where the controller can compute it: not
+    `without_scale`, where it says that it cannot.
     """
     pods = survey.guards.pods(budget)
     nothing_wanted = replace(budget, min_available=Amount(0), max_unavailable=None)
     all_of_them = full_health_allowed(nothing_wanted, pods, survey.scales) or 0
-    for candidate in (
-        replace(budget, min_available=None, max_unavailable=Amount(1)),
-        replace(nothing_wanted, min_available=Amount(max(0, all_of_them - 1))),
-    ):
+    one_away = replace(budget, min_available=None, max_unavailable=Amount(1))
+    all_but_one = replace(nothing_wanted, min_available=Amount(max(0, all_of_them - 1)))
+    for candidate in (all_but_one,) if without_scale else (one_away, all_but_one):
         if full_health_allowed(candidate, pods, survey.scales) == 1:
             return candidate
     return None
@@ -182,7 +182,7 @@ def _unhealthy(budget: Budget, counted: Sequence[Pod]) -> Iterable[Remedy]:
 
 
 def _without_scale(survey: Survey, budget: Budget, counted: Sequence[Pod]) -> Iterable[Remedy]:
-    loosened = _loosened(survey, budget)
+    loosened = _loosened(survey, budget, without_scale=True)
     text = "Waiting does not help, whatever the API's message says."
     if loosened is not None:
         yield Remedy(
