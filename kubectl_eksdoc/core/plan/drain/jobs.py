@@ -52,8 +52,7 @@ def _why_fatal(job: Job, evicted: int) -> str:
     if job.backoff_limit_per_index == 0:
         return "evicting a pod fails its index, and with it the Job in the end: backoffLimitPerIndex is 0"
     if job.failed + evicted > job.backoff_limit:
-        used = f"{job.failed} of backoffLimit {job.backoff_limit} failures are used, draining all targets adds {evicted}"
-        return f"evicting its pods fails the Job: {used}"
+        return f"evicting its pods fails the Job: {_used(job, evicted)}"
     return ""
 
 
@@ -63,6 +62,10 @@ def _counted(job: Job, evicted: int) -> str:
             f"one of the {job.backoff_limit_per_index} that backoffLimitPerIndex allows each index; how many an index "
             "has used is not known"
         )
+    return _used(job, evicted)
+
+
+def _used(job: Job, evicted: int) -> str:
     return f"{job.failed} of backoffLimit {job.backoff_limit} failures are used, draining all targets adds {evicted}"
 
 

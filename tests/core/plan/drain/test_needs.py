@@ -20,7 +20,7 @@ ASKED_AS = {codes.POD_DAEMONSET: codes.DAEMONSET_MISSING, codes.JOB_WOULD_FAIL: 
 WITHOUT_PLAN = (kinds.PODS, kinds.NODES)
 """Without these nothing is planned at all."""
 
-NOT_OURS = (codes.ALL_AT_ONCE, codes.LANDING_UNSURE)
+NOT_OURS = (codes.ALL_AT_ONCE, codes.LANDING_UNSURE, codes.NEEDS_NODES)
 """What the order and the places of replacements tell, which has tests of its own."""
 
 _OWNERS = {
