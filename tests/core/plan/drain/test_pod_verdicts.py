@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from kubectl_eksdoc.core.model import kinds
@@ -24,6 +26,7 @@ from kubectl_eksdoc.core.plan.drain.result import PodVerdict, TargetVerdict
 from tests.builders import (
     TOLERATES_ALL,
     TOLERATES_CORDON,
+    a_budget,
     a_claimed,
     a_cluster,
     a_hostpath,
@@ -33,6 +36,7 @@ from tests.builders import (
     a_workload,
     ago,
     an_emptydir,
+    an_owner,
     pods,
 )
 from tests.core.plan.drain.planning import WEB, codes, finding, left, plan_of, target, verdict_of
@@ -90,6 +94,18 @@ def test_a_daemonsets_pod_without_its_daemonset() -> None:
     agent = a_pod("agent", owner="DaemonSet/agent")
     assert verdict_of(plan_of(pods=[agent]), "agent") is PodVerdict.BLOCKED
     assert verdict_of(plan_of(pods=[agent], policy=DrainPolicy(force=True)), "agent") is PodVerdict.EVICT
+
+
+@pytest.mark.parametrize("force", [False, True])
+@pytest.mark.parametrize("tolerations", [(), (TOLERATES_ALL,)], ids=["plain", "tolerant"])
+def test_a_daemonset_of_another_group_brings_its_pod_back(force: bool, tolerations: tuple[object, ...]) -> None:
+    owner = an_owner("DaemonSet/agent", group="apps.kruise.io")
+    plan = plan_of(pods=[a_pod("agent", owner=owner, tolerations=tolerations)], policy=DrainPolicy(force=force))
+    assert verdict_of(plan, "agent") is PodVerdict.BLOCKED
+    assert codes(plan) == {"pod-returns"}
+    found = finding(plan, "pod-returns")
+    assert "apps.kruise.io" in found.message and "does not exist" not in found.message
+    assert "--force does not help" in found.remedy[0].text
 
 
 def test_without_daemonsets_read_their_pods_are_unknown() -> None:
@@ -171,6 +187,38 @@ def test_a_job_that_ignores_disruptions_cannot_be_failed() -> None:
     assert verdict_of(plan, "etl-x") is PodVerdict.EVICT
 
 
+def test_pods_on_nodes_that_are_not_drained_do_not_fail_a_job() -> None:
+    running = [a_pod(f"etl-{i}", owner="Job/etl", node=f"old-{i}") for i in range(2)]
+    nodes = [a_node("old-0"), a_node("old-1", ready="Unknown")]
+    assert verdict_of(plan_of(nodes=nodes, pods=running, jobs=[a_job(backoff_limit=1)]), "etl-0") is PodVerdict.EVICT
+    nodes = [a_node("old-0"), a_node("old-1")]
+    assert verdict_of(plan_of(nodes=nodes, pods=running, jobs=[a_job(backoff_limit=1)]), "etl-0") is PodVerdict.BLOCKED
+
+
+@pytest.mark.parametrize(
+    ("fields", "code", "says"),
+    [
+        ({"fails_on_disruption": True}, "job-would-fail", "podFailurePolicy"),
+        ({"backoff_limit_per_index": 0}, "job-would-fail", "backoffLimitPerIndex is 0"),
+        ({"backoff_limit_per_index": 2}, "job-loses-work", "one of the 2 that backoffLimitPerIndex allows each index"),
+        ({"backoff_limit_per_index": 2, "backoff_limit": 0}, "job-would-fail", "backoffLimit 0"),
+        ({"backoff_limit_per_index": 0, "ignores_disruption": True}, "job-loses-work", "does not count it"),
+    ],
+    ids=str,
+)
+def test_what_a_job_says_of_failures(fields: dict[str, object], code: str, says: str) -> None:
+    plan = plan_of(pods=[a_pod("etl-x", owner="Job/etl")], jobs=[a_job(**fields)])
+    assert says in finding(plan, code).message
+    assert (verdict_of(plan, "etl-x") is PodVerdict.BLOCKED) is (code == "job-would-fail")
+
+
+def test_a_jobs_template_is_not_edited() -> None:
+    tolerant = a_pod("etl-x", owner="Job/etl", tolerations=(TOLERATES_ALL,))
+    found = finding(plan_of(pods=[tolerant], jobs=[a_job()]), "pod-returns")
+    assert not any("edit" in remedy.command for remedy in found.remedy)
+    assert "kubectl wait" in found.remedy[0].command
+
+
 def test_a_finished_pod_just_goes() -> None:
     done = a_pod("etl-x", owner="Job/etl", phase="Succeeded", volumes=(an_emptydir(),))
     plan = plan_of(pods=[done], jobs=[a_job(finished=True)])
@@ -217,6 +265,37 @@ def test_a_local_volume_binds_its_pod_to_the_node() -> None:
     assert verdict_of(plan_of(pods=[pod], claims=claims, volumes=[zonal]), "web-1") is PodVerdict.EVICT
 
 
+LOCAL = {
+    "claims": [Claim("default", "data-0", "pv-0")],
+    "volumes": [PersistentVolume("pv-0", "u", local=True, hostnames=("old-0",))],
+}
+
+
+@pytest.mark.parametrize(
+    ("fields", "verdict"),
+    [
+        ({"owner": None}, PodVerdict.EVICT),
+        ({"owner": "Job/etl", "phase": "Succeeded"}, PodVerdict.EVICT),
+        ({"phase": "Failed"}, PodVerdict.EVICT),
+        ({"owner": "StatefulSet/db", "phase": "Failed"}, PodVerdict.BLOCKED),  # its name comes again
+        ({"owner": "Job/etl"}, PodVerdict.BLOCKED),
+    ],
+    ids=str,
+)
+def test_a_local_volume_binds_only_what_is_replaced(fields: dict[str, object], verdict: PodVerdict) -> None:
+    pod = a_pod("x", volumes=(a_claimed("data-0"),), **fields)  # type: ignore[arg-type]
+    assert verdict_of(plan_of(pods=[pod], policy=DrainPolicy(force=True), **LOCAL), "x") is verdict
+
+
+def test_an_ephemeral_volume_goes_with_its_pod_and_binds_nothing() -> None:
+    pod = a_pod(volumes=(Volume("scratch", VolumeKind.EPHEMERAL, "data-0"),))
+    plan = plan_of(pods=[pod], **LOCAL)
+    assert verdict_of(plan, "web-1") is PodVerdict.EVICT
+    found = finding(plan, "pod-ephemeral-volume")
+    assert (found.status, found.severity) == (Status.PASS, Severity.MEDIUM)
+    assert "scratch" in found.message
+
+
 def test_without_volumes_read_only_pods_with_claims_are_unknown() -> None:
     def planned(pod: object) -> set[str]:
         return codes(plan_of(a_cluster(nodes=[a_node("old-0")], pods=[pod], workloads=WEB, unread=[kinds.VOLUMES])))
@@ -234,6 +313,26 @@ def test_a_protected_pod_blocks_until_the_user_decides(annotations: dict[str, st
     plan = plan_of(pods=[pod], policy=DrainPolicy(evict_protected=True))
     assert verdict_of(plan, "web-1") is PodVerdict.EVICT
     assert finding(plan, "pod-protected").status is Status.PASS
+
+
+@pytest.mark.parametrize(
+    ("age", "value", "verdict"),
+    [
+        (3600, "1h30m", PodVerdict.BLOCKED),
+        (5399, "1h30m", PodVerdict.BLOCKED),
+        (5400, "1h30m", PodVerdict.EVICT),
+        (10**7, "true", PodVerdict.BLOCKED),
+        (10**7, "a while", PodVerdict.BLOCKED),
+    ],
+)
+def test_a_duration_protects_for_so_long(age: int, value: str, verdict: PodVerdict) -> None:
+    pod = a_pod(annotations={DO_NOT_DISRUPT: value}, created_at=ago(age))
+    assert verdict_of(plan_of(pods=[pod]), "web-1") is verdict
+
+
+def test_a_second_wish_outlives_a_duration() -> None:
+    pod = a_pod(annotations={DO_NOT_DISRUPT: "1h", SAFE_TO_EVICT: "false"}, created_at=ago(7200))
+    assert verdict_of(plan_of(pods=[pod]), "web-1") is PodVerdict.BLOCKED
 
 
 def test_safe_to_evict_true_protects_nothing() -> None:
@@ -287,6 +386,67 @@ def test_the_only_backend_of_a_webhook_that_pods_need(webhook: Webhook, verdict:
     assert verdict_of(plan, "gate-0") is verdict
 
 
+GATE = {
+    "pods": [a_pod("gate-0", "sys", owner="ReplicaSet/gate"), a_pod("web-0", "shop", node="new-0")],
+    "services": [Service("sys", "gate", selector={"app": "gate"})],
+}
+
+
+@pytest.mark.parametrize(
+    ("selectors", "labels", "called"),
+    [
+        ({"namespace_selector": parse("team=a")}, {"team": "a"}, True),
+        ({"namespace_selector": parse("team=a")}, {"team": "b"}, False),
+        ({"namespace_selector": parse("kubernetes.io/metadata.name in (shop)")}, {}, True),
+        ({"namespace_selector": parse("kubernetes.io/metadata.name in (none)")}, {}, False),
+        ({"object_selector": parse("app=web")}, {}, True),
+        ({"object_selector": parse("app=other")}, {}, False),
+        ({"namespace_selector": parse("team=a"), "object_selector": parse("app=gate")}, {"team": "a"}, False),
+    ],
+    ids=str,
+)
+def test_a_webhook_counts_where_its_selectors_let_it(
+    selectors: dict[str, object], labels: dict[str, str], called: bool
+) -> None:
+    hook = replace(a_webhook(), **selectors)  # type: ignore[arg-type]
+    spaces = [Namespace("sys"), Namespace("shop", labels)]
+    plan = plan_of(webhooks=[hook], namespaces=spaces, **GATE)
+    assert (verdict_of(plan, "gate-0") is PodVerdict.BLOCKED) is called
+
+
+def test_without_namespaces_read_a_webhook_is_taken_to_be_called() -> None:
+    hook = replace(a_webhook(), namespace_selector=parse("team=a"))
+    cluster = a_cluster(
+        nodes=[a_node("old-0")],
+        workloads=WEB,
+        webhooks=[hook],
+        unread=[kinds.NAMESPACES, kinds.ENDPOINT_SLICES],
+        **GATE,
+    )
+    plan = plan_of(cluster)
+    assert verdict_of(plan, "gate-0") is PodVerdict.BLOCKED
+    assert {"namespace-terminating", "only-backend"} <= {f.code.name for f in plan.unknowns}
+
+
+def backend_advice(**facts: object) -> str:
+    remedy = finding(plan_of(policy=DrainPolicy(force=True), **facts), "only-backend").remedy[0]
+    return f"{remedy.text} {remedy.command}"
+
+
+def test_how_to_get_a_second_backend() -> None:
+    alone = [needed("k-0", owner="ReplicaSet/k")]
+
+    def replicas(count: int) -> list[object]:
+        return [a_workload("ReplicaSet/k", "kube-system", replicas=count)]
+
+    assert "kubectl scale replicaset k -n kube-system --replicas=2" in backend_advice(pods=alone, workloads=replicas(1))
+    assert "make another one Ready" in backend_advice(pods=alone, workloads=replicas(2))
+    bare = backend_advice(pods=[needed("k-0", owner=None)])
+    assert "Run a second one" in bare and "kubectl" not in bare
+    cloned = backend_advice(pods=[needed("k-0", owner=an_owner("CloneSet/k", group="apps.kruise.io"))])
+    assert "Have CloneSet k run 2 replicas, by its own means" in cloned and "kubectl scale" not in cloned
+
+
 def test_pods_behind_a_load_balancer_without_a_gate() -> None:
     services = [Service("default", "web", selector={"app": "web"})]
     binding = TargetGroupBinding("default", "web", "web", "ip")
@@ -302,9 +462,17 @@ def test_instance_targets_ask_for_the_label_on_the_node() -> None:
     assert remedy.command == "kubectl label node old-0 node.kubernetes.io/exclude-from-external-load-balancers=true"
 
 
-def test_a_terminating_namespace_is_said() -> None:
-    plan = plan_of(namespaces=[Namespace("default", terminating=True)])
-    assert finding(plan, "namespace-terminating").subject.name == "default"
+def test_the_pods_of_a_terminating_namespace_are_left_to_it() -> None:
+    stuck = a_pod("stuck", labels={}, deletion_deadline=ago(900))
+    never = a_budget(max_unavailable=0, allowed=0)
+    plan = plan_of(pods=[*pods(2), stuck], budgets=[never], namespaces=[Namespace("default", terminating=True)])
+    found = finding(plan, "namespace-terminating")
+    assert (found.subject.name, found.status, len(found.evidence)) == ("default", Status.PASS, 3)
+    assert verdict_of(plan, "web-0") is PodVerdict.STAY
+    assert "its namespace default is being deleted" in left(plan, "web-0").reason
+    assert left(plan, "web-0").codes == ("namespace-terminating",)
+    assert codes(plan) == {"namespace-terminating", "pod-stuck-terminating"}
+    assert verdict_of(plan, "stuck") is PodVerdict.BLOCKED
 
 
 def test_system_critical_pods_are_last_on_their_node() -> None:
