@@ -29,8 +29,10 @@ def process(*command: str, path: str | None = None) -> subprocess.CompletedProce
 @pytest.fixture
 def plugin(tmp_path: Path) -> Path:
     """A folder with a script that does what pip's for the entry point does."""
-    code = "from kubectl_eksdoc.launch import main; main()"
-    return program(tmp_path / "kubectl-eksdoc", sys.executable, "-c", code).parent
+    script = tmp_path / "script" / "kubectl-eksdoc"  # by its own name it says how it was called
+    script.parent.mkdir()
+    script.write_text("from kubectl_eksdoc.launch import main\nmain()\n", encoding="utf-8")
+    return program(tmp_path / "kubectl-eksdoc", sys.executable, str(script)).parent
 
 
 @pytest.fixture
