@@ -21,7 +21,7 @@ KIND = "DrainPlan"
 
 def document(view: DrainView) -> Fields:
     """The whole plan. Lists are sorted, so the same plan is the same document."""
-    drained = [t for t in view.targets if t.order == 0]
+    not_drained = [t for t in view.targets if t.order == 0]
     return {
         "apiVersion": API_VERSION,
         "kind": KIND,
@@ -33,7 +33,7 @@ def document(view: DrainView) -> Fields:
         "targets": [_target(t, view) for t in view.targets],
         "evictions": [_eviction(e, view) for e in view.evictions],
         "left": [_left(row) for row in view.left],
-        "skipped": [_skipped(t, view) for t in drained],
+        "skipped": [_skipped(t, view) for t in not_drained],
         "budgets": [_budget(h) for h in view.budgets],
         "findings": [finding(f) for f in view.findings],
         "blockers": [finding(f) for f in view.blockers],
@@ -129,6 +129,7 @@ def _eviction(eviction: Eviction, view: DrainView) -> Fields:
         "budget": known(eviction.budget),
         "reason": eviction.reason,
         "owner": controller(pod),
+        "ownerUid": known(pod.owner.uid) if pod.owner else None,
         "graceSeconds": view.grace(pod),
     }
 
