@@ -22,6 +22,11 @@ from tests.builders import (
 )
 from tests.core.plan.drain.planning import WEB, finding, plan_of, verdict_of
 
+GATE = {
+    "pods": [a_pod("gate-0", "sys", owner="ReplicaSet/gate"), a_pod("web-0", "shop", node="new-0")],
+    "services": [Service("sys", "gate", selector={"app": "gate"})],
+}
+
 
 def needed(name: str, **more: object) -> object:
     return a_pod(name, "kube-system", labels={"app.kubernetes.io/name": "karpenter"}, **more)  # type: ignore[arg-type]

@@ -337,12 +337,6 @@ def test_safe_to_evict_true_protects_nothing() -> None:
     assert verdict_of(plan_of(pods=[a_pod(annotations={SAFE_TO_EVICT: "true"})]), "web-1") is PodVerdict.EVICT
 
 
-GATE = {
-    "pods": [a_pod("gate-0", "sys", owner="ReplicaSet/gate"), a_pod("web-0", "shop", node="new-0")],
-    "services": [Service("sys", "gate", selector={"app": "gate"})],
-}
-
-
 def test_pods_behind_a_load_balancer_without_a_gate() -> None:
     services = [Service("default", "web", selector={"app": "web"})]
     binding = TargetGroupBinding("default", "web", "web", "ip")
