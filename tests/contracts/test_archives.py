@@ -73,7 +73,8 @@ def _held(top: Path) -> set[str]:
 
 def _generated(path: Path) -> bool:
     inside = path.relative_to(ROOT)
-    return "__pycache__" in inside.parts or inside.parts[:2] == ("bench", "out")
+    hidden = any(part.startswith(".") for part in inside.parts[:-1])
+    return hidden or "__pycache__" in inside.parts or inside.parts[:2] == ("bench", "out")
 
 
 @pytest.mark.parametrize("top", TOPS)
