@@ -36,8 +36,8 @@ def drained(view: DrainView, full: bool = False) -> Drawn:
         Column("EVICTIONS", right=True),
         Column("LEFT", right=True),
         *([Column("WAVE", right=True)] if _in_waves(view) else []),
-        Column("ROUND", right=True),
-        Column("DONE", right=True, drop=2),
+        Column("EMPTY IN ROUND", right=True, short="ROUND"),
+        Column("DONE AFTER", right=True, drop=2, short="DONE"),
         Column("VERDICT"),
     ]
     reasons = any(t.why for t in targets)
