@@ -74,7 +74,7 @@ def test_colour_changes_nothing_but_colour(fmt: str, width: int) -> None:
     assert PAINT.sub("", coloured) == render(a_view(), fmt, Look(width=width))
 
 
-@pytest.mark.parametrize("fmt", ["table", "wide", "markdown", "json", "yaml", "name"])
+@pytest.mark.parametrize("fmt", ["table", "wide", "markdown", "html", "json", "yaml", "name"])
 def test_ascii_is_ascii(fmt: str) -> None:
     assert render(a_view(), fmt, Look(ascii=True)).isascii()
 

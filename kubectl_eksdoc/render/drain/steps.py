@@ -47,7 +47,7 @@ class NextStep:
     command: str = ""
 
 
-def answer(view: DrainView, look: Look) -> str:
+def answer(view: DrainView, look: Look, where: str = "above") -> str:
     """``5 of 8 nodes can be drained, about 2m06s; skipped: blue-6, blue-7, blue-8 (8 blockers above).``"""
     if not view.targets:
         return "No node to drain."
@@ -58,7 +58,7 @@ def answer(view: DrainView, look: Look) -> str:
         if names and len(verdicts) > 1:
             parts.append(f"{word}: {listing(names, _MOST_NODES, look)}")
     blockers = len(grouped(view.blockers, view))
-    return "; ".join(parts) + (f" ({counted(blockers, 'blocker')} above)." if blockers else ".")
+    return "; ".join(parts) + (f" ({counted(blockers, 'blocker')} {where})." if blockers else ".")
 
 
 def steps(view: DrainView) -> tuple[NextStep, ...]:
@@ -67,12 +67,12 @@ def steps(view: DrainView) -> tuple[NextStep, ...]:
     if any(target.order for target in view.targets):
         found.append(NextStep("The names of the nodes that can be drained, in order", again(view, "-o", "name")))
     if view.blockers:
-        found.append(NextStep("Mend what blocks (above), then plan again", again(view)))
+        found.append(NextStep("Mend what blocks, then plan again", again(view)))
     found += _allowing(view)
     found += _partly(view)
     still = sorted({f.code.name for f in view.unknowns} - view.plan.policy.accept_unknown)
     if still:
-        text = f"Answer what is unknown (above), or take {'it' if len(still) == 1 else 'them'} as unknown"
+        text = f"Answer what is unknown, or take {'it' if len(still) == 1 else 'them'} as unknown"
         found.append(NextStep(text, again(view, accept=still)))
     if any(f" {DUMP}" in step.command for step in found):
         found.append(NextStep(f"{DUMP} stands for the path of the dump"))
