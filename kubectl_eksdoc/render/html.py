@@ -13,6 +13,9 @@ from kubectl_eksdoc.render.text import clean
 
 TONES = {Tone.GOOD: "good", Tone.WARN: "warn", Tone.BAD: "bad", Tone.UNKNOWN: "open"}
 
+_SHORT = 30
+"""Cells of so many characters are not broken into lines."""
+
 _EMPTY = frozenset({"meta", "br", "rect", "line"})
 
 
@@ -68,11 +71,13 @@ def table(columns: Sequence[Column], rows: Sequence[Sequence[str | Cell]], names
     """
     if not rows:
         return Html("")
-    marks = [_mark(column, column.title in names) for column in columns]
-    pairs = list(zip(columns, marks, strict=True))
-    head = el("tr", *(el("th", column.title.capitalize(), class_=mark or False) for column, mark in pairs))
+    marks = [_mark(column, i, rows, column.title in names) for i, column in enumerate(columns)]
+    titles = (
+        el("th", c.title.capitalize(), class_=m.replace("name", "").strip() or False)
+        for c, m in zip(columns, marks, strict=True)
+    )
     body = (el("tr", *(_cell(cell, mark) for cell, mark in zip(row, marks, strict=True))) for row in rows)
-    return el("div", el("table", el("thead", head), BREAK, el("tbody", lines(body))), class_="scroll")
+    return el("div", el("table", el("thead", el("tr", *titles)), BREAK, el("tbody", lines(body))), class_="scroll")
 
 
 def page(title: str, style: str, body: str) -> Html:
@@ -92,10 +97,18 @@ def page(title: str, style: str, body: str) -> Html:
     return Html(f"<!DOCTYPE html>\n{document}\n")
 
 
-def _mark(column: Column, name: bool) -> str:
-    return " ".join(word for word, holds in (("n", column.right), ("name", name), ("minor", column.drop)) if holds)
+def _mark(column: Column, at: int, rows: Sequence[Sequence[str | Cell]], name: bool) -> str:
+    """The classes of a column's cells; ``s`` where all are short enough to stay on one line."""
+    texts = (row[at] for row in rows)
+    short = all(isinstance(cell, Html) or len(_said(cell)) <= _SHORT for cell in texts)
+    words = (("n", column.right), ("name", name), ("s", short and not name), ("minor", column.drop))
+    return " ".join(word for word, holds in words if holds)
 
 
 def _cell(cell: str | Cell, mark: str) -> Html:
     tone = TONES.get(cell.tone, "") if isinstance(cell, Cell) and cell.tone else ""
-    return el("td", cell.text if isinstance(cell, Cell) else cell, class_=f"{mark} {tone}".strip() or False)
+    return el("td", _said(cell), class_=f"{mark} {tone}".strip() or False)
+
+
+def _said(cell: str | Cell) -> str:
+    return cell.text if isinstance(cell, Cell) else cell

@@ -15,7 +15,7 @@ from kubectl_eksdoc.render.drain.verdict import verdict
 from tests.render.plans import PLAN, a_finding, a_target, a_view, an_empty_plan
 
 PASSING = ("disagrees", "serial", "fits")
-TEXTS = ("table", "wide", "markdown")
+TEXTS = ("table", "wide", "markdown", "html")
 
 
 def squeezed(text: str) -> str:
@@ -60,7 +60,7 @@ def test_nodes_budgets_and_blockers_are_in_every_text() -> None:
     doc = json.loads(render(a_view(), "json", Look()))
     pods = [b["subject"]["name"] for b in doc["blockers"] if b["code"] == "pod-emptydir"]
     assert len(pods) == 9
-    for fmt in ("wide", "markdown"):
+    for fmt in ("wide", "markdown", "html"):
         check = squeezed(render(a_view(), fmt, Look()))
         assert all(name in check for name in pods)
     check = render(a_view(), "table", Look())

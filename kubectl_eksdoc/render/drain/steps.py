@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from kubectl_eksdoc.core.plan.drain.result import PodVerdict, Target, TargetVerdict
 from kubectl_eksdoc.render.drain.groups import grouped
 from kubectl_eksdoc.render.drain.invocation import DUMP, again
+from kubectl_eksdoc.render.drain.verdict import ONE_TARGET
 from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.text import counted, joined, listing
@@ -30,15 +31,6 @@ _NOT_DRAINED = (
 )
 
 
-_ONE = {
-    TargetVerdict.DRAINS: "can be drained",
-    TargetVerdict.PARTIAL: "can be drained in part",
-    TargetVerdict.SKIPPED: "cannot be drained",
-    TargetVerdict.REFUSED: "is refused",
-    TargetVerdict.UNKNOWN: "could not be judged",
-}
-
-
 @dataclass(frozen=True, slots=True)
 class NextStep:
     """One sentence without its full stop, and the command line that does it, or ""."""
@@ -55,7 +47,9 @@ def answer(view: DrainView, look: Look, where: str = "above") -> str:
     parts = [_can(len(view.targets), verdicts) + _time(view)]
     for verdict, word in _NOT_DRAINED:
         names = [target.node.name for target in view.targets if target.verdict is verdict]
-        if names and len(verdicts) > 1:
+        if names and len(verdicts) == 1 and len(names) > 1:
+            parts[0] += f": all {word}"
+        elif names and len(verdicts) > 1:
             parts.append(f"{word}: {listing(names, _MOST_NODES, look)}")
     blockers = len(grouped(view.blockers, view))
     return "; ".join(parts) + (f" ({counted(blockers, 'blocker')} {where})." if blockers else ".")
@@ -64,7 +58,7 @@ def answer(view: DrainView, look: Look, where: str = "above") -> str:
 def steps(view: DrainView) -> tuple[NextStep, ...]:
     """Those that are true of this plan, in the order in which one would take them."""
     found = []
-    if any(target.order for target in view.targets):
+    if len(view.targets) > 1 and any(target.order for target in view.targets):
         found.append(NextStep("The names of the nodes that can be drained, in order", again(view, "-o", "name")))
     if view.blockers:
         found.append(NextStep("Mend what blocks, then plan again", again(view)))
@@ -82,7 +76,7 @@ def steps(view: DrainView) -> tuple[NextStep, ...]:
 def _can(total: int, verdicts: Counter[TargetVerdict]) -> str:
     whole, partly = verdicts[TargetVerdict.DRAINS], verdicts[TargetVerdict.PARTIAL]
     if total == 1:
-        return f"The node {_ONE[next(iter(verdicts))]}"
+        return f"The node {ONE_TARGET[next(iter(verdicts))]}"
     if whole == total:
         return f"All {total} nodes can be drained"
     some = f", {partly} more in part" if partly else ""
@@ -108,8 +102,9 @@ def _partly(view: DrainView) -> Iterable[NextStep]:
     skipped = {t.node.name for t in view.targets if t.verdict in (TargetVerdict.SKIPPED, TargetVerdict.UNKNOWN)}
     held = [row for row in view.left if row.verdict is PodVerdict.HELD and row.node in skipped]
     if held and not view.plan.policy.partial:
-        nodes = counted(len({row.node for row in held}), "node")
-        text = f"Empty {nodes} as far as possible too: {counted(len(held), 'pod')} more go, what blocks stays"
+        nodes = counted(len({row.node for row in held}), "skipped node")
+        goes = f"{counted(len(held), 'more pod')} {'goes' if len(held) == 1 else 'go'}"
+        text = f"Empty {nodes} as far as possible too: {goes}, what blocks stays"
         yield NextStep(text, again(view, "--partial"))
 
 

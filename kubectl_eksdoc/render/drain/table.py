@@ -101,7 +101,10 @@ def _drained(view: DrainView, look: Look, full: bool) -> list[str]:
 
 
 def _estimate(view: DrainView, look: Look) -> list[str]:
-    lines = [t for text in estimate_lines(view) for t in wrap(shown(text, look), look.columns, first=" " * _INDENT)]
+    margin = " " * _INDENT
+    lines = []
+    for text in estimate_lines(view):
+        lines += wrap(shown(text, look), look.columns, margin, margin + ("  " if text.startswith("- ") else ""))
     return _titled("ESTIMATE", lines, look)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from kubectl_eksdoc.core.model.findings import When
@@ -13,6 +14,7 @@ from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.render.html import TONES, Html, command, el, folded, lines, put
 from kubectl_eksdoc.render.text import counted
 
+_FLAG = re.compile(r"(--[a-z][a-z-]+[a-z])")
 _MOST_OPEN = 8
 _MOST_NODES = 8
 _MOST_LINES = 8
@@ -79,9 +81,14 @@ def _remedies(advice: Sequence[Advice]) -> list[Html]:
     for when in When:
         for remedy, commands in advice:
             if remedy.when is when:
-                said = el("p", el("span", when.value, class_="when"), el("span", remedy.text), class_="said")
+                said = el("p", el("span", when.value, class_="when"), el("span", _flagged(remedy.text)), class_="said")
                 parts.append(el("div", said, command_list(commands), class_="remedy"))
     return parts
+
+
+def _flagged(said: str) -> Html:
+    """`said` with each flag kept on one line."""
+    return put(*(el("span", part, class_="flag") if _FLAG.fullmatch(part) else part for part in _FLAG.split(said)))
 
 
 def command_list(commands: Sequence[str]) -> Html:

@@ -44,6 +44,7 @@ nav a { margin-right: .9rem; white-space: nowrap; }
 .card, details > :not(summary) { padding: .1rem 1rem; }
 details > :last-child { padding-bottom: .8rem; }
 .card { padding: .8rem 1rem; }
+details > ul { padding-left: 2.2rem; }
 details details { margin: .5rem 1rem; }
 summary { padding: .55rem 1rem; cursor: pointer; }
 details[open] > summary { border-bottom: 1px solid var(--line); margin-bottom: .5rem; }
@@ -53,32 +54,36 @@ summary .code { font-weight: 650; }
 .evidence { font-size: .9rem; color: var(--soft); }
 .remedy { margin: .7rem 0 0; }
 .remedy > .said { display: grid; grid-template-columns: 5.6rem 1fr; }
+.flag { white-space: nowrap; }
 .when { font-weight: 600; }
-code, .name { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace;
+code, td.name, span.name, li.name {
+  font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace;
   font-size: .87em; }
-pre { margin: .3rem 0; padding: .5rem .7rem; background: var(--code); border-radius: .35rem; overflow-x: auto; }
+pre { margin: .3rem 0; padding: .5rem .7rem; background: var(--code); border-radius: .35rem; white-space: pre-wrap;
+  overflow-wrap: anywhere; }
 pre code { font-size: .82rem; user-select: all; -webkit-user-select: all; }
 .scroll { overflow-x: auto; background: var(--card); border: 1px solid var(--line); border-radius: .5rem; }
 details .scroll { border-width: 1px 0 0; border-radius: 0; }
 details > .scroll { padding: 0; }
 table { border-collapse: collapse; width: 100%; font-size: .87rem; }
 th { text-align: left; font-weight: 600; color: var(--soft); white-space: nowrap; }
-th, td { padding: .35rem .7rem; border-bottom: 1px solid var(--line); vertical-align: top; }
+th, td { padding: .35rem .55rem; border-bottom: 1px solid var(--line); vertical-align: top; }
 tbody tr:last-child td { border-bottom: 0; }
 td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
-td.name { white-space: nowrap; }
+td.name, td.s { white-space: nowrap; }
 td.good, td.warn, td.bad, td.open { white-space: nowrap; font-weight: 600; }
 .gantt { display: grid; grid-template-columns: minmax(4rem, max-content) 1fr max-content; column-gap: .8rem;
   row-gap: .2rem; align-items: center; font-size: .85rem; }
 .gantt svg { width: 100%; height: 1.05rem; display: block; overflow: visible; }
 .gantt .name { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; max-width: 22rem; }
+h2 { scroll-margin-top: .5rem; }
 .gantt .wave { grid-column: 1 / -1; font-weight: 600; margin-top: .4rem; }
 .gantt .t { text-align: right; font-variant-numeric: tabular-nums; }
 svg text { fill: var(--soft); font-size: 11px; }
 svg line { stroke: var(--line); }
 svg .bar { fill: var(--bar); } svg .rest { fill: var(--bar-soft); }
 svg .lack { fill: var(--lack); } svg .spare { fill: var(--good); } svg .room { fill: var(--code); }
-svg.headroom { width: 8rem; height: .8rem; display: block; }
+svg.headroom { width: 9rem; height: .6rem; display: block; margin: .15rem 0; }
 .key { font-size: .83rem; color: var(--soft); margin: .5rem 0 0; }
 .key svg { width: .8rem; height: .8rem; display: inline-block; vertical-align: -.1em; margin: 0 .25rem 0 .8rem; }
 footer { margin-top: 2.5rem; font-size: .83rem; color: var(--soft); }
@@ -88,9 +93,9 @@ footer { margin-top: 2.5rem; font-size: .83rem; color: var(--soft); }
   .card, details > :not(summary) { padding-left: .7rem; padding-right: .7rem; }
   .card { padding: .7rem; } summary { padding: .55rem .7rem; }
   details > .scroll { padding: 0; }
-  th, td { padding: .3rem .45rem; }
-  .gantt { column-gap: .5rem; } .gantt .name { max-width: 7.5rem; direction: rtl; }
-  svg.headroom { width: 4.5rem; }
+  th, td { padding: .3rem .4rem; } th { white-space: normal; }
+  .gantt { column-gap: .5rem; } .gantt .name { max-width: 7.5rem; }
+  svg.headroom { width: 7rem; }
 }
 @media print {
   :root { --back: #fff; --card: #fff; --ink: #000; --soft: #444; --line: #bbb; --code: #f1f3f5;
@@ -99,8 +104,8 @@ footer { margin-top: 2.5rem; font-size: .83rem; color: var(--soft); }
     --bar: #2f6fbb; --bar-soft: #a9c7e8; --lack: #e58a86; }
   body { max-width: none; padding: 0; font-size: 10.5pt; print-color-adjust: exact; -webkit-print-color-adjust: exact; }
   nav { display: none; }
-  pre { overflow: visible; } pre code { white-space: pre-wrap; overflow-wrap: anywhere; }
-  .scroll { overflow: visible; } td.name { white-space: normal; overflow-wrap: anywhere; }
+  .scroll { overflow: visible; } table { font-size: 8pt; }
+  td.name, td.s { white-space: normal; overflow-wrap: anywhere; }
   details::details-content { content-visibility: visible; display: block; height: auto; }
   tr, pre, .remedy { break-inside: avoid; } h2, h3, summary { break-after: avoid; }
 }

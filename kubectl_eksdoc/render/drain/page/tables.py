@@ -20,21 +20,21 @@ MOST_PODS = 5000
 
 
 def drained(view: DrainView) -> Html:
-    return table(*rows.drained(view, full=True), _NAMES)
+    return table(*rows.drained(view), _NAMES)
 
 
 def undrained(view: DrainView) -> Html:
-    return table(*rows.undrained(view, full=True), _NAMES)
+    return table(*rows.undrained(view), _NAMES)
 
 
 def budgets(view: DrainView) -> Html:
-    """Those that block or are slow; the ones that fit are folded."""
+    """Those that block or are slow; the ones that fit are folded. Why one blocks stands among the blockers."""
     fits = [h for h in rows.budget_order(view, full=True) if h.verdict is BudgetVerdict.FITS]
     columns, body = rows.budgets(view, full=True)
     at = len(body) - len(fits)
     bars = [_headroom(status_of(h.budget)) for h in rows.budget_order(view, full=True)]
-    columns.insert(2, Column("HEADROOM"))
-    body = [[*row[:2], bar, *row[2:]] for row, bar in zip(body, bars, strict=True)]
+    columns = [columns[0], Column("RULE AND HEADROOM"), *columns[2:-1]]
+    body = [[row[0], put(str(row[1]), bar), *row[2:-1]] for row, bar in zip(body, bars, strict=True)]
     hidden = folded(counted(len(fits), "budget") + " in which all fits", table(columns, body[at:], _NAMES))
     key = el("p", _key("bar"), "needed", _key("spare"), "to spare", _key("lack"), "lacking", class_="key")
     return lines([table(columns, body[:at], _NAMES), hidden if fits else "", key if body else ""])
@@ -71,7 +71,7 @@ def _more(count: int, what: str) -> Html:
 def _headroom(status: BudgetStatus | None) -> Html:
     """Healthy pods against those that are needed, as parts of those that are expected."""
     if status is None:
-        return el("span", "unknown", class_="open")
+        return el("div", "status unknown", class_="open")
     whole = max(status.expected, status.current, status.desired, 1)
     met = min(status.current, status.desired)
     parts = (
