@@ -90,7 +90,8 @@ def test_the_answer() -> None:
     assert the_answer(drains) == "The node can be drained."
     assert the_answer(TargetVerdict.REFUSED) == "The node is refused."
     assert the_answer(drains, drains) == "All 2 nodes can be drained."
-    assert the_answer(unknown, unknown) == "None of 2 nodes can be drained: all not judged."
+    assert the_answer(unknown, unknown) == "None of 2 nodes could be judged."
+    assert the_answer(skipped, skipped) == "None of 2 nodes can be drained: all skipped."
     blocked = an_empty_plan(findings=(a_finding(),), estimate=Estimate(126, 464, (), 1, ()))
     assert (
         the_answer(drains, skipped, skipped, unknown, plan=blocked)

@@ -47,7 +47,7 @@ def answer(view: DrainView, look: Look, where: str = "above") -> str:
     parts = [_can(len(view.targets), verdicts) + _time(view)]
     for verdict, word in _NOT_DRAINED:
         names = [target.node.name for target in view.targets if target.verdict is verdict]
-        if names and len(verdicts) == 1 and len(names) > 1:
+        if len(names) == len(view.targets) > 1 and verdict is not TargetVerdict.UNKNOWN:
             parts[0] += f": all {word}"
         elif names and len(verdicts) > 1:
             parts.append(f"{word}: {listing(names, _MOST_NODES, look)}")
@@ -66,7 +66,7 @@ def steps(view: DrainView) -> tuple[NextStep, ...]:
     found += _partly(view)
     still = sorted({f.code.name for f in view.unknowns} - view.plan.policy.accept_unknown)
     if still:
-        text = f"Answer what is unknown, or take {'it' if len(still) == 1 else 'them'} as unknown"
+        text = "Answer what is unknown, or accept that it is"
         found.append(NextStep(text, again(view, accept=still)))
     if any(f" {DUMP}" in step.command for step in found):
         found.append(NextStep(f"{DUMP} stands for the path of the dump"))
@@ -75,6 +75,8 @@ def steps(view: DrainView) -> tuple[NextStep, ...]:
 
 def _can(total: int, verdicts: Counter[TargetVerdict]) -> str:
     whole, partly = verdicts[TargetVerdict.DRAINS], verdicts[TargetVerdict.PARTIAL]
+    if verdicts[TargetVerdict.UNKNOWN] == total > 1:
+        return f"None of {total} nodes could be judged"
     if total == 1:
         return f"The node {ONE_TARGET[next(iter(verdicts))]}"
     if whole == total:

@@ -33,8 +33,12 @@ def budgets(view: DrainView) -> Html:
     columns, body = rows.budgets(view, full=True)
     at = len(body) - len(fits)
     bars = [_headroom(status_of(h.budget)) for h in rows.budget_order(view, full=True)]
-    columns = [columns[0], Column("RULE AND HEADROOM"), *columns[2:-1]]
-    body = [[row[0], put(str(row[1]), bar), *row[2:-1]] for row, bar in zip(body, bars, strict=True)]
+    verdict = next(i for i, column in enumerate(columns) if column.title == "VERDICT")
+    columns = [columns[0], columns[verdict], Column("RULE AND HEADROOM"), *columns[2:verdict], columns[verdict + 1]]
+    body = [
+        [row[0], row[verdict], put(str(row[1]), bar), *row[2:verdict], row[verdict + 1]]
+        for row, bar in zip(body, bars, strict=True)
+    ]
     hidden = folded(counted(len(fits), "budget") + " in which all fits", table(columns, body[at:], _NAMES))
     key = el("p", _key("bar"), "needed", _key("spare"), "to spare", _key("lack"), "lacking", class_="key")
     return lines([table(columns, body[:at], _NAMES), hidden if fits else "", key if body else ""])
