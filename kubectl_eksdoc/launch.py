@@ -24,7 +24,8 @@ def main() -> None:
     """Run the command line of this process and end the process with its exit code."""
     complaint = too_old(sys.version_info, sys.executable)
     if complaint:
-        sys.stderr.write(complaint + "\n")
+        if sys.stderr is not None:  # closed
+            sys.stderr.write(complaint + "\n")
         sys.exit(2)
     try:
         from kubectl_eksdoc.cli.main import main as command_line

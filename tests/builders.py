@@ -121,6 +121,15 @@ def a_node(name: str = "old-0", *, group: str = "blue", version: str = "v1.32.3-
     return Node(name=name, labels=labels, **fields)
 
 
+ROOM = {"cpu": 10_000_000, "memory": 1 << 50, "ephemeral-storage": 1 << 50, "pods": 10_000}
+"""Allocatable of a node that has room for everything."""
+
+
+def a_roomy_node(name: str = "roomy") -> Node:
+    """A node of group green on which all evicted pods find a place."""
+    return a_node(name, group="green", allocatable=ROOM)
+
+
 def an_amount(value: int | str | Amount | None) -> Amount | None:
     """``1`` or ``"30%"`` as a budget's spec has it."""
     if value is None or isinstance(value, Amount):
@@ -206,6 +215,7 @@ def a_cluster(
         )
     }
     reads = tuple(missing.get(r, KindRead(r, ReadState.READ)) for r in kinds.ALL)
-    cluster = Cluster(Identity("prod", "prod", "123456789012", "eu-west-1", "v1.33.1-eks-1b3e656"), source, NOW, reads)
+    identity = Identity("prod", "prod", "123456789012", "eu-west-1", "v1.33.1-eks-1b3e656", "0c7f1f1e-system")
+    cluster = Cluster(identity, source, NOW, reads)
     held: dict[str, Any] = {name: tuple(values) for name, values in facts.items()}
     return replace(cluster, **held)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from kubectl_eksdoc.cli import exits, rights
 from kubectl_eksdoc.cli.flags import HONOURED, REFUSED
+from kubectl_eksdoc.objects.intake import CRD_PLURAL
 
 
 def flags() -> str:
@@ -28,10 +29,9 @@ def rights_without() -> str:
     for right in rights.DRAIN_PLAN:
         if right.required:
             lost = "nothing can be planned: the command ends with exit code 3"
-        elif right.unknown_without:
-            lost = "unknown: " + ", ".join(map(_code, right.unknown_without))
         else:
-            lost = "named in `metadata.kindsRead`; advice that rests on it is less exact"
+            unknown = "unknown: " + ", ".join(map(_code, right.unknown_without)) if right.unknown_without else ""
+            lost = "; ".join(filter(None, (unknown, right.lost)))
         rows.append((_code(str(right)), lost))
     return _table(("right", "without it"), rows)
 
@@ -50,8 +50,11 @@ def cluster_role() -> str:
 
 
 def dump() -> str:
-    """The commands that dump all a plan reads: a file for each kind, so that a kind without objects is seen too."""
-    plurals = textwrap.wrap(" ".join(r.resource.plural for r in rights.DRAIN_PLAN), 100)
+    """The commands that dump all a plan reads: a file for each kind, so that a kind without objects is seen too.
+
+    The definitions of custom resources tell a kind that the cluster does not have from one that was not dumped.
+    """
+    plurals = textwrap.wrap(" ".join([*(r.resource.plural for r in rights.DRAIN_PLAN), CRD_PLURAL]), 100)
     kinds = " \\\n    ".join(plurals)
     body = 'do kubectl get "$kind" -A -o json > "dump/$kind.json" || rm "dump/$kind.json"; done'
     return f"```sh\nmkdir dump\nfor kind in {kinds}\n{body}\n```\n"

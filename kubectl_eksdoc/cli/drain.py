@@ -7,18 +7,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli import drain_options, exits
+from kubectl_eksdoc.cli import drain_options, exits, rights
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.progress import ProgressLine
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
-from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.errors import Forbidden, UsageError
 from kubectl_eksdoc.wiring import SourceChoice
 
 if TYPE_CHECKING:  # help must not pay for facts and plans
-    from kubectl_eksdoc.core.model.cluster import Cluster, Identity
+    from kubectl_eksdoc.core.model.cluster import Identity
     from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 
 _PLAN = """\
@@ -43,6 +43,7 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     """Add ``drain`` and what is under it."""
     drain = commands.add_parser("drain", help="plan the drain of nodes", description="Plan the drain of nodes.")
     GlobalOptions.add_to(drain, level=LEVELS - 2)
+    SourceOptions.add_early(drain)
     plan = drain.add_commands().add_parser(
         "plan",
         help="what a drain would do, in which order, and what blocks it",
@@ -114,42 +115,48 @@ def run_plan(args: argparse.Namespace, words: Sequence[str], around: Surrounding
         EksdocError: the command line, the dump or the cluster is at fault; the error says which.
     """
     request = PlanRequest.from_args(args, words)
-    for note in request.notes:
-        around.note(f"note: {note}")
-
     # Imported late: help and errors of usage must not pay for what only a plan needs.
+    from kubectl_eksdoc.cli import look as looks
     from kubectl_eksdoc.core.model.cluster import Identity
     from kubectl_eksdoc.flows.drain import plan_drain
-
-    with ProgressLine(around.stderr) as progress:
-        reader = around.open_reader(request.source, request.options.connection, progress)
-        options = request.options
-        given = Identity(cluster=options.cluster_name, region=options.region)
-        cluster, plan = plan_drain(reader, request.targeting, request.policy, given)
-    _note_unused(cluster.identity, options, around)
-    return _answer(request, cluster, plan, around)
-
-
-def _note_unused(identity: Identity, options: GlobalOptions, around: Surroundings) -> None:
-    """What was read is not contradicted: a name that was given besides is said to be unused."""
-    for flag, given, known in (
-        ("--region", options.region, identity.region),
-        ("--cluster-name", options.cluster_name, identity.cluster),
-    ):
-        if given and given != known:
-            around.note(f"note: {flag} {given} is not used: what was read says {known}")
-
-
-def _answer(request: PlanRequest, cluster: Cluster, plan: DrainPlan, around: Surroundings) -> Answer:
-    from kubectl_eksdoc.cli import look as looks
     from kubectl_eksdoc.render.drain import DrainView, render
     from kubectl_eksdoc.render.identity import identity_line
 
-    errors_look = looks.decide(request.options, around.stderr, around.environ)
-    around.note(identity_line(cluster, around.now(), errors_look))
-    look = looks.decide(request.options, around.stdout, around.environ)
+    options = request.options
+    given = Identity(cluster=options.cluster_name, region=options.region)
+    try:
+        with ProgressLine(around.stderr) as progress:
+            reader = around.open_reader(request.source, options.connection, progress)
+            cluster, plan = plan_drain(reader, request.targeting, request.policy, given)
+    except Exception as error:
+        _tell(request.notes, around)
+        if isinstance(error, Forbidden):
+            raise rights.explained(error, "drain plan") from error
+        raise
+    # Whose cluster it is comes first, and then all that is to be said about the answer.
+    around.note(identity_line(cluster, around.now(), looks.decide(options, around.stderr, around.environ)))
+    _tell((*request.notes, *_contradicted(cluster.identity, options)), around)
+    look = looks.decide(options, around.stdout, around.environ)
     view = DrainView(plan, cluster, drain_options.as_given(request.targeting, request.policy))
-    return Answer(render(view, request.options.output, look), exit_code(plan))
+    return Answer(render(view, options.output, look), exit_code(plan))
+
+
+def _tell(notes: Sequence[str], around: Surroundings) -> None:
+    for note in notes:
+        around.note(f"note: {note}")
+
+
+def _contradicted(identity: Identity, options: GlobalOptions) -> list[str]:
+    """Notes on names that were given besides others that were read: these are not contradicted."""
+    pairs = (
+        ("--region", options.region, identity.region),
+        ("--cluster-name", options.cluster_name, identity.cluster),
+    )
+    return [
+        f"{flag} {given} is not used: what was read says {known}"
+        for flag, given, known in pairs
+        if given and given != known
+    ]
 
 
 def exit_code(plan: DrainPlan) -> int:

@@ -33,6 +33,9 @@ def targeting_from(args: argparse.Namespace, names: Sequence[str]) -> Targeting:
             f"node names and {filters[0]} exclude each other",
             "Name the nodes, or select them; kubectl drain does the same.",
         )
+    flag = next((name for name in names if name.startswith("-") and name != "-"), "")
+    if flag:
+        raise UsageError(f"words behind -- are names of nodes, and {flag!r} is none", "Flags stand before --.")
     try:
         nodes = tuple(dict.fromkeys(values.node_name(name) for name in names))
     except argparse.ArgumentTypeError as error:

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from typing import TextIO
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.cli import drain, drain_options, exits, options_list
-from kubectl_eksdoc.cli.options import GlobalOptions
-from kubectl_eksdoc.cli.parser import Parser, ShowText, first_unknown, spelled_out, strays, unknown_flag
+from kubectl_eksdoc.cli import drain, drain_options, exits, options_list, streams
+from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions
+from kubectl_eksdoc.cli.parser import Parser, ShowText, first_unknown, spelled_out, strays, unknown_flag, until_dashes
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.errors import EksdocError, UsageError
 
@@ -28,6 +28,12 @@ class _Version(argparse.Action):
 
 def main() -> int:
     """Run this process's command line; returns the exit code."""
+    streams.occupy_closed()
+    if sys.stderr is None:
+        sys.stderr = os.fdopen(2, "w", encoding="utf-8", closefd=False)
+    if sys.stdout is None:
+        streams.say(sys.stderr, "error: there is nowhere to write the answer: stdout is closed\n")
+        return exits.USAGE
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             # A locale that cannot encode a name must not turn an answer into a traceback.
@@ -63,17 +69,10 @@ def run(
     """
     around = around or Surroundings(stdout, stderr)
     debug = "--debug" in argv
-    code = exits.BUG
     try:
         answer = _answer(argv, prog, around)
-        code = answer.exit_code
-        stdout.write(answer.text)
-        stdout.flush()
-        return code
-    except BrokenPipeError:
-        # The reader (`| head`) has seen enough: the verdict stands, and nothing is left to be written.
-        _drop_output(stdout)
-        return code if code != exits.BUG else exits.CLEAN
+        streams.deliver(stdout, answer.text)
+        return answer.exit_code
     except KeyboardInterrupt:
         _say(stderr, "interrupted")
         return exits.INTERRUPTED
@@ -88,9 +87,10 @@ def run(
 def _answer(argv: Sequence[str], prog: str, around: Surroundings) -> Answer:
     parser = tree(prog)
     try:
-        args, extras = parser.parse_known_args(spelled_out(argv, _bare(parser)))
+        flags, names = until_dashes(argv)
+        args, extras = parser.parse_known_args(spelled_out(flags, _bare(parser)))
         leaf: Parser = args.leaf
-        words = strays(extras, leaf)
+        words = [*strays(extras, leaf), *names]
     except ShowText as asked:
         return Answer(asked.text)
     except UsageError:
@@ -99,9 +99,11 @@ def _answer(argv: Sequence[str], prog: str, around: Surroundings) -> Answer:
             raise unknown_flag(mistyped, parser) from None
         raise
     if not hasattr(args, "command"):
+        if names:
+            raise UsageError(f"words behind -- are names, and {leaf.prog!r} needs a command before them")
         if words:
             leaf.error(f"COMMAND: invalid choice: {words[0]!r}")
-        around.stderr.write(leaf.format_help())
+        streams.say(around.stderr, leaf.format_help())
         return Answer("", exits.USAGE)
     answer: Answer = args.command(args, words, around)
     return answer
@@ -117,6 +119,7 @@ def tree(prog: str = PROG) -> Parser:
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="show the version")
     GlobalOptions.add_to(parser, level=0)
+    SourceOptions.add_early(parser)
     commands = parser.add_commands()
     drain.add_to(commands)
     options_list.add_to(commands)
@@ -150,16 +153,4 @@ def _say(stderr: TextIO, *lines: str) -> None:
     """Write lines to stderr with what a terminal would act on shown as escapes."""
     from kubectl_eksdoc.render.text import clean
 
-    try:
-        stderr.write("".join(f"{clean(line)}\n" for line in lines))
-        stderr.flush()
-    except BrokenPipeError:
-        _drop_output(stderr)
-
-
-def _drop_output(stream: TextIO) -> None:
-    """Point a closed pipe at nothing, or Python complains about it on its way out."""
-    try:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
-    except (OSError, ValueError):
-        return
+    streams.say(stderr, "".join(f"{clean(line)}\n" for line in lines))

@@ -105,6 +105,13 @@ class SourceOptions:
         group.add_argument("--demo", action="switch", default=argparse.SUPPRESS, help="the built-in cluster")
 
     @staticmethod
+    def add_early(parser: argparse.ArgumentParser) -> None:
+        """Take the same flags, unseen in help, before the command they are meant for."""
+        hidden: dict[str, Any] = {"default": argparse.SUPPRESS, "help": argparse.SUPPRESS}
+        parser.add_argument("--snapshot", metavar="PATH", **hidden)
+        parser.add_argument("--demo", action="switch", **hidden)
+
+    @staticmethod
     def from_args(args: argparse.Namespace) -> SourceOptions:
         """
         Raises:

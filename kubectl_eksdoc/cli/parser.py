@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NoReturn
 
-from kubectl_eksdoc.cli.close import maybe
+from kubectl_eksdoc.cli.spelling import maybe
 from kubectl_eksdoc.errors import UsageError
 
 _INVALID_CHOICE = re.compile(r"invalid choice: '([^']*)'")
@@ -123,21 +123,19 @@ class _Help(argparse.Action):
         raise ShowText(parser.format_help())
 
 
+def until_dashes(argv: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The words before the first ``--``, and those behind it, which are names whatever they look like."""
+    at = next((i for i, word in enumerate(argv) if word == "--"), len(argv))
+    return list(argv[:at]), list(argv[at + 1 :])
+
+
 def spelled_out(argv: Iterable[str], bare: dict[str, str]) -> list[str]:
-    """`argv` with each bare flag of `bare` (flag → value) written as ``--flag=value``, up to ``--``.
+    """`argv` with each bare flag of `bare` (flag → value) written as ``--flag=value``.
 
     Go's flags take a boolean's value only behind an equals sign, so ``--force node-1`` names a node;
     argparse would read it as the flag's value.
     """
-    out: list[str] = []
-    rest = iter(argv)
-    for word in rest:
-        if word == "--":
-            out.append(word)
-            break
-        out.append(f"{word}={bare[word]}" if word in bare else word)
-    out.extend(rest)
-    return out
+    return [f"{word}={bare[word]}" if word in bare else word for word in argv]
 
 
 def strays(extras: Sequence[str], leaf: Parser) -> list[str]:
@@ -147,9 +145,9 @@ def strays(extras: Sequence[str], leaf: Parser) -> list[str]:
         UsageError: a flag among `extras`, which `leaf` does not know.
     """
     for word in extras:
-        if word.startswith("-") and word not in ("-", "--"):
+        if word.startswith("-") and word != "-":
             raise unknown_flag(word, leaf)
-    return [word for word in extras if word != "--"]
+    return list(extras)
 
 
 def first_unknown(argv: Iterable[str], root: Parser) -> str:

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import TextIO
 
+from kubectl_eksdoc.cli.streams import say
+
 _EVERY = 0.1  # seconds between two drawings: more would cost time and be unreadable
 
 
@@ -41,6 +43,5 @@ class ProgressLine:
         if not self._active or not (text or self._width):
             return
         end = "" if text else "\r"
-        self._stream.write(f"\r{text.ljust(self._width)}{end}")
-        self._stream.flush()
+        say(self._stream, f"\r{text.ljust(self._width)}{end}")
         self._width = len(text)

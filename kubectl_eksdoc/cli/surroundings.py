@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, TextIO
 
+from kubectl_eksdoc.cli.streams import say
 from kubectl_eksdoc.wiring import Progress, SourceChoice, open_reader
 
 if TYPE_CHECKING:
@@ -32,8 +33,10 @@ class Surroundings:
     now: Callable[[], datetime] = _now
 
     def note(self, text: str) -> None:
-        """One line on stderr that is neither data nor an error."""
-        self.stderr.write(f"{text}\n")
+        """One line on stderr that is neither data nor an error, with what would steer a terminal as escapes."""
+        from kubectl_eksdoc.render.text import clean
+
+        say(self.stderr, f"{clean(text)}\n")
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ import argparse
 import re
 from collections.abc import Callable, Iterable
 
-from kubectl_eksdoc.cli.close import maybe
+from kubectl_eksdoc.cli.spelling import maybe
 from kubectl_eksdoc.core.model import codes, selectors, versions
 from kubectl_eksdoc.core.model.budgets import Amount
 from kubectl_eksdoc.core.model.selectors import Selector

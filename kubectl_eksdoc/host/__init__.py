@@ -1,5 +1,5 @@
 """This machine: files, the clock, the terminal.
 
-Belongs here: reading dumps, knowing whether a stream is a terminal, measuring time.
+Belongs here: reading dumps from files, folders, archives and standard input.
 Never here: the cluster's network, a rule, a layout.
 """

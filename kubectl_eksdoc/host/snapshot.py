@@ -16,9 +16,11 @@ from kubectl_eksdoc.objects.stream import BadStream, Header, Item, ListStream, T
 
 DUMP = (
     "kubectl get nodes,pods,pdb,deploy,rs,sts,ds,rc,jobs,pv,pvc,sc,ns,pc,leases,hpa,svc,endpointslices,"
-    "validatingwebhookconfigurations,mutatingwebhookconfigurations -A -o json > dump.json"
+    "validatingwebhookconfigurations,mutatingwebhookconfigurations,crd -A -o json > dump.json"
 )
-_DUMP_HINT = f"A dump is made by: {DUMP}"
+"""kubectl refuses the whole list where one kind is not served, so custom kinds are named beside it."""
+_CUSTOM = " and ".join(resource.plural for resource in kinds.ALL if resource.custom)
+_DUMP_HINT = f"A dump is made by (add {_CUSTOM} to the kinds where the cluster has them): {DUMP}"
 LONGEST = 1000
 """Characters of a message: a name in a dump can be of any length."""
 _HINTS = {

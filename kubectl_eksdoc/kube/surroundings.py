@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 
@@ -33,8 +34,10 @@ class Surroundings:
 
 def of_this_process() -> Surroundings:
     def say(text: str) -> None:
-        sys.stderr.write(text)
-        sys.stderr.flush()
+        # What cannot be shown must not end the thread that listens to the plugin.
+        with suppress(OSError, ValueError):
+            sys.stderr.write(text)
+            sys.stderr.flush()
 
     return Surroundings(
         environ=dict(os.environ),

@@ -70,7 +70,7 @@ class Transport:
 
         Raises:
             Unauthorized: the credentials are refused, or the plugin that makes them failed.
-            Forbidden: `missing` is `right`.
+            Forbidden: `missing` is `right`, or "" where no credentials were sent.
             NotServed, Expired: 404 and 410.
             Refused: another refusal, after retries.
             Unreachable: no connection, or (Incomplete) no whole answer, after retries.
@@ -177,7 +177,7 @@ class Transport:
                 "Is this the address of a Kubernetes API, and is no login page or proxy in between?",
             )
         if answer.status == 403:
-            raise Forbidden(f"{server} refuses {right or path}: {answer.said}", self._forbidden_hint(answer), right)
+            raise self._forbidden(answer, path, right)
         if answer.status == 404:
             raise NotServed(f"{server} does not serve {path}", "Is this the address of a Kubernetes API?")
         if answer.status == 410:
@@ -191,10 +191,15 @@ class Transport:
         times = f" ({tries} tries)" if tries > 1 else ""
         raise Refused(f"{server}{path} answered {answer.status}{times}: {answer.said}")
 
-    def _forbidden_hint(self, answer: Answer) -> str:
+    def _forbidden(self, answer: Answer, path: str, right: str) -> Forbidden:
+        """`missing` is "" where it is not a right that is missing but the credentials."""
+        refused = f"{self.access.target.server.url} refuses {right or path}: {answer.said}"
         if "system:anonymous" in answer.said:
-            return "No credentials were sent: the kubeconfig entry has no user, or the server ignores it."
-        return "Ask for the right, or look: kubectl auth can-i --list"
+            return Forbidden(
+                refused, "No credentials were sent: the kubeconfig entry has no user, or the server ignores it."
+            )
+        look = f"kubectl auth can-i {right} -A" if right.startswith("list ") else "kubectl auth can-i --list"
+        return Forbidden(refused, f"Ask for the right, or look: {look}", right)
 
     def _unauthorized(self, answer: Answer) -> ClusterError:
         access = self.access

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from typing import Any
 
 import msgspec
 
 from kubectl_eksdoc.core.model.cluster import Cluster, Identity, Source
-from kubectl_eksdoc.core.model.kinds import KindRead, ReadState, Resource
+from kubectl_eksdoc.core.model.kinds import NAMESPACES, KindRead, ReadState, Resource
 from kubectl_eksdoc.objects.caches import RawError
 from kubectl_eksdoc.objects.catalogue import BY_RESOURCE, FIELDS
+from kubectl_eksdoc.objects.identities import References, Uids, identity_of
+from kubectl_eksdoc.objects.identities import note as uids_note
 from kubectl_eksdoc.objects.nodes import identity_from
 from kubectl_eksdoc.objects.sharing import Sharing
 from kubectl_eksdoc.objects.structs import Lean, ListMeta, ListOf, Meta, Object
@@ -56,6 +58,10 @@ class _Table:
         self.newest: datetime | None = None
         self.decode_item = msgspec.json.Decoder(self.kind.form).decode
         self.decode_page = msgspec.json.Decoder(ListOf[self.kind.form]).decode  # type: ignore[name-defined]
+
+    def uids(self) -> dict[tuple[str, str], str]:
+        """As they were read: "" for an object without one."""
+        return {key: row[1] for key, row in self.rows.items()}
 
 
 class Collector:
@@ -108,21 +114,38 @@ class Collector:
         self._marks[resource] = (state, detail)
 
     def cluster(self, identity: Identity, observed_at: datetime | None) -> Cluster:
-        """All facts. Without `observed_at` it is the newest time any object tells, deletions aside."""
+        """All facts. Without `observed_at` it is the newest time any object tells, deletions aside.
+
+        The identity's uid is that of Namespace kube-system, which lives as long as its cluster: where
+        `identity` has none it is told by what was read.
+        """
         notes = [_copies_note(key, count) for key, count in sorted(self._copies.items())]
+        uids = {resource: table.uids() for resource, table in self._tables.items()}
+        if told := uids_note({resource.kind: sum(not uid for uid in uids[resource].values()) for resource in uids}):
+            notes.append(told)
         if observed_at is None:
             moments = [t.newest for t in self._tables.values() if t.newest is not None]
             observed_at = max(moments, default=_NO_TIME)
             if not moments:
                 notes.append("no object says when it was observed; the time shown is not meaningful")
         return Cluster(
-            identity=identity,
+            identity=replace(identity, uid=identity.uid or uids.get(NAMESPACES, {}).get(("", "kube-system"), "")),
             source=self._source,
             observed_at=observed_at,
             reads=self._reads(),
             notes=tuple(notes),
-            **{field: self._facts(field) for field in FIELDS},
+            **self._linked(uids),
         )
+
+    def _linked(self, uids: Mapping[Resource, Uids]) -> dict[str, Any]:
+        """The facts by field of `Cluster`; what they say of each other can be found."""
+        whole = all(all(known.values()) for known in uids.values())
+        references = References({(resource.kind, resource.group): uids[resource] for resource in uids}, whole)
+        facts: dict[str, tuple[Any, ...]] = {field: self._facts(field) for field in FIELDS}
+        for field in ("pods", "workloads"):
+            facts[field] = references.of_owned(facts[field])
+        facts["endpoint_slices"] = references.of_slices(facts["endpoint_slices"])
+        return facts
 
     def nodes_identity(self) -> Identity:
         """What the nodes gathered so far tell of their cluster."""
@@ -147,11 +170,14 @@ class Collector:
             if item.kind and item.kind != kind:
                 raise BadObject(f"{origin}: {item.kind} {meta.name} is in a list of {resource.plural}")
             key = (text(meta.namespace), meta.name)
+            uid = meta.uid or ""
+            if not uid:
+                meta.uid = identity_of(kind, *key)
             try:
                 fact, moment = project(item, share)
             except RawError as error:
                 raise BadObject(f"{origin}: {kind} {_full_name(*key)}: {error}") from error
-            row = (fact, meta.uid or "", meta.resource_version or "", origin)
+            row = (fact, uid, meta.resource_version or "", origin)
             if rows.setdefault(key, row) is not row:
                 self._copy(kind, key, rows[key], row)
             if moment is not None and (newest is None or moment > newest):

@@ -20,7 +20,7 @@ def quickly(fact: Callable[P, T]) -> Callable[P, T]:
     kept: Any = fact
     twin = make_dataclass(
         f"Unfrozen{kept.__name__}",
-        [(f.name, f.type, _same(f)) for f in fields(kept)],
+        [(f.name, object, _same(f)) for f in fields(kept)],
         slots=True,
     )
 

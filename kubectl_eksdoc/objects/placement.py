@@ -5,6 +5,8 @@ Whole containers cannot be the key: each pod mounts its own service account toke
 
 from __future__ import annotations
 
+from typing import Any, TypeVar
+
 import msgspec
 
 from kubectl_eksdoc.core.model.placement import (
@@ -23,6 +25,9 @@ from kubectl_eksdoc.objects.resources import NOTHING, Amounts, Quantity, amounts
 from kubectl_eksdoc.objects.structs import NO_RAW, Lean
 
 Affinity = tuple[tuple[Term, ...] | None, tuple[PodTerm, ...], tuple[PodTerm, ...]]
+
+
+T = TypeVar("T")
 
 
 class ContainerEntry(Lean):
@@ -69,7 +74,7 @@ class Placing:
     def __init__(self, share: Texts) -> None:
         self._share = share
         self._known: dict[object, Placement] = {}
-        self._pool: dict[Placement, Placement] = {}
+        self._pool: dict[Any, Any] = {}
         each, form = "$.spec.containers[...]", ResourcesEntry | None
         self._sums: RawCache[ResourcesEntry, Amounts] = RawCache(f"{each}.resources", form, _amounts, NOTHING)
         self._own: RawCache[ResourcesEntry, Amounts] = RawCache("$.spec.resources", form, _amounts, NOTHING)
@@ -133,25 +138,28 @@ class Placing:
         containers, inits = spec.containers or [], spec.init_containers or []
         sidecars = [c for c in inits if c.restart_policy == "Always"]
         terms, affinity, anti_affinity = self._affinity(spec.affinity)
+        asked = requests(
+            [self._sums(c.resources) for c in containers],
+            [(self._sums(c.resources), c.restart_policy == "Always") for c in inits],
+            self._own(spec.resources),
+            self._overhead(spec.overhead),
+        )
         placement = Placement(
-            requests=requests(
-                [self._sums(c.resources) for c in containers],
-                [(self._sums(c.resources), c.restart_policy == "Always") for c in inits],
-                self._own(spec.resources),
-                self._overhead(spec.overhead),
-            ),
-            nodes=NodeDemand(self._selector(spec.node_selector), terms),
+            requests=self._one(asked),
+            nodes=self._one(NodeDemand(self._selector(spec.node_selector), terms)),
             affinity=affinity,
             anti_affinity=anti_affinity,
             spread=self._spread(spec.topology_spread_constraints),
-            ports=tuple(port for c in sidecars + containers for port in self._ports(c.ports)),
+            ports=self._one(tuple(port for c in sidecars + containers for port in self._ports(c.ports))),
             scheduler=self._share.text(spec.scheduler_name) or DEFAULT_SCHEDULER,
             gated=self._gates(spec.scheduling_gates),
             claims_devices=self._claims(spec.resource_claims),
         )
-        if placement == NOWHERE_SPECIAL:
-            return NOWHERE_SPECIAL
-        return self._pool.setdefault(placement, placement)
+        return NOWHERE_SPECIAL if placement == NOWHERE_SPECIAL else self._one(placement)
+
+    def _one(self, value: T) -> T:
+        """The one value equal to it: what differs in its bytes, or in a part, can be equal all the same."""
+        return self._pool.setdefault(value, value)  # type: ignore[no-any-return]
 
     def _pairs(self, given: dict[str, str]) -> tuple[tuple[str, str], ...]:
         text = self._share.text

@@ -70,6 +70,7 @@ def _identity(identity: Identity) -> Fields:
         "account": known(identity.account),
         "region": known(identity.region),
         "serverVersion": known(identity.server_version),
+        "uid": known(identity.uid),
     }
 
 

@@ -36,15 +36,10 @@ def to_yaml(document: Json, ascii_only: bool = False) -> str:
 def _yaml(document: Json, signs: bool, quick: bool = True) -> str:
     import yaml
 
+    from kubectl_eksdoc.render.events import events
+
     dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper) if quick else yaml.SafeDumper
-    text: str = yaml.dump(
-        document,
-        Dumper=dumper,
-        sort_keys=False,
-        allow_unicode=signs,
-        width=_WIDEST,
-        default_flow_style=False,
-    )
+    text: str = yaml.emit(events(document), Dumper=dumper, allow_unicode=signs, width=_WIDEST)
     return text
 
 

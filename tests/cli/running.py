@@ -14,7 +14,7 @@ from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.core.model.kinds import Resource
 from kubectl_eksdoc.flows.ports import ClusterReader
 from kubectl_eksdoc.wiring import Progress, SourceChoice
-from tests.builders import NOW, a_cluster, a_node, a_pod
+from tests.builders import NOW, a_cluster, a_node, a_pod, a_roomy_node
 
 
 class Terminal(io.StringIO):
@@ -35,7 +35,9 @@ class Ran:
 class FakeSource:
     """Stands for every source: remembers what it was asked for and answers with `cluster`, or raises `error`."""
 
-    cluster: Cluster = field(default_factory=lambda: a_cluster(nodes=[a_node("old-0")], pods=[a_pod(node="old-0")]))
+    cluster: Cluster = field(
+        default_factory=lambda: a_cluster(nodes=[a_node("old-0"), a_roomy_node()], pods=[a_pod(node="old-0")])
+    )
     error: BaseException | None = None
     progress: Sequence[tuple[str, int]] = ()
     asked: list[tuple[SourceChoice, Connection]] = field(default_factory=list)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 from dataclasses import replace
@@ -56,7 +57,6 @@ def test_unknowns_exit_5_unless_accepted() -> None:
         (Drifted("another plan"), 7),
         (KeyboardInterrupt(), 130),
         (RuntimeError("boom"), 70),
-        (BrokenPipeError(), 0),
     ],
 )
 def test_each_error_has_its_exit_code_and_no_traceback(error: BaseException, code: int) -> None:
@@ -108,6 +108,61 @@ def test_a_closed_pipe_is_quiet_and_keeps_the_verdict() -> None:
     err = io.StringIO()
     assert run_cli("drain", "plan", "old-0", source=source, out=_Closed(), err=err).code == 1
     assert "error" not in err.getvalue()
+
+
+def test_notes_that_nobody_can_read_do_not_keep_the_answer_back() -> None:
+    ran = run_cli("drain", "plan", "old-0", "--timeout", "1s", err=_Closed())
+    assert (ran.code, "old-0" in ran.out) == (run_cli("drain", "plan", "old-0").code, True)
+
+
+class _Full(io.StringIO):
+    def write(self, text: str) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_an_answer_that_cannot_be_written_is_an_error_in_words() -> None:
+    err = io.StringIO()
+    assert run_cli("drain", "plan", "old-0", out=_Full(), err=err).code == 2
+    assert err.getvalue().splitlines()[-1] == "error: cannot write the answer to stdout: No space left on device"
+
+
+def test_whose_cluster_it_is_comes_before_any_note() -> None:
+    lines = run_cli("drain", "plan", "old-0", "--timeout", "1s", "-n", "x", "--region", "mars-1").err.splitlines()
+    assert lines[0].startswith("context ")
+    assert len(lines) == 4
+    assert all(line.startswith("note: ") for line in lines[1:])
+
+
+def test_notes_come_before_the_error_where_no_cluster_was_read() -> None:
+    source = FakeSource(error=Unreachable("no answer from https://x"))
+    lines = run_cli("drain", "plan", "old-0", "--timeout", "1s", source=source).err.splitlines()
+    assert [line.partition(":")[0] for line in lines] == ["note", "error"]
+
+
+def test_a_note_cannot_steer_the_terminal() -> None:
+    identity = Identity(context="prod", region="\x1b[2Jmars")
+    source = FakeSource(replace(FakeSource().cluster, identity=identity))
+    ran = run_cli("drain", "plan", "old-0", "--region", "eu-west-1", source=source)
+    assert "--region eu-west-1 is not used" in ran.err and "\x1b" not in ran.err
+
+
+def test_a_missing_right_is_told_with_all_that_the_command_needs() -> None:
+    source = FakeSource(error=Forbidden("https://x refuses list pods", "kubectl auth can-i list pods -A", "list pods"))
+    lines = run_cli("drain", "plan", "old-0", source=source).err.splitlines()
+    assert lines[:2] == ["error: https://x refuses list pods", "kubectl auth can-i list pods -A"]
+    assert lines[2].startswith("Without list nodes and list pods in all namespaces nothing can be said.")
+    role = lines[3].split("--resource=")
+    assert role[0].strip() == "kubectl create clusterrole eksdoc-drain-plan --verb=list"
+    assert role[1].split(",") == [r.full_name for r in kinds.ALL if not r.custom]
+    assert lines[4] == (
+        "Where the cluster has them, also targetgroupbindings.elbv2.k8s.aws and nodepools.karpenter.sh."
+    )
+
+
+def test_credentials_that_were_not_sent_are_no_missing_right() -> None:
+    source = FakeSource(error=Forbidden("https://x refuses list pods", "No credentials were sent"))
+    ran = run_cli("drain", "plan", "old-0", source=source)
+    assert ran.err.splitlines() == ["error: https://x refuses list pods", "No credentials were sent"]
 
 
 @pytest.mark.parametrize("argv", [(), ("drain",), ("--context", "prod"), ("drain", "--debug")])

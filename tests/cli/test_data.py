@@ -63,6 +63,10 @@ def test_a_right_knows_what_is_unknown_without_it() -> None:
     assert by_name["list daemonsets.apps"].unknown_without == ("pod-daemonset", "pod-daemonset-missing")
 
 
+def test_every_right_says_what_is_lost_without_it() -> None:
+    assert [str(r) for r in rights.DRAIN_PLAN if not (r.required or r.unknown_without or r.lost)] == []
+
+
 def test_every_command_has_its_rights() -> None:
     assert set(tree().commands()) == {name.split()[0] for name in rights.BY_COMMAND}
 

@@ -7,21 +7,23 @@ import pytest
 from kubectl_eksdoc.cli.drain import PlanRequest
 from kubectl_eksdoc.cli.drain_options import BARE
 from kubectl_eksdoc.cli.main import tree
-from kubectl_eksdoc.cli.parser import spelled_out, strays
+from kubectl_eksdoc.cli.parser import spelled_out, strays, until_dashes
 from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.core.model.selectors import parse as parse_selector
 from kubectl_eksdoc.core.model.versions import Version
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.wiring import SourceChoice
+from tests.cli.running import FakeSource, run_cli
 
 
 def parsed(line: str, *before: str) -> PlanRequest:
     """The request of ``kubectl eksdoc BEFORE… drain plan LINE``."""
     parser = tree()
     bare = dict.fromkeys(parser.switches(), "true") | BARE
-    args, extras = parser.parse_known_args(spelled_out([*before, "drain", "plan", *line.split()], bare))
-    return PlanRequest.from_args(args, strays(extras, args.leaf))
+    flags, names = until_dashes([*before, "drain", "plan", *line.split()])
+    args, extras = parser.parse_known_args(spelled_out(flags, bare))
+    return PlanRequest.from_args(args, [*strays(extras, args.leaf), *names])
 
 
 @pytest.mark.parametrize(
@@ -141,6 +143,31 @@ def test_sources() -> None:
     assert parsed("x --snapshot dump.tar.gz").source == SourceChoice(snapshot="dump.tar.gz")
     assert parsed("x --demo").source == SourceChoice(demo=True)
     assert parsed("x --demo=false").source == SourceChoice()
+    assert parsed("x", "--demo").source == SourceChoice(demo=True)
+    assert parsed("x", "--snapshot", "a").source == SourceChoice(snapshot="a")
+    assert parsed("x --demo=false", "--demo").source == SourceChoice()
+
+
+@pytest.mark.parametrize(
+    ("argv", "said"),
+    [
+        (("drain", "plan", "--", "--demo"), "words behind -- are names of nodes, and '--demo' is none"),
+        (("drain", "plan", "x", "--", "-o"), "words behind -- are names of nodes, and '-o' is none"),
+        (("--", "drain", "plan"), "words behind -- are names, and 'kubectl eksdoc' needs a command before them"),
+        (("drain", "--", "plan"), "words behind -- are names, and 'kubectl eksdoc drain' needs a command before them"),
+    ],
+)
+def test_words_behind_dashes_are_names(argv: tuple[str, ...], said: str) -> None:
+    ran = run_cli(*argv)
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.startswith(f"error: {said}\n")
+
+
+def test_source_flags_stand_anywhere_before_the_dashes() -> None:
+    for argv in (("--demo", "drain", "plan"), ("drain", "--demo", "plan"), ("drain", "plan", "--demo")):
+        source = FakeSource()
+        run_cli(*argv, "--", "old-0", source=source)
+        assert [choice.demo for choice, _ in source.asked] == [True]
 
 
 def test_the_demo_without_a_target_plans_its_old_node_group_and_says_so() -> None:

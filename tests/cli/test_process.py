@@ -71,6 +71,37 @@ def test_a_reader_that_leaves_early_is_no_error() -> None:
     assert "rror" not in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("redirected", "code", "said"),
+    [
+        (">&-", 2, "error: there is nowhere to write the answer: stdout is closed\n"),
+        (">&- 2>&-", 2, ""),
+        (">&- <&- 2>&-", 2, ""),
+        ("<&- 2>&- >/dev/null", 1, ""),
+    ],
+)
+def test_closed_streams_are_no_bug(redirected: str, code: int, said: str) -> None:
+    done = process("/bin/sh", "-c", f"'{sys.executable}' -m kubectl_eksdoc drain plan --demo {redirected}")
+    assert (done.returncode, done.stdout, done.stderr) == (code, "", said)
+
+
+def test_a_dump_from_a_closed_stdin_is_an_error_in_words() -> None:
+    done = process("/bin/sh", "-c", f"'{sys.executable}' -m kubectl_eksdoc drain plan --snapshot - n <&-")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("error: cannot open the snapshot -: standard input is closed\n")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")
+def test_full_streams_are_no_bug() -> None:
+    command = f"'{sys.executable}' -m kubectl_eksdoc drain plan --demo"
+    done = process("/bin/sh", "-c", f"{command} > /dev/full")
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1] == "error: cannot write the answer to stdout: No space left on device"
+    assert "Traceback" not in done.stderr and "Exception" not in done.stderr
+    done = process("/bin/sh", "-c", f"{command} 2> /dev/full")
+    assert (done.returncode, done.stdout.startswith("8 nodes to drain"), done.stderr) == (1, True, "")
+
+
 def test_a_locale_without_our_signs_gets_an_answer() -> None:
     env = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "ascii"}
     done = subprocess.run(

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 import pytest
 
 from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.core.model.nodes import COMPUTE_TYPE, NODE_POOL
 from kubectl_eksdoc.core.plan.drain.plan import make_plan
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.core.plan.drain.result import BudgetVerdict, DrainPlan, PodVerdict
@@ -18,6 +20,8 @@ from kubectl_eksdoc.host.snapshot import SnapshotReader
 
 DATA = Path(__file__).parents[1] / "data"
 EVERYWHERE = DrainPolicy(partial=True)
+BLUE = {"eks.amazonaws.com/nodegroup": "blue", "karpenter.sh/capacity-type": "spot"}
+ROOM = {"cpu": 10**9, "memory": 1 << 50, "ephemeral-storage": 1 << 50, "pods": 10_000, "vpc.amazonaws.com/pod-eni": 99}
 
 
 @cache
@@ -28,9 +32,25 @@ def planned(archive: str, group: str = "blue") -> tuple[Cluster, DrainPlan]:
 
 @cache
 def planned_everywhere(archive: str = "rich.tar.gz") -> tuple[Cluster, DrainPlan]:
-    """All nodes are targets, and what cannot go holds nothing else back: each pod shows its own verdict."""
+    """All nodes are targets, and what cannot go holds nothing else back: each pod shows its own verdict.
+
+    There is room for everything, in all zones and with all labels, so that only eviction decides.
+    """
     cluster, _ = planned(archive)
-    return cluster, make_plan(cluster, cluster.nodes, EVERYWHERE)
+    alike = {n.zone: n for n in cluster.nodes if "example.com/quorum" in n.labels and not n.unschedulable}
+    labels = {k: v for n in cluster.nodes for k, v in n.labels.items() if k not in (COMPUTE_TYPE, NODE_POOL)}
+    roomy = [
+        replace(
+            node,
+            name=f"roomy-{zone}-{i}",
+            labels=labels | node.labels | {"kubernetes.io/hostname": f"roomy-{zone}-{i}"} | BLUE,
+            allocatable=ROOM,
+        )
+        for zone, node in alike.items()
+        for i in range(6)
+    ]
+    world = replace(cluster, nodes=(*cluster.nodes, *roomy))
+    return world, make_plan(world, cluster.nodes, EVERYWHERE)
 
 
 def verdicts(plan: DrainPlan, namespace: str, app: str) -> Counter[tuple[str, tuple[str, ...]]]:
@@ -248,3 +268,30 @@ def test_medium_blocks_exactly_where_a_percentage_rounds_up_to_everything() -> N
     forever = [b for b in plan.budgets if b.verdict is BudgetVerdict.BLOCKED_FOREVER]
     assert len(forever) == 23
     assert all(b.budget.status.allowed == 0 for b in forever)
+
+
+# landing -------------------------------------------------------------------------------------
+
+
+def test_exactly_the_recorded_pods_find_no_place() -> None:
+    """The real scheduler left seven pods without a node: three of quorum, two of blue-only, local-db, and too-big,
+    which is on no target. local-db is bound to its node before its landing is asked."""
+    cluster, _ = planned("landing.tar.gz")
+    blue = [n for n in cluster.nodes if n.name.startswith("old-")]
+    plan = make_plan(cluster, blue, EVERYWHERE)
+    homeless = Counter(x.pod.name.rsplit("-", 2)[0] for x in plan.left if {"no-place", "needs-nodes"} & set(x.codes))
+    assert homeless == {"quorum": 3, "blue-only": 2}
+    assert verdicts(plan, "data", "local-db") == {blocked("pod-local-volume"): 1}
+    (none,) = [f for f in plan.blockers if f.code.name == "no-place" and f.subject.name == "blue-only"]
+    assert "10 × node(s) didn't match Pod's node affinity/selector" in none.message
+
+
+def test_where_room_is_short_the_plan_says_what_is_missing() -> None:
+    """In rich about half of blue does not fit on green; Karpenter's pool can make room for most of it."""
+    cluster, _ = planned("rich.tar.gz")
+    blue = [n for n in cluster.nodes if n.name.startswith("old-")]
+    plan = make_plan(cluster, blue, EVERYWHERE)
+    (missing,) = [f for f in plan.findings if f.code.name == "needs-nodes" and f.status.value == "pass"]
+    assert "such as spot-" in missing.message
+    assert any(f.code.name == "no-place" and f.subject.name == "blue-only" for f in plan.blockers)
+    assert Counter(e.pod.name.split("-")[0] for e in plan.evictions)["thumbs"] == 34

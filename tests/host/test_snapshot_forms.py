@@ -146,7 +146,7 @@ def piped(path: Path, data: bytes) -> Path:
 
 def test_identity_and_time_come_from_the_objects() -> None:
     cluster = read(dumps.archive("rich"))
-    assert cluster.identity == Identity(region="ap-northeast-2")
+    assert cluster.identity == Identity(region="ap-northeast-2", uid="ece6d4f1-607e-4fc5-8fb5-2f40b39d898e")
     assert cluster.observed_at.isoformat() == "2026-11-20T08:50:30.135084+00:00"
 
 

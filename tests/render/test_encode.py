@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 import yaml
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kubectl_eksdoc.render.drain import Look, render
 from kubectl_eksdoc.render.encode import plain_value, to_json, to_yaml
@@ -34,6 +36,31 @@ def test_yaml_is_the_same_without_libyaml() -> None:
 def test_words_that_yaml_would_read_as_something_else_stay_words() -> None:
     odd = ["no", "on", "1.30", "0x10", "1e3", "null", "~", "2026-11-20", "- a", "a: b", "a #b", "", " x ", "1_000", "="]
     assert yaml.safe_load(to_yaml([*odd])) == odd
+
+
+NUMBERS = st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+VALUES = st.recursive(
+    st.none() | st.booleans() | NUMBERS | st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)
+)
+
+
+@given(st.dictionaries(st.text(), VALUES))
+def test_yaml_is_what_pyyaml_dumps(document: dict[str, Any]) -> None:
+    """The longer way, by nodes, gives the same bytes; `ignore_aliases` because equal lists may be one object."""
+
+    quick: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+
+    class Plain(quick):  # type: ignore[misc]
+        def ignore_aliases(self, data: object) -> bool:
+            return True
+
+    want = yaml.dump(document, Dumper=Plain, sort_keys=False, width=1 << 30, default_flow_style=False)
+    assert to_yaml(document, ascii_only=True) == want
+
+
+def test_a_list_that_stands_twice_is_written_twice() -> None:
+    shared: Any = ["a"]
+    assert to_yaml({"b": shared, "c": shared}) == "b:\n- a\nc:\n- a\n"
 
 
 def test_keys_keep_their_order() -> None:

@@ -24,13 +24,17 @@ class Source(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Which cluster this is; a field that could not be told is "" and is printed as unknown."""
+    """Which cluster this is; a field that could not be told is "" and is printed as unknown.
+
+    `uid` is that of Namespace kube-system: it outlives every name, and no two clusters share it.
+    """
 
     context: str = ""
     cluster: str = ""
     account: str = ""
     region: str = ""
     server_version: str = ""
+    uid: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -129,6 +129,26 @@ SINGLE_REPLICA = Code(
     "Its eviction is downtime until the replacement is Ready.",
     (kinds.DEPLOYMENTS, kinds.REPLICA_SETS, kinds.STATEFUL_SETS),
 )
+NO_PLACE = Code(
+    "no-place",
+    "A replacement finds no node",
+    "With the targets cordoned and the places of those before it taken, every other node refuses it; the reasons "
+    "are the scheduler's.",
+    (kinds.NODES, kinds.PODS),
+)
+NEEDS_NODES = Code(
+    "needs-nodes",
+    "Replacements wait for new nodes",
+    "There is not enough room for them now, but an autoscaler can make some: they are Pending until then.",
+    (kinds.NODES, kinds.PODS, kinds.NODE_POOLS),
+)
+LANDING_UNSURE = Code(
+    "landing-unsure",
+    "Whether a replacement finds a node cannot be told for certain",
+    "Something that decides about it is not modelled (another scheduler, scheduling gates, device claims) or was not "
+    "read (claims, volumes, namespaces).",
+    (kinds.CLAIMS, kinds.VOLUMES, kinds.STORAGE_CLASSES, kinds.NAMESPACES),
+)
 ALL_AT_ONCE = Code(
     "all-replicas-at-once",
     "All ready replicas of a workload go in one round",

@@ -21,7 +21,7 @@ KIND = "DrainPlan"
 
 def document(view: DrainView) -> Fields:
     """The whole plan. Lists are sorted, so the same plan is the same document."""
-    drained = [t for t in view.targets if t.order == 0]
+    not_drained = [t for t in view.targets if t.order == 0]
     return {
         "apiVersion": API_VERSION,
         "kind": KIND,
@@ -29,11 +29,13 @@ def document(view: DrainView) -> Fields:
         "rounds": view.plan.rounds,
         "options": cast(Json, _options(view.plan.policy)),
         "estimate": cast(Json, _estimate(view)),
+        "lowerBound": cast(Json, _lower_bound(view)),
+        "gap": None if view.plan.estimate is None else view.plan.estimate.gap,
         "waves": [_wave(number, view) for number in sorted({t.wave for t in view.targets if t.wave})],
         "targets": [_target(t, view) for t in view.targets],
         "evictions": [_eviction(e, view) for e in view.evictions],
         "left": [_left(row) for row in view.left],
-        "skipped": [_skipped(t, view) for t in drained],
+        "skipped": [_skipped(t, view) for t in not_drained],
         "budgets": [_budget(h) for h in view.budgets],
         "findings": [finding(f) for f in view.findings],
         "blockers": [finding(f) for f in view.blockers],
@@ -84,6 +86,29 @@ def _wave(number: int, view: DrainView) -> Fields:
     }
 
 
+def _lower_bound(view: DrainView) -> Fields | None:
+    """What no order can beat; null when nothing is drained."""
+    estimate = view.plan.estimate
+    if estimate is None or not estimate.bounds:
+        return None
+    binds = estimate.bounds[0]
+    return {
+        "seconds": _seconds(binds.seconds),
+        "binding": binds.name.value,
+        "subject": known(binds.subject),
+        "about": binds.about,
+        "relax": binds.relax,
+        "all": [
+            {"binding": b.name.value, "subject": known(b.subject), "seconds": _seconds(b.seconds)}
+            for b in estimate.bounds
+        ],
+        "tried": [
+            {"change": r.change, "seconds": _seconds(r.makespan_s), "saves": _seconds(r.saved_s)}
+            for r in estimate.relaxations
+        ],
+    }
+
+
 def _seconds(value: float) -> float:
     return round(value, 3)
 
@@ -129,6 +154,7 @@ def _eviction(eviction: Eviction, view: DrainView) -> Fields:
         "budget": known(eviction.budget),
         "reason": eviction.reason,
         "owner": controller(pod),
+        "ownerUid": known(pod.owner.uid) if pod.owner else None,
         "graceSeconds": view.grace(pod),
     }
 

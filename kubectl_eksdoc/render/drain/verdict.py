@@ -94,12 +94,22 @@ def left_by_verdict(view: DrainView) -> str:
 
 
 def estimate_lines(view: DrainView) -> list[str]:
-    """What the time in the verdict rests on."""
+    """What the time in the verdict rests on, what bounds it, and what would shorten it."""
     estimate = view.plan.estimate
     if estimate is None:
         return []
-    away = counted(estimate.peak_away, "pod")
-    return [f"At most {away} away at one moment. It assumes that:", *(f"- {text}" for text in estimate.assumptions)]
+    lines = [f"At most {counted(estimate.peak_away, 'pod')} away at one moment."]
+    if estimate.bounds:
+        binds = estimate.bounds[0]
+        lines.append(f"No order of these evictions takes less than {duration(binds.seconds)}: {binds.about}.")
+        if estimate.gap is not None:
+            lines.append(f"This one takes {f'{estimate.gap:.0%} more' if estimate.gap >= 0.005 else 'no longer'}.")
+    lines += [
+        f"With {tried.change} it would take {duration(tried.makespan_s)}."
+        for tried in estimate.relaxations
+        if tried.saved_s >= 1
+    ]
+    return [*lines, "It assumes that:", *(f"- {text}" for text in estimate.assumptions)]
 
 
 def blocker_count(groups: tuple[Group, ...]) -> str:

@@ -4,22 +4,29 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
+from dataclasses import replace
 
 from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.plan.drain.bounds import Bound, Scarce, bounds, gap
 from kubectl_eksdoc.core.plan.drain.budgets import JudgedBudget
 from kubectl_eksdoc.core.plan.drain.order import Booking, Order, Tier
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
+from kubectl_eksdoc.core.plan.drain.relaxing import relaxations
 from kubectl_eksdoc.core.plan.drain.result import Estimate
 from kubectl_eksdoc.core.plan.drain.survey import Survey
 from kubectl_eksdoc.core.plan.drain.timing import ASSUMED_STOP_S, StartTimes, learn, stop_of
 from kubectl_eksdoc.core.rules.replacement import replacement
-from kubectl_eksdoc.core.sim.drain import Move, Terms, Timeline, simulate
+from kubectl_eksdoc.core.sim.drain import Move, Terms, simulate
 
 SETTLE_S = 10.0
 """A node is done when it was seen empty twice, 5 s apart; its volumes are detached meanwhile."""
 
 LAG_S = 1.0
 """From a pod's readiness to its budget's status, on a control plane with little to do."""
+
+MOST_RELAXATIONS = 3
+MANY_MOVES = 30_000
+"""Each relaxation is one more simulation; beyond this many evictions it would take longer than the plan."""
 
 Nodes = list[tuple[str, list[Move]]]
 
@@ -30,17 +37,31 @@ def estimate(world: Survey, order: Order, budgets: Mapping[str, JudgedBudget]) -
         return None
     times = learn(world.cluster.pods, lambda pod: _workload(world, pod))
     terms = terms_of(world.policy, order, budgets)
-    usual = simulate(moves_of(world, order, times, slow=False), terms)
+    moves = moves_of(world, order, times, slow=False)
+    usual = simulate(moves, terms)
     slow = simulate(moves_of(world, order, times, slow=True), terms)
     if usual.stuck or slow.stuck:
         return None  # an order that does not come to its end takes no time that could be told
+    found = bounds(moves, terms)
+    tried = MOST_RELAXATIONS if len(order.bookings) <= MANY_MOVES else 0
     return Estimate(
         p50_s=usual.makespan_s,
         p95_s=max(slow.makespan_s, usual.makespan_s),
         spans=usual.nodes,
         peak_away=usual.peak_away,
-        assumptions=_assumptions(world, order, times, usual),
+        assumptions=_assumptions(world, order, times),
+        bounds=tuple(_named(world, bound) for bound in found),
+        gap=gap(usual.makespan_s, found[0]) if found else None,
+        relaxations=relaxations(moves, terms, found, tried, before=usual),
     )
+
+
+def _named(world: Survey, bound: Bound) -> Bound:
+    """A bound about a pod names it as people do."""
+    if bound.name is not Scarce.LONGEST_POD:
+        return bound
+    key = next((p.key for on in world.pods_on.values() for p in on if p.uid == bound.subject), bound.subject)
+    return replace(bound, subject=key)
 
 
 def terms_of(policy: DrainPolicy, order: Order, budgets: Mapping[str, JudgedBudget]) -> Terms:
@@ -87,13 +108,13 @@ def _workload(world: Survey, pod: Pod) -> str:
     return pod.owner.uid if pod.owner is not None else ""
 
 
-def _assumptions(world: Survey, order: Order, times: StartTimes, usual: Timeline) -> tuple[str, ...]:
+def _assumptions(world: Survey, order: Order, times: StartTimes) -> tuple[str, ...]:
     workloads = {_workload(world, b.task.pod) for b in order.bookings}
     guessed = sorted(w for w in workloads if times.of(w).assumed)
     said = [
         f"a pod stops within {ASSUMED_STOP_S:g} s, or its grace period if that is shorter; slow ones take all of it",
         f"a node is done {SETTLE_S:g} s after its last pod, a budget shows a Ready pod {LAG_S:g} s later",
-        "every evicted pod finds a place at once",
+        "every replacement is scheduled at once (no waiting for new nodes)",
     ]
     if guessed:
         pooled = times.pooled

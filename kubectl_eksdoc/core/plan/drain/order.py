@@ -140,6 +140,7 @@ def arrange(tasks: Mapping[str, Sequence[Task]], per_round: Mapping[str, int], a
     finish = dict.fromkeys(nodes, 0)
     for booking in placed:
         finish[booking.node] = max(finish[booking.node], booking.round)
+    nodes.sort(key=lambda node: (wave[node], finish[node]))  # what waits for others is emptied after them
     return Order(tuple(nodes), _numbered(placed, nodes), finish, wave, tuple(refused))
 
 

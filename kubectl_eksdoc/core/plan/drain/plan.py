@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.findings import Finding, in_order
 from kubectl_eksdoc.core.model.nodes import Node
-from kubectl_eksdoc.core.plan.drain import nodes
+from kubectl_eksdoc.core.plan.drain import nodes, places
 from kubectl_eksdoc.core.plan.drain.estimate import estimate
 from kubectl_eksdoc.core.plan.drain.handing import hand_offs
 from kubectl_eksdoc.core.plan.drain.judging import JudgedPod, Judgement, judge_pods
@@ -35,7 +35,8 @@ def make_plan(cluster: Cluster, targets: Sequence[Node], policy: DrainPolicy) ->
     world = survey(cluster, tuple(targets), policy)
     refused = {node.name: finding for node in targets if (finding := nodes.refusal(node)) is not None}
     accepted = [node for node in targets if node.name not in refused]
-    judgement, order = schedule(world, judge_pods(world, accepted))
+    scheduled = schedule(world, judge_pods(world, accepted))
+    judgement, order = scheduled.judgement, scheduled.order
     evicted = Counter(booking.node for booking in order.bookings)
     rank = {name: i for i, name in enumerate(order.nodes, 1)}
     remarks = [finding for node in accepted if (finding := nodes.remark(node)) is not None]
@@ -55,7 +56,17 @@ def make_plan(cluster: Cluster, targets: Sequence[Node], policy: DrainPolicy) ->
         evictions=going,
         left=left,
         budgets=_headroom(judgement, order),
-        findings=in_order(merged((*refused.values(), *remarks, *judgement.findings(), *outages(world, order)))),
+        findings=in_order(
+            merged(
+                (
+                    *refused.values(),
+                    *remarks,
+                    *judgement.findings(),
+                    *outages(world, order),
+                    *places.findings(world, scheduled.landing),
+                )
+            )
+        ),
         estimate=estimate(world, order, judgement.budgets),
         handoffs=hand_offs(cluster, planned, left, going, policy),
     )

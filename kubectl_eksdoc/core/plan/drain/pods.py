@@ -78,7 +78,7 @@ def loses_work(survey: Survey, pod: Pod) -> Said | None:
         for other in pods
         if other.owner is not None and other.owner.uid == job.uid and not other.finished
     )
-    counted = f"{job.failed} of backoffLimit {job.backoff_limit} failures are used, this drain adds {evicted}"
+    counted = f"{job.failed} of backoffLimit {job.backoff_limit} failures are used, draining all targets adds {evicted}"
     if job.failed + evicted > job.backoff_limit:
         return blocks(
             codes.JOB_WOULD_FAIL,

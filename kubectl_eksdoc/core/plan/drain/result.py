@@ -9,8 +9,10 @@ from kubectl_eksdoc.core.model.budgets import Budget, BudgetStatus
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Status
 from kubectl_eksdoc.core.model.nodes import Node
 from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.plan.drain.bounds import Bound
 from kubectl_eksdoc.core.plan.drain.handoff import HandOff
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
+from kubectl_eksdoc.core.plan.drain.relaxing import Relaxation
 from kubectl_eksdoc.core.sim.drain import Span
 
 
@@ -112,9 +114,15 @@ class Estimate:
     spans: tuple[Span, ...]
     peak_away: int
     assumptions: tuple[str, ...]
+    bounds: tuple[Bound, ...] = ()  # largest first: the first binds
+    gap: float | None = None  # how much longer p50 is than the bound: 0.03 is 3 %
+    relaxations: tuple[Relaxation, ...] = ()
 
 
-NOT_JUDGED = ("whether evicted pods find a place on the remaining nodes (resources, taints, affinity, zones, volumes)",)
+NOT_JUDGED = (
+    "whether nodes can attach the volumes of what lands on them, and whether their subnets have addresses left",
+    "whether pods of higher priority push others out when they land (preemption)",
+)
 """What a plan says nothing about, so that nobody takes its silence for a pass."""
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from kubectl_eksdoc.core.model.budgets import Amount
 from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.plan.drain import places
 from kubectl_eksdoc.core.plan.drain.budgets import JudgedBudget
 from kubectl_eksdoc.core.plan.drain.judging import Judgement, used_up
+from kubectl_eksdoc.core.plan.drain.landing import Landing, land
 from kubectl_eksdoc.core.plan.drain.order import Booking, Order, Task, arrange
 from kubectl_eksdoc.core.plan.drain.result import Eviction, PodVerdict
 from kubectl_eksdoc.core.plan.drain.survey import Survey
@@ -19,8 +21,38 @@ _NEEDED = "needed: "
 """Prefix of limits that are not budgets: one backend a round of what replacements need."""
 
 
-def schedule(world: Survey, judgement: Judgement) -> tuple[Judgement, Order]:
-    """Order what can go. A pod for which its budget is used up for good blocks its node; then we order again."""
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """The verdicts after ordering and landing, the order, and what landing came to."""
+
+    judgement: Judgement
+    order: Order
+    landing: Landing
+
+
+def schedule(world: Survey, judgement: Judgement) -> Schedule:
+    """Order what can go, and reserve places for it.
+
+    A pod without a place, or for which its budget is used up for good, blocks its node: then we order again.
+    """
+    judgement, order = _ordered(world, judgement)
+    by_node: dict[str, list[Pod]] = {node: [] for node in order.nodes}
+    for booking in order.bookings:
+        by_node[booking.node].append(booking.task.pod)
+    landing = land(
+        world, list(by_node.items()), not world.policy.partial, lambda node: places.comes_by_itself(world, node)
+    )
+    lost = landing.homeless
+    if lost:
+        pods = {
+            name: tuple(places.judged(world, p, lost[p.pod.uid]) if p.pod.uid in lost else p for p in on)
+            for name, on in judgement.pods.items()
+        }
+        judgement, order = _ordered(world, replace(judgement, pods=pods))
+    return Schedule(judgement, order, landing)
+
+
+def _ordered(world: Survey, judgement: Judgement) -> tuple[Judgement, Order]:
     per_round = {key: b.per_round for key, b in judgement.budgets.items() if b.per_round}
     while True:
         tasks = {

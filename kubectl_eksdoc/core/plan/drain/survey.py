@@ -66,6 +66,10 @@ class Survey:
         """The budgets that select `pod`, which is on a target."""
         return self.guarded.get(pod.uid, ())
 
+    def pod(self, uid: str) -> Pod | None:
+        """The pod on a target with that uid."""
+        return next((pod for pods in self.pods_on.values() for pod in pods if pod.uid == uid), None)
+
     def workload_of(self, pod: Pod) -> Workload | None:
         """The direct owner, when it is a workload that was read."""
         return self.workloads.get(pod.owner.uid) if pod.owner else None

@@ -55,6 +55,11 @@ class Group:
         """Whether pods of namespaces it does not name may be in it."""
         return self._chosen is not None
 
+    @property
+    def by_label(self) -> bool:
+        """Whether the labels of a namespace decide."""
+        return self._chosen is not None and bool(self._chosen.requirements)
+
     def reaches(self, namespace: str) -> bool:
         if namespace in self.namespaces:
             return True

@@ -37,13 +37,15 @@ class Seat:
 class Occupancy:
     """Nodes, and the pods placed on them, by class.
 
-    Pods that have ended take nothing and must not be put. `namespaces` are the labels of each namespace.
+    Pods that have ended take nothing and must not be put. `namespaces` are the labels of each namespace, None where
+    they were not read.
     """
 
     def __init__(
         self, nodes: Iterable[Node], namespaces: Mapping[str, Labels] | None = None, storage: Storage = EMPTY
     ) -> None:
         self._namespaces = namespaces or {}
+        self._knows_namespaces = namespaces is not None
         self._storage = storage
         self._classes: dict[Likeness, PodClass] = {}
         self._fences: dict[object, Fence] = {}
@@ -68,7 +70,8 @@ class Occupancy:
     ) -> Occupancy:
         """With every pod on its node; pods that have ended, have no node or one that is not there are passed over."""
         made = cls(nodes, namespaces, storage)
-        seats, known = made.seats, dict[object, PodClass]()
+        seats = made.seats
+        known: dict[object, PodClass] = {}
         placed = []
         for pod in pods:
             if pod.node in seats and not pod.finished:
@@ -142,6 +145,17 @@ class Occupancy:
             or volumes.refusal(kind.volumes, seat.node)
             or _beside_others(kind, seat.node.labels)
         )
+
+    def unknown(self, kind: PodClass) -> tuple[str, ...]:
+        """Why no verdict on such a pod is certain; empty in all but odd cases."""
+        if self._knows_namespaces:
+            return kind.unknown
+        mine = kind.own + ((kind.company,) if kind.company else ())
+        groups = [group for each in mine for group in each.groups]
+        groups += [t.group for t in self._terms.values() if t.group.selector.matches(kind.labels)]
+        if any(group.by_label for group in groups):
+            return (*kind.unknown, "an affinity term picks namespaces by their labels, which were not read")
+        return kind.unknown
 
     def reasons(self, kind: PodClass) -> Counter[str]:
         """How many nodes refuse for each reason, as a FailedScheduling event counts them."""

@@ -40,6 +40,10 @@ class Term:
         self.meant: dict[str, int] = {}  # by the value of the topology key
         self.holders: dict[str, int] = {}
 
+    @property
+    def groups(self) -> tuple[Group, ...]:
+        return (self.group,)
+
     def matches(self, namespace: str, labels: Labels) -> bool:
         return self.group.matches(namespace, labels)
 

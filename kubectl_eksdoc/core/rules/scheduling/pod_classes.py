@@ -48,8 +48,8 @@ class PodClass:
     """One kind of pod in one `Occupancy`: its demands, resolved, and the counts it is part of.
 
     `company`, `own` and `limits` are what it asks of other pods; `meaning` the anti-affinity terms, its own and
-    others', that mean it; `watchers` every count it belongs to. `unknown` says why no verdict on it is certain.
-    `on` is how many of it are on each node. The lists grow when pods with new terms appear.
+    others', that mean it; `watchers` every count it belongs to. `unknown` is what of the pod itself makes a verdict
+    uncertain. `on` is how many of it are on each node. The lists grow when pods with new terms appear.
     """
 
     namespace: str

@@ -13,7 +13,7 @@ from kubectl_eksdoc.render.drain.page.after import after
 from kubectl_eksdoc.render.drain.page.findings import cards
 from kubectl_eksdoc.render.drain.page.gantt import gantt
 from kubectl_eksdoc.render.drain.page.style import STYLE
-from kubectl_eksdoc.render.drain.verdict import blocker_count, verdict
+from kubectl_eksdoc.render.drain.verdict import blocker_count, estimate_lines, verdict
 from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.render.html import BREAK, Html, command, el, folded, lines, put
 from kubectl_eksdoc.render.html import page as whole_page
@@ -95,11 +95,11 @@ def _command(line: str) -> Html:
 
 
 def _estimate(view: DrainView) -> Html:
-    estimate = view.plan.estimate
-    if estimate is None:
-        return Html("")
-    away = counted(estimate.peak_away, "pod")
-    return folded(f"At most {away} away at one moment; what the times assume", _list(estimate.assumptions))
+    """What bounds the time and what would shorten it; folded, what it rests on."""
+    said = estimate_lines(view)
+    assumed = [line.removeprefix("- ") for line in said if line.startswith("- ")]
+    told = said[: -len(assumed) - 1] if assumed else said
+    return put(*(el("p", line) for line in told), folded("What the times assume", _list(assumed)))
 
 
 def _unknowns(view: DrainView) -> Html:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from kubectl_eksdoc.core.model.cluster import Cluster
@@ -9,19 +10,26 @@ from kubectl_eksdoc.core.model.findings import Finding
 from kubectl_eksdoc.core.plan.drain.plan import make_plan
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan, Headroom, Left, PodVerdict, Target
-from tests.builders import a_cluster, a_node, a_workload, pods
+from tests.builders import a_cluster, a_node, a_roomy_node, a_workload, pods
 
 WEB = (a_workload("ReplicaSet/web", owner="Deployment/web"), a_workload("Deployment/web", surges=True))
 """A Deployment web of three replicas and its ReplicaSet."""
 
 
-def plan_of(cluster: Cluster | None = None, *, policy: DrainPolicy | None = None, **facts: Any) -> DrainPlan:
-    """Plan a drain of all nodes called old-*; by default there is one, holding three pods of Deployment web."""
+def plan_of(
+    cluster: Cluster | None = None, *, policy: DrainPolicy | None = None, roomy: bool = True, **facts: Any
+) -> DrainPlan:
+    """Plan a drain of all nodes called old-*; by default there is one, holding three pods of Deployment web.
+
+    `roomy`: there is a node that has room for all of their pods.
+    """
     if cluster is None:
         facts.setdefault("nodes", [a_node("old-0")])
         facts.setdefault("workloads", WEB)
         facts.setdefault("pods", pods(3))
         cluster = a_cluster(**facts)
+    if roomy:
+        cluster = replace(cluster, nodes=(*cluster.nodes, a_roomy_node()))
     return make_plan(cluster, [n for n in cluster.nodes if n.name.startswith("old-")], policy or DrainPolicy())
 
 

@@ -138,6 +138,8 @@ def test_no_round_exceeds_a_limit_and_every_task_has_one_round(
     assert Counter(settled) == Counter(t.pod.uid for ts in tasks.values() for t in ts)
     assert all(limit in task.limits for task, limit in order.refused)
     assert sorted(order.nodes) == sorted(tasks)
+    assert [order.finish[n] for n in order.nodes] == sorted(order.finish[n] for n in order.nodes) or at_once
+    assert [order.wave[n] for n in order.nodes] == sorted(order.wave[n] for n in order.nodes)
     for node in tasks:
         assert order.finish[node] == max((b.round for b in order.bookings if b.node == node), default=0)
     assert [b.round for b in order.bookings] == sorted(b.round for b in order.bookings)

@@ -183,4 +183,4 @@ def test_candidates_and_refusals_agree_everywhere() -> None:
         kind = occupancy.successor_of(pod)
         quick = {n for n, seat in occupancy.candidates(kind).items() if occupancy.has_place(kind, seat)}
         assert quick == {name for name in occupancy.seats if occupancy.refusal(kind, name) is None}, pod.key
-        assert kind.unknown == ()
+        assert occupancy.unknown(kind) == ()

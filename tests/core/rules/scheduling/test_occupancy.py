@@ -295,12 +295,35 @@ def test_what_was_not_read_or_is_not_modelled_is_said() -> None:
     odd = Placement(scheduler="mine", gated=True, claims_devices=True)
     pod = a_pod("db-0", volumes=tuple(_volumes()), placement=odd)
     occupancy = Occupancy([node("n0", "z1")], storage=unread)
-    told = occupancy.successor_of(pod).unknown
+    told = occupancy.unknown(occupancy.successor_of(pod))
     assert len(told) == 4
     assert [word for word in ("scheduler mine", "gates", "devices", "claims or volumes") if word in "".join(told)] == [
         "scheduler mine", "gates", "devices", "claims or volumes",
     ]  # fmt: skip
-    assert occupancy.class_of(a_pod()).unknown == ()
+    assert occupancy.unknown(occupancy.class_of(a_pod())) == ()
+
+
+@pytest.mark.parametrize(
+    ("chosen", "read", "doubts"),
+    [
+        (from_parts({"team": "x"}), False, {"own", "meant"}),
+        (from_parts({"team": "x"}), True, set()),
+        (EVERYTHING, False, set()),
+        (None, False, set()),
+    ],
+)
+def test_namespaces_that_were_not_read_matter_where_their_labels_decide(
+    chosen: Selector | None, read: bool, doubts: set[str]
+) -> None:
+    term = PodTerm(HOST, from_parts({"app": "db"}), namespace_selector=chosen)
+    pods = {
+        "own": a_pod("own", placement=Placement(anti_affinity=(term,))),
+        "meant": a_pod("meant", "other", labels={"app": "db"}),
+        "neither": a_pod("neither"),
+    }
+    occupancy = Occupancy([node("n0", "z1")], {"default": {}, "other": {}} if read else None)
+    kinds = {name: occupancy.class_of(pod) for name, pod in pods.items()}
+    assert {name for name, kind in kinds.items() if occupancy.unknown(kind)} == doubts
 
 
 def test_the_first_filter_that_refuses_is_named() -> None:
