@@ -31,7 +31,7 @@ def dump_folder(view: DrainView) -> str:
     """The folder of the dump, quoted; ``DUMP`` where it is an archive or not known."""
     given = list(view.reached_by or ())
     path = given[given.index("--snapshot") + 1] if "--snapshot" in given[:-1] else DUMP
-    archive = path.endswith((".tar", ".tgz", ".gz", ".zip", ".json", ".yaml"))
+    archive = path == "-" or path.endswith((".tar", ".tgz", ".gz", ".zip", ".json", ".yaml"))
     return shlex.quote(DUMP if archive else path.rstrip("/") or "/")
 
 
