@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli import drain_options, exits, rights
+from kubectl_eksdoc.cli import drain_options, exits, reaching, rights
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.progress import ProgressLine
@@ -137,7 +137,9 @@ def run_plan(args: argparse.Namespace, words: Sequence[str], around: Surrounding
     around.note(identity_line(cluster, around.now(), looks.decide(options, around.stderr, around.environ)))
     _tell((*request.notes, *_contradicted(cluster.identity, options)), around)
     look = looks.decide(options, around.stdout, around.environ)
-    view = DrainView(plan, cluster, drain_options.as_given(request.targeting, request.policy))
+    reached_by = reaching.words(request.source, options, cluster.identity.context)
+    given_options = drain_options.as_given(request.targeting, request.policy)
+    view = DrainView(plan, cluster, given_options, reached_by=reached_by)
     return Answer(render(view, options.output, look), exit_code(plan))
 
 

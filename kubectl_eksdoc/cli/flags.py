@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-OUTPUTS = ("table", "wide", "json", "yaml", "markdown", "name")
+OUTPUTS = ("table", "wide", "json", "yaml", "markdown", "html", "name")
 
 
 class Takes(str, Enum):
@@ -95,7 +95,14 @@ HONOURED: tuple[Flag, ...] = (
         ours=True,
     ),
     Flag(("--profile",), "profile", "AWS profile; no command calls AWS yet", metavar="NAME", ours=True),
-    Flag(("-o", "--output"), "output", "table, wide, json, yaml, markdown or name", Takes.OUTPUT, "FORMAT", ours=True),
+    Flag(
+        ("-o", "--output"),
+        "output",
+        "table, wide, json, yaml, markdown, html or name",
+        Takes.OUTPUT,
+        "FORMAT",
+        ours=True,
+    ),
     Flag(("--no-headers",), "no_headers", "tables without their first line", Takes.SWITCH, ours=True),
     Flag(
         ("--no-color",),

@@ -20,7 +20,7 @@ class Column:
 
     `floor`: it may be cut to so many characters once nothing is left to drop; 0 is never cut, until the
     table fits in no other way. `middle` cuts there, so that both ends of a name are seen. `lines` is how
-    many lines its text may take before it is cut.
+    many lines its text may take before it is cut. `short` is the title where room is short.
     """
 
     title: str
@@ -29,6 +29,7 @@ class Column:
     floor: int = 0
     middle: bool = False
     lines: int = 1
+    short: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +53,14 @@ def plain(columns: Sequence[Column], rows: Sequence[Row], look: Look, indent: in
     texts = [[shown(_text(cell), look) for cell in row] for row in rows]
     tones = [[cell.tone if isinstance(cell, Cell) else None for cell in row] for row in rows]
     titles = [column.title if look.headers else "" for column in columns]
-    widths = [max(len(titles[i]), *(len(row[i]) for row in texts)) for i in range(len(columns))]
+    widths = _widths(titles, texts)
     kept = list(range(len(columns)))
+    room = look.columns - indent
+    if fit and look.headers and sum(widths) + _GAP * (len(widths) - 1) > room:
+        titles = [column.short or column.title for column in columns]
+        widths = _widths(titles, texts)
     if fit:
-        kept, widths = _fitted(columns, widths, look.columns - indent)
+        kept, widths = _fitted(columns, widths, room)
     body = [
         [look.paint(_cut(row[i], widths[i], look, columns[i]), tone[i]) for i in kept]
         for row, tone in zip(texts, tones, strict=True)
@@ -64,6 +69,10 @@ def plain(columns: Sequence[Column], rows: Sequence[Row], look: Look, indent: in
         # As a row: tabulate makes a column wider than its header for no visible reason.
         body.insert(0, [look.paint(cut(titles[i], widths[i], look), Tone.FAINT) for i in kept])
     return [" " * indent + line for line in _drawn(body, [columns[i].right for i in kept])]
+
+
+def _widths(titles: Sequence[str], texts: Sequence[Sequence[str]]) -> list[int]:
+    return [max(len(title), *(len(row[i]) for row in texts)) for i, title in enumerate(titles)]
 
 
 def _text(cell: str | Cell) -> str:

@@ -20,6 +20,7 @@ CASES = {
     "table-colour.txt": ("table", Look(colour=True)),
     "wide.txt": ("wide", Look()),
     "markdown.md": ("markdown", Look()),
+    "page.html": ("html", Look()),
     "plan.json": ("json", Look()),
     "plan.yaml": ("yaml", Look()),
     "name.txt": ("name", Look()),

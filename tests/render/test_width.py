@@ -10,6 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.render.drain import DrainView, Look, render
+from kubectl_eksdoc.render.drain.groups import grouped
+from kubectl_eksdoc.render.drain.steps import steps
+from kubectl_eksdoc.render.drain.unread import unread
 from kubectl_eksdoc.render.tables import Cell, Column, plain
 from tests.render.plans import NODES, PLAN, a_target, a_view
 
@@ -42,6 +45,8 @@ def with_long_names() -> DrainView:
 def too_wide(view: DrainView, look: Look) -> list[str]:
     commands = {r.command for f in view.plan.findings for r in f.remedy}
     commands |= {c for h in view.plan.handoffs for step in (*h.arrive, *h.leave) for c in step.commands}
+    commands |= {step.command for step in steps(view)}
+    commands |= {c for g in grouped(view.unknowns, view) for _, commands_ in unread(g, view) for c in commands_}
     lines = PAINT.sub("", render(view, "table", look)).splitlines()
     return [line for line in lines if len(line) > look.width and line.strip() not in commands]
 
@@ -69,7 +74,7 @@ def test_colour_changes_nothing_but_colour(fmt: str, width: int) -> None:
     assert PAINT.sub("", coloured) == render(a_view(), fmt, Look(width=width))
 
 
-@pytest.mark.parametrize("fmt", ["table", "wide", "markdown", "json", "yaml", "name"])
+@pytest.mark.parametrize("fmt", ["table", "wide", "markdown", "html", "json", "yaml", "name"])
 def test_ascii_is_ascii(fmt: str) -> None:
     assert render(a_view(), fmt, Look(ascii=True)).isascii()
 

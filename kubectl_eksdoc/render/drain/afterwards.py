@@ -10,15 +10,14 @@ from kubectl_eksdoc.render.drain.rows import NONE, Drawn
 from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.tables import Column, Row, plain
-from kubectl_eksdoc.render.text import counted, listing, shown, wrap
+from kubectl_eksdoc.render.text import counted, cut, joined, shown, wrap
 from kubectl_eksdoc.render.times import duration
 
 TITLE = "AFTER THE DRAIN: how new nodes come and old ones leave"
 
-_MOST_GROUPS = 4
-_MOST_COMMANDS = 3
-_MOST_CAUTIONS = 3
-_MOST_PODS = 6
+BRIEFLY = "AFTER THE DRAIN, in short (commands, cautions: -o wide)"
+
+_MOST_LINES = 12
 _MARGIN = "    "
 
 WAYS = {
@@ -36,13 +35,23 @@ _PODS = (
 """What to call the fields of an Option that list pods."""
 
 
-def afterwards(view: DrainView, look: Look, full: bool) -> list[str]:
-    """One paragraph for each owner and group; `full` leaves nothing out and compares the ways."""
-    kept = view.handoffs if full else view.handoffs[:_MOST_GROUPS]
-    lines = [text for handoff in kept for text in ["", *_paragraph(handoff, look, full)]][1:]
-    if len(kept) < len(view.handoffs):
-        lines.append(f"  {look.ellipsis} and {len(view.handoffs) - len(kept)} more groups of nodes (-o wide)")
-    return lines
+def afterwards(view: DrainView, look: Look) -> list[str]:
+    """One paragraph for each owner and group, with nothing left out and the ways compared."""
+    return [text for handoff in view.handoffs for text in ["", *_paragraph(handoff, look)]][1:]
+
+
+def briefly(view: DrainView, look: Look) -> list[str]:
+    """At most a dozen lines: for each group how many nodes are emptied, and the first words of each step.
+
+    Where they would be more the steps go first, then the last groups.
+    """
+    lines = [text for handoff in view.handoffs for text in _short(handoff, look)]
+    if len(lines) > _MOST_LINES:
+        lines = [text for handoff in view.handoffs for text in _short(handoff, look)[:1]]
+    kept = lines if len(lines) <= _MOST_LINES else lines[: _MOST_LINES - 1]
+    if len(kept) < len(lines):
+        kept.append(f"  {look.ellipsis} and {len(lines) - len(kept)} more groups of nodes")
+    return kept
 
 
 def head(handoff: HandOff) -> str:
@@ -85,54 +94,64 @@ def pods_of(option: Option) -> tuple[tuple[str, tuple[str, ...]], ...]:
     return tuple((text, pods) for text, pods in said if pods)
 
 
-def _paragraph(handoff: HandOff, look: Look, full: bool) -> list[str]:
+def _short(handoff: HandOff, look: Look) -> list[str]:
+    lines = [look.paint(cut(f"  {shown(head(handoff), look)}", look.columns, look), Tone.TITLE)]
+    said = [("new nodes", step.text) for step in handoff.arrive] if handoff.nodes else []
+    said += [("old nodes", step.text) for step in handoff.leave]
+    update = update_of(handoff)
+    if update is not None:
+        said.append(("its own update", _meets(update)))
+    return lines + [cut(shown(f"{_MARGIN}{what}: {_opening(text)}", look), look.columns, look) for what, text in said]
+
+
+def _opening(text: str) -> str:
+    """Its first sentence, or what stands before a colon in it that opens an explanation."""
+    sentence = text.split(". ")[0].rstrip(".")
+    return sentence.split("; ")[0]
+
+
+def _meets(update: Option) -> str:
+    """What the group's own update would do with the pods that this plan leaves."""
+    counts = (
+        ("would fail at", len(update.stopped_by)),
+        ("might fail at", len(update.may_be_stopped_by)),
+        ("would evict unasked", len(update.unasked)),
+        ("is not judged for", len(update.not_judged)),
+    )
+    said = [f"{text} {counted(count, 'pod')}" for text, count in counts if count]
+    return joined(said) if said else "meets no pod that this plan leaves"
+
+
+def _paragraph(handoff: HandOff, look: Look) -> list[str]:
     lines = [look.paint(t, Tone.TITLE) for t in wrap(shown(head(handoff), look), look.columns, "  ", _MARGIN)]
-    if full and handoff.kept:
+    if handoff.kept:
         lines += _text(f"not in full: {', '.join(handoff.kept)}", look)
-    if full or handoff.nodes or not handoff.kept:
-        lines += _steps("new nodes: ", handoff.arrive, look, full)
-    lines += _steps("old nodes: ", handoff.leave, look, full)
-    if full or handoff.nodes:
-        lines += _cautions(handoff, look, full)
-    return lines + _instead(handoff, look, full)
+    lines += _steps("new nodes: ", handoff.arrive, look)
+    lines += _steps("old nodes: ", handoff.leave, look)
+    for caution in handoff.beware:
+        lines += wrap(shown(f"! {caution}.", look), look.columns, _MARGIN, _MARGIN + "  ")
+    return lines + _instead(handoff, look)
 
 
-def _steps(opening: str, steps: Sequence[Step], look: Look, full: bool) -> list[str]:
+def _steps(opening: str, steps: Sequence[Step], look: Look) -> list[str]:
     lines: list[str] = []
     for step in steps:
-        text = wrap(shown(step.text, look), look.columns, first=_MARGIN + opening, rest=_MARGIN + "  ")
-        lines += text
-        kept = step.commands if full else step.commands[:_MOST_COMMANDS]
-        lines += [command_line(command, look) for command in kept]
-        if len(kept) < len(step.commands):
-            more = counted(len(step.commands) - len(kept), "command")
-            lines.append(f"{_MARGIN * 2}{look.ellipsis} and {more} more like it (-o wide)")
+        lines += wrap(shown(step.text, look), look.columns, first=_MARGIN + opening, rest=_MARGIN + "  ")
+        lines += [command_line(command, look) for command in step.commands]
     return lines
 
 
-def _cautions(handoff: HandOff, look: Look, full: bool) -> list[str]:
-    kept = handoff.beware if full else handoff.beware[:_MOST_CAUTIONS]
-    lines = [text for caution in kept for text in wrap(shown(f"! {caution}.", look), look.columns, _MARGIN, "      ")]
-    if len(kept) < len(handoff.beware):
-        lines.append(f"{_MARGIN}{look.ellipsis} and {len(handoff.beware) - len(kept)} more to beware of (-o wide)")
-    return lines
-
-
-def _instead(handoff: HandOff, look: Look, full: bool) -> list[str]:
+def _instead(handoff: HandOff, look: Look) -> list[str]:
     update = update_of(handoff)
     if update is None:
         return []
     lines = _text(f"Its own update instead: nodes added at once {_surge(update)}; {update.order}.", look)
     for text, pods in pods_of(update):
-        named = listing(pods, len(pods) if full else _MOST_PODS, look)
-        lines += _text(f"- {text} {counted(len(pods), 'pod')}: {named}", look)
-    if full:
-        columns, rows = comparison(handoff.instead)
-        lines += ["", *plain(columns, rows, look, indent=len(_MARGIN), fit=False), ""]
-        lines += [
-            t for o in handoff.instead for t in _text(f"nodes added by {WAYS[o.way].lower()}: {o.surge_why}", look)
-        ]
-    return lines
+        lines += _text(f"- {text} {counted(len(pods), 'pod')}: {', '.join(pods)}", look)
+    columns, rows = comparison(handoff.instead)
+    lines += ["", *plain(columns, rows, look, indent=len(_MARGIN), fit=False), ""]
+    added = (f"nodes added by {WAYS[o.way].lower()}: {o.surge_why}" for o in handoff.instead)
+    return lines + [line for text in added for line in _text(text, look)]
 
 
 def _text(text: str, look: Look) -> list[str]:

@@ -44,13 +44,19 @@ def _markdown(view: DrainView, look: Look) -> str:
     return ticket(view, look)
 
 
+def _html(view: DrainView, look: Look) -> str:
+    from kubectl_eksdoc.render.drain.page.page import page
+
+    return page(view, look)
+
+
 def _name(view: DrainView, look: Look) -> str:
     """The nodes that can be drained, in order, as kubectl takes them; nothing when there is none."""
     return "".join(f"node/{target.node.name}\n" for target in view.targets if target.order)
 
 
 FORMATS: Mapping[str, Format] = MappingProxyType(
-    {"table": _table, "wide": _wide, "json": _json, "yaml": _yaml, "markdown": _markdown, "name": _name}
+    {"table": _table, "wide": _wide, "json": _json, "yaml": _yaml, "markdown": _markdown, "html": _html, "name": _name}
 )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Status
+from kubectl_eksdoc.core.plan.drain.targets import natural
 from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.render.text import counted
 
@@ -66,10 +67,6 @@ class Group:
         return tuple(seen.values())
 
     @property
-    def evidence(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(line for found in self.findings for line in found.evidence))
-
-    @property
     def remedies(self) -> tuple[Advice, ...]:
         return advice(self.findings)
 
@@ -99,7 +96,7 @@ def grouped(findings: Iterable[Finding], view: DrainView) -> tuple[Group, ...]:
 
 
 def _nodes(findings: Iterable[Finding], view: DrainView) -> tuple[str, ...]:
-    return tuple(sorted({node for found in findings for node in view.holds_up(found)}))
+    return tuple(sorted({node for found in findings for node in view.holds_up(found)}, key=natural))
 
 
 def _app(found: Finding, view: DrainView) -> str:

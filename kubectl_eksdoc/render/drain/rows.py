@@ -36,8 +36,8 @@ def drained(view: DrainView, full: bool = False) -> Drawn:
         Column("EVICTIONS", right=True),
         Column("LEFT", right=True),
         *([Column("WAVE", right=True)] if _in_waves(view) else []),
-        Column("ROUND", right=True),
-        Column("DONE", right=True, drop=2),
+        Column("EMPTY IN ROUND", right=True, short="ROUND"),
+        Column("DONE AFTER", right=True, drop=2, short="DONE"),
         Column("VERDICT"),
     ]
     reasons = any(t.why for t in targets)
@@ -129,12 +129,17 @@ def budgets(view: DrainView, full: bool = False, most: int | None = None) -> Dra
         Column("VERDICT"),
         *([Column("OWNER"), Column("WHY")] if full else []),
     ]
+    return columns, [_budget(h, full) for h in budget_order(view, full, most)]
+
+
+def budget_order(view: DrainView, full: bool = False, most: int | None = None) -> list[Headroom]:
+    """The budgets of the table's rows."""
     shown: list[Headroom] = []
     for verdict in BudgetVerdict:
         if full or verdict is not BudgetVerdict.FITS:
             alike = (h for h in view.budgets if h.verdict is verdict)
             shown += sorted(alike, key=lambda h: -h.rounds)[:most]
-    return columns, [_budget(h, full) for h in shown]
+    return shown
 
 
 def _budget(headroom: Headroom, full: bool) -> list[str | Cell]:

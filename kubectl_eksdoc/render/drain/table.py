@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from kubectl_eksdoc.core.model.findings import Severity
+from kubectl_eksdoc.core.model.kinds import ReadState
 from kubectl_eksdoc.core.plan.drain.result import NOT_JUDGED, BudgetVerdict
-from kubectl_eksdoc.render.drain import afterwards, rows
-from kubectl_eksdoc.render.drain.blocks import block, line, remedies
-from kubectl_eksdoc.render.drain.groups import Group, advice, grouped
+from kubectl_eksdoc.render.drain import afterwards, rows, steps
+from kubectl_eksdoc.render.drain.blocks import block, brief, command_line, line, remedies
+from kubectl_eksdoc.render.drain.groups import Group, grouped
+from kubectl_eksdoc.render.drain.unread import unread
 from kubectl_eksdoc.render.drain.verdict import blocker_count, estimate_lines, left_by_verdict, verdict
 from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.render.look import Look, Tone
@@ -21,7 +23,8 @@ _MOST_BUDGETS = 8
 _MOST_BLOCKS = 8
 _MOST_LINES = 24
 _MOST_WARNINGS = 10
-_MOST_STEPS = 6
+
+_FORMATS = "Every pod and budget: -o wide; for a ticket: -o markdown; for a browser: -o html; for a program: -o json"
 
 _INDENT = 2
 
@@ -50,7 +53,7 @@ def _text(view: DrainView, look: Look, full: bool) -> str:
         _unread(view, look, full),
         _notes(view, look),
         _not_judged(look),
-        _titled(afterwards.TITLE, afterwards.afterwards(view, look, full), look),
+        _afterwards(view, look, full),
         _next(view, look),
     ]
     return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
@@ -76,16 +79,20 @@ def _more(count: int, look: Look, what: str = "") -> list[str]:
 
 
 def _blockers(view: DrainView, look: Look, full: bool) -> list[str]:
-    """The worst in full, then the message alone of the next, then how many more."""
+    """The first of each kind in full, of the others the message and what helps tonight, then how many more."""
     groups = grouped(view.blockers, view)
-    whole = groups if full else groups[:_MOST_BLOCKS]
-    brief = groups[len(whole) :][:_MOST_LINES]
+    whole = groups if full or len(groups) <= _MOST_BLOCKS else _first_of_each(groups)[:_MOST_BLOCKS]
+    others = [group for group in groups if group not in whole]
     lines = [text for group in whole for text in ["", *block(group, look, full)]][1:]
-    lines += ["", *(text for group in brief for text in line(group, look))] if brief else []
-    lines += _more(len(groups) - len(whole) - len(brief), look, "blockers")
-    if brief:
-        lines.append(" " * _INDENT + f"What to do about the last {len(groups) - len(whole)}: -o wide")
+    lines += ["", *(text for group in others[:_MOST_LINES] for text in brief(group, look))] if others else []
+    lines += _more(len(others) - _MOST_LINES, look, "blockers")
+    if others:
+        lines.append(" " * _INDENT + f"All that helps with the last {len(others)}: -o wide")
     return _titled(f"BLOCKERS ({blocker_count(groups)})", lines, look)
+
+
+def _first_of_each(groups: Sequence[Group]) -> tuple[Group, ...]:
+    return tuple({group.first.code.name: group for group in reversed(groups)}.values())[::-1]
 
 
 def _drained(view: DrainView, look: Look, full: bool) -> list[str]:
@@ -94,7 +101,10 @@ def _drained(view: DrainView, look: Look, full: bool) -> list[str]:
 
 
 def _estimate(view: DrainView, look: Look) -> list[str]:
-    lines = [t for text in estimate_lines(view) for t in wrap(shown(text, look), look.columns, first=" " * _INDENT)]
+    margin = " " * _INDENT
+    lines = []
+    for text in estimate_lines(view):
+        lines += wrap(shown(text, look), look.columns, margin, margin + ("  " if text.startswith("- ") else ""))
     return _titled("ESTIMATE", lines, look)
 
 
@@ -147,13 +157,10 @@ def _unknowns(view: DrainView, look: Look, full: bool) -> list[str]:
     accepted = view.plan.policy.accept_unknown
     groups = grouped(view.unknowns, view)
     still = [g for g in groups if g.first.code.name not in accepted]
-    if full:
-        lines = [text for group in still for text in block(group, look, full)]
-    else:
-        lines = [text for group in still for text in line(group, look)]
-        steps = advice(found for group in still for found in group.findings)
-        lines += remedies(steps[:_MOST_STEPS], look)
-        lines += _more(len(steps) - _MOST_STEPS, look, "steps")
+    lines = []
+    for group in still:
+        steps_to_it = unread(group, view)
+        lines += block(group, look, True, steps_to_it) if full else line(group, look) + remedies(steps_to_it, look)
     known = sorted({g.first.code.name for g in groups} & accepted)
     if known:
         lines += wrap(f"Accepted by --accept-unknown: {', '.join(known)}.", look.columns, first=" " * _INDENT)
@@ -161,8 +168,14 @@ def _unknowns(view: DrainView, look: Look, full: bool) -> list[str]:
 
 
 def _unread(view: DrainView, look: Look, full: bool) -> list[str]:
+    """What a dump does not hold is a list of names; why the rest was not read differs from kind to kind."""
     missing = [read for read in view.cluster.reads if not read.known]
-    return _titled("NOT READ", _drawn(rows.unread(missing), look, full, _MOST_ROWS), look)
+    absent = [] if full else [read.resource.full_name for read in missing if read.state is ReadState.NOT_HELD]
+    lines = _drawn(rows.unread(r for r in missing if r.resource.full_name not in absent), look, full, _MOST_ROWS)
+    if absent:
+        text = f"not in the dump: {', '.join(absent)}"
+        lines += wrap(shown(text, look), look.columns, first=" " * _INDENT, rest=" " * 4)
+    return _titled("NOT READ", lines, look)
 
 
 def _notes(view: DrainView, look: Look) -> list[str]:
@@ -175,17 +188,18 @@ def _not_judged(look: Look) -> list[str]:
     return _titled("NOT JUDGED by this plan", lines, look)
 
 
+def _afterwards(view: DrainView, look: Look, full: bool) -> list[str]:
+    if full:
+        return _titled(afterwards.TITLE, afterwards.afterwards(view, look), look)
+    return _titled(afterwards.BRIEFLY, afterwards.briefly(view, look), look)
+
+
 def _next(view: DrainView, look: Look) -> list[str]:
-    """Steps that are true of this plan; nothing was changed, so planning again is always safe."""
-    accepted = view.plan.policy.accept_unknown
-    still = sorted({f.code.name for f in view.unknowns} - accepted)
-    steps = []
-    if view.blockers:
-        steps.append("Fix what blocks, or leave those nodes out; then run the same command again.")
-    if still:
-        steps.append(f"Answer what is unknown, or take it as it is with --accept-unknown {','.join(still)}")
-    if any(target.order for target in view.targets):
-        steps.append("The nodes that can be drained, in this order: the same command with -o name")
-    steps.append("Every pod and budget: -o wide; for a ticket: -o markdown; for a program: -o json")
-    lines = [text for step in steps for text in wrap(shown(step, look), look.columns, " " * _INDENT)]
+    """The answer once more, so that the last screen has it, and command lines to copy."""
+    margin = " " * _INDENT
+    lines = [look.paint(text, Tone.TITLE) for text in wrap(shown(steps.answer(view, look), look), look.columns, margin)]
+    for step in steps.steps(view):
+        lines += wrap(shown(step.text + (":" if step.command else "."), look), look.columns, margin)
+        lines += [command_line(step.command, look)] if step.command else []
+    lines += wrap(_FORMATS, look.columns, margin)
     return _titled("NEXT (nothing was changed)", lines, look)

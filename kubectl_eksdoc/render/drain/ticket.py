@@ -9,7 +9,9 @@ from kubectl_eksdoc.core.plan.drain.handoff import HandOff, Step
 from kubectl_eksdoc.core.plan.drain.result import NOT_JUDGED, BudgetVerdict
 from kubectl_eksdoc.render import markdown
 from kubectl_eksdoc.render.drain import afterwards, rows
-from kubectl_eksdoc.render.drain.groups import Group, grouped
+from kubectl_eksdoc.render.drain.evidence import evidence
+from kubectl_eksdoc.render.drain.groups import Advice, Group, grouped
+from kubectl_eksdoc.render.drain.unread import unread
 from kubectl_eksdoc.render.drain.verdict import STATUS_SIGN, blocker_count, estimate_lines, left_by_verdict, verdict
 from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.render.look import Look
@@ -72,7 +74,7 @@ def _origin(view: DrainView) -> list[str]:
 
 def _sections(view: DrainView, most: int) -> Iterable[tuple[str, list[str]]]:
     blockers = grouped(view.blockers, view)
-    yield f"Blockers ({blocker_count(blockers)})", _items(blockers, most)
+    yield f"Blockers ({blocker_count(blockers)})", _items(blockers, most, view)
     yield "Targets, in the order in which they are emptied", _table(rows.drained(view), "targets", most)
     yield "Estimate", [escape(line).replace("\\- ", "- ", 1) for line in estimate_lines(view)]
     yield "Targets that are not drained", _table(rows.undrained(view, full=True), "targets", most)
@@ -86,7 +88,7 @@ def _sections(view: DrainView, most: int) -> Iterable[tuple[str, list[str]]]:
 
 def _details(view: DrainView, most: int) -> Iterable[list[str]]:
     warnings = grouped(view.warnings, view)
-    yield folded(f"{counted(len(warnings), 'warning')}: these stop nothing", _items(warnings, most))
+    yield folded(f"{counted(len(warnings), 'warning')}: these stop nothing", _items(warnings, most, view))
     evictions = rows.evictions(view.evictions, view)
     yield folded(f"{counted(len(view.evictions), 'eviction')}, in order", _table(evictions, "evictions", most))
     left = left_by_verdict(view)
@@ -109,19 +111,19 @@ def _more(count: int, what: str) -> str:
 def _unknowns(view: DrainView, most: int) -> list[str]:
     accepted = view.plan.policy.accept_unknown
     groups = grouped(view.unknowns, view)
-    lines = _items([group for group in groups if group.first.code.name not in accepted], most)
+    lines = _items([group for group in groups if group.first.code.name not in accepted], most, view)
     known = sorted({group.first.code.name for group in groups} & accepted)
     if known:
         lines.append(f"- accepted by `--accept-unknown`: {', '.join(code(name) for name in known)}")
     return lines
 
 
-def _items(groups: Sequence[Group], most: int) -> list[str]:
-    lines = [line for group in groups[:most] for line in _item(group)]
+def _items(groups: Sequence[Group], most: int, view: DrainView) -> list[str]:
+    lines = [line for group in groups[:most] for line in _item(group, view)]
     return [*lines, "", _more(len(groups) - most, "findings")] if len(groups) > most else lines
 
 
-def _item(group: Group) -> list[str]:
+def _item(group: Group, view: DrainView) -> list[str]:
     first = group.first
     sign = STATUS_SIGN[first.status][0]
     lines = [f"- {sign} **{code(first.code.name)}** ({first.severity.value}): {escape(group.about)}"]
@@ -133,14 +135,16 @@ def _item(group: Group) -> list[str]:
         lines.append(f"  - on {', '.join(code(node) for node in nodes)}")
     if first.missing:
         lines.append(f"  - missing: {code(first.missing)}")
-    lines += [f"  - {escape(evidence)}" for evidence in group.evidence]
-    return lines + _remedies(group)
+    told, uncounted = evidence(group)
+    lines += [f"  - {escape(text)}" for text in told]
+    lines += [f"  - and {uncounted} more"] if uncounted else []
+    return lines + _remedies(unread(group, view))
 
 
-def _remedies(group: Group) -> list[str]:
+def _remedies(advice: Sequence[Advice]) -> list[str]:
     lines: list[str] = []
     for when in When:
-        for remedy, commands in group.remedies:
+        for remedy, commands in advice:
             if remedy.when is not when:
                 continue
             lines.append(f"  - *{when.value}*: {escape(remedy.text)}")

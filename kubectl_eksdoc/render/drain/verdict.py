@@ -56,6 +56,14 @@ _TARGET_WORDS = {
     TargetVerdict.UNKNOWN: ("cannot be judged", "cannot be judged"),
 }
 
+ONE_TARGET = {
+    TargetVerdict.DRAINS: "can be drained",
+    TargetVerdict.PARTIAL: "can be drained in part",
+    TargetVerdict.SKIPPED: "is skipped",
+    TargetVerdict.REFUSED: "is refused",
+    TargetVerdict.UNKNOWN: "cannot be judged",
+}
+
 _LEFT_WORDS = {
     PodVerdict.STAY: ("stays", "stay"),
     PodVerdict.HELD: ("is held because its node is not drained", "are held because their nodes are not drained"),
@@ -115,8 +123,10 @@ def _nodes(view: DrainView) -> str:
     if not total:
         return "No node to drain."
     verdicts = Counter(target.verdict for target in view.targets)
+    if total == 1:
+        return f"1 node to drain: it {ONE_TARGET[view.targets[0].verdict]}."
     if verdicts[TargetVerdict.DRAINS] == total:
-        return f"{counted(total, 'node')} to drain: {'it can be drained' if total == 1 else 'all can be drained'}."
+        return f"{total} nodes to drain: all can be drained."
     words = []
     for word in TargetVerdict:
         if verdicts[word] or word is TargetVerdict.DRAINS:

@@ -22,6 +22,7 @@ from kubectl_eksdoc.core.plan.drain.result import (
     PodVerdict,
     Target,
 )
+from kubectl_eksdoc.core.plan.drain.targets import natural
 from kubectl_eksdoc.core.sim.drain import Span
 
 SYNC_FAILED = "SyncFailed"
@@ -31,18 +32,21 @@ SYNC_FAILED = "SyncFailed"
 class DrainView:
     """A plan, the facts it was made from, and the options as given (JSON values by name).
 
-    Without slots, because the sorted rows and the indexes are made once, when first asked for.
+    `reached_by` are the words of the command line that lead to the same cluster or dump again, without
+    secrets; None where they are not known. Without slots, because the sorted rows and the indexes are made
+    once, when first asked for.
     """
 
     plan: DrainPlan
     cluster: Cluster
     options: Mapping[str, object] = field(default_factory=dict)
     tool_version: str = __version__
+    reached_by: tuple[str, ...] | None = None
 
     @cached_property
     def targets(self) -> tuple[Target, ...]:
         """In the order of draining, then those that are not drained by name."""
-        return tuple(sorted(self.plan.targets, key=lambda t: (t.order == 0, t.order, t.node.name)))
+        return tuple(sorted(self.plan.targets, key=lambda t: (t.order == 0, t.order, natural(t.node.name))))
 
     @cached_property
     def evictions(self) -> tuple[Eviction, ...]:

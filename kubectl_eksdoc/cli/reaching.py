@@ -1,0 +1,34 @@
+"""The words that lead to the same cluster or dump once more, for the command lines that an answer proposes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from kubectl_eksdoc.cli.flags import HONOURED, Flag, Takes
+from kubectl_eksdoc.cli.options import GlobalOptions
+from kubectl_eksdoc.core.model.connection import Connection
+from kubectl_eksdoc.wiring import SourceChoice
+
+_SECRET = "token"
+
+
+def words(source: SourceChoice, options: GlobalOptions, context: str) -> tuple[str, ...]:
+    """Flags as they were given, with `context` in place of "the current one", and never a token."""
+    if source.demo:
+        return ("--demo",)
+    if source.snapshot:
+        return ("--snapshot", source.snapshot)
+    found = [word for flag in HONOURED for word in _given(flag, options.connection)]
+    named = bool(options.connection.context or options.connection.server or not context)
+    return tuple(found) if named else ("--context", context, *found)
+
+
+def _given(flag: Flag, connection: Connection) -> Iterable[str]:
+    value = getattr(connection, flag.dest, None)
+    if not value or flag.dest == _SECRET:
+        return ()
+    if flag.takes is Takes.SWITCH:
+        return (flag.long,)
+    if flag.takes is Takes.REPEATED:
+        return tuple(word for each in value for word in (flag.long, each))
+    return (flag.long, f"{value:g}" if isinstance(value, float) else str(value))

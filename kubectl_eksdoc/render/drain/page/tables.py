@@ -1,0 +1,97 @@
+"""The page's tables: targets, budgets with their headroom as bars, evictions by round, pods that are left."""
+
+from __future__ import annotations
+
+from itertools import groupby
+
+from kubectl_eksdoc.core.model.budgets import BudgetStatus
+from kubectl_eksdoc.core.plan.drain.result import BudgetVerdict
+from kubectl_eksdoc.render.drain import rows
+from kubectl_eksdoc.render.drain.verdict import left_by_verdict
+from kubectl_eksdoc.render.drain.view import DrainView, status_of
+from kubectl_eksdoc.render.html import Html, el, folded, lines, put, table
+from kubectl_eksdoc.render.tables import Column
+from kubectl_eksdoc.render.text import counted
+
+_NAMES = frozenset({"NODE", "BUDGET", "POD", "KIND"})
+
+MOST_PODS = 5000
+"""Rows of pods that a browser still shows at once; the rest is counted."""
+
+
+def drained(view: DrainView) -> Html:
+    return table(*rows.drained(view), _NAMES)
+
+
+def undrained(view: DrainView) -> Html:
+    return table(*rows.undrained(view), _NAMES)
+
+
+def budgets(view: DrainView) -> Html:
+    """Those that block or are slow; the ones that fit are folded. Why one blocks stands among the blockers."""
+    fits = [h for h in rows.budget_order(view, full=True) if h.verdict is BudgetVerdict.FITS]
+    columns, body = rows.budgets(view, full=True)
+    at = len(body) - len(fits)
+    bars = [_headroom(status_of(h.budget)) for h in rows.budget_order(view, full=True)]
+    verdict = next(i for i, column in enumerate(columns) if column.title == "VERDICT")
+    columns = [columns[0], columns[verdict], Column("RULE AND HEADROOM"), *columns[2:verdict], columns[verdict + 1]]
+    body = [
+        [row[0], row[verdict], put(str(row[1]), bar), *row[2:verdict], row[verdict + 1]]
+        for row, bar in zip(body, bars, strict=True)
+    ]
+    hidden = folded(counted(len(fits), "budget") + " in which all fits", table(columns, body[at:], _NAMES))
+    key = el("p", _key("bar"), "needed", _key("spare"), "to spare", _key("lack"), "lacking", class_="key")
+    return lines([table(columns, body[:at], _NAMES), hidden if fits else "", key if body else ""])
+
+
+def evictions(view: DrainView) -> Html:
+    parts = []
+    kept = view.evictions[:MOST_PODS]
+    for number, members in groupby(sorted(kept, key=lambda e: (e.round, e.position)), key=lambda e: e.round):
+        found = list(members)
+        nodes = len({eviction.node for eviction in found})
+        columns, body = rows.evictions(found, view)
+        del columns[1]
+        body = [[*row[:1], *row[2:]] for row in body]
+        title = f"Round {number}: {counted(len(found), 'eviction')} on {counted(nodes, 'node')}"
+        parts.append(folded(title, table(columns, body, _NAMES)))
+    return lines([*parts, _more(len(view.evictions) - len(kept), "evictions")])
+
+
+def left(view: DrainView) -> Html:
+    kept = view.left[:MOST_PODS]
+    shown = folded(left_by_verdict(view), table(*rows.left(kept, view), _NAMES)) if kept else ""
+    return lines([shown, _more(len(view.left) - len(kept), "pods")])
+
+
+def unread(view: DrainView) -> Html:
+    return table(*rows.unread(read for read in view.cluster.reads if not read.known), _NAMES)
+
+
+def _more(count: int, what: str) -> Html:
+    return el("p", f"… and {count} more {what}; all of them are in -o json.", class_="soft") if count > 0 else Html("")
+
+
+def _headroom(status: BudgetStatus | None) -> Html:
+    """Healthy pods against those that are needed, as parts of those that are expected."""
+    if status is None:
+        return el("div", "status unknown", class_="open")
+    whole = max(status.expected, status.current, status.desired, 1)
+    met = min(status.current, status.desired)
+    parts = (
+        ("room", 0, whole),
+        ("bar", 0, met),
+        ("lack", met, status.desired),
+        ("spare", status.desired, status.current),
+    )
+    said = f"{status.current} of {status.expected} healthy, {status.desired} needed"
+    bars = (_part(kind, start / whole, (stop - start) / whole) for kind, start, stop in parts if stop > start)
+    return el("svg", el("title", said), *bars, class_="headroom", role="img")
+
+
+def _part(kind: str, start: float, width: float) -> Html:
+    return el("rect", class_=kind, x=f"{100 * start:.1f}%", width=f"{100 * width:.1f}%", height="100%")
+
+
+def _key(kind: str) -> Html:
+    return put(el("svg", el("rect", class_=kind, width="100%", height="100%", rx=2), aria_hidden="true"))

@@ -1,0 +1,39 @@
+"""The words that lead to the same cluster again: as given, pinned to the context, without secrets."""
+
+from __future__ import annotations
+
+from kubectl_eksdoc.cli.options import GlobalOptions
+from kubectl_eksdoc.cli.reaching import words
+from kubectl_eksdoc.core.model.connection import Connection
+from kubectl_eksdoc.wiring import SourceChoice
+
+LIVE = SourceChoice()
+
+
+def live(connection: Connection, context: str = "prod-eu") -> tuple[str, ...]:
+    return words(LIVE, GlobalOptions(connection=connection), context)
+
+
+def test_the_context_that_was_read_is_named() -> None:
+    assert live(Connection()) == ("--context", "prod-eu")
+    assert live(Connection(), "") == ()
+    assert live(Connection(context="other")) == ("--context", "other")
+    assert live(Connection(server="https://a:1")) == ("--server", "https://a:1")
+
+
+def test_flags_are_given_as_they_were_and_a_token_never() -> None:
+    given = Connection(
+        kubeconfig="my config",
+        token="secret",
+        impersonate_groups=("a", "b"),
+        insecure_skip_tls_verify=True,
+        request_timeout=30.0,
+    )
+    said = live(given)
+    assert said[:4] == ("--context", "prod-eu", "--kubeconfig", "my config")
+    assert said[4:] == ("--as-group", "a", "--as-group", "b", "--request-timeout", "30", "--insecure-skip-tls-verify")
+
+
+def test_a_dump_and_the_demo_need_no_cluster() -> None:
+    assert words(SourceChoice(snapshot="d.tar.gz"), GlobalOptions(), "c") == ("--snapshot", "d.tar.gz")
+    assert words(SourceChoice(demo=True), GlobalOptions(), "c") == ("--demo",)

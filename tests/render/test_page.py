@@ -1,0 +1,224 @@
+"""The HTML page: whole, closed to the outside, with every row of the plan, and deaf to what a cluster says."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from dataclasses import dataclass, field, replace
+from html.parser import HTMLParser
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kubectl_eksdoc.core.plan.drain.result import Estimate, Eviction, TargetVerdict
+from kubectl_eksdoc.core.sim.drain import Span
+from kubectl_eksdoc.render.drain import DrainView, Look, render
+from kubectl_eksdoc.render.drain.groups import grouped
+from kubectl_eksdoc.render.drain.page.gantt import gantt
+from kubectl_eksdoc.render.drain.page.tables import MOST_PODS
+from kubectl_eksdoc.render.html import Html, el, table, text
+from kubectl_eksdoc.render.tables import Column
+from tests.builders import a_node, a_pod
+from tests.render.plans import a_target, a_view, an_empty_plan
+from tests.render.test_recorded import view_of
+from tests.render.test_safety import NASTY, TRICKS, a_hostile_view
+
+EMPTY = {"meta", "rect", "line", "br"}
+
+
+@dataclass
+class Page(HTMLParser):
+    """What a browser would make of a page: its elements in order, its text, and where the nesting is wrong."""
+
+    tags: list[tuple[str, dict[str, str | None]]] = field(default_factory=list)
+    words: list[str] = field(default_factory=list)
+    broken: list[str] = field(default_factory=list)
+    _stack: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if len(dict(attrs)) != len(attrs):
+            self.broken.append(f"{tag} has an attribute twice")
+        if tag not in EMPTY:
+            self._stack.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag not in EMPTY:
+            self.broken.append(f"{tag} is closed at once")
+
+    def handle_endtag(self, tag: str) -> None:
+        if not self._stack or self._stack.pop() != tag:
+            self.broken.append(f"</{tag}> closes something else")
+
+    def handle_data(self, data: str) -> None:
+        if "style" not in self._stack:
+            self.words.append(data)
+
+    def done(self) -> Page:
+        self.close()
+        self.broken += self._stack
+        return self
+
+    @property
+    def text(self) -> str:
+        return re.sub(r"\s+", " ", "".join(self.words))
+
+
+def read(view: DrainView, look: Look | None = None) -> Page:
+    page = Page()
+    page.feed(render(view, "html", look or Look()))
+    return page.done()
+
+
+VIEWS = {
+    "by hand": a_view,
+    "nothing": lambda: a_view(an_empty_plan()),
+    **{name: (lambda name=name: view_of(name)) for name in ("demo", "small-traps", "rich", "medium")},
+}
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_the_page_is_well_formed_and_asks_nobody_for_anything(name: str) -> None:
+    page = read(VIEWS[name]())
+    assert page.broken == []
+    tags = {tag for tag, _ in page.tags}
+    assert not tags & {"script", "link", "img", "iframe", "object", "embed", "form", "base", "video", "use", "image"}
+    for tag, attributes in page.tags:
+        assert not any(key.startswith("on") or key in ("src", "style", "srcset", "action") for key in attributes), tag
+        assert (attributes.get("href") or "#").startswith("#")
+    ids = [attributes["id"] for _, attributes in page.tags if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    links = {(attributes["href"] or "")[1:] for tag, attributes in page.tags if tag == "a"}
+    assert links == set(ids)
+
+
+def test_only_the_pages_own_style_is_allowed() -> None:
+    html = render(a_view(), "html", Look())
+    (style,) = re.findall(r"<style>(.*?)</style>", html, re.DOTALL)
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    (policy,) = (a["content"] for tag, a in read(a_view()).tags if a.get("http-equiv") == "Content-Security-Policy")
+    assert policy == f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    assert "url(" not in style and "@import" not in style
+    assert html.index("Content-Security-Policy") < html.index("<style>")
+    assert "prefers-color-scheme: dark" in style and "@media print" in style
+
+
+@pytest.mark.parametrize("name", ["by hand", "demo", "small-traps", "rich"])
+def test_every_row_of_the_plan_is_in_the_page(name: str) -> None:
+    view = VIEWS[name]()
+    said = read(view).text
+    assert all(target.node.name in said for target in view.targets)
+    assert all(h.budget.key in said for h in view.budgets)
+    assert all(row.pod.key in said for row in (*view.evictions, *view.left))
+    for finding in view.findings:
+        assert (finding.code.name in said and str(finding.subject) in said) or finding.subject.kind == "Cluster"
+    for group in grouped(view.blockers, view):
+        assert all(re.sub(r"\s+", " ", c) in said for _, commands in group.remedies for c in commands)
+    for handoff in view.handoffs:
+        assert all(re.sub(r"\s+", " ", c) in said for s in (*handoff.arrive, *handoff.leave) for c in s.commands)
+
+
+def test_commands_are_whole_and_can_be_selected() -> None:
+    html = render(a_view(), "html", Look())
+    assert "<pre><code>kubectl scale deployment sale -n shop --replicas=4</code></pre>" in html
+    assert "user-select: all" in html
+
+
+def test_one_bar_for_each_drained_node_within_the_frame() -> None:
+    view = view_of("demo")
+    page = Page()
+    page.feed(gantt(view))
+    rows = [a for tag, a in page.done().tags if tag == "rect" and a.get("class") == "rest" and "x" in a]
+    assert len(rows) == len(view.spans) == 5
+    ends = [float((a["x"] or "")[:-1]) + float((a["width"] or "")[:-1]) for a in rows]
+    assert max(ends) == pytest.approx(100, abs=0.02)
+    last = max(view.spans.values(), key=lambda span: span.done_s).node
+    assert [t.node.name for t in view.targets][ends.index(max(ends))] == last
+
+
+def test_waves_are_told_apart() -> None:
+    targets = tuple(a_target(f"old-{n}", TargetVerdict.DRAINS, n + 1, wave=n + 1) for n in range(2))
+    spans = (Span("old-0", 0, 20, 30), Span("old-1", 30, 50, 60))
+    view = a_view(an_empty_plan(targets=targets, estimate=Estimate(60, 90, spans, 1, ("all goes well",))))
+    said = read(view).text
+    assert said.index("Wave 1") < said.index("Wave 2") and "all goes well" in said
+
+
+def test_a_plan_without_times_has_no_timeline() -> None:
+    assert gantt(a_view()) == ""
+    assert "Timeline" not in read(a_view()).text
+
+
+def shape(view: DrainView) -> list[tuple[str, tuple[str, ...]]]:
+    page = read(view)
+    assert page.broken == []
+    return [(tag, tuple(sorted(attributes))) for tag, attributes in page.tags]
+
+
+def of_a_width(told: str) -> str:
+    """Long enough that a cell of it is always broken into lines, as the cells of another one are."""
+    return f"{told}{'w' * 40}"
+
+
+@pytest.mark.parametrize("told", [*TRICKS, *NASTY, '"onload="x', "'><svg onload=alert(1)>", "</title><script>", "]]>"])
+def test_the_known_tricks_do_not_change_the_page(told: str) -> None:
+    assert shape(a_hostile_view(of_a_width(told))) == shape(a_hostile_view(of_a_width("x")))
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.text(st.one_of(st.sampled_from("<>&\"'/=!-`;#x \n"), st.characters()), max_size=40))
+def test_no_text_of_a_cluster_changes_the_page(told: str) -> None:
+    assert shape(a_hostile_view(of_a_width(told))) == shape(a_hostile_view(of_a_width("x")))
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.text())
+def test_any_text_shows_as_itself(told: str) -> None:
+    page = Page()
+    page.feed(el("p", told, title=told))
+    page.done()
+    assert page.broken == [] and len(page.tags) == 1
+    clean = "".join(page.words)
+    assert clean == page.tags[0][1]["title"]
+    if told.isascii() and told.isprintable():
+        assert clean == told
+
+
+def test_only_markup_passes_as_it_is() -> None:
+    assert text(Html("<b>")) == "<b>" and text("<b>") == "&lt;b&gt;"
+    assert el("p", "<b>", Html("<i></i>")) == "<p>&lt;b&gt;<i></i></p>"
+
+
+def test_a_table_marks_what_a_narrow_screen_leaves_out() -> None:
+    markup = table([Column("NODE"), Column("TYPE", drop=1)], [["old-1", "m6i"]], {"NODE"})
+    assert '<td class="name">old-1</td><td class="s minor">m6i</td>' in markup
+    assert table([Column("NODE")], []) == ""
+
+
+def test_ascii_keeps_every_sign_as_a_reference() -> None:
+    plain = render(a_view(), "html", Look(ascii=True))
+    assert plain.isascii()
+    assert read(a_view(), Look(ascii=True)).text == read(a_view()).text
+
+
+def test_a_thousand_nodes_make_a_page_that_a_browser_takes() -> None:
+    nodes = [f"ip-10-0-{n // 250}-{n % 250}.eu-central-1.compute.internal" for n in range(1000)]
+    targets = tuple(
+        replace(a_target("old-0", TargetVerdict.DRAINS, n + 1), node=a_node(name)) for n, name in enumerate(nodes)
+    )
+    going = tuple(
+        Eviction(n + 1, 1 + n % 8, a_pod(f"web-5f7d9c6b8-{n:05}", "shop"), nodes[n // 12], "shop/web", "1 of 3 goes")
+        for n in range(12_000)
+    )
+    spans = tuple(Span(name, 0, 100 + n, 110 + n) for n, name in enumerate(nodes))
+    view = a_view(an_empty_plan(targets=targets, evictions=going, estimate=Estimate(1110, 2000, spans, 12, ())))
+    html = render(view, "html", Look())
+    assert all(name in html for name in nodes)
+    assert f"and {12_000 - MOST_PODS} more evictions" in html
+    assert len(html) < 4_000_000
