@@ -73,7 +73,7 @@ def _held(top: Path) -> set[str]:
 
 def _generated(path: Path) -> bool:
     inside = path.relative_to(ROOT)
-    hidden = any(part.startswith(".") for part in inside.parts[:-1])
+    hidden = any(part.startswith(".") and part != ".ci" for part in inside.parts[:-1])
     return hidden or "__pycache__" in inside.parts or inside.parts[:2] == ("bench", "out")
 
 
