@@ -1,14 +1,20 @@
 # make demo: see it work. make test: prove it. `make help` lists the rest.
-# Needs python3 >= 3.10 with its venv module, and make; nothing else. The stamp files make reruns fast.
+# Needs python3 >= 3.10 with its venv module, and make; the first run fetches packages from the package index.
 
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
-PIP    := $(BIN)/python -m pip --disable-pip-version-check
+# Modules instead of scripts: the first line of a script names the folder in which it was made.
+PY     := $(BIN)/python -m
+PIP    := $(PY) pip --disable-pip-version-check
 SETUP  := setup.cfg pyproject.toml constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long check format docs bench clean
+.PHONY: help demo test test-long check format docs bench clean FORCE
+# Two pips in one environment get in each other's way, so -j has no say here.
+.NOTPARALLEL:
+# Interrupted, make would remove the file by which it knows that the environment is its own.
+.PRECIOUS: $(VENV)/.made
 
 help:
 	@echo "make demo       install into $(VENV) and plan a drain of the built-in cluster"
@@ -19,35 +25,37 @@ help:
 	@echo "make docs       rewrite the generated documents"
 	@echo "make bench      measure; QUICK=1 for a short run without thresholds"
 	@echo "make clean      remove everything made here"
+	@echo
+	@echo "The first run fetches packages from the package index (or from pip's cache)."
 
 # The demo has blockers, so its exit code is 1; any other but 0 is a failure.
 demo: $(VENV)/.installed
-	@$(BIN)/kubectl-eksdoc drain plan --demo; code=$$?; [ $$code -le 1 ] || exit $$code
+	@$(PY) kubectl_eksdoc drain plan --demo; code=$$?; [ $$code -le 1 ] || exit $$code
 	@echo
-	@echo "That was the built-in cluster. Next:"
-	@echo "  $(BIN)/kubectl-eksdoc drain plan --demo -o wide         every eviction in its order"
-	@echo "  $(BIN)/kubectl-eksdoc drain plan --nodegroup NAME       your cluster, as your kubeconfig says; changes nothing"
-	@echo "  export PATH=\"$(abspath $(BIN)):\$$PATH\"  then: kubectl eksdoc drain plan --help"
+	@echo "That was the built-in cluster. For yours, and nothing is changed there:"
+	@echo "  export PATH=\"$(abspath $(BIN)):\$$PATH\""
+	@echo "  kubectl eksdoc drain plan --nodegroup NAME"
+	@echo "  kubectl eksdoc drain plan --help"
 
 test: $(VENV)/.installed-test
-	$(BIN)/python -m pytest -q -m "not long"
+	$(PY) pytest -q -m "not long"
 
 test-long: $(VENV)/.installed-test
-	$(BIN)/python -m pytest -q -m long
+	$(PY) pytest -q -m long
 
 check: $(VENV)/.installed-test
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
-	$(BIN)/mypy
-	$(BIN)/lint-imports --no-logo
-	$(BIN)/python -m tools.documents --check
+	$(PY) ruff check .
+	$(PY) ruff format --check .
+	$(PY) mypy
+	$(BIN)/python $(BIN)/lint-imports --no-logo
+	$(PY) tools.documents --check
 
 format: $(VENV)/.installed-test
-	$(BIN)/ruff check --fix .
-	$(BIN)/ruff format .
+	$(PY) ruff check --fix .
+	$(PY) ruff format .
 
 docs: $(VENV)/.installed-test
-	$(BIN)/python -m tools.documents
+	$(PY) tools.documents
 
 bench: $(VENV)/.installed-test
 	QUICK=$(QUICK) $(BIN)/python bench/run.py
@@ -56,21 +64,38 @@ clean:
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-$(BIN)/python:
-	@command -v $(PYTHON) >/dev/null || { \
-	  echo "error: there is no $(PYTHON) here; install Python 3.10 or newer, or say make PYTHON=/path/to/python3"; exit 2; }
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { \
-	  echo "error: Python 3.10 or newer is needed and $(PYTHON) is $$($(PYTHON) -c 'import platform; print(platform.python_version())'); say make PYTHON=/path/to/a/newer/python3"; exit 2; }
-	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { \
-	  echo "error: $(PYTHON) has no venv module; on Debian and Ubuntu: apt install python3-venv"; exit 2; }
-	@$(PYTHON) -m venv $(VENV)
+# Holds the environment's own path once it is whole. Looked at in every run, because an environment may have been moved
+# with its folder, left half made, or have lost its Python. Only what is make's own is removed: .venv, or what has this
+# file; any other environment named by VENV is used as it is.
+$(VENV)/.made: FORCE
+	@if [ -e $@ ]; then \
+	  [ "$$(cat $@)" = "$$(cd $(VENV) && pwd -P)" ] && $(BIN)/python -c 'import pip' 2>/dev/null && exit; \
+	  echo "making $(VENV) anew: it was moved, left half made, or its Python is gone"; \
+	elif $(PIP) --version >/dev/null 2>&1; then \
+	  (cd $(VENV) && pwd -P) > $@; exit; \
+	elif [ "$(origin VENV)" != file ] && [ -n "$$(ls -A $(VENV) 2>/dev/null)" ]; then \
+	  echo "error: $(VENV) is there and has no pip that works; remove it, or name another VENV"; exit 2; \
+	fi; \
+	command -v $(PYTHON) >/dev/null || { \
+	  echo "error: there is no $(PYTHON) here; install Python 3.10 or newer,"; \
+	  echo "       or say make PYTHON=/path/to/python3"; exit 2; }; \
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { \
+	  echo "error: Python 3.10 or newer is needed, and $(PYTHON) is older:"; \
+	  $(PYTHON) --version; \
+	  echo "       say make PYTHON=/path/to/a/newer/python3"; exit 2; }; \
+	$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { \
+	  echo "error: $(PYTHON) has no venv module;"; \
+	  echo "       on Debian and Ubuntu: apt install python3-venv"; exit 2; }; \
+	rm -rf $(VENV) && mkdir -p $(VENV) && echo unfinished > $@ && $(PYTHON) -m venv $(VENV) && \
+	(cd $(VENV) && pwd -P) > $@
 
-$(VENV)/.installed: $(SETUP) | $(BIN)/python
-	@echo "installing into $(VENV) (once; about a minute) …"
+$(VENV)/.installed: $(SETUP) $(VENV)/.made
+	@echo "installing into $(VENV) from the package index (once; up to a minute) …"
 	@$(PIP) install --quiet -c constraints.txt -e .
 	@touch $@
 
-$(VENV)/.installed-test: $(SETUP) | $(BIN)/python
-	@echo "installing with the test tools into $(VENV) (once; about a minute) …"
+$(VENV)/.installed-test: $(SETUP) $(VENV)/.made
+	@echo "installing into $(VENV), with the test tools, from the package index"
+	@echo "(once; up to a minute) …"
 	@$(PIP) install --quiet -c constraints.txt -e '.[test]'
 	@touch $@ $(VENV)/.installed

@@ -1,3 +1,3 @@
-"""kubectl eksdoc: plan, simulate and run the risky parts of an Amazon EKS upgrade."""
+"""kubectl eksdoc: plan the drain of Amazon EKS nodes before anything is touched."""
 
 __version__ = "0.1.0"

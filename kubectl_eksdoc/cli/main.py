@@ -18,7 +18,7 @@ from kubectl_eksdoc.errors import EksdocError, UsageError
 
 PROG = "kubectl eksdoc"
 
-_ABOUT = "Plan, simulate and run the risky parts of an Amazon EKS upgrade."
+_ABOUT = "Plan the risky parts of an Amazon EKS upgrade; so far: what draining nodes would do. Changes nothing."
 
 
 class _Version(argparse.Action):

@@ -39,8 +39,7 @@ _NOTHING_WITHOUT = (kinds.NODES, kinds.PODS)
 _LOST: Mapping[Resource, str] = {
     kinds.PRIORITY_CLASSES: "nothing is lost yet: it is read for a later step, which pods preempt others",
     kinds.LEASES: "the holder of a leader election is not known, so it may go before its standbys",
-    kinds.AUTOSCALERS: "advice is to scale the workload, although its autoscaler may scale it back",
-    kinds.ENDPOINT_SLICES: "which pods answer for a webhook is told by its Service's selector alone",
+    kinds.AUTOSCALERS: "advice to scale a workload says that it is not known whether an autoscaler would undo it",
     kinds.NODE_POOLS: "`--nodegroup` does not know a Karpenter NodePool that has no nodes at the moment",
     kinds.NAMESPACES: "`metadata.cluster.uid` is null",
 }

@@ -203,7 +203,7 @@ def _volumes(given: list[VolumeEntry], pod_name: str, share: Sharing) -> tuple[f
         elif volume.ephemeral is not None:
             # The ephemeral volume controller names the claim so (k8s.io/component-helpers/storage/ephemeral).
             claim = f"{pod_name}-{name}"
-            found.append(facts.Volume(share.text(name), facts.VolumeKind.CLAIM, claim, ephemeral=True))
+            found.append(facts.Volume(share.text(name), facts.VolumeKind.EPHEMERAL, claim))
     return tuple(found)
 
 

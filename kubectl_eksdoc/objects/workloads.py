@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
+from typing import NamedTuple
 
 import msgspec
 
@@ -28,6 +30,7 @@ class Template(Lean):
 
 class RollingUpdate(Lean):
     max_surge: int | str | None = None
+    max_unavailable: int | str | None = None
 
 
 class Strategy(Lean):
@@ -39,6 +42,7 @@ class WorkloadSpec(Lean):
     replicas: int | None = None
     template: Template | None = None
     strategy: Strategy | None = None
+    paused: bool | None = None
 
 
 class WorkloadStatus(Lean):
@@ -53,6 +57,7 @@ class WorkloadObject(Object):
 
 class PodConditionPattern(Lean):
     type: str | None = None
+    status: str | None = None
 
 
 class FailureRule(Lean):
@@ -66,6 +71,7 @@ class FailurePolicy(Lean):
 
 class JobSpec(Lean):
     backoff_limit: int | None = None
+    backoff_limit_per_index: int | None = None
     completions: int | None = None
     pod_failure_policy: FailurePolicy | None = None
 
@@ -97,6 +103,19 @@ class AutoscalerObject(Object):
     spec: AutoscalerSpec | None = None
 
 
+class Rollout(NamedTuple):
+    """How many pods an update adds before it stops old ones, and how many it may take away before that."""
+
+    surge: int
+    unavailable: int
+
+
+NO_ROLLOUT = Rollout(0, 0)
+
+_AMOUNT = re.compile(r"(\d{1,9})(%?)\Z")
+_DEFAULT_AMOUNT = "25%"
+
+
 def workload(given: WorkloadObject, share: Sharing, kind: str) -> tuple[Workload, datetime | None]:
     """The fact, and the newest time the object tells. Absent spec.replicas means 1, as the API defaults it.
 
@@ -107,6 +126,7 @@ def workload(given: WorkloadObject, share: Sharing, kind: str) -> tuple[Workload
     template = spec.template or Template()
     template_meta, template_spec = template.metadata or TemplateMeta(), template.spec or TemplateSpec()
     replicas = 1 if spec.replicas is None else spec.replicas
+    rolling = _rollout(spec.strategy, max(replicas, 1)) if kind == "Deployment" else NO_ROLLOUT
     fact = Workload(
         kind=kind,
         namespace=share.text(meta.namespace),
@@ -117,25 +137,55 @@ def workload(given: WorkloadObject, share: Sharing, kind: str) -> tuple[Workload
         template_labels=share.template_labels(template_meta.labels),
         template_tolerations=share.template_tolerations(template_spec.tolerations),
         pinned_to=share.text(template_spec.node_name),
-        surges=kind == "Deployment" and _surges(spec.strategy),
+        surges=rolling.surge > 0,
+        rollout_unavailable=min(rolling.unavailable, replicas),
+        paused=kind == "Deployment" and bool(spec.paused),
     )
     return fact, newest_of(status.conditions, meta.creation_timestamp)
 
 
-def _surges(strategy: Strategy | None) -> bool:
-    """RollingUpdate is the default type, and 25% its default maxSurge (pkg/apis/apps/v1/defaults.go)."""
-    if strategy is None:
-        return True
-    if strategy.type not in (None, "", "RollingUpdate"):
-        return False
-    surge = strategy.rolling_update.max_surge if strategy.rolling_update else None
-    return surge is None or str(surge).rstrip("%").lstrip("0") != ""
+def _rollout(strategy: Strategy | None, replicas: int) -> Rollout:
+    """The strategy of a Deployment of that many replicas, resolved.
+
+    RollingUpdate is the default type, and 25% the default of both amounts (pkg/apis/apps/v1/defaults.go). maxSurge
+    rounds up and maxUnavailable down; where both come to nothing, one may be unavailable
+    (pkg/controller/deployment/util/deployment_util.go: ResolveFenceposts).
+    """
+    if strategy is not None and strategy.type not in (None, "", "RollingUpdate"):
+        return Rollout(0, replicas)
+    rolling = (strategy.rolling_update if strategy else None) or RollingUpdate()
+    surge = _resolved(rolling.max_surge, replicas, round_up=True)
+    unavailable = _resolved(rolling.max_unavailable, replicas, round_up=False)
+    if surge == unavailable == 0:
+        unavailable = 1
+    return Rollout(surge, unavailable)
+
+
+def _resolved(given: int | str | None, replicas: int, *, round_up: bool) -> int:
+    """Of the text of no amount at all the default is taken: the API server would not have accepted it."""
+    if isinstance(given, int):
+        return max(given, 0)
+    match = _AMOUNT.match(given or _DEFAULT_AMOUNT) or _AMOUNT.match(_DEFAULT_AMOUNT)
+    assert match is not None
+    value = int(match[1])
+    if not match[2]:
+        return value
+    return -(-value * replicas // 100) if round_up else value * replicas // 100
+
+
+def _on_disruption(policy: FailurePolicy | None) -> str:
+    """The action of the first rule for evicted pods, "" without one; rules are asked in their order."""
+    for rule in (policy.rules if policy else None) or ():
+        for pattern in rule.on_pod_conditions or ():
+            if pattern.type == "DisruptionTarget" and pattern.status in (None, "", "True"):
+                return rule.action or ""
+    return ""
 
 
 def job(given: JobObject, share: Sharing) -> tuple[Job, datetime | None]:
     """The fact, and the newest time the object tells. Absent backoffLimit means 6, as the API defaults it."""
     meta, spec, status = given.metadata or Meta(), given.spec or JobSpec(), given.status or JobStatus()
-    rules = (spec.pod_failure_policy.rules if spec.pod_failure_policy else None) or ()
+    on_disruption = _on_disruption(spec.pod_failure_policy)
     fact = Job(
         namespace=share.text(meta.namespace),
         name=share.text(meta.name),
@@ -146,10 +196,9 @@ def job(given: JobObject, share: Sharing) -> tuple[Job, datetime | None]:
         failed=status.failed or 0,
         completions=spec.completions,
         finished=holds(status.conditions, "Complete", "Failed"),
-        ignores_disruption=any(
-            rule.action == "Ignore" and any(p.type == "DisruptionTarget" for p in rule.on_pod_conditions or ())
-            for rule in rules
-        ),
+        ignores_disruption=on_disruption == "Ignore",
+        fails_on_disruption=on_disruption in ("FailJob", "FailIndex"),
+        backoff_limit_per_index=spec.backoff_limit_per_index,
     )
     return fact, newest_of(status.conditions, meta.creation_timestamp)
 

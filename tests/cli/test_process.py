@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -13,7 +14,9 @@ import pytest
 
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.launch import too_old
+from tests import needed
 from tests.contracts.source import PACKAGE, ROOT
+from tests.fakes.programs import program
 
 YOUNG_SYNTAX = (ast.JoinedStr, ast.NamedExpr, ast.AnnAssign, ast.AsyncFunctionDef, ast.Match)
 
@@ -25,21 +28,16 @@ def process(*command: str, path: str | None = None) -> subprocess.CompletedProce
 
 @pytest.fixture
 def plugin(tmp_path: Path) -> Path:
-    """A folder with the script that pip makes of the entry point."""
-    script = tmp_path / "kubectl-eksdoc"
-    script.write_text(f"#!{sys.executable}\nfrom kubectl_eksdoc.launch import main\nmain()\n", encoding="utf-8")
-    script.chmod(0o755)
-    return tmp_path
+    """A folder with a script that does what pip's for the entry point does."""
+    script = tmp_path / "script" / "kubectl-eksdoc"  # by its own name it says how it was called
+    script.parent.mkdir()
+    script.write_text("from kubectl_eksdoc.launch import main\nmain()\n", encoding="utf-8")
+    return program(tmp_path / "kubectl-eksdoc", sys.executable, str(script)).parent
 
 
 @pytest.fixture
 def kubectl() -> str:
-    found = shutil.which("kubectl")
-    if found:
-        return found
-    if os.environ.get("EKSDOC_CI"):
-        pytest.fail("CI must have a kubectl, and there is none")
-    pytest.skip("no kubectl on PATH")
+    return needed.kubectl()
 
 
 def test_module_and_script_say_their_version(plugin: Path) -> None:
@@ -65,7 +63,7 @@ def test_kubectl_runs_the_plugin(kubectl: str, plugin: Path) -> None:
 
 
 def test_a_reader_that_leaves_early_is_no_error() -> None:
-    command = f"'{sys.executable}' -m kubectl_eksdoc drain plan --demo -o wide | head -n 1"
+    command = f"{shlex.quote(sys.executable)} -m kubectl_eksdoc drain plan --demo -o wide | head -n 1"
     done = process("/bin/sh", "-c", command)
     assert len(done.stdout.splitlines()) == 1
     assert "rror" not in done.stderr

@@ -10,6 +10,7 @@ import gzip
 import http.server
 import json
 import socket
+import socketserver
 import ssl
 import struct
 import threading
@@ -70,7 +71,7 @@ def refused(message: str, reason: str, code: int, **headers: str) -> Reply:
 class ApiServer:
     """Use as a context manager. `lists` holds the objects of each resource; custom resources start unserved."""
 
-    def __init__(self, tls: ssl.SSLContext | None = None, host: str = "localhost") -> None:
+    def __init__(self, tls: ssl.SSLContext | None = None, host: str = "127.0.0.1") -> None:
         self.requests: list[Request] = []
         self.lists: dict[Resource, list[Any]] = {r: [] for r in kinds.ALL if not r.custom}
         self.lists[kinds.NODES] = [recordings.document("node")]
@@ -160,6 +161,10 @@ class ApiServer:
 class _Threaded(http.server.ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 64
+
+    def server_bind(self) -> None:
+        """Without asking a resolver for the name of 127.0.0.1, as http.server would."""
+        socketserver.TCPServer.server_bind(self)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A client that hangs up, or a handshake that fails, is part of many tests."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import base64
 import json
-import stat
 import sys
 from pathlib import Path
 from typing import Any
+
+from tests.fakes.programs import program
 
 
 def one(
@@ -49,9 +50,8 @@ API = "client.authentication.k8s.io/v1"
 def plugin(folder: Path, source: str, name: str = "plugin") -> Path:
     """An executable Python program; `say(**status)` prints a credential, `runs()` counts and returns its runs."""
     counter = folder / f"{name}.runs"
-    program = folder / name
-    program.write_text(
-        f"#!{sys.executable} -IS\n"
+    text = folder / f"{name}.py"
+    text.write_text(
         "import json, os, sys, time\n"
         f"counter = {str(counter)!r}\n"
         "def runs():\n"
@@ -61,16 +61,15 @@ def plugin(folder: Path, source: str, name: str = "plugin") -> Path:
         f"    print(json.dumps({{'apiVersion': {API!r}, 'kind': 'ExecCredential', 'status': status}}))\n" + source,
         encoding="utf-8",
     )
-    program.chmod(program.stat().st_mode | stat.S_IXUSR)
-    return program
+    return program(folder / name, sys.executable, "-IS", str(text))
 
 
-def runs(program: Path) -> int:
+def runs(path: Path) -> int:
     """How often a `plugin` that calls runs() has run."""
-    counter = program.with_name(f"{program.name}.runs")
+    counter = path.with_name(f"{path.name}.runs")
     return counter.stat().st_size if counter.exists() else 0
 
 
-def exec_user(program: Path | str, *args: str, **more: Any) -> dict[str, Any]:
-    fields = {"apiVersion": API, "command": str(program), "args": list(args), "interactiveMode": "IfAvailable"}
+def exec_user(command: Path | str, *args: str, **more: Any) -> dict[str, Any]:
+    fields = {"apiVersion": API, "command": str(command), "args": list(args), "interactiveMode": "IfAvailable"}
     return {"exec": {**fields, **more}}

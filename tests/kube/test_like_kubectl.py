@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from kubectl_eksdoc.errors import ClusterError, ConfigError
 from kubectl_eksdoc.kube.choice import choose
 from kubectl_eksdoc.kube.surroundings import Surroundings
 from kubectl_eksdoc.kube.transport import Transport
+from tests import needed
 from tests.fakes import kubeconfigs
 from tests.fakes.apiserver import ApiServer, Request
 from tests.fakes.proxy import Proxy
@@ -25,10 +25,7 @@ from tests.fakes.proxy import Proxy
 
 def _kubectl() -> str:
     """A plain kubectl: where `kubectl` only picks one of several, it would ask /version once more."""
-    found = shutil.which("kubectl")
-    if found is None:
-        pytest.skip("no kubectl on PATH")
-    real = Path(found).resolve()
+    real = Path(needed.kubectl()).resolve()
     return str(next((p for p in sorted(real.parent.glob("kubectl.1.*"), reverse=True)), real))
 
 
@@ -150,6 +147,7 @@ CASES: list[tuple[list[str], dict[str, Any]]] = [
         {"server": "{first}", "tls_server_name": "other.test"},
     ),
     (["--tls-server-name", "127.0.0.1"], {"tls_server_name": "127.0.0.1"}),
+    (["--tls-server-name", "localhost"], {"tls_server_name": "localhost"}),
     (["--insecure-skip-tls-verify"], {"insecure_skip_tls_verify": True}),
     (
         ["--context", "skip", "--certificate-authority", "b/ca.crt"],

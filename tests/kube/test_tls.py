@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import ipaddress
 import ssl
 import tempfile
 from collections.abc import Callable
@@ -97,7 +98,7 @@ def test_expired_and_future_certificates_hint_at_the_clock(transport: MakeTransp
         ca = trustme.CA()
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         ca.issue_cert(
-            "localhost", not_before=now + dt.timedelta(days=start), not_after=now + dt.timedelta(days=end)
+            "127.0.0.1", not_before=now + dt.timedelta(days=start), not_after=now + dt.timedelta(days=end)
         ).configure_cert(context)
         with ApiServer(context) as server:
             config = kubeconfigs.one(tmp_path / "config", server.url, ca.cert_pem.bytes())
@@ -110,14 +111,13 @@ def old_style_pki(folder: Path) -> tuple[bytes, ssl.SSLContext]:
     """An authority and a server certificate without key identifiers and key usages, as older clusters have."""
     now = dt.datetime.now(dt.timezone.utc)
     keys = [ec.generate_private_key(ec.SECP256R1()) for _ in range(2)]
-    names = [x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, n)]) for n in ("old-ca", "localhost")]
+    names = [x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, n)]) for n in ("old-ca", "127.0.0.1")]
     pems = []
     for i in range(2):
         builder = x509.CertificateBuilder(names[0], names[i], keys[i].public_key(), x509.random_serial_number())
         builder = builder.not_valid_before(now - dt.timedelta(days=1)).not_valid_after(now + dt.timedelta(days=1))
-        extension = (
-            x509.BasicConstraints(True, None) if i == 0 else x509.SubjectAlternativeName([x509.DNSName("localhost")])
-        )
+        address = x509.IPAddress(ipaddress.ip_address("127.0.0.1"))
+        extension = x509.BasicConstraints(True, None) if i == 0 else x509.SubjectAlternativeName([address])
         builder = builder.add_extension(extension, critical=False)
         pems.append(builder.sign(keys[0], hashes.SHA256()).public_bytes(Encoding.PEM))
     key = keys[1].private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())

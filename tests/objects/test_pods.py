@@ -74,7 +74,7 @@ def test_a_whole_pod() -> None:
             Volume("mem", VolumeKind.EMPTY_DIR, "Memory", "1Gi"),
             Volume("host", VolumeKind.HOST_PATH, "/var"),
             Volume("data", VolumeKind.CLAIM, "data-x"),
-            Volume("scratch", VolumeKind.CLAIM, "x-scratch", ephemeral=True),
+            Volume("scratch", VolumeKind.EPHEMERAL, "x-scratch"),
         ),
         readiness_gates=("target-health.elbv2.k8s.aws/x",),
         finalizers=("example.com/f",),

@@ -82,6 +82,7 @@ def test_a_job() -> None:
         status={"active": 3, "succeeded": 2, "failed": 1},
     ).jobs
     assert job == Job("shop", "x", "u", 0, 3, 2, 1, 10, finished=False, ignores_disruption=True)
+    assert observed(kinds.JOBS, spec={"backoffLimitPerIndex": 0}).jobs[0].backoff_limit_per_index == 0
     assert observed(kinds.JOBS).jobs == (Job("shop", "x", "u"),)
 
 
@@ -103,3 +104,61 @@ def test_when_a_job_is_finished(kind: str, status: str, finished: bool) -> None:
 def test_other_failure_rules_do_not_ignore_disruption() -> None:
     for rule in ({"action": "Count", "onPodConditions": [{"type": "DisruptionTarget"}]}, {"action": "Ignore"}):
         assert not observed(kinds.JOBS, spec={"podFailurePolicy": {"rules": [rule]}}).jobs[0].ignores_disruption
+
+
+EVICTED = [{"type": "DisruptionTarget", "status": "True"}]
+
+
+@pytest.mark.parametrize(
+    ("rules", "ignores", "fails"),
+    [
+        ([{"action": "FailJob", "onPodConditions": EVICTED}], False, True),
+        ([{"action": "FailIndex", "onPodConditions": EVICTED}], False, True),
+        ([{"action": "FailJob", "onPodConditions": [{"type": "DisruptionTarget"}]}], False, True),
+        ([{"action": "FailJob", "onPodConditions": [{"type": "DisruptionTarget", "status": "False"}]}], False, False),
+        ([{"action": "FailJob", "onPodConditions": [{"type": "Other", "status": "True"}]}], False, False),
+        (
+            [{"action": "Ignore", "onPodConditions": EVICTED}, {"action": "FailJob", "onPodConditions": EVICTED}],
+            True,
+            False,
+        ),
+        (
+            [{"action": "Count", "onPodConditions": EVICTED}, {"action": "FailJob", "onPodConditions": EVICTED}],
+            False,
+            False,
+        ),
+    ],
+)
+def test_the_first_rule_for_disruptions_decides(rules: list[dict[str, Any]], ignores: bool, fails: bool) -> None:
+    (job,) = observed(kinds.JOBS, spec={"podFailurePolicy": {"rules": rules}}).jobs
+    assert (job.ignores_disruption, job.fails_on_disruption) == (ignores, fails)
+
+
+def rolling(**amounts: Any) -> dict[str, Any]:
+    return {"type": "RollingUpdate", "rollingUpdate": amounts}
+
+
+@pytest.mark.parametrize(
+    ("replicas", "strategy", "away"),
+    [
+        (1, None, 0),
+        (3, None, 0),
+        (4, None, 1),  # 25 % rounds down
+        (3, rolling(maxUnavailable="50%"), 1),
+        (3, rolling(maxUnavailable=2), 2),
+        (1, rolling(maxSurge=1, maxUnavailable=1), 1),
+        (2, rolling(maxUnavailable=5), 2),
+        (2, rolling(maxSurge=0, maxUnavailable=0), 1),  # nothing would ever move
+        (2, rolling(maxSurge="0%", maxUnavailable="10%"), 1),
+        (5, {"type": "Recreate"}, 5),
+        (0, None, 0),
+    ],
+)
+def test_how_many_pods_a_rollout_takes_away(replicas: int, strategy: dict[str, Any] | None, away: int) -> None:
+    found = a_workload_of(kinds.DEPLOYMENTS, spec={"replicas": replicas, "strategy": strategy})
+    assert found.rollout_unavailable == away
+
+
+def test_a_paused_deployment() -> None:
+    assert a_workload_of(kinds.DEPLOYMENTS, spec={"paused": True}).paused
+    assert not a_workload_of(kinds.DEPLOYMENTS).paused

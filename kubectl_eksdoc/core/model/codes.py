@@ -109,7 +109,7 @@ POD_RETURNS = Code(
     "pod-returns",
     "A pod that comes back to the node it left",
     "Its template names the node, or it tolerates the cordon: eviction succeeds and the node is never empty.",
-    (kinds.DEPLOYMENTS, kinds.REPLICA_SETS, kinds.STATEFUL_SETS),
+    _SCALES,
 )
 JOB_LOSES_WORK = Code(
     "job-loses-work",
@@ -120,14 +120,15 @@ JOB_LOSES_WORK = Code(
 JOB_WOULD_FAIL = Code(
     "job-would-fail",
     "An eviction would fail the Job",
-    "The evictions planned here use up its backoffLimit: the Job ends as failed and is not tried again.",
+    "The evictions planned here use up its backoffLimit, an index has no failure left, or podFailurePolicy fails "
+    "it on a disruption: the Job ends as failed and is not tried again.",
     (kinds.JOBS,),
 )
 SINGLE_REPLICA = Code(
     "single-replica",
     "A workload with one replica",
     "Its eviction is downtime until the replacement is Ready.",
-    (kinds.DEPLOYMENTS, kinds.REPLICA_SETS, kinds.STATEFUL_SETS),
+    _SCALES,
 )
 NO_PLACE = Code(
     "no-place",
@@ -166,10 +167,17 @@ POD_LOCAL_VOLUME = Code(
     "The volume exists on one node only: the replacement stays Pending while that node is cordoned.",
     (kinds.CLAIMS, kinds.VOLUMES),
 )
+POD_EPHEMERAL_VOLUME = Code(
+    "pod-ephemeral-volume",
+    "A pod with a generic ephemeral volume",
+    "Its claim was made for it and is deleted with it, and so is the data; kubectl drain does not ask. The pod that "
+    "comes next gets a new claim.",
+)
 POD_PROTECTED = Code(
     "pod-protected",
     "A pod whose owner asks not to disrupt it",
-    "karpenter.sh/do-not-disrupt or cluster-autoscaler's safe-to-evict=false; the eviction API ignores both.",
+    "karpenter.sh/do-not-disrupt (for ever, or for the duration it names) or cluster-autoscaler's "
+    "safe-to-evict=false; the eviction API ignores both.",
 )
 POD_PENDING = Code(
     "pod-pending",
@@ -182,7 +190,7 @@ ONLY_BACKEND = Code(
     "The only backend of something that replacements need",
     "A webhook that fails closed, the autoscaler, the load balancer controller or cluster DNS with a single "
     "ready pod: while it is away, replacements cannot be created, started or reached.",
-    (kinds.VALIDATING_WEBHOOKS, kinds.MUTATING_WEBHOOKS, kinds.SERVICES),
+    (kinds.VALIDATING_WEBHOOKS, kinds.MUTATING_WEBHOOKS, kinds.SERVICES, kinds.ENDPOINT_SLICES),
 )
 NO_READINESS_GATE = Code(
     "no-readiness-gate",
@@ -194,8 +202,16 @@ NO_READINESS_GATE = Code(
 NAMESPACE_TERMINATING = Code(
     "namespace-terminating",
     "A namespace is being deleted",
-    "Its pods cannot be evicted (403) and are going anyway.",
+    "Its pods cannot be evicted (403) and are going anyway, so they are left to it.",
     (kinds.NAMESPACES,),
+)
+
+POD_NODE_MISSING = Code(
+    "pod-node-missing",
+    "A pod bound to a node that is not there",
+    "Its node was removed, or the snapshot lacks it: budgets may still count the pod as healthy, until the control "
+    "plane deletes it.",
+    (kinds.NODES,),
 )
 
 # Nodes ---------------------------------------------------------------------------------------
@@ -216,13 +232,20 @@ NODE_HYBRID = Code(
 )
 NODE_NOT_READY = Code(
     "node-not-ready",
-    "A target whose kubelet does not answer",
-    "Evicted pods would stay Terminating, because only the kubelet can confirm that they stopped.",
+    "A target that is not Ready",
+    "Ready=Unknown: its kubelet does not answer, and evicted pods would stay Terminating, because only the kubelet "
+    "can confirm that they stopped; it is not drained. Ready=False: the kubelet answers, so it can be drained.",
 )
 NODE_FOREIGN_DRAIN = Code(
     "node-foreign-drain",
     "Somebody else is draining a target",
     "Karpenter, the cluster autoscaler or a deletion already removes this node.",
+)
+NODE_ENDS_SOON = Code(
+    "node-ends-soon",
+    "A target whose instance is about to end",
+    "The AWS Node Termination Handler has tainted it (aws-node-termination-handler/…): within minutes its pods are "
+    "gone, budgets or not, so it goes before all others.",
 )
 
 ALL: tuple[Code, ...] = tuple(value for value in list(globals().values()) if isinstance(value, Code))

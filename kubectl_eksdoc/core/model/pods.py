@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
 
+from kubectl_eksdoc.core.model.durations import go_duration
 from kubectl_eksdoc.core.model.placement import NOWHERE_SPECIAL, Placement
 from kubectl_eksdoc.core.model.selectors import Labels
 
@@ -58,20 +59,24 @@ class VolumeKind(str, Enum):
     EMPTY_DIR = "emptyDir"
     HOST_PATH = "hostPath"
     CLAIM = "persistentVolumeClaim"
+    EPHEMERAL = "ephemeral"
 
 
 @dataclass(frozen=True, slots=True)
 class Volume:
     """`detail`: emptyDir → medium ("" is disk), hostPath → path, claim → name of the claim.
 
-    `ephemeral`: the claim was made for this pod and goes with it.
+    An ephemeral volume's claim was made for this pod and goes with it; `detail` is its name, too.
     """
 
     name: str
     kind: VolumeKind
     detail: str = ""
     size_limit: str = ""
-    ephemeral: bool = False
+
+    @property
+    def has_claim(self) -> bool:
+        return self.kind in (VolumeKind.CLAIM, VolumeKind.EPHEMERAL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +135,15 @@ class Pod:
 
     @property
     def protected_by(self) -> str:
-        """The annotation by which its owner asks not to be disrupted, or ""."""
+        """The annotation by which its owner asks, or asked for a time, not to be disrupted; or ""."""
+        return self.protected_at(None)
+
+    def protected_at(self, now: datetime | None) -> str:
+        """The annotation that protects it at `now` (None: at whatever time), or "".
+
+        Karpenter takes a duration as well, which protects from the pod's start on; its creation stands for
+        that here. Any text that is no duration is taken for a wish to be left alone.
+        """
         for key, value in (
             (DO_NOT_DISRUPT, "true"),
             (DO_NOT_EVICT, "true"),
@@ -138,9 +151,14 @@ class Pod:
         ):
             if self.annotations.get(key) == value:
                 return f"{key}={value}"
-        # Karpenter accepts a duration as well ("4h" from the pod's start); treat any as protecting.
         given = self.annotations.get(DO_NOT_DISRUPT, "false")
-        return f"{DO_NOT_DISRUPT}={given}" if given not in ("false", "") else ""
+        if given in ("false", "") or (now is not None and self._outlived(given, now)):
+            return ""
+        return f"{DO_NOT_DISRUPT}={given}"
+
+    def _outlived(self, duration: str, now: datetime) -> bool:
+        length = go_duration(duration)
+        return length is not None and self.created_at is not None and now - self.created_at >= length
 
     def tolerates(self, key: str, value: str, effect: str) -> bool:
         return any(t.tolerates(key, value, effect) for t in self.tolerations)

@@ -14,7 +14,9 @@ class Workload:
 
     `replicas` is spec.replicas (the wanted number; for a DaemonSet status.desiredNumberScheduled).
     `pinned_to` is spec.nodeName of the pod template, "" in all but odd cases.
-    `surges` is True where a rolling update starts a new pod before it stops an old one.
+    `surges` is True where a rolling update starts a new pod before it stops an old one, `rollout_unavailable` how
+    many of a Deployment's replicas an update may take away before their successors are Ready (all of them where
+    its strategy is Recreate). The controllers do nothing about the template of a `paused` one.
     """
 
     kind: str
@@ -27,6 +29,8 @@ class Workload:
     template_tolerations: tuple[Toleration, ...] = ()
     pinned_to: str = ""
     surges: bool = False
+    rollout_unavailable: int = 0
+    paused: bool = False
 
     @property
     def key(self) -> str:
@@ -35,7 +39,11 @@ class Workload:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A Job. `ignores_disruption`: its podFailurePolicy does not count pods with DisruptionTarget."""
+    """A Job. `ignores_disruption`: its podFailurePolicy does not count pods with DisruptionTarget.
+
+    `fails_on_disruption`: it fails the Job, or the index of the pod, for such a pod. `backoff_limit_per_index`
+    None: failures are not counted per index.
+    """
 
     namespace: str
     name: str
@@ -47,6 +55,8 @@ class Job:
     completions: int | None = None
     finished: bool = False
     ignores_disruption: bool = False
+    fails_on_disruption: bool = False
+    backoff_limit_per_index: int | None = None
 
     @property
     def key(self) -> str:

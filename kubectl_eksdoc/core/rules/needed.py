@@ -7,13 +7,14 @@ Evicting the only backend of one of these stops replacements in the whole cluste
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.network import Webhook
 from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.model.selectors import from_parts
+from kubectl_eksdoc.core.model.selectors import Labels, from_parts
 
 CONTROLLERS: dict[str, str] = {
     "karpenter": "Karpenter",
@@ -26,6 +27,9 @@ CONTROLLERS: dict[str, str] = {
     "kube-dns": "cluster DNS",
 }
 """Value of one of `_NAME_LABELS` on a pod → what it is. Values as the projects' own charts set them."""
+
+NAMESPACE_NAME = "kubernetes.io/metadata.name"
+"""The label by which the API server names every namespace."""
 
 _NAME_LABELS = ("app.kubernetes.io/name", "k8s-app", "app")
 
@@ -47,6 +51,19 @@ def guards_pod_creation(webhook: Webhook) -> bool:
         and any(r in ("*", "*/*", "pods", "pods/*", "pods/eviction", "*/eviction") for r in rule.resources)
         for rule in webhook.rules
     )
+
+
+def calls(webhook: Webhook, pod: Pod, namespaces: Mapping[str, Labels] | None) -> bool:
+    """Whether its selectors let it be called for a pod like `pod`.
+
+    `namespaces` are labels by name; None, or a pod's namespace that is missing there, counts as selected.
+    """
+    if not webhook.object_selector.matches(pod.labels):
+        return False
+    labels = namespaces.get(pod.namespace) if namespaces is not None else None
+    if labels is None:
+        return True
+    return webhook.namespace_selector.matches({NAMESPACE_NAME: pod.namespace, **labels})
 
 
 def needed_backends(cluster: Cluster) -> tuple[Backends, ...]:
@@ -76,9 +93,13 @@ def _webhooks(cluster: Cluster, ready: Iterable[Pod]) -> Iterable[Backends]:
     by_namespace: dict[str, list[Pod]] = defaultdict(list)
     for pod in ready:
         by_namespace[pod.namespace].append(pod)
+    unread = cluster.unread(kinds.NAMESPACES)
+    namespaces = None if unread else {n.name: n.labels for n in cluster.namespaces}
     for webhook in cluster.webhooks:
         service = services.get(webhook.service_key)
         if service is None or not service.selector or not guards_pod_creation(webhook):
+            continue
+        if not any(calls(webhook, pod, namespaces) for pod in cluster.pods):
             continue
         serving = endpoints.get(service.key)
         selector = from_parts(service.selector)

@@ -10,6 +10,7 @@ from kubectl_eksdoc.core.model.budgets import Budget, BudgetStatus
 from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.plan.drain import commands
 from kubectl_eksdoc.core.plan.drain.remedies import for_budget, touch_budget
 from kubectl_eksdoc.core.plan.drain.result import BudgetVerdict
 from kubectl_eksdoc.core.plan.drain.said import unknown
@@ -90,7 +91,7 @@ def judge(survey: Survey, budget: Budget, on_targets: Sequence[Pod]) -> JudgedBu
     disagrees = recomputed is not None and recomputed != budget.status and not _lags(budget)
     allowed = budget.status.allowed if recomputed is None else min(budget.status.allowed, recomputed.allowed)
     blocked, code = _blocked(survey, budget, pods, allowed, disagrees)
-    why = _why(survey, budget, pods, blocked, recomputed if disagrees else None)
+    why = _why(budget, pods, blocked, recomputed, disagrees)
     judged = JudgedBudget(
         budget=budget,
         on_targets=tuple(on_targets),
@@ -118,7 +119,11 @@ def _counts(pod: Pod, budget: Budget) -> bool:
 
 def _lags(budget: Budget) -> bool:
     """Its status was computed for another spec, or not at all: no news that it differs."""
-    return budget.observed_generation < budget.generation or budget.condition_reason == arithmetic.SYNC_FAILED
+    return _behind(budget) or budget.condition_reason == arithmetic.SYNC_FAILED
+
+
+def _behind(budget: Budget) -> bool:
+    return budget.observed_generation < budget.generation
 
 
 def _blocked(
@@ -129,10 +134,10 @@ def _blocked(
     if budget.condition_reason == arithmetic.SYNC_FAILED and refusal is not None:
         return BudgetVerdict.BLOCKED_FOREVER, codes.BUDGET_SYNC_FAILED
     verdict: BudgetVerdict | None = None
-    if refusal is not None and refusal.why is Why.STALE:
-        verdict = BudgetVerdict.STALE
-    elif allowed <= 0 and _full_health(survey, budget, pods) <= 0:
+    if allowed <= 0 and _full_health(survey, budget, pods) <= 0:
         verdict = BudgetVerdict.BLOCKED_FOREVER
+    elif refusal is not None and refusal.why is Why.STALE:
+        verdict = BudgetVerdict.STALE
     elif refusal is None and allowed > 0:
         verdict = None
     elif disagrees:
@@ -145,9 +150,14 @@ def _blocked(
 
 
 def _full_health(survey: Survey, budget: Budget, pods: Sequence[Pod]) -> int:
-    """Disruptions allowed if all its pods were Ready; where owners are not known, by the controller's own count."""
+    """Disruptions allowed if all its pods were Ready; where owners are not known, by the controller's own count.
+
+    A count that was made for another spec says nothing: 1 then, for it may allow one.
+    """
     full = arithmetic.full_health_allowed(budget, pods, survey.scales)
-    return budget.status.expected - budget.status.desired if full is None else full
+    if full is not None:
+        return full
+    return 1 if _behind(budget) else budget.status.expected - budget.status.desired
 
 
 def _also(blocked: BudgetVerdict | None, disagrees: bool) -> tuple[BudgetVerdict, ...]:
@@ -156,15 +166,20 @@ def _also(blocked: BudgetVerdict | None, disagrees: bool) -> tuple[BudgetVerdict
 
 
 def _why(
-    survey: Survey, budget: Budget, pods: Sequence[Pod], blocked: BudgetVerdict | None, differs: BudgetStatus | None
+    budget: Budget,
+    pods: Sequence[Pod],
+    blocked: BudgetVerdict | None,
+    recomputed: BudgetStatus | None,
+    disagrees: bool,
 ) -> str:
-    status = budget.status
+    """Its numbers in a sentence: those of its status, unless that was written for another spec."""
+    status = recomputed if _behind(budget) and recomputed is not None else budget.status
     numbers = f"{budget.rule}: {status.current} healthy of {status.expected}, {status.desired} wanted"
     note = arithmetic.rounding_note(budget, status.expected)
     parts = [f"{numbers} ({note})" if note else numbers]
     if budget.condition_reason == arithmetic.SYNC_FAILED:
         parts = [f"{budget.rule}: the controller cannot compute it: {budget.condition_message or 'SyncFailed'}"]
-    elif blocked is BudgetVerdict.STALE:
+    elif blocked is not None and _behind(budget):
         parts.append(f"status is of generation {budget.observed_generation}, the spec is {budget.generation}")
     elif blocked is BudgetVerdict.UNHEALTHY:
         sick = sum(1 for pod in pods if not pod.ready and not pod.finished)
@@ -173,9 +188,9 @@ def _why(
         parts.append(f"{len(budget.disrupted)} granted evictions are under way")
     if blocked is not None and budget.always_allows_unhealthy:
         parts.append("pods that are not Ready go uncounted (AlwaysAllow)")
-    if differs is not None:
+    if disagrees and recomputed is not None:
         parts.append(
-            f"its pods say {differs.current} healthy of {differs.expected}, {differs.allowed} allowed; "
+            f"its pods say {recomputed.current} healthy of {recomputed.expected}, {recomputed.allowed} allowed; "
             f"its status says {status.allowed} allowed"
         )
     return "; ".join(parts)
@@ -207,7 +222,7 @@ def _blocking_finding(survey: Survey, judged: JudgedBudget) -> tuple[Finding, ..
             Subject("PodDisruptionBudget", budget.name, budget.namespace),
             f"{judged.in_short} ({judged.why})",
             tuple(evidence),
-            for_budget(survey, budget, judged.blocked, judged.code),
+            for_budget(survey, budget, judged.blocked, judged.code, judged.counted),
         ),
     )
 
@@ -251,9 +266,10 @@ def several_budgets(survey: Survey, pod: Pod, guards: Sequence[Budget]) -> Findi
         (
             Remedy(
                 f"Leave one budget over it: narrow the selector of one, or save and delete one (here {drop}, so that "
-                f"{keep} remains). Way back: kubectl apply -f {drop}.yaml",
-                f"kubectl get pdb {drop} -n {pod.namespace} -o yaml > {drop}.yaml && "
-                f"kubectl delete pdb {drop} -n {pod.namespace}",
+                f"{keep} remains). Way back: {commands.shell('kubectl', 'apply', '-f', commands.file_of(drop))}",
+                commands.in_turn(
+                    commands.saved("pdb", drop, pod.namespace), commands.kubectl("delete", "pdb", drop, pod.namespace)
+                ),
             ),
         ),
     )

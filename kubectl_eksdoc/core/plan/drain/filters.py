@@ -5,18 +5,21 @@ from __future__ import annotations
 from datetime import timedelta
 
 from kubectl_eksdoc.core.model import codes, kinds
-from kubectl_eksdoc.core.model.findings import Remedy, Severity
+from kubectl_eksdoc.core.model.findings import Remedy, Severity, Subject
 from kubectl_eksdoc.core.model.pods import Pod, VolumeKind
-from kubectl_eksdoc.core.plan.drain.pods import where
+from kubectl_eksdoc.core.plan.drain.commands import kubectl, saved
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
 from kubectl_eksdoc.core.plan.drain.result import PodVerdict
-from kubectl_eksdoc.core.plan.drain.said import Said, blocks, cannot_tell, remarks, stays
+from kubectl_eksdoc.core.plan.drain.said import Said, blocks, cannot_tell, remarks, stays, where
 from kubectl_eksdoc.core.plan.drain.survey import Survey
 from kubectl_eksdoc.core.rules import drain_filters
 from kubectl_eksdoc.core.rules.drain_filters import Asked, Filter, FilterOptions, Outcome, Presence
 
 STUCK_AFTER = timedelta(seconds=60)
 """Past its deletion deadline by this much a pod is stuck, as Karpenter counts (terminator: IsStuckTerminating)."""
+
+_KUBECTLS_GROUPS = ("apps", "extensions")
+"""Where kubectl looks for the DaemonSet of a pod whose owner is of that kind, in whatever group it is."""
 
 _STAYS_BECAUSE = {
     Filter.POD_SELECTOR: "not selected by --pod-selector",
@@ -37,17 +40,30 @@ def options_of(policy: DrainPolicy) -> FilterOptions:
 
 
 def ask(survey: Survey, pod: Pod, options: FilterOptions) -> list[Said]:
-    """Everything kubectl's filters say of `pod`; one STAY alone when they leave it where it is."""
+    """Everything kubectl's filters say of `pod`; a STAY when they, or its namespace's end, leave it where it is."""
     decision = drain_filters.decide(pod, Asked(options, survey.now, _daemon_set(survey, pod)))
     decisive = decision.decisive
     if decisive is not None and decisive.outcome is Outcome.SKIP:
         code = codes.POD_DAEMONSET if decisive.filter is Filter.DAEMON_SET else None
         return [stays(_STAYS_BECAUSE[decisive.filter], code)]
     if pod.deleting:
-        return [_leaving(survey, pod)]
+        return [_leaving(survey, pod), *_with_its_namespace(survey, pod)]
+    if pod.namespace in survey.terminating:
+        reason = f"its namespace {pod.namespace} is being deleted: it cannot be evicted (403), and goes by itself"
+        return [stays(reason, codes.NAMESPACE_TERMINATING, s.finding) for s in _with_its_namespace(survey, pod)]
     if decisive is not None and decisive.filter is Filter.DAEMON_SET:
         return [_daemonset(survey, pod, decisive)]
     return [_ours(survey, pod, said) for said in decision.said]
+
+
+def _with_its_namespace(survey: Survey, pod: Pod) -> list[Said]:
+    """The remark on a namespace that is being deleted, [] for any other."""
+    if pod.namespace not in survey.terminating:
+        return []
+    message = "it is being deleted: evictions in it are refused (403) until its pods are gone by themselves"
+    wait = Remedy("Nothing to do, unless it hangs.", kubectl("get", "namespace", pod.namespace, "", "-o", "yaml"))
+    subject = Subject("Namespace", pod.namespace)
+    return [remarks(codes.NAMESPACE_TERMINATING, Severity.LOW, subject, message, where(pod), wait)]
 
 
 def _daemon_set(survey: Survey, pod: Pod) -> Presence:
@@ -69,7 +85,7 @@ def _leaving(survey: Survey, pod: Pod) -> Said:
         where(pod),
         Remedy(
             "Find out what holds it: its finalizers' controller, or the kubelet of its node.",
-            f"kubectl get pod {pod.name} -n {pod.namespace} -o yaml",
+            kubectl("get", "pod", pod.name, pod.namespace, "-o", "yaml"),
         ),
         Remedy("Do not wait for such pods: --skip-wait-for-delete-timeout=60."),
     )
@@ -77,6 +93,19 @@ def _leaving(survey: Survey, pod: Pod) -> Said:
 
 def _daemonset(survey: Survey, pod: Pod, said: drain_filters.Said) -> Said:
     owner = survey.owner_subject(pod)
+    if pod.owner is not None and pod.owner.group not in _KUBECTLS_GROUPS:
+        return blocks(
+            codes.POD_RETURNS,
+            Severity.HIGH,
+            owner,
+            f"kubectl takes its DaemonSet for missing, because it is of {pod.owner.group or 'the core group'} and not "
+            "of apps; it would come straight back",
+            where(pod),
+            Remedy(
+                "Drain the rest of the node and let this pod end with the node: --partial. --force does not help: it "
+                "would be created again."
+            ),
+        )
     if said.outcome is Outcome.UNKNOWN:
         unread = survey.cluster.unread(kinds.DAEMON_SETS)
         question = "whether DaemonSets' pods still have their DaemonSet"
@@ -117,8 +146,9 @@ def _ours(survey: Survey, pod: Pod, said: drain_filters.Said) -> Said:
         message = "no controller owns it: nothing creates it again"
         code, flag = codes.POD_UNMANAGED, "--force"
         advice = Remedy(
-            "Save it, so that it can be created again elsewhere; then plan with --force.",
-            f"kubectl get pod {pod.name} -n {pod.namespace} -o yaml > {pod.name}.yaml",
+            "Save it, so that it can be created again elsewhere (take spec.nodeName out, which names this node); then "
+            "plan with --force.",
+            saved("pod", pod.name, pod.namespace),
         )
     subject = survey.owner_subject(pod)
     if allowed:

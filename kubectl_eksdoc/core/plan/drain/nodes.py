@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from kubectl_eksdoc.core.model import codes
 from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, When
 from kubectl_eksdoc.core.model.nodes import Node, NodeOwner
+from kubectl_eksdoc.core.plan.drain.commands import kubectl, shell
 
 FOREIGN_TAINTS = {
     "karpenter.sh/disrupted": "Karpenter",
@@ -14,18 +17,29 @@ FOREIGN_TAINTS = {
 }
 
 
-def refusal(node: Node) -> Finding | None:
-    """Why this node is not drained by us at all, or None."""
+TERMINATION_TAINTS = "aws-node-termination-handler/"
+"""Beginning of the taints that the AWS Node Termination Handler puts on nodes (its --taint-node option)."""
+
+_ENDS_BECAUSE = {
+    "spot-itn": "a Spot interruption, two minutes after its notice",
+    "asg-lifecycle-termination": "its Auto Scaling group ends it",
+    "rebalance-recommendation": "a rebalance recommendation: a Spot interruption is likely",
+    "scheduled-maintenance": "scheduled maintenance of its instance",
+}
+
+RESTARTED = frozenset({"Deployment", "StatefulSet"})
+"""What ``kubectl rollout restart`` takes, but for DaemonSets: none of their pods is on Fargate."""
+
+
+def refusal(node: Node, owners: Iterable[Subject] = ()) -> Finding | None:
+    """Why this node is not drained by us at all, or None. `owners` answer for the pods on it."""
     if node.owner is NodeOwner.FARGATE:
         return _fails(
             node,
             codes.NODE_FARGATE,
             Severity.MEDIUM,
             "a Fargate node is not drained: it goes with its pod",
-            Remedy(
-                "Restart the owner of its pod (budgets do not hold a rollout back): the new pod gets a new node.",
-                "kubectl rollout restart deployment/NAME -n NAMESPACE",
-            ),
+            *_new_fargate_pods(node, owners),
         )
     if node.owner is NodeOwner.AUTO_MODE:
         return _fails(
@@ -41,7 +55,7 @@ def refusal(node: Node) -> Finding | None:
             codes.NODE_FOREIGN_DRAIN,
             Severity.HIGH,
             "it is being deleted already (metadata.deletionTimestamp is set)",
-            Remedy("Leave it to whoever deletes it, and see how far it is.", f"kubectl describe node {node.name}"),
+            Remedy("Leave it to whoever deletes it, and see how far it is.", kubectl("describe", "node", node.name)),
         )
     for taint in node.taints:
         who = FOREIGN_TAINTS.get(taint.key)
@@ -53,31 +67,88 @@ def refusal(node: Node) -> Finding | None:
                 f"{who} is draining it (taint {taint.key})",
                 Remedy(f"Leave it to {who}, or stop that first; two drains of one node fight."),
             )
-    if node.ready != "True":
+    if node.ready not in ("True", "False"):
         return _fails(
             node,
             codes.NODE_NOT_READY,
             Severity.HIGH,
             f"its kubelet does not answer (Ready is {node.ready}): evicted pods would stay Terminating",
             Remedy(
-                "Bring the kubelet back, or end the instance and delete the node.", f"kubectl describe node {node.name}"
+                "Bring the kubelet back, or end the instance and delete the node.",
+                kubectl("describe", "node", node.name),
             ),
         )
     return None
 
 
 def remark(node: Node) -> Finding | None:
-    """What to know about a node that is drained."""
+    """What matters most to know about a node that is drained."""
+    return next(iter(remarks(node)), None)
+
+
+def remarks(node: Node) -> tuple[Finding, ...]:
+    """What to know about a node that is drained, the most important first."""
+    found = (_ends_soon(node), _not_ready(node), _hybrid(node))
+    return tuple(finding for finding in found if finding is not None)
+
+
+def _ends_soon(node: Node) -> Finding | None:
+    for taint in node.taints:
+        if taint.key.startswith(TERMINATION_TAINTS):
+            why = _ENDS_BECAUSE.get(taint.key.removeprefix(TERMINATION_TAINTS), f"taint {taint.key}")
+            return _knows(
+                node,
+                codes.NODE_ENDS_SOON,
+                Severity.HIGH,
+                f"its instance ends soon, whether it is drained or not ({why})",
+                Remedy(
+                    "Drain it before all others, and by itself.", shell("kubectl", "eksdoc", "drain", "plan", node.name)
+                ),
+            )
+    return None
+
+
+def _not_ready(node: Node) -> Finding | None:
+    if node.ready != "False":
+        return None
+    return _knows(
+        node,
+        codes.NODE_NOT_READY,
+        Severity.MEDIUM,
+        "its kubelet answers and says that the node is not Ready: its pods may be away already, and stop slowly",
+        Remedy("See what its kubelet complains of.", kubectl("describe", "node", node.name)),
+    )
+
+
+def _hybrid(node: Node) -> Finding | None:
     if node.owner is not NodeOwner.HYBRID:
         return None
-    return Finding(
+    return _knows(
+        node,
         codes.NODE_HYBRID,
         Severity.LOW,
-        Status.PASS,
-        _subject(node),
         "a hybrid node: nothing in AWS replaces or removes the machine after the drain",
-        remedy=(Remedy("Plan what happens to the machine, and where its pods fit meanwhile.", "", When.TOMORROW),),
+        Remedy("Plan what happens to the machine, and where its pods fit meanwhile.", "", When.TOMORROW),
     )
+
+
+def _new_fargate_pods(node: Node, owners: Iterable[Subject]) -> Iterable[Remedy]:
+    """One for each owner that a rollout restarts; others are for a person to look up."""
+    restarted = [owner for owner in owners if owner.kind in RESTARTED]
+    for owner in restarted:
+        yield Remedy(
+            f"Restart {owner.kind} {owner} (budgets do not hold a rollout back): the new pod gets a new node.",
+            shell("kubectl", "rollout", "restart", f"{owner.kind.lower()}/{owner.name}", "-n", owner.namespace),
+        )
+    if not restarted:
+        yield Remedy(
+            "Have the owner of its pod make a new one (budgets do not hold a rollout back): that gets a new node.",
+            shell("kubectl", "get", "pods", "-A", "--field-selector", f"spec.nodeName={node.name}"),
+        )
+
+
+def _knows(node: Node, code: Code, severity: Severity, message: str, *remedy: Remedy) -> Finding:
+    return Finding(code, severity, Status.PASS, _subject(node), message, remedy=remedy)
 
 
 def _fails(node: Node, code: Code, severity: Severity, message: str, *remedy: Remedy) -> Finding:

@@ -9,8 +9,9 @@ from kubectl_eksdoc.core.model import codes
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, When
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.model.workloads import Workload
+from kubectl_eksdoc.core.plan.drain.commands import kubectl
 from kubectl_eksdoc.core.plan.drain.order import Order
-from kubectl_eksdoc.core.plan.drain.pods import where
+from kubectl_eksdoc.core.plan.drain.said import where
 from kubectl_eksdoc.core.plan.drain.survey import Survey
 
 _COPIES = ("Deployment", "ReplicaSet", "StatefulSet", "ReplicationController")
@@ -50,7 +51,7 @@ def _finding(top: Workload, number: int, pods: list[Pod]) -> Finding:
         (
             Remedy(
                 "Give it a budget, then plan again: its pods go one after the other.",
-                f"kubectl create pdb {top.name} -n {top.namespace} --selector={selector} --max-unavailable=1",
+                kubectl("create", "pdb", top.name, top.namespace, f"--selector={selector}", "--max-unavailable=1"),
                 When.TONIGHT,
             ),
         ),

@@ -7,105 +7,89 @@ from __future__ import annotations
 
 from kubectl_eksdoc.core.model import codes, kinds
 from kubectl_eksdoc.core.model.codes import Code
-from kubectl_eksdoc.core.model.findings import Remedy, Severity, Subject, When
+from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, When
 from kubectl_eksdoc.core.model.kinds import Resource
 from kubectl_eksdoc.core.model.pods import Pod, VolumeKind
 from kubectl_eksdoc.core.model.workloads import Workload
+from kubectl_eksdoc.core.plan.drain import copies
+from kubectl_eksdoc.core.plan.drain.commands import in_turn, kubectl
+from kubectl_eksdoc.core.plan.drain.jobs import loses_work, wait_for_job
 from kubectl_eksdoc.core.plan.drain.said import Said, blocks, cannot_tell, remarks
+from kubectl_eksdoc.core.plan.drain.said import where as where
 from kubectl_eksdoc.core.plan.drain.survey import Survey
+from kubectl_eksdoc.core.plan.drain.targets import natural
 from kubectl_eksdoc.core.rules.replacement import Replacement, replacement, returns_to_node
 
 READINESS_GATE_PREFIX = "target-health.elbv2.k8s.aws/"
 """Condition types the AWS Load Balancer Controller injects (its documentation, "pod readiness gate")."""
 
+MAX_NODES = 12
+"""Missing nodes that are named; the rest is counted."""
+
 _NODE_FILES = ("/proc", "/sys", "/dev", "/run", "/var/run", "/etc", "/usr", "/lib", "/boot")
 
-_WORKLOADS: dict[str, tuple[Resource, ...]] = {
-    "ReplicaSet": (kinds.REPLICA_SETS, kinds.DEPLOYMENTS),
-    "StatefulSet": (kinds.STATEFUL_SETS,),
-    "ReplicationController": (kinds.REPLICATION_CONTROLLERS,),
+_READ_AS: dict[tuple[str, str], tuple[Resource, ...]] = {
+    ("apps", "Deployment"): (kinds.DEPLOYMENTS,),
+    ("apps", "ReplicaSet"): (kinds.REPLICA_SETS, kinds.DEPLOYMENTS),
+    ("apps", "StatefulSet"): (kinds.STATEFUL_SETS,),
+    ("", "ReplicationController"): (kinds.REPLICATION_CONTROLLERS,),
 }
-_ONE_COPY = ("Deployment", "ReplicaSet", "StatefulSet", "ReplicationController")
+"""What to read for an owner; without the first of them nothing is known of it."""
 
 
 def comes_back(survey: Survey, pod: Pod) -> Said | None:
     """Its replacement is bound to the node it left, so the node is never empty."""
-    if replacement(pod) is Replacement.SAME_NODE:
-        return None  # a DaemonSet's pod: kubectl's filter has judged it
-    workload = survey.workload_of(pod)
-    reason = returns_to_node(pod, workload)
+    if pod.owner is None or pod.owner.kind == "DaemonSet" or replacement(pod) is Replacement.NEVER:
+        return None  # nothing comes, or kubectl's filter has judged it
+    reason = returns_to_node(pod, survey.workload_of(pod))
     if reason:
-        owner = survey.owner_subject(pod)
         return blocks(
             codes.POD_RETURNS,
             Severity.HIGH,
-            owner,
+            survey.owner_subject(pod),
             f"its pods come back to the node they left: {reason}",
             where(pod),
-            Remedy(
-                "Change the template so that a cordon keeps it away (remove the toleration, or spec.nodeName).",
-                f"kubectl edit {owner.kind.lower()} {owner.name} -n {pod.namespace}",
-                When.TOMORROW,
-            ),
+            _keep_away(survey, pod),
             Remedy("Drain the rest of the node and let this pod end with the node: --partial."),
         )
-    if workload is None:
-        return _unread_owner(survey, pod, codes.POD_RETURNS, "whether pods come back to the node they left")
-    return None
+    return _unread_owner(survey, pod, codes.POD_RETURNS, "whether pods come back to the node they left")
 
 
-def loses_work(survey: Survey, pod: Pod) -> Said | None:
-    """A running Job's pod: wait for it, or lose its work and count a failure."""
-    if pod.owner is None or pod.owner.kind != "Job" or pod.finished:
-        return None
-    subject = Subject("Job", pod.owner.name, pod.namespace)
-    job = survey.jobs.get(pod.owner.uid)
-    if job is None:
-        unread = survey.cluster.unread(kinds.JOBS)
-        if unread:
-            return cannot_tell(codes.JOB_LOSES_WORK, "what an eviction means for Job pods", unread, where(pod))
-        return None  # the Job object is gone: its pods are being collected
-    wait = Remedy(
-        "Wait for it to finish, then plan again.",
-        f"kubectl wait --for=condition=complete job/{job.name} -n {job.namespace} --timeout=30m",
-    )
-    if job.ignores_disruption:
-        message = "evicting its pods loses their work; podFailurePolicy does not count it as a failure"
-        return remarks(codes.JOB_LOSES_WORK, Severity.LOW, subject, message, where(pod), wait)
-    evicted = sum(
-        1
-        for pods in survey.pods_on.values()
-        for other in pods
-        if other.owner is not None and other.owner.uid == job.uid and not other.finished
-    )
-    counted = f"{job.failed} of backoffLimit {job.backoff_limit} failures are used, draining all targets adds {evicted}"
-    if job.failed + evicted > job.backoff_limit:
-        return blocks(
-            codes.JOB_WOULD_FAIL,
-            Severity.HIGH,
-            subject,
-            f"evicting its pods fails the Job: {counted}",
-            where(pod),
-            wait,
+def _keep_away(survey: Survey, pod: Pod) -> Remedy:
+    owner = survey.top_owner(pod)
+    assert owner is not None, "nothing replaces a bare pod"
+    if (owner.group, owner.kind) == ("batch", "Job"):
+        return Remedy(
+            "Wait for it to finish, then plan again: a Job's template cannot be changed, only the next one's (remove "
+            "the toleration, or spec.nodeName).",
+            wait_for_job(owner.name, pod.namespace),
         )
-    message = f"evicting its pods loses their work and counts as failure: {counted}"
-    return remarks(codes.JOB_LOSES_WORK, Severity.MEDIUM, subject, message, where(pod), wait)
+    return Remedy(
+        "Change the template so that a cordon keeps it away (remove the toleration, or spec.nodeName).",
+        kubectl("edit", copies.word_of(owner), owner.name, pod.namespace),
+        When.TOMORROW,
+    )
 
 
 def has_one_replica(survey: Survey, pod: Pod) -> Said | None:
     """One copy: away until its replacement is Ready."""
-    top = survey.top_of(pod)
-    if top is None:
-        return _unread_owner(survey, pod, codes.SINGLE_REPLICA, "whether a workload has a single replica")
-    if top.kind not in _ONE_COPY or top.replicas != 1 or pod.finished:
+    if pod.finished:
+        return None
+    unread = _unread_owner(survey, pod, codes.SINGLE_REPLICA, "whether a workload has a single replica")
+    if unread is not None:
+        return unread
+    top, owner = survey.top_of(pod), survey.top_owner(pod)
+    if top is None or owner is None or top.kind not in copies.SCALED_BY_HAND:
+        return None
+    if (top.replicas if top.uid == owner.uid else survey.wanted_by.get(owner.uid, top.replicas)) != 1:
         return None
     return remarks(
         codes.SINGLE_REPLICA,
         Severity.MEDIUM,
-        Subject(top.kind, top.name, top.namespace),
+        survey.owner_subject(pod),
         "its only replica is on a target: its eviction is downtime until the replacement is Ready",
         where(pod),
-        *_without_downtime(survey, top),
+        *_without_downtime(survey, pod, top),
     )
 
 
@@ -130,9 +114,10 @@ def _may_hold_data(path: str) -> bool:
 
 
 def is_bound_to_its_node(survey: Survey, pod: Pod) -> Said | None:
-    """A local volume: the replacement can start nowhere else."""
+    """A local volume: the replacement, if there will be one, can start nowhere else."""
     claims = [v.detail for v in pod.volumes if v.kind is VolumeKind.CLAIM]
-    if not claims:
+    after = replacement(pod)
+    if not claims or after is Replacement.NEVER or (pod.finished and after is not Replacement.AFTER_GONE):
         return None
     unread = survey.cluster.unread(kinds.CLAIMS, kinds.VOLUMES)
     if unread:
@@ -154,17 +139,34 @@ def is_bound_to_its_node(survey: Survey, pod: Pod) -> Said | None:
                 Remedy(
                     "Move the data (the application's own replication or a backup), then delete claim and pod "
                     "together; a new claim is bound where the pod lands.",
-                    f"kubectl delete pvc {name} -n {pod.namespace} --wait=false && "
-                    f"kubectl delete pod {pod.name} -n {pod.namespace}",
+                    in_turn(
+                        kubectl("delete", "pvc", name, pod.namespace, "--wait=false"),
+                        kubectl("delete", "pod", pod.name, pod.namespace),
+                    ),
                     When.TOMORROW,
                 ),
             )
     return None
 
 
+def loses_its_own_volumes(survey: Survey, pod: Pod) -> Said | None:
+    """Generic ephemeral volumes: deleted with the pod, though kubectl asks only about emptyDir."""
+    names = [v.name for v in pod.volumes if v.kind is VolumeKind.EPHEMERAL]
+    if not names or pod.finished:
+        return None
+    return remarks(
+        codes.POD_EPHEMERAL_VOLUME,
+        Severity.MEDIUM,
+        survey.owner_subject(pod),
+        f"the data of its generic ephemeral volumes is deleted with the pod, without a question: {', '.join(names)}",
+        where(pod),
+        Remedy("Confirm with its owners that the data may go."),
+    )
+
+
 def is_protected(survey: Survey, pod: Pod) -> Said | None:
     """Its owner asked autoscalers not to disrupt it; a drain is a disruption too."""
-    annotation = pod.protected_by
+    annotation = pod.protected_at(survey.now)
     if not annotation or pod.finished:
         return None
     subject, message = survey.owner_subject(pod), f"its owners ask not to disrupt it: {annotation}"
@@ -191,19 +193,30 @@ def is_only_backend(survey: Survey, pod: Pod) -> Said | None:
     """Something replacements need has this one ready pod."""
     for backends in survey.needed.get(pod.uid, ()):
         if len(backends.pods) == 1:
-            subject = survey.owner_subject(pod)
             return blocks(
                 codes.ONLY_BACKEND,
                 Severity.CRITICAL,
-                subject,
+                survey.owner_subject(pod),
                 f"it is the only ready backend of {backends.what}: {backends.why}",
                 where(pod),
-                Remedy(
-                    "Give it a second replica and wait until that is Ready on a node that is not drained.",
-                    f"kubectl scale {subject.kind.lower()} {subject.name} -n {pod.namespace} --replicas=2",
-                ),
+                _second_backend(survey, pod),
             )
     return None
+
+
+def _second_backend(survey: Survey, pod: Pod) -> Remedy:
+    top = survey.top_of(pod)
+    if top is not None and top.kind in copies.SCALED_BY_HAND and top.replicas > 1:
+        return Remedy(
+            f"It wants {top.replicas} replicas: make another one Ready, on a node that is not drained.",
+            kubectl("describe", top.kind.lower(), top.name, top.namespace),
+        )
+    second = copies.more(survey, pod, 2, ", and wait until that is Ready on a node that is not drained")
+    return second or Remedy(
+        "Run a second one on a node that is not drained, best by a Deployment of two replicas, and wait until it is "
+        "Ready.",
+        when=When.TOMORROW,
+    )
 
 
 def sits_behind_a_load_balancer(survey: Survey, pod: Pod) -> Said | None:
@@ -224,7 +237,7 @@ def sits_behind_a_load_balancer(survey: Survey, pod: Pod) -> Said | None:
                 where(pod),
                 Remedy(
                     "Have the gate injected, then restart the pods before the drain.",
-                    f"kubectl label namespace {pod.namespace} elbv2.k8s.aws/pod-readiness-gate-inject=enabled",
+                    kubectl("label", "namespace", pod.namespace, "", "elbv2.k8s.aws/pod-readiness-gate-inject=enabled"),
                     When.TOMORROW,
                 ),
             )
@@ -236,23 +249,10 @@ def sits_behind_a_load_balancer(survey: Survey, pod: Pod) -> Said | None:
             f"node {pod.node}",
             Remedy(
                 "Take each node out of the load balancers before its pods are evicted.",
-                f"kubectl label node {pod.node} node.kubernetes.io/exclude-from-external-load-balancers=true",
+                kubectl("label", "node", pod.node, "", "node.kubernetes.io/exclude-from-external-load-balancers=true"),
             ),
         )
     return None
-
-
-def is_leaving_with_its_namespace(survey: Survey, pod: Pod) -> Said | None:
-    if pod.namespace not in survey.terminating:
-        return None
-    return remarks(
-        codes.NAMESPACE_TERMINATING,
-        Severity.LOW,
-        Subject("Namespace", pod.namespace),
-        "it is being deleted: evictions in it are refused (403) until its pods are gone by themselves",
-        where(pod),
-        Remedy("Nothing to do, unless it hangs.", f"kubectl get namespace {pod.namespace} -o yaml"),
-    )
 
 
 RULES = (
@@ -261,46 +261,56 @@ RULES = (
     has_one_replica,
     leaves_data,
     is_bound_to_its_node,
+    loses_its_own_volumes,
     is_protected,
     is_only_backend,
     sits_behind_a_load_balancer,
-    is_leaving_with_its_namespace,
 )
 
 
-def where(pod: Pod) -> str:
-    """The line of evidence for one pod."""
-    return f"pod {pod.key} on {pod.node}"
+def on_missing_nodes(survey: Survey) -> tuple[Finding, ...]:
+    """At most one finding: pods whose node is not among those that were read."""
+    known = {node.name for node in survey.cluster.nodes}
+    lost = [pod for pod in survey.cluster.pods if pod.node and pod.node not in known]
+    if not lost or survey.cluster.unread(kinds.NODES):
+        return ()
+    nodes = sorted({pod.node for pod in lost}, key=natural)
+    named = ", ".join(nodes[:MAX_NODES]) + (f" and {len(nodes) - MAX_NODES} more" if len(nodes) > MAX_NODES else "")
+    return (
+        Finding(
+            codes.POD_NODE_MISSING,
+            Severity.LOW,
+            Status.PASS,
+            Subject("Cluster", "cluster"),
+            f"pods are bound to nodes that are not there: {named}; budgets may still count them as healthy",
+            tuple(sorted((where(pod) for pod in lost), key=natural)),
+            (
+                Remedy(
+                    "See whether the node is gone: then the control plane deletes its pods soon; else plan again.",
+                    kubectl("get", "node", nodes[0]),
+                ),
+            ),
+        ),
+    )
 
 
 def _unread_owner(survey: Survey, pod: Pod, code: Code, question: str) -> Said | None:
-    needed = _WORKLOADS.get(pod.owner.kind, ()) if pod.owner is not None else ()
-    unread = survey.cluster.unread(*needed)
-    return cannot_tell(code, question, unread, where(pod)) if unread else None
+    """Unknown, where what answers for the pod is of a kind that was not read."""
+    owner = survey.top_owner(pod)
+    if owner is None or owner.uid in survey.workloads:
+        return None
+    needed = _READ_AS.get((owner.group, owner.kind), ())
+    if not needed or not survey.cluster.unread(needed[0]):
+        return None
+    return cannot_tell(code, question, survey.cluster.unread(*needed), where(pod))
 
 
-def _without_downtime(survey: Survey, top: Workload) -> tuple[Remedy, ...]:
-    if top.kind == "Deployment" and top.surges:
-        return (
-            Remedy(
-                "After the cordon, restart the rollout: the new pod is Ready elsewhere before the old one stops.",
-                f"kubectl rollout restart deployment/{top.name} -n {top.namespace}",
-            ),
-        )
-    scaler = survey.autoscalers.get((top.namespace, top.kind, top.name))
-    if scaler is not None:
-        return (
-            Remedy(
-                f"Raise the minimum of its autoscaler {scaler.name} first.",
-                f"kubectl patch hpa {scaler.name} -n {top.namespace} --type merge -p "
-                '\'{"spec":{"minReplicas":2}}\'',
-            ),
-        )
-    if top.kind == "StatefulSet":
+def _without_downtime(survey: Survey, pod: Pod, top: Workload) -> tuple[Remedy, ...]:
+    if top.surges and top.rollout_unavailable == 0:
+        restart = copies.restart(top)
+        if restart is not None:
+            return (restart,)
+    if top.kind == "StatefulSet" and (top.namespace, top.kind, top.name) not in survey.autoscalers:
         return (Remedy("Announce the downtime: a StatefulSet starts the new pod only after the old one is gone."),)
-    return (
-        Remedy(
-            "Give it a second replica for the time of the drain, if it can run twice.",
-            f"kubectl scale {top.kind.lower()} {top.name} -n {top.namespace} --replicas=2",
-        ),
-    )
+    more = copies.more(survey, pod, 2, ", if it can run twice")
+    return (more,) if more is not None else (Remedy("Announce the downtime."),)

@@ -9,11 +9,16 @@ from dataclasses import dataclass, replace
 from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.core.model.kinds import KindRead, ReadState
+from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.plan.drain.commands import shell
 from kubectl_eksdoc.core.plan.drain.result import PodVerdict
 from kubectl_eksdoc.core.plan.drain.targets import natural
 
 MAX_EVIDENCE = 12
 """Lines of evidence a merged finding shows; the rest is counted."""
+
+MAX_REMEDIES = 12
+"""Remedies a merged finding shows; the rest is counted in one more."""
 
 _RANK = {
     PodVerdict.STAY: 0,  # decided before anything else is asked
@@ -38,8 +43,14 @@ class Said:
     remedy: tuple[Remedy, ...] = ()
 
 
-def stays(reason: str, code: Code | None = None) -> Said:
-    return Said(PodVerdict.STAY, reason, code)
+def where(pod: Pod) -> str:
+    """The line of evidence for one pod."""
+    return f"pod {pod.key} on {pod.node}"
+
+
+def stays(reason: str, code: Code | None = None, finding: Finding | None = None) -> Said:
+    """The pod is left where it is; `finding` is what there is to know about that."""
+    return Said(PodVerdict.STAY, reason, code, finding)
 
 
 def remarks(code: Code, severity: Severity, subject: Subject, message: str, evidence: str, *remedy: Remedy) -> Said:
@@ -108,9 +119,16 @@ def _merge(group: list[Finding]) -> Finding:
         evidence = sorted({line for finding in group for line in finding.evidence}, key=natural)
     if len(evidence) > MAX_EVIDENCE:
         evidence = [*evidence[: MAX_EVIDENCE - 1], f"and {len(evidence) - MAX_EVIDENCE + 1} more"]
-    remedy = tuple(dict.fromkeys(r for finding in group for r in finding.remedy))
+    remedy = _first(tuple(dict.fromkeys(r for finding in group for r in finding.remedy)))
     missing = ", ".join(dict.fromkeys(f.missing for f in group if f.missing))
     return replace(group[0], evidence=tuple(evidence), remedy=remedy, missing=missing)
+
+
+def _first(remedies: tuple[Remedy, ...]) -> tuple[Remedy, ...]:
+    more = len(remedies) - MAX_REMEDIES
+    if more <= 0:
+        return remedies
+    return (*remedies[:MAX_REMEDIES], Remedy(f"Do the same for the others: {more} more are not shown."))
 
 
 def _missing(read: KindRead) -> str:
@@ -122,7 +140,12 @@ def _missing(read: KindRead) -> str:
 def _read_it(read: KindRead) -> Remedy:
     name = read.resource.full_name
     if read.state is ReadState.FORBIDDEN:
-        return Remedy(f"Get the right to list {name}, then plan again.", f"kubectl auth can-i list {name} -A")
+        return Remedy(
+            f"Get the right to list {name}, then plan again.", shell("kubectl", "auth", "can-i", "list", name, "-A")
+        )
     if read.state is ReadState.NOT_HELD:
-        return Remedy(f"Add {name} to the dump.", f"kubectl get {name} -A -o json > {read.resource.plural}.json")
-    return Remedy(f"Find out why {name} cannot be listed.", f"kubectl get {name} -A")
+        return Remedy(
+            f"Add {name} to the dump.",
+            f"{shell('kubectl', 'get', name, '-A', '-o', 'json')} > {read.resource.plural}.json",
+        )
+    return Remedy(f"Find out why {name} cannot be listed.", shell("kubectl", "get", name, "-A"))

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.budgets import Budget
 from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.findings import Subject
+from kubectl_eksdoc.core.model.findings import Finding, Subject
 from kubectl_eksdoc.core.model.nodes import Node
 from kubectl_eksdoc.core.model.pods import Owner, Pod
 from kubectl_eksdoc.core.model.selectors import Selector, from_parts
 from kubectl_eksdoc.core.model.storage import Claim, PersistentVolume
 from kubectl_eksdoc.core.model.workloads import Autoscaler, Job, Workload
+from kubectl_eksdoc.core.plan.drain.nodes import refusal
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
 from kubectl_eksdoc.core.rules.guards import Guards, matching
 from kubectl_eksdoc.core.rules.needed import Backends, needed_backends
@@ -57,6 +58,8 @@ class Survey:
     balanced: Mapping[str, tuple[Balanced, ...]]  # services with a load balancer, by namespace
     leases_held: Mapping[str, str]  # pod key → the lease it holds
     terminating: frozenset[str]  # namespaces
+    refused: Mapping[str, Finding] = field(default_factory=dict)  # why targets are not drained at all, by name
+    wanted_by: Mapping[str, int] = field(default_factory=dict)  # replicas of the workloads an owner has, by its uid
 
     @property
     def now(self) -> datetime:
@@ -83,13 +86,16 @@ class Survey:
             found = self.workloads[found.owner.uid]
         return found
 
+    def top_owner(self, pod: Pod) -> Owner | None:
+        """Who answers for the pod, be it read or not: what its ReplicaSet names as its owner, else its own owner.
+
+        None for a bare pod.
+        """
+        return _top_owner(self.workloads, pod)
+
     def owner_subject(self, pod: Pod) -> Subject:
         """Who answers for the pod: its Deployment, StatefulSet, Job …, or the pod itself."""
-        top = self.top_of(pod)
-        if top is not None:
-            return Subject(top.kind, top.name, top.namespace)
-        owner: Owner | None = pod.owner
-        return Subject(owner.kind, owner.name, pod.namespace) if owner else Subject("Pod", pod.name, pod.namespace)
+        return _subject(self.workloads, pod)
 
 
 def survey(cluster: Cluster, targets: tuple[Node, ...], policy: DrainPolicy) -> Survey:
@@ -103,6 +109,12 @@ def survey(cluster: Cluster, targets: tuple[Node, ...], policy: DrainPolicy) -> 
         for pod in backends.pods:
             needed[pod.uid].append(backends)
     guards = matching(cluster.budgets, cluster.pods)
+    workloads = {w.uid: w for w in cluster.workloads}
+    owners = {name: tuple(dict.fromkeys(_subject(workloads, pod) for pod in pods)) for name, pods in on.items()}
+    wanted_by: Counter[str] = Counter()
+    for workload in cluster.workloads:
+        if workload.owner is not None:
+            wanted_by[workload.owner.uid] += workload.replicas
     return Survey(
         cluster=cluster,
         policy=policy,
@@ -111,7 +123,7 @@ def survey(cluster: Cluster, targets: tuple[Node, ...], policy: DrainPolicy) -> 
         guards=guards,
         guarded={p.uid: found for pods in on.values() for p in pods if (found := guards.of(p))},
         scales=Scales.of(cluster.workloads, cluster.unread(*SCALED)),
-        workloads={w.uid: w for w in cluster.workloads},
+        workloads=workloads,
         jobs={j.uid: j for j in cluster.jobs},
         claims={c.key: c for c in cluster.claims},
         volumes={v.name: v for v in cluster.volumes},
@@ -120,7 +132,26 @@ def survey(cluster: Cluster, targets: tuple[Node, ...], policy: DrainPolicy) -> 
         balanced=_balanced(cluster),
         leases_held=_leases_held(cluster),
         terminating=frozenset(n.name for n in cluster.namespaces if n.terminating),
+        refused={n.name: why for n in targets if (why := refusal(n, owners[n.name])) is not None},
+        wanted_by=wanted_by,
     )
+
+
+def _top_owner(workloads: Mapping[str, Workload], pod: Pod) -> Owner | None:
+    owner = pod.owner
+    for _ in range(MAX_OWNER_DEPTH):
+        held = workloads.get(owner.uid) if owner is not None else None
+        if held is None or held.owner is None:
+            break
+        if held.kind != "ReplicaSet" and held.owner.uid not in workloads:
+            break  # an operator's object: what it made is better known to people than itself
+        owner = held.owner
+    return owner
+
+
+def _subject(workloads: Mapping[str, Workload], pod: Pod) -> Subject:
+    owner = _top_owner(workloads, pod)
+    return Subject(owner.kind, owner.name, pod.namespace) if owner else Subject("Pod", pod.name, pod.namespace)
 
 
 def _balanced(cluster: Cluster) -> dict[str, tuple[Balanced, ...]]:

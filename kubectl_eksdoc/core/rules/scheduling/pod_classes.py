@@ -28,13 +28,13 @@ class Likeness:
     @classmethod
     def of(cls, pod: Pod) -> Likeness:
         """Of the pod as it is."""
-        claims = tuple(v.detail for v in pod.volumes if v.kind is VolumeKind.CLAIM)
+        claims = tuple(v.detail for v in pod.volumes if v.has_claim)
         return cls._of(pod, claims, pod.deleting)
 
     @classmethod
     def of_successor(cls, pod: Pod) -> Likeness:
         """Of the pod that takes its place: not being deleted, and without the claims that were made for the old one."""
-        claims = tuple(v.detail for v in pod.volumes if v.kind is VolumeKind.CLAIM and not v.ephemeral)
+        claims = tuple(v.detail for v in pod.volumes if v.kind is VolumeKind.CLAIM)
         return cls._of(pod, claims, False)
 
     @classmethod

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.cluster import Lease, Namespace
+from kubectl_eksdoc.core.model.cluster import Namespace
 from kubectl_eksdoc.core.model.findings import Severity, Status
-from kubectl_eksdoc.core.model.network import Endpoint, EndpointSlice, Service, TargetGroupBinding, Webhook, WebhookRule
+from kubectl_eksdoc.core.model.network import Service, TargetGroupBinding
 from kubectl_eksdoc.core.model.pods import (
     DO_NOT_DISRUPT,
     MIRROR,
@@ -24,6 +24,7 @@ from kubectl_eksdoc.core.plan.drain.result import PodVerdict, TargetVerdict
 from tests.builders import (
     TOLERATES_ALL,
     TOLERATES_CORDON,
+    a_budget,
     a_claimed,
     a_cluster,
     a_hostpath,
@@ -33,6 +34,7 @@ from tests.builders import (
     a_workload,
     ago,
     an_emptydir,
+    an_owner,
     pods,
 )
 from tests.core.plan.drain.planning import WEB, codes, finding, left, plan_of, target, verdict_of
@@ -90,6 +92,18 @@ def test_a_daemonsets_pod_without_its_daemonset() -> None:
     agent = a_pod("agent", owner="DaemonSet/agent")
     assert verdict_of(plan_of(pods=[agent]), "agent") is PodVerdict.BLOCKED
     assert verdict_of(plan_of(pods=[agent], policy=DrainPolicy(force=True)), "agent") is PodVerdict.EVICT
+
+
+@pytest.mark.parametrize("force", [False, True])
+@pytest.mark.parametrize("tolerations", [(), (TOLERATES_ALL,)], ids=["plain", "tolerant"])
+def test_a_daemonset_of_another_group_brings_its_pod_back(force: bool, tolerations: tuple[object, ...]) -> None:
+    owner = an_owner("DaemonSet/agent", group="apps.kruise.io")
+    plan = plan_of(pods=[a_pod("agent", owner=owner, tolerations=tolerations)], policy=DrainPolicy(force=force))
+    assert verdict_of(plan, "agent") is PodVerdict.BLOCKED
+    assert codes(plan) == {"pod-returns"}
+    found = finding(plan, "pod-returns")
+    assert "apps.kruise.io" in found.message and "does not exist" not in found.message
+    assert "--force does not help" in found.remedy[0].text
 
 
 def test_without_daemonsets_read_their_pods_are_unknown() -> None:
@@ -171,6 +185,38 @@ def test_a_job_that_ignores_disruptions_cannot_be_failed() -> None:
     assert verdict_of(plan, "etl-x") is PodVerdict.EVICT
 
 
+def test_pods_on_nodes_that_are_not_drained_do_not_fail_a_job() -> None:
+    running = [a_pod(f"etl-{i}", owner="Job/etl", node=f"old-{i}") for i in range(2)]
+    nodes = [a_node("old-0"), a_node("old-1", ready="Unknown")]
+    assert verdict_of(plan_of(nodes=nodes, pods=running, jobs=[a_job(backoff_limit=1)]), "etl-0") is PodVerdict.EVICT
+    nodes = [a_node("old-0"), a_node("old-1")]
+    assert verdict_of(plan_of(nodes=nodes, pods=running, jobs=[a_job(backoff_limit=1)]), "etl-0") is PodVerdict.BLOCKED
+
+
+@pytest.mark.parametrize(
+    ("fields", "code", "says"),
+    [
+        ({"fails_on_disruption": True}, "job-would-fail", "podFailurePolicy"),
+        ({"backoff_limit_per_index": 0}, "job-would-fail", "backoffLimitPerIndex is 0"),
+        ({"backoff_limit_per_index": 2}, "job-loses-work", "one of the 2 that backoffLimitPerIndex allows each index"),
+        ({"backoff_limit_per_index": 2, "backoff_limit": 0}, "job-would-fail", "backoffLimit 0"),
+        ({"backoff_limit_per_index": 0, "ignores_disruption": True}, "job-loses-work", "does not count it"),
+    ],
+    ids=str,
+)
+def test_what_a_job_says_of_failures(fields: dict[str, object], code: str, says: str) -> None:
+    plan = plan_of(pods=[a_pod("etl-x", owner="Job/etl")], jobs=[a_job(**fields)])
+    assert says in finding(plan, code).message
+    assert (verdict_of(plan, "etl-x") is PodVerdict.BLOCKED) is (code == "job-would-fail")
+
+
+def test_a_jobs_template_is_not_edited() -> None:
+    tolerant = a_pod("etl-x", owner="Job/etl", tolerations=(TOLERATES_ALL,))
+    found = finding(plan_of(pods=[tolerant], jobs=[a_job()]), "pod-returns")
+    assert not any("edit" in remedy.command for remedy in found.remedy)
+    assert "kubectl wait" in found.remedy[0].command
+
+
 def test_a_finished_pod_just_goes() -> None:
     done = a_pod("etl-x", owner="Job/etl", phase="Succeeded", volumes=(an_emptydir(),))
     plan = plan_of(pods=[done], jobs=[a_job(finished=True)])
@@ -217,6 +263,37 @@ def test_a_local_volume_binds_its_pod_to_the_node() -> None:
     assert verdict_of(plan_of(pods=[pod], claims=claims, volumes=[zonal]), "web-1") is PodVerdict.EVICT
 
 
+LOCAL = {
+    "claims": [Claim("default", "data-0", "pv-0")],
+    "volumes": [PersistentVolume("pv-0", "u", local=True, hostnames=("old-0",))],
+}
+
+
+@pytest.mark.parametrize(
+    ("fields", "verdict"),
+    [
+        ({"owner": None}, PodVerdict.EVICT),
+        ({"owner": "Job/etl", "phase": "Succeeded"}, PodVerdict.EVICT),
+        ({"phase": "Failed"}, PodVerdict.EVICT),
+        ({"owner": "StatefulSet/db", "phase": "Failed"}, PodVerdict.BLOCKED),  # its name comes again
+        ({"owner": "Job/etl"}, PodVerdict.BLOCKED),
+    ],
+    ids=str,
+)
+def test_a_local_volume_binds_only_what_is_replaced(fields: dict[str, object], verdict: PodVerdict) -> None:
+    pod = a_pod("x", volumes=(a_claimed("data-0"),), **fields)  # type: ignore[arg-type]
+    assert verdict_of(plan_of(pods=[pod], policy=DrainPolicy(force=True), **LOCAL), "x") is verdict
+
+
+def test_an_ephemeral_volume_goes_with_its_pod_and_binds_nothing() -> None:
+    pod = a_pod(volumes=(Volume("scratch", VolumeKind.EPHEMERAL, "data-0"),))
+    plan = plan_of(pods=[pod], **LOCAL)
+    assert verdict_of(plan, "web-1") is PodVerdict.EVICT
+    found = finding(plan, "pod-ephemeral-volume")
+    assert (found.status, found.severity) == (Status.PASS, Severity.MEDIUM)
+    assert "scratch" in found.message
+
+
 def test_without_volumes_read_only_pods_with_claims_are_unknown() -> None:
     def planned(pod: object) -> set[str]:
         return codes(plan_of(a_cluster(nodes=[a_node("old-0")], pods=[pod], workloads=WEB, unread=[kinds.VOLUMES])))
@@ -236,55 +313,28 @@ def test_a_protected_pod_blocks_until_the_user_decides(annotations: dict[str, st
     assert finding(plan, "pod-protected").status is Status.PASS
 
 
-def test_safe_to_evict_true_protects_nothing() -> None:
-    assert verdict_of(plan_of(pods=[a_pod(annotations={SAFE_TO_EVICT: "true"})]), "web-1") is PodVerdict.EVICT
-
-
-def needed(name: str, **more: object) -> object:
-    return a_pod(name, "kube-system", labels={"app.kubernetes.io/name": "karpenter"}, **more)  # type: ignore[arg-type]
-
-
-def test_the_only_backend_of_an_autoscaler_blocks() -> None:
-    plan = plan_of(pods=[needed("k-0")])
-    assert finding(plan, "only-backend").severity is Severity.CRITICAL
-    assert verdict_of(plan, "k-0") is PodVerdict.BLOCKED
-
-
-def test_a_backend_that_is_not_ready_is_no_backend() -> None:
-    assert verdict_of(plan_of(pods=[needed("k-0"), needed("k-1", node="new-0", ready=False)]), "k-0") is (
-        PodVerdict.BLOCKED
-    )
-
-
-def test_two_backends_never_go_in_the_same_round_and_the_leader_goes_last() -> None:
-    plan = plan_of(
-        nodes=[a_node("old-0"), a_node("old-1")],
-        pods=[needed("k-0"), needed("k-1", node="old-1")],
-        leases=[Lease("kube-system", "karpenter", "k-0_8f7e")],
-    )
-    assert [(e.pod.name, e.round) for e in plan.evictions] == [("k-1", 1), ("k-0", 2)]
-    assert "holds lease kube-system/karpenter" in plan.evictions[1].reason
-
-
-def a_webhook(fails_closed: bool = True, resource: str = "pods") -> Webhook:
-    rule = WebhookRule(("CREATE",), ("",), (resource,))
-    return Webhook("gate", "ValidatingWebhookConfiguration", "gate.example.com", fails_closed, "sys", "gate", (rule,))
-
-
 @pytest.mark.parametrize(
-    ("webhook", "verdict"),
+    ("age", "value", "verdict"),
     [
-        (a_webhook(), PodVerdict.BLOCKED),
-        (a_webhook(fails_closed=False), PodVerdict.EVICT),
-        (a_webhook(resource="ingresses"), PodVerdict.EVICT),
-        (a_webhook(resource="*"), PodVerdict.BLOCKED),
+        (3600, "1h30m", PodVerdict.BLOCKED),
+        (5399, "1h30m", PodVerdict.BLOCKED),
+        (5400, "1h30m", PodVerdict.EVICT),
+        (10**7, "true", PodVerdict.BLOCKED),
+        (10**7, "a while", PodVerdict.BLOCKED),
     ],
 )
-def test_the_only_backend_of_a_webhook_that_pods_need(webhook: Webhook, verdict: PodVerdict) -> None:
-    gate = a_pod("gate-0", "sys", owner="ReplicaSet/gate")
-    services = [Service("sys", "gate", selector={"app": "gate"})]
-    plan = plan_of(pods=[gate], services=services, webhooks=[webhook])
-    assert verdict_of(plan, "gate-0") is verdict
+def test_a_duration_protects_for_so_long(age: int, value: str, verdict: PodVerdict) -> None:
+    pod = a_pod(annotations={DO_NOT_DISRUPT: value}, created_at=ago(age))
+    assert verdict_of(plan_of(pods=[pod]), "web-1") is verdict
+
+
+def test_a_second_wish_outlives_a_duration() -> None:
+    pod = a_pod(annotations={DO_NOT_DISRUPT: "1h", SAFE_TO_EVICT: "false"}, created_at=ago(7200))
+    assert verdict_of(plan_of(pods=[pod]), "web-1") is PodVerdict.BLOCKED
+
+
+def test_safe_to_evict_true_protects_nothing() -> None:
+    assert verdict_of(plan_of(pods=[a_pod(annotations={SAFE_TO_EVICT: "true"})]), "web-1") is PodVerdict.EVICT
 
 
 def test_pods_behind_a_load_balancer_without_a_gate() -> None:
@@ -302,9 +352,17 @@ def test_instance_targets_ask_for_the_label_on_the_node() -> None:
     assert remedy.command == "kubectl label node old-0 node.kubernetes.io/exclude-from-external-load-balancers=true"
 
 
-def test_a_terminating_namespace_is_said() -> None:
-    plan = plan_of(namespaces=[Namespace("default", terminating=True)])
-    assert finding(plan, "namespace-terminating").subject.name == "default"
+def test_the_pods_of_a_terminating_namespace_are_left_to_it() -> None:
+    stuck = a_pod("stuck", labels={}, deletion_deadline=ago(900))
+    never = a_budget(max_unavailable=0, allowed=0)
+    plan = plan_of(pods=[*pods(2), stuck], budgets=[never], namespaces=[Namespace("default", terminating=True)])
+    found = finding(plan, "namespace-terminating")
+    assert (found.subject.name, found.status, len(found.evidence)) == ("default", Status.PASS, 3)
+    assert verdict_of(plan, "web-0") is PodVerdict.STAY
+    assert "its namespace default is being deleted" in left(plan, "web-0").reason
+    assert left(plan, "web-0").codes == ("namespace-terminating",)
+    assert codes(plan) == {"namespace-terminating", "pod-stuck-terminating"}
+    assert verdict_of(plan, "stuck") is PodVerdict.BLOCKED
 
 
 def test_system_critical_pods_are_last_on_their_node() -> None:
@@ -319,16 +377,3 @@ def test_a_pod_that_waits_for_a_node_already_is_told() -> None:
     found = finding(plan_of(pods=[*pods(1), waiting]), "pod-pending")
     assert (found.status, found.subject.name) == (Status.PASS, "big")
     assert "Unschedulable: 0/3 nodes" in found.message
-
-
-def test_a_webhooks_backends_are_its_ready_endpoints() -> None:
-    """Labels alone say two; the API server would reach one of them only."""
-    gates = [a_pod(f"gate-{i}", "sys", owner="ReplicaSet/gate", node=("old-0", "new-0")[i]) for i in range(2)]
-    endpoints = tuple(Endpoint(pod.uid, pod.name, ready=pod.name == "gate-0") for pod in gates)
-    plan = plan_of(
-        pods=gates,
-        services=[Service("sys", "gate", selector={"app": "gate"})],
-        endpoint_slices=[EndpointSlice("sys", "gate", endpoints)],
-        webhooks=[a_webhook()],
-    )
-    assert verdict_of(plan, "gate-0") is PodVerdict.BLOCKED

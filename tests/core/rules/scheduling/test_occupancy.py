@@ -249,7 +249,7 @@ def test_replicas_are_one_class_and_their_successor_is_not_leaving() -> None:
 
 def _volumes() -> Iterator[Volume]:
     yield Volume("data", VolumeKind.CLAIM, "data-db-0")
-    yield Volume("scratch", VolumeKind.CLAIM, "db-0-scratch", ephemeral=True)
+    yield Volume("scratch", VolumeKind.EPHEMERAL, "db-0-scratch")
     yield Volume("tmp", VolumeKind.EMPTY_DIR)
 
 

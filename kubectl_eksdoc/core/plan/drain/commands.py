@@ -1,0 +1,58 @@
+"""Commands as text that can be pasted into a POSIX shell, whatever the names in them hold.
+
+Names come from a cluster or a dump, so none of them may end a word, begin a flag or leave the working folder.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+
+_UNFIT_FOR_A_FILE = re.compile(r"[^A-Za-z0-9._-]+")
+_LONGEST_FILE = 200  # characters before the ending; file systems take 255 bytes
+
+
+def shell(*words: str) -> str:
+    """The words as one command, each quoted where it must be."""
+    return " ".join(shlex.quote(word) for word in words)
+
+
+def named(kind: str, name: str) -> tuple[str, ...]:
+    """The words by which kubectl finds one object; a name that looks like a flag is joined to its kind."""
+    return (f"{kind}/{name}",) if name.startswith("-") else (kind, name)
+
+
+def kubectl(verb: str, kind: str, name: str, namespace: str = "", *more: str) -> str:
+    """One command about one object; `namespace` "" is that of no namespace."""
+    return shell("kubectl", *verb.split(), *named(kind, name), *in_namespace(namespace), *more)
+
+
+def patch(kind: str, name: str, namespace: str, spec: str) -> str:
+    """A merge patch, `spec` being its JSON text."""
+    return kubectl("patch", kind, name, namespace, "--type", "merge", "-p", spec)
+
+
+def saved(kind: str, name: str, namespace: str) -> str:
+    """Writes the object to `file_of` its name in the folder where the command is run."""
+    return f"{kubectl('get', kind, name, namespace, '-o', 'yaml')} > {shlex.quote(file_of(name))}"
+
+
+def file_of(name: str) -> str:
+    """A plain file name for an object: ``web.yaml``."""
+    plain = _UNFIT_FOR_A_FILE.sub("_", name)[:_LONGEST_FILE].lstrip(".-")
+    return f"{plain or 'object'}.yaml"
+
+
+def in_namespace(namespace: str) -> tuple[str, ...]:
+    return ("-n", namespace) if namespace else ()
+
+
+def in_turn(*commands: str) -> str:
+    """One after the other, as long as each of them succeeds."""
+    return " && ".join(commands)
+
+
+def resource_word(kind: str, group: str = "") -> str:
+    """How kubectl is told the kind: ``deployment``, ``rollout.argoproj.io``. Its own groups need no naming."""
+    word = kind.lower()
+    return f"{word}.{group}" if "." in group else word

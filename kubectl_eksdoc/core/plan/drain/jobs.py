@@ -1,0 +1,73 @@
+"""What an eviction does to a Job: its pod's work is lost, and the Job may end as failed."""
+
+from __future__ import annotations
+
+from kubectl_eksdoc.core.model import codes, kinds
+from kubectl_eksdoc.core.model.findings import Remedy, Severity, Subject
+from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.model.workloads import Job
+from kubectl_eksdoc.core.plan.drain.commands import shell
+from kubectl_eksdoc.core.plan.drain.said import Said, blocks, cannot_tell, remarks, where
+from kubectl_eksdoc.core.plan.drain.survey import Survey
+
+
+def loses_work(survey: Survey, pod: Pod) -> Said | None:
+    """A running Job's pod: wait for it, or lose its work and count a failure."""
+    if pod.owner is None or pod.owner.kind != "Job" or pod.finished:
+        return None
+    subject = Subject("Job", pod.owner.name, pod.namespace)
+    job = survey.jobs.get(pod.owner.uid)
+    if job is None:
+        unread = survey.cluster.unread(kinds.JOBS)
+        if unread:
+            return cannot_tell(codes.JOB_LOSES_WORK, "what an eviction means for Job pods", unread, where(pod))
+        return None  # the Job object is gone: its pods are being collected
+    wait = Remedy("Wait for it to finish, then plan again.", wait_for_job(job.name, job.namespace))
+    if job.ignores_disruption:
+        message = "evicting its pods loses their work; podFailurePolicy does not count it as a failure"
+        return remarks(codes.JOB_LOSES_WORK, Severity.LOW, subject, message, where(pod), wait)
+    evicted = _evicted_of(survey, job)
+    fatal = _why_fatal(job, evicted)
+    if fatal:
+        return blocks(codes.JOB_WOULD_FAIL, Severity.HIGH, subject, fatal, where(pod), wait)
+    message = f"evicting its pods loses their work and counts as failure: {_counted(job, evicted)}"
+    return remarks(codes.JOB_LOSES_WORK, Severity.MEDIUM, subject, message, where(pod), wait)
+
+
+def _evicted_of(survey: Survey, job: Job) -> int:
+    """Its running pods on the nodes that are drained."""
+    return sum(
+        1
+        for node, pods in survey.pods_on.items()
+        if node not in survey.refused
+        for pod in pods
+        if pod.owner is not None and pod.owner.uid == job.uid and not pod.finished
+    )
+
+
+def _why_fatal(job: Job, evicted: int) -> str:
+    """Why the evictions end the Job as failed, or ""."""
+    if job.fails_on_disruption:
+        return "evicting a pod fails the Job, or its index for good: its podFailurePolicy says so of disruptions"
+    if job.backoff_limit_per_index == 0:
+        return "evicting a pod fails its index, and with it the Job in the end: backoffLimitPerIndex is 0"
+    if job.failed + evicted > job.backoff_limit:
+        return f"evicting its pods fails the Job: {_used(job, evicted)}"
+    return ""
+
+
+def _counted(job: Job, evicted: int) -> str:
+    if job.backoff_limit_per_index is not None:
+        return (
+            f"one of the {job.backoff_limit_per_index} that backoffLimitPerIndex allows each index; how many an index "
+            "has used is not known"
+        )
+    return _used(job, evicted)
+
+
+def _used(job: Job, evicted: int) -> str:
+    return f"{job.failed} of backoffLimit {job.backoff_limit} failures are used, draining all targets adds {evicted}"
+
+
+def wait_for_job(name: str, namespace: str) -> str:
+    return shell("kubectl", "wait", "--for=condition=complete", f"job/{name}", "-n", namespace, "--timeout=30m")

@@ -1,0 +1,71 @@
+"""Every library that is imported is declared in setup.cfg and pinned in constraints.txt."""
+
+from __future__ import annotations
+
+import ast
+import configparser
+import re
+import sys
+from collections.abc import Iterable
+from importlib.metadata import packages_distributions, requires
+from pathlib import Path
+
+from tests.contracts.source import PACKAGE, ROOT, files, tree
+
+CONFIG = configparser.ConfigParser()
+CONFIG.read(ROOT / "setup.cfg", encoding="utf-8")
+
+# The pool, its errors and its authorities are the official client's own: it names the versions that fit.
+COMES_WITH = {"urllib3": "kubernetes", "certifi": "kubernetes"}
+
+
+def normal(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def names(lines: str) -> set[str]:
+    """The distributions that requirement lines name."""
+    found = (re.match(r"\s*([A-Za-z0-9._-]+)", line.partition("#")[0]) for line in lines.splitlines())
+    return {normal(match.group(1)) for match in found if match}
+
+
+RUNTIME = names(CONFIG["options"]["install_requires"])
+TEST = names(CONFIG["options.extras_require"]["test"])
+
+
+def imported(paths: Iterable[Path]) -> set[str]:
+    """The distributions whose modules `paths` import, the standard library and our own folders left out."""
+    modules: set[str] = set()
+    for path in paths:
+        for node in ast.walk(tree(path)):
+            if isinstance(node, ast.Import):
+                modules |= {alias.name.partition(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                modules.add(node.module.partition(".")[0])
+    ours = {
+        "kubectl_eksdoc",
+        *(p.stem for top in ("tests", "tools", "bench") for p in (ROOT / top, *files(ROOT / top))),
+    }
+    known = packages_distributions()
+    return {normal(d) for m in modules - ours - sys.stdlib_module_names for d in known.get(m, [m])}
+
+
+def test_what_the_package_imports_is_declared() -> None:
+    assert imported(files(PACKAGE)) - COMES_WITH.keys() <= RUNTIME
+    assert set(COMES_WITH.values()) <= RUNTIME
+    for name, bringer in COMES_WITH.items():
+        assert name in names("\n".join(requires(bringer) or ())), f"{bringer} no longer brings {name}"
+
+
+def test_what_tests_and_tools_import_is_declared() -> None:
+    paths = [path for top in ("tests", "tools", "bench") for path in files(ROOT / top)]
+    assert imported(paths) - COMES_WITH.keys() <= RUNTIME | TEST
+
+
+def test_what_is_declared_is_pinned_to_one_version() -> None:
+    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    pins = [line for line in lines if line and not line.startswith("#")]
+    assert [
+        line for line in pins if not re.match(r"[a-z0-9-]+==[0-9][0-9a-z.]*(; python_version \S+ \S+)?$", line)
+    ] == []
+    assert RUNTIME | TEST | COMES_WITH.keys() <= {normal(line.partition("==")[0]) for line in pins}

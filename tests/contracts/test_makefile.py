@@ -1,0 +1,177 @@
+"""The Makefile's environment comes into being once, and recovers: moved, half made, without its Python, without pip.
+
+A shell script plays python3, so nothing is installed and each run takes a moment.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests import needed
+from tests.contracts.source import ROOT
+
+# Says what it did in $LOG. A word in $FAIL makes that step fail; an environment without its file "lib" is a broken one.
+PYTHON = r"""#!/bin/sh
+lib="$(dirname "$0")/lib"
+fails() { case " $FAIL " in *" $1 "*) return 0;; esac; return 1; }
+case "$*" in
+  "-c import sys; "*) ! fails old ;;
+  "-c import venv, "*) ! fails without-venv ;;
+  "-m venv "*)
+    echo "venv" >> "$LOG"
+    mkdir -p "$3/bin" && cp "$0" "$3/bin/python" || exit
+    fails venv && exit 1
+    : > "$3/bin/lib" ;;
+  "-c import pip" | *" pip "*--version) [ -e "$lib" ] ;;
+  *" pip "*install*)
+    mkdir "$LOG.busy" || { echo "two pips at once" >> "$LOG"; exit 1; }
+    sleep 0.1
+    rmdir "$LOG.busy"
+    case "$*" in *"[test]"*) echo "pip test" ;; *) echo "pip" ;; esac >> "$LOG"
+    ! fails pip ;;
+  "-m kubectl_eksdoc "*) echo "demo" >> "$LOG"; exit 1 ;;
+  "-m pytest "*) echo "pytest" >> "$LOG" ;;
+  --version) echo "Python 3.9.1" ;;
+  *) echo "unexpected: $*" >> "$LOG"; exit 99 ;;
+esac
+"""
+
+
+@dataclass
+class Clone:
+    """A folder with what the Makefile reads, and a python3 that is played."""
+
+    folder: Path
+    python: Path
+    log: Path
+
+    def make(self, *words: str, fail: str = "", code: int = 0) -> list[str]:
+        """What was done in a run of make that ends with `code`."""
+        done = self.run(*words, fail=fail)
+        assert done.returncode == code, done.stdout + done.stderr
+        told = self.log.read_text(encoding="utf-8").splitlines() if self.log.exists() else []
+        self.log.unlink(missing_ok=True)
+        return told
+
+    def run(self, *words: str, fail: str = "") -> subprocess.CompletedProcess[str]:
+        kept = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "VENV", "PYTHON")}
+        env = {**kept, "LOG": str(self.log), "FAIL": fail, "PATH": f"{self.python.parent}:{os.environ['PATH']}"}
+        command = [needed.found("make"), *words]
+        return subprocess.run(command, cwd=self.folder, env=env, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Clone:
+    folder, programs = tmp_path / "a clone", tmp_path / "bin"
+    folder.mkdir()
+    programs.mkdir()
+    for name in ("Makefile", "setup.cfg", "pyproject.toml", "constraints.txt"):
+        shutil.copy(ROOT / name, folder)
+        os.utime(folder / name, (1, 1))
+    python = programs / "python3"
+    python.write_text(PYTHON, encoding="utf-8")
+    python.chmod(0o755)
+    return Clone(folder, python, tmp_path / "log")
+
+
+def test_the_first_run_installs_and_the_next_does_not(clone: Clone) -> None:
+    assert clone.make("demo") == ["venv", "pip", "demo"]
+    assert clone.make("demo") == ["demo"]
+    assert clone.make("test") == ["pip test", "pytest"]
+    assert clone.make("test") == ["pytest"]
+    assert clone.make("demo") == ["demo"]
+
+
+def test_other_requirements_are_installed(clone: Clone) -> None:
+    clone.make("demo")
+    stamp = (clone.folder / ".venv" / ".installed").stat().st_mtime
+    os.utime(clone.folder / "setup.cfg", (stamp + 5, stamp + 5))
+    assert clone.make("demo") == ["pip", "demo"]
+
+
+def test_a_moved_environment_is_made_anew(clone: Clone) -> None:
+    clone.make("test")
+    clone.folder = clone.folder.rename(clone.folder.with_name("moved"))
+    assert clone.make("test") == ["venv", "pip test", "pytest"]
+    assert clone.make("test") == ["pytest"]
+
+
+def test_a_copied_environment_is_made_anew(clone: Clone) -> None:
+    clone.make("test")
+    clone.folder = Path(shutil.copytree(clone.folder, clone.folder.with_name("copy")))
+    assert clone.make("test") == ["venv", "pip test", "pytest"]
+
+
+def test_a_half_made_environment_is_made_anew(clone: Clone) -> None:
+    assert clone.make("demo", fail="venv", code=2) == ["venv"]
+    assert clone.make("demo") == ["venv", "pip", "demo"]
+
+
+def test_what_looks_whole_but_was_not_finished_is_made_anew(clone: Clone) -> None:
+    clone.make("demo", fail="venv", code=2)
+    (clone.folder / ".venv" / "bin" / "lib").touch()
+    assert clone.make("demo") == ["venv", "pip", "demo"]
+
+
+def test_an_install_that_failed_is_done_again(clone: Clone) -> None:
+    assert clone.make("demo", fail="pip", code=2) == ["venv", "pip"]
+    assert clone.make("demo") == ["pip", "demo"]
+
+
+@pytest.mark.parametrize("lost", ["python", "lib"])
+def test_an_environment_that_lost_its_python_or_pip_is_made_anew(clone: Clone, lost: str) -> None:
+    clone.make("demo")
+    (clone.folder / ".venv" / "bin" / lost).unlink()
+    assert clone.make("demo") == ["venv", "pip", "demo"]
+
+
+@pytest.mark.parametrize("left", [(), ("bin",), ("bin", "bin/python")], ids=str)
+def test_rubbish_in_the_usual_place_is_made_anew(clone: Clone, left: tuple[str, ...]) -> None:
+    (clone.folder / ".venv").mkdir()
+    for name in left:
+        (clone.folder / ".venv" / name).mkdir()
+    assert clone.make("demo") == ["venv", "pip", "demo"]
+
+
+def test_an_environment_of_someone_else_is_used_or_refused_but_never_removed(clone: Clone) -> None:
+    theirs = clone.folder.parent / "theirs"
+    (theirs / "bin").mkdir(parents=True)
+    (theirs / "bin" / "mine").touch()
+    refused = clone.run("demo", f"VENV={theirs}")
+    assert refused.returncode == 2 and "no pip that works" in refused.stdout
+    shutil.copy(clone.python, theirs / "bin" / "python")
+    (theirs / "bin" / "lib").touch()
+    assert clone.make("demo", f"VENV={theirs}") == ["pip", "demo"]
+    assert (theirs / "bin" / "mine").exists()
+
+
+def test_two_pips_never_run_at_once(clone: Clone) -> None:
+    assert clone.make("-j4", "demo", "test") == ["venv", "pip", "demo", "pip test", "pytest"]
+
+
+@pytest.mark.parametrize(
+    ("fail", "said"), [("old", "Python 3.10 or newer is needed"), ("without-venv", "apt install python3-venv")]
+)
+def test_a_python_that_will_not_do_is_told_of(clone: Clone, fail: str, said: str) -> None:
+    done = clone.run("demo", fail=fail)
+    assert done.returncode == 2 and said in done.stdout
+    assert not (clone.folder / ".venv").exists()
+
+
+def test_no_python_is_told_of(clone: Clone) -> None:
+    done = clone.run("demo", "PYTHON=no-such-python")
+    assert done.returncode == 2 and "there is no no-such-python here" in done.stdout
+
+
+def test_hints_fit_a_terminal_and_name_the_index(clone: Clone) -> None:
+    told = [*clone.run("demo").stdout.splitlines(), *clone.run("help").stdout.splitlines()]
+    # The line with the path is as long as the path.
+    assert [line for line in told if len(line) > 80 and "export PATH=" not in line] == []
+    assert any("installing" in line and "package index" in line for line in told)
+    assert f'export PATH="{clone.folder / ".venv" / "bin"}:$PATH"' in "\n".join(told)

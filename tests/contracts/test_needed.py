@@ -1,0 +1,41 @@
+"""A test for want of kubectl is skipped on a desk and fails in CI, whichever test it is."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from tests import needed
+from tests.contracts.source import ROOT, files, name, tree
+
+NOWHERE = {"PATH": "/nowhere"}
+
+
+@pytest.mark.parametrize("ci", [{}, {"EKSDOC_CI": ""}, {"EKSDOC_CI": "0"}], ids=str)
+def test_on_a_desk_it_is_skipped(ci: dict[str, str]) -> None:
+    with pytest.raises(pytest.skip.Exception, match="no kubectl here"):
+        needed.found("kubectl", {**NOWHERE, **ci})
+
+
+def test_in_ci_it_fails() -> None:
+    with pytest.raises(pytest.fail.Exception, match="CI must have kubectl"):
+        needed.found("kubectl", {**NOWHERE, "EKSDOC_CI": "1"})
+
+
+def test_what_is_there_is_found(tmp_path: Path) -> None:
+    (tmp_path / "kubectl").write_text("#!/bin/sh\n", encoding="utf-8")
+    (tmp_path / "kubectl").chmod(0o755)
+    assert needed.found("kubectl", {"PATH": str(tmp_path), "EKSDOC_CI": "1"}) == str(tmp_path / "kubectl")
+
+
+def _looks_for_kubectl(call: ast.Call) -> bool:
+    said = [arg.value for arg in call.args if isinstance(arg, ast.Constant)]
+    return ast.unparse(call.func).split(".")[-1] == "which" and "kubectl" in said
+
+
+@pytest.mark.parametrize("path", [p for p in files(ROOT / "tests") if p.name != "needed.py"], ids=name)
+def test_nobody_else_looks_for_kubectl(path: Path) -> None:
+    calls = [node for node in ast.walk(tree(path)) if isinstance(node, ast.Call)]
+    assert [call.lineno for call in calls if _looks_for_kubectl(call)] == [], "ask tests/needed.py for it"

@@ -1,0 +1,66 @@
+"""The ways in agree: README, CONTRIBUTING, `make help`, the Makefile's targets and what CI runs."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+
+import pytest
+
+from tests import needed
+from tests.contracts.source import ROOT
+
+FIRST = ["demo", "test", "test-long", "check", "bench"]
+
+
+def text(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def phony() -> list[str]:
+    (line,) = re.findall(r"^\.PHONY: (.*)$", text("Makefile"), re.MULTILINE)
+    return [target for target in line.split() if target not in ("help", "FORCE")]
+
+
+def commands(name: str) -> list[str]:
+    """The targets of the lines that are `make …`, in their order."""
+    return re.findall(r"^\s*make ([a-z-]+)", text(name), re.MULTILINE)
+
+
+def test_every_target_has_a_rule_and_is_explained() -> None:
+    rules = re.findall(r"^([a-z-]+):", text("Makefile"), re.MULTILINE)
+    assert [target for target in rules if target != "help"] == phony()
+    assert re.findall(r'@echo "make ([a-z-]+) ', text("Makefile")) == phony()
+    assert set(FIRST) <= set(phony())
+
+
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", ".ci/run", "docs/architecture.md"])
+def test_pages_speak_of_targets_that_are_there(page: str) -> None:
+    spoken = {*commands(page), *re.findall(r"`make ([a-z-]+)", text(page))}
+    assert spoken <= set(phony())
+
+
+def test_the_readme_sets_up_with_two_commands() -> None:
+    assert commands("README.md")[:2] == ["demo", "test"]
+
+
+def test_ci_runs_everything_in_order_and_lets_nothing_be_skipped() -> None:
+    script = text(".ci/run")
+    assert commands(".ci/run") == ["check", "test", "test-long", "bench"]
+    assert "make bench QUICK=1" in script
+    assert script.index("\nset -eu\n") < script.index("\nexport EKSDOC_CI=1\n") < script.index("\nmake ")
+    assert os.access(ROOT / ".ci" / "run", os.X_OK)
+
+
+def test_ci_is_a_script_that_any_sh_reads() -> None:
+    assert subprocess.run(["/bin/sh", "-n", str(ROOT / ".ci" / "run")], check=False).returncode == 0
+
+
+def test_make_reads_every_target() -> None:
+    """Dry: what would be run is only printed."""
+    env = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")}
+    command = [needed.found("make"), "--dry-run", *phony()]
+    done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "-m pytest -q -m long" in done.stdout and "tools.documents --check" in done.stdout

@@ -1,0 +1,17 @@
+"""Programs that tests put on disk, runnable wherever the interpreter lies.
+
+A `#!` line ends at the first space and may be cut off by the kernel, so an interpreter in "my projects/.venv" cannot
+stand in one; a quoted word of a shell script can.
+"""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+
+def program(path: Path, *command: str) -> Path:
+    """Write an executable at `path` that becomes `command`, with the arguments it is given after those here."""
+    path.write_text(f'#!/bin/sh\nexec {shlex.join(command)} "$@"\n', encoding="utf-8")
+    path.chmod(0o755)
+    return path
