@@ -150,6 +150,18 @@ def test_waves_are_told_apart() -> None:
     assert said.index("Wave 1") < said.index("Wave 2") and "all goes well" in said
 
 
+@pytest.mark.parametrize(
+    ("end", "marks"),
+    [(126, ["30s", "1m", "1m30s", "2m"]), (1110, ["5m", "10m", "15m"]), (14_500, ["1h", "2h", "3h", "4h"])],
+)
+def test_the_marks_of_the_axis_are_few_and_round(end: float, marks: list[str]) -> None:
+    plan = an_empty_plan(
+        targets=(a_target("old-0", TargetVerdict.DRAINS, 1),),
+        estimate=Estimate(end, end, (Span("old-0", 0, end - 10, end),), 1, ()),
+    )
+    assert re.findall(r"<text [^>]*>([^<]*)</text>", gantt(a_view(plan))) == marks
+
+
 def test_a_plan_without_times_has_no_timeline() -> None:
     assert gantt(a_view()) == ""
     assert "Timeline" not in read(a_view()).text

@@ -11,7 +11,7 @@ from kubectl_eksdoc.render.html import Html, el, lines, put
 from kubectl_eksdoc.render.times import duration
 
 _STEPS_S = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 28800, 86400)
-_MOST_TICKS = 6
+_MOST_TICKS = 5
 
 
 def gantt(view: DrainView) -> Html:
@@ -44,13 +44,21 @@ def _bar(kind: str, start: float, stop: float, end: float) -> Html:
 
 
 def _axis(ticks: list[float], end: float) -> Html:
-    marks = (el("text", duration(tick), x=_at(tick, end), y="85%", text_anchor="middle") for tick in ticks if tick)
+    marks = (el("text", _round(tick), x=_at(tick, end), y="85%", text_anchor="middle") for tick in ticks if tick)
     return el("svg", put(*marks), role="img", aria_label=f"{duration(end)} in all")
 
 
 def _ticks(end: float) -> list[float]:
     step = next((step for step in _STEPS_S if end / step <= _MOST_TICKS), _STEPS_S[-1])
     return [float(tick) for tick in range(0, int(end) + 1, step)]
+
+
+def _round(moment: float) -> str:
+    """``5m``, ``1m30s``, ``2h``: short, so that the marks have room on a phone."""
+    said = duration(moment)
+    for rest in ("m00s", "h00m"):
+        said = said.removesuffix(rest) + rest[0] if said.endswith(rest) else said
+    return said
 
 
 def _at(moment: float, end: float) -> str:
