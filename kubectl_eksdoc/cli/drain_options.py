@@ -119,6 +119,22 @@ def _add_ours(parser: argparse.ArgumentParser) -> None:
         help="how fast evictions may follow each other; default: no limit",
     )
     group.add_argument(
+        "--assume-budget",
+        type=values.assumed_budget,
+        action="append",
+        default=[],
+        metavar="NS/NAME=N",
+        help="what if that budget let N of its pods be away; may be repeated",
+    )
+    group.add_argument(
+        "--assume-fixed",
+        type=values.code_names,
+        action="append",
+        default=[],
+        metavar="CODE,…",
+        help="what if what these finding codes name stopped nothing; may be repeated",
+    )
+    group.add_argument(
         "--accept-unknown",
         type=values.code_names,
         action="append",
@@ -178,6 +194,8 @@ def policy_from(args: argparse.Namespace) -> DrainPolicy:
         max_unavailable=args.max_unavailable,
         evictions_per_second=args.max_evictions_per_second,
         accept_unknown=frozenset(name for names in args.accept_unknown for name in names),
+        assume_budgets=tuple(sorted(dict(args.assume_budget).items())),
+        assume_fixed=frozenset(name for names in args.assume_fixed for name in names),
     )
 
 
@@ -197,6 +215,8 @@ def as_given(targeting: Targeting, policy: DrainPolicy) -> dict[str, object]:
         "pod-selector": str(policy.pod_selector) if policy.pod_selector else "",
         "max-unavailable": str(policy.max_unavailable) if policy.max_unavailable else "",
         "max-evictions-per-second": policy.evictions_per_second,
+        "assume-budget": [f"{key}={count}" for key, count in policy.assume_budgets],
+        "assume-fixed": sorted(policy.assume_fixed),
     }
     return {name: value for name, value in nodes.items() if value} | {
         "ignore-daemonsets": policy.ignore_daemonsets,

@@ -63,6 +63,14 @@ def amount(text: str) -> Amount:
     return Amount(int(match.group(1)), bool(match.group(2)))
 
 
+def assumed_budget(text: str) -> tuple[str, int]:
+    """``shop/thumbs=2``: a budget, and how many of its pods may be away."""
+    match = re.match(r"([a-z0-9][-a-z0-9]*/[a-z0-9][-a-z0-9.]*)=([0-9]{1,6})\Z", text)
+    if not match or int(match.group(2)) == 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not an assumption; write NAMESPACE/NAME=2")
+    return match.group(1), int(match.group(2))
+
+
 def rate(text: str) -> float:
     """Evictions a second, more than 0."""
     if not re.match(r"[0-9]{1,6}(\.[0-9]{1,6})?\Z", text) or not float(text):

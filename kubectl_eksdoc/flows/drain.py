@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.cluster import Cluster, Identity
+from kubectl_eksdoc.core.plan.drain.assuming import with_assumed_budgets
 from kubectl_eksdoc.core.plan.drain.plan import make_plan
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
@@ -19,13 +20,14 @@ READS = kinds.ALL
 def plan_drain(
     reader: ClusterReader, targeting: Targeting, policy: DrainPolicy, given: Identity | None = None
 ) -> tuple[Cluster, DrainPlan]:
-    """The plan, and the facts it was made from; `given` names the cluster where what is read does not.
+    """The plan, and the facts it was made from, assumptions included; `given` names the cluster where what is
+    read does not.
 
     Raises:
-        UsageError: the targeting finds no node.
+        UsageError: the targeting finds no node, or a budget that is assumed does not exist.
         ClusterError, SnapshotError: nodes or pods cannot be read.
     """
-    cluster = _named(reader.read(READS), given or Identity())
+    cluster = with_assumed_budgets(_named(reader.read(READS), given or Identity()), policy)
     targets = select(cluster.nodes, targeting, (pool.name for pool in cluster.node_pools))
     return cluster, make_plan(cluster, targets, policy)
 

@@ -57,6 +57,8 @@ def _options(policy: DrainPolicy) -> Fields:
         "maxUnavailable": None if policy.max_unavailable is None else str(policy.max_unavailable),
         "maxEvictionsPerSecond": policy.evictions_per_second or None,
         "acceptUnknown": strings(sorted(policy.accept_unknown)),
+        "assumeBudgets": [{"budget": key, "away": count} for key, count in policy.assume_budgets],
+        "assumeFixed": strings(sorted(policy.assume_fixed)),
     }
 
 

@@ -74,7 +74,8 @@ _LEFT_WORDS = {
 
 def verdict(view: DrainView) -> str:
     """``12 nodes to drain: 7 can, 4 are skipped, 1 is refused. 131 evictions in 9 rounds. 5 blockers.``"""
-    return " ".join([_nodes(view), _evictions(view), _blockers(view), _open(view)]).strip()
+    parts = [_assumed(view), _nodes(view), _evictions(view), _blockers(view), _open(view)]
+    return " ".join(part for part in parts if part)
 
 
 def left_by_verdict(view: DrainView) -> str:
@@ -116,6 +117,14 @@ def blocker_count(groups: tuple[Group, ...]) -> str:
     """``5``, or ``5 on 38 objects`` where equal ones were put together."""
     objects = sum(len(group.findings) for group in groups)
     return str(len(groups)) + (f" on {objects} objects" if objects != len(groups) else "")
+
+
+def _assumed(view: DrainView) -> str:
+    """A plan of what is not so must say that first."""
+    policy = view.plan.policy
+    given = [f"budget {key} let {count} pods be away" for key, count in policy.assume_budgets]
+    given += [f"{code} stopped nothing" for code in sorted(policy.assume_fixed)]
+    return f"What if {joined(given)}:" if given else ""
 
 
 def _nodes(view: DrainView) -> str:

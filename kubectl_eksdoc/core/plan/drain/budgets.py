@@ -11,6 +11,7 @@ from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.drain import commands
+from kubectl_eksdoc.core.plan.drain.assuming import finding_as_if_fixed, is_assumed_fixed
 from kubectl_eksdoc.core.plan.drain.remedies import for_budget, touch_budget
 from kubectl_eksdoc.core.plan.drain.result import BudgetVerdict
 from kubectl_eksdoc.core.plan.drain.said import unknown
@@ -107,8 +108,11 @@ def judge(survey: Survey, budget: Budget, on_targets: Sequence[Pod]) -> JudgedBu
         owner=_owner(survey, pods),
         findings=(),
     )
-    found = (*_blocking_finding(survey, judged), *_other_findings(survey, judged, result, disagrees))
-    return replace(judged, findings=found)
+    blocking = _blocking_finding(survey, judged)
+    if is_assumed_fixed(judged.code, survey.policy):
+        blocking = tuple(f for found in blocking if (f := finding_as_if_fixed(found)) is not None)
+        judged = replace(judged, blocked=None, code=None, per_round=max(allowed, 1))
+    return replace(judged, findings=(*blocking, *_other_findings(survey, judged, result, disagrees)))
 
 
 def _counts(pod: Pod, budget: Budget) -> bool:

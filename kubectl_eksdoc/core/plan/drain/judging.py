@@ -12,6 +12,7 @@ from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status
 from kubectl_eksdoc.core.model.nodes import Node
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.drain import filters, pods
+from kubectl_eksdoc.core.plan.drain.assuming import as_if_fixed
 from kubectl_eksdoc.core.plan.drain.budgets import JudgedBudget, judge, several_budgets
 from kubectl_eksdoc.core.plan.drain.result import PodVerdict
 from kubectl_eksdoc.core.plan.drain.said import Said, cannot_tell, fold, unknown
@@ -95,7 +96,7 @@ def _judge_budgets(world: Survey, going: Iterable[Pod]) -> dict[str, JudgedBudge
 def _conclude(world: Survey, pod: Pod, told: list[Said], budgets: Mapping[str, JudgedBudget]) -> JudgedPod:
     if fold(told) is not PodVerdict.STAY:
         said = _by_budgets(world, pod, budgets)
-        told = [*told, said] if said is not None else told
+        told = as_if_fixed([*told, said] if said is not None else told, world.policy)
     return JudgedPod(pod, fold(told), tuple(told))
 
 

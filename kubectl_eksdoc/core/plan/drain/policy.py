@@ -43,3 +43,5 @@ class DrainPolicy:
     max_unavailable: Amount | None = None
     evictions_per_second: float = 0.0
     accept_unknown: frozenset[str] = frozenset()
+    assume_budgets: tuple[tuple[str, int], ...] = ()  # what-if: ns/name → how many may be away
+    assume_fixed: frozenset[str] = frozenset()  # what-if: finding codes that stop nothing

@@ -1,0 +1,72 @@
+"""What-if: facts and verdicts as they would be if somebody had changed something. Each assumption is said."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from kubectl_eksdoc.core.model.budgets import Amount, Budget
+from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.core.model.codes import Code
+from kubectl_eksdoc.core.model.findings import Finding, Status
+from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
+from kubectl_eksdoc.core.plan.drain.result import PodVerdict
+from kubectl_eksdoc.core.plan.drain.said import Said
+from kubectl_eksdoc.core.plan.drain.targets import natural
+from kubectl_eksdoc.core.rules.budgets import Computed, recompute, synced
+from kubectl_eksdoc.core.rules.guards import matching
+from kubectl_eksdoc.core.rules.scales import Scales
+from kubectl_eksdoc.errors import UsageError
+
+_STOPS = (PodVerdict.BLOCKED, PodVerdict.UNKNOWN)
+
+
+def with_assumed_budgets(cluster: Cluster, policy: DrainPolicy) -> Cluster:
+    """`cluster` with the budgets of ``--assume-budget`` as maxUnavailable of so many, in sync.
+
+    Raises:
+        UsageError: there is no such budget.
+    """
+    wanted = dict(policy.assume_budgets)
+    if not wanted:
+        return cluster
+    known = {budget.key for budget in cluster.budgets}
+    missing = sorted(set(wanted) - known, key=natural)
+    if missing:
+        raise UsageError(f"there is no budget {', '.join(missing)} to assume", "see what there is: kubectl get pdb -A")
+    guards, scales = matching(cluster.budgets, cluster.pods), Scales.of(cluster.workloads)
+
+    def assumed(budget: Budget) -> Budget:
+        loosened = replace(budget, min_available=None, max_unavailable=Amount(wanted[budget.key]))
+        result = recompute(loosened, guards.pods(budget), scales, cluster.observed_at)
+        if isinstance(result, Computed):
+            return synced(loosened, result)
+        status = replace(budget.status, allowed=wanted[budget.key])
+        return replace(loosened, status=status, observed_generation=budget.generation, condition_reason="")
+
+    notes = [f"assumed: budget {key} lets {count} of its pods be away" for key, count in sorted(wanted.items())]
+    budgets = tuple(assumed(budget) if budget.key in wanted else budget for budget in cluster.budgets)
+    return replace(cluster, budgets=budgets, notes=(*cluster.notes, *notes))
+
+
+def is_assumed_fixed(code: Code | None, policy: DrainPolicy) -> bool:
+    return code is not None and code.name in policy.assume_fixed
+
+
+def as_if_fixed(told: Sequence[Said], policy: DrainPolicy) -> list[Said]:
+    """`told` with what ``--assume-fixed`` names turned into remarks."""
+    return [
+        Said(
+            PodVerdict.EVICT, f"assumed fixed: {said.reason}", said.code, finding_as_if_fixed(said.finding), said.remedy
+        )
+        if said.verdict in _STOPS and is_assumed_fixed(said.code, policy)
+        else said
+        for said in told
+    ]
+
+
+def finding_as_if_fixed(finding: Finding | None) -> Finding | None:
+    """The same, no longer in the way, and marked."""
+    if finding is None:
+        return None
+    return replace(finding, status=Status.PASS, message=f"assumed fixed: {finding.message}", missing="")
