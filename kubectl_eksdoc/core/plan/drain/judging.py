@@ -14,6 +14,7 @@ from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.drain import filters, pods
 from kubectl_eksdoc.core.plan.drain.assuming import as_if_fixed
 from kubectl_eksdoc.core.plan.drain.budgets import JudgedBudget, judge, several_budgets
+from kubectl_eksdoc.core.plan.drain.commands import kubectl
 from kubectl_eksdoc.core.plan.drain.result import PodVerdict
 from kubectl_eksdoc.core.plan.drain.said import Said, cannot_tell, fold, unknown
 from kubectl_eksdoc.core.plan.drain.survey import Survey
@@ -67,7 +68,7 @@ def judge_pods(world: Survey, targets: Iterable[Node]) -> Judgement:
     return Judgement(
         {name: tuple(_conclude(world, pod, told, budgets) for pod, told in said) for name, said in asked.items()},
         budgets,
-        (*_unread(world, going), *_pending(world, going)),
+        (*_unread(world, going), *_pending(world, going), *pods.on_missing_nodes(world)),
     )
 
 
@@ -151,7 +152,7 @@ def _pending(world: Survey, going: Sequence[Pod]) -> Iterable[Finding]:
                 (
                     Remedy(
                         "Find out whether the cluster is out of room before pods are evicted into it.",
-                        f"kubectl describe pod {pod.name} -n {pod.namespace}",
+                        kubectl("describe", "pod", pod.name, pod.namespace),
                     ),
                 ),
             )

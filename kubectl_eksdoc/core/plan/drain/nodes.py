@@ -81,11 +81,6 @@ def refusal(node: Node, owners: Iterable[Subject] = ()) -> Finding | None:
     return None
 
 
-def remark(node: Node) -> Finding | None:
-    """What matters most to know about a node that is drained."""
-    return next(iter(remarks(node)), None)
-
-
 def remarks(node: Node) -> tuple[Finding, ...]:
     """What to know about a node that is drained, the most important first."""
     found = (_ends_soon(node), _not_ready(node), _hybrid(node))

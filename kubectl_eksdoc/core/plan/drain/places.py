@@ -8,6 +8,7 @@ from kubectl_eksdoc.core.model import codes, kinds
 from kubectl_eksdoc.core.model.cluster import NodePool
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.core.model.nodes import Node, NodeOwner
+from kubectl_eksdoc.core.plan.drain.commands import kubectl
 from kubectl_eksdoc.core.plan.drain.judging import JudgedPod
 from kubectl_eksdoc.core.plan.drain.landing import Homeless, Landing
 from kubectl_eksdoc.core.plan.drain.pods import where
@@ -103,7 +104,7 @@ def _unsure(world: Survey, landing: Landing) -> Iterable[Finding]:
                 world.owner_subject(pod),
                 f"cannot tell for certain whether its replacements find a node: {'; '.join(why)}",
                 (where(pod),),
-                (Remedy("See where its pods may run.", f"kubectl get pod {pod.name} -n {pod.namespace} -o yaml"),),
+                (Remedy("See where its pods may run.", kubectl("get", "pod", pod.name, pod.namespace, "-o", "yaml")),),
                 missing=", ".join(r.resource.full_name for r in world.cluster.unread(*_READ)) or "a rule of its own",
             )
 

@@ -33,13 +33,13 @@ from kubectl_eksdoc.core.plan.drain.targets import natural
 def make_plan(cluster: Cluster, targets: Sequence[Node], policy: DrainPolicy) -> DrainPlan:
     """What draining `targets` does: every verdict, the order of evictions, every finding."""
     world = survey(cluster, tuple(targets), policy)
-    refused = {node.name: finding for node in targets if (finding := nodes.refusal(node)) is not None}
+    refused = world.refused
     accepted = [node for node in targets if node.name not in refused]
     scheduled = schedule(world, judge_pods(world, accepted))
     judgement, order = scheduled.judgement, scheduled.order
     evicted = Counter(booking.node for booking in order.bookings)
     rank = {name: i for i, name in enumerate(order.nodes, 1)}
-    remarks = [finding for node in accepted if (finding := nodes.remark(node)) is not None]
+    remarks = [finding for node in accepted for finding in nodes.remarks(node)]
     planned = tuple(
         sorted(
             (

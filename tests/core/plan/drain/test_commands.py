@@ -70,6 +70,7 @@ def evil_plans() -> list[Remedy]:
         a_pod(f"d{EVIL}", ns, owner=None, node=node.name, deletion_deadline=ago(900)),
         a_pod(f"f{EVIL}", ns, owner=f"ReplicaSet/{EVIL}", node=fargate.name),
         a_pod(f"g{EVIL}", f"{ns}-gone", node=node.name),
+        a_pod(f"p{EVIL}", ns, phase="Pending", node=""),
     ]
     workloads = [
         a_workload(f"ReplicaSet/{EVIL}", ns, replicas=1, owner=f"Deployment/{EVIL}"),

@@ -16,18 +16,16 @@ from kubectl_eksdoc.core.model.findings import Severity, Status
 from kubectl_eksdoc.core.model.nodes import Taint
 from kubectl_eksdoc.core.model.selectors import parse
 from kubectl_eksdoc.core.model.versions import Version
-from kubectl_eksdoc.core.plan.drain.nodes import remark, remarks
-from kubectl_eksdoc.core.plan.drain.pods import on_missing_nodes
+from kubectl_eksdoc.core.plan.drain.nodes import remarks
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan, PodVerdict, TargetVerdict
-from kubectl_eksdoc.core.plan.drain.survey import survey
 from kubectl_eksdoc.core.plan.drain.targets import select
 from kubectl_eksdoc.core.rules.budgets import Computed, recompute
 from kubectl_eksdoc.core.rules.guards import matching
 from kubectl_eksdoc.core.rules.scales import Scales
 from kubectl_eksdoc.errors import UsageError
 from tests.builders import NOW, a_budget, a_cluster, a_node, a_pod, a_workload, ago, an_emptydir, pods
-from tests.core.plan.drain.planning import WEB, codes, finding, plan_of, target, verdict_of
+from tests.core.plan.drain.planning import codes, finding, plan_of, target, verdict_of
 
 BARE = a_pod("bare", owner=None)
 
@@ -106,18 +104,18 @@ def test_all_there_is_to_say_of_a_node_is_said_the_worst_first() -> None:
     labels = {"eks.amazonaws.com/compute-type": "hybrid"}
     node = replace(a_node("old-0", ready="False", labels=labels), taints=(taint,))
     assert [f.code.name for f in remarks(node)] == ["node-ends-soon", "node-not-ready", "node-hybrid"]
-    assert remark(node) == remarks(node)[0]
+    assert {"node-ends-soon", "node-not-ready", "node-hybrid"} <= codes(plan_of(nodes=[node]))
 
 
 def test_a_fargate_node_names_the_owners_of_its_pods() -> None:
     node = a_node("old-0", labels={"eks.amazonaws.com/compute-type": "fargate"})
     several = [*pods(1), a_pod("bare", owner=None)]
-    world = survey(a_cluster(nodes=[node], pods=several, workloads=WEB), (node,), DrainPolicy())
-    assert [r.command for r in world.refused["old-0"].remedy] == [
+    named = plan_of(nodes=[node], pods=several)
+    assert [r.command for r in finding(named, "node-fargate").remedy] == [
         "kubectl rollout restart deployment/web -n default",
     ]
-    unnamed = survey(a_cluster(nodes=[node], pods=several[1:]), (node,), DrainPolicy())
-    assert [r.command for r in unnamed.refused["old-0"].remedy] == [
+    unnamed = plan_of(nodes=[node], pods=several[1:])
+    assert [r.command for r in finding(unnamed, "node-fargate").remedy] == [
         "kubectl get pods -A --field-selector spec.nodeName=old-0",
     ]
 
@@ -126,11 +124,11 @@ def test_pods_whose_node_is_missing_are_told_once() -> None:
     lost = [a_pod(f"lost-{i}", node="ghost") for i in range(2)]
     node = a_node("old-0")
     cluster = a_cluster(nodes=[node], pods=[*pods(1), *lost, a_pod("waits", node="")])
-    (found,) = on_missing_nodes(survey(cluster, (node,), DrainPolicy()))
+    found = finding(plan_of(cluster), "pod-node-missing")
     assert (found.code.name, found.status, found.severity) == ("pod-node-missing", Status.PASS, Severity.LOW)
     assert "ghost" in found.message
     assert found.evidence == ("pod default/lost-0 on ghost", "pod default/lost-1 on ghost")
-    assert on_missing_nodes(survey(replace(cluster, pods=pods(1)), (node,), DrainPolicy())) == ()
+    assert "pod-node-missing" not in codes(plan_of(replace(cluster, pods=pods(1))))
 
 
 def test_a_cordon_by_hand_does_not_matter() -> None:

@@ -44,7 +44,7 @@ BARE = a_pod("bare", owner=None)
 
 
 def test_a_healthy_deployment_goes() -> None:
-    plan = plan_of(pods=[*pods(3), a_pod("web-9", node="new-0")])
+    plan = plan_of(nodes=[a_node("old-0"), a_node("new-0")], pods=[*pods(3), a_pod("web-9", node="new-0")])
     assert [e.pod.name for e in plan.evictions] == ["web-0", "web-1", "web-2"]
     assert plan.findings == ()
     assert target(plan).verdict is TargetVerdict.DRAINS
