@@ -151,7 +151,7 @@ def _change(budget: Budget, to: Budget) -> str:
 
 
 def _way_back(budget: Budget) -> str:
-    return f"Way back: the same with '{_rule(budget)}'."
+    return f"Way back: {_change(budget, budget)}"
 
 
 def _rule(budget: Budget) -> str:
