@@ -57,9 +57,11 @@ def page_size(text: str) -> int:
 
 def amount(text: str) -> Amount:
     """``3`` or ``25%``: at least 1, at most 100 %."""
-    match = re.match(r"([0-9]{1,6})(%?)\Z", text)
+    match = re.match(r"([0-9]{1,9})(%?)\Z", text)
     if not match or int(match.group(1)) == 0 or (match.group(2) and int(match.group(1)) > 100):
-        raise argparse.ArgumentTypeError(f"{text!r} is neither a number of nodes nor a percentage; write 3 or 25%")
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no number of nodes from 1 on and no percentage from 1% to 100%; write 3 or 25%"
+        )
     return Amount(int(match.group(1)), bool(match.group(2)))
 
 
@@ -73,8 +75,8 @@ def assumed_budget(text: str) -> tuple[str, int]:
 
 def rate(text: str) -> float:
     """Evictions a second, more than 0."""
-    if not re.match(r"[0-9]{1,6}(\.[0-9]{1,6})?\Z", text) or not float(text):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a rate; write how many a second, such as 5 or 0.5")
+    if not re.match(r"[0-9]{1,9}(\.[0-9]{1,9})?\Z", text) or not float(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is no rate above 0; write how many a second, such as 5 or 0.5")
     return float(text)
 
 

@@ -284,6 +284,7 @@ def test_exactly_the_recorded_pods_find_no_place() -> None:
     assert verdicts(plan, "data", "local-db") == {blocked("pod-local-volume"): 1}
     (none,) = [f for f in plan.blockers if f.code.name == "no-place" and f.subject.name == "blue-only"]
     assert "10 × node(s) didn't match Pod's node affinity/selector" in none.message
+    assert "Only nodes such as old-" in none.remedy[0].text
 
 
 def test_where_room_is_short_the_plan_says_what_is_missing() -> None:

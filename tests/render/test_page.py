@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from html.parser import HTMLParser
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.plan.drain.result import Estimate, Eviction, TargetVerdict
@@ -145,7 +145,9 @@ def test_one_bar_for_each_drained_node_within_the_frame() -> None:
 def test_waves_are_told_apart() -> None:
     targets = tuple(a_target(f"old-{n}", TargetVerdict.DRAINS, n + 1, wave=n + 1) for n in range(2))
     spans = (Span("old-0", 0, 20, 30), Span("old-1", 30, 50, 60))
-    view = a_view(an_empty_plan(targets=targets, estimate=Estimate(60, 90, spans, 1, ("all goes well",))))
+    going = tuple(Eviction(n + 1, n + 1, a_pod(f"web-{n}"), f"old-{n}", "", "no budget counts it") for n in range(2))
+    estimate = Estimate(60, 90, spans, 1, ("all goes well",))
+    view = a_view(an_empty_plan(targets=targets, evictions=going, estimate=estimate))
     said = read(view).text
     assert said.index("Wave 1") < said.index("Wave 2") and "all goes well" in said
 
@@ -186,6 +188,7 @@ def test_the_known_tricks_do_not_change_the_page(told: str) -> None:
 @settings(max_examples=40, deadline=None)
 @given(st.text(st.one_of(st.sampled_from("<>&\"'/=!-`;#x \n"), st.characters()), max_size=40))
 def test_no_text_of_a_cluster_changes_the_page(told: str) -> None:
+    assume("--" not in told)  # what looks like a flag is kept on one line, whoever says it
     assert shape(a_hostile_view(of_a_width(told))) == shape(a_hostile_view(of_a_width("x")))
 
 

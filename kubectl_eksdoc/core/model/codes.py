@@ -140,15 +140,16 @@ NO_PLACE = Code(
 NEEDS_NODES = Code(
     "needs-nodes",
     "Replacements wait for new nodes",
-    "There is not enough room for them now, but an autoscaler can make some: they are Pending until then.",
+    "There is not enough room for them now. Where something adds nodes by itself they are Pending until then; where "
+    "nothing does they block, and where that was not read it is unknown.",
     (kinds.NODES, kinds.PODS, kinds.NODE_POOLS),
 )
 LANDING_UNSURE = Code(
     "landing-unsure",
     "Whether a replacement finds a node cannot be told for certain",
     "Something that decides about it is not modelled (another scheduler, scheduling gates, device claims) or was not "
-    "read (claims, volumes, namespaces).",
-    (kinds.CLAIMS, kinds.VOLUMES, kinds.STORAGE_CLASSES, kinds.NAMESPACES),
+    "read (claims, volumes, namespaces), or a node does not say what room it has.",
+    (kinds.NODES, kinds.CLAIMS, kinds.VOLUMES, kinds.STORAGE_CLASSES, kinds.NAMESPACES),
 )
 ALL_AT_ONCE = Code(
     "all-replicas-at-once",

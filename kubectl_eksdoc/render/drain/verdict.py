@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from kubectl_eksdoc.core.model.codes import NEEDS_NODES
 from kubectl_eksdoc.core.model.findings import Status
 from kubectl_eksdoc.core.plan.drain.result import BudgetVerdict, PodVerdict, TargetVerdict
 from kubectl_eksdoc.render.drain.groups import Group, grouped
@@ -97,7 +98,7 @@ def left_by_verdict(view: DrainView) -> str:
 def estimate_lines(view: DrainView) -> list[str]:
     """What the time in the verdict rests on, what bounds it, and what would shorten it."""
     estimate = view.plan.estimate
-    if estimate is None:
+    if estimate is None or not view.evictions:
         return []
     lines = [f"At most {counted(estimate.peak_away, 'pod')} away at one moment."]
     if estimate.bounds:
@@ -155,7 +156,9 @@ def _time(view: DrainView) -> str:
     estimate = view.plan.estimate
     if estimate is None:
         return ""
-    return f", about {duration(estimate.p50_s)} ({duration(estimate.p95_s)} if pods are slow)"
+    waits = any(f.code.name == NEEDS_NODES.name and f.status is not Status.FAIL for f in view.findings)
+    new = " and the time that new nodes take" if waits else ""
+    return f", about {duration(estimate.p50_s)} ({duration(estimate.p95_s)} if pods are slow){new}"
 
 
 def _blockers(view: DrainView) -> str:

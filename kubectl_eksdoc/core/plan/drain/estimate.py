@@ -15,7 +15,7 @@ from kubectl_eksdoc.core.plan.drain.relaxing import relaxations
 from kubectl_eksdoc.core.plan.drain.result import Estimate
 from kubectl_eksdoc.core.plan.drain.survey import Survey
 from kubectl_eksdoc.core.plan.drain.timing import ASSUMED_STOP_S, StartTimes, learn, stop_of
-from kubectl_eksdoc.core.rules.replacement import replacement
+from kubectl_eksdoc.core.rules.replacement import Replacement, replacement
 from kubectl_eksdoc.core.sim.drain import Move, Terms, simulate
 
 SETTLE_S = 10.0
@@ -90,12 +90,14 @@ def _move(world: Survey, booking: Booking, turn: int, times: StartTimes, slow: b
     start = times.of(_workload(world, pod))
     given = world.policy.grace_seconds
     stop = stop_of(pod, pod.grace_seconds if given is None else given)
+    after = replacement(pod)
     return Move(
         uid=pod.uid,
-        limits=booking.task.limits,
+        # Nothing comes back for a pod that nothing replaces: it keeps what it uses up for good, and no turn.
+        limits=booking.task.for_good if after is Replacement.NEVER else booking.task.limits,
         stop_s=stop[slow],
         start_s=start.p95_s if slow else start.p50_s,
-        after=replacement(pod),
+        after=after,
         critical=booking.task.tier is not Tier.ORDINARY,
         turn=turn,
     )

@@ -28,6 +28,13 @@ FEW = 64
 LOOKED_AT = 8
 """Of more than a few nodes that could take a pod so many are compared, as the scheduler samples, too."""
 
+_PASSING_TAINTS = ("node.kubernetes.io/", "node.cloudprovider.kubernetes.io/", "karpenter.sh/disrupt", "ToBeDeleted")
+"""How taints begin that a node has for a time only: a new one comes without."""
+
+_HOSTNAME = "kubernetes.io/hostname"
+_OWN_LABELS = frozenset({_HOSTNAME, "alpha.eksctl.io/instance-id"})
+"""Labels that no two nodes share."""
+
 _CORDON = Taint(UNSCHEDULABLE_TAINT, "", "NoSchedule")
 
 
@@ -48,11 +55,12 @@ class Homeless:
 class Landing:
     """`homeless` by pod uid. `new_nodes` would have room for all that a new node helps, of which (name of a node
     that each is like → how many). `unsure` are pods about which something that decides is not modelled or not
-    read, with what it is."""
+    read, with what it is; `blind` are nodes outside the targets that do not say what room they have."""
 
     homeless: Mapping[str, Homeless] = field(default_factory=dict)
     new_nodes: Mapping[str, int] = field(default_factory=dict)
     unsure: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    blind: tuple[str, ...] = ()
 
 
 def land(
@@ -84,7 +92,7 @@ def land(
             room.keep()
     helped, new_nodes = room.with_new_nodes([h.pod for h in homeless.values()], all_or_nothing)
     homeless |= {uid: replace(homeless[uid], helped_by=like) for uid, like in helped.items()}
-    return Landing(homeless, new_nodes, unsure)
+    return Landing(homeless, new_nodes, unsure, room.blind)
 
 
 def _is_replaced(pod: Pod) -> bool:
@@ -102,14 +110,18 @@ class _Room:
     def __init__(self, world: Survey, comes_by_itself: Callable[[Node], bool]) -> None:
         cluster = world.cluster
         targets = {node.name for node in world.targets}
-        # A group that is drained does not grow for it, unless it makes new nodes by itself.
-        models = _one_of_each(n for n in cluster.nodes if n.name not in targets or comes_by_itself(n))
+        self.blind = tuple(n.name for n in cluster.nodes if n.name not in targets and not n.allocatable)
+        # Those outside the targets first: more of what is being drained is the last advice.
+        models = _one_of_each(sorted(cluster.nodes, key=lambda n: n.name in targets))
+        models.sort(key=lambda n: n.name in targets)
         self._models = {wanted: [n for n in models if comes_by_itself(n) is wanted] for wanted in (True, False)}
         nodes = [_cordoned(n) if n.name in targets else n for n in cluster.nodes]
         known = not cluster.unread(kinds.CLAIMS, kinds.VOLUMES, kinds.STORAGE_CLASSES)
         storage = Storage.of(cluster.claims, cluster.volumes, cluster.storage_classes, known)
         spaces = None if cluster.unread(kinds.NAMESPACES) else {n.name: n.labels for n in cluster.namespaces}
         self._occupancy = Occupancy.of(nodes, cluster.pods, spaces, storage)
+        self._pods = cluster.pods
+        self._daemons_on: dict[str, list[PodClass]] = {}
         self._rings: dict[object, list[Seat]] = {}
         self._next: dict[object, int] = defaultdict(int)
         self._reasons: dict[int, tuple[tuple[str, int], ...]] = {}
@@ -201,6 +213,13 @@ class _Room:
                 hopeless.add(id(kind))
         return helped, dict(copies)
 
+    def _daemons(self, name: str) -> list[PodClass]:
+        """The pods of DaemonSets that a node like that one brings with it."""
+        if name not in self._daemons_on:
+            found = [p for p in self._pods if p.node == name and replacement(p) is Replacement.SAME_NODE]
+            self._daemons_on[name] = [self._occupancy.class_of(p) for p in found if not p.finished]
+        return self._daemons_on[name]
+
     def _on_a_copy(self, kind: PodClass, new: Sequence[tuple[Seat, Node]]) -> Node | None:
         for seat, like in new:
             if self._occupancy.refusal(kind, seat.node.name) is None:
@@ -217,6 +236,8 @@ class _Room:
         for like in self._models[wanted]:
             made = _copy(like, number)
             self._occupancy.add_node(made)
+            for daemon in self._daemons(like.name):
+                self._occupancy.put(daemon, made.name)
             if self._occupancy.refusal(kind, made.name) is None:
                 self._put(kind, made.name)
                 new.append((self._occupancy.seats[made.name], like))
@@ -234,11 +255,16 @@ def _free(seat: Seat) -> float:
 
 
 def _one_of_each(nodes: Iterable[Node]) -> list[Node]:
-    """One node of each group, type and zone, the one with the newest kubelet first."""
-    found: dict[tuple[str, str, str], Node] = {}
+    """One node of each group, type, zone and size, the one with the newest kubelet first."""
+    found: dict[object, Node] = {}
     for node in nodes:
-        found.setdefault((node.group, node.instance_type, node.zone), node)
+        found.setdefault((_group(node), node.instance_type, node.zone, node.allocatable.get(CPU)), node)
     return sorted(found.values(), key=lambda n: (n.kubelet is None, _newest_first(n), n.name))
+
+
+def _group(node: Node) -> object:
+    """What nodes have in common that one of them shows: their group, or without one what they are labelled with."""
+    return node.group or frozenset((k, v) for k, v in node.labels.items() if k not in _OWN_LABELS)
 
 
 def _newest_first(node: Node) -> tuple[int, int]:
@@ -247,8 +273,9 @@ def _newest_first(node: Node) -> tuple[int, int]:
 
 def _copy(node: Node, number: int) -> Node:
     name = f"{node.name} (new {number})"
-    labels = {**node.labels, "kubernetes.io/hostname": name}
-    return replace(node, name=name, uid=name, labels=labels, unschedulable=False)
+    labels = {**node.labels, _HOSTNAME: name}
+    taints = tuple(t for t in node.taints if not t.key.startswith(_PASSING_TAINTS))
+    return replace(node, name=name, uid=name, labels=labels, unschedulable=False, taints=taints)
 
 
 def _cordoned(node: Node) -> Node:

@@ -129,6 +129,8 @@ def arrange(tasks: Mapping[str, Sequence[Task]], per_round: Mapping[str, int], a
         at_once: how many nodes make a wave, at least 1; None: all of them are one.
     """
     nodes = _soonest_first(tasks, per_round)
+    if at_once is not None:  # what uses a budget up for good must leave the others theirs, in later waves, too
+        nodes.sort(key=lambda node: any(task.for_good for task in tasks[node]))
     size = at_once or max(len(nodes), 1)
     wave = {node: i // size + 1 for i, node in enumerate(nodes)}
     book = _Book(per_round)

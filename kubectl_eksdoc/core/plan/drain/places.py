@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from enum import Enum
 
 from kubectl_eksdoc.core.model import codes, kinds
 from kubectl_eksdoc.core.model.cluster import NodePool
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.core.model.nodes import Node, NodeOwner
+from kubectl_eksdoc.core.model.placement import CPU
+from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.model.quantities import InvalidQuantity, nanos
 from kubectl_eksdoc.core.plan.drain.commands import kubectl
 from kubectl_eksdoc.core.plan.drain.judging import JudgedPod
 from kubectl_eksdoc.core.plan.drain.landing import Homeless, Landing
@@ -19,36 +23,87 @@ from kubectl_eksdoc.core.plan.drain.survey import Survey
 CLUSTER_AUTOSCALER = "the Cluster Autoscaler"
 
 
-def comes_by_itself(world: Survey, node: Node) -> bool:
-    """Whether something here adds nodes like this one for Pending pods."""
+class Growth(str, Enum):
+    """How nodes of one kind come to a cluster that is short of room."""
+
+    BY_ITSELF = "by-itself"  # something adds them for Pending pods
+    BY_HAND = "by-hand"  # nothing that was seen does
+    UNKNOWN = "unknown"  # what would add them was not read
+
+
+def growth(world: Survey, node: Node) -> Growth:
+    """How more nodes like this one come."""
     if node.owner is NodeOwner.KARPENTER:
-        return any(pool.name in node.groups for pool in world.cluster.node_pools)
+        if world.cluster.unread(kinds.NODE_POOLS):
+            return Growth.UNKNOWN
+        known = any(pool.name in node.groups for pool in world.cluster.node_pools)
+        return Growth.BY_ITSELF if known else Growth.BY_HAND
     if node.owner in (NodeOwner.MANAGED, NodeOwner.EKSCTL, NodeOwner.SELF_MANAGED):
-        return any(b.what == CLUSTER_AUTOSCALER for found in world.needed.values() for b in found)
-    return False
+        running = any(b.what == CLUSTER_AUTOSCALER for found in world.needed.values() for b in found)
+        return Growth.BY_ITSELF if running else Growth.BY_HAND
+    return Growth.BY_HAND
 
 
-def judged(world: Survey, pod: JudgedPod, homeless: Homeless) -> JudgedPod:
+def may_come_by_itself(world: Survey, node: Node) -> bool:
+    return growth(world, node) is not Growth.BY_HAND
+
+
+_VERDICT = {Growth.BY_HAND: PodVerdict.BLOCKED, Growth.UNKNOWN: PodVerdict.UNKNOWN, Growth.BY_ITSELF: PodVerdict.EVICT}
+
+
+def judged(world: Survey, pod: JudgedPod, homeless: Homeless, landing: Landing) -> JudgedPod:
     """`pod` after landing: it waits for a new node where something adds one that takes it, else it is blocked."""
     refused = "; ".join(f"{count} × {reason}" for reason, count in homeless.reasons) or "there is no other node"
     like = homeless.helped_by
-    if like is not None:  # the finding about all of them tells how many nodes are missing
-        waits = comes_by_itself(world, like)
-        verdict = pod.verdict if waits else PodVerdict.BLOCKED
-        said = Said(verdict, f"its replacement needs a new node: {refused}", codes.NEEDS_NODES, remedy=(_add(like),))
-        return JudgedPod(pod.pod, verdict, (*pod.said, said))
+    comes = growth(world, like) if like is not None else Growth.BY_HAND
+    if landing.blind and comes is not Growth.BY_ITSELF:
+        return _with(pod, PodVerdict.UNKNOWN, _blind(world, pod.pod, landing.blind))
+    if like is not None and not _own_kind(world, like):  # the finding about all of them counts the missing nodes
+        reason = f"its replacement needs a new node: {refused}"
+        said = Said(_VERDICT[comes], reason, codes.NEEDS_NODES, remedy=(_add(like),))
+        return JudgedPod(pod.pod, _VERDICT[comes], (*pod.said, said))
     message = f"its replacements find no place: {refused}"
-    remedy = (NO_NODE_HELPS,)
     subject = world.owner_subject(pod.pod)
-    finding = Finding(codes.NO_PLACE, Severity.HIGH, Status.FAIL, subject, message, (where(pod.pod),), remedy)
-    said = Said(PodVerdict.BLOCKED, message, codes.NO_PLACE, finding, remedy)
-    return JudgedPod(pod.pod, PodVerdict.BLOCKED, (*pod.said, said))
+    remedy = NO_NODE_HELPS if like is None else _more_of_its_kind(like)
+    finding = Finding(codes.NO_PLACE, Severity.HIGH, Status.FAIL, subject, message, (where(pod.pod),), (remedy,))
+    return _with(pod, PodVerdict.BLOCKED, finding)
+
+
+def _with(pod: JudgedPod, verdict: PodVerdict, finding: Finding) -> JudgedPod:
+    said = Said(verdict, finding.message, finding.code, finding, finding.remedy)
+    return JudgedPod(pod.pod, verdict, (*pod.said, said))
+
+
+def _blind(world: Survey, pod: Pod, nodes: Sequence[str]) -> Finding:
+    shown = ", ".join(nodes[:MAX_EVIDENCE])
+    return Finding(
+        codes.LANDING_UNSURE,
+        Severity.HIGH,
+        Status.UNKNOWN,
+        world.owner_subject(pod),
+        "cannot tell whether its replacements find a node: some nodes do not say what room they have",
+        (where(pod),),
+        (Remedy("See why these nodes report nothing.", kubectl("describe", "node", nodes[0])),),
+        missing=f"status.allocatable of {shown}",
+    )
 
 
 NO_NODE_HELPS = Remedy(
     "No new node of the kinds that are there helps: change what the pods ask for (selector, affinity, volume), or "
     "leave their nodes out."
 )
+
+
+def _own_kind(world: Survey, like: Node) -> bool:
+    """Whether only a node such as those that are being drained would help, and nothing adds one."""
+    return growth(world, like) is Growth.BY_HAND and any(like.name == node.name for node in world.targets)
+
+
+def _more_of_its_kind(like: Node) -> Remedy:
+    return Remedy(
+        f"Only nodes such as {like.name}, which is being drained, take it: change what the pods ask for (selector, "
+        "affinity, volume), add such a node outside the targets, or leave their nodes out."
+    )
 
 
 def _add(like: Node) -> Remedy:
@@ -59,30 +114,45 @@ def _add(like: Node) -> Remedy:
 def findings(world: Survey, landing: Landing) -> Iterable[Finding]:
     """What to say of the landing as a whole: how many nodes are missing, and what could not be told."""
     known = {node.name: node for node in world.cluster.nodes}
-    for by_itself in (True, False):
-        copies = {n: c for n, c in landing.new_nodes.items() if comes_by_itself(world, known[n]) is by_itself}
+    for comes in Growth:
+        copies = {
+            name: count
+            for name, count in landing.new_nodes.items()
+            if growth(world, known[name]) is comes and not _own_kind(world, known[name])
+        }
         if copies:
-            yield _missing_nodes(world, landing, copies, by_itself)
+            yield _missing_nodes(world, landing, copies, comes)
     yield from _unsure(world, landing)
 
 
-def _missing_nodes(world: Survey, landing: Landing, copies: Mapping[str, int], by_itself: bool) -> Finding:
+def _missing_nodes(world: Survey, landing: Landing, copies: Mapping[str, int], comes: Growth) -> Finding:
     helped = [h for h in landing.homeless.values() if h.helped_by is not None and h.helped_by.name in copies]
     each = ", ".join(f"{count} such as {name}" for name, count in sorted(copies.items()))
-    if by_itself:
-        limits = "; ".join(_limits(pool) for pool in world.cluster.node_pools if pool.limits)
-        text = f"They come when pods are Pending{f' ({limits})' if limits else ''}. To be sure, have them Ready before."
-    else:
-        text = "Nothing that was seen here adds such nodes: add them, outside the targets, and plan again."
+    status, text = _how_they_come(world, copies, comes)
     return Finding(
         codes.NEEDS_NODES,
         Severity.HIGH,
-        Status.PASS if by_itself else Status.FAIL,
+        status,
         Subject("Cluster", "cluster"),
         f"{_nodes(sum(copies.values()))} needed for {len(helped)} of the pods to evict: {each}",
         tuple(where(h.pod) for h in helped[:MAX_EVIDENCE]),
         (Remedy(text),),
+        missing=kinds.NODE_POOLS.full_name if status is Status.UNKNOWN else "",
     )
+
+
+def _how_they_come(world: Survey, copies: Mapping[str, int], comes: Growth) -> tuple[Status, str]:
+    if comes is Growth.BY_HAND:
+        return Status.FAIL, "Nothing that was seen here adds such nodes: add them, outside the targets."
+    if comes is Growth.UNKNOWN:
+        text = "Whether Karpenter adds them is not known: have its NodePools read, or have the nodes Ready before."
+        return Status.UNKNOWN, text
+    full = _beyond_limits(world, copies)
+    if full:
+        return Status.FAIL, f"{full}: raise the limit, or have nodes Ready elsewhere before the drain."
+    pools = "; ".join(_limits(pool) for pool in world.cluster.node_pools if pool.limits)
+    text = f"They come when pods are Pending{f' ({pools})' if pools else ''}. To be sure, have them Ready before."
+    return Status.PASS, text
 
 
 def _nodes(count: int) -> str:
@@ -91,6 +161,22 @@ def _nodes(count: int) -> str:
 
 def _limits(pool: NodePool) -> str:
     return f"NodePool {pool.name} is limited to {', '.join(f'{resource} {amount}' for resource, amount in pool.limits)}"
+
+
+def _beyond_limits(world: Survey, copies: Mapping[str, int]) -> str:
+    """Which NodePool may not grow so far by its cpu limit, "" if none; what its nodes have counts as used."""
+    for pool in world.cluster.node_pools:
+        limit = dict(pool.limits).get(CPU, "")
+        try:
+            most = nanos(limit)
+        except InvalidQuantity:
+            continue  # no limit, or one that no server would take
+        own = [n for n in world.cluster.nodes if pool.name in n.groups]
+        used = sum(n.allocatable.get(CPU, 0) for n in own)
+        wanted = sum(copies.get(n.name, 0) * n.allocatable.get(CPU, 0) for n in own)
+        if wanted and (used + wanted) * 1_000_000 > most:
+            return f"NodePool {pool.name} is limited to cpu {limit} and has about {used // 1000} in use"
+    return ""
 
 
 def _unsure(world: Survey, landing: Landing) -> Iterable[Finding]:

@@ -190,14 +190,16 @@ def is_protected(survey: Survey, pod: Pod) -> Said | None:
 
 
 def is_only_backend(survey: Survey, pod: Pod) -> Said | None:
-    """Something replacements need has this one ready pod."""
+    """Something replacements need has this one ready pod, or none is left when those go that nothing replaces."""
     for backends in survey.needed.get(pod.uid, ()):
-        if len(backends.pods) == 1:
+        lasting = [p for p in backends.pods if not (p.node in survey.pods_on and replacement(p) is Replacement.NEVER)]
+        if len(backends.pods) == 1 or not lasting:
+            what = "the only ready backend" if len(backends.pods) == 1 else "one of the last ready backends"
             return blocks(
                 codes.ONLY_BACKEND,
                 Severity.CRITICAL,
                 survey.owner_subject(pod),
-                f"it is the only ready backend of {backends.what}: {backends.why}",
+                f"it is {what} of {backends.what}: {backends.why}",
                 where(pod),
                 _second_backend(survey, pod),
             )

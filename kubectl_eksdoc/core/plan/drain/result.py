@@ -120,6 +120,7 @@ class Estimate:
 
 
 NOT_JUDGED = (
+    "the room on targets that this plan skips: replacements may land there, and are then evicted again later",
     "whether nodes can attach the volumes of what lands on them, and whether their subnets have addresses left",
     "whether pods of higher priority push others out when they land (preemption)",
 )

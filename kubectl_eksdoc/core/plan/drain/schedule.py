@@ -40,12 +40,12 @@ def schedule(world: Survey, judgement: Judgement) -> Schedule:
     for booking in order.bookings:
         by_node[booking.node].append(booking.task.pod)
     landing = land(
-        world, list(by_node.items()), not world.policy.partial, lambda node: places.comes_by_itself(world, node)
+        world, list(by_node.items()), not world.policy.partial, lambda node: places.may_come_by_itself(world, node)
     )
     lost = landing.homeless
     if lost:
         pods = {
-            name: tuple(places.judged(world, p, lost[p.pod.uid]) if p.pod.uid in lost else p for p in on)
+            name: tuple(places.judged(world, p, lost[p.pod.uid], landing) if p.pod.uid in lost else p for p in on)
             for name, on in judgement.pods.items()
         }
         judgement, order = _ordered(world, replace(judgement, pods=pods))

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model.cluster import NodePool
 from kubectl_eksdoc.core.model.findings import Status
+from kubectl_eksdoc.core.model.kinds import NODE_POOLS
 from kubectl_eksdoc.core.model.nodes import Node, Taint
 from kubectl_eksdoc.core.model.placement import Placement, Requests
 from kubectl_eksdoc.core.model.pods import Pod
@@ -21,6 +22,7 @@ from tests.builders import a_cluster, a_node, a_pod, a_workload
 from tests.core.plan.drain.planning import codes, finding, plan_of, target, verdict_of
 
 GIB = 1 << 30
+CORDON = Taint("node.kubernetes.io/unschedulable", "", "NoSchedule")
 
 
 def a_room(name: str, cpu: int, **more: Any) -> Node:
@@ -138,3 +140,53 @@ def test_what_is_evicted_fits_what_is_left(made: tuple[list[Node], list[Pod]], p
         assert all(evicted[name] in (0, on[name]) for name in on), "a node is emptied, or not touched"
     if len(plan.evictions) < len(pods):
         assert plan.blockers
+
+
+def test_without_node_pools_read_whether_karpenter_helps_is_unknown() -> None:
+    pool = {"karpenter.sh/nodepool": "general"}
+    nodes = [a_node("old-0"), replace(a_room("new-0", 8, unschedulable=True, taints=(CORDON,)), labels=pool)]
+    pods, workloads = [asking("web-0", 1)], [a_workload(replicas=1)]
+    plan = plan_of(nodes=nodes, pods=pods, workloads=workloads, unread=[NODE_POOLS], roomy=False)
+    assert finding(plan, "needs-nodes").status is Status.UNKNOWN
+    assert "nodepools" in finding(plan, "needs-nodes").missing
+    assert verdict_of(plan, "web-0") is PodVerdict.UNKNOWN
+
+
+def test_a_node_pool_at_its_limit_adds_nothing() -> None:
+    pool = {"karpenter.sh/nodepool": "general"}
+    nodes = [replace(a_room("old-0", 8), labels=pool)]
+    plan = plan_of(
+        nodes=nodes, pods=[asking("web-0", 1)], node_pools=[NodePool("general", (("cpu", "8"),))], roomy=False
+    )
+    assert finding(plan, "needs-nodes").status is Status.FAIL
+    assert "limited to cpu 8" in finding(plan, "needs-nodes").remedy[0].text
+
+
+def test_a_node_that_says_no_room_makes_the_landing_unknown() -> None:
+    plan = plan_of(nodes=[a_node("old-0"), a_node("new-0", allocatable={})], pods=[asking("web-0", 1)], roomy=False)
+    assert finding(plan, "landing-unsure").status is Status.UNKNOWN
+    assert "new-0" in finding(plan, "landing-unsure").missing
+    assert verdict_of(plan, "web-0") is PodVerdict.UNKNOWN
+
+
+def test_a_cordoned_node_is_still_a_model_for_a_new_one() -> None:
+    nodes = [a_node("old-0"), a_room("new-0", 8, unschedulable=True, taints=(CORDON,))]
+    plan = plan_of(nodes=nodes, pods=[asking("web-0", 1)], roomy=False)
+    assert "1 such as new-0" in finding(plan, "needs-nodes").message
+
+
+def test_only_the_kind_that_is_drained_would_help() -> None:
+    plan = plan_of(nodes=[a_room("old-0", 8)], pods=[asking("web-0", 1)], roomy=False)
+    assert "Only nodes such as old-0" in finding(plan, "no-place").remedy[0].text
+
+
+def test_new_nodes_bring_their_daemons() -> None:
+    """Four cores less two for the agent are two web pods a node."""
+    agent = asking("agent", 2, "new-0", owner="DaemonSet/agent")
+    full = asking("full", 2, "new-0", owner="ReplicaSet/other")
+    webs = [asking(f"web-{i}", 1) for i in range(4)]
+    workloads = [a_workload(replicas=4), a_workload("DaemonSet/agent")]
+    plan = plan_of(
+        nodes=[a_node("old-0"), a_room("new-0", 4)], pods=[agent, full, *webs], workloads=workloads, roomy=False
+    )
+    assert finding(plan, "needs-nodes").message.startswith("2 new nodes are needed for 4")

@@ -227,10 +227,33 @@ def test_one_pod_elsewhere_or_a_budget_keeps_it_available() -> None:
     assert "all-replicas-at-once" not in codes(plan_of(budgets=[a_budget()]))
 
 
-def test_bare_backends_of_what_replacements_need_use_nothing_up() -> None:
+def test_the_last_backends_do_not_go_for_good() -> None:
+    """Two bare pods are all there is of Karpenter: nothing would replace them."""
     bare = [a_pod(f"k-{i}", owner=None, labels={"app": "karpenter"}) for i in range(2)]
     plan = plan_of(pods=bare, policy=DrainPolicy(force=True))
+    assert plan.evictions == ()
+    assert {f.status for f in plan.findings if f.code.name == "only-backend"} == {Status.FAIL}
+
+
+def test_a_bare_backend_goes_where_another_one_stays() -> None:
+    karpenter = {"app": "karpenter"}
+    several = [a_pod("bare", owner=None, labels=karpenter), a_pod("kept", labels=karpenter)]
+    plan = plan_of(pods=several, policy=DrainPolicy(force=True))
     assert [e.round for e in plan.evictions] == [1, 2]
+    assert plan.estimate is not None
+
+
+def test_a_bare_pod_goes_in_a_later_wave_than_those_that_come_back() -> None:
+    several = [a_pod("web-0", owner=None, labels={"app": "web"}), *pods(2, node="old-1")]
+    several = [several[0], *(replace(p, name=f"{p.name}x", uid=f"{p.uid}x") for p in several[1:])]
+    plan = plan_of(
+        nodes=[a_node("old-0"), a_node("old-1")],
+        pods=several,
+        budgets=[a_budget(min_available=2, allowed=1, expected=3, desired=2)],
+        policy=DrainPolicy(force=True, max_unavailable=Amount(1)),
+    )
+    assert [t.node.name for t in plan.targets] == ["old-1", "old-0"]
+    assert len(plan.evictions) == 3
 
 
 # Properties ----------------------------------------------------------------------------------
