@@ -7,7 +7,7 @@ import configparser
 import re
 import sys
 from collections.abc import Iterable
-from importlib.metadata import packages_distributions, requires
+from importlib.metadata import distributions, requires
 from pathlib import Path
 
 from tests.contracts.source import PACKAGE, ROOT, files, tree
@@ -33,6 +33,16 @@ RUNTIME = names(CONFIG["options"]["install_requires"])
 TEST = names(CONFIG["options.extras_require"]["test"])
 
 
+def brought() -> dict[str, set[str]]:
+    """Which distributions bring each module; that of Python 3.10's library knows only those with a top_level.txt."""
+    found: dict[str, set[str]] = {}
+    for one in distributions():
+        for file in one.files or ():
+            if file.suffix == ".py":
+                found.setdefault(file.parts[0].removesuffix(".py"), set()).add(one.metadata["Name"])
+    return found
+
+
 def imported(paths: Iterable[Path]) -> set[str]:
     """The distributions whose modules `paths` import, the standard library and our own folders left out."""
     modules: set[str] = set()
@@ -46,7 +56,7 @@ def imported(paths: Iterable[Path]) -> set[str]:
         "kubectl_eksdoc",
         *(p.stem for top in ("tests", "tools", "bench") for p in (ROOT / top, *files(ROOT / top))),
     }
-    known = packages_distributions()
+    known = brought()
     return {normal(d) for m in modules - ours - sys.stdlib_module_names for d in known.get(m, [m])}
 
 

@@ -10,10 +10,11 @@ import time
 from tests.fakes.apiserver import ApiServer
 
 PROGRAM = """
-import sys
+import signal, sys
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.kube.reader import LiveReader
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where the tests run in the background
 try:
     LiveReader(Connection(kubeconfig=sys.argv[1])).read(kinds.ALL)
 except KeyboardInterrupt:
