@@ -13,6 +13,7 @@ import sys
 import time
 import tracemalloc
 
+from kubectl_eksdoc.cli.main import collect_seldom
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.core.model.kinds import NAMESPACES, PODS
@@ -47,6 +48,7 @@ def main() -> None:
     connection = Connection(kubeconfig=kubeconfig)
     LiveReader(connection).read((NAMESPACES,))  # whatever is imported or prepared late, is now
     gc.collect()
+    collect_seldom()  # as the command line does
     if mode == "retained":
         tracemalloc.start()
     before = time.perf_counter()

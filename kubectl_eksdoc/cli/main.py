@@ -38,10 +38,14 @@ def main() -> int:
         if hasattr(stream, "reconfigure"):
             # A locale that cannot encode a name must not turn an answer into a traceback.
             stream.reconfigure(errors="backslashreplace")
-    # Facts are many small objects without cycles: looking for cycles while they are read finds nothing and
-    # costs a third of the time of a large cluster.
-    gc.set_threshold(500_000, 10, 10)
+    collect_seldom()
     return run(sys.argv[1:], sys.stdout, sys.stderr, prog=prog_of(sys.argv[0]))
+
+
+def collect_seldom() -> None:
+    """Facts are many small objects without cycles: looking for cycles while they are read finds nothing and costs a
+    third of the time of a large cluster."""
+    gc.set_threshold(500_000, 10, 10)
 
 
 def prog_of(argv0: str) -> str:

@@ -25,7 +25,7 @@ from kubectl_eksdoc.objects.resources import NOTHING, Amounts, Quantity, amounts
 from kubectl_eksdoc.objects.structs import NO_RAW, Lean
 
 Affinity = tuple[tuple[Term, ...] | None, tuple[PodTerm, ...], tuple[PodTerm, ...]]
-
+NO_DEMAND: Affinity = (None, (), ())
 
 T = TypeVar("T")
 
@@ -88,7 +88,7 @@ class Placing:
             "$.spec.nodeSelector", dict[str, str] | None, self._pairs, ()
         )
         self._affinity: RawCache[AffinityEntry, Affinity] = RawCache(
-            "$.spec.affinity", AffinityEntry | None, self._terms, (None, (), ())
+            "$.spec.affinity", AffinityEntry | None, self._terms, NO_DEMAND
         )
         self._spread: RawCache[list[SpreadEntry], tuple[Spread, ...]] = RawCache(
             "$.spec.topologySpreadConstraints", list[SpreadEntry] | None, self._spreads, ()
@@ -118,8 +118,10 @@ class Placing:
         ):
             (only,) = containers
             key: object = bytes(only.resources)
-            if only.ports is not NO_RAW or spec.affinity is not NO_RAW:
-                key = (key, bytes(only.ports), bytes(spec.affinity))
+            # What only prefers is another text in each workload, and the same as none.
+            demands = spec.affinity is not NO_RAW and self._affinity(spec.affinity) is not NO_DEMAND
+            if demands or only.ports is not NO_RAW:
+                key = (key, bytes(only.ports), bytes(spec.affinity) if demands else b"")
         else:
             key = _mixed_key(spec)
         try:
@@ -168,11 +170,12 @@ class Placing:
     def _terms(self, given: AffinityEntry) -> Affinity:
         share = self._share
         required = given.node_affinity.required if given.node_affinity else None
-        return (
+        found = (
             node_terms(required, share),
             pod_terms(given.pod_affinity, share),
             pod_terms(given.pod_anti_affinity, share),
         )
+        return NO_DEMAND if found == NO_DEMAND else found
 
     def _spreads(self, given: list[SpreadEntry]) -> tuple[Spread, ...]:
         return spreads(given, self._share)

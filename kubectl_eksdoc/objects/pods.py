@@ -32,6 +32,9 @@ class JudgedAnnotations(
     safe_to_evict: str | None = None
 
 
+_NONE_JUDGED = JudgedAnnotations()
+
+
 class PodMeta(Meta):
     annotations: JudgedAnnotations | None = None
     finalizers: list[str] | None = None
@@ -157,7 +160,7 @@ def pod(given: PodObject, share: Sharing) -> tuple[facts.Pod, datetime | None]:
         text(status.phase),
         ready,
         share.owner(meta.owner_references),
-        _annotations(meta.annotations, share) if meta.annotations else _NO_ANNOTATIONS,
+        _annotations(meta.annotations, share) if meta.annotations != _NONE_JUDGED else _NO_ANNOTATIONS,
         meta.creation_timestamp,
         meta.deletion_timestamp,
         30 if grace is None else grace,
@@ -175,14 +178,16 @@ def pod(given: PodObject, share: Sharing) -> tuple[facts.Pod, datetime | None]:
     return fact, newest
 
 
-def _annotations(given: JudgedAnnotations, share: Sharing) -> dict[str, str]:
+def _annotations(given: JudgedAnnotations | None, share: Sharing) -> dict[str, str]:
+    if given is None:
+        return _NO_ANNOTATIONS
     pairs = (
         (facts.MIRROR, given.mirror),
         (facts.DO_NOT_DISRUPT, given.do_not_disrupt),
         (facts.DO_NOT_EVICT, given.do_not_evict),
         (facts.SAFE_TO_EVICT, given.safe_to_evict),
     )
-    return {key: share.text(value) for key, value in pairs if value is not None} or _NO_ANNOTATIONS
+    return {key: share.text(value) for key, value in pairs if value is not None}
 
 
 def _volumes(given: list[VolumeEntry], pod_name: str, share: Sharing) -> tuple[facts.Volume, ...]:
