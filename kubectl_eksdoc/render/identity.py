@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from kubectl_eksdoc.core.model.cluster import Cluster, Source
+from kubectl_eksdoc.core.model.cluster import Cluster, Identity, Source
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.text import shown
 from kubectl_eksdoc.render.times import age, between, duration, rfc3339
@@ -15,15 +15,18 @@ _SKEW = timedelta(seconds=2)
 """Clocks may differ by this much before an age from the future is called one."""
 
 
+def named(who: Identity) -> tuple[tuple[str, str], ...]:
+    """What a cluster is known by, each with its word; "" for what could not be told."""
+    return (("context", who.context), ("cluster", who.cluster), ("account", who.account), ("region", who.region))
+
+
 def identity_line(cluster: Cluster, now: datetime, look: Look | None = None) -> str:
     """``context prod-eu · cluster shop · account 111122223333 · region eu-west-1 · live, read 2s ago``.
 
     One line without its end. What could not be told is called unknown.
     """
     look = look or Look()
-    who = cluster.identity
-    named = (("context", who.context), ("cluster", who.cluster), ("account", who.account), ("region", who.region))
-    parts = [f"{word} {value or UNKNOWN}" for word, value in named]
+    parts = [f"{word} {value or UNKNOWN}" for word, value in named(cluster.identity)]
     dot = " | " if look.ascii else " · "
     return dot.join(shown(part, look) for part in [*parts, data_age(cluster, now)])
 

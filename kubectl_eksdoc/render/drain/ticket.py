@@ -14,6 +14,7 @@ from kubectl_eksdoc.render.drain.groups import Advice, Group, grouped
 from kubectl_eksdoc.render.drain.unread import unread
 from kubectl_eksdoc.render.drain.verdict import STATUS_SIGN, blocker_count, estimate_lines, left_by_verdict, verdict
 from kubectl_eksdoc.render.drain.view import DrainView
+from kubectl_eksdoc.render.identity import UNKNOWN, named
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.markdown import code, escape, folded
 from kubectl_eksdoc.render.text import counted
@@ -60,14 +61,8 @@ def _cluster(view: DrainView) -> str:
 
 def _origin(view: DrainView) -> list[str]:
     who = view.cluster.identity
-    named = (
-        ("context", who.context),
-        ("cluster", who.cluster),
-        ("account", who.account),
-        ("region", who.region),
-        ("server", who.server_version),
-    )
-    parts = [f"{word} {code(value) if value else 'unknown'}" for word, value in named]
+    words = (*named(who), ("server", who.server_version))
+    parts = [f"{word} {code(value) if value else UNKNOWN}" for word, value in words]
     source = f"{view.cluster.source.value} data of {rfc3339(view.cluster.observed_at)}"
     return [f"{' · '.join(parts)} · {source} · kubectl eksdoc {escape(view.tool_version)}"]
 

@@ -116,9 +116,8 @@ class DrainView:
         return self._pod_by_key.get((namespace, name))
 
     def grace(self, pod: Pod) -> int:
-        """Seconds `pod` gets to stop: as the user says, else its own."""
-        given = self.plan.policy.grace_seconds
-        return pod.grace_seconds if given is None else given
+        """Seconds `pod` gets to stop under this plan."""
+        return self.plan.policy.grace_of(pod)
 
     @cached_property
     def spans(self) -> dict[str, Span]:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.drain.bounds import Bound, Scarce, bounds, gap
 from kubectl_eksdoc.core.plan.drain.budgets import JudgedBudget
+from kubectl_eksdoc.core.plan.drain.node_times import Nodes
 from kubectl_eksdoc.core.plan.drain.order import Booking, Order, Tier
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
 from kubectl_eksdoc.core.plan.drain.relaxing import relaxations
@@ -27,8 +28,6 @@ LAG_S = 1.0
 MOST_RELAXATIONS = 3
 MANY_MOVES = 30_000
 """Each relaxation is one more simulation; beyond this many evictions it would take longer than the plan."""
-
-Nodes = list[tuple[str, list[Move]]]
 
 
 def estimate(world: Survey, order: Order, budgets: Mapping[str, JudgedBudget]) -> Estimate | None:
@@ -88,8 +87,7 @@ def moves_of(world: Survey, order: Order, times: StartTimes, slow: bool) -> Node
 def _move(world: Survey, booking: Booking, turn: int, times: StartTimes, slow: bool) -> Move:
     pod = booking.task.pod
     start = times.of(_workload(world, pod))
-    given = world.policy.grace_seconds
-    stop = stop_of(pod, pod.grace_seconds if given is None else given)
+    stop = stop_of(pod, world.policy.grace_of(pod))
     after = replacement(pod)
     return Move(
         uid=pod.uid,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kubectl_eksdoc.core.model.budgets import Amount
+from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.model.selectors import Selector
 from kubectl_eksdoc.core.model.versions import Version
 
@@ -45,3 +46,7 @@ class DrainPolicy:
     accept_unknown: frozenset[str] = frozenset()
     assume_budgets: tuple[tuple[str, int], ...] = ()  # what-if: ns/name → how many may be away
     assume_fixed: frozenset[str] = frozenset()  # what-if: finding codes that stop nothing
+
+    def grace_of(self, pod: Pod) -> int:
+        """Seconds `pod` gets to stop: as the user says, else its own."""
+        return pod.grace_seconds if self.grace_seconds is None else self.grace_seconds

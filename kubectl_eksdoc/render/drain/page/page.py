@@ -17,6 +17,7 @@ from kubectl_eksdoc.render.drain.verdict import blocker_count, estimate_lines, v
 from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.render.html import BREAK, Html, command, el, folded, lines, put
 from kubectl_eksdoc.render.html import page as whole_page
+from kubectl_eksdoc.render.identity import UNKNOWN, named
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.text import counted
 from kubectl_eksdoc.render.times import rfc3339
@@ -43,14 +44,8 @@ def page(view: DrainView, look: Look) -> str:
 
 def _origin(view: DrainView) -> Html:
     who = view.cluster.identity
-    named = (
-        ("context", who.context),
-        ("cluster", who.cluster),
-        ("account", who.account),
-        ("region", who.region),
-        ("server", who.server_version),
-    )
-    parts = [put(f"{word} ", el("b", value or "unknown")) for word, value in named]
+    words = (*named(who), ("server", who.server_version))
+    parts = [put(f"{word} ", el("b", value or UNKNOWN)) for word, value in words]
     data = f"{view.cluster.source.value} data of {rfc3339(view.cluster.observed_at)}"
     return el("p", put(*parts, data, between=" · "), class_="origin")
 
