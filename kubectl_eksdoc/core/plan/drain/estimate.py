@@ -59,8 +59,8 @@ def _named(world: Survey, bound: Bound) -> Bound:
     """A bound about a pod names it as people do."""
     if bound.name is not Scarce.LONGEST_POD:
         return bound
-    key = next((p.key for on in world.pods_on.values() for p in on if p.uid == bound.subject), bound.subject)
-    return replace(bound, subject=key)
+    pod = world.pod(bound.subject)
+    return bound if pod is None else replace(bound, subject=pod.key)
 
 
 def terms_of(policy: DrainPolicy, order: Order, budgets: Mapping[str, JudgedBudget]) -> Terms:

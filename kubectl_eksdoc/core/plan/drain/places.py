@@ -96,7 +96,7 @@ NO_NODE_HELPS = Remedy(
 
 def _own_kind(world: Survey, like: Node) -> bool:
     """Whether only a node such as those that are being drained would help, and nothing adds one."""
-    return growth(world, like) is Growth.BY_HAND and any(like.name == node.name for node in world.targets)
+    return growth(world, like) is Growth.BY_HAND and like.name in world.pods_on
 
 
 def _more_of_its_kind(like: Node) -> Remedy:
@@ -180,8 +180,9 @@ def _beyond_limits(world: Survey, copies: Mapping[str, int]) -> str:
 
 
 def _unsure(world: Survey, landing: Landing) -> Iterable[Finding]:
+    pods = {pod.uid: pod for on in world.pods_on.values() for pod in on} if landing.unsure else {}
     for uid, why in sorted(landing.unsure.items()):
-        pod = world.pod(uid)
+        pod = pods.get(uid)
         if pod is not None:
             yield Finding(
                 codes.LANDING_UNSURE,
