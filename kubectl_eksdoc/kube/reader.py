@@ -24,8 +24,6 @@ from kubectl_eksdoc.objects.collector import BadObject, Collector
 
 VERB = "list"
 """The RBAC verb used on every resource that is asked for, in all namespaces."""
-NON_RESOURCE_URLS = ("/version",)
-"""Read with ``get``; every authenticated user has this right by default."""
 
 _NEEDED = (kinds.NODES, kinds.PODS)  # without these nothing can be said at all
 _LISTS = 4  # a list that expired or came garbled is begun anew at most three times

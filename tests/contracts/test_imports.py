@@ -20,6 +20,8 @@ PLANTED = (
     ("wiring.py", "kubectl_eksdoc.cli.main", "Imports go down only"),
     ("core/model/pods.py", "kubectl_eksdoc.core.rules.budgets", "Inside core"),
     ("core/rules/budgets.py", "kubectl_eksdoc.core.plan.drain.result", "Inside core"),
+    ("core/plan/drain/survey.py", "kubectl_eksdoc.core.plan.drain.order.rounds", "A drain plan is judged"),
+    ("core/plan/drain/landing/places.py", "kubectl_eksdoc.core.plan.drain.result", "A drain plan is judged"),
     ("kube/deciding.py", "kubectl_eksdoc.core.plan.drain.result", "Edges report and perform"),
     ("embedded/demo.py", "kubectl_eksdoc.core.plan.drain.policy", "Edges report and perform"),
     ("core/model/versions.py", "time", "Core is pure"),

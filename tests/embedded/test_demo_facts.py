@@ -8,8 +8,8 @@ from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.cluster import Cluster, Source
 from kubectl_eksdoc.core.model.nodes import NodeOwner
 from kubectl_eksdoc.core.model.pods import Pod, VolumeKind
+from kubectl_eksdoc.core.plan.drain.outcome import TargetVerdict
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
-from kubectl_eksdoc.core.plan.drain.result import TargetVerdict
 from kubectl_eksdoc.core.rules import budgets as rule
 from kubectl_eksdoc.core.rules.guards import matching
 from kubectl_eksdoc.core.rules.scales import Scales
@@ -117,7 +117,9 @@ def test_pods_that_want_a_flag(cluster: Cluster) -> None:
     assert [p.key for p in cluster.pods if p.owner is None] == ["ops/debug-shell"]
     (cached,) = (p for p in pods(cluster, "shop/session-cache") if p.node == "blue-6")
     assert [(v.kind, v.detail) for v in cached.volumes] == [(VolumeKind.EMPTY_DIR, "Memory")]
-    assert {p.protected_by for p in pods(cluster, "batch/ledger-worker")} == {"karpenter.sh/do-not-disrupt=true"}
+    assert {p.protected_at(cluster.observed_at) for p in pods(cluster, "batch/ledger-worker")} == {
+        "karpenter.sh/do-not-disrupt=true"
+    }
     (job,) = cluster.jobs
     assert (job.key, job.active, job.finished, job.ignores_disruption) == ("batch/reindex", 1, False, False)
 

@@ -12,9 +12,10 @@ import pytest
 
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.nodes import COMPUTE_TYPE, NODE_POOL
+from kubectl_eksdoc.core.plan.drain.outcome import BudgetVerdict, PodVerdict
 from kubectl_eksdoc.core.plan.drain.plan import make_plan
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
-from kubectl_eksdoc.core.plan.drain.result import BudgetVerdict, DrainPlan, PodVerdict
+from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 from kubectl_eksdoc.flows.drain import plan_drain
 from kubectl_eksdoc.host.snapshot import SnapshotReader
 

@@ -10,19 +10,10 @@ from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status
 from kubectl_eksdoc.core.model.kinds import KindRead, ReadState
 from kubectl_eksdoc.core.model.nodes import COMPUTE_TYPE, NODE_POOL
 from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.plan.drain.handing import hand_offs
+from kubectl_eksdoc.core.plan.drain.handoff.handing import hand_offs
+from kubectl_eksdoc.core.plan.drain.outcome import BudgetVerdict, Eviction, Left, PodVerdict, Target, TargetVerdict
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
-from kubectl_eksdoc.core.plan.drain.result import (
-    BudgetStatus,
-    BudgetVerdict,
-    DrainPlan,
-    Eviction,
-    Headroom,
-    Left,
-    PodVerdict,
-    Target,
-    TargetVerdict,
-)
+from kubectl_eksdoc.core.plan.drain.result import BudgetStatus, DrainPlan, Headroom
 from kubectl_eksdoc.render.drain import DrainView
 from tests.builders import a_budget, a_cluster, a_node, a_pod, a_workload, ago
 

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.core.plan.drain.result import Estimate, Eviction, TargetVerdict
+from kubectl_eksdoc.core.plan.drain.duration.estimate import Estimate
+from kubectl_eksdoc.core.plan.drain.outcome import Eviction, TargetVerdict
 from kubectl_eksdoc.core.sim.drain import Span
 from kubectl_eksdoc.render.drain import DrainView, Look, render
 from kubectl_eksdoc.render.drain.groups import grouped

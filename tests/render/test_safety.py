@@ -18,7 +18,7 @@ from kubectl_eksdoc.core.model import codes
 from kubectl_eksdoc.core.model.cluster import Identity
 from kubectl_eksdoc.core.model.findings import Remedy, Status, Subject, When
 from kubectl_eksdoc.core.model.kinds import KindRead, ReadState
-from kubectl_eksdoc.core.plan.drain.result import Eviction, Left, PodVerdict, TargetVerdict
+from kubectl_eksdoc.core.plan.drain.outcome import Eviction, Left, PodVerdict, TargetVerdict
 from kubectl_eksdoc.render.drain import FORMATS, DrainView, Look, render
 from kubectl_eksdoc.render.identity import identity_line
 from kubectl_eksdoc.render.markdown import block, code, escape, table

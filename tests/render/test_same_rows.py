@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.core.plan.drain.result import TargetVerdict
+from kubectl_eksdoc.core.plan.drain.outcome import TargetVerdict
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.render.drain import FORMATS, DrainView, Look, render
 from kubectl_eksdoc.render.drain.verdict import verdict

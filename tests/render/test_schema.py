@@ -19,8 +19,8 @@ from kubectl_eksdoc.core.model.cluster import Source
 from kubectl_eksdoc.core.model.findings import Severity, Status, When
 from kubectl_eksdoc.core.model.kinds import ReadState
 from kubectl_eksdoc.core.model.nodes import NodeOwner
-from kubectl_eksdoc.core.plan.drain.handoff import Way
-from kubectl_eksdoc.core.plan.drain.result import BudgetVerdict, PodVerdict, TargetVerdict
+from kubectl_eksdoc.core.plan.drain.handoff.offers import Way
+from kubectl_eksdoc.core.plan.drain.outcome import BudgetVerdict, PodVerdict, TargetVerdict
 from kubectl_eksdoc.render.drain import Look, render
 from kubectl_eksdoc.render.drain.document import document
 from tests.render.plans import CLUSTER, PLAN, a_view, an_empty_plan

@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from kubectl_eksdoc.core.model import codes
 from kubectl_eksdoc.core.model.cluster import Source
 from kubectl_eksdoc.core.model.findings import Remedy, Severity, Status, Subject
-from kubectl_eksdoc.core.plan.drain.result import DrainPlan, Estimate, Left, PodVerdict, TargetVerdict
+from kubectl_eksdoc.core.plan.drain.duration.estimate import Estimate
+from kubectl_eksdoc.core.plan.drain.outcome import Left, PodVerdict, TargetVerdict
+from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 from kubectl_eksdoc.render.drain import DrainView, Look, render
 from kubectl_eksdoc.render.drain.afterwards import briefly
 from kubectl_eksdoc.render.drain.evidence import evidence

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from kubectl_eksdoc.core.model import codes
 from kubectl_eksdoc.core.model.cluster import Identity, Source
 from kubectl_eksdoc.core.model.findings import Remedy, Severity, Status, Subject
-from kubectl_eksdoc.core.plan.drain.result import Left, PodVerdict
+from kubectl_eksdoc.core.plan.drain.outcome import Left, PodVerdict
 from kubectl_eksdoc.render.drain.groups import grouped
 from kubectl_eksdoc.render.identity import identity_line
 from kubectl_eksdoc.render.look import Look

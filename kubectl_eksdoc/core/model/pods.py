@@ -133,13 +133,8 @@ class Pod:
     def system_critical(self) -> bool:
         return self.priority >= SYSTEM_CRITICAL_PRIORITY
 
-    @property
-    def protected_by(self) -> str:
-        """The annotation by which its owner asks, or asked for a time, not to be disrupted; or ""."""
-        return self.protected_at(None)
-
-    def protected_at(self, now: datetime | None) -> str:
-        """The annotation that protects it at `now` (None: at whatever time), or "".
+    def protected_at(self, now: datetime) -> str:
+        """The annotation by which its owner asks not to have it disrupted at `now`, or "".
 
         Karpenter takes a duration as well, which protects from the pod's start on; its creation stands for
         that here. Any text that is no duration is taken for a wish to be left alone.
@@ -152,7 +147,7 @@ class Pod:
             if self.annotations.get(key) == value:
                 return f"{key}={value}"
         given = self.annotations.get(DO_NOT_DISRUPT, "false")
-        if given in ("false", "") or (now is not None and self._outlived(given, now)):
+        if given in ("false", "") or self._outlived(given, now):
             return ""
         return f"{DO_NOT_DISRUPT}={given}"
 

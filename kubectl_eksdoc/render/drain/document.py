@@ -9,9 +9,10 @@ from typing import cast
 
 from kubectl_eksdoc.core.model.budgets import BudgetStatus
 from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.plan.drain.handoff import HandOff, Option, Step
+from kubectl_eksdoc.core.plan.drain.handoff.offers import HandOff, Option, Step
+from kubectl_eksdoc.core.plan.drain.outcome import Eviction, Left, Target
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
-from kubectl_eksdoc.core.plan.drain.result import NOT_JUDGED, Eviction, Headroom, Left, Target
+from kubectl_eksdoc.core.plan.drain.result import NOT_JUDGED, Headroom
 from kubectl_eksdoc.render.document import API_VERSION, Fields, finding, known, metadata, moment, remedy, strings
 from kubectl_eksdoc.render.drain.view import DrainView, status_of
 from kubectl_eksdoc.render.encode import Json

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from kubectl_eksdoc.core.plan.drain.result import PodVerdict, Target, TargetVerdict
+from kubectl_eksdoc.core.plan.drain.outcome import PodVerdict, Target, TargetVerdict
 from kubectl_eksdoc.render.drain.groups import grouped
 from kubectl_eksdoc.render.drain.invocation import DUMP, again
 from kubectl_eksdoc.render.drain.verdict import ONE_TARGET

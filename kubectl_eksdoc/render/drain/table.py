@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 
 from kubectl_eksdoc.core.model.findings import Severity
 from kubectl_eksdoc.core.model.kinds import ReadState
-from kubectl_eksdoc.core.plan.drain.result import NOT_JUDGED, BudgetVerdict
+from kubectl_eksdoc.core.plan.drain.outcome import BudgetVerdict
+from kubectl_eksdoc.core.plan.drain.result import NOT_JUDGED
 from kubectl_eksdoc.render.drain import afterwards, rows, steps
 from kubectl_eksdoc.render.drain.blocks import block, brief, command_line, line, remedies
 from kubectl_eksdoc.render.drain.groups import Group, grouped

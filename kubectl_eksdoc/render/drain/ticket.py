@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from kubectl_eksdoc.core.model.findings import When
-from kubectl_eksdoc.core.plan.drain.handoff import HandOff, Step
-from kubectl_eksdoc.core.plan.drain.result import NOT_JUDGED, BudgetVerdict
+from kubectl_eksdoc.core.plan.drain.handoff.offers import HandOff, Step
+from kubectl_eksdoc.core.plan.drain.outcome import BudgetVerdict
+from kubectl_eksdoc.core.plan.drain.result import NOT_JUDGED
 from kubectl_eksdoc.render import markdown
 from kubectl_eksdoc.render.drain import afterwards, rows
 from kubectl_eksdoc.render.drain.evidence import evidence

@@ -6,7 +6,7 @@ from collections import Counter
 
 from kubectl_eksdoc.core.model.codes import NEEDS_NODES
 from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.plan.drain.result import BudgetVerdict, PodVerdict, TargetVerdict
+from kubectl_eksdoc.core.plan.drain.outcome import BudgetVerdict, PodVerdict, TargetVerdict
 from kubectl_eksdoc.render.drain.groups import Group, grouped
 from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.render.look import Tone

@@ -13,15 +13,9 @@ from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.findings import Finding, Status, in_order
 from kubectl_eksdoc.core.model.nodes import NodeOwner
 from kubectl_eksdoc.core.model.pods import Owner, Pod
-from kubectl_eksdoc.core.plan.drain.handoff import HandOff
-from kubectl_eksdoc.core.plan.drain.result import (
-    DrainPlan,
-    Eviction,
-    Headroom,
-    Left,
-    PodVerdict,
-    Target,
-)
+from kubectl_eksdoc.core.plan.drain.handoff.offers import HandOff
+from kubectl_eksdoc.core.plan.drain.outcome import Eviction, Left, PodVerdict, Target
+from kubectl_eksdoc.core.plan.drain.result import DrainPlan, Headroom
 from kubectl_eksdoc.core.plan.drain.targets import natural
 from kubectl_eksdoc.core.sim.drain import Span
 

@@ -8,26 +8,20 @@ from collections.abc import Mapping, Sequence
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.findings import Finding, in_order
 from kubectl_eksdoc.core.model.nodes import Node
-from kubectl_eksdoc.core.plan.drain import nodes, places
-from kubectl_eksdoc.core.plan.drain.estimate import estimate
-from kubectl_eksdoc.core.plan.drain.handing import hand_offs
-from kubectl_eksdoc.core.plan.drain.judging import JudgedPod, Judgement, judge_pods
-from kubectl_eksdoc.core.plan.drain.order import Order
-from kubectl_eksdoc.core.plan.drain.outages import outages
+from kubectl_eksdoc.core.plan.drain import nodes
+from kubectl_eksdoc.core.plan.drain.duration.estimate import estimate
+from kubectl_eksdoc.core.plan.drain.handoff.handing import hand_offs
+from kubectl_eksdoc.core.plan.drain.landing import places
+from kubectl_eksdoc.core.plan.drain.order.outages import outages
+from kubectl_eksdoc.core.plan.drain.order.rounds import Order
+from kubectl_eksdoc.core.plan.drain.order.schedule import evictions, schedule
+from kubectl_eksdoc.core.plan.drain.outcome import BudgetVerdict, Left, PodVerdict, Target, TargetVerdict
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
-from kubectl_eksdoc.core.plan.drain.result import (
-    BudgetVerdict,
-    DrainPlan,
-    Headroom,
-    Left,
-    PodVerdict,
-    Target,
-    TargetVerdict,
-)
-from kubectl_eksdoc.core.plan.drain.said import merged
-from kubectl_eksdoc.core.plan.drain.schedule import evictions, schedule
+from kubectl_eksdoc.core.plan.drain.result import DrainPlan, Headroom
 from kubectl_eksdoc.core.plan.drain.survey import Survey, survey
 from kubectl_eksdoc.core.plan.drain.targets import natural
+from kubectl_eksdoc.core.plan.drain.verdicts.judging import JudgedPod, Judgement, judge_pods
+from kubectl_eksdoc.core.plan.drain.verdicts.said import merged
 
 
 def make_plan(cluster: Cluster, targets: Sequence[Node], policy: DrainPolicy) -> DrainPlan:

@@ -3,86 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
 
 from kubectl_eksdoc.core.model.budgets import Budget, BudgetStatus
-from kubectl_eksdoc.core.model.findings import Finding, Remedy, Status
-from kubectl_eksdoc.core.model.nodes import Node
-from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.plan.drain.bounds import Bound
-from kubectl_eksdoc.core.plan.drain.handoff import HandOff
+from kubectl_eksdoc.core.model.findings import Finding, Status
+from kubectl_eksdoc.core.plan.drain.duration.estimate import Estimate
+from kubectl_eksdoc.core.plan.drain.handoff.offers import HandOff
+from kubectl_eksdoc.core.plan.drain.outcome import BudgetVerdict, Eviction, Left, Target
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
-from kubectl_eksdoc.core.plan.drain.relaxing import Relaxation
-from kubectl_eksdoc.core.sim.drain import Span
-
-
-class PodVerdict(str, Enum):
-    """Exactly one for every pod on a target."""
-
-    EVICT = "evict"
-    STAY = "stay"  # a DaemonSet's, a static pod, not selected, already leaving
-    HELD = "held"  # could go, but its target is skipped
-    BLOCKED = "blocked"
-    UNKNOWN = "unknown"
-
-
-class BudgetVerdict(str, Enum):
-    """One for every budget with pods on targets; the first that holds, in this order."""
-
-    SEVERAL_BUDGETS = "several-budgets"
-    BLOCKED_FOREVER = "blocked-forever"
-    UNHEALTHY = "unhealthy"
-    STALE = "stale"
-    BLOCKED_NOW = "blocked-now"
-    DISAGREES = "disagrees"
-    SERIAL = "serial"
-    FITS = "fits"
-
-
-class TargetVerdict(str, Enum):
-    DRAINS = "drains"
-    PARTIAL = "partial"  # drained as far as possible, because --partial was given
-    SKIPPED = "skipped"  # a pod on it cannot go
-    REFUSED = "refused"  # not a node that is drained: Fargate, Auto Mode, somebody else's drain
-    UNKNOWN = "unknown"  # something that decides about it was not read
-
-
-@dataclass(frozen=True, slots=True)
-class Eviction:
-    """One eviction of the order. `position` counts from 1 over the whole plan."""
-
-    position: int
-    round: int
-    pod: Pod
-    node: str
-    budget: str  # ns/name, "" when no budget counts it
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Left:
-    """A pod on a target that this plan does not evict, and why."""
-
-    pod: Pod
-    node: str
-    verdict: PodVerdict
-    codes: tuple[str, ...]
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Target:
-    """A node to drain. `finish_round` is the round after which it is empty (0: there is nothing to evict)."""
-
-    node: Node
-    verdict: TargetVerdict
-    order: int  # from 1 in the order in which nodes are emptied; 0 when it is not drained
-    finish_round: int
-    evictions: int
-    left: int
-    why: tuple[str, ...] = ()  # what keeps it from being drained, one clause each
-    wave: int = 0  # of the nodes drained together, from 1; 0 when it is not drained
-    freed_by: tuple[Remedy, ...] = ()  # what would let it be drained, the first remedy of each blocker
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,24 +26,6 @@ class Headroom:
     recomputed: BudgetStatus | None
     owner: str
     why: str
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """Seconds from the first cordon to the last node done. `p95_s`: every pod as slow as its slow ones are.
-
-    `spans` are of the usual run, by node; `peak_away` the most pods that are evicted and not yet replaced by
-    a Ready one at any moment.
-    """
-
-    p50_s: float
-    p95_s: float
-    spans: tuple[Span, ...]
-    peak_away: int
-    assumptions: tuple[str, ...]
-    bounds: tuple[Bound, ...] = ()  # largest first: the first binds
-    gap: float | None = None  # how much longer p50 is than the bound: 0.03 is 3 %
-    relaxations: tuple[Relaxation, ...] = ()
 
 
 NOT_JUDGED = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import groupby
 
-from kubectl_eksdoc.core.plan.drain.result import Target
+from kubectl_eksdoc.core.plan.drain.outcome import Target
 from kubectl_eksdoc.core.sim.drain import Span
 from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.render.html import Html, el, lines, put

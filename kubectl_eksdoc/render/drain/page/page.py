@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.plan.drain.result import NOT_JUDGED, TargetVerdict
+from kubectl_eksdoc.core.plan.drain.outcome import TargetVerdict
+from kubectl_eksdoc.core.plan.drain.result import NOT_JUDGED
 from kubectl_eksdoc.render.drain import steps
 from kubectl_eksdoc.render.drain.groups import grouped
 from kubectl_eksdoc.render.drain.page import tables

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 
 from kubectl_eksdoc.core.model.budgets import BudgetStatus
-from kubectl_eksdoc.core.plan.drain.result import BudgetVerdict
+from kubectl_eksdoc.core.plan.drain.outcome import BudgetVerdict
 from kubectl_eksdoc.render.drain import rows
 from kubectl_eksdoc.render.drain.verdict import left_by_verdict
 from kubectl_eksdoc.render.drain.view import DrainView, status_of

@@ -7,9 +7,10 @@ from typing import Any
 
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.findings import Finding
+from kubectl_eksdoc.core.plan.drain.outcome import Left, PodVerdict, Target
 from kubectl_eksdoc.core.plan.drain.plan import make_plan
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
-from kubectl_eksdoc.core.plan.drain.result import DrainPlan, Headroom, Left, PodVerdict, Target
+from kubectl_eksdoc.core.plan.drain.result import DrainPlan, Headroom
 from tests.builders import a_cluster, a_node, a_roomy_node, a_workload, pods
 
 WEB = (a_workload("ReplicaSet/web", owner="Deployment/web"), a_workload("Deployment/web", surges=True))

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.plan.drain.assuming import with_assumed_budgets
+from kubectl_eksdoc.core.plan.drain.outcome import PodVerdict, TargetVerdict
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
-from kubectl_eksdoc.core.plan.drain.result import PodVerdict, TargetVerdict
+from kubectl_eksdoc.core.plan.drain.verdicts.assuming import with_assumed_budgets
 from kubectl_eksdoc.errors import UsageError
 from tests.builders import a_budget, a_cluster, a_node, a_pod, a_workload, an_emptydir, pods
 from tests.core.plan.drain.planning import finding, headroom, plan_of, target, verdict_of

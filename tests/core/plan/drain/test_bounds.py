@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.core.plan.drain.bounds import Bound, Scarce, binding, bounds, gap
-from kubectl_eksdoc.core.plan.drain.chains import Job, chain_s
-from kubectl_eksdoc.core.plan.drain.relaxing import relaxations
+from kubectl_eksdoc.core.plan.drain.duration.bounds import Bound, Scarce, binding, bounds, gap
+from kubectl_eksdoc.core.plan.drain.duration.chains import Job, chain_s
+from kubectl_eksdoc.core.plan.drain.duration.relaxing import relaxations
 from kubectl_eksdoc.core.rules.replacement import Replacement
 from kubectl_eksdoc.core.sim.drain import Move, Terms, simulate
 from tests.core.plan.drain.exhaustive import Search

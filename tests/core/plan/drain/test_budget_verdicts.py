@@ -7,8 +7,8 @@ import pytest
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.findings import Status
 from kubectl_eksdoc.core.model.workloads import Autoscaler
+from kubectl_eksdoc.core.plan.drain.outcome import BudgetVerdict, PodVerdict, TargetVerdict
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
-from kubectl_eksdoc.core.plan.drain.result import BudgetVerdict, PodVerdict, TargetVerdict
 from tests.builders import a_budget, a_cluster, a_job, a_node, a_pod, a_workload, ago, pods
 from tests.core.plan.drain.planning import WEB, codes, finding, headroom, plan_of, target, verdict_of
 

@@ -13,11 +13,12 @@ from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.cluster import Cluster, Identity, NodePool
 from kubectl_eksdoc.core.model.nodes import COMPUTE_TYPE, EKSCTL_GROUP, NODE_POOL, PROVISIONER, Node, NodeOwner
 from kubectl_eksdoc.core.model.selectors import parse
-from kubectl_eksdoc.core.plan.drain.departure import instance_id
-from kubectl_eksdoc.core.plan.drain.handoff import HandOff, Option, Way
+from kubectl_eksdoc.core.plan.drain.handoff.departure import instance_id
+from kubectl_eksdoc.core.plan.drain.handoff.offers import HandOff, Option, Way
+from kubectl_eksdoc.core.plan.drain.outcome import PodVerdict
 from kubectl_eksdoc.core.plan.drain.plan import make_plan
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
-from kubectl_eksdoc.core.plan.drain.result import DrainPlan, PodVerdict
+from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 from kubectl_eksdoc.flows.drain import plan_drain
 from kubectl_eksdoc.host.snapshot import SnapshotReader
 from tests.builders import a_budget, a_cluster, a_node, a_pod, a_workload, an_emptydir, pods

@@ -16,8 +16,8 @@ from kubectl_eksdoc.core.model.kinds import NODE_POOLS
 from kubectl_eksdoc.core.model.nodes import Node, Taint
 from kubectl_eksdoc.core.model.placement import Placement, Requests
 from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.plan.drain.outcome import PodVerdict, TargetVerdict
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
-from kubectl_eksdoc.core.plan.drain.result import PodVerdict, TargetVerdict
 from tests.builders import a_cluster, a_node, a_pod, a_workload
 from tests.core.plan.drain.planning import codes, finding, plan_of, target, verdict_of
 

@@ -11,8 +11,8 @@ from kubectl_eksdoc.core.model.cluster import Lease, Namespace
 from kubectl_eksdoc.core.model.findings import Severity
 from kubectl_eksdoc.core.model.network import Endpoint, EndpointSlice, Service, Webhook, WebhookRule
 from kubectl_eksdoc.core.model.selectors import parse
+from kubectl_eksdoc.core.plan.drain.outcome import PodVerdict
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
-from kubectl_eksdoc.core.plan.drain.result import PodVerdict
 from tests.builders import (
     a_cluster,
     a_node,

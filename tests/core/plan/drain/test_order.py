@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model.pods import SYSTEM_CRITICAL_PRIORITY
-from kubectl_eksdoc.core.plan.drain.order import Order, Task, Tier, arrange
+from kubectl_eksdoc.core.plan.drain.order.rounds import Order, Task, Tier, arrange
 from tests.builders import a_pod
 
 

@@ -17,8 +17,9 @@ from kubectl_eksdoc.core.model.nodes import Taint
 from kubectl_eksdoc.core.model.selectors import parse
 from kubectl_eksdoc.core.model.versions import Version
 from kubectl_eksdoc.core.plan.drain.nodes import remarks
+from kubectl_eksdoc.core.plan.drain.outcome import PodVerdict, TargetVerdict
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
-from kubectl_eksdoc.core.plan.drain.result import DrainPlan, PodVerdict, TargetVerdict
+from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 from kubectl_eksdoc.core.plan.drain.targets import select
 from kubectl_eksdoc.core.rules.budgets import Computed, recompute
 from kubectl_eksdoc.core.rules.guards import matching

@@ -19,8 +19,8 @@ from kubectl_eksdoc.core.model.pods import (
 from kubectl_eksdoc.core.model.selectors import parse
 from kubectl_eksdoc.core.model.storage import Claim, PersistentVolume
 from kubectl_eksdoc.core.model.workloads import Autoscaler
+from kubectl_eksdoc.core.plan.drain.outcome import PodVerdict, TargetVerdict
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
-from kubectl_eksdoc.core.plan.drain.result import PodVerdict, TargetVerdict
 from tests.builders import (
     TOLERATES_ALL,
     TOLERATES_CORDON,

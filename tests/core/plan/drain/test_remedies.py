@@ -17,9 +17,9 @@ from kubectl_eksdoc.core.model.findings import Remedy
 from kubectl_eksdoc.core.model.network import Service
 from kubectl_eksdoc.core.model.pods import Owner, Pod
 from kubectl_eksdoc.core.model.workloads import Autoscaler, Workload
+from kubectl_eksdoc.core.plan.drain.outcome import BudgetVerdict
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
-from kubectl_eksdoc.core.plan.drain.result import BudgetVerdict
-from kubectl_eksdoc.core.plan.drain.said import MAX_REMEDIES
+from kubectl_eksdoc.core.plan.drain.verdicts.said import MAX_REMEDIES
 from kubectl_eksdoc.core.rules.budgets import full_health_allowed
 from kubectl_eksdoc.core.rules.scales import Scales
 from tests.builders import a_budget, a_cluster, a_job, a_node, a_pod, a_workload, an_amount, an_owner, pods

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.plan.drain.timing import ASSUMED_START_S, learn, start_of, stop_of
+from kubectl_eksdoc.core.plan.drain.duration.timing import ASSUMED_START_S, learn, start_of, stop_of
 from tests.builders import a_pod, ago
 
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 
 from kubectl_eksdoc.core.model.budgets import Amount
 from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.plan.drain import places
-from kubectl_eksdoc.core.plan.drain.budgets import JudgedBudget
-from kubectl_eksdoc.core.plan.drain.judging import Judgement, used_up
-from kubectl_eksdoc.core.plan.drain.landing import Landing, land
-from kubectl_eksdoc.core.plan.drain.order import Booking, Order, Task, arrange
-from kubectl_eksdoc.core.plan.drain.result import Eviction, PodVerdict
+from kubectl_eksdoc.core.plan.drain.landing import places
+from kubectl_eksdoc.core.plan.drain.landing.reserving import Landing, land
+from kubectl_eksdoc.core.plan.drain.order.rounds import Booking, Order, Task, arrange
+from kubectl_eksdoc.core.plan.drain.outcome import Eviction, PodVerdict
 from kubectl_eksdoc.core.plan.drain.survey import Survey
+from kubectl_eksdoc.core.plan.drain.verdicts.budgets import JudgedBudget
+from kubectl_eksdoc.core.plan.drain.verdicts.judging import Judgement, used_up
 from kubectl_eksdoc.core.rules.budgets import scaled
 from kubectl_eksdoc.core.rules.replacement import Replacement, replacement
 

@@ -8,10 +8,10 @@ from kubectl_eksdoc.core.model import codes, kinds
 from kubectl_eksdoc.core.model.findings import Remedy, Severity, Subject
 from kubectl_eksdoc.core.model.pods import Pod, VolumeKind
 from kubectl_eksdoc.core.plan.drain.commands import kubectl, saved
+from kubectl_eksdoc.core.plan.drain.outcome import PodVerdict
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
-from kubectl_eksdoc.core.plan.drain.result import PodVerdict
-from kubectl_eksdoc.core.plan.drain.said import Said, blocks, cannot_tell, remarks, stays, where
 from kubectl_eksdoc.core.plan.drain.survey import Survey
+from kubectl_eksdoc.core.plan.drain.verdicts.said import Said, blocks, cannot_tell, remarks, stays, where
 from kubectl_eksdoc.core.rules import drain_filters
 from kubectl_eksdoc.core.rules.drain_filters import Asked, Filter, FilterOptions, Outcome, Presence
 

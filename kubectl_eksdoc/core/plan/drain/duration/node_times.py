@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
 
-from kubectl_eksdoc.core.plan.drain.chains import Job, chain_s, paced_s
+from kubectl_eksdoc.core.plan.drain.duration.chains import Job, chain_s, paced_s
 from kubectl_eksdoc.core.sim.drain import Move, Terms, hold_s
 
 Nodes = Sequence[tuple[str, Sequence[Move]]]

@@ -10,9 +10,9 @@ from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.model.workloads import Workload
 from kubectl_eksdoc.core.plan.drain.commands import kubectl
-from kubectl_eksdoc.core.plan.drain.order import Order
-from kubectl_eksdoc.core.plan.drain.said import where
+from kubectl_eksdoc.core.plan.drain.order.rounds import Order
 from kubectl_eksdoc.core.plan.drain.survey import Survey
+from kubectl_eksdoc.core.plan.drain.verdicts.said import where
 
 _COPIES = ("Deployment", "ReplicaSet", "StatefulSet", "ReplicationController")
 

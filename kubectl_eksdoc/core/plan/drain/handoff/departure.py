@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.nodes import Node, NodeOwner
-from kubectl_eksdoc.core.plan.drain.handoff import Step
-from kubectl_eksdoc.core.plan.drain.result import Eviction, Left, Target, TargetVerdict
+from kubectl_eksdoc.core.plan.drain.handoff.offers import Step
+from kubectl_eksdoc.core.plan.drain.outcome import Eviction, Left, Target, TargetVerdict
 
 _INSTANCE = re.compile(r"aws:///[^/]*/(i-[A-Za-z0-9-]+)\Z")
 _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*\Z")

@@ -7,8 +7,8 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from math import inf
 
-from kubectl_eksdoc.core.plan.drain.chains import Job
-from kubectl_eksdoc.core.plan.drain.node_times import Drained
+from kubectl_eksdoc.core.plan.drain.duration.chains import Job
+from kubectl_eksdoc.core.plan.drain.duration.node_times import Drained
 from kubectl_eksdoc.core.sim.drain import Terms
 
 

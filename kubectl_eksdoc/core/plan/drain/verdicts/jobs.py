@@ -7,8 +7,8 @@ from kubectl_eksdoc.core.model.findings import Remedy, Severity, Subject
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.model.workloads import Job
 from kubectl_eksdoc.core.plan.drain.commands import shell
-from kubectl_eksdoc.core.plan.drain.said import Said, blocks, cannot_tell, remarks, where
 from kubectl_eksdoc.core.plan.drain.survey import Survey
+from kubectl_eksdoc.core.plan.drain.verdicts.said import Said, blocks, cannot_tell, remarks, where
 
 
 def loses_work(survey: Survey, pod: Pod) -> Said | None:

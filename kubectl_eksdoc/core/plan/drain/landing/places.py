@@ -13,12 +13,12 @@ from kubectl_eksdoc.core.model.placement import CPU
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.model.quantities import InvalidQuantity, nanos
 from kubectl_eksdoc.core.plan.drain.commands import kubectl
-from kubectl_eksdoc.core.plan.drain.judging import JudgedPod
-from kubectl_eksdoc.core.plan.drain.landing import Homeless, Landing
-from kubectl_eksdoc.core.plan.drain.pods import where
-from kubectl_eksdoc.core.plan.drain.result import PodVerdict
-from kubectl_eksdoc.core.plan.drain.said import MAX_EVIDENCE, Said
+from kubectl_eksdoc.core.plan.drain.landing.reserving import Homeless, Landing
+from kubectl_eksdoc.core.plan.drain.outcome import PodVerdict
 from kubectl_eksdoc.core.plan.drain.survey import Survey
+from kubectl_eksdoc.core.plan.drain.verdicts.judging import JudgedPod
+from kubectl_eksdoc.core.plan.drain.verdicts.pods import where
+from kubectl_eksdoc.core.plan.drain.verdicts.said import MAX_EVIDENCE, Said
 
 CLUSTER_AUTOSCALER = "the Cluster Autoscaler"
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from datetime import timedelta
 
 from kubectl_eksdoc.core.model import codes
-from kubectl_eksdoc.core.plan.drain.departure import Departure
-from kubectl_eksdoc.core.plan.drain.handoff import Option, Way
-from kubectl_eksdoc.core.plan.drain.result import PodVerdict, TargetVerdict
+from kubectl_eksdoc.core.plan.drain.handoff.departure import Departure
+from kubectl_eksdoc.core.plan.drain.handoff.offers import Option, Way
+from kubectl_eksdoc.core.plan.drain.outcome import PodVerdict, TargetVerdict
 
 PATIENCE = timedelta(minutes=15)
 """How long the update waits for the pods of one node to go."""

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.plan.drain.bounds import Bound, Scarce, bounds, gap
-from kubectl_eksdoc.core.plan.drain.budgets import JudgedBudget
-from kubectl_eksdoc.core.plan.drain.node_times import Nodes
-from kubectl_eksdoc.core.plan.drain.order import Booking, Order, Tier
+from kubectl_eksdoc.core.plan.drain.duration.bounds import Bound, Scarce, bounds, gap
+from kubectl_eksdoc.core.plan.drain.duration.node_times import Nodes
+from kubectl_eksdoc.core.plan.drain.duration.relaxing import Relaxation, relaxations
+from kubectl_eksdoc.core.plan.drain.duration.timing import ASSUMED_STOP_S, StartTimes, learn, stop_of
+from kubectl_eksdoc.core.plan.drain.order.rounds import Booking, Order, Tier
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
-from kubectl_eksdoc.core.plan.drain.relaxing import relaxations
-from kubectl_eksdoc.core.plan.drain.result import Estimate
 from kubectl_eksdoc.core.plan.drain.survey import Survey
-from kubectl_eksdoc.core.plan.drain.timing import ASSUMED_STOP_S, StartTimes, learn, stop_of
+from kubectl_eksdoc.core.plan.drain.verdicts.budgets import JudgedBudget
 from kubectl_eksdoc.core.rules.replacement import Replacement, replacement
-from kubectl_eksdoc.core.sim.drain import Move, Terms, simulate
+from kubectl_eksdoc.core.sim.drain import Move, Span, Terms, simulate
 
 SETTLE_S = 10.0
 """A node is done when it was seen empty twice, 5 s apart; its volumes are detached meanwhile."""
@@ -28,6 +27,24 @@ LAG_S = 1.0
 MOST_RELAXATIONS = 3
 MANY_MOVES = 30_000
 """Each relaxation is one more simulation; beyond this many evictions it would take longer than the plan."""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """Seconds from the first cordon to the last node done. `p95_s`: every pod as slow as its slow ones are.
+
+    `spans` are of the usual run, by node; `peak_away` the most pods that are evicted and not yet replaced by
+    a Ready one at any moment.
+    """
+
+    p50_s: float
+    p95_s: float
+    spans: tuple[Span, ...]
+    peak_away: int
+    assumptions: tuple[str, ...]
+    bounds: tuple[Bound, ...] = ()  # largest first: the first binds
+    gap: float | None = None  # how much longer p50 is than the bound: 0.03 is 3 %
+    relaxations: tuple[Relaxation, ...] = ()
 
 
 def estimate(world: Survey, order: Order, budgets: Mapping[str, JudgedBudget]) -> Estimate | None:

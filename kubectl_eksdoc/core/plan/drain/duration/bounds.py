@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from enum import Enum
 from math import inf
 
-from kubectl_eksdoc.core.plan.drain.chains import Job, chain_s, paced_s
-from kubectl_eksdoc.core.plan.drain.node_times import Drained, Nodes, timed
-from kubectl_eksdoc.core.plan.drain.wave_times import waves_s
+from kubectl_eksdoc.core.plan.drain.duration.chains import Job, chain_s, paced_s
+from kubectl_eksdoc.core.plan.drain.duration.node_times import Drained, Nodes, timed
+from kubectl_eksdoc.core.plan.drain.duration.wave_times import waves_s
 from kubectl_eksdoc.core.sim.drain import Terms
 
 

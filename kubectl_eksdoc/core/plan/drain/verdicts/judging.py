@@ -11,13 +11,13 @@ from kubectl_eksdoc.core.model.budgets import Budget
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.core.model.nodes import Node
 from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.plan.drain import filters, pods
-from kubectl_eksdoc.core.plan.drain.assuming import as_if_fixed
-from kubectl_eksdoc.core.plan.drain.budgets import JudgedBudget, judge, several_budgets
 from kubectl_eksdoc.core.plan.drain.commands import kubectl
-from kubectl_eksdoc.core.plan.drain.result import PodVerdict
-from kubectl_eksdoc.core.plan.drain.said import Said, cannot_tell, fold, unknown
+from kubectl_eksdoc.core.plan.drain.outcome import PodVerdict
 from kubectl_eksdoc.core.plan.drain.survey import Survey
+from kubectl_eksdoc.core.plan.drain.verdicts import filters, pods
+from kubectl_eksdoc.core.plan.drain.verdicts.assuming import as_if_fixed
+from kubectl_eksdoc.core.plan.drain.verdicts.budgets import JudgedBudget, judge, several_budgets
+from kubectl_eksdoc.core.plan.drain.verdicts.said import Said, cannot_tell, fold, unknown
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from kubectl_eksdoc.core.model import versions
 from kubectl_eksdoc.core.model.nodes import NODE_POOL, NodeOwner
-from kubectl_eksdoc.core.plan.drain.departure import Departure, instance_id, unsure, word
-from kubectl_eksdoc.core.plan.drain.handoff import Step
+from kubectl_eksdoc.core.plan.drain.handoff.departure import Departure, instance_id, unsure, word
+from kubectl_eksdoc.core.plan.drain.handoff.offers import Step
 
 SETTINGS = (
     "clusterName nodeRole subnets instanceTypes capacityType scalingConfig updateConfig labels taints launchTemplate"

@@ -11,13 +11,13 @@ from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status
 from kubectl_eksdoc.core.model.kinds import Resource
 from kubectl_eksdoc.core.model.pods import Pod, VolumeKind
 from kubectl_eksdoc.core.model.workloads import Workload
-from kubectl_eksdoc.core.plan.drain import copies
 from kubectl_eksdoc.core.plan.drain.commands import in_turn, kubectl
-from kubectl_eksdoc.core.plan.drain.jobs import loses_work, wait_for_job
-from kubectl_eksdoc.core.plan.drain.said import Said, blocks, cannot_tell, remarks
-from kubectl_eksdoc.core.plan.drain.said import where as where
 from kubectl_eksdoc.core.plan.drain.survey import Survey
 from kubectl_eksdoc.core.plan.drain.targets import natural
+from kubectl_eksdoc.core.plan.drain.verdicts import copies
+from kubectl_eksdoc.core.plan.drain.verdicts.jobs import loses_work, wait_for_job
+from kubectl_eksdoc.core.plan.drain.verdicts.said import Said, blocks, cannot_tell, remarks
+from kubectl_eksdoc.core.plan.drain.verdicts.said import where as where
 from kubectl_eksdoc.core.rules.replacement import Replacement, replacement, returns_to_node
 
 READINESS_GATE_PREFIX = "target-health.elbv2.k8s.aws/"

@@ -15,9 +15,10 @@ from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.findings import Remedy, When
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.model.workloads import Workload
-from kubectl_eksdoc.core.plan.drain import commands, copies
-from kubectl_eksdoc.core.plan.drain.result import BudgetVerdict
+from kubectl_eksdoc.core.plan.drain import commands
+from kubectl_eksdoc.core.plan.drain.outcome import BudgetVerdict
 from kubectl_eksdoc.core.plan.drain.survey import Survey
+from kubectl_eksdoc.core.plan.drain.verdicts import copies
 from kubectl_eksdoc.core.rules.budgets import full_health_allowed
 from kubectl_eksdoc.core.rules.scales import Scales
 

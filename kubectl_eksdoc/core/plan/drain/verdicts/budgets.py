@@ -11,11 +11,11 @@ from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.drain import commands
-from kubectl_eksdoc.core.plan.drain.assuming import finding_as_if_fixed, is_assumed_fixed
-from kubectl_eksdoc.core.plan.drain.remedies import for_budget, touch_budget
-from kubectl_eksdoc.core.plan.drain.result import BudgetVerdict
-from kubectl_eksdoc.core.plan.drain.said import unknown
+from kubectl_eksdoc.core.plan.drain.outcome import BudgetVerdict
 from kubectl_eksdoc.core.plan.drain.survey import SCALED, Survey
+from kubectl_eksdoc.core.plan.drain.verdicts.assuming import finding_as_if_fixed, is_assumed_fixed
+from kubectl_eksdoc.core.plan.drain.verdicts.remedies import for_budget, touch_budget
+from kubectl_eksdoc.core.plan.drain.verdicts.said import unknown
 from kubectl_eksdoc.core.rules import budgets as arithmetic
 from kubectl_eksdoc.core.rules.evictions import Why, lets_unhealthy_go, refused_by
 

@@ -11,7 +11,7 @@ from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status
 from kubectl_eksdoc.core.model.kinds import KindRead, ReadState
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.drain.commands import shell
-from kubectl_eksdoc.core.plan.drain.result import PodVerdict
+from kubectl_eksdoc.core.plan.drain.outcome import PodVerdict
 from kubectl_eksdoc.core.plan.drain.targets import natural
 
 MAX_EVIDENCE = 12

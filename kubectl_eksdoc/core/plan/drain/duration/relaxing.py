@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from kubectl_eksdoc.core.plan.drain.bounds import Bound, Scarce, domain_words, largest_first
-from kubectl_eksdoc.core.plan.drain.node_times import Nodes
+from kubectl_eksdoc.core.plan.drain.duration.bounds import Bound, Scarce, domain_words, largest_first
+from kubectl_eksdoc.core.plan.drain.duration.node_times import Nodes
 from kubectl_eksdoc.core.sim.drain import Terms, Timeline, simulate
 
 

@@ -1,0 +1,79 @@
+"""What becomes of each pod, budget and node: the words of a plan, and its rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from kubectl_eksdoc.core.model.findings import Remedy
+from kubectl_eksdoc.core.model.nodes import Node
+from kubectl_eksdoc.core.model.pods import Pod
+
+
+class PodVerdict(str, Enum):
+    """Exactly one for every pod on a target."""
+
+    EVICT = "evict"
+    STAY = "stay"  # a DaemonSet's, a static pod, not selected, already leaving
+    HELD = "held"  # could go, but its target is skipped
+    BLOCKED = "blocked"
+    UNKNOWN = "unknown"
+
+
+class BudgetVerdict(str, Enum):
+    """One for every budget with pods on targets; the first that holds, in this order."""
+
+    SEVERAL_BUDGETS = "several-budgets"
+    BLOCKED_FOREVER = "blocked-forever"
+    UNHEALTHY = "unhealthy"
+    STALE = "stale"
+    BLOCKED_NOW = "blocked-now"
+    DISAGREES = "disagrees"
+    SERIAL = "serial"
+    FITS = "fits"
+
+
+class TargetVerdict(str, Enum):
+    DRAINS = "drains"
+    PARTIAL = "partial"  # drained as far as possible, because --partial was given
+    SKIPPED = "skipped"  # a pod on it cannot go
+    REFUSED = "refused"  # not a node that is drained: Fargate, Auto Mode, somebody else's drain
+    UNKNOWN = "unknown"  # something that decides about it was not read
+
+
+@dataclass(frozen=True, slots=True)
+class Eviction:
+    """One eviction of the order. `position` counts from 1 over the whole plan."""
+
+    position: int
+    round: int
+    pod: Pod
+    node: str
+    budget: str  # ns/name, "" when no budget counts it
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """A pod on a target that this plan does not evict, and why."""
+
+    pod: Pod
+    node: str
+    verdict: PodVerdict
+    codes: tuple[str, ...]
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A node to drain. `finish_round` is the round after which it is empty (0: there is nothing to evict)."""
+
+    node: Node
+    verdict: TargetVerdict
+    order: int  # from 1 in the order in which nodes are emptied; 0 when it is not drained
+    finish_round: int
+    evictions: int
+    left: int
+    why: tuple[str, ...] = ()  # what keeps it from being drained, one clause each
+    wave: int = 0  # of the nodes drained together, from 1; 0 when it is not drained
+    freed_by: tuple[Remedy, ...] = ()  # what would let it be drained, the first remedy of each blocker
