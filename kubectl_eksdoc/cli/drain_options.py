@@ -12,8 +12,9 @@ from typing import Any
 
 from kubectl_eksdoc.cli import values
 from kubectl_eksdoc.cli.parser import Refusal
-from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
+from kubectl_eksdoc.core.plan.drain.policy import AUTO, ORDERS, DrainPolicy, Targeting
 from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.host.order_file import read_order
 
 BARE = {"--dry-run": "client"}
 """Flags that may stand without a value although they are no switches."""
@@ -106,10 +107,11 @@ def _add_ours(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument(
         "--max-unavailable",
-        type=values.amount,
-        default=None,
-        metavar="N|N%",
-        help="targets under way at once; default: all of them",
+        type=values.nodes_at_once,
+        action="append",
+        default=[],
+        metavar="[zone=|nodegroup=]N|N%",
+        help="targets under way at once, in all, of a zone, of a node group; default: all of them; may be repeated",
     )
     group.add_argument(
         "--max-evictions-per-second",
@@ -117,6 +119,38 @@ def _add_ours(parser: argparse.ArgumentParser) -> None:
         default=0.0,
         metavar="N",
         help="how fast evictions may follow each other; default: no limit",
+    )
+    group.add_argument(
+        "--surge",
+        type=values.count,
+        default=None,
+        metavar="N",
+        help="N new nodes join first, and each drained node is replaced; default: no node joins",
+    )
+    group.add_argument(
+        "--soft-budget",
+        type=values.percentage,
+        default=None,
+        metavar="PCT",
+        help="how much of a workload without a budget may be away at once; default: all of it",
+    )
+    group.add_argument(
+        "--order",
+        type=values.one_of((AUTO, *ORDERS), "order"),
+        default=AUTO,
+        metavar="ORDER",
+        help=f"which nodes go first: {', '.join(ORDERS)}; default: the best that is found",
+    )
+    group.add_argument(
+        "--order-file", default="", metavar="FILE", help="the nodes in the order they go, one a line; others after them"
+    )
+    group.add_argument(
+        "--pin",
+        type=values.pin,
+        action="append",
+        default=[],
+        metavar="NODE=WAVE",
+        help="drain that node in that wave; may be repeated",
     )
     group.add_argument(
         "--assume-budget",
@@ -173,7 +207,7 @@ def notes_on(args: argparse.Namespace) -> tuple[str, ...]:
 def policy_from(args: argparse.Namespace) -> DrainPolicy:
     """
     Raises:
-        UsageError: ``--grace-period=0``, or a negative time to skip.
+        UsageError: ``--grace-period=0``, a negative time to skip, a file of an order that cannot be read.
     """
     if args.grace_period == 0:
         raise UsageError(
@@ -191,7 +225,12 @@ def policy_from(args: argparse.Namespace) -> DrainPolicy:
         skip_deleting_after=args.skip_wait_for_delete_timeout,
         partial=args.partial,
         evict_protected=args.evict_protected,
-        max_unavailable=args.max_unavailable,
+        max_unavailable=tuple(dict(args.max_unavailable).items()),
+        surge=args.surge,
+        soft_budget=args.soft_budget,
+        order=args.order,
+        order_nodes=read_order(args.order_file) if args.order_file else (),
+        pins=tuple(sorted(dict(args.pin).items())),
         evictions_per_second=args.max_evictions_per_second,
         accept_unknown=frozenset(name for names in args.accept_unknown for name in names),
         assume_budgets=tuple(sorted(dict(args.assume_budget).items())),
@@ -213,18 +252,27 @@ def as_given(targeting: Targeting, policy: DrainPolicy) -> dict[str, object]:
         "nodegroup": list(targeting.nodegroups),
         "older-than": str(targeting.older_than) if targeting.older_than else "",
         "pod-selector": str(policy.pod_selector) if policy.pod_selector else "",
-        "max-unavailable": str(policy.max_unavailable) if policy.max_unavailable else "",
+        "max-unavailable": policy.nodes_at_once,
+        "soft-budget": f"{policy.soft_budget}%" if policy.soft_budget else "",
+        "order": policy.order if policy.order != AUTO else "",
+        "order-file": list(policy.order_nodes),
+        "pin": [f"{node}={wave}" for node, wave in policy.pins],
         "max-evictions-per-second": policy.evictions_per_second,
         "assume-budget": [f"{key}={count}" for key, count in policy.assume_budgets],
         "assume-fixed": sorted(policy.assume_fixed),
     }
-    return {name: value for name, value in nodes.items() if value} | {
-        "ignore-daemonsets": policy.ignore_daemonsets,
-        "delete-emptydir-data": policy.delete_emptydir_data,
-        "force": policy.force,
-        "grace-period": -1 if policy.grace_seconds is None else policy.grace_seconds,
-        "skip-wait-for-delete-timeout": policy.skip_deleting_after,
-        "partial": policy.partial,
-        "evict-protected": policy.evict_protected,
-        "accept-unknown": sorted(policy.accept_unknown),
-    }
+    surge = {} if policy.surge is None else {"surge": policy.surge}
+    return (
+        {name: value for name, value in nodes.items() if value}
+        | surge
+        | {
+            "ignore-daemonsets": policy.ignore_daemonsets,
+            "delete-emptydir-data": policy.delete_emptydir_data,
+            "force": policy.force,
+            "grace-period": -1 if policy.grace_seconds is None else policy.grace_seconds,
+            "skip-wait-for-delete-timeout": policy.skip_deleting_after,
+            "partial": policy.partial,
+            "evict-protected": policy.evict_protected,
+            "accept-unknown": sorted(policy.accept_unknown),
+        }
+    )

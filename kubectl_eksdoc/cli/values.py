@@ -14,6 +14,7 @@ from kubectl_eksdoc.core.model import codes, selectors, versions
 from kubectl_eksdoc.core.model.budgets import Amount
 from kubectl_eksdoc.core.model.selectors import Selector
 from kubectl_eksdoc.core.model.versions import Version
+from kubectl_eksdoc.core.plan.drain.policy import ALL, NODEGROUP, ZONE
 
 _TRUE = frozenset(("1", "t", "T", "true", "TRUE", "True"))
 _FALSE = frozenset(("0", "f", "F", "false", "FALSE", "False"))
@@ -63,6 +64,37 @@ def amount(text: str) -> Amount:
             f"{text!r} is no number of nodes from 1 on and no percentage from 1% to 100%; write 3 or 25%"
         )
     return Amount(int(match.group(1)), bool(match.group(2)))
+
+
+def nodes_at_once(text: str) -> tuple[str, Amount]:
+    """``3``, ``25%``, ``zone=1``, ``nodegroup=10%``: of what, and how many."""
+    by, equals, number = text.rpartition("=")
+    if equals and by not in (ZONE, NODEGROUP):
+        raise argparse.ArgumentTypeError(f"nodes are not counted by {by!r}; write {ZONE}=1 or {NODEGROUP}=1")
+    return by or ALL, amount(number)
+
+
+def count(text: str) -> int:
+    """0 or more."""
+    if not re.match(r"[0-9]{1,5}\Z", text):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of nodes; write 0, 1, 2 …")
+    return int(text)
+
+
+def percentage(text: str) -> int:
+    """``25`` or ``25%``, from 1 to 100."""
+    match = re.match(r"([0-9]{1,3})%?\Z", text)
+    if not match or not 1 <= int(match.group(1)) <= 100:
+        raise argparse.ArgumentTypeError(f"{text!r} is no percentage from 1 to 100; write 25 or 25%")
+    return int(match.group(1))
+
+
+def pin(text: str) -> tuple[str, int]:
+    """``old-3=2``: a node, and the wave it goes in."""
+    node, _, wave = text.rpartition("=")
+    if not node or not re.match(r"[0-9]{1,4}\Z", wave) or not int(wave):
+        raise argparse.ArgumentTypeError(f"{text!r} pins no node to a wave; write NODE=2")
+    return node_name(node), int(wave)
 
 
 def assumed_budget(text: str) -> tuple[str, int]:

@@ -9,7 +9,7 @@ from kubectl_eksdoc.core.model.cluster import Cluster, Identity
 from kubectl_eksdoc.core.plan.drain.plan import make_plan
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
-from kubectl_eksdoc.core.plan.drain.targets import select
+from kubectl_eksdoc.core.plan.drain.targets import check_named, select
 from kubectl_eksdoc.core.plan.drain.verdicts.assuming import with_assumed_budgets
 from kubectl_eksdoc.flows.ports import ClusterReader
 
@@ -24,11 +24,12 @@ def plan_drain(
     read does not.
 
     Raises:
-        UsageError: the targeting finds no node, or a budget that is assumed does not exist.
+        UsageError: the targeting finds no node, or what is assumed, ordered or pinned does not exist.
         ClusterError, SnapshotError: nodes or pods cannot be read.
     """
     cluster = with_assumed_budgets(_named(reader.read(READS), given or Identity()), policy)
     targets = select(cluster.nodes, targeting, (pool.name for pool in cluster.node_pools))
+    check_named(policy, targets)
     return cluster, make_plan(cluster, targets, policy)
 
 

@@ -3,21 +3,23 @@
 One engine gives the preview and the estimate. It does what a careful run does: a budget's slot is taken by
 an eviction and given back when the replacement is Ready (a ReplicaSet's starts at once, a StatefulSet's after
 the old pod is gone), system-critical pods wait for the others of their node, and at most so many nodes are
-drained at a time. Where evictions must keep their distance, the budget with the longest way to go has its turn
-first. Seconds from the start of the drain are the only clock.
+drained at a time. A node begins when there is room for all of its pods; what is drained may be replaced by a new
+node, which is room for the next ones. Where evictions must keep their distance, the budget with the longest way to
+go has its turn first. Seconds from the start of the drain are the only clock.
 """
 
 from __future__ import annotations
 
 import heapq
-from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from math import inf
 from typing import NamedTuple
 
 from kubectl_eksdoc.core.rules.replacement import Replacement
+from kubectl_eksdoc.core.sim.activation import Activation, Ground
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +27,7 @@ class Move:
     """One pod to evict. `stop_s` from eviction to gone; `start_s` from the new pod's creation to Ready.
 
     `limits` name what it takes a slot of. `late` ones are taken last of those that wait for the same limit.
-    `turn` is its place in the order under `Terms.in_turn`.
+    `turn` is its place in the plan's order: of those that wait for the same limit the smallest goes first.
     """
 
     uid: str
@@ -45,20 +47,21 @@ class Terms:
     `slots`: limit → evictions that may be under way at once, at least 1. `waves`: node → its wave; a node is
     activated when all nodes of smaller waves are done (the nodes come in the order of their waves). `at_once`:
     how many nodes may be under way, in all ("") or of one domain (a zone, a node group; see `domains`).
-    `in_turn`: each limit serves its moves strictly by `turn`, those of nodes not yet active included, as a plan
-    orders them; else what waits is served, earlier nodes first. `between_s`: least time between two evictions
-    of the whole drain. `lag_s`: from a replacement's readiness to the budget showing it.
-    `settle_s`: from the last pod's end to the node being done.
+    `strict`: limits that serve their moves by `turn` alone, those of nodes not yet active included; of the others
+    what waits is served. `between_s`: least time between two evictions of the whole drain. `lag_s`: from a
+    replacement's readiness to the budget showing it. `settle_s`: from the last pod's end to the node being done.
+    `renewed_after_s`: from then until a new node has joined in its place (None: none does).
     """
 
     slots: Mapping[str, int] = field(default_factory=dict)
     waves: Mapping[str, int] = field(default_factory=dict)
     at_once: Mapping[str, int] = field(default_factory=dict)
     domains: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # node → domains that `at_once` limits
-    in_turn: bool = False
+    strict: frozenset[str] = frozenset()
     between_s: float = 0.0
     lag_s: float = 0.0
     settle_s: float = 0.0
+    renewed_after_s: float | None = None
 
 
 def hold_s(move: Move, lag_s: float) -> float:
@@ -91,12 +94,14 @@ class Span(NamedTuple):
 class Timeline:
     """`moves` in the order of eviction, `nodes` in the order of activation. `peak_away` is the most pods of
     all together that were evicted and not yet replaced by a Ready one. `stuck` are never evicted: a limit was
-    used up for good, and they, their node or the nodes before it wait for it."""
+    used up for good, and they, their node or the nodes before it wait for it; or their node was never admitted
+    (`refused`, in order)."""
 
     moves: tuple[Moved, ...]
     nodes: tuple[Span, ...]
     stuck: tuple[str, ...]
     peak_away: int
+    refused: tuple[str, ...] = ()
 
     @property
     def makespan_s(self) -> float:
@@ -109,10 +114,11 @@ class _Event(Enum):
     GONE = 1
     DONE = 2
     TURN = 3  # enough time has passed for another eviction
+    RENEWED = 4  # a new node has joined in the place of one that is done
 
 
 class _Entry(NamedTuple):
-    """A move with its place in the queue: by turn where that counts, late ones last, earlier nodes first."""
+    """A move with its place in the queue: by turn, late ones last, nodes that come earlier first."""
 
     turn: int
     late: bool
@@ -122,15 +128,15 @@ class _Entry(NamedTuple):
     move: Move
 
 
-def simulate(nodes: Sequence[tuple[str, Sequence[Move]]], terms: Terms) -> Timeline:
-    """Run the drain of `nodes` (name, pods to evict) in that order to its end."""
-    return _Run(nodes, terms).to_the_end()
+def simulate(nodes: Sequence[tuple[str, Sequence[Move]]], terms: Terms, ground: Ground | None = None) -> Timeline:
+    """Run the drain of `nodes` (name, pods to evict) in that order to its end, on a `ground` for this run alone."""
+    return _Run(nodes, terms, ground).to_the_end()
 
 
 class _Run:
     """One simulation. Mutable, and private to one call of `simulate`."""
 
-    def __init__(self, nodes: Sequence[tuple[str, Sequence[Move]]], terms: Terms) -> None:
+    def __init__(self, nodes: Sequence[tuple[str, Sequence[Move]]], terms: Terms, ground: Ground | None) -> None:
         self._terms = terms
         self._free = dict(terms.slots)
         self._waiting: dict[str, list[_Entry]] = defaultdict(list)  # by the limit that refused it
@@ -140,65 +146,62 @@ class _Run:
         self._next_eviction = 0.0
         self._paced: list[tuple[float, _Entry]] = []  # have their slots: the longest chain goes first
         self._chains = self._time_left(nodes) if terms.between_s else {}
-        self._queue = [(rank, node, given) for rank, (node, given) in enumerate(nodes)]
-        self._queue.reverse()
-        self._room = dict(terms.at_once)
-        self._undone = Counter(terms.waves.get(node, 0) for node, _ in nodes)  # nodes by wave
+        self._rank = {node: rank for rank, (node, _) in enumerate(nodes)}
+        self._moves = dict(nodes)
+        names = [node for node, _ in nodes]
+        self._coming = Activation(names, terms.waves, terms.at_once, terms.domains, ground)
         self._pods_left: dict[str, int] = {}  # on an active node, by those not gone yet
         self._ordinary_left: dict[str, int] = {}
         self._held: dict[str, list[_Entry]] = {}  # critical ones whose turn has not come
         self._started: dict[str, float] = {}
         self._moved: list[Moved] = []
         self._spans: dict[str, Span] = {}
-        self._line = _lines(nodes) if terms.in_turn else {}  # by limit, the turns to come, next one last
+        self._line = _lines(nodes, terms.strict)  # by strict limit, the turns to come, next one last
         self._unserved: list[str] = []  # limits of which a slot or a turn came free
 
     def to_the_end(self) -> Timeline:
-        self._activate()
-        self._serve()
-        while self._events:
-            self._now, _, kind, subject = heapq.heappop(self._events)
-            if kind is _Event.SLOT:
-                self._give_back(subject)  # type: ignore[arg-type]
-            elif kind is _Event.GONE:
-                self._gone(subject)  # type: ignore[arg-type]
-            elif kind is _Event.TURN:
-                self._take_turn()
-            else:
-                self._leave(str(subject))
-            self._serve()
+        self._activate(self._coming.begin())
+        while True:
+            while self._events:
+                self._now, _, kind, subject = heapq.heappop(self._events)
+                self._happens(kind, subject)
+            self._activate(self._coming.begin_anyhow())
+            if not self._events:
+                break
         stuck = {entry.move.uid for queue in self._waiting.values() for entry in queue}
         stuck |= {entry.move.uid for held in self._held.values() for entry in held}
-        stuck |= {move.uid for _, _, given in self._queue for move in given}
+        stuck |= {move.uid for node in self._coming.left for move in self._moves[node]}
         spans = sorted(self._spans.values(), key=lambda span: (span.start_s, span.node))
-        return Timeline(tuple(self._moved), tuple(spans), tuple(sorted(stuck)), _peak(self._moved))
+        refused = tuple(self._coming.left)
+        return Timeline(tuple(self._moved), tuple(spans), tuple(sorted(stuck)), _peak(self._moved), refused)
 
-    def _activate(self) -> None:
-        """Cordon the next nodes, in order, while there is room; a node whose domain is full lets others pass."""
-        passed = []
-        wave = min(self._undone, default=0)
-        while self._queue:
-            rank, node, given = self._queue.pop()
-            domains = self._domains(node)
-            if self._terms.waves.get(node, 0) > wave or self._room.get("", 1) <= 0:
-                passed.append((rank, node, given))
-                break
-            if any(self._room[d] <= 0 for d in domains):
-                passed.append((rank, node, given))
-                continue
-            for domain in domains:
-                self._room[domain] -= 1
-            self._begin(rank, node, given)
-        self._queue += reversed(passed)
+    def _happens(self, kind: _Event, subject: object) -> None:
+        if kind is _Event.SLOT:
+            self._give_back(subject)  # type: ignore[arg-type]
+            self._serve()
+        elif kind is _Event.GONE:
+            self._gone(subject)  # type: ignore[arg-type]
+            self._serve()
+        elif kind is _Event.TURN:
+            self._take_turn()
+            self._serve()
+        elif kind is _Event.RENEWED:
+            self._coming.renewed(str(subject))
+            self._activate(self._coming.begin())
+        else:
+            self._coming.done(str(subject))
+            if self._terms.renewed_after_s is not None:
+                self._at(self._now + self._terms.renewed_after_s, _Event.RENEWED, subject)
+            self._activate(self._coming.begin())
 
-    def _domains(self, node: str) -> tuple[str, ...]:
-        named = self._terms.domains.get(node, ())
-        return tuple(d for d in ("", *named) if d in self._room)
+    def _activate(self, nodes: Iterable[str]) -> None:
+        for node in nodes:
+            self._begin(self._rank[node], node, self._moves[node])
+        self._serve()
 
     def _begin(self, rank: int, node: str, given: Sequence[Move]) -> None:
         self._started[node] = self._now
-        turn = self._terms.in_turn
-        entries = [_Entry(m.turn if turn else 0, m.late, rank, number, node, m) for number, m in enumerate(given)]
+        entries = [_Entry(m.turn, m.late, rank, number, node, m) for number, m in enumerate(given)]
         ordinary = [entry for entry in entries if not entry.move.critical]
         self._pods_left[node] = len(entries)
         self._ordinary_left[node] = len(ordinary)
@@ -216,7 +219,7 @@ class _Run:
                 return
         for limit in entry.move.limits:
             self._free[limit] -= 1
-            if self._line:
+            if limit in self._line:
                 self._line[limit].pop()
                 self._unserved.append(limit)
         if not self._terms.between_s:
@@ -250,7 +253,7 @@ class _Run:
             self._at(self._next_eviction, _Event.TURN, None)
 
     def _may(self, limit: str, entry: _Entry) -> bool:
-        return self._free[limit] > 0 and (not self._line or self._line[limit][-1] == entry.turn)
+        return self._free[limit] > 0 and (limit not in self._line or self._line[limit][-1] == entry.turn)
 
     def _serve(self) -> None:
         """Let those go on that wait for what came free; they may go on to wait for another of their limits."""
@@ -293,25 +296,16 @@ class _Run:
         self._spans[node] = Span(node, self._started[node], self._now, done)
         self._at(done, _Event.DONE, node)
 
-    def _leave(self, node: str) -> None:
-        for domain in self._domains(node):
-            self._room[domain] += 1
-        wave = self._terms.waves.get(node, 0)
-        self._undone[wave] -= 1
-        if not self._undone[wave]:
-            del self._undone[wave]
-        self._activate()
-
     def _at(self, when: float, kind: _Event, subject: object) -> None:
         self._tick += 1
         heapq.heappush(self._events, (when, self._tick, kind, subject))
 
 
-def _lines(nodes: Sequence[tuple[str, Sequence[Move]]]) -> dict[str, list[int]]:
-    lines: dict[str, list[int]] = defaultdict(list)
-    for _, given in nodes:
+def _lines(nodes: Sequence[tuple[str, Sequence[Move]]], strict: frozenset[str]) -> dict[str, list[int]]:
+    lines: dict[str, list[int]] = {limit: [] for limit in strict}
+    for _, given in nodes if strict else ():
         for move in given:
-            for limit in move.limits:
+            for limit in strict.intersection(move.limits):
                 lines[limit].append(move.turn)
     for line in lines.values():
         line.sort(reverse=True)

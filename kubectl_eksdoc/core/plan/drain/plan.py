@@ -9,12 +9,13 @@ from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.findings import Finding, in_order
 from kubectl_eksdoc.core.model.nodes import Node
 from kubectl_eksdoc.core.plan.drain import nodes
-from kubectl_eksdoc.core.plan.drain.duration.estimate import estimate
+from kubectl_eksdoc.core.plan.drain.choice.chosen import Chosen, choose
+from kubectl_eksdoc.core.plan.drain.duration.estimate import Course, estimate
 from kubectl_eksdoc.core.plan.drain.handoff.handing import hand_offs
 from kubectl_eksdoc.core.plan.drain.landing import places
 from kubectl_eksdoc.core.plan.drain.order.outages import outages
+from kubectl_eksdoc.core.plan.drain.order.reasons import evictions
 from kubectl_eksdoc.core.plan.drain.order.rounds import Order
-from kubectl_eksdoc.core.plan.drain.order.schedule import evictions, schedule
 from kubectl_eksdoc.core.plan.drain.outcome import BudgetVerdict, Left, PodVerdict, Target, TargetVerdict
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan, Headroom
@@ -29,8 +30,8 @@ def make_plan(cluster: Cluster, targets: Sequence[Node], policy: DrainPolicy) ->
     world = survey(cluster, tuple(targets), policy)
     refused = world.refused
     accepted = [node for node in targets if node.name not in refused]
-    scheduled = schedule(world, judge_pods(world, accepted))
-    judgement, order = scheduled.judgement, scheduled.order
+    chosen = choose(world, judge_pods(world, accepted))
+    judgement, order, landing = chosen.judgement, chosen.order, chosen.landing
     evicted = Counter(booking.node for booking in order.bookings)
     rank = {name: i for i, name in enumerate(order.nodes, 1)}
     remarks = [finding for node in accepted for finding in nodes.remarks(node)]
@@ -57,12 +58,24 @@ def make_plan(cluster: Cluster, targets: Sequence[Node], policy: DrainPolicy) ->
                     *remarks,
                     *judgement.findings(),
                     *outages(world, order),
-                    *places.findings(world, scheduled.landing),
+                    *places.findings(world, landing),
                 )
             )
         ),
-        estimate=estimate(world, order, judgement.budgets),
+        estimate=estimate(chosen.clock, _course(chosen)),
         handoffs=hand_offs(cluster, planned, left, going, policy),
+    )
+
+
+def _course(chosen: Chosen) -> Course:
+    evicted = {booking.task.pod.uid for booking in chosen.order.bookings}
+    return Course(
+        order=chosen.order,
+        activation=chosen.activation,
+        per_round=chosen.work.per_round,
+        needs=chosen.landing.needs,
+        waiting=evicted.intersection(chosen.landing.homeless),
+        usual=chosen.timeline,
     )
 
 

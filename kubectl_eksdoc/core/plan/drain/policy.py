@@ -24,13 +24,31 @@ class Targeting:
         return not (self.names or self.selector or self.nodegroups or self.older_than)
 
 
+ALL, ZONE, NODEGROUP = "all", "zone", "nodegroup"
+"""What nodes at once are counted by: all targets, those of one zone, those of one node group or NodePool."""
+
+AUTO = "auto"
+"""We try several orders and keep the best."""
+
+ORDERS = ("soonest", "chain", "light", "efficiency", "zone", "name")
+"""What can be asked for instead: see `order.rounds.soonest_first` and `order.strategies`."""
+
+DEFAULT_EFFORT = 60_000
+
+
 @dataclass(frozen=True, slots=True)
 class DrainPolicy:
     """kubectl drain's flags with their meaning, and ours.
 
     `grace_seconds` None means each pod's own; `skip_deleting_after` seconds past a deletion deadline a pod
     is no longer waited for (0: always waited for), as ``--skip-wait-for-delete-timeout``. `max_unavailable` is
-    how many targets may be under way at once (None: all of them), `evictions_per_second` 0 means no limit.
+    how many targets may be under way at once, by `ALL`, `ZONE` or `NODEGROUP` (empty: all of them);
+    `evictions_per_second` 0 means no limit. `surge`: so many new nodes join before the drain, and each drained
+    node is replaced by a new one (None: no node joins). `soft_budget`: the percentage of a workload without a
+    budget that may be away at once (None: all of it).
+
+    `order` names a strategy, `AUTO` lets us choose; `order_nodes` go first, in that order; `pins` have their wave.
+    `effort`: the evictions that may be simulated in search of a better order.
     """
 
     ignore_daemonsets: bool = True
@@ -41,11 +59,22 @@ class DrainPolicy:
     skip_deleting_after: int = 0
     partial: bool = False
     evict_protected: bool = False
-    max_unavailable: Amount | None = None
+    max_unavailable: tuple[tuple[str, Amount], ...] = ()
     evictions_per_second: float = 0.0
     accept_unknown: frozenset[str] = frozenset()
     assume_budgets: tuple[tuple[str, int], ...] = ()  # what-if: ns/name → how many may be away
     assume_fixed: frozenset[str] = frozenset()  # what-if: finding codes that stop nothing
+    surge: int | None = None
+    soft_budget: int | None = None
+    order: str = AUTO
+    order_nodes: tuple[str, ...] = ()
+    pins: tuple[tuple[str, int], ...] = ()
+    effort: int = DEFAULT_EFFORT
+
+    @property
+    def nodes_at_once(self) -> str:
+        """`max_unavailable` as its flag takes it: ``3, zone=1``; "" without one."""
+        return ", ".join(f"{amount}" if by == ALL else f"{by}={amount}" for by, amount in self.max_unavailable)
 
     def grace_of(self, pod: Pod) -> int:
         """Seconds `pod` gets to stop: as the user says, else its own."""

@@ -18,7 +18,7 @@ from kubectl_eksdoc.core.model.selectors import parse
 from kubectl_eksdoc.core.model.versions import Version
 from kubectl_eksdoc.core.plan.drain.nodes import remarks
 from kubectl_eksdoc.core.plan.drain.outcome import PodVerdict, TargetVerdict
-from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
+from kubectl_eksdoc.core.plan.drain.policy import ALL, AUTO, NODEGROUP, ORDERS, ZONE, DrainPolicy, Targeting
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 from kubectl_eksdoc.core.plan.drain.targets import select
 from kubectl_eksdoc.core.rules.budgets import Computed, recompute
@@ -251,7 +251,7 @@ def test_a_bare_pod_goes_in_a_later_wave_than_those_that_come_back() -> None:
         nodes=[a_node("old-0"), a_node("old-1")],
         pods=several,
         budgets=[a_budget(min_available=2, allowed=1, expected=3, desired=2)],
-        policy=DrainPolicy(force=True, max_unavailable=Amount(1)),
+        policy=DrainPolicy(force=True, max_unavailable=((ALL, Amount(1)),)),
     )
     assert [t.node.name for t in plan.targets] == ["old-1", "old-0"]
     assert len(plan.evictions) == 3
@@ -319,7 +319,12 @@ POLICIES = st.builds(
     partial=st.booleans(),
     force=st.booleans(),
     delete_emptydir_data=st.booleans(),
-    max_unavailable=st.sampled_from((None, Amount(1), Amount(2), Amount(50, percent=True))),
+    max_unavailable=st.sampled_from(
+        ((), ((ALL, Amount(1)),), ((ZONE, Amount(2)),), ((ALL, Amount(50, percent=True)), (NODEGROUP, Amount(1))))
+    ),
+    surge=st.sampled_from((None, 0, 1, 3)),
+    soft_budget=st.sampled_from((None, 1, 50)),
+    order=st.sampled_from((AUTO, *ORDERS)),
 )
 
 

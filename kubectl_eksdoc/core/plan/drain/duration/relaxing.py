@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from kubectl_eksdoc.core.plan.drain.duration.bounds import Bound, Scarce, domain_words, largest_first
 from kubectl_eksdoc.core.plan.drain.duration.node_times import Nodes
+from kubectl_eksdoc.core.sim.activation import Reserved
 from kubectl_eksdoc.core.sim.drain import Terms, Timeline, simulate
 
 
@@ -24,23 +26,29 @@ class Relaxation:
 
 
 def relaxations(
-    nodes: Nodes, terms: Terms, found: Iterable[Bound], most: int = 3, before: Timeline | None = None
+    nodes: Nodes,
+    terms: Terms,
+    found: Iterable[Bound],
+    most: int = 3,
+    before: Timeline | None = None,
+    needs: Mapping[str, Sequence[str]] = MappingProxyType({}),
 ) -> tuple[Relaxation, ...]:
     """What one step would save of the `most` largest of `found` that have one: a simulation each, and one of the
     drain as it is if its timeline is not given as `before`.
 
     Steps: one more slot, one more node at once, half the time between evictions, half as many waves. The order
-    of `nodes` is kept. Nothing where the drain as it is, or with that step, does not come to its end.
+    of `nodes` is kept, and what they need (see `Reserved`). Nothing where the drain as it is, or with that step,
+    does not come to its end.
     """
     steps = [(bound, *step) for bound in sorted(found, key=largest_first) if (step := _step(bound, terms))]
     if not steps:
         return ()
-    before = before or simulate(nodes, terms)
+    before = before or simulate(nodes, terms, Reserved(needs))
     if before.stuck:
         return ()
     tried = []
     for bound, change, relaxed in steps[:most]:
-        after = simulate(nodes, relaxed)
+        after = simulate(nodes, relaxed, Reserved(needs))
         if not after.stuck:
             tried.append(Relaxation(bound, change, after.makespan_s, before.makespan_s - after.makespan_s))
     return tuple(tried)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from enum import Enum
 
 from kubectl_eksdoc.core.model import codes, kinds
@@ -13,7 +14,7 @@ from kubectl_eksdoc.core.model.placement import CPU
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.model.quantities import InvalidQuantity, nanos
 from kubectl_eksdoc.core.plan.drain.commands import kubectl
-from kubectl_eksdoc.core.plan.drain.landing.reserving import Homeless, Landing
+from kubectl_eksdoc.core.plan.drain.landing.reserving import Adds, Homeless, Landing
 from kubectl_eksdoc.core.plan.drain.outcome import PodVerdict
 from kubectl_eksdoc.core.plan.drain.survey import Survey
 from kubectl_eksdoc.core.plan.drain.verdicts.judging import JudgedPod
@@ -44,8 +45,17 @@ def growth(world: Survey, node: Node) -> Growth:
     return Growth.BY_HAND
 
 
-def may_come_by_itself(world: Survey, node: Node) -> bool:
-    return growth(world, node) is not Growth.BY_HAND
+def adds(world: Survey) -> Adds:
+    """What adds nodes by itself, as far as the NodePools' cpu limits let it."""
+    known = {node.name: growth(world, node) for node in world.cluster.nodes}
+    pools = [pool for each in world.cluster.node_pools if (pool := _pool(world, each)) is not None]
+
+    def adds_one_more(node: Node, coming: Mapping[str, int]) -> bool:
+        if known[node.name] is Growth.BY_HAND:
+            return False
+        return not any(pool.is_full(node, coming) for pool in pools)
+
+    return adds_one_more
 
 
 _VERDICT = {Growth.BY_HAND: PodVerdict.BLOCKED, Growth.UNKNOWN: PodVerdict.UNKNOWN, Growth.BY_ITSELF: PodVerdict.EVICT}
@@ -55,7 +65,7 @@ def judged(world: Survey, pod: JudgedPod, homeless: Homeless, landing: Landing) 
     """`pod` after landing: it waits for a new node where something adds one that takes it, else it is blocked."""
     refused = "; ".join(f"{count} × {reason}" for reason, count in homeless.reasons) or "there is no other node"
     like = homeless.helped_by
-    comes = growth(world, like) if like is not None else Growth.BY_HAND
+    comes = growth(world, like) if like is not None and homeless.comes else Growth.BY_HAND
     if landing.blind and comes is not Growth.BY_ITSELF:
         return _with(pod, PodVerdict.UNKNOWN, _blind(world, pod.pod, landing.blind))
     if like is not None and not _own_kind(world, like):  # the finding about all of them counts the missing nodes
@@ -114,21 +124,25 @@ def _add(like: Node) -> Remedy:
 def findings(world: Survey, landing: Landing) -> Iterable[Finding]:
     """What to say of the landing as a whole: how many nodes are missing, and what could not be told."""
     known = {node.name: node for node in world.cluster.nodes}
-    for comes in Growth:
-        copies = {
-            name: count
-            for name, count in landing.new_nodes.items()
-            if growth(world, known[name]) is comes and not _own_kind(world, known[name])
-        }
+    for comes in (Growth.BY_ITSELF, Growth.UNKNOWN):
+        copies = {name: count for name, count in landing.coming.items() if growth(world, known[name]) is comes}
         if copies:
-            yield _missing_nodes(world, landing, copies, comes)
+            yield _new_nodes(world, landing, copies, comes)
+    missing = {name: count for name, count in landing.missing.items() if not _own_kind(world, known[name])}
+    if missing:
+        yield _new_nodes(world, landing, missing, Growth.BY_HAND)
     yield from _unsure(world, landing)
 
 
-def _missing_nodes(world: Survey, landing: Landing, copies: Mapping[str, int], comes: Growth) -> Finding:
-    helped = [h for h in landing.homeless.values() if h.helped_by is not None and h.helped_by.name in copies]
+def _new_nodes(world: Survey, landing: Landing, copies: Mapping[str, int], comes: Growth) -> Finding:
+    wanted = comes is not Growth.BY_HAND
+    helped = [
+        h
+        for h in landing.homeless.values()
+        if h.helped_by is not None and h.comes is wanted and h.helped_by.name in copies
+    ]
     each = ", ".join(f"{count} such as {name}" for name, count in sorted(copies.items()))
-    status, text = _how_they_come(world, copies, comes)
+    status, text = _how_they_come(world, landing, copies, comes)
     return Finding(
         codes.NEEDS_NODES,
         Severity.HIGH,
@@ -141,15 +155,15 @@ def _missing_nodes(world: Survey, landing: Landing, copies: Mapping[str, int], c
     )
 
 
-def _how_they_come(world: Survey, copies: Mapping[str, int], comes: Growth) -> tuple[Status, str]:
-    if comes is Growth.BY_HAND:
-        return Status.FAIL, "Nothing that was seen here adds such nodes: add them, outside the targets."
+def _how_they_come(world: Survey, landing: Landing, copies: Mapping[str, int], comes: Growth) -> tuple[Status, str]:
     if comes is Growth.UNKNOWN:
         text = "Whether Karpenter adds them is not known: have its NodePools read, or have the nodes Ready before."
         return Status.UNKNOWN, text
-    full = _beyond_limits(world, copies)
-    if full:
-        return Status.FAIL, f"{full}: raise the limit, or have nodes Ready elsewhere before the drain."
+    if comes is Growth.BY_HAND:
+        full = _full_pools(world, landing, copies)
+        if full:
+            return Status.FAIL, f"{full}: raise the limit, or have nodes Ready elsewhere before the drain."
+        return Status.FAIL, "Nothing that was seen here adds such nodes: add them, outside the targets."
     pools = "; ".join(_limits(pool) for pool in world.cluster.node_pools if pool.limits)
     text = f"They come when pods are Pending{f' ({pools})' if pools else ''}. To be sure, have them Ready before."
     return Status.PASS, text
@@ -163,19 +177,41 @@ def _limits(pool: NodePool) -> str:
     return f"NodePool {pool.name} is limited to {', '.join(f'{resource} {amount}' for resource, amount in pool.limits)}"
 
 
-def _beyond_limits(world: Survey, copies: Mapping[str, int]) -> str:
-    """Which NodePool may not grow so far by its cpu limit, "" if none; what its nodes have counts as used."""
-    for pool in world.cluster.node_pools:
-        limit = dict(pool.limits).get(CPU, "")
-        try:
-            most = nanos(limit)
-        except InvalidQuantity:
-            continue  # no limit, or one that no server would take
-        own = [n for n in world.cluster.nodes if pool.name in n.groups]
-        used = sum(n.allocatable.get(CPU, 0) for n in own)
-        wanted = sum(copies.get(n.name, 0) * n.allocatable.get(CPU, 0) for n in own)
-        if wanted and (used + wanted) * 1_000_000 > most:
-            return f"NodePool {pool.name} is limited to cpu {limit} and has about {used // 1000} in use"
+@dataclass(frozen=True, slots=True)
+class _Pool:
+    """A NodePool with a cpu limit. `used`, `most` in millicores; what its nodes have counts as used."""
+
+    name: str
+    limit: str
+    used: int
+    most: int
+    cpu_of: Mapping[str, int]  # by name of its nodes
+
+    def is_full(self, node: Node, coming: Mapping[str, int]) -> bool:
+        """Whether it may not have one more like `node`."""
+        if node.name not in self.cpu_of:
+            return False
+        more = sum(count * self.cpu_of.get(name, 0) for name, count in coming.items())
+        return self.used + more + self.cpu_of[node.name] > self.most
+
+
+def _pool(world: Survey, pool: NodePool) -> _Pool | None:
+    limit = dict(pool.limits).get(CPU, "")
+    try:
+        most = nanos(limit) // 1_000_000
+    except InvalidQuantity:
+        return None  # no limit, or one that no server would take
+    own = {n.name: n.allocatable.get(CPU, 0) for n in world.cluster.nodes if pool.name in n.groups}
+    return _Pool(pool.name, limit, sum(own.values()), most, own)
+
+
+def _full_pools(world: Survey, landing: Landing, copies: Mapping[str, int]) -> str:
+    """Which NodePools may not grow so far by their cpu limits, "" if none."""
+    known = {node.name: node for node in world.cluster.nodes}
+    for each in world.cluster.node_pools:
+        pool = _pool(world, each)
+        if pool is not None and any(pool.is_full(known[name], landing.coming) for name in copies):
+            return f"NodePool {pool.name} is limited to cpu {pool.limit} and has about {pool.used // 1000} in use"
     return ""
 
 

@@ -3,8 +3,8 @@
 A round is one use of every budget: what is evicted in it may be away at the same time, and the next round
 starts when the replacements are Ready. So a budget that lets `n` go at once is used by at most `n` pods a
 round, three pods of a budget of one are three rounds, and no order of nodes needs fewer rounds than
-``max(ceil(pods / n))`` over the budgets. What the order decides is which node is empty first: always the one
-that can be empty soonest, given what the nodes before it have booked.
+``max(ceil(pods / n))`` over the budgets. What the order decides is which node is empty first: `soonest_first`
+always takes the one that can be empty soonest, given what the nodes before it have booked.
 """
 
 from __future__ import annotations
@@ -65,13 +65,16 @@ class Order:
     """`nodes` in the order in which they are emptied; `bookings` by round, then in that order of nodes.
 
     `wave` is the number, from 1, of the nodes that are drained together; a wave's rounds begin after those of
-    the wave before. `refused` are tasks that no round can take: an earlier one used their limit up for good.
+    the wave before. `gated`: no node of a wave is begun before all of the one before are done; else each begins
+    when there is room for its pods. `refused` are tasks that no round can take: an earlier one used their limit
+    up for good.
     """
 
     nodes: tuple[str, ...]
     bookings: tuple[Booking, ...]
     finish: Mapping[str, int]
     wave: Mapping[str, int] = field(default_factory=dict)
+    gated: bool = False
     refused: tuple[tuple[Task, str], ...] = ()
 
 
@@ -120,30 +123,39 @@ class _Book:
         return self._per_round[limit] - gone - self._used[limit].get(number, 0)
 
 
-def arrange(tasks: Mapping[str, Sequence[Task]], per_round: Mapping[str, int], at_once: int | None = None) -> Order:
-    """Order the nodes of `tasks` and give every task a round, from 1.
+def arrange(
+    tasks: Mapping[str, Sequence[Task]],
+    per_round: Mapping[str, int],
+    nodes: Sequence[str],
+    wave: Mapping[str, int],
+    *,
+    gated: bool = False,
+    as_given: bool = False,
+) -> Order:
+    """Give every task a round, from 1.
 
     Args:
-        tasks: node name → its pods to evict (maybe none).
+        tasks: node name → its pods to evict (maybe none), in the order in which equal ones go.
         per_round: limit → how many of its tasks one round can take, at least 1.
-        at_once: how many nodes make a wave, at least 1; None: all of them are one.
+        nodes: those of `tasks`; of two that want the same turn the first has it.
+        wave: of every node, from 1.
+        as_given: the order of `nodes` stands, also where one is empty before those in front of it.
     """
-    nodes = _soonest_first(tasks, per_round)
-    if at_once is not None:  # what uses a budget up for good must leave the others theirs, in later waves, too
-        nodes.sort(key=lambda node: any(task.for_good for task in tasks[node]))
-    size = at_once or max(len(nodes), 1)
-    wave = {node: i // size + 1 for i, node in enumerate(nodes)}
     book = _Book(per_round)
     placed: list[Booking] = []
     refused: list[tuple[Task, str]] = []
-    for start in range(0, len(nodes), size):
+    together: dict[int, list[str]] = defaultdict(list)
+    for node in nodes:
+        together[wave[node]].append(node)
+    for number in sorted(together):
         after = max((booking.round for booking in placed), default=0)
-        _book_wave(tasks, nodes[start : start + size], book, after + 1, placed, refused)
+        _book_wave(tasks, together[number], book, after + 1, placed, refused)
     finish = dict.fromkeys(nodes, 0)
     for booking in placed:
         finish[booking.node] = max(finish[booking.node], booking.round)
-    nodes.sort(key=lambda node: (wave[node], finish[node]))  # what waits for others is emptied after them
-    return Order(tuple(nodes), _numbered(placed, nodes), finish, wave, tuple(refused))
+    # What waits for others is emptied after them.
+    shown = sorted(nodes, key=lambda node: (wave[node], 0 if as_given else finish[node]))
+    return Order(tuple(shown), _numbered(placed, shown), finish, wave, gated, tuple(refused))
 
 
 def _book_wave(
@@ -160,19 +172,21 @@ def _book_wave(
     when the others have their rounds; and last of all what uses a budget up for good.
     """
     last: dict[str, int] = dict.fromkeys(nodes, first)
+    queues: dict[tuple[Tier, bool], list[tuple[str, Task]]] = defaultdict(list)
+    for node in nodes:
+        for task in tasks[node]:
+            queues[task.tier, bool(task.late)].append((node, task))
     for tier in Tier:
         since = dict(last)
         for late in (False, True):
-            for node in nodes:
-                chosen = (t for t in tasks[node] if t.tier is tier and bool(t.late) is late)
-                for task in sorted(chosen, key=lambda t: (t.pod.namespace, natural(t.pod.name))):
-                    limit = book.exhausted(task)
-                    if limit:
-                        refused.append((task, limit))
-                        continue
-                    number = book.book(task, since[node])
-                    last[node] = max(last[node], number)
-                    placed.append(Booking(task, node, number))
+            for node, task in queues[tier, late]:
+                limit = book.exhausted(task)
+                if limit:
+                    refused.append((task, limit))
+                    continue
+                number = book.book(task, since[node])
+                last[node] = max(last[node], number)
+                placed.append(Booking(task, node, number))
 
 
 def _needs(todo: Mapping[str, Sequence[Task]], per_round: Mapping[str, int]) -> dict[str, tuple[_Need, ...]]:
@@ -187,7 +201,7 @@ def _needs(todo: Mapping[str, Sequence[Task]], per_round: Mapping[str, int]) -> 
     return needs
 
 
-def _soonest_first(todo: Mapping[str, Sequence[Task]], per_round: Mapping[str, int]) -> list[str]:
+def soonest_first(todo: Mapping[str, Sequence[Task]], per_round: Mapping[str, int]) -> list[str]:
     """Always the node that can be empty soonest after those before it; ties: fewest pods, then by name."""
     needs = _needs(todo, per_round)
     taken: dict[str, int] = defaultdict(int)
@@ -221,16 +235,7 @@ def _soonest(needs: Iterable[_Need], taken: Mapping[str, int], per_round: Mappin
 
 def _numbered(placed: Iterable[Booking], nodes: Sequence[str]) -> tuple[Booking, ...]:
     rank = {node: i for i, node in enumerate(nodes)}
-    ordered = sorted(
-        placed,
-        key=lambda b: (
-            b.round,
-            b.task.tier.value,
-            rank[b.node],
-            b.task.pod.namespace,
-            natural(b.task.pod.name),
-        ),
-    )
+    ordered = sorted(placed, key=lambda b: (b.round, b.task.tier.value, rank[b.node]))
     turns: dict[str, int] = defaultdict(int)
     for booking in ordered:
         if booking.task.limits:

@@ -1,0 +1,84 @@
+"""From verdicts to the plan's order: the best order that was found, with what it leaves out, and its rounds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from kubectl_eksdoc.core.plan.drain.choice.choosing import GIVEN, Tried, best_of
+from kubectl_eksdoc.core.plan.drain.choice.trial import Trial, Trials, gates
+from kubectl_eksdoc.core.plan.drain.duration.clock import Clock, clock_of
+from kubectl_eksdoc.core.plan.drain.landing import places
+from kubectl_eksdoc.core.plan.drain.landing.reserving import Landing
+from kubectl_eksdoc.core.plan.drain.order.rounds import Order, arrange
+from kubectl_eksdoc.core.plan.drain.order.tasks import Work, work_of
+from kubectl_eksdoc.core.plan.drain.order.waves import generations
+from kubectl_eksdoc.core.plan.drain.survey import Survey
+from kubectl_eksdoc.core.plan.drain.verdicts.judging import Judgement, used_up
+from kubectl_eksdoc.core.sim.drain import Timeline
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The verdicts after ordering and landing, and what was chosen. `activation` is the order in which nodes are
+    begun; `timeline` the usual run of exactly this, None where it has not been simulated."""
+
+    judgement: Judgement
+    work: Work
+    order: Order
+    activation: tuple[str, ...]
+    landing: Landing
+    clock: Clock
+    timeline: Timeline | None
+    tried: tuple[Tried, ...]
+
+
+def choose(world: Survey, judgement: Judgement) -> Chosen:
+    """Order what can go, and reserve places for it.
+
+    A pod without a place, or for which its budget is used up for good, blocks its node: it is left out then.
+    """
+    clock = clock_of(world)
+    work = work_of(world, judgement)
+    trials = Trials(world, work, clock)
+    best, tried = best_of(world, work, trials)
+    landing = trials.landing(best)
+    judgement = _without(world, judgement, landing)
+    judgement, work, order, activation = _ordered(world, judgement, best, landing.needs)
+    strict = any(task.late or task.for_good for given in work.tasks.values() for task in given)
+    same = not strict and set(activation) == set(best.nodes)
+    return Chosen(judgement, work, order, activation, landing, clock, best.timeline if same else None, tried)
+
+
+def _without(world: Survey, judgement: Judgement, landing: Landing) -> Judgement:
+    lost = landing.homeless
+    if not lost:
+        return judgement
+    pods = {
+        name: tuple(places.judged(world, p, lost[p.pod.uid], landing) if p.pod.uid in lost else p for p in on)
+        for name, on in judgement.pods.items()
+    }
+    return replace(judgement, pods=pods)
+
+
+def _ordered(
+    world: Survey, judgement: Judgement, best: Trial, needs: Mapping[str, tuple[str, ...]]
+) -> tuple[Judgement, Work, Order, tuple[str, ...]]:
+    forced = best.name == GIVEN
+    begun_s = {span.node: span.start_s for span in best.timeline.nodes}
+    while True:
+        work = work_of(world, judgement)
+        activation = tuple(node for node in (*best.nodes, *best.refused) if node in work.tasks)
+        waves = gates(world, activation)
+        begun = sorted(activation, key=lambda node: begun_s.get(node, 0.0))
+        wave = waves or generations(begun, {n: [x for x in needs.get(n, ()) if x in work.tasks] for n in begun})
+        order = arrange(work.tasks, work.per_round, activation, wave, gated=bool(waves), as_given=forced)
+        if not order.refused:
+            return judgement, work, order, activation
+        refused = {task.pod.uid: judgement.budgets[limit].budget for task, limit in order.refused}
+        pods = {
+            name: tuple(used_up(p, refused[p.pod.uid]) if p.pod.uid in refused else p for p in on)
+            for name, on in judgement.pods.items()
+        }
+        used = judgement.used_up | {budget.key for budget in refused.values()}
+        judgement = replace(judgement, pods=pods, used_up=used)

@@ -1,0 +1,99 @@
+"""One order tried whole: places reserved as nodes are drained in virtual time, and what that comes to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from kubectl_eksdoc.core.plan.drain.duration.clock import Clock, terms_of
+from kubectl_eksdoc.core.plan.drain.landing.places import adds
+from kubectl_eksdoc.core.plan.drain.landing.reserving import Ground, Landing
+from kubectl_eksdoc.core.plan.drain.order.tasks import Work
+from kubectl_eksdoc.core.plan.drain.order.waves import at_once, domains_of, in_waves
+from kubectl_eksdoc.core.plan.drain.survey import Survey
+from kubectl_eksdoc.core.sim.drain import Move, Timeline, simulate
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """`nodes` are those that were drained, in the order tried; `refused` the others: there was no room for their
+    pods. `gates` by node, from 1, empty where nodes do not wait for waves."""
+
+    name: str
+    nodes: tuple[str, ...]
+    refused: tuple[str, ...]
+    gates: Mapping[str, int]
+    timeline: Timeline
+
+    @property
+    def score(self) -> tuple[int, int, float, int]:
+        """The smaller the better: nodes not drained, pods stuck, seconds, pods away at once."""
+        return (len(self.refused), len(self.timeline.stuck), self.timeline.makespan_s, self.timeline.peak_away)
+
+
+class Trials:
+    """Tries orders of the same work, one after the other, on one ground."""
+
+    def __init__(self, world: Survey, work: Work, clock: Clock) -> None:
+        self._world = world
+        self._work = work
+        self._ground = Ground(world, adds(world))
+        self._going = {node: [task.pod for task in given] for node, given in work.tasks.items()}
+        self.moves: dict[str, list[Move]] = {node: clock.moves(given) for node, given in work.tasks.items()}
+        self._latest: Trial | None = None
+
+    def run(self, name: str, order: Sequence[str]) -> Trial:
+        """Drain the nodes in that order, as far as there is room."""
+        surge = self._world.policy.surge
+        self._latest = self._with_room_as_it_is(name, order) if surge is None else self._renewing(name, order)
+        return self._latest
+
+    def landing(self, trial: Trial) -> Landing:
+        """Where everything lands in `trial`, or why it does not."""
+        if trial is not self._latest:
+            trial = self.run(trial.name, (*trial.nodes, *trial.refused))
+        return self._ground.landing((*trial.nodes, *trial.refused))
+
+    def _begin(self) -> None:
+        policy = self._world.policy
+        self._ground.begin(self._going, not policy.partial, policy.surge)
+
+    def _with_room_as_it_is(self, name: str, order: Sequence[str]) -> Trial:
+        """No node joins, so that it is clear from the beginning for which nodes there is room."""
+        self._begin()
+        admitted = [node for node in order if self._ground.admit(node)]
+        waves = gates(self._world, admitted)
+        timeline = simulate(self._of(admitted), terms_of(self._world, self._work.per_round, waves))
+        there = set(admitted)
+        return Trial(name, tuple(admitted), tuple(n for n in order if n not in there), waves, timeline)
+
+    def _renewing(self, name: str, order: Sequence[str]) -> Trial:
+        """Nodes that find no room when all of the waves before are renewed are left out, and all begins anew."""
+        out: set[str] = set()
+        while True:
+            self._begin()
+            going = [node for node in order if node not in out]
+            waves = gates(self._world, going)
+            terms = terms_of(self._world, self._work.per_round, waves)
+            timeline = simulate(self._of(going), terms, self._ground)
+            refused = timeline.refused
+            if waves and refused:
+                first = min(waves[node] for node in refused)
+                out.update(node for node in refused if waves[node] == first)
+                continue
+            out.update(refused)
+            begun = [node for node in order if node not in out]
+            return Trial(name, tuple(begun), tuple(n for n in order if n in out), waves, timeline)
+
+    def _of(self, order: Sequence[str]) -> list[tuple[str, list[Move]]]:
+        return [(node, self.moves[node]) for node in order]
+
+
+def gates(world: Survey, order: Sequence[str]) -> dict[str, int]:
+    """The waves in which the nodes of `order` go, from 1; empty where none has to wait for another."""
+    policy = world.policy
+    known = {node.name: node for node in world.targets}
+    room = at_once(policy, [known[name] for name in order])
+    if not room and not policy.pins:
+        return {}
+    return in_waves(order, {name: domains_of(known[name]) for name in order}, room, dict(policy.pins))

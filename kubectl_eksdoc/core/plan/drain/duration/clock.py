@@ -1,0 +1,91 @@
+"""The times of one drain: what every planned eviction takes, usually and when it is slow, and the terms of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.plan.drain.duration.timing import StartTimes, learn, stop_of
+from kubectl_eksdoc.core.plan.drain.order.rounds import Task, Tier
+from kubectl_eksdoc.core.plan.drain.survey import Survey
+from kubectl_eksdoc.core.rules.replacement import Replacement, replacement
+from kubectl_eksdoc.core.sim.drain import Move, Terms
+
+SETTLE_S = 10.0
+"""A node is done when it was seen empty twice, 5 s apart; its volumes are detached meanwhile."""
+
+LAG_S = 1.0
+"""From a pod's readiness to its budget's status, on a control plane with little to do."""
+
+NEW_NODE_S = (120.0, 300.0)
+"""p50 and p95 from asking for a new instance to its node being Ready. Assumed: nothing that is read tells it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """Build it with `clock_of`. `starts` are learned from the pods that run now."""
+
+    world: Survey
+    starts: StartTimes
+
+    def moves(
+        self,
+        tasks: Sequence[Task],
+        *,
+        slow: bool = False,
+        turns: Mapping[str, int] | None = None,
+        waiting: Collection[str] = (),
+    ) -> list[Move]:
+        """The evictions of one node. `turns` by uid, where they have one; `waiting`: uids of pods whose replacement
+        waits for a new node."""
+        return [self._move(task, slow, (turns or {}).get(task.pod.uid, 0), task.pod.uid in waiting) for task in tasks]
+
+    def workload(self, pod: Pod) -> str:
+        """What replicas share: the uid of who answers for them."""
+        top = self.world.top_of(pod)
+        if top is not None:
+            return top.uid
+        return pod.owner.uid if pod.owner is not None else ""
+
+    def _move(self, task: Task, slow: bool, turn: int, waits: bool) -> Move:
+        pod = task.pod
+        start = self.starts.of(self.workload(pod))
+        after = replacement(pod)
+        return Move(
+            uid=pod.uid,
+            # Nothing comes back for a pod that nothing replaces: it keeps what it uses up for good, and no turn.
+            limits=task.for_good if after is Replacement.NEVER else task.limits,
+            stop_s=stop_of(pod, self.world.policy.grace_of(pod))[slow],
+            start_s=(start.p95_s if slow else start.p50_s) + (NEW_NODE_S[slow] if waits else 0.0),
+            after=after,
+            critical=task.tier is not Tier.ORDINARY,
+            late=bool(task.late),
+            turn=turn,
+        )
+
+
+def clock_of(world: Survey) -> Clock:
+    """With the start times that the cluster's own pods tell."""
+    bare = Clock(world, learn((), lambda pod: ""))
+    return Clock(world, learn(world.cluster.pods, bare.workload))
+
+
+def terms_of(
+    world: Survey,
+    slots: Mapping[str, int],
+    waves: Mapping[str, int],
+    strict: frozenset[str] = frozenset(),
+    slow: bool = False,
+) -> Terms:
+    """How a run under the user's policy goes about it; `waves` are gates, and empty without any."""
+    policy = world.policy
+    return Terms(
+        slots=slots,
+        waves=waves,
+        strict=strict,
+        between_s=1 / policy.evictions_per_second if policy.evictions_per_second else 0.0,
+        lag_s=LAG_S,
+        settle_s=SETTLE_S,
+        renewed_after_s=None if policy.surge is None else NEW_NODE_S[slow],
+    )

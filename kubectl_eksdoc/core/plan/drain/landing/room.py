@@ -1,0 +1,174 @@
+"""The nodes that take evicted pods, filling up: places taken and given back, the emptiest node first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.nodes import Node
+from kubectl_eksdoc.core.model.placement import Requests
+from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.plan.drain.landing.emptiest import Emptiest
+from kubectl_eksdoc.core.plan.drain.landing.new_nodes import cordoned
+from kubectl_eksdoc.core.plan.drain.landing.why_not import WhyNot
+from kubectl_eksdoc.core.plan.drain.survey import Survey
+from kubectl_eksdoc.core.rules.replacement import Replacement, replacement
+from kubectl_eksdoc.core.rules.scheduling import volumes
+from kubectl_eksdoc.core.rules.scheduling.fences import Fence
+from kubectl_eksdoc.core.rules.scheduling.occupancy import Occupancy, Seat
+from kubectl_eksdoc.core.rules.scheduling.pod_classes import PodClass
+from kubectl_eksdoc.core.rules.scheduling.volumes import Storage, VolumeDemand
+
+LOOKED_AT = 64
+"""So many of the emptiest nodes are compared in order; of the others any that fits is taken."""
+
+
+class Room:
+    """The cluster with all targets cordoned: what is evicted lands on the other nodes, and on new ones.
+
+    Mutable; every change since `mark` can be taken back.
+    """
+
+    def __init__(self, world: Survey) -> None:
+        cluster = world.cluster
+        targets = {node.name for node in world.targets}
+        nodes = [cordoned(n) if n.name in targets else n for n in cluster.nodes]
+        known = not cluster.unread(kinds.CLAIMS, kinds.VOLUMES, kinds.STORAGE_CLASSES)
+        storage = Storage.of(cluster.claims, cluster.volumes, cluster.storage_classes, known)
+        spaces = None if cluster.unread(kinds.NAMESPACES) else {n.name: n.labels for n in cluster.namespaces}
+        self._occupancy = Occupancy.of(nodes, cluster.pods, spaces, storage)
+        self._pods = cluster.pods
+        self._known: dict[object, tuple[PodClass, PodClass]] = {}
+        self._daemons: dict[str, list[PodClass]] | None = None
+        self._rings: dict[tuple[Fence, VolumeDemand], Emptiest] = {}
+        self._ring_of: dict[int, Emptiest] = {}
+        self._full: dict[int, PodClass] = {}  # for which no node has room
+        self._log: list[_Step] = []
+        self.free = _Free()  # on all nodes that are not cordoned, at least
+        for seat in self._occupancy.seats.values():
+            if not seat.node.unschedulable:
+                self.free.add(seat)
+
+    def classes_of(self, pod: Pod) -> tuple[PodClass, PodClass]:
+        """What the pod is to the scheduler, and what its replacement will be."""
+        same = (pod.namespace, id(pod.labels), id(pod.placement), id(pod.tolerations), pod.volumes, pod.deleting)
+        found = self._known.get(same)  # replicas share these objects
+        if found is None:
+            found = self._occupancy.class_of(pod), self._occupancy.successor_of(pod)
+            self._known[same] = found
+        return found
+
+    def mark(self) -> int:
+        """Where to go back to."""
+        return len(self._log)
+
+    def back_to(self, mark: int) -> None:
+        """As if what was done since `mark` had not been."""
+        while len(self._log) > mark:
+            self._log.pop()()
+
+    def leave(self, kind: PodClass, node: str) -> None:
+        """A pod goes from its node, which is cordoned."""
+        self._occupancy.take(kind, node)
+        self._log.append(lambda: self._occupancy.put(kind, node))
+
+    def place(self, kind: PodClass) -> str:
+        """Put one such pod on the emptiest node that can take it; the node's name, "" if there is none."""
+        if id(kind) in self._full:
+            return ""
+        has_place = self._occupancy.has_place
+        seat = self._ring(kind).first(lambda seat: has_place(kind, seat))
+        if seat is None:
+            if kind.alone:  # of others more may have room once pods have left
+                self._full[id(kind)] = kind
+                self._log.append(lambda: self._full.pop(id(kind), None))
+            return ""
+        self.put(kind, seat.node.name)
+        return seat.node.name
+
+    def put(self, kind: PodClass, name: str) -> None:
+        asked = kind.placement.requests
+        self._occupancy.put(kind, name)
+        self.free.take(asked)
+
+        def undo() -> None:
+            self._occupancy.take(kind, name)
+            self.free.take(asked, -1)
+
+        self._log.append(undo)
+
+    def fits(self, kind: PodClass, name: str) -> bool:
+        """Whether the node of that name takes such a pod."""
+        return self._occupancy.refusal(kind, name) is None
+
+    def join(self, node: Node, like: str) -> None:
+        """A new node, with the DaemonSets' pods that run on the node `like`."""
+        self._occupancy.add_node(node)
+        for kind in self._daemons_of(like):
+            self._occupancy.put(kind, node.name)
+        seat = self._occupancy.seats[node.name]
+        self.free.add(seat)
+        for (fence, bound), ring in self._rings.items():
+            if fence.refusal(node) is None and volumes.refusal(bound, node) is None:
+                ring.add(seat)
+        full, self._full = self._full, {i: k for i, k in self._full.items() if not self.fits(k, node.name)}
+
+        def undo() -> None:
+            self.free.add(seat, -1)
+            self._occupancy.drop_node(node.name)
+            self._rings.clear()
+            self._ring_of.clear()
+            self._full = full
+
+        self._log.append(undo)
+
+    def unknown(self, kind: PodClass) -> tuple[str, ...]:
+        return self._occupancy.unknown(kind)
+
+    def why_not(self) -> Callable[[PodClass], tuple[tuple[str, int], ...]]:
+        """Tells of a class why no node takes it, as it is now: as FailedScheduling events do, with numbers of nodes."""
+        return WhyNot(self._occupancy).reasons
+
+    def _ring(self, kind: PodClass) -> Emptiest:
+        ring = self._ring_of.get(id(kind))
+        if ring is None:
+            key = (kind.fence, kind.volumes)
+            if key not in self._rings:
+                self._rings[key] = Emptiest(
+                    seat
+                    for seat in self._occupancy.seats.values()
+                    if kind.fence.refusal(seat.node) is None and volumes.refusal(kind.volumes, seat.node) is None
+                )
+            ring = self._ring_of[id(kind)] = self._rings[key]
+        return ring
+
+    def _daemons_of(self, name: str) -> Sequence[PodClass]:
+        if self._daemons is None:
+            self._daemons = {}
+            for pod in self._pods:
+                if not pod.finished and replacement(pod) is Replacement.SAME_NODE:
+                    self._daemons.setdefault(pod.node, []).append(self.classes_of(pod)[1])
+        return self._daemons.get(name, ())
+
+
+_Step = Callable[[], object]
+"""Takes one change back."""
+
+
+class _Free:
+    """What all of some nodes have left together."""
+
+    __slots__ = ("cpu", "memory", "pods")
+
+    def __init__(self) -> None:
+        self.cpu = self.memory = self.pods = 0
+
+    def add(self, seat: Seat, count: int = 1) -> None:
+        self.cpu += count * max(0, seat.room.cpu)
+        self.memory += count * max(0, seat.room.memory)
+        self.pods += count * max(0, seat.room.pods)
+
+    def take(self, asked: Requests, count: int = 1) -> None:
+        self.cpu -= count * asked.cpu
+        self.memory -= count * asked.memory
+        self.pods -= count

@@ -1,0 +1,73 @@
+"""Why no node takes a pod, counted over all nodes: quickly, for there may be thousands of nodes and kinds of pods."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterable
+
+from kubectl_eksdoc.core.model.placement import CPU, EPHEMERAL_STORAGE, MEMORY, Requests
+from kubectl_eksdoc.core.rules.scheduling.fences import Fence
+from kubectl_eksdoc.core.rules.scheduling.occupancy import Occupancy, Seat
+from kubectl_eksdoc.core.rules.scheduling.pod_classes import PodClass
+from kubectl_eksdoc.core.rules.scheduling.resources import TOO_MANY_PODS
+from kubectl_eksdoc.core.rules.scheduling.volumes import NO_VOLUMES
+
+Reasons = tuple[tuple[str, int], ...]
+
+
+class WhyNot:
+    """Counts for the `occupancy` as it is: build a new one when it has changed."""
+
+    def __init__(self, occupancy: Occupancy) -> None:
+        self._occupancy = occupancy
+        self._behind: dict[Fence, _Behind] = {}
+        self._known: dict[object, Reasons] = {}
+
+    def reasons(self, kind: PodClass) -> Reasons:
+        """The scheduler's reasons, each with how many nodes give it, the most frequent first."""
+        asked = kind.placement.requests
+        like: object = (kind.fence, kind.volumes, asked) if kind.alone else id(kind)
+        if like not in self._known:
+            found = self._count(kind)
+            self._known[like] = tuple(sorted(found.items(), key=lambda item: (-item[1], item[0])))
+        return self._known[like]
+
+    def _count(self, kind: PodClass) -> Counter[str]:
+        if kind.fence not in self._behind:
+            self._behind[kind.fence] = _Behind(kind.fence, self._occupancy.seats.values())
+        behind = self._behind[kind.fence]
+        if kind.alone and kind.volumes == NO_VOLUMES and not kind.placement.requests.others:
+            return behind.kept_out + behind.too_full(kind.placement.requests)
+        refused = (self._occupancy.refusal(kind, seat.node.name) for seat in behind.open)
+        return behind.kept_out + Counter(reason for each in refused if each is not None for reason in each.reasons)
+
+
+class _Behind:
+    """What a fence keeps out, with its reasons, and the room of what it lets through."""
+
+    def __init__(self, fence: Fence, seats: Iterable[Seat]) -> None:
+        self.kept_out: Counter[str] = Counter()
+        self.open = []
+        for seat in seats:
+            refusal = fence.refusal(seat.node)
+            if refusal is None:
+                self.open.append(seat)
+            else:
+                self.kept_out.update(refusal.reasons)
+        rooms = [seat.room for seat in self.open]
+        self._cpu = sorted(room.cpu for room in rooms)
+        self._memory = sorted(room.memory for room in rooms)
+        self._ephemeral = sorted(room.ephemeral for room in rooms)
+        self._full = sum(room.pods <= 0 for room in rooms)
+
+    def too_full(self, asked: Requests) -> Counter[str]:
+        """NodeResourcesFit: what is not asked for is not missed."""
+        found = {TOO_MANY_PODS: self._full}
+        for name, amount, left in (
+            (CPU, asked.cpu, self._cpu),
+            (MEMORY, asked.memory, self._memory),
+            (EPHEMERAL_STORAGE, asked.ephemeral, self._ephemeral),
+        ):
+            found[f"Insufficient {name}"] = bisect_left(left, amount) if amount else 0
+        return +Counter(found)

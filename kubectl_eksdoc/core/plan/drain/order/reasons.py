@@ -1,0 +1,53 @@
+"""The evictions as the plan shows them: every position with its reason."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kubectl_eksdoc.core.plan.drain.order.rounds import Booking, Order
+from kubectl_eksdoc.core.plan.drain.order.tasks import NEEDED, SOFT
+from kubectl_eksdoc.core.plan.drain.outcome import Eviction
+from kubectl_eksdoc.core.plan.drain.survey import Survey
+from kubectl_eksdoc.core.plan.drain.verdicts.budgets import JudgedBudget
+from kubectl_eksdoc.core.rules.replacement import Replacement, replacement
+
+
+def evictions(world: Survey, order: Order, budgets: Mapping[str, JudgedBudget]) -> tuple[Eviction, ...]:
+    """The order as the plan shows it."""
+    return tuple(
+        Eviction(
+            position=i,
+            round=booking.round,
+            pod=booking.task.pod,
+            node=booking.node,
+            budget=next((x for x in booking.task.limits if x in budgets), ""),
+            reason=_reason(world, booking, budgets),
+        )
+        for i, booking in enumerate(order.bookings, 1)
+    )
+
+
+def _reason(world: Survey, booking: Booking, budgets: Mapping[str, JudgedBudget]) -> str:
+    pod, task = booking.task.pod, booking.task
+    parts = []
+    budget = next((x for x in task.limits if x in budgets), "")
+    if pod.finished:
+        parts.append("finished: nothing stops when it goes")
+    elif pod.phase == "Pending":
+        parts.append("not started yet: budgets are not asked")
+    elif budget:
+        parts.append(f"budget {budget} lets {budgets[budget].per_round} go at once: {booking.turn} of {booking.turns}")
+    elif world.budgets_of(pod):
+        parts.append(f"not Ready: budget {world.budgets_of(pod)[0].key} lets it go uncounted")
+    elif soft := next((x for x in task.limits if x.startswith(SOFT)), ""):
+        parts.append(f"--soft-budget, {soft.removeprefix(SOFT)}: {booking.turn} of {booking.turns}")
+    else:
+        parts.append("no budget guards it")
+    parts += [f"one backend of {x.removeprefix(NEEDED)} at a time" for x in task.limits if x.startswith(NEEDED)]
+    if task.late and booking.turns > 1:
+        parts.append(f"holds lease {task.late}: after its standby")
+    if replacement(pod) is Replacement.NEVER and not pod.finished:
+        parts.append("nothing replaces it")
+    if pod.system_critical:
+        parts.append("system-critical: after the other pods of its node")
+    return "; ".join(parts)

@@ -1,0 +1,102 @@
+"""Orders in which nodes can be drained: which is best depends on what binds, so several are tried.
+
+Where budgets bind, nodes of the hardest chain go first, so that its turns never pause; where room is short, nodes
+that are light, or give much room soon, go first. Zone by zone and oldest first is what people do by hand. The
+rest are variations of the best so far.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from kubectl_eksdoc.core.plan.drain.targets import natural
+
+
+@dataclass(frozen=True, slots=True)
+class Trait:
+    """One node to drain. `chain_s`: of its pods' limits, the seconds that all pods of the longest take together;
+    `chains_s` their sum. `alone_s`: what the node takes by itself. `load`: the share of it that its pods to move
+    take, from 0 to 1."""
+
+    name: str
+    evictions: int
+    chain_s: float
+    chains_s: float
+    alone_s: float
+    load: float
+    zone: str
+    created_at: datetime | None
+
+
+Strategy = Callable[[Sequence[Trait]], list[str]]
+
+_LONG_AGO = "0000"
+
+
+def hardest_chain(nodes: Sequence[Trait]) -> list[str]:
+    """Those that hold a pod of the longest chain first."""
+    return _by(nodes, lambda n: (-n.chain_s, -n.chains_s))
+
+
+def lightest(nodes: Sequence[Trait]) -> list[str]:
+    """Those whose pods need the least room first."""
+    return _by(nodes, lambda n: (n.load,))
+
+
+def efficient(nodes: Sequence[Trait]) -> list[str]:
+    """Those that give the most room back for the room and the time they take first."""
+    return _by(nodes, lambda n: (n.alone_s * n.load / max(1.0 - n.load, 0.01),))
+
+
+def zone_and_age(nodes: Sequence[Trait]) -> list[str]:
+    """Zone by zone, in each the oldest first."""
+    return _by(nodes, lambda n: (n.zone, n.created_at.isoformat() if n.created_at else _LONG_AGO))
+
+
+def by_name(nodes: Sequence[Trait]) -> list[str]:
+    return _by(nodes, lambda n: ())
+
+
+def given(first: Sequence[str]) -> Strategy:
+    """Those of `first` in that order, then the others by name."""
+    place = {name: i for i, name in enumerate(first)}
+
+    def in_that_order(nodes: Sequence[Trait]) -> list[str]:
+        return sorted((n.name for n in nodes), key=lambda name: (place.get(name, len(place)), natural(name)))
+
+    return in_that_order
+
+
+def varied(order: Sequence[str], seed: int) -> Strategy:
+    """`order` with every node moved a little, by chance that `seed` decides."""
+    reach = max(2, len(order) // (4 + seed % 5))
+    place = {name: i + reach * _chance(seed, i) for i, name in enumerate(order)}
+    return lambda nodes: sorted((n.name for n in nodes), key=lambda name: place[name])
+
+
+BY_NAME: dict[str, Strategy] = {
+    "chain": hardest_chain,
+    "light": lightest,
+    "efficiency": efficient,
+    "zone": zone_and_age,
+    "name": by_name,
+}
+"""All of `policy.ORDERS` but ``soonest``, which needs the tasks (see `rounds.soonest_first`)."""
+
+
+def _by(nodes: Sequence[Trait], key: Callable[[Trait], tuple[object, ...]]) -> list[str]:
+    """Empty nodes before all others: whatever is done with them, no pod moves."""
+    return [n.name for n in sorted(nodes, key=lambda n: (n.evictions > 0, key(n), natural(n.name)))]
+
+
+def _chance(seed: int, i: int) -> float:
+    """From 0 to 1, the same for the same numbers (SplitMix64, G. L. Steele et al., OOPSLA 2014)."""
+    z = ((seed << 32) + (i + 1) * 0x9E3779B97F4A7C15) & _WORD
+    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & _WORD
+    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & _WORD
+    return ((z ^ (z >> 31)) & _WORD) / _WORD
+
+
+_WORD = (1 << 64) - 1
