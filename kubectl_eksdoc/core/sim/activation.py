@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from math import inf
 from typing import Protocol
 
 
 class Ground(Protocol):
     """Where replacements go: admission as in the banker's algorithm. One is used for one simulation."""
 
-    def admit(self, node: str) -> bool:
-        """Reserve places for the replacements of all pods of `node`, or none and say no for now."""
+    def admit(self, node: str, thorough: bool) -> bool:
+        """Reserve places for the replacements of all pods of `node`, or none and say no for now.
+
+        Only the answer to a `thorough` question must be right: else a place that is hard to find may be missed.
+        """
 
     def renew(self, node: str) -> None:
         """A new node like the drained `node` has joined in its place."""
@@ -25,14 +27,14 @@ class Reserved:
         self._needs = needs
         self._there: set[str] = set()
 
-    def admit(self, node: str) -> bool:
+    def admit(self, node: str, thorough: bool) -> bool:
         return self._there.issuperset(self._needs.get(node, ()))
 
     def renew(self, node: str) -> None:
         self._there.add(node)
 
 
-PATIENCE = 32
+PATIENCE = 8
 """So many nodes for which there is no room are asked about before the others must wait for the next new node."""
 
 
@@ -61,15 +63,17 @@ class Activation:
         """Those that were not activated, in order."""
         return self._queue[::-1]
 
-    def begin(self, *, patience: float = PATIENCE) -> Iterator[str]:
+    def begin(self, *, thorough: bool = False) -> Iterator[str]:
         """The nodes to cordon now. A node whose domain is full or for which there is no room lets others pass.
+
+        `thorough`: ask about every node, and take no for an answer only if it is certain.
 
         What the caller does with a node may be done before the next one is asked for.
         """
         passed = []
         wave = min(self._undone, default=0)
         refused = 0
-        while self._queue and refused <= patience:
+        while self._queue and (thorough or refused <= PATIENCE):
             node = self._queue.pop()
             if self._waves.get(node, 0) > wave or self._room.get("", 1) <= 0:
                 passed.append(node)
@@ -77,7 +81,7 @@ class Activation:
             domains = self._limited(node)
             if any(self._room[d] <= 0 for d in domains):
                 passed.append(node)
-            elif not self._admitted(node):
+            elif not self._admitted(node, thorough):
                 passed.append(node)
                 refused += 1
             else:
@@ -85,10 +89,6 @@ class Activation:
                     self._room[domain] -= 1
                 yield node
         self._queue += reversed(passed)
-
-    def begin_anyhow(self) -> Iterator[str]:
-        """The same, asking about every node: when nothing else is going to happen."""
-        return self.begin(patience=inf)
 
     def done(self, node: str) -> None:
         """`node` is drained: it makes room among the nodes at once, and its wave is shorter by one."""
@@ -105,12 +105,12 @@ class Activation:
         if self._ground is not None:
             self._ground.renew(node)
 
-    def _admitted(self, node: str) -> bool:
+    def _admitted(self, node: str, thorough: bool) -> bool:
         if self._ground is None:
             return True
-        if node in self._refused:
+        if node in self._refused and not thorough:
             return False
-        if self._ground.admit(node):
+        if self._ground.admit(node, thorough):
             return True
         self._refused.add(node)
         return False

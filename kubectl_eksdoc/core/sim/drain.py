@@ -165,7 +165,7 @@ class _Run:
             while self._events:
                 self._now, _, kind, subject = heapq.heappop(self._events)
                 self._happens(kind, subject)
-            self._activate(self._coming.begin_anyhow())
+            self._activate(self._coming.begin(thorough=True))
             if not self._events:
                 break
         stuck = {entry.move.uid for queue in self._waiting.values() for entry in queue}

@@ -64,6 +64,7 @@ def make_plan(cluster: Cluster, targets: Sequence[Node], policy: DrainPolicy) ->
         ),
         estimate=estimate(chosen.clock, _course(chosen)),
         handoffs=hand_offs(cluster, planned, left, going, policy),
+        tried=chosen.tried,
     )
 
 
@@ -72,10 +73,10 @@ def _course(chosen: Chosen) -> Course:
     return Course(
         order=chosen.order,
         activation=chosen.activation,
-        per_round=chosen.work.per_round,
+        work=chosen.work,
         needs=chosen.landing.needs,
         waiting=evicted.intersection(chosen.landing.homeless),
-        usual=chosen.timeline,
+        usual=chosen.usual,
     )
 
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 
 from kubectl_eksdoc.core.plan.drain.choice.choosing import GIVEN, Tried, best_of
 from kubectl_eksdoc.core.plan.drain.choice.trial import Trial, Trials, gates
-from kubectl_eksdoc.core.plan.drain.duration.clock import Clock, clock_of
+from kubectl_eksdoc.core.plan.drain.duration.clock import Clock
+from kubectl_eksdoc.core.plan.drain.duration.estimate import Usual
 from kubectl_eksdoc.core.plan.drain.landing import places
 from kubectl_eksdoc.core.plan.drain.landing.reserving import Landing
 from kubectl_eksdoc.core.plan.drain.order.rounds import Order, arrange
@@ -15,13 +16,12 @@ from kubectl_eksdoc.core.plan.drain.order.tasks import Work, work_of
 from kubectl_eksdoc.core.plan.drain.order.waves import generations
 from kubectl_eksdoc.core.plan.drain.survey import Survey
 from kubectl_eksdoc.core.plan.drain.verdicts.judging import Judgement, used_up
-from kubectl_eksdoc.core.sim.drain import Timeline
 
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
     """The verdicts after ordering and landing, and what was chosen. `activation` is the order in which nodes are
-    begun; `timeline` the usual run of exactly this, None where it has not been simulated."""
+    begun; `usual` its run at the usual pace, None where exactly this has not been simulated."""
 
     judgement: Judgement
     work: Work
@@ -29,7 +29,7 @@ class Chosen:
     activation: tuple[str, ...]
     landing: Landing
     clock: Clock
-    timeline: Timeline | None
+    usual: Usual | None
     tried: tuple[Tried, ...]
 
 
@@ -38,22 +38,23 @@ def choose(world: Survey, judgement: Judgement) -> Chosen:
 
     A pod without a place, or for which its budget is used up for good, blocks its node: it is left out then.
     """
-    clock = clock_of(world)
+    clock = Clock(world)
     work = work_of(world, judgement)
     trials = Trials(world, work, clock)
     best, tried = best_of(world, work, trials)
     landing = trials.landing(best)
-    judgement = _without(world, judgement, landing)
-    judgement, work, order, activation = _ordered(world, judgement, best, landing.needs)
+    if landing.homeless:
+        judgement = _without(world, judgement, landing)
+        work = work_of(world, judgement)
+    judgement, work, order, activation = _ordered(world, judgement, work, best, landing.needs)
     strict = any(task.late or task.for_good for given in work.tasks.values() for task in given)
     same = not strict and set(activation) == set(best.nodes)
-    return Chosen(judgement, work, order, activation, landing, clock, best.timeline if same else None, tried)
+    usual = Usual(trials.moves, best.timeline) if same else None
+    return Chosen(judgement, work, order, activation, landing, clock, usual, tried)
 
 
 def _without(world: Survey, judgement: Judgement, landing: Landing) -> Judgement:
     lost = landing.homeless
-    if not lost:
-        return judgement
     pods = {
         name: tuple(places.judged(world, p, lost[p.pod.uid], landing) if p.pod.uid in lost else p for p in on)
         for name, on in judgement.pods.items()
@@ -62,12 +63,11 @@ def _without(world: Survey, judgement: Judgement, landing: Landing) -> Judgement
 
 
 def _ordered(
-    world: Survey, judgement: Judgement, best: Trial, needs: Mapping[str, tuple[str, ...]]
+    world: Survey, judgement: Judgement, work: Work, best: Trial, needs: Mapping[str, tuple[str, ...]]
 ) -> tuple[Judgement, Work, Order, tuple[str, ...]]:
     forced = best.name == GIVEN
     begun_s = {span.node: span.start_s for span in best.timeline.nodes}
     while True:
-        work = work_of(world, judgement)
         activation = tuple(node for node in (*best.nodes, *best.refused) if node in work.tasks)
         waves = gates(world, activation)
         begun = sorted(activation, key=lambda node: begun_s.get(node, 0.0))
@@ -82,3 +82,4 @@ def _ordered(
         }
         used = judgement.used_up | {budget.key for budget in refused.values()}
         judgement = replace(judgement, pods=pods, used_up=used)
+        work = work_of(world, judgement)

@@ -37,8 +37,8 @@ class Trials:
     def __init__(self, world: Survey, work: Work, clock: Clock) -> None:
         self._world = world
         self._work = work
-        self._ground = Ground(world, adds(world))
-        self._going = {node: [task.pod for task in given] for node, given in work.tasks.items()}
+        going = {node: [task.pod for task in given if task.comes_again] for node, given in work.tasks.items()}
+        self._ground = Ground(world, going, adds(world))
         self.moves: dict[str, list[Move]] = {node: clock.moves(given) for node, given in work.tasks.items()}
         self._latest: Trial | None = None
 
@@ -54,14 +54,11 @@ class Trials:
             trial = self.run(trial.name, (*trial.nodes, *trial.refused))
         return self._ground.landing((*trial.nodes, *trial.refused))
 
-    def _begin(self) -> None:
-        policy = self._world.policy
-        self._ground.begin(self._going, not policy.partial, policy.surge)
-
     def _with_room_as_it_is(self, name: str, order: Sequence[str]) -> Trial:
         """No node joins, so that it is clear from the beginning for which nodes there is room."""
-        self._begin()
-        admitted = [node for node in order if self._ground.admit(node)]
+        self._ground.begin()
+        quickly = {node for node in order if self._ground.admit(node, thorough=False)}
+        admitted = [node for node in order if node in quickly or self._ground.admit(node, thorough=True)]
         waves = gates(self._world, admitted)
         timeline = simulate(self._of(admitted), terms_of(self._world, self._work.per_round, waves))
         there = set(admitted)
@@ -71,7 +68,7 @@ class Trials:
         """Nodes that find no room when all of the waves before are renewed are left out, and all begins anew."""
         out: set[str] = set()
         while True:
-            self._begin()
+            self._ground.begin()
             going = [node for node in order if node not in out]
             waves = gates(self._world, going)
             terms = terms_of(self._world, self._work.per_round, waves)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 
 from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.plan.drain.duration.timing import StartTimes, learn, stop_of
+from kubectl_eksdoc.core.plan.drain.duration.timing import learn, stop_of
 from kubectl_eksdoc.core.plan.drain.order.rounds import Task, Tier
 from kubectl_eksdoc.core.plan.drain.survey import Survey
-from kubectl_eksdoc.core.rules.replacement import Replacement, replacement
+from kubectl_eksdoc.core.rules.replacement import Replacement
 from kubectl_eksdoc.core.sim.drain import Move, Terms
 
 SETTLE_S = 10.0
@@ -22,12 +21,13 @@ NEW_NODE_S = (120.0, 300.0)
 """p50 and p95 from asking for a new instance to its node being Ready. Assumed: nothing that is read tells it."""
 
 
-@dataclass(frozen=True, slots=True)
 class Clock:
-    """Build it with `clock_of`. `starts` are learned from the pods that run now."""
+    """What evictions take in `world`; the start times are learned from the pods that run now."""
 
-    world: Survey
-    starts: StartTimes
+    def __init__(self, world: Survey) -> None:
+        self.world = world
+        self._workloads: dict[str, str] = {}  # by uid of an owner
+        self.starts = learn(world.cluster.pods, self.workload)
 
     def moves(
         self,
@@ -43,15 +43,18 @@ class Clock:
 
     def workload(self, pod: Pod) -> str:
         """What replicas share: the uid of who answers for them."""
-        top = self.world.top_of(pod)
-        if top is not None:
-            return top.uid
-        return pod.owner.uid if pod.owner is not None else ""
+        owner = pod.owner
+        if owner is None:
+            return ""
+        found = self._workloads.get(owner.uid)
+        if found is None:
+            top = self.world.top_of(pod)
+            found = self._workloads[owner.uid] = owner.uid if top is None else top.uid
+        return found
 
     def _move(self, task: Task, slow: bool, turn: int, waits: bool) -> Move:
-        pod = task.pod
+        pod, after = task.pod, task.after
         start = self.starts.of(self.workload(pod))
-        after = replacement(pod)
         return Move(
             uid=pod.uid,
             # Nothing comes back for a pod that nothing replaces: it keeps what it uses up for good, and no turn.
@@ -63,12 +66,6 @@ class Clock:
             late=bool(task.late),
             turn=turn,
         )
-
-
-def clock_of(world: Survey) -> Clock:
-    """With the start times that the cluster's own pods tell."""
-    bare = Clock(world, learn((), lambda pod: ""))
-    return Clock(world, learn(world.cluster.pods, bare.workload))
 
 
 def terms_of(

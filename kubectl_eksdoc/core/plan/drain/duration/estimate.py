@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from kubectl_eksdoc.core.plan.drain.duration.bounds import Bound, Scarce, bounds, gap
@@ -11,10 +10,11 @@ from kubectl_eksdoc.core.plan.drain.duration.clock import LAG_S, NEW_NODE_S, SET
 from kubectl_eksdoc.core.plan.drain.duration.node_times import Nodes
 from kubectl_eksdoc.core.plan.drain.duration.relaxing import Relaxation, relaxations
 from kubectl_eksdoc.core.plan.drain.duration.timing import ASSUMED_STOP_S
-from kubectl_eksdoc.core.plan.drain.order.rounds import Order, Task
+from kubectl_eksdoc.core.plan.drain.order.rounds import Order
+from kubectl_eksdoc.core.plan.drain.order.tasks import Work
 from kubectl_eksdoc.core.plan.drain.survey import Survey
 from kubectl_eksdoc.core.sim.activation import Reserved
-from kubectl_eksdoc.core.sim.drain import Span, Terms, Timeline, simulate
+from kubectl_eksdoc.core.sim.drain import Move, Span, Terms, Timeline, simulate
 
 MOST_RELAXATIONS = 3
 MANY_MOVES = 30_000
@@ -40,16 +40,24 @@ class Estimate:
 
 
 @dataclass(frozen=True, slots=True)
+class Usual:
+    """A run at the usual pace: the evictions by node, and what came of them."""
+
+    moves: Mapping[str, Sequence[Move]]
+    timeline: Timeline
+
+
+@dataclass(frozen=True, slots=True)
 class Course:
-    """What is to be timed. `activation`: the nodes in the order in which they are begun; `per_round`: see `Work`;
-    `usual`: the run of exactly this where it is known."""
+    """What is to be timed. `activation`: the nodes in the order in which they are begun; `usual`: the run of exactly
+    this where it is known."""
 
     order: Order
     activation: tuple[str, ...]
-    per_round: Mapping[str, int]
+    work: Work
     needs: Mapping[str, tuple[str, ...]]
     waiting: Collection[str]  # uids of pods whose replacement waits for a new node
-    usual: Timeline | None = None
+    usual: Usual | None = None
 
 
 def estimate(clock: Clock, course: Course) -> Estimate | None:
@@ -57,11 +65,11 @@ def estimate(clock: Clock, course: Course) -> Estimate | None:
     if not course.activation:
         return None
     run = _Run(clock, course)
-    usual = course.usual or run.simulated(slow=False)
+    moves, terms = run.moves(slow=False), run.terms(slow=False)
+    usual = course.usual.timeline if course.usual is not None else run.simulated(slow=False)
     slow = run.simulated(slow=True)
     if usual.stuck or slow.stuck:
         return None  # an order that does not come to its end takes no time that could be told
-    moves, terms = run.moves(slow=False), run.terms(slow=False)
     found = bounds(moves, terms)
     tried = MOST_RELAXATIONS if len(course.order.bookings) <= MANY_MOVES else 0
     return Estimate(
@@ -82,28 +90,24 @@ class _Run:
     def __init__(self, clock: Clock, course: Course) -> None:
         self._clock = clock
         self._course = course
-        self._tasks: dict[str, list[Task]] = defaultdict(list)
-        self._turns = {}
-        for turn, booking in enumerate(course.order.bookings):
-            self._tasks[booking.node].append(booking.task)
-            self._turns[booking.task.pod.uid] = turn
         tasks = [booking.task for booking in course.order.bookings]
         # Where it matters who goes last the plan's order is kept to; else what waits is served.
         self._strict = frozenset(limit for task in tasks if task.late or task.for_good for limit in task.limits)
-        if not self._strict:
-            self._turns = {}
+        self._turns = {task.pod.uid: turn for turn, task in enumerate(tasks)} if self._strict else {}
 
     def moves(self, slow: bool) -> Nodes:
         course = self._course
+        if course.usual is not None and not slow:
+            return [(node, course.usual.moves[node]) for node in course.activation]
         return [
-            (node, self._clock.moves(self._tasks[node], slow=slow, turns=self._turns, waiting=course.waiting))
+            (node, self._clock.moves(course.work.tasks[node], slow=slow, turns=self._turns, waiting=course.waiting))
             for node in course.activation
         ]
 
     def terms(self, slow: bool) -> Terms:
         order = self._course.order
         return terms_of(
-            self._clock.world, self._course.per_round, order.wave if order.gated else {}, self._strict, slow
+            self._clock.world, self._course.work.per_round, order.wave if order.gated else {}, self._strict, slow
         )
 
     def simulated(self, slow: bool) -> Timeline:

@@ -17,7 +17,6 @@ from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.drain.landing.new_nodes import copy, one_of_each, surged
 from kubectl_eksdoc.core.plan.drain.landing.room import Room
 from kubectl_eksdoc.core.plan.drain.survey import Survey
-from kubectl_eksdoc.core.rules.replacement import Replacement, replacement
 from kubectl_eksdoc.core.rules.scheduling.pod_classes import PodClass
 
 MOST_NEW_NODES = 5000
@@ -74,25 +73,21 @@ class _Load:
 class Ground:
     """Reserves places while the simulation runs (its `Ground`). Build it once, and `begin` anew for every order."""
 
-    def __init__(self, world: Survey, adds: Adds) -> None:
+    def __init__(self, world: Survey, going: Mapping[str, Sequence[Pod]], adds: Adds) -> None:
+        """`going`: what is evicted and comes again elsewhere, by node."""
         self._world = world
         self._room = Room(world)
         self._adds = adds
         self._targets = {node.name: node for node in world.targets}
-        self._loads: dict[str, _Load] = {}
-        self._all_or_nothing = True
+        self._loads = {name: self._load(pods) for name, pods in going.items()}
+        self._all_or_nothing = not world.policy.partial
         self._clear()
 
-    def begin(self, going: Mapping[str, Sequence[Pod]], all_or_nothing: bool, surge: int | None) -> None:
-        """Nothing is reserved yet. `going`: what is evicted, by node.
-
-        `all_or_nothing`: places for a whole node or none. `surge`: so many new nodes are there from the beginning.
-        """
+    def begin(self) -> None:
+        """Nothing is reserved yet, and only the nodes of the surge have joined."""
         self._room.back_to(0)
         self._clear()
-        self._all_or_nothing = all_or_nothing
-        self._loads = {name: self._load(pods) for name, pods in going.items()}
-        for new, like in surged([self._targets[name] for name in going], surge or 0):
+        for new, like in surged([self._targets[name] for name in self._loads], self._world.policy.surge or 0):
             self._room.join(new, like.name)
 
     def _clear(self) -> None:
@@ -100,19 +95,27 @@ class Ground:
         self._needs: dict[str, tuple[str, ...]] = {}
         self._in_place_of: dict[str, str] = {}  # name of a new node → the drained one
         self._admitted: set[str] = set()
+        self._lacked: dict[str, PodClass] = {}  # what found no place when a node was asked about last
 
-    def admit(self, node: str) -> bool:
+    def admit(self, node: str, thorough: bool) -> bool:
+        """See `Ground` of the simulation."""
         load, free = self._loads[node], self._room.free
+        lacked = self._lacked.get(node)
+        if lacked is not None and not thorough and not self._room.may_have_place(lacked):
+            return False
         if self._all_or_nothing and (load.cpu > free.cpu or load.memory > free.memory or len(load.pods) > free.pods):
             return False
         mark = self._room.mark()
         places = {}
         for pod, old, new in load.pods:
-            place = self._move(pod, old, new)
+            place = self._move(pod, old, new, thorough or not self._all_or_nothing)
             if place:
                 places[pod.uid] = place
             elif self._all_or_nothing:
                 self._room.back_to(mark)
+                self._lacked[node] = new
+                if thorough:
+                    self._room.remember(new)
                 return False
         self._places |= places
         came = {self._in_place_of[place] for place in places.values() if place in self._in_place_of}
@@ -151,19 +154,18 @@ class Ground:
             homeless, dict(helped.coming), dict(helped.missing), dict(self._places), dict(self._needs), unsure, blind
         )
 
-    def _move(self, pod: Pod, old: PodClass, new: PodClass) -> str:
+    def _move(self, pod: Pod, old: PodClass, new: PodClass, thorough: bool = True) -> str:
         if not pod.finished:  # one that has ended takes nothing
             self._room.leave(old, pod.node)
-        return self._room.place(new)
+        return self._room.place(new, thorough)
 
     def _load(self, pods: Iterable[Pod]) -> _Load:
-        come_again = [p for p in pods if replacement(p) not in (Replacement.NEVER, Replacement.SAME_NODE)]
         # The largest first: they are the ones that need the room as it is.
-        come_again.sort(key=lambda p: (-p.placement.requests.cpu, -p.placement.requests.memory, p.key))
+        ordered = sorted(pods, key=lambda p: (-p.placement.requests.cpu, -p.placement.requests.memory, p.key))
         return _Load(
-            tuple([(pod, *self._room.classes_of(pod)) for pod in come_again]),
-            sum(p.placement.requests.cpu for p in come_again),
-            sum(p.placement.requests.memory for p in come_again),
+            tuple([(pod, *self._room.classes_of(pod)) for pod in ordered]),
+            sum(p.placement.requests.cpu for p in ordered),
+            sum(p.placement.requests.memory for p in ordered),
         )
 
 

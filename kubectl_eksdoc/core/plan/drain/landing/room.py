@@ -42,7 +42,6 @@ class Room:
         self._daemons: dict[str, list[PodClass]] | None = None
         self._rings: dict[tuple[Fence, VolumeDemand], Emptiest] = {}
         self._ring_of: dict[int, Emptiest] = {}
-        self._full: dict[int, PodClass] = {}  # for which no node has room
         self._log: list[_Step] = []
         self.free = _Free()  # on all nodes that are not cordoned, at least
         for seat in self._occupancy.seats.values():
@@ -66,25 +65,46 @@ class Room:
         """As if what was done since `mark` had not been."""
         while len(self._log) > mark:
             self._log.pop()()
+        if not mark:
+            for ring in self._rings.values():
+                ring.too_large.clear()
 
     def leave(self, kind: PodClass, node: str) -> None:
         """A pod goes from its node, which is cordoned."""
         self._occupancy.take(kind, node)
         self._log.append(lambda: self._occupancy.put(kind, node))
 
-    def place(self, kind: PodClass) -> str:
-        """Put one such pod on the emptiest node that can take it; the node's name, "" if there is none."""
-        if id(kind) in self._full:
+    def place(self, kind: PodClass, thorough: bool = True) -> str:
+        """Put one such pod on the emptiest node that can take it; the node's name, "" if there is none.
+
+        If not `thorough`, only a few nodes are asked: there may be a place all the same.
+        """
+        ring, has_place = self._ring(kind), self._occupancy.has_place
+        if ring.is_too_large(kind.placement.requests):
             return ""
-        has_place = self._occupancy.has_place
-        seat = self._ring(kind).first(lambda seat: has_place(kind, seat))
+        seat = ring.first(lambda seat: has_place(kind, seat), thorough)
         if seat is None:
-            if kind.alone:  # of others more may have room once pods have left
-                self._full[id(kind)] = kind
-                self._log.append(lambda: self._full.pop(id(kind), None))
             return ""
         self.put(kind, seat.node.name)
         return seat.node.name
+
+    def may_have_place(self, kind: PodClass) -> bool:
+        """Whether one of the few emptiest nodes takes such a pod."""
+        ring, has_place = self._ring(kind), self._occupancy.has_place
+        return (
+            not ring.is_too_large(kind.placement.requests)
+            and ring.first(lambda s: has_place(kind, s), False) is not None
+        )
+
+    def remember(self, kind: PodClass) -> None:
+        """Note that no node takes such a pod, if that is so now: room only shrinks until a node joins.
+
+        Only of a pod that nothing but room holds back: of others more may find a place once pods have left.
+        """
+        asked = kind.placement.requests
+        ring, has_place = self._ring(kind), self._occupancy.has_place
+        if kind.alone and not asked.others and ring.first(lambda seat: has_place(kind, seat)) is None:
+            ring.too_large.append(asked)
 
     def put(self, kind: PodClass, name: str) -> None:
         asked = kind.placement.requests
@@ -111,14 +131,12 @@ class Room:
         for (fence, bound), ring in self._rings.items():
             if fence.refusal(node) is None and volumes.refusal(bound, node) is None:
                 ring.add(seat)
-        full, self._full = self._full, {i: k for i, k in self._full.items() if not self.fits(k, node.name)}
 
         def undo() -> None:
             self.free.add(seat, -1)
             self._occupancy.drop_node(node.name)
             self._rings.clear()
             self._ring_of.clear()
-            self._full = full
 
         self._log.append(undo)
 

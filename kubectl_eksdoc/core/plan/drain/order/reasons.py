@@ -9,7 +9,7 @@ from kubectl_eksdoc.core.plan.drain.order.tasks import NEEDED, SOFT
 from kubectl_eksdoc.core.plan.drain.outcome import Eviction
 from kubectl_eksdoc.core.plan.drain.survey import Survey
 from kubectl_eksdoc.core.plan.drain.verdicts.budgets import JudgedBudget
-from kubectl_eksdoc.core.rules.replacement import Replacement, replacement
+from kubectl_eksdoc.core.rules.replacement import Replacement
 
 
 def evictions(world: Survey, order: Order, budgets: Mapping[str, JudgedBudget]) -> tuple[Eviction, ...]:
@@ -46,7 +46,7 @@ def _reason(world: Survey, booking: Booking, budgets: Mapping[str, JudgedBudget]
     parts += [f"one backend of {x.removeprefix(NEEDED)} at a time" for x in task.limits if x.startswith(NEEDED)]
     if task.late and booking.turns > 1:
         parts.append(f"holds lease {task.late}: after its standby")
-    if replacement(pod) is Replacement.NEVER and not pod.finished:
+    if task.after is Replacement.NEVER and not pod.finished:
         parts.append("nothing replaces it")
     if pod.system_critical:
         parts.append("system-critical: after the other pods of its node")

@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.drain.targets import natural
+from kubectl_eksdoc.core.rules.replacement import Replacement
 
 
 class Tier(Enum):
@@ -34,19 +35,26 @@ class Task:
     only so many may go at once.
 
     `for_good` are those of its limits whose unit never comes back, because nothing takes the pod's place.
-    `late` names why it should go after the other pods that share a limit with it ("" if it need not).
+    `late` names why it should go after the other pods that share a limit with it ("" if it need not). `after` is
+    what its owner does about it.
     """
 
     pod: Pod
     limits: tuple[str, ...] = ()
     for_good: tuple[str, ...] = ()
     late: str = ""
+    after: Replacement = Replacement.AT_ONCE
 
     @property
     def tier(self) -> Tier:
         if self.for_good:
             return Tier.FOR_GOOD
         return Tier.CRITICAL if self.pod.system_critical else Tier.ORDINARY
+
+    @property
+    def comes_again(self) -> bool:
+        """Whether its replacement needs a place elsewhere."""
+        return self.after is not Replacement.NEVER and self.after is not Replacement.SAME_NODE
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,8 +51,8 @@ def _task(world: Survey, pod: Pod, budgets: Mapping[str, JudgedBudget], soft: di
     guarded = [b.key for b in world.budgets_of(pod) if budgets[b.key].counts(pod)]
     limits = guarded + _softly(world, pod, soft) + [NEEDED + b.what for b in world.needed.get(pod.uid, ())]
     lease = world.leases_held.get(pod.key, "") if limits else ""
-    for_good = guarded if replacement(pod) is Replacement.NEVER else []
-    return Task(pod, tuple(limits), tuple(for_good), late=lease)
+    after = replacement(pod)
+    return Task(pod, tuple(limits), tuple(guarded) if after is Replacement.NEVER else (), lease, after)
 
 
 def _softly(world: Survey, pod: Pod, soft: dict[str, int]) -> list[str]:
