@@ -116,8 +116,7 @@ class _Room:
         models.sort(key=lambda n: n.name in targets)
         self._models = {wanted: [n for n in models if comes_by_itself(n) is wanted] for wanted in (True, False)}
         nodes = [_cordoned(n) if n.name in targets else n for n in cluster.nodes]
-        known = not cluster.unread(kinds.CLAIMS, kinds.VOLUMES, kinds.STORAGE_CLASSES)
-        storage = Storage.of(cluster.claims, cluster.volumes, cluster.storage_classes, known)
+        storage = Storage.observed(cluster)
         spaces = None if cluster.unread(kinds.NAMESPACES) else {n.name: n.labels for n in cluster.namespaces}
         self._occupancy = Occupancy.of(nodes, cluster.pods, spaces, storage)
         self._pods = cluster.pods
@@ -235,7 +234,7 @@ class _Room:
             return None
         for like in self._models[wanted]:
             made = _copy(like, number)
-            self._occupancy.add_node(made)
+            self._occupancy.add_node(made, like.name)
             for daemon in self._daemons(like.name):
                 self._occupancy.put(daemon, made.name)
             if self._occupancy.refusal(kind, made.name) is None:
