@@ -24,7 +24,12 @@ DATA = Path(__file__).parent / "data"
 
 Raw = Mapping[str, Any]
 
-_KEPT_VOLUMES = {"emptyDir": "medium", "hostPath": "path", "persistentVolumeClaim": "claimName"}
+_KEPT_VOLUMES = {
+    "emptyDir": "medium",
+    "hostPath": "path",
+    "persistentVolumeClaim": "claimName",
+    "awsElasticBlockStore": "volumeID",
+}
 
 
 def cases(table: str) -> list[dict[str, Any]]:

@@ -9,7 +9,14 @@ from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.cluster import Cluster, Identity, Source
 from kubectl_eksdoc.core.model.kinds import ReadState, Resource
 from kubectl_eksdoc.embedded import demo_world as world
-from kubectl_eksdoc.embedded import objects_cluster, objects_network, objects_nodes, objects_pods, objects_workloads
+from kubectl_eksdoc.embedded import (
+    objects_cluster,
+    objects_network,
+    objects_nodes,
+    objects_pods,
+    objects_storage,
+    objects_workloads,
+)
 from kubectl_eksdoc.embedded.objects_meta import NOW, Json
 from kubectl_eksdoc.objects.collector import Collector
 
@@ -75,7 +82,7 @@ def _applications(pods: dict[str, list[Json]]) -> list[Json]:
             made.append(objects_network.target_group_of(app))
         if app.name == "web":
             made.append(objects_workloads.an_autoscaler(app, 4, 20))
-        made += objects_cluster.claims_and_volumes(app)
+        made += objects_storage.claims_and_volumes(app)
     return made
 
 
@@ -85,8 +92,9 @@ def _cluster_wide(pods: dict[str, list[Json]]) -> list[Json]:
         *map(objects_nodes.a_node_lease, world.MACHINES),
         *map(objects_cluster.a_namespace, world.NAMESPACES),
         *objects_cluster.priority_classes(),
-        objects_cluster.a_storage_class("gp2", "kubernetes.io/aws-ebs"),
-        objects_cluster.a_storage_class("gp3", "ebs.csi.aws.com"),
+        objects_storage.a_storage_class("gp2", "kubernetes.io/aws-ebs"),
+        objects_storage.a_storage_class("gp3", objects_storage.EBS),
+        *map(objects_storage.a_csi_node, world.MACHINES),
         *(objects_cluster.a_lock(name, pods[app][0]) for name, app in world.LOCKS.items()),
         objects_cluster.a_node_pool("general", 200),
         *objects_network.validating_webhooks(),

@@ -15,7 +15,17 @@ NOW = datetime(2026, 11, 20, 8, 51, 0, tzinfo=timezone.utc)
 
 # Kinds whose generation the API does not count.
 _WITHOUT_GENERATION = frozenset(
-    ("Lease", "Namespace", "Node", "PersistentVolume", "PersistentVolumeClaim", "Service", "StorageClass")
+    (
+        "CSINode",
+        "Lease",
+        "Namespace",
+        "Node",
+        "PersistentVolume",
+        "PersistentVolumeClaim",
+        "Service",
+        "StorageClass",
+        "VolumeAttachment",
+    )
 )
 
 _SAFE = "bcdfghjklmnpqrstvwxz2456789"  # the alphabet of generated names (apimachinery's util/rand)

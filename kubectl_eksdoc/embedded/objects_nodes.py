@@ -32,9 +32,14 @@ def address(machine: Machine) -> str:
     return f"{subnet(machine)}.{10 + MACHINES.index(machine)}"
 
 
+def instance_id(machine: Machine) -> str:
+    """Of its EC2 instance."""
+    return f"i-{hexadecimal(17, 'instance', machine.name)}"
+
+
 def a_node(machine: Machine) -> Json:
     """One Node, Ready and not cordoned."""
-    spec: Json = {"providerID": f"aws:///{machine.zone}/i-{hexadecimal(17, 'instance', machine.name)}"}
+    spec: Json = {"providerID": f"aws:///{machine.zone}/{instance_id(machine)}"}
     if machine.pool == "fargate":
         spec["providerID"] = f"aws:///{machine.zone}/{hexadecimal(10, machine.name)}/{machine.name}"
         spec["taints"] = [{"key": "eks.amazonaws.com/compute-type", "value": "fargate", "effect": "NoSchedule"}]

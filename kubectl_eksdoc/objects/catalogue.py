@@ -50,6 +50,8 @@ _KINDS: tuple[Kind, ...] = (
     Kind(kinds.VOLUMES, storage.VolumeObject, storage.volume, "volumes"),
     Kind(kinds.CLAIMS, storage.ClaimObject, storage.claim, "claims"),
     Kind(kinds.STORAGE_CLASSES, storage.StorageClassObject, storage.storage_class, "storage_classes"),
+    Kind(kinds.CSI_NODES, storage.CSINodeObject, storage.csi_node, "csi_nodes"),
+    Kind(kinds.VOLUME_ATTACHMENTS, storage.AttachmentObject, storage.volume_attachment, "volume_attachments"),
     Kind(kinds.NAMESPACES, clusterwide.NamespaceObject, clusterwide.namespace, "namespaces"),
     Kind(kinds.PRIORITY_CLASSES, clusterwide.PriorityObject, clusterwide.priority_class, "priority_classes"),
     Kind(kinds.LEASES, clusterwide.LeaseObject, clusterwide.lease, "leases"),

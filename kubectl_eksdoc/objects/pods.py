@@ -53,6 +53,10 @@ class ClaimSource(Lean):
     claim_name: str | None = None
 
 
+class EbsSource(Lean):
+    volume_id: str | None = msgspec.field(default=None, name="volumeID")
+
+
 class Ephemeral(Lean):
     """Its presence is all that counts: the claim is called ``<pod>-<volume>``."""
 
@@ -63,6 +67,7 @@ class VolumeEntry(Lean):
     host_path: HostPath | None = None
     persistent_volume_claim: ClaimSource | None = None
     ephemeral: Ephemeral | None = None
+    aws_elastic_block_store: EbsSource | None = None
 
 
 class Gate(Lean):
@@ -209,6 +214,9 @@ def _volumes(given: list[VolumeEntry], pod_name: str, share: Sharing) -> tuple[f
             # The ephemeral volume controller names the claim so (k8s.io/component-helpers/storage/ephemeral).
             claim = f"{pod_name}-{name}"
             found.append(facts.Volume(share.text(name), facts.VolumeKind.EPHEMERAL, claim))
+        elif volume.aws_elastic_block_store is not None:
+            disk = volume.aws_elastic_block_store.volume_id or ""
+            found.append(facts.Volume(share.text(name), facts.VolumeKind.AWS_EBS, disk))
     return tuple(found)
 
 

@@ -1,4 +1,4 @@
-"""PersistentVolumes, claims and storage classes."""
+"""PersistentVolumes, claims, storage classes, and what nodes can attach and have attached."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from datetime import datetime
 
 import msgspec
 
-from kubectl_eksdoc.core.model.storage import Claim, PersistentVolume, StorageClass
+from kubectl_eksdoc.core.model.storage import Claim, CSINode, PersistentVolume, StorageClass, VolumeAttachment
 from kubectl_eksdoc.objects.affinity import NodeSelector, Term, node_terms
 from kubectl_eksdoc.objects.sharing import Sharing
 from kubectl_eksdoc.objects.structs import Expression, Lean, Meta, Object
@@ -24,6 +24,11 @@ IN_TREE_EBS = "kubernetes.io/aws-ebs"
 
 class Driver(Lean):
     driver: str | None = None
+    volume_handle: str | None = None
+
+
+class EbsDisk(Lean):
+    volume_id: str | None = msgspec.field(default=None, name="volumeID")
 
 
 class Present(Lean):
@@ -38,7 +43,7 @@ class VolumeSpec(Lean):
     csi: Driver | None = None
     local: Present | None = None
     host_path: Present | None = None
-    aws_elastic_block_store: Present | None = None
+    aws_elastic_block_store: EbsDisk | None = None
     node_affinity: VolumeAffinity | None = None
     storage_class_name: str | None = None
 
@@ -97,6 +102,37 @@ class StorageClassObject(Object):
     volume_binding_mode: str | None = None
 
 
+class Allocatable(Lean):
+    count: int | None = None
+
+
+class NodeDriver(Lean):
+    name: str | None = None
+    allocatable: Allocatable | None = None
+
+
+class CSINodeSpec(Lean):
+    drivers: list[NodeDriver] | None = None
+
+
+class CSINodeObject(Object):
+    spec: CSINodeSpec | None = None
+
+
+class AttachmentSource(Lean):
+    persistent_volume_name: str | None = None
+
+
+class AttachmentSpec(Lean):
+    attacher: str | None = None
+    node_name: str | None = None
+    source: AttachmentSource | None = None
+
+
+class AttachmentObject(Object):
+    spec: AttachmentSpec | None = None
+
+
 def volume(given: VolumeObject, share: Sharing) -> tuple[PersistentVolume, datetime | None]:
     """The fact, and the newest time the object tells.
 
@@ -106,7 +142,7 @@ def volume(given: VolumeObject, share: Sharing) -> tuple[PersistentVolume, datet
     labels = meta.labels or VolumeLabels()
     required = spec.node_affinity.required if spec.node_affinity else None
     terms = (required.node_selector_terms if required else None) or []
-    driver = spec.csi.driver if spec.csi else IN_TREE_EBS if spec.aws_elastic_block_store else None
+    driver, handle = _driver_and_handle(spec)
     per_term = [_hostnames(t) for t in terms]
     fact = PersistentVolume(
         name=share.text(meta.name),
@@ -120,8 +156,17 @@ def volume(given: VolumeObject, share: Sharing) -> tuple[PersistentVolume, datet
         zone_labels=tuple(
             (label, value) for label, field in ZONE_LABELS.items() if (value := getattr(labels, field)) is not None
         ),
+        handle=handle or "",
     )
     return fact, meta.creation_timestamp
+
+
+def _driver_and_handle(spec: VolumeSpec) -> tuple[str | None, str | None]:
+    if spec.csi is not None:
+        return spec.csi.driver, spec.csi.volume_handle
+    if spec.aws_elastic_block_store is not None:
+        return IN_TREE_EBS, spec.aws_elastic_block_store.volume_id
+    return None, None
 
 
 def _hostnames(term: Term) -> list[str]:
@@ -155,3 +200,22 @@ def storage_class(given: StorageClassObject, share: Sharing) -> tuple[StorageCla
     meta = given.metadata or Meta()
     mode = share.text(given.volume_binding_mode) or "Immediate"
     return StorageClass(share.text(meta.name), share.text(given.provisioner), mode), meta.creation_timestamp
+
+
+def csi_node(given: CSINodeObject, share: Sharing) -> tuple[CSINode, datetime | None]:
+    """The fact, and the newest time the object tells. A driver without a count has no limit; 0 is one."""
+    meta, spec = given.metadata or Meta(), given.spec or CSINodeSpec()
+    limits = tuple(
+        (share.text(driver.name), driver.allocatable.count)
+        for driver in spec.drivers or ()
+        if driver.allocatable is not None and driver.allocatable.count is not None
+    )
+    return CSINode(share.text(meta.name), limits), meta.creation_timestamp
+
+
+def volume_attachment(given: AttachmentObject, share: Sharing) -> tuple[VolumeAttachment, datetime | None]:
+    """The fact, and the newest time the object tells."""
+    meta, spec = given.metadata or Meta(), given.spec or AttachmentSpec()
+    source = spec.source.persistent_volume_name if spec.source else None
+    node, attacher, volume = share.text(spec.node_name), share.text(spec.attacher), share.text(source)
+    return VolumeAttachment(meta.name or "", node, attacher, volume), meta.creation_timestamp

@@ -57,7 +57,7 @@ def test_ids_are_unique(every: list[Json]) -> None:
 
 def test_names_and_ids_have_their_shape(every: list[Json]) -> None:
     uid = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-a[0-9a-f]{3}-[0-9a-f]{12}\Z")
-    name = re.compile(r"[a-z0-9]([-a-z0-9.]{0,61}[a-z0-9])?\Z")
+    name = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?\Z")
     assert [name_of(o) for o in every if not uid.match(o["metadata"]["uid"])] == []
     assert [name_of(o) for o in every if not name.match(o["metadata"]["name"])] == []
 
@@ -66,7 +66,7 @@ def test_owners_exist(every: list[Json]) -> None:
     known = {(name_of(o), o["metadata"]["uid"]) for o in every}
     for o in every:
         for ref in o["metadata"].get("ownerReferences", ()):
-            meant = (ref["kind"], o["metadata"]["namespace"], ref["name"]), ref["uid"]
+            meant = (ref["kind"], o["metadata"].get("namespace", ""), ref["name"]), ref["uid"]
             assert meant in known, f"{name_of(o)} is owned by {meant}"
 
 
@@ -179,6 +179,30 @@ def test_volumes_lie_in_the_zone_of_their_pod(held: dict[Resource, list[Json]]) 
                 assert terms[0]["matchExpressions"][0]["values"] == [zones[pod["spec"]["nodeName"]]]
                 seen += 1
     assert seen == len(claims) == len(volumes) == 6
+
+
+def test_volumes_are_attached_where_their_pods_run(held: dict[Resource, list[Json]]) -> None:
+    claims = {c["spec"]["volumeName"]: name_of(c)[1:] for c in held[kinds.CLAIMS]}
+    nodes = {
+        (p["metadata"]["namespace"], v["persistentVolumeClaim"]["claimName"]): p["spec"]["nodeName"]
+        for p in held[kinds.PODS]
+        for v in p["spec"]["volumes"]
+        if "persistentVolumeClaim" in v
+    }
+    specs = [a["spec"] for a in held[kinds.VOLUME_ATTACHMENTS]]
+    attached = {claims[s["source"]["persistentVolumeName"]]: s["nodeName"] for s in specs}
+    assert attached == nodes != {}
+    assert {s["attacher"] for s in specs} == {v["spec"]["csi"]["driver"] for v in held[kinds.VOLUMES]}
+
+
+def test_every_node_says_how_many_volumes_it_can_attach(held: dict[Resource, list[Json]]) -> None:
+    nodes = {n["metadata"]["name"]: n["spec"]["providerID"] for n in held[kinds.NODES]}
+    assert {o["metadata"]["name"] for o in held[kinds.CSI_NODES]} == set(nodes)
+    for o in held[kinds.CSI_NODES]:
+        for driver in o["spec"]["drivers"] or ():
+            assert nodes[o["metadata"]["name"]].endswith(driver["nodeID"])
+            assert driver["allocatable"]["count"] > 0
+    assert [o["metadata"]["name"][:8] for o in held[kinds.CSI_NODES] if not o["spec"]["drivers"]] == ["fargate-"]
 
 
 def test_priorities_are_those_of_their_classes(held: dict[Resource, list[Json]]) -> None:

@@ -32,6 +32,7 @@ def test_a_whole_pod() -> None:
         {"name": "host", "hostPath": {"path": "/var"}},
         {"name": "data", "persistentVolumeClaim": {"claimName": "data-x"}},
         {"name": "scratch", "ephemeral": {"volumeClaimTemplate": {"spec": {}}}},
+        {"name": "disk", "awsElasticBlockStore": {"volumeID": "vol-1"}},
         {"name": "secret", "secret": {"secretName": "s"}},
         {"name": "kube-api-access-1", "projected": {"sources": []}},
     ]
@@ -75,6 +76,7 @@ def test_a_whole_pod() -> None:
             Volume("host", VolumeKind.HOST_PATH, "/var"),
             Volume("data", VolumeKind.CLAIM, "data-x"),
             Volume("scratch", VolumeKind.EPHEMERAL, "x-scratch"),
+            Volume("disk", VolumeKind.AWS_EBS, "vol-1"),
         ),
         readiness_gates=("target-health.elbv2.k8s.aws/x",),
         finalizers=("example.com/f",),

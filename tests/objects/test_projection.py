@@ -20,7 +20,7 @@ from kubectl_eksdoc.core.model.network import (
 )
 from kubectl_eksdoc.core.model.placement import NodeTerm
 from kubectl_eksdoc.core.model.selectors import Requirement, from_parts
-from kubectl_eksdoc.core.model.storage import Claim, PersistentVolume, StorageClass
+from kubectl_eksdoc.core.model.storage import Claim, CSINode, PersistentVolume, StorageClass, VolumeAttachment
 from kubectl_eksdoc.core.model.workloads import Autoscaler
 from tests.objects.observing import T0, T0_TEXT, observed
 
@@ -50,8 +50,14 @@ def terms(*expressions: tuple[str, list[str]]) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("spec", "expected"),
     [
-        ({"csi": {"driver": "ebs.csi.aws.com"}, "storageClassName": "gp3"}, {"driver": "ebs.csi.aws.com"}),
-        ({"awsElasticBlockStore": {"volumeID": "v"}, "storageClassName": "gp3"}, {"driver": "kubernetes.io/aws-ebs"}),
+        (
+            {"csi": {"driver": "ebs.csi.aws.com", "volumeHandle": "vol-1"}, "storageClassName": "gp3"},
+            {"driver": "ebs.csi.aws.com", "handle": "vol-1"},
+        ),
+        (
+            {"awsElasticBlockStore": {"volumeID": "aws://z/vol-1"}, "storageClassName": "gp3"},
+            {"driver": "kubernetes.io/aws-ebs", "handle": "aws://z/vol-1"},
+        ),
         ({"hostPath": {"path": "/a"}, "storageClassName": "gp3"}, {"local": True}),
         (
             {"local": {"path": "/a"}, "nodeAffinity": terms(("kubernetes.io/hostname", ["b", "a"]))},
@@ -110,6 +116,27 @@ def test_claims_and_classes() -> None:
     late = observed(kinds.STORAGE_CLASSES, provisioner="p", volumeBindingMode="WaitForFirstConsumer")
     assert late.storage_classes == (StorageClass("x", "p", "WaitForFirstConsumer"),)
     assert observed(kinds.STORAGE_CLASSES).storage_classes == (StorageClass("x", "", "Immediate"),)
+
+
+def test_what_nodes_can_attach() -> None:
+    drivers = [
+        {"name": "ebs.csi.aws.com", "nodeID": "i-1", "allocatable": {"count": 26}},
+        {"name": "none", "allocatable": {"count": 0}},
+        {"name": "endless", "allocatable": {}},
+        {"name": "efs.csi.aws.com", "allocatable": None},
+    ]
+    assert observed(kinds.CSI_NODES, spec={"drivers": drivers}).csi_nodes == (
+        CSINode("x", (("ebs.csi.aws.com", 26), ("none", 0))),
+    )
+    assert observed(kinds.CSI_NODES, spec={"drivers": None}).csi_nodes == (CSINode("x"),)
+
+
+def test_what_nodes_have_attached() -> None:
+    spec = {"attacher": "ebs.csi.aws.com", "nodeName": "n", "source": {"persistentVolumeName": "pv"}}
+    (found,) = observed(kinds.VOLUME_ATTACHMENTS, spec=spec).volume_attachments
+    assert found == VolumeAttachment("x", "n", "ebs.csi.aws.com", "pv")
+    inline = {**spec, "source": {"inlineVolumeSpec": {"awsElasticBlockStore": {"volumeID": "vol-1"}}}}
+    assert observed(kinds.VOLUME_ATTACHMENTS, spec=inline).volume_attachments == (replace(found, volume=""),)
 
 
 def test_namespaces() -> None:

@@ -12,7 +12,7 @@ from kubectl_eksdoc.core.model.network import EndpointSlice, Service, TargetGrou
 from kubectl_eksdoc.core.model.nodes import Node
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.model.selectors import Labels
-from kubectl_eksdoc.core.model.storage import Claim, PersistentVolume, StorageClass
+from kubectl_eksdoc.core.model.storage import Claim, CSINode, PersistentVolume, StorageClass, VolumeAttachment
 from kubectl_eksdoc.core.model.workloads import Autoscaler, Job, Workload
 
 
@@ -85,6 +85,8 @@ class Cluster:
     volumes: tuple[PersistentVolume, ...] = ()
     claims: tuple[Claim, ...] = ()
     storage_classes: tuple[StorageClass, ...] = ()
+    csi_nodes: tuple[CSINode, ...] = ()
+    volume_attachments: tuple[VolumeAttachment, ...] = ()
     namespaces: tuple[Namespace, ...] = ()
     priority_classes: tuple[PriorityClass, ...] = ()
     leases: tuple[Lease, ...] = ()

@@ -148,8 +148,16 @@ LANDING_UNSURE = Code(
     "landing-unsure",
     "Whether a replacement finds a node cannot be told for certain",
     "Something that decides about it is not modelled (another scheduler, scheduling gates, device claims) or was not "
-    "read (claims, volumes, namespaces), or a node does not say what room it has.",
-    (kinds.NODES, kinds.CLAIMS, kinds.VOLUMES, kinds.STORAGE_CLASSES, kinds.NAMESPACES),
+    "read (claims, volumes, what nodes can attach, namespaces), or a node does not say what room it has.",
+    (
+        kinds.NODES,
+        kinds.CLAIMS,
+        kinds.VOLUMES,
+        kinds.STORAGE_CLASSES,
+        kinds.CSI_NODES,
+        kinds.VOLUME_ATTACHMENTS,
+        kinds.NAMESPACES,
+    ),
 )
 ALL_AT_ONCE = Code(
     "all-replicas-at-once",

@@ -48,6 +48,8 @@ JOBS = Resource("Job", "jobs", "batch")
 VOLUMES = Resource("PersistentVolume", "persistentvolumes", namespaced=False)
 CLAIMS = Resource("PersistentVolumeClaim", "persistentvolumeclaims")
 STORAGE_CLASSES = Resource("StorageClass", "storageclasses", "storage.k8s.io", namespaced=False)
+CSI_NODES = Resource("CSINode", "csinodes", "storage.k8s.io", namespaced=False)
+VOLUME_ATTACHMENTS = Resource("VolumeAttachment", "volumeattachments", "storage.k8s.io", namespaced=False)
 NAMESPACES = Resource("Namespace", "namespaces", namespaced=False)
 PRIORITY_CLASSES = Resource("PriorityClass", "priorityclasses", "scheduling.k8s.io", namespaced=False)
 LEASES = Resource("Lease", "leases", "coordination.k8s.io")
@@ -82,6 +84,8 @@ ALL: tuple[Resource, ...] = (
     VOLUMES,
     CLAIMS,
     STORAGE_CLASSES,
+    CSI_NODES,
+    VOLUME_ATTACHMENTS,
     NAMESPACES,
     PRIORITY_CLASSES,
     LEASES,

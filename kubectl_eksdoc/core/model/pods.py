@@ -60,11 +60,12 @@ class VolumeKind(str, Enum):
     HOST_PATH = "hostPath"
     CLAIM = "persistentVolumeClaim"
     EPHEMERAL = "ephemeral"
+    AWS_EBS = "awsElasticBlockStore"
 
 
 @dataclass(frozen=True, slots=True)
 class Volume:
-    """`detail`: emptyDir → medium ("" is disk), hostPath → path, claim → name of the claim.
+    """`detail`: emptyDir → medium ("" is disk), hostPath → path, claim → name of the claim, EBS → id of the volume.
 
     An ephemeral volume's claim was made for this pod and goes with it; `detail` is its name, too.
     """

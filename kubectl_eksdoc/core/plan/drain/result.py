@@ -31,7 +31,7 @@ class Headroom:
 
 NOT_JUDGED = (
     "the room on targets that this plan skips: replacements may land there, and are then evicted again later",
-    "whether nodes can attach the volumes of what lands on them, and whether their subnets have addresses left",
+    "whether the subnets of the nodes on which pods land have addresses left",
     "whether pods of higher priority push others out when they land (preemption)",
 )
 """What a plan says nothing about, so that nobody takes its silence for a pass."""

@@ -9,7 +9,16 @@ from kubectl_eksdoc.core.model.nodes import Node
 from kubectl_eksdoc.core.model.placement import PodTerm
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.model.selectors import Labels
-from kubectl_eksdoc.core.rules.scheduling import node_affinity, pod_affinity, ports, resources, spread, volumes
+from kubectl_eksdoc.core.rules.scheduling import (
+    attach_limits,
+    node_affinity,
+    pod_affinity,
+    ports,
+    resources,
+    spread,
+    volumes,
+)
+from kubectl_eksdoc.core.rules.scheduling.attach_limits import Attached
 from kubectl_eksdoc.core.rules.scheduling.counts import Group
 from kubectl_eksdoc.core.rules.scheduling.fences import Fence
 from kubectl_eksdoc.core.rules.scheduling.pod_affinity import Company, Term
@@ -25,12 +34,13 @@ from kubectl_eksdoc.core.rules.scheduling.watchers import Roll, Watcher, Watcher
 class Seat:
     """One node as it is taken now; `held` is how many pods of each class are on it."""
 
-    __slots__ = ("held", "node", "ports", "room")
+    __slots__ = ("attached", "held", "node", "ports", "room")
 
-    def __init__(self, node: Node) -> None:
+    def __init__(self, node: Node, attached: Attached) -> None:
         self.node = node
         self.room = Room(node.allocatable)
         self.ports = UsedPorts()
+        self.attached = attached
         self.held: dict[PodClass, int] = {}
 
 
@@ -91,6 +101,8 @@ class Occupancy:
         # All terms are known by now, so that none has to look for its pods among those already placed.
         for kind, seat in placed:
             made._move(kind, seat, 1)
+        for seat in seats.values():
+            seat.attached.settle()
         return made
 
     def class_of(self, pod: Pod) -> PodClass:
@@ -98,7 +110,8 @@ class Occupancy:
 
     def successor_of(self, pod: Pod) -> PodClass:
         """The class of the pod that a controller makes in its place."""
-        return self.class_like(Likeness.of_successor(pod))
+        new = attach_limits.made_anew(pod, self._storage) if pod.volumes else ()
+        return self.class_like(Likeness.of_successor(pod, new))
 
     def class_like(self, like: Likeness) -> PodClass:
         """The one class for that likeness."""
@@ -132,7 +145,9 @@ class Occupancy:
         if not seat.room.fits(kind.placement.requests):
             return False
         return kind.alone or (
-            ports.refusal(kind.placement.ports, seat.ports) is None and _beside_others(kind, seat.node.labels) is None
+            ports.refusal(kind.placement.ports, seat.ports) is None
+            and attach_limits.refusal(kind.attaches, seat.attached) is None
+            and _beside_others(kind, seat.node.labels) is None
         )
 
     def refusal(self, kind: PodClass, name: str) -> Refusal | None:
@@ -142,6 +157,8 @@ class Occupancy:
             kind.fence.refusal(seat.node)
             or ports.refusal(kind.placement.ports, seat.ports)
             or resources.refusal(kind.placement.requests, seat.room)
+            # A claim that no node can help is found before any node is asked (VolumeBinding.PreFilter).
+            or (None if kind.volumes.never else attach_limits.refusal(kind.attaches, seat.attached))
             or volumes.refusal(kind.volumes, seat.node)
             or _beside_others(kind, seat.node.labels)
         )
@@ -162,11 +179,11 @@ class Occupancy:
         refused = (self.refusal(kind, name) for name in self.seats)
         return Counter(reason for each in refused if each is not None for reason in each.reasons)
 
-    def add_node(self, node: Node) -> None:
-        """A node that was not there, empty."""
+    def add_node(self, node: Node, like: str = "") -> None:
+        """A node that was not there, without pods; it can attach what the node called `like` can (default: its own)."""
         if node.name in self.seats:
             raise ValueError(f"node {node.name} is there already")
-        seat = self.seats[node.name] = Seat(node)
+        seat = self.seats[node.name] = Seat(node, attach_limits.of_node(node.name, self._storage, like))
         self._admit(seat)
 
     def drop_node(self, name: str) -> None:
@@ -205,8 +222,10 @@ class Occupancy:
     def _move(self, kind: PodClass, seat: Seat, count: int) -> None:
         node, placement = seat.node, kind.placement
         seat.room.take(placement.requests, count)
-        if placement.ports:
+        if kind.takes_more:
             seat.ports.add(placement.ports, count)
+            if kind.attaches is not None:
+                seat.attached.take(kind.attaches, count)
         for watcher in kind.watchers:
             watcher.count(node, count)
         for term in kind.own:
@@ -218,6 +237,8 @@ class Occupancy:
         labels, placement, namespace = dict(like.labels), like.placement, like.namespace
         company = self._company(placement.affinity, namespace, labels)
         unread = ("its volumes are not known: claims or volumes were not read",)
+        attaches = attach_limits.demand(like.namespace, like.claims, like.disks, like.new, self._storage)
+        doubts = unread if like.claims and not self._storage.known else attach_limits.doubts(attaches, self._storage)
         kind = PodClass(
             namespace=namespace,
             labels=labels,
@@ -225,7 +246,9 @@ class Occupancy:
             leaving=like.leaving,
             fence=self._fence(like),
             volumes=volumes.demand(namespace, like.claims, self._storage) if self._storage.known else NO_VOLUMES,
-            unknown=placement.not_modelled + (unread if like.claims and not self._storage.known else ()),
+            attaches=attaches,
+            takes_more=bool(placement.ports or attaches),
+            unknown=placement.not_modelled + doubts,
             company=company,
             counts_itself=company is not None and company.matches(namespace, labels),
             own=tuple(self._term(term, namespace, labels) for term in placement.anti_affinity),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from kubectl_eksdoc.core.model.placement import Placement
 from kubectl_eksdoc.core.model.pods import Pod, Toleration, VolumeKind
 from kubectl_eksdoc.core.model.selectors import Labels
+from kubectl_eksdoc.core.rules.scheduling.attach_limits import AttachDemand
 from kubectl_eksdoc.core.rules.scheduling.fences import Fence
 from kubectl_eksdoc.core.rules.scheduling.pod_affinity import Company, Term
 from kubectl_eksdoc.core.rules.scheduling.spread import Limit
@@ -16,7 +17,11 @@ from kubectl_eksdoc.core.rules.scheduling.watchers import Watcher
 
 @dataclass(frozen=True, slots=True)
 class Likeness:
-    """All by which the scheduler tells pods apart. `leaving`: being deleted, and so not counted for spread."""
+    """All by which the scheduler tells pods apart. `leaving`: being deleted, and so not counted for spread.
+
+    `disks` are ids of EBS volumes that the pod names itself; `new` the drivers of which each such pod gets a volume
+    of its own, one entry for each.
+    """
 
     namespace: str
     labels: tuple[tuple[str, str], ...]
@@ -24,28 +29,34 @@ class Likeness:
     tolerations: tuple[Toleration, ...]
     claims: tuple[str, ...]
     leaving: bool
+    disks: tuple[str, ...] = ()
+    new: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, pod: Pod) -> Likeness:
         """Of the pod as it is."""
-        claims = tuple(v.detail for v in pod.volumes if v.has_claim)
+        claims = tuple(v.detail for v in pod.volumes if v.has_claim) if pod.volumes else ()
         return cls._of(pod, claims, pod.deleting)
 
     @classmethod
-    def of_successor(cls, pod: Pod) -> Likeness:
-        """Of the pod that takes its place: not being deleted, and without the claims that were made for the old one."""
-        claims = tuple(v.detail for v in pod.volumes if v.kind is VolumeKind.CLAIM)
-        return cls._of(pod, claims, False)
+    def of_successor(cls, pod: Pod, new: tuple[str, ...] = ()) -> Likeness:
+        """Of the pod that takes its place: not being deleted, and with `new` for the claims made for the old one."""
+        claims = tuple(v.detail for v in pod.volumes if v.kind is VolumeKind.CLAIM) if pod.volumes else ()
+        return cls._of(pod, claims, False, new)
 
     @classmethod
-    def _of(cls, pod: Pod, claims: tuple[str, ...], leaving: bool) -> Likeness:
+    def _of(cls, pod: Pod, claims: tuple[str, ...], leaving: bool, new: tuple[str, ...] = ()) -> Likeness:
         labels = tuple(sorted(pod.labels.items()))
-        return cls(pod.namespace, labels, pod.placement, pod.tolerations, claims, leaving)
+        disks = tuple(v.detail for v in pod.volumes if v.kind is VolumeKind.AWS_EBS) if pod.volumes else ()
+        return cls(pod.namespace, labels, pod.placement, pod.tolerations, claims, leaving, disks, new)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PodClass:
     """One kind of pod in one `Occupancy`: its demands, resolved, and the counts it is part of.
+
+    `attaches` is None where it attaches no volume; `takes_more` says whether it takes more of its node than room: ports
+    or volumes. Most do not, and are asked about often.
 
     `company`, `own` and `limits` are what it asks of other pods; `meaning` the anti-affinity terms, its own and
     others', that mean it; `watchers` every count it belongs to. `unknown` is what of the pod itself makes a verdict
@@ -58,6 +69,8 @@ class PodClass:
     leaving: bool
     fence: Fence
     volumes: VolumeDemand
+    attaches: AttachDemand | None = None
+    takes_more: bool = False
     unknown: tuple[str, ...] = ()
     company: Company | None = None
     counts_itself: bool = False
@@ -70,4 +83,4 @@ class PodClass:
     @property
     def alone(self) -> bool:
         """Whether nothing but room decides, once the node itself is right."""
-        return not (self.meaning or self.own or self.limits or self.placement.ports or self.company)
+        return not (self.meaning or self.own or self.limits or self.takes_more or self.company)

@@ -15,6 +15,7 @@ class Filter(str, Enum):
     NODE_AFFINITY = "NodeAffinity"
     NODE_PORTS = "NodePorts"
     NODE_RESOURCES_FIT = "NodeResourcesFit"
+    NODE_VOLUME_LIMITS = "NodeVolumeLimits"
     VOLUME_BINDING = "VolumeBinding"
     VOLUME_ZONE = "VolumeZone"
     POD_TOPOLOGY_SPREAD = "PodTopologySpread"

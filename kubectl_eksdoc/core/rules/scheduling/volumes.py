@@ -1,17 +1,20 @@
 """VolumeBinding and VolumeZone: a pod can only go where its volumes can (plugins/volumebinding, plugins/volumezone).
 
-Not modelled: how many volumes a node can attach, whether a claim that waits for its first consumer finds a volume
-there, a claim that only one pod may use (ReadWriteOncePod).
+Not modelled: whether a claim that waits for its first consumer finds a volume there, a claim that only one pod may
+use (ReadWriteOncePod). How many volumes a node can attach is told in `attach_limits`.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.nodes import Node
 from kubectl_eksdoc.core.model.placement import NodeTerm, any_matches
-from kubectl_eksdoc.core.model.storage import Claim, PersistentVolume, StorageClass
+from kubectl_eksdoc.core.model.storage import Claim, CSINode, PersistentVolume, StorageClass, VolumeAttachment
 from kubectl_eksdoc.core.rules.scheduling.refusals import Filter, Refusal
 
 WAITS = "WaitForFirstConsumer"
@@ -28,12 +31,19 @@ _UNBOUND = Refusal(Filter.VOLUME_BINDING, ("pod has unbound immediate Persistent
 
 @dataclass(frozen=True, slots=True)
 class Storage:
-    """The claims, volumes and classes of a cluster by their keys; `known` is False where any was not read."""
+    """The claims, volumes and classes of a cluster by their keys; `known` is False where any was not read.
+
+    `limits` (driver → volumes that can be attached) and `attachments` are by node, each None where it was not read;
+    `limited` are the drivers that any node limits.
+    """
 
     claims: Mapping[str, Claim]
     volumes: Mapping[str, PersistentVolume]
     classes: Mapping[str, StorageClass]
     known: bool = True
+    limits: Mapping[str, Mapping[str, int]] | None = field(default_factory=dict)
+    attachments: Mapping[str, Sequence[VolumeAttachment]] | None = field(default_factory=dict)
+    limited: frozenset[str] = frozenset()
 
     @classmethod
     def of(
@@ -42,8 +52,37 @@ class Storage:
         volumes: Iterable[PersistentVolume],
         classes: Iterable[StorageClass],
         known: bool = True,
+        csi_nodes: Iterable[CSINode] | None = (),
+        attachments: Iterable[VolumeAttachment] | None = (),
     ) -> Storage:
-        return cls({c.key: c for c in claims}, {v.name: v for v in volumes}, {c.name: c for c in classes}, known)
+        return cls(
+            {c.key: c for c in claims},
+            {v.name: v for v in volumes},
+            {c.name: c for c in classes},
+            known,
+            None if csi_nodes is None else {node.name: dict(node.limits) for node in csi_nodes},
+            None if attachments is None else _by_node(attachments),
+            frozenset(driver for node in csi_nodes or () for driver, _ in node.limits),
+        )
+
+    @classmethod
+    def observed(cls, cluster: Cluster) -> Storage:
+        """All that was read of a cluster."""
+        return cls.of(
+            cluster.claims,
+            cluster.volumes,
+            cluster.storage_classes,
+            not cluster.unread(kinds.CLAIMS, kinds.VOLUMES, kinds.STORAGE_CLASSES),
+            None if cluster.unread(kinds.CSI_NODES) else cluster.csi_nodes,
+            None if cluster.unread(kinds.VOLUME_ATTACHMENTS) else cluster.volume_attachments,
+        )
+
+
+def _by_node(attachments: Iterable[VolumeAttachment]) -> dict[str, list[VolumeAttachment]]:
+    found: dict[str, list[VolumeAttachment]] = defaultdict(list)
+    for attachment in attachments:
+        found[attachment.node].append(attachment)
+    return dict(found)
 
 
 EMPTY = Storage({}, {}, {})

@@ -12,14 +12,15 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model.cluster import NodePool
 from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.model.kinds import NODE_POOLS
+from kubectl_eksdoc.core.model.kinds import CLAIMS, CSI_NODES, NAMESPACES, NODE_POOLS, VOLUME_ATTACHMENTS, Resource
 from kubectl_eksdoc.core.model.nodes import Node, Taint
 from kubectl_eksdoc.core.model.placement import Placement, Requests
 from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.model.storage import Claim, CSINode, PersistentVolume, VolumeAttachment
 from kubectl_eksdoc.core.plan.drain.outcome import PodVerdict, TargetVerdict
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
-from tests.builders import a_cluster, a_node, a_pod, a_workload
-from tests.core.plan.drain.planning import codes, finding, plan_of, target, verdict_of
+from tests.builders import a_claimed, a_cluster, a_node, a_pod, a_workload
+from tests.core.plan.drain.planning import codes, finding, left, plan_of, target, verdict_of
 
 GIB = 1 << 30
 CORDON = Taint("node.kubernetes.io/unschedulable", "", "NoSchedule")
@@ -190,3 +191,61 @@ def test_new_nodes_bring_their_daemons() -> None:
         nodes=[a_node("old-0"), a_room("new-0", 4)], pods=[agent, full, *webs], workloads=workloads, roomy=False
     )
     assert finding(plan, "needs-nodes").message.startswith("2 new nodes are needed for 4")
+
+
+EBS = "ebs.csi.aws.com"
+
+
+def with_disks(limit: int, attached: int = 0, **facts: Any) -> Any:
+    """Three pods of a StatefulSet with an EBS volume each on old-0, and new-0, which can attach `limit` volumes and
+    has `attached` attached already for nobody."""
+    names = [f"db-{i}" for i in range(3)]
+    pods = [asking(n, 1, owner="StatefulSet/db", volumes=(a_claimed(f"data-{n}"),)) for n in names]
+    strays = [f"stray-{i}" for i in range(attached)]
+    return a_cluster(
+        nodes=[a_node("old-0"), a_room("new-0", 9)],
+        pods=[*pods, asking("web-0", 1)],
+        workloads=[a_workload("StatefulSet/db", replicas=3), a_workload(replicas=1)],
+        claims=[Claim("default", f"data-{n}", f"pv-{n}", "gp3") for n in names],
+        volumes=[PersistentVolume(f"pv-{n}", f"u-{n}", driver=EBS, handle=f"vol-{n}") for n in (*names, *strays)],
+        csi_nodes=[CSINode("new-0", ((EBS, limit),))],
+        volume_attachments=[VolumeAttachment(f"va-{n}", "new-0", EBS, f"pv-{n}") for n in strays],
+        **facts,
+    )
+
+
+@pytest.mark.parametrize(("limit", "attached", "drains"), [(3, 0, True), (2, 0, False), (5, 2, True), (5, 3, False)])
+def test_a_node_attaches_only_so_many_volumes(limit: int, attached: int, drains: bool) -> None:
+    plan = plan_of(with_disks(limit, attached), roomy=False)
+    assert (target(plan).verdict is TargetVerdict.DRAINS) is drains
+    assert ("needs-nodes" in codes(plan)) is not drains
+    assert "landing-unsure" not in codes(plan)
+
+
+def test_new_nodes_attach_no_more_than_those_they_are_like() -> None:
+    plan = plan_of(with_disks(1, 1), roomy=False)
+    assert finding(plan, "needs-nodes").message == "3 new nodes are needed for 3 of the pods to evict: 3 such as new-0"
+    assert "node(s) exceed max volume count" in left(plan, "db-0").reason
+
+
+def test_no_new_node_helps_where_none_attaches_a_volume() -> None:
+    plan = plan_of(with_disks(0), roomy=False)
+    found = finding(plan, "no-place")
+    assert "1 × node(s) exceed max volume count" in found.message
+    assert verdict_of(plan, "db-0") is PodVerdict.BLOCKED
+
+
+@pytest.mark.parametrize("kind", [CSI_NODES, VOLUME_ATTACHMENTS])
+def test_without_what_nodes_can_attach_the_landing_of_volumes_alone_is_unsure(kind: Resource) -> None:
+    plan = plan_of(with_disks(9, unread=[kind]), roomy=False)
+    unsure = [f for f in plan.findings if f.status is Status.UNKNOWN]
+    assert {(f.code.name, f.subject.name, f.missing) for f in unsure} == {("landing-unsure", "db", kind.full_name)}
+    assert kind in unsure[0].code.needs
+    assert {verdict_of(plan, f"db-{i}") for i in range(3)} == {PodVerdict.EVICT}
+
+
+def test_a_kind_that_is_missing_is_named_only_where_it_decides() -> None:
+    """What another scheduler does with a pod without volumes does not depend on them."""
+    pod = a_pod("web-0", placement=Placement(scheduler="volcano"))
+    plan = plan_of(pods=[pod], unread=[CSI_NODES, CLAIMS, NAMESPACES])
+    assert finding(plan, "landing-unsure").missing == "namespaces"

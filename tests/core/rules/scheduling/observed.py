@@ -20,6 +20,8 @@ READ = {
     "persistentVolumeClaims": kinds.CLAIMS,
     "persistentVolumes": kinds.VOLUMES,
     "storageClasses": kinds.STORAGE_CLASSES,
+    "csiNodes": kinds.CSI_NODES,
+    "volumeAttachments": kinds.VOLUME_ATTACHMENTS,
 }
 
 
@@ -34,7 +36,7 @@ def cluster(given: Mapping[str, Iterable[Mapping[str, Any]]]) -> Cluster:
 
 
 def storage(held: Cluster) -> Storage:
-    return Storage.of(held.claims, held.volumes, held.storage_classes)
+    return Storage.of(held.claims, held.volumes, held.storage_classes, True, held.csi_nodes, held.volume_attachments)
 
 
 def namespaces(held: Cluster) -> dict[str, Labels]:

@@ -16,9 +16,9 @@ from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.nodes import MANAGED_GROUP, UNSCHEDULABLE_TAINT, Taint
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.rules.scheduling.occupancy import Occupancy
-from kubectl_eksdoc.core.rules.scheduling.volumes import Storage
 from kubectl_eksdoc.host.snapshot import SnapshotReader
 from tests import raw_facts
+from tests.core.rules.scheduling import observed
 
 NO_PLACE = {
     "ReplicaSet/quorum": 3,
@@ -56,8 +56,7 @@ def emptied() -> tuple[Occupancy, list[Pod]]:
     fence = Taint(UNSCHEDULABLE_TAINT, "", "NoSchedule")
     blue = {n.name for n in held.nodes if n.labels.get(MANAGED_GROUP) == "blue"}
     nodes = [replace(n, unschedulable=True, taints=(*n.taints, fence)) if n.name in blue else n for n in held.nodes]
-    storage = Storage.of(held.claims, held.volumes, held.storage_classes)
-    occupancy = Occupancy.of(nodes, held.pods, {n.name: n.labels for n in held.namespaces}, storage)
+    occupancy = Occupancy.of(nodes, held.pods, {n.name: n.labels for n in held.namespaces}, observed.storage(held))
     pinned = {w.uid for w in held.workloads if w.pinned_to}
     homeless = []
     for pod in held.pods:

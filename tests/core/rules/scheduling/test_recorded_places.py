@@ -13,9 +13,9 @@ from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.rules.scheduling.occupancy import Occupancy
-from kubectl_eksdoc.core.rules.scheduling.volumes import Storage
 from kubectl_eksdoc.host.snapshot import SnapshotReader
 from tests import raw_facts
+from tests.core.rules.scheduling import observed
 
 CLUSTERS = ("small-traps", "medium", "rich", "landing")
 
@@ -26,8 +26,7 @@ def read(name: str) -> Cluster:
 
 
 def occupancy(held: Cluster) -> Occupancy:
-    storage = Storage.of(held.claims, held.volumes, held.storage_classes)
-    return Occupancy.of(held.nodes, held.pods, {n.name: n.labels for n in held.namespaces}, storage)
+    return Occupancy.of(held.nodes, held.pods, {n.name: n.labels for n in held.namespaces}, observed.storage(held))
 
 
 def pinned(held: Cluster) -> set[str]:

@@ -1,4 +1,4 @@
-"""Kubernetes' own tests of the nine filters, as data: every case agrees but for a list with reasons."""
+"""Kubernetes' own tests of the ten filters, as data: every case agrees but for a list with reasons."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.nodes import Node
 from kubectl_eksdoc.core.model.pods import Pod, VolumeKind
 from kubectl_eksdoc.core.rules.scheduling import (
+    attach_limits,
     node_affinity,
     node_name,
     pod_affinity,
@@ -34,6 +35,8 @@ Outcome = dict[str, Refusal | None]
 ALPHA = "needs the alpha gate TaintTolerationComparisonOperators, which is off in 1.36"
 LOCKED = "turns off SidecarContainers, which has been on for all since 1.29"
 UNDEFAULTED = "an API server always sets volumeBindingMode; unset, it is Immediate"
+ANOTHER = "such a pod is refused by another filter, before this one is asked: VolumeBinding"
+OWNED = "whose an ephemeral volume's claim is, is not modelled"
 UNPARSED = "refused alike, but the words are the parser's; an API server does not take such a label"
 
 DIFFER = {
@@ -48,6 +51,9 @@ DIFFER = {
     "TestRestartableInitContainers/not allow pod with restartable init containers if sidecar containers is "
     "disabled": LOCKED,
     "TestWithBinding/unbound volume immediate binding mode": UNDEFAULTED,
+    "TestCSILimits/ephemeral volume missing": ANOTHER,
+    "TestCSILimits/don't skip Filter when the pod has ephemeral volumes": ANOTHER,
+    "TestCSILimits/ephemeral volume not owned": OWNED,
     "TestRequiredAffinitySingleNode/PodAffinity fails PreFilter with an invalid affinity label syntax": UNPARSED,
     "TestRequiredAffinitySingleNode/PodAntiAffinity fails PreFilter with an invalid antiaffinity label "
     "syntax": UNPARSED,
@@ -104,6 +110,12 @@ def by_ports(given: Raw) -> Outcome:
     return {n: ports.refusal(pod.placement.ports, seat.ports) for n, seat in occupancy.seats.items()}
 
 
+def by_attached(given: Raw) -> Outcome:
+    occupancy, pod = occupied(given)
+    attaches = occupancy.class_of(pod).attaches
+    return {n: attach_limits.refusal(attaches, seat.attached) for n, seat in occupancy.seats.items()}
+
+
 def by_resources(given: Raw) -> Outcome:
     occupancy, pod = occupied(given)
     arguments = given.get("schedulerArgs", {})
@@ -134,6 +146,7 @@ FILTERS: dict[str, Callable[[Raw], Outcome]] = {
     "nodeports": by_ports,
     "nodeunschedulable": each_node(lambda pod, node, held, given: unschedulable.refusal(pod.tolerations, node)),
     "nodename": each_node(lambda pod, node, held, given: node_name.refusal(pod.node, node)),
+    "nodevolumelimits": by_attached,
     "volumezone": each_node(by_zone),
     "podtopologyspread": by_spread,
     "interpodaffinity": by_pods,
@@ -185,7 +198,7 @@ def test_a_filter_decides_as_upstream_expects(table: str, case: Raw) -> None:
 def test_the_list_of_differences_is_of_real_cases() -> None:
     names = {case.values[1]["source"].rpartition("_test.go:")[2] for case in CASES}
     assert set(DIFFER) <= names
-    assert len(CASES) == 244
+    assert len(CASES) == 277
 
 
 def test_a_malformed_label_is_refused_all_the_same() -> None:
@@ -193,6 +206,21 @@ def test_a_malformed_label_is_refused_all_the_same() -> None:
     for case in raw_facts.cases("scheduler-interpodaffinity"):
         if case["source"].rpartition("_test.go:")[2] in unparsed:
             assert None not in by_pods(case["given"]).values()
+
+
+def test_a_missing_claim_of_an_ephemeral_volume_is_refused_all_the_same() -> None:
+    missing = {name for name, why in DIFFER.items() if why is ANOTHER}
+    for case in raw_facts.cases("scheduler-nodevolumelimits"):
+        if case["source"].rpartition("_test.go:")[2] in missing:
+            occupancy, pod = occupied(case["given"])
+            kind = occupancy.class_of(pod)
+            (seat,) = occupancy.seats.values()
+            found = volumes.refusal(kind.volumes, seat.node)
+            assert found is not None
+            assert (found.code, found.reasons) == (
+                case["expect"]["code"],
+                ('persistentvolumeclaim "abc-xyz" not found',),
+            )
 
 
 def test_shortages_have_upstreams_numbers() -> None:

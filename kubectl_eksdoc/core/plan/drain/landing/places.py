@@ -9,6 +9,7 @@ from enum import Enum
 from kubectl_eksdoc.core.model import codes, kinds
 from kubectl_eksdoc.core.model.cluster import NodePool
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
+from kubectl_eksdoc.core.model.kinds import Resource
 from kubectl_eksdoc.core.model.nodes import Node, NodeOwner
 from kubectl_eksdoc.core.model.placement import CPU
 from kubectl_eksdoc.core.model.pods import Pod
@@ -228,8 +229,20 @@ def _unsure(world: Survey, landing: Landing) -> Iterable[Finding]:
                 f"cannot tell for certain whether its replacements find a node: {'; '.join(why)}",
                 (where(pod),),
                 (Remedy("See where its pods may run.", kubectl("get", "pod", pod.name, pod.namespace, "-o", "yaml")),),
-                missing=", ".join(r.resource.full_name for r in world.cluster.unread(*_READ)) or "a rule of its own",
+                missing=", ".join(r.resource.full_name for r in world.cluster.unread(*_read_for(pod)))
+                or "a rule of its own",
             )
 
 
-_READ = (kinds.CLAIMS, kinds.VOLUMES, kinds.STORAGE_CLASSES, kinds.NAMESPACES)
+def _read_for(pod: Pod) -> tuple[Resource, ...]:
+    """The kinds that decide where the pod can land, besides nodes and pods."""
+    return (*_READ_FOR_VOLUMES, kinds.NAMESPACES) if pod.volumes else (kinds.NAMESPACES,)
+
+
+_READ_FOR_VOLUMES = (
+    kinds.CLAIMS,
+    kinds.VOLUMES,
+    kinds.STORAGE_CLASSES,
+    kinds.CSI_NODES,
+    kinds.VOLUME_ATTACHMENTS,
+)

@@ -33,8 +33,7 @@ class Room:
         cluster = world.cluster
         targets = {node.name for node in world.targets}
         nodes = [cordoned(n) if n.name in targets else n for n in cluster.nodes]
-        known = not cluster.unread(kinds.CLAIMS, kinds.VOLUMES, kinds.STORAGE_CLASSES)
-        storage = Storage.of(cluster.claims, cluster.volumes, cluster.storage_classes, known)
+        storage = Storage.observed(cluster)
         spaces = None if cluster.unread(kinds.NAMESPACES) else {n.name: n.labels for n in cluster.namespaces}
         self._occupancy = Occupancy.of(nodes, cluster.pods, spaces, storage)
         self._pods = cluster.pods
@@ -123,7 +122,7 @@ class Room:
 
     def join(self, node: Node, like: str) -> None:
         """A new node, with the DaemonSets' pods that run on the node `like`."""
-        self._occupancy.add_node(node)
+        self._occupancy.add_node(node, like)
         for kind in self._daemons_of(like):
             self._occupancy.put(kind, node.name)
         seat = self._occupancy.seats[node.name]
