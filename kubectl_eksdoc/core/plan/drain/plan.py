@@ -11,6 +11,7 @@ from kubectl_eksdoc.core.model.nodes import Node
 from kubectl_eksdoc.core.plan.drain import nodes
 from kubectl_eksdoc.core.plan.drain.duration.estimate import estimate
 from kubectl_eksdoc.core.plan.drain.handoff.handing import hand_offs
+from kubectl_eksdoc.core.plan.drain.headrooms import Line, headrooms
 from kubectl_eksdoc.core.plan.drain.landing import places
 from kubectl_eksdoc.core.plan.drain.order.outages import outages
 from kubectl_eksdoc.core.plan.drain.order.rounds import Order
@@ -49,7 +50,7 @@ def make_plan(cluster: Cluster, targets: Sequence[Node], policy: DrainPolicy) ->
         targets=planned,
         evictions=going,
         left=left,
-        budgets=_headroom(judgement, order),
+        budgets=_headroom(judgement, order, headrooms(world, order, judgement.budgets)),
         findings=in_order(
             merged(
                 (
@@ -121,7 +122,7 @@ def _left_pod(judged: JudgedPod, node: str) -> Left:
     return Left(judged.pod, node, judged.verdict, codes, "; ".join(reasons))
 
 
-def _headroom(judgement: Judgement, order: Order) -> tuple[Headroom, ...]:
+def _headroom(judgement: Judgement, order: Order, lines: Mapping[str, Line]) -> tuple[Headroom, ...]:
     to_evict = Counter(limit for b in order.bookings for limit in b.task.limits)
     return tuple(
         Headroom(
@@ -135,6 +136,7 @@ def _headroom(judgement: Judgement, order: Order) -> tuple[Headroom, ...]:
             recomputed=b.recomputed,
             owner=b.owner,
             why=b.why,
+            over_time=lines.get(key, ()),
         )
         for key, b in judgement.budgets.items()
     )
