@@ -139,6 +139,7 @@ HEADROOM = (
         BudgetStatus(2, 9, 7, 9),
         "Deployment/cache",
         "1 of 9 may go at once",
+        ((0.0, 0), (90.0, 1), (120.0, 0), (600.0, 1)),
     ),
     Headroom(
         BUDGETS["reindex"], BudgetVerdict.BLOCKED_NOW, (), 1, 0, 0, 0, None, "", "the controller cannot compute it"

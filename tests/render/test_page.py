@@ -18,6 +18,7 @@ from kubectl_eksdoc.core.sim.drain import Span
 from kubectl_eksdoc.render.drain import DrainView, Look, render
 from kubectl_eksdoc.render.drain.groups import grouped
 from kubectl_eksdoc.render.drain.page.gantt import gantt
+from kubectl_eksdoc.render.drain.page.headroom import over_time
 from kubectl_eksdoc.render.drain.page.tables import MOST_PODS
 from kubectl_eksdoc.render.html import Html, el, table, text
 from kubectl_eksdoc.render.tables import Column
@@ -167,7 +168,34 @@ def test_the_marks_of_the_axis_are_few_and_round(end: float, marks: list[str]) -
 
 def test_a_plan_without_times_has_no_timeline() -> None:
     assert gantt(a_view()) == ""
-    assert "Timeline" not in read(a_view()).text
+    budgets = tuple(replace(h, over_time=()) for h in a_view().plan.budgets)
+    assert "Timeline" not in read(a_view(replace(a_view().plan, budgets=budgets))).text
+
+
+def test_headroom_over_time_is_a_step_line_with_its_words() -> None:
+    """The line of the plan by hand: none at first, 1 from 1m30s, none from 2m00s, 1 at the end (10m00s)."""
+    page = Page()
+    page.feed(over_time(a_view()))
+    assert [tag["points"] for name, tag in page.done().tags if name == "polyline"] == [
+        "0.0,85 150.0,85 150.0,15 200.0,15 200.0,85 1000.0,85 1000.0,15 1000,15"
+    ]
+    assert "shop/cache: none for 9m30s, at most 1" in page.text
+    assert not page.broken
+
+
+def test_headroom_that_never_ends_is_told_so() -> None:
+    some = replace(a_view().budgets[0], over_time=((0.0, 3), (10.0, 1), (20.0, 2)))
+    assert "1 or more, at most 3" in over_time(a_view(an_empty_plan(budgets=(some,))))
+    assert 'points="0.0,15 500.0,15 500.0,61.7 1000.0,61.7 1000.0,38.3 1000,38.3"' in over_time(
+        a_view(an_empty_plan(budgets=(some,)))
+    )
+
+
+def test_headroom_is_drawn_on_the_axis_of_the_run_and_only_where_it_is_known() -> None:
+    cache = next(h for h in a_view().budgets if h.over_time)
+    estimate = Estimate(1200, 1200, (Span("old-0", 0, 1190, 1200),), 1, ())
+    assert ' 500.0,15 1000,15"' in over_time(a_view(an_empty_plan(budgets=(cache,), estimate=estimate)))
+    assert over_time(a_view(an_empty_plan(budgets=(replace(cache, over_time=()),)))) == ""
 
 
 def shape(view: DrainView) -> list[tuple[str, tuple[str, ...]]]:

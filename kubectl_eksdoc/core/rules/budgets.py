@@ -65,10 +65,11 @@ def scaled(amount: Amount, total: int, round_up: bool = True) -> int:
     return -(-product // 100) if round_up else product // 100
 
 
-def expected_and_desired(budget: Budget, pods: Sequence[Pod], scale: int) -> tuple[int, int]:
+def expected_and_desired(budget: Budget, selected: int, scale: int) -> tuple[int, int]:
     """How many pods the budget expects, and how many of them must be healthy.
 
-    `scale` is the sum over the pods' controllers; an absolute minAvailable does not use it.
+    `selected` is how many pods it selects, finished and leaving ones included; `scale` is the sum over their
+    controllers. An absolute minAvailable uses the first, every other rule the second.
     """
     if budget.max_unavailable is not None:
         return scale, max(0, scale - scaled(budget.max_unavailable, scale))
@@ -76,7 +77,7 @@ def expected_and_desired(budget: Budget, pods: Sequence[Pod], scale: int) -> tup
         return 0, 0
     if budget.min_available.percent:
         return scale, scaled(budget.min_available, scale)
-    return len(pods), budget.min_available.value
+    return selected, budget.min_available.value
 
 
 def needs_scale(budget: Budget) -> bool:
@@ -141,7 +142,7 @@ def recompute(budget: Budget, pods: Sequence[Pod], scales: Scales, now: datetime
         if not isinstance(known, tuple):
             return known
         controllers = known
-    expected, desired = expected_and_desired(budget, pods, sum(c.replicas for c in controllers))
+    expected, desired = expected_and_desired(budget, len(pods), sum(c.replicas for c in controllers))
     disrupted = still_disrupted(budget, pods, now)
     current = healthy(pods, disrupted, now)
     status = BudgetStatus(disruptions_allowed(expected, current, desired), current, desired, expected)
@@ -168,7 +169,7 @@ def full_health_allowed(budget: Budget, pods: Sequence[Pod], scales: Scales) -> 
     if not needs_scale(budget):
         desired = budget.min_available.value if budget.min_available is not None else 0
         return wanted + unmanaged - desired
-    expected, desired = expected_and_desired(budget, pods, wanted)
+    expected, desired = expected_and_desired(budget, len(pods), wanted)
     return expected + unmanaged - desired if expected > 0 else 0
 
 

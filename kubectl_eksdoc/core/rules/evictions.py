@@ -100,6 +100,13 @@ def lets_unhealthy_go(budget: Budget) -> bool:
     return budget.status.current >= budget.status.desired > 0
 
 
+def uses_up(pod: Pod, budget: Budget) -> bool:
+    """Whether an eviction of `pod`, which `budget` alone selects, must be allowed by it and is counted."""
+    if pod.finished or pod.deleting or pod.phase == "Pending":
+        return False
+    return pod.ready or not lets_unhealthy_go(budget)
+
+
 def refused_by(budget: Budget) -> Answer | None:
     """The refusal with which this budget meets an eviction that it must count; None when it allows one."""
     if budget.observed_generation < budget.generation:

@@ -7,50 +7,24 @@ writes late. Both are computed here from what was there before.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime, timezone
-from typing import Any
 
 import pytest
 
 from kubectl_eksdoc.core.model.budgets import Budget
-from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.model.workloads import Workload
 from kubectl_eksdoc.core.rules.budgets import Computed, recompute, synced
 from kubectl_eksdoc.core.rules.drain_filters import Asked, FilterOptions, Outcome, Presence, decide
 from kubectl_eksdoc.core.rules.evictions import evict
 from kubectl_eksdoc.core.rules.scales import Scales
 from tests import raw_facts
+from tests.recorded_drains import DRAINS, Pods, asks, before_the_drain, events, scales_of
 
 NOW = datetime(2026, 11, 20, 9, tzinfo=timezone.utc)
 
-DRAINS = {"drain-watch": "kubectl-drain", "drain-refused-watch": "kubectl-drain-refused"}
 DRAINED = "old-0"
 CONTROLLER_LAG = 10
 """How many writes of pods it may not have seen yet; with 6 one of the recordings is not explained."""
-
-Pods = Mapping[str, Pod]
-
-
-def events(watch: str) -> list[dict[str, Any]]:
-    """What was watched of pods and budgets, in the order of the server's writes."""
-    kept = [e for e in raw_facts.lines(f"recordings/{watch}.jsonl.gz") if e["type"] != "BOOKMARK"]
-    return sorted(
-        (e for e in kept if e["kind"] in ("Pod", "PodDisruptionBudget")),
-        key=lambda e: int(e["object"]["metadata"]["resourceVersion"]),
-    )
-
-
-def before_the_drain(watch: str) -> dict[str, Pod]:
-    added = [e["object"] for e in events(watch) if e["kind"] == "Pod" and e["type"] == "ADDED" and e["t"] < 1]
-    return {p.name: p for p in map(raw_facts.pod, added)}
-
-
-def scales_of(pods: Pods) -> Scales:
-    """The owners of the recording, which were at their full number when it began."""
-    members = Counter((p.owner.kind, p.owner.name, p.owner.uid) for p in pods.values() if p.owner)
-    return Scales.of(Workload(kind, "default", name, uid, count) for (kind, name, uid), count in members.items())
 
 
 @pytest.mark.parametrize("watch", DRAINS)
@@ -59,8 +33,7 @@ def test_kubectl_evicts_whom_its_filters_let_go(watch: str) -> None:
     asked = Asked(FilterOptions(ignore_daemonsets=True), NOW, Presence.EXISTS)
     on_node = [p for p in before_the_drain(watch).values() if p.node == DRAINED]
     ours = {p.name for p in on_node if decide(p, asked).outcome is Outcome.DELETE}
-    posts = [e for e in raw_facts.lines(f"recordings/{DRAINS[watch]}.jsonl.gz") if e["method"] == "POST"]
-    assert ours == {p["path"].split("/")[-2] for p in posts}
+    assert ours == {ask.pod for ask in asks(watch)}
     assert ours
 
 

@@ -11,6 +11,7 @@ from kubectl_eksdoc.core.model.nodes import Node
 from kubectl_eksdoc.core.plan.drain import nodes
 from kubectl_eksdoc.core.plan.drain.choice.chosen import Chosen, choose
 from kubectl_eksdoc.core.plan.drain.duration.estimate import Course, estimate
+from kubectl_eksdoc.core.plan.drain.duration.headrooms import Line, headrooms
 from kubectl_eksdoc.core.plan.drain.handoff.handing import hand_offs
 from kubectl_eksdoc.core.plan.drain.landing import places
 from kubectl_eksdoc.core.plan.drain.order.outages import outages
@@ -44,13 +45,14 @@ def make_plan(cluster: Cluster, targets: Sequence[Node], policy: DrainPolicy) ->
             key=lambda t: (t.order == 0, t.order, natural(t.node.name)),
         )
     )
+    timed = estimate(chosen.clock, _course(chosen))
     going, left = evictions(world, order, judgement.budgets), _left(world, refused, judgement)
     return DrainPlan(
         policy=policy,
         targets=planned,
         evictions=going,
         left=left,
-        budgets=_headroom(judgement, order),
+        budgets=_headroom(judgement, order, headrooms(world, judgement.budgets, timed)),
         findings=in_order(
             merged(
                 (
@@ -62,7 +64,7 @@ def make_plan(cluster: Cluster, targets: Sequence[Node], policy: DrainPolicy) ->
                 )
             )
         ),
-        estimate=estimate(chosen.clock, _course(chosen)),
+        estimate=timed,
         handoffs=hand_offs(cluster, planned, left, going, policy),
         tried=chosen.tried,
     )
@@ -135,7 +137,7 @@ def _left_pod(judged: JudgedPod, node: str) -> Left:
     return Left(judged.pod, node, judged.verdict, codes, "; ".join(reasons))
 
 
-def _headroom(judgement: Judgement, order: Order) -> tuple[Headroom, ...]:
+def _headroom(judgement: Judgement, order: Order, lines: Mapping[str, Line]) -> tuple[Headroom, ...]:
     to_evict = Counter(limit for b in order.bookings for limit in b.task.limits)
     return tuple(
         Headroom(
@@ -149,6 +151,7 @@ def _headroom(judgement: Judgement, order: Order) -> tuple[Headroom, ...]:
             recomputed=b.recomputed,
             owner=b.owner,
             why=b.why,
+            over_time=lines.get(key, ()),
         )
         for key, b in judgement.budgets.items()
     )

@@ -15,7 +15,10 @@ from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
 
 @dataclass(frozen=True, slots=True)
 class Headroom:
-    """One budget against this drain. `per_round` is how many of its pods may go at once."""
+    """One budget against this drain. `per_round` is how many of its pods may go at once.
+
+    `over_time` is (second of the usual run, disruptions allowed from then on); only the slowest budgets have it.
+    """
 
     budget: Budget
     verdict: BudgetVerdict
@@ -27,6 +30,7 @@ class Headroom:
     recomputed: BudgetStatus | None
     owner: str
     why: str
+    over_time: tuple[tuple[float, int], ...] = ()
 
 
 NOT_JUDGED = (

@@ -13,6 +13,7 @@ from kubectl_eksdoc.render.drain.page import tables
 from kubectl_eksdoc.render.drain.page.after import after
 from kubectl_eksdoc.render.drain.page.findings import cards
 from kubectl_eksdoc.render.drain.page.gantt import gantt
+from kubectl_eksdoc.render.drain.page.headroom import over_time
 from kubectl_eksdoc.render.drain.page.style import STYLE
 from kubectl_eksdoc.render.drain.verdict import blocker_count, estimate_lines, verdict
 from kubectl_eksdoc.render.drain.view import DrainView
@@ -64,7 +65,7 @@ def _tone(view: DrainView) -> str:
 
 def _sections(view: DrainView) -> Iterable[_Section]:
     blockers = grouped(view.blockers, view)
-    yield "timeline", "Timeline", "Timeline of the usual run", lines([gantt(view), _estimate(view)])
+    yield "timeline", "Timeline", "Timeline of the usual run", lines([gantt(view), over_time(view), _estimate(view)])
     yield "blockers", "Blockers", f"Blockers ({blocker_count(blockers)})", cards(blockers, view)
     yield "next", "Next", "Next", _next(view)
     yield "targets", "Targets", "Targets, in the order in which they are emptied", tables.drained(view)

@@ -83,6 +83,8 @@ svg text { fill: var(--soft); font-size: 11px; }
 svg line { stroke: var(--line); }
 svg .bar { fill: var(--bar); } svg .rest { fill: var(--bar-soft); }
 svg .lack { fill: var(--lack); } svg .spare { fill: var(--good); } svg .room { fill: var(--code); }
+.steps svg { height: 1.4rem; } .steps svg svg { overflow: visible; }
+svg polyline { fill: none; stroke: var(--bar); stroke-width: 1.5px; }
 svg.headroom { width: 9rem; height: .6rem; display: block; margin: .15rem 0; }
 .key { font-size: .83rem; color: var(--soft); margin: .5rem 0 0; }
 .key svg { width: .8rem; height: .8rem; display: inline-block; vertical-align: -.1em; margin: 0 .25rem 0 .8rem; }

@@ -14,7 +14,7 @@ from kubectl_eksdoc.core.plan.drain.order.rounds import Order
 from kubectl_eksdoc.core.plan.drain.order.tasks import Work
 from kubectl_eksdoc.core.plan.drain.survey import Survey
 from kubectl_eksdoc.core.sim.activation import Reserved
-from kubectl_eksdoc.core.sim.drain import Move, Span, Terms, Timeline, simulate
+from kubectl_eksdoc.core.sim.drain import Move, Moved, Span, Terms, Timeline, simulate
 
 MOST_RELAXATIONS = 3
 MANY_MOVES = 30_000
@@ -37,6 +37,7 @@ class Estimate:
     bounds: tuple[Bound, ...] = ()  # largest first: the first binds
     gap: float | None = None  # how much longer p50 is than the bound: 0.03 is 3 %
     relaxations: tuple[Relaxation, ...] = ()
+    moves: tuple[Moved, ...] = ()  # of the usual run
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +81,7 @@ def estimate(clock: Clock, course: Course) -> Estimate | None:
         assumptions=_assumptions(clock, course),
         bounds=tuple(_named(clock.world, bound) for bound in found),
         gap=gap(usual.makespan_s, found[0]) if found else None,
+        moves=usual.moves,
         relaxations=relaxations(moves, terms, found, tried, before=usual, needs=course.needs),
     )
 

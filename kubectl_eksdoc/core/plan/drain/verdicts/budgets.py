@@ -17,7 +17,7 @@ from kubectl_eksdoc.core.plan.drain.verdicts.assuming import finding_as_if_fixed
 from kubectl_eksdoc.core.plan.drain.verdicts.remedies import for_budget, touch_budget
 from kubectl_eksdoc.core.plan.drain.verdicts.said import unknown
 from kubectl_eksdoc.core.rules import budgets as arithmetic
-from kubectl_eksdoc.core.rules.evictions import Why, lets_unhealthy_go, refused_by
+from kubectl_eksdoc.core.rules.evictions import Why, refused_by, uses_up
 
 _BLOCKING = {
     BudgetVerdict.BLOCKED_FOREVER: codes.BUDGET_NEVER,
@@ -84,7 +84,7 @@ class JudgedBudget:
 
 def judge(survey: Survey, budget: Budget, on_targets: Sequence[Pod]) -> JudgedBudget:
     """Judge `budget` for the pods it selects among those a drain would evict."""
-    counted = tuple(pod for pod in on_targets if len(survey.budgets_of(pod)) == 1 and _counts(pod, budget))
+    counted = tuple(pod for pod in on_targets if len(survey.budgets_of(pod)) == 1 and uses_up(pod, budget))
     shared = tuple(pod for pod in on_targets if len(survey.budgets_of(pod)) > 1)
     pods = survey.guards.pods(budget)
     result = arithmetic.recompute(budget, pods, survey.scales, survey.now)
@@ -113,12 +113,6 @@ def judge(survey: Survey, budget: Budget, on_targets: Sequence[Pod]) -> JudgedBu
         blocking = tuple(f for found in blocking if (f := finding_as_if_fixed(found)) is not None)
         judged = replace(judged, blocked=None, code=None, per_round=max(allowed, 1))
     return replace(judged, findings=(*blocking, *_other_findings(survey, judged, result, disagrees)))
-
-
-def _counts(pod: Pod, budget: Budget) -> bool:
-    if pod.finished or pod.deleting or pod.phase == "Pending":
-        return False
-    return pod.ready or not lets_unhealthy_go(budget)
 
 
 def _lags(budget: Budget) -> bool:
