@@ -78,7 +78,7 @@ def findings(comparison: Comparison, found: Sequence[FindingChange], full: bool 
         Column("BASELINE", drop=1),
         Column("NOW", drop=1),
         Column("CODE"),
-        Column("ABOUT", floor=24, lines=3),
+        Column("ABOUT", floor=18, lines=3),
         *([Column("MESSAGE")] if full else []),
     ]
     rows: list[Row] = [

@@ -50,10 +50,10 @@ _LESS_IS_BETTER = frozenset(
         Measure.P95,
         Measure.BLOCKERS,
         Measure.UNKNOWNS,
-        Measure.WARNINGS,
     }
 )
-"""Good or bad by itself, for the same nodes. More evictions are neither: it may be that more can go."""
+"""Good or bad by itself, for the same nodes. More evictions are neither, for more may go; nor are more warnings, for a
+flag turns what blocks into one."""
 
 _NONE = "-"
 

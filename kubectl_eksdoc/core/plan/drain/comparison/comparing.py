@@ -109,8 +109,9 @@ def _values(plan: Outline) -> dict[Measure, Value]:
 
 
 def _asked(before: Mapping[str, object], now: Mapping[str, object]) -> Iterator[Asked]:
+    """What is off or empty is not given: another version may not write it at all."""
     for option in sorted((before.keys() | now.keys()) - {OPTION}):
-        if before.get(option) != now.get(option):
+        if (before.get(option) or None) != (now.get(option) or None):
             yield Asked(option, before.get(option), now.get(option))
 
 
