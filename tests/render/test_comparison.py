@@ -186,6 +186,8 @@ def test_doubts_are_said_first_and_the_document_does_not_call_it_the_same() -> N
         (Figure(Measure.P50, 80.0, None), "-"),
         (Figure(Measure.P50, None, None), "same"),
         (Figure(Measure.GAP, 0.03, 0.2), "+17 points"),
+        (Figure(Measure.GAP, 0.0862, 0.444), "+35 points"),
+        (Figure(Measure.GAP, 0.101, 0.1), "under 1 point"),
         (Figure(Measure.BINDS, "waves", "node old-0"), "changed"),
         (Figure(Measure.BINDS, "waves", None), "-"),
     ],

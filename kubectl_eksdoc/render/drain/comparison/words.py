@@ -101,7 +101,7 @@ def figure_value(what: Measure, value: Value) -> str:
         return value
     if what in _SECONDS:
         return duration(value)
-    return f"{value:.0%}" if what is Measure.GAP else str(value)
+    return f"{_percent(value)}%" if what is Measure.GAP else str(value)
 
 
 def figure_change(figure: Figure) -> str:
@@ -114,11 +114,17 @@ def figure_change(figure: Figure) -> str:
         return "changed" if words else _NONE
     sign = "+" if change > 0 else "-"
     if figure.what is Measure.GAP:
-        return f"{sign}{abs(change) * 100:.0f} points"
+        points = abs(_percent(figure.now) - _percent(before))
+        return f"{sign}{points} points" if points else "under 1 point"
     if figure.what not in _SECONDS:
         return f"{sign}{abs(change):g}"
     share = f" ({change / before:+.0%})" if isinstance(before, (int, float)) and before else ""
     return f"{sign}{duration(abs(change))}{share}"
+
+
+def _percent(share: Value) -> int:
+    """As it is written, so that what is shown adds up."""
+    return round(share * 100) if isinstance(share, (int, float)) else 0
 
 
 def figure_tone(figure: Figure) -> Tone | None:
