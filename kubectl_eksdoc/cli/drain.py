@@ -146,7 +146,7 @@ def run_plan(args: argparse.Namespace, words: Sequence[str], around: Surrounding
     look = looks.decide(options, around.stdout, around.environ)
     reached_by = reaching.words(request.source, options, cluster.identity.context)
     given_options = drain_options.as_given(request.targeting, request.policy, request.baseline)
-    comparison = compare(baseline, cluster.identity, plan, given_options) if baseline else None
+    comparison = compare(baseline, cluster, plan, given_options) if baseline else None
     if comparison and comparison.doubt:
         _tell((f"it cannot be told whether the baseline is of this cluster: {comparison.doubt}",), around)
     view = DrainView(plan, cluster, given_options, reached_by=reached_by, comparison=comparison)

@@ -8,10 +8,11 @@ from typing import NoReturn
 from kubectl_eksdoc.core.model.baseline import Baseline
 from kubectl_eksdoc.core.model.documents import API_VERSION, DRAIN_PLAN
 from kubectl_eksdoc.errors import BaselineError
-from kubectl_eksdoc.host.saved_plan import Unfit, baseline_of, short
+from kubectl_eksdoc.host.fields import Unfit, short
+from kubectl_eksdoc.host.saved_plan import baseline_of
 
 LARGEST = 256 << 20
-"""Bytes. The plan of a cluster with 30,000 pods has 20 MB; a device never ends."""
+"""Bytes. A plan of 30,000 pods has some 15 MB; what is no file may never end."""
 
 _MAKE = "A baseline is made by: kubectl eksdoc drain plan … -o json > FILE"
 _EMPTY = f"A shell empties the file it writes to before the command runs: compare into another file. {_MAKE}"

@@ -8,12 +8,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 
+import kubectl_eksdoc.render.schemas as schemas
 from kubectl_eksdoc.cli import exits
 from kubectl_eksdoc.core.model.cluster import Identity
 from tests.builders import a_cluster, a_node, a_pod, a_roomy_node
 from tests.cli.running import FakeSource, Ran, run_cli
+
+JUDGE = jsonschema.Draft202012Validator(schemas.load("DrainPlan"))
 
 WHO = Identity("prod", "shop", "111122223333", "eu-west-1", "v1.33", "uid-1")
 TWO_NODES = (a_node("old-0"), a_node("old-1"), a_roomy_node())
@@ -91,7 +95,8 @@ def test_a_plan_of_another_cluster_is_refused_whatever_the_format(tmp_path: Path
 
 
 def test_a_cluster_that_may_be_another_is_said_on_stderr_and_in_the_answer(tmp_path: Path) -> None:
-    path = saved(tmp_path, cluster=replace(CLUSTER, identity=Identity(context="dev")))
+    elsewhere = a_cluster(nodes=[a_node("new-0"), a_roomy_node()])
+    path = saved(tmp_path, "new-0", cluster=replace(elsewhere, identity=Identity(context="dev")))
     ran = plan("old-0", "--baseline", path)
     assert "note: it cannot be told whether the baseline is of this cluster: " in ran.err
     assert "It cannot be told whether both plans are of one cluster: " in ran.out
@@ -129,7 +134,7 @@ def places(node: Any) -> list[tuple[Any, Any]]:
 @pytest.mark.parametrize("step", [5, pytest.param(1, marks=pytest.mark.long)])
 def test_whatever_a_baseline_says_is_compared_or_refused(step: int, tmp_path: Path) -> None:
     """Each place of a saved plan (each fifth) with another value: never a bug of ours."""
-    formats = itertools.cycle(("table", "wide", "json", "yaml", "html", "markdown", "table"))
+    formats = itertools.cycle(("table", "json", "wide", "json", "yaml", "html", "json", "markdown"))
     document = json.loads(Path(saved(tmp_path, cluster=BLOCKED)).read_text(encoding="utf-8"))
     document = {
         key: document[key]
@@ -141,12 +146,15 @@ def test_whatever_a_baseline_says_is_compared_or_refused(step: int, tmp_path: Pa
     seen = set()
     for holder, key in places(document)[::step]:
         kept = holder[key]
-        for value in ("\ud800\x1b[2J", 10**9, "fail", ["a", "a"], None):
+        for value in ("\ud800\x1b[2J", 10**9, "fail", ["a", ""], None, "", {"": 1}):
             holder[key] = value
             path.write_text(json.dumps(document), encoding="utf-8")
-            ran = plan("old-0", "--baseline", str(path), "-o", next(formats))
+            fmt = next(formats)
+            ran = plan("old-0", "--baseline", str(path), "-o", fmt)
             assert ran.code in (exits.CLEAN, exits.USAGE), ran.err
             assert "\x1b" not in ran.out + ran.err
+            if fmt == "json" and ran.code == exits.CLEAN:
+                assert JUDGE.is_valid(json.loads(ran.out)), (key, value)
             seen.add(ran.code)
         holder[key] = kept
     assert seen == {exits.CLEAN, exits.USAGE}

@@ -107,6 +107,6 @@ ELSEWHERE = replace(CLUSTER.identity, context="prod-europe", cluster="", region=
 
 
 def a_compared_view(baseline: Baseline = BASELINE, **more: object) -> DrainView:
-    comparison = compare(baseline, CLUSTER.identity, NOW, OPTIONS)
+    comparison = compare(baseline, CLUSTER, NOW, OPTIONS)
     fields: dict[str, object] = {"options": OPTIONS, "comparison": comparison} | more
     return a_view(NOW, **fields)

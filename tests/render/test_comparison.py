@@ -226,4 +226,4 @@ def test_long_lists_are_cut_in_the_table_and_whole_in_wide() -> None:
 
 def test_what_was_compared_is_what_is_shown() -> None:
     view = a_compared_view()
-    assert view.comparison == compare(BASELINE, CLUSTER.identity, NOW, OPTIONS)
+    assert view.comparison == compare(BASELINE, CLUSTER, NOW, OPTIONS)

@@ -73,7 +73,8 @@ class Outline:
 class Baseline:
     """A saved plan: what it was made of and by, and its outline.
 
-    `file` is the path as given; `options` are JSON values by the names of the flags, as the plan was asked for.
+    `file` is the path as given; `options` are JSON values by the names of the flags, as the plan was asked for;
+    `uids` are those of its nodes and budgets: no object of another cluster has one of them.
     """
 
     file: str
@@ -83,3 +84,4 @@ class Baseline:
     tool_version: str
     options: Mapping[str, object]
     outline: Outline
+    uids: frozenset[str] = frozenset()

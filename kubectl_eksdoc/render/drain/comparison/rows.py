@@ -54,10 +54,10 @@ def figures(comparison: Comparison, found: Sequence[Figure]) -> Drawn:
     return columns, rows
 
 
-def targets(found: Sequence[TargetChange]) -> Drawn:
-    """Nodes with another verdict: why it is not drained, or what kept it from that before."""
+def targets(found: Sequence[TargetChange], full: bool = True) -> Drawn:
+    """Nodes with another verdict: why it is not drained, or what kept it from that before; not `full`: the first."""
     columns = [Column("NODE", middle=True), Column("BASELINE"), Column("NOW"), Column("WHY", floor=24, lines=3)]
-    return columns, [[t.name, _verdict(t.before), _verdict(t.now), _why(t)] for t in found]
+    return columns, [[t.name, _verdict(t.before), _verdict(t.now), _why(t, full)] for t in found]
 
 
 def budgets(found: Sequence[BudgetChange]) -> Drawn:
@@ -129,13 +129,19 @@ def _verdict(target: TargetOutline | None) -> Cell:
     return Cell(f"{sign} {target.verdict}", tone)
 
 
-def _why(change: TargetChange) -> str:
+def _why(change: TargetChange, full: bool) -> str:
     """What keeps it from being drained now, or kept it when the baseline was made."""
     if change.now is None:
         return NONE
     if change.now.why or change.before is None or not change.before.why:
-        return "; ".join(change.now.why) or NONE
-    return f"no longer: {'; '.join(change.before.why)}"
+        return _clauses(change.now.why, full) or NONE
+    return f"no longer: {_clauses(change.before.why, full)}"
+
+
+def _clauses(why: Sequence[str], full: bool) -> str:
+    if full or len(why) < 3:
+        return "; ".join(why)
+    return f"{why[0]}; and {len(why) - 1} more"
 
 
 def _allowance(budget: BudgetOutline | None) -> tuple[Cell, str]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import TypeVar
 
-from kubectl_eksdoc.core.plan.drain.comparison.changes import Comparison
+from kubectl_eksdoc.core.plan.drain.comparison.changes import BudgetChange, Comparison, TargetChange
 from kubectl_eksdoc.render.drain.comparison import rows, words
 from kubectl_eksdoc.render.drain.rows import Drawn
 from kubectl_eksdoc.render.drain.view import DrainView
@@ -12,7 +13,9 @@ from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.tables import plain
 from kubectl_eksdoc.render.text import counted, shown, wrap
 
-_MOST_ROWS = 12
+_Beside = TypeVar("_Beside", TargetChange, BudgetChange)
+
+_MOST_ROWS = 10
 _INDENT = 2
 
 
@@ -22,11 +25,16 @@ def lines(comparison: Comparison, view: DrainView, look: Look, full: bool) -> li
         [line for text in words.remarks(comparison, view) for line in _text(text, look)],
         _table(rows.asked(comparison.asked), look, full),
         _figures(comparison, look, full),
-        _table(rows.targets(comparison.targets), look, full),
-        _table(rows.budgets(comparison.budgets), look, full),
+        _table(rows.targets(_in_both_first(comparison.targets, full), full), look, full),
+        _table(rows.budgets(_in_both_first(comparison.budgets, full)), look, full),
         _findings(comparison, look, full),
     ]
     return [line for block in blocks if block for line in ["", *block]][1:]
+
+
+def _in_both_first(changes: Sequence[_Beside], full: bool) -> Sequence[_Beside]:
+    """What only one of the plans has is less of a surprise, so it is what is cut where there is no room."""
+    return changes if full else sorted(changes, key=lambda change: change.before is None or change.now is None)
 
 
 def _figures(comparison: Comparison, look: Look, full: bool) -> list[str]:

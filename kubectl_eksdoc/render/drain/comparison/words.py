@@ -67,7 +67,7 @@ def title(comparison: Comparison, view: DrainView) -> str:
 
 def _older(comparison: Comparison, view: DrainView) -> str:
     passed = between(comparison.baseline.observed_at, view.cluster.observed_at)
-    if not passed:
+    if rfc3339(comparison.baseline.observed_at) == rfc3339(view.cluster.observed_at):  # a document has no fractions
         return "as old as this plan's"
     return f"{age(abs(passed))} {'older' if passed.total_seconds() > 0 else 'newer'} than this plan's"
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum
 
 from kubectl_eksdoc.core.model.baseline import Baseline, Outline
-from kubectl_eksdoc.core.model.cluster import Identity
+from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.findings import Status
 from kubectl_eksdoc.core.plan.drain.comparison.changes import (
     Asked,
@@ -44,13 +44,13 @@ _OF_FINDINGS = {
 }
 
 
-def compare(baseline: Baseline, identity: Identity, plan: DrainPlan, options: Mapping[str, object]) -> Comparison:
-    """`plan` of the cluster `identity`, asked for with `options` (JSON values by flag), against `baseline`.
+def compare(baseline: Baseline, cluster: Cluster, plan: DrainPlan, options: Mapping[str, object]) -> Comparison:
+    """`plan` of `cluster`, asked for with `options` (JSON values by flag), against `baseline`.
 
     Raises:
         BaselineError: it is of another cluster, or uses a verdict that this version does not know.
     """
-    akin = kinship(baseline.identity, identity)
+    akin = kinship(baseline, cluster)
     if akin.sameness is Sameness.OTHER:
         raise BaselineError(
             f"the baseline {baseline.file} is of another cluster: {akin.why}",

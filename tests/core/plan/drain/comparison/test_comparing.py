@@ -22,6 +22,7 @@ from kubectl_eksdoc.errors import BaselineError
 from tests.builders import NOW, a_budget, a_cluster, a_node, a_pod, a_roomy_node, pods
 
 WHO = Identity("prod", "shop", "111122223333", "eu-west-1", "v1.33", "uid-1")
+HERE = replace(a_cluster(), identity=WHO, source=Source.LIVE)
 
 
 def a_plan(*names: str, bare: bool = False, allowed: int = 1, **policy: object) -> DrainPlan:
@@ -43,7 +44,7 @@ def saved(plan: DrainPlan | Outline, **options: object) -> Baseline:
 
 
 def compared(before: DrainPlan, now: DrainPlan) -> Comparison:
-    return compare(saved(before), WHO, now, {})
+    return compare(saved(before), HERE, now, {})
 
 
 def differing(comparison: Comparison) -> dict[Measure, tuple[object, object]]:
@@ -118,7 +119,7 @@ def test_a_change_is_a_difference_of_numbers(before: object, now: object, change
 def test_what_was_asked_for_differently() -> None:
     given = {"nodegroup": ["blue"], "partial": True, "grace-period": -1, "force": False, "baseline": "old.json"}
     before = {"nodegroup": ["blue", "green"], "partial": False, "grace-period": -1, "assume-fixed": [], "l": ""}
-    assert compare(saved(a_plan(), **before), WHO, a_plan(), given).asked == (
+    assert compare(saved(a_plan(), **before), HERE, a_plan(), given).asked == (
         Asked("nodegroup", ["blue", "green"], ["blue"]),
         Asked("partial", False, True),
     )
@@ -182,7 +183,7 @@ def test_the_order_of_the_facts_changes_nothing() -> None:
         budgets=outline(one).budgets[::-1],
         findings=outline(one).findings[::-1],
     )
-    straight, upside_down = (compare(saved(made), WHO, other, {}) for made in (outline(one), turned))
+    straight, upside_down = (compare(saved(made), HERE, other, {}) for made in (outline(one), turned))
     assert replace(upside_down, baseline=straight.baseline) == straight
 
 
@@ -190,13 +191,15 @@ def test_another_cluster_is_refused() -> None:
     with pytest.raises(
         BaselineError, match=r"the baseline old\.json is of another cluster: it has cluster shop"
     ) as caught:
-        compare(saved(a_plan()), replace(WHO, uid="uid-2"), a_plan(), {})
+        compare(saved(a_plan()), replace(HERE, identity=replace(WHO, uid="uid-2")), a_plan(), {})
     assert caught.value.exit_code == 2
 
 
 def test_a_cluster_that_may_be_another_is_doubted() -> None:
-    assert compare(saved(a_plan()), Identity(), a_plan(), {}).doubt.startswith("the baseline has cluster shop")
-    assert compare(saved(a_plan()), WHO, a_plan(), {}).doubt == ""
+    assert compare(saved(a_plan()), replace(HERE, identity=Identity()), a_plan(), {}).doubt.startswith(
+        "the baseline has cluster shop"
+    )
+    assert compare(saved(a_plan()), HERE, a_plan(), {}).doubt == ""
 
 
 @pytest.mark.parametrize("what", ["targets", "budgets"])
@@ -204,4 +207,4 @@ def test_a_verdict_of_another_version_is_refused(what: str) -> None:
     made = outline(a_plan())
     strange = replace(made, **{what: tuple(replace(each, verdict="wobbles") for each in getattr(made, what))})
     with pytest.raises(BaselineError, match="a verdict that is not known here: 'wobbles'"):
-        compare(saved(strange), WHO, a_plan(), {})
+        compare(saved(strange), HERE, a_plan(), {})
