@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TypeVar
 
+from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.baseline import (
     Baseline,
     BudgetOutline,
@@ -15,7 +16,10 @@ from kubectl_eksdoc.core.model.baseline import (
 )
 from kubectl_eksdoc.core.model.cluster import Identity, Source
 from kubectl_eksdoc.core.model.findings import Severity, Status, Subject
+from kubectl_eksdoc.core.model.kinds import ReadState
 from kubectl_eksdoc.host.fields import MOST, Fields
+
+_CUSTOM = frozenset(kind.full_name for kind in kinds.ALL if kind.custom)
 
 _Made = TypeVar("_Made")
 
@@ -35,8 +39,15 @@ def baseline_of(document: Mapping[str, object], file: str) -> Baseline:
         tool_version=metadata.text("toolVersion"),
         options=_options(metadata.inside("options")),
         outline=_outline(plan),
+        read=frozenset(each.text("resource") for each in metadata.each("kindsRead") if _known(each)),
         uids=frozenset(each.text_or_empty("uid") for key in ("targets", "budgets") for each in plan.each(key)) - {""},
     )
+
+
+def _known(read: Fields) -> bool:
+    """As `KindRead.known`: a custom kind that is not served has no objects."""
+    state = read.word("state", ReadState)
+    return state is ReadState.READ or (state is ReadState.NOT_SERVED and read.text("resource") in _CUSTOM)
 
 
 def _identity(cluster: Fields) -> Identity:
@@ -76,6 +87,7 @@ def _outline(plan: Fields) -> Outline:
         rounds=plan.whole("rounds"),
         waves=len(list(plan.each("waves"))),
         times=_times(plan),
+        stops=frozenset((code, row.text("node")) for row in plan.each("left") for code in row.texts("codes")),
     )
 
 

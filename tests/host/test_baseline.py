@@ -57,6 +57,8 @@ def test_a_plan_is_read_back_as_it_was_made(plan: DrainPlan, tmp_path: Path) -> 
         2026, 11, 20, 12, tzinfo=timezone.utc
     )  # fmt: skip
     assert found.options == OPTIONS
+    assert made.stops == back.stops
+    assert found.read == {read.resource.full_name for read in CLUSTER.reads if read.known}
     assert found.uids == {t.node.uid for t in plan.targets} | {h.budget.uid for h in plan.budgets}
     assert found.file == str(tmp_path / "plan.json")
 

@@ -100,6 +100,7 @@ BASELINE = Baseline(
     tool_version="1.2.2",
     options={"nodegroup": ["blue", "green"], "partial": False, "accept-unknown": []},
     outline=BEFORE,
+    read=frozenset(read.resource.full_name for read in CLUSTER.reads if read.known) | {"services"},
 )
 
 ELSEWHERE = replace(CLUSTER.identity, context="prod-europe", cluster="", region="")

@@ -57,7 +57,10 @@ class TimesOutline:
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """`times` is None where the plan has no estimate: it drains nothing, or does not come to its end."""
+    """`times` is None where the plan has no estimate: it drains nothing, or does not come to its end.
+
+    `stops` are (code, node) for each finding that is about a pod left on that node.
+    """
 
     targets: tuple[TargetOutline, ...]
     budgets: tuple[BudgetOutline, ...]
@@ -67,6 +70,7 @@ class Outline:
     rounds: int
     waves: int
     times: TimesOutline | None
+    stops: frozenset[tuple[str, str]] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +78,7 @@ class Baseline:
     """A saved plan: what it was made of and by, and its outline.
 
     `file` is the path as given; `options` are JSON values by the names of the flags, as the plan was asked for;
+    `read` are the kinds whose objects were known completely (``pods``, ``deployments.apps``);
     `uids` are those of its nodes and budgets: no object of another cluster has one of them.
     """
 
@@ -84,4 +89,5 @@ class Baseline:
     tool_version: str
     options: Mapping[str, object]
     outline: Outline
+    read: frozenset[str]
     uids: frozenset[str] = frozenset()

@@ -22,6 +22,8 @@ def comparison_fields(comparison: Comparison) -> Fields:
             "observedAt": rfc3339(baseline.observed_at),
         },
         "sameCluster": None if comparison.doubt else True,
+        "readOnlyForBaseline": strings(comparison.read_before),
+        "readOnlyNow": strings(comparison.read_now),
         "figures": [
             {"what": f.what.value, "baseline": f.before, "now": f.now, "change": f.change} for f in comparison.figures
         ],

@@ -40,7 +40,7 @@ def asked(found: Sequence[Asked]) -> Drawn:
 
 
 def figures(comparison: Comparison, found: Sequence[Figure]) -> Drawn:
-    """Only for the same nodes is a figure better or worse."""
+    """Only where like is compared with like is a figure better or worse."""
     columns = [
         Column("WHAT", floor=20, lines=2),
         Column("BASELINE", floor=18, lines=3),
@@ -83,7 +83,7 @@ def findings(comparison: Comparison, found: Sequence[FindingChange], full: bool 
     ]
     rows: list[Row] = [
         [
-            Cell(FINDING[f.change], _tone(f, comparison.same_nodes)),
+            Cell(FINDING[f.change], _tone(f, comparison.like_with_like)),
             _said(f.before, full or _of_one_status(f)),
             _said(f.now, full or _of_one_status(f)),
             f.either.code,
@@ -119,7 +119,7 @@ def _flag(option: str) -> str:
 
 
 def _change(figure: Figure, comparison: Comparison) -> Cell:
-    return Cell(figure_change(figure), figure_tone(figure) if comparison.same_nodes else None)
+    return Cell(figure_change(figure), figure_tone(figure) if comparison.like_with_like else None)
 
 
 def _verdict(target: TargetOutline | None) -> Cell:
@@ -163,10 +163,10 @@ def _of_one_status(change: FindingChange) -> bool:
     return change.before is not None and change.now is not None and change.before.status is change.now.status
 
 
-def _tone(change: FindingChange, same_nodes: bool) -> Tone | None:
+def _tone(change: FindingChange, alike: bool) -> Tone | None:
     """A blocker that went with its node is not solved."""
     if change.change is Change.GONE:
-        return Tone.GOOD if same_nodes else None
+        return Tone.GOOD if alike else None
     if change.change is Change.NOT_JUDGED_NOW:
         return Tone.UNKNOWN
     return STATUS_SIGN[change.either.status][1]

@@ -84,6 +84,10 @@ def remarks(comparison: Comparison, view: DrainView) -> Iterator[str]:
     parts = [f"{count} only {when}" for count, when in ((only_then, "in the baseline"), (only_now, "now")) if count]
     if parts:
         yield f"The plans are of different nodes ({joined(parts)}): what came or went may be theirs."
+    for kinds, when, instead in ((comparison.read_before, "for the baseline", "now"),
+                                 (comparison.read_now, "now", "for the baseline")):  # fmt: skip
+        if kinds:
+            yield f"Read only {when}: {', '.join(kinds)}. What hangs on them could not be judged {instead}."
     if comparison.nothing_differs:
         yield "Nothing differs."
 

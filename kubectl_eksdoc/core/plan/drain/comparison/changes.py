@@ -7,6 +7,7 @@ from enum import Enum
 from typing import TypeAlias
 
 from kubectl_eksdoc.core.model.baseline import Baseline, BudgetOutline, FindingOutline, TargetOutline
+from kubectl_eksdoc.core.plan.drain.outcome import TargetVerdict
 
 Value: TypeAlias = int | float | str | None
 """A figure of one plan; None where it has none."""
@@ -79,7 +80,7 @@ class TargetChange:
 
 @dataclass(frozen=True, slots=True)
 class BudgetChange:
-    """A budget with another verdict or allowance; None where that plan has no pod of it on its targets."""
+    """A budget with another verdict or allowance; None where that plan knows of no pod of it on its targets."""
 
     key: str
     before: BudgetOutline | None
@@ -127,6 +128,8 @@ class Comparison:
     budgets: tuple[BudgetChange, ...]
     findings: tuple[FindingChange, ...]
     unchanged: int  # findings that both plans have, of one status and severity
+    read_before: tuple[str, ...]  # kinds that were known only when the baseline was made
+    read_now: tuple[str, ...]  # kinds that are known only now
 
     @property
     def same_nodes(self) -> bool:
@@ -134,6 +137,15 @@ class Comparison:
         return all(change.before and change.now for change in self.targets)
 
     @property
+    def like_with_like(self) -> bool:
+        """True when both plans are of the same targets and could judge the same: else no change is good or bad."""
+        opened = any(
+            TargetVerdict.UNKNOWN.value in {side.verdict for side in (change.before, change.now) if side}
+            for change in self.targets
+        )
+        return self.same_nodes and not opened and not self.read_before and not self.read_now
+
+    @property
     def nothing_differs(self) -> bool:
-        differing = (self.asked, self.targets, self.budgets, self.findings)
+        differing = (self.read_before, self.read_now, self.asked, self.targets, self.budgets, self.findings)
         return not any(differing) and not any(figure.differs for figure in self.figures)

@@ -21,6 +21,7 @@ from kubectl_eksdoc.core.plan.drain.comparison.changes import (
 from kubectl_eksdoc.core.plan.drain.comparison.findings import finding_changes
 from kubectl_eksdoc.core.plan.drain.comparison.outline import outline
 from kubectl_eksdoc.core.plan.drain.comparison.same_cluster import Sameness, kinship
+from kubectl_eksdoc.core.plan.drain.comparison.sight import sight
 from kubectl_eksdoc.core.plan.drain.outcome import BudgetVerdict, TargetVerdict
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 from kubectl_eksdoc.core.plan.drain.targets import natural
@@ -59,7 +60,9 @@ def compare(baseline: Baseline, cluster: Cluster, plan: DrainPlan, options: Mapp
     _known(baseline, TargetVerdict, (target.verdict for target in baseline.outline.targets))
     _known(baseline, BudgetVerdict, (budget.verdict for budget in baseline.outline.budgets))
     before, now = baseline.outline, outline(plan)
-    changes, unchanged = finding_changes(before.findings, now.findings)
+    read = frozenset(read.resource.full_name for read in cluster.reads if read.known)
+    then, here = sight(before, baseline.read), sight(now, read)
+    changes, unchanged = finding_changes(before.findings, now.findings, then, here)
     return Comparison(
         baseline=baseline,
         doubt=akin.why,
@@ -69,6 +72,8 @@ def compare(baseline: Baseline, cluster: Cluster, plan: DrainPlan, options: Mapp
         budgets=tuple(_budgets(before, now)),
         findings=changes,
         unchanged=unchanged,
+        read_before=tuple(sorted(then.read - here.read)),
+        read_now=tuple(sorted(here.read - then.read)),
     )
 
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import TypeAlias
 
 from kubectl_eksdoc.core.model.baseline import FindingOutline
 from kubectl_eksdoc.core.model.findings import Severity, Status, Subject
 from kubectl_eksdoc.core.plan.drain.comparison.changes import Change, FindingChange
+from kubectl_eksdoc.core.plan.drain.comparison.sight import Sight
 
 _Key: TypeAlias = tuple[str, Subject]
-
-_CLUSTER = "Cluster"
-"""The kind of subject of a question that could not be answered for any object."""
 
 _STATUSES = {Status.FAIL: 0, Status.UNKNOWN: 1, Status.PASS: 2}
 _SEVERITIES = {severity: rank for rank, severity in enumerate(Severity)}
@@ -20,28 +18,23 @@ _CHANGES = {change: rank for rank, change in enumerate(Change)}
 
 
 def finding_changes(
-    before: Iterable[FindingOutline], now: Iterable[FindingOutline]
+    before: Iterable[FindingOutline], now: Iterable[FindingOutline], sight_then: Sight, sight_now: Sight
 ) -> tuple[tuple[FindingChange, ...], int]:
     """What differs, and how many findings do not. New ones first, worst first among those of one kind."""
     then, here = _worst(before), _worst(now)
-    unanswered_then, unanswered_now = _unanswered(then), _unanswered(here)
     changes = []
     for key in then.keys() | here.keys():
-        old, new, code = then.get(key), here.get(key), key[0]
-        if old is None:
-            changes.append(FindingChange(_of(Change.NEW, key, code in unanswered_then), None, new))
-        elif new is None:
-            changes.append(FindingChange(_of(Change.GONE, key, code in unanswered_now), old, None))
-        elif _rank(old) != _rank(new):
-            changes.append(FindingChange(Change.CHANGED, old, new))
+        old, new = then.get(key), here.get(key)
+        if old is not None and new is not None:
+            if _rank(old) != _rank(new):
+                changes.append(FindingChange(Change.CHANGED, old, new))
+        elif new is not None:
+            unseen = sight_then.lacks(new, sight_now)
+            changes.append(FindingChange(Change.NOT_JUDGED_BEFORE if unseen else Change.NEW, None, new))
+        elif old is not None:
+            unseen = sight_now.lacks(old, sight_then)
+            changes.append(FindingChange(Change.NOT_JUDGED_NOW if unseen else Change.GONE, old, None))
     return tuple(sorted(changes, key=_order)), len(then.keys() | here.keys()) - len(changes)
-
-
-def _of(change: Change, key: _Key, unanswered: bool) -> Change:
-    """`change`, unless the plan that lacks the finding could not answer its question."""
-    if not unanswered or key[1].kind == _CLUSTER:
-        return change
-    return Change.NOT_JUDGED_BEFORE if change is Change.NEW else Change.NOT_JUDGED_NOW
 
 
 def _worst(findings: Iterable[FindingOutline]) -> dict[_Key, FindingOutline]:
@@ -52,15 +45,6 @@ def _worst(findings: Iterable[FindingOutline]) -> dict[_Key, FindingOutline]:
         if key not in found or _rank(finding) < _rank(found[key]):
             found[key] = finding
     return found
-
-
-def _unanswered(findings: Mapping[_Key, FindingOutline]) -> frozenset[str]:
-    """The codes whose question was not answered for the whole cluster."""
-    return frozenset(
-        code
-        for (code, subject), finding in findings.items()
-        if finding.status is Status.UNKNOWN and subject.kind == _CLUSTER
-    )
 
 
 def _rank(finding: FindingOutline) -> tuple[int, int]:

@@ -21,6 +21,7 @@ def outline(plan: DrainPlan) -> Outline:
         rounds=plan.rounds,
         waves=len({t.wave for t in plan.targets if t.wave}),
         times=_times(plan.estimate),
+        stops=frozenset((code, row.node) for row in plan.left for code in row.codes),
     )
 
 

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 
 import pytest
 
-from kubectl_eksdoc.core.model.baseline import Baseline, FindingOutline, Outline
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.baseline import Baseline, Outline
 from kubectl_eksdoc.core.model.budgets import Amount
 from kubectl_eksdoc.core.model.cluster import Identity, Source
-from kubectl_eksdoc.core.model.findings import Severity, Status, Subject
 from kubectl_eksdoc.core.plan.drain.comparison.changes import Asked, Change, Comparison, Figure, Measure
 from kubectl_eksdoc.core.plan.drain.comparison.comparing import compare
-from kubectl_eksdoc.core.plan.drain.comparison.findings import finding_changes
 from kubectl_eksdoc.core.plan.drain.comparison.outline import outline
 from kubectl_eksdoc.core.plan.drain.plan import make_plan
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
@@ -22,6 +20,7 @@ from kubectl_eksdoc.errors import BaselineError
 from tests.builders import NOW, a_budget, a_cluster, a_node, a_pod, a_roomy_node, pods
 
 WHO = Identity("prod", "shop", "111122223333", "eu-west-1", "v1.33", "uid-1")
+ALL = frozenset(kind.full_name for kind in kinds.ALL)
 HERE = replace(a_cluster(), identity=WHO, source=Source.LIVE)
 
 
@@ -40,7 +39,7 @@ def a_plan(*names: str, bare: bool = False, allowed: int = 1, **policy: object) 
 
 def saved(plan: DrainPlan | Outline, **options: object) -> Baseline:
     made = plan if isinstance(plan, Outline) else outline(plan)
-    return Baseline("old.json", WHO, Source.LIVE, NOW, "1.2.3", options, made)
+    return Baseline("old.json", WHO, Source.LIVE, NOW, "1.2.3", options, made, ALL)
 
 
 def compared(before: DrainPlan, now: DrainPlan) -> Comparison:
@@ -125,56 +124,6 @@ def test_what_was_asked_for_differently() -> None:
     )
 
 
-def said(
-    code: str, name: str = "web", status: Status = Status.FAIL, severity: Severity = Severity.HIGH, **more: str
-) -> FindingOutline:
-    subject = Subject(more.get("kind", "Deployment"), name, "shop" if "kind" not in more else "")
-    return FindingOutline(code, subject, severity, status, more.get("message", "because"))
-
-
-def changes(before: Iterable[FindingOutline], now: Iterable[FindingOutline]) -> list[tuple[str, str, str]]:
-    return [(f.change.value, f.either.code, f.either.subject.name) for f in finding_changes(before, now)[0]]
-
-
-def test_findings_come_and_go_by_code_and_subject() -> None:
-    before = [said("a"), said("b"), said("c", message="3 of 4 pods")]
-    now = [said("b"), said("c", message="2 of 4 pods"), said("a", "other")]
-    assert changes(before, now) == [("new", "a", "other"), ("gone", "a", "web")]
-    assert finding_changes(before, now)[1] == 2
-
-
-def test_another_status_or_severity_is_a_change() -> None:
-    before = [said("a"), said("b", severity=Severity.LOW), said("c")]
-    now = [said("a", status=Status.PASS), said("b", severity=Severity.CRITICAL), said("c")]
-    assert changes(before, now) == [("changed", "b", "web"), ("changed", "a", "web")]
-
-
-def test_of_several_findings_of_one_code_on_one_subject_the_worst_counts() -> None:
-    two = [said("a", status=Status.PASS), said("a")]
-    assert changes(two, two[::-1]) == []
-    assert changes(two, [said("a", status=Status.PASS)]) == [("changed", "a", "web")]
-    assert finding_changes(two, two)[1] == 1
-
-
-def test_what_a_plan_could_not_judge_has_neither_come_nor_gone() -> None:
-    """Unknown is never a pass: a blocker is not gone because nobody could look any more."""
-    cannot = said("a", "cluster", Status.UNKNOWN, kind="Cluster")
-    assert changes([said("a"), said("b")], [cannot]) == [
-        ("new", "a", "cluster"),
-        ("not-judged-now", "a", "web"),
-        ("gone", "b", "web"),
-    ]
-    assert changes([cannot], [said("a"), said("b")]) == [
-        ("new", "b", "web"),
-        ("not-judged-before", "a", "web"),
-        ("gone", "a", "cluster"),
-    ]
-
-
-def test_an_unknown_of_one_object_says_nothing_of_others() -> None:
-    assert changes([said("a")], [said("a", "other", Status.UNKNOWN)]) == [("new", "a", "other"), ("gone", "a", "web")]
-
-
 def test_the_order_of_the_facts_changes_nothing() -> None:
     one, other = a_plan(bare=True), a_plan("old-0")
     turned = replace(
@@ -208,3 +157,18 @@ def test_a_verdict_of_another_version_is_refused(what: str) -> None:
     strange = replace(made, **{what: tuple(replace(each, verdict="wobbles") for each in getattr(made, what))})
     with pytest.raises(BaselineError, match="a verdict that is not known here: 'wobbles'"):
         compare(saved(strange), HERE, a_plan(), {})
+
+
+def test_what_was_read_only_once_is_said_and_nothing_is_better_for_it() -> None:
+    blind = replace(HERE, reads=tuple(read for read in HERE.reads if read.resource is not kinds.BUDGETS))
+    comparison = compare(saved(a_plan(bare=True)), blind, a_plan(bare=True), {})
+    assert (comparison.read_before, comparison.read_now) == (("poddisruptionbudgets.policy",), ())
+    assert not comparison.like_with_like and not comparison.nothing_differs
+    assert compared(a_plan(), a_plan(bare=True)).like_with_like
+
+
+def test_nodes_that_are_judged_only_once_are_not_like_the_others() -> None:
+    made = outline(a_plan())
+    opened = replace(made, targets=(replace(made.targets[0], verdict="unknown"), *made.targets[1:]))
+    comparison = compare(saved(opened), HERE, a_plan(), {})
+    assert comparison.same_nodes and not comparison.like_with_like

@@ -20,7 +20,9 @@ BUDGET = a_budget("web")
 
 
 def a_baseline(who: Identity, uids: frozenset[str] = frozenset()) -> Baseline:
-    return Baseline("old.json", who, Source.LIVE, NOW, "1.2.3", {}, Outline((), (), (), 0, 0, 0, 0, None), uids)
+    return Baseline(
+        "old.json", who, Source.LIVE, NOW, "1.2.3", {}, Outline((), (), (), 0, 0, 0, 0, None), frozenset(), uids
+    )
 
 
 def observed(who: Identity, **facts: Any) -> Cluster:
