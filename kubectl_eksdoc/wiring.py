@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from kubectl_eksdoc.core.model.baseline import Baseline
     from kubectl_eksdoc.core.model.connection import Connection
     from kubectl_eksdoc.flows.ports import ClusterReader
 
@@ -48,3 +49,14 @@ def open_reader(source: SourceChoice, connection: Connection, progress: Progress
     from kubectl_eksdoc.kube.reader import LiveReader
 
     return LiveReader(connection, progress=progress)
+
+
+def read_baseline(path: str) -> Baseline:
+    """A plan that was saved at `path` with ``-o json``.
+
+    Raises:
+        BaselineError: it cannot be read, or is no drain plan of this version.
+    """
+    from kubectl_eksdoc.host import baseline
+
+    return baseline.read_baseline(path)

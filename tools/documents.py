@@ -16,6 +16,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 BLOCKS: Mapping[str, Callable[[], str]] = {
     "transcript": transcript.excerpt,
+    "comparison": transcript.comparison,
     "flags": tables.flags,
     "refused-flags": tables.refused_flags,
     "dump": tables.dump,

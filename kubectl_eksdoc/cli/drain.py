@@ -30,6 +30,7 @@ Examples:
   %(prog)s --nodegroup blue --delete-emptydir-data
   %(prog)s --older-than v1.33 -o wide
   %(prog)s -l eks.amazonaws.com/nodegroup=blue --snapshot dump.tar.gz -o json
+  %(prog)s --nodegroup blue --baseline yesterday.json
   %(prog)s --demo
 """
 
@@ -55,18 +56,20 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     drain_options.add_targeting(plan)
     SourceOptions.add_to(plan)
     drain_options.add_policy(plan)
+    drain_options.add_comparison(plan)
     plan.set_defaults(leaf=plan, command=run_plan)
 
 
 @dataclass(frozen=True, slots=True)
 class PlanRequest:
-    """All that was asked for; `notes` say which flags change nothing."""
+    """All that was asked for; `notes` say which flags change nothing, `baseline` is a path or ""."""
 
     options: GlobalOptions
     source: SourceChoice
     targeting: Targeting
     policy: DrainPolicy
     notes: tuple[str, ...] = ()
+    baseline: str = ""
 
     @staticmethod
     def from_args(args: argparse.Namespace, words: Sequence[str]) -> PlanRequest:
@@ -92,7 +95,8 @@ class PlanRequest:
         size = drain_options.page_size_from(args)
         if size is not None:
             options = replace(options, connection=replace(options.connection, page_size=size))
-        return PlanRequest(options, source, targeting, drain_options.policy_from(args), tuple(notes))
+        policy, baseline = drain_options.policy_from(args), drain_options.baseline_from(args)
+        return PlanRequest(options, source, targeting, policy, tuple(notes), baseline)
 
 
 def _idle(options: GlobalOptions, source: SourceChoice) -> list[str]:
@@ -118,11 +122,14 @@ def run_plan(args: argparse.Namespace, words: Sequence[str], around: Surrounding
     # Imported late: help and errors of usage must not pay for what only a plan needs.
     from kubectl_eksdoc.cli import look as looks
     from kubectl_eksdoc.core.model.cluster import Identity
+    from kubectl_eksdoc.core.plan.drain.comparison.comparing import compare
     from kubectl_eksdoc.flows.drain import plan_drain
     from kubectl_eksdoc.render.drain import DrainView, render
     from kubectl_eksdoc.render.identity import identity_line
 
     options = request.options
+    # First: reading a cluster takes longer than finding out that the file is the wrong one.
+    baseline = around.read_baseline(request.baseline) if request.baseline else None
     given = Identity(cluster=options.cluster_name, region=options.region)
     try:
         with ProgressLine(around.stderr) as progress:
@@ -138,8 +145,11 @@ def run_plan(args: argparse.Namespace, words: Sequence[str], around: Surrounding
     _tell((*request.notes, *_contradicted(cluster.identity, options)), around)
     look = looks.decide(options, around.stdout, around.environ)
     reached_by = reaching.words(request.source, options, cluster.identity.context)
-    given_options = drain_options.as_given(request.targeting, request.policy)
-    view = DrainView(plan, cluster, given_options, reached_by=reached_by)
+    given_options = drain_options.as_given(request.targeting, request.policy, request.baseline)
+    comparison = compare(baseline, cluster, plan, given_options) if baseline else None
+    if comparison and comparison.doubt:
+        _tell((f"it cannot be told whether the baseline is of this cluster: {comparison.doubt}",), around)
+    view = DrainView(plan, cluster, given_options, reached_by=reached_by, comparison=comparison)
     return Answer(render(view, options.output, look), exit_code(plan))
 
 

@@ -244,7 +244,28 @@ def page_size_from(args: argparse.Namespace) -> int | None:
     return _EVERYTHING_AT_ONCE if size == 0 else size
 
 
-def as_given(targeting: Targeting, policy: DrainPolicy) -> dict[str, object]:
+def add_comparison(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("Beside another plan")
+    group.add_argument(
+        "--baseline",
+        metavar="FILE",
+        default=None,
+        help="say what differs from a plan that was saved with -o json > FILE",
+    )
+
+
+def baseline_from(args: argparse.Namespace) -> str:
+    """The path of ``--baseline``, "" where it was not given.
+
+    Raises:
+        UsageError: an empty path, as of a variable that is not set.
+    """
+    if args.baseline == "":
+        raise UsageError("--baseline needs the path of a plan that was saved with -o json")
+    return args.baseline or ""
+
+
+def as_given(targeting: Targeting, policy: DrainPolicy, baseline: str = "") -> dict[str, object]:
     """What was asked for, by the names of the flags, for the document's metadata."""
     nodes: dict[str, object] = {
         "nodes": list(targeting.names),
@@ -260,6 +281,7 @@ def as_given(targeting: Targeting, policy: DrainPolicy) -> dict[str, object]:
         "max-evictions-per-second": policy.evictions_per_second,
         "assume-budget": [f"{key}={count}" for key, count in policy.assume_budgets],
         "assume-fixed": sorted(policy.assume_fixed),
+        "baseline": baseline,
     }
     surge = {} if policy.surge is None else {"surge": policy.surge}
     return (

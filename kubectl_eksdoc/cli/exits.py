@@ -16,7 +16,7 @@ INTERRUPTED = 130
 MEANINGS: dict[int, str] = {
     CLEAN: "clean: all in scope was judged, nothing fails",
     FAILS: "findings that fail: something blocks the drain",
-    USAGE: "the command line, a selector, a target or a dump is wrong, or the answer cannot be written",
+    USAGE: "the command line, a selector, a target, a dump or a baseline is wrong, or the answer cannot be written",
     CLUSTER: "the cluster refused or cannot be reached",
     AWS: "AWS refused or cannot be reached (no command calls AWS yet)",
     UNKNOWN: "nothing fails, but something in scope is unknown; `--accept-unknown CODE,…` names what may be",

@@ -9,9 +9,10 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING, TextIO
 
 from kubectl_eksdoc.cli.streams import say
-from kubectl_eksdoc.wiring import Progress, SourceChoice, open_reader
+from kubectl_eksdoc.wiring import Progress, SourceChoice, open_reader, read_baseline
 
 if TYPE_CHECKING:
+    from kubectl_eksdoc.core.model.baseline import Baseline
     from kubectl_eksdoc.core.model.connection import Connection
     from kubectl_eksdoc.flows.ports import ClusterReader
 
@@ -31,6 +32,7 @@ class Surroundings:
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
     open_reader: OpenReader = open_reader
     now: Callable[[], datetime] = _now
+    read_baseline: Callable[[str], Baseline] = read_baseline
 
     def note(self, text: str) -> None:
         """One line on stderr that is neither data nor an error, with what would steer a terminal as escapes."""

@@ -1,5 +1,5 @@
 """This machine: files, the clock, the terminal.
 
-Belongs here: reading dumps from files, folders, archives and standard input.
+Belongs here: reading dumps from files, folders, archives and standard input; reading a saved plan.
 Never here: the cluster's network, a rule, a layout.
 """

@@ -14,8 +14,6 @@ from kubectl_eksdoc.core.model.kinds import KindRead
 from kubectl_eksdoc.render.encode import Json, plain_value
 from kubectl_eksdoc.render.times import rfc3339
 
-API_VERSION = "eksdoc.io/v1alpha1"
-
 Fields = dict[str, Json]
 
 
@@ -36,7 +34,7 @@ def metadata(cluster: Cluster, options: Mapping[str, object], tool_version: str)
     """`metadata` of every document: which tool, which cluster, how old, what was read, as asked how."""
     fields: Fields = {
         "toolVersion": tool_version,
-        "cluster": _identity(cluster.identity),
+        "cluster": identity(cluster.identity),
         "source": cluster.source.value,
         "observedAt": rfc3339(cluster.observed_at),
         "kindsRead": [_read(r) for r in sorted(cluster.reads, key=lambda r: r.resource.full_name)],
@@ -53,7 +51,7 @@ def finding(found: Finding) -> Fields:
         "title": found.code.title,
         "severity": found.severity.value,
         "status": found.status.value,
-        "subject": _subject(found.subject),
+        "subject": subject(found.subject),
         "message": found.message,
         "evidence": strings(found.evidence),
         "remedy": [remedy(each) for each in found.remedy],
@@ -63,14 +61,14 @@ def finding(found: Finding) -> Fields:
     return fields
 
 
-def _identity(identity: Identity) -> Fields:
+def identity(who: Identity) -> Fields:
     return {
-        "context": known(identity.context),
-        "cluster": known(identity.cluster),
-        "account": known(identity.account),
-        "region": known(identity.region),
-        "serverVersion": known(identity.server_version),
-        "uid": known(identity.uid),
+        "context": known(who.context),
+        "cluster": known(who.cluster),
+        "account": known(who.account),
+        "region": known(who.region),
+        "serverVersion": known(who.server_version),
+        "uid": known(who.uid),
     }
 
 
@@ -86,11 +84,11 @@ def _read(read: KindRead) -> Fields:
     return fields
 
 
-def _subject(subject: Subject) -> Fields:
-    fields: Fields = {"kind": subject.kind}
-    if subject.namespace:
-        fields["namespace"] = subject.namespace
-    return fields | {"name": subject.name}
+def subject(of: Subject) -> Fields:
+    fields: Fields = {"kind": of.kind}
+    if of.namespace:
+        fields["namespace"] = of.namespace
+    return fields | {"name": of.name}
 
 
 def remedy(given: Remedy) -> Fields:

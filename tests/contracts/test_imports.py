@@ -22,6 +22,7 @@ PLANTED = (
     ("core/rules/budgets.py", "kubectl_eksdoc.core.plan.drain.result", "Inside core"),
     ("core/plan/drain/survey.py", "kubectl_eksdoc.core.plan.drain.order.rounds", "A drain plan is judged"),
     ("core/plan/drain/landing/places.py", "kubectl_eksdoc.core.plan.drain.result", "A drain plan is judged"),
+    ("core/plan/drain/plan.py", "kubectl_eksdoc.core.plan.drain.comparison.changes", "A drain plan is judged"),
     ("kube/deciding.py", "kubectl_eksdoc.core.plan.drain.result", "Edges report and perform"),
     ("embedded/demo.py", "kubectl_eksdoc.core.plan.drain.policy", "Edges report and perform"),
     ("core/model/versions.py", "time", "Core is pure"),

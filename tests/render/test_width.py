@@ -14,6 +14,7 @@ from kubectl_eksdoc.render.drain.groups import grouped
 from kubectl_eksdoc.render.drain.steps import steps
 from kubectl_eksdoc.render.drain.unread import unread
 from kubectl_eksdoc.render.tables import Cell, Column, plain
+from tests.render.comparisons import BASELINE, a_compared_view
 from tests.render.plans import NODES, PLAN, a_target, a_view
 
 EC2 = "ip-10-0-30-244.eu-central-1.compute.internal"
@@ -42,6 +43,27 @@ def with_long_names() -> DrainView:
     return a_view(replace(PLAN, targets=targets, budgets=budgets))
 
 
+def compared_with_long_names() -> DrainView:
+    """A baseline far down in folders, of nodes as EC2 names them and budgets with long names."""
+    before = BASELINE.outline
+    return a_compared_view(
+        replace(
+            BASELINE,
+            file=f"/home/on-call/{'plans/' * 40}old.json",
+            options={"nodes": [f"ip-10-0-{n}-{EC2}" for n in range(30)]},
+            outline=replace(
+                before,
+                targets=tuple(replace(t, name=f"{t.name}-{EC2}", why=(EC2 * 9,)) for t in before.targets),
+                budgets=tuple(replace(b, key=f"{b.key}-{'long-' * 12}") for b in before.budgets),
+                findings=tuple(
+                    replace(f, subject=replace(f.subject, name=f"{f.subject.name}-{'long-' * 12}"))
+                    for f in before.findings
+                ),
+            ),
+        )
+    )
+
+
 def too_wide(view: DrainView, look: Look) -> list[str]:
     commands = {r.command for f in view.plan.findings for r in f.remedy}
     commands |= {c for h in view.plan.handoffs for step in (*h.arrive, *h.leave) for c in step.commands}
@@ -53,7 +75,11 @@ def too_wide(view: DrainView, look: Look) -> list[str]:
 
 @pytest.mark.parametrize("width", [60, 80, 100, 120, 200])
 @pytest.mark.parametrize("ascii_only", [False, True])
-@pytest.mark.parametrize("view", [a_view(), with_long_names()], ids=["short", "long"])
+@pytest.mark.parametrize(
+    "view",
+    [a_view(), with_long_names(), a_compared_view(), compared_with_long_names()],
+    ids=["short", "long", "compared", "compared long"],
+)
 def test_no_line_is_wider_than_the_terminal(view: DrainView, width: int, ascii_only: bool) -> None:
     assert too_wide(view, Look(width=width, ascii=ascii_only)) == []
     assert too_wide(view, Look(width=width, ascii=ascii_only, colour=True)) == []

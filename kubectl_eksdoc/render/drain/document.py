@@ -8,16 +8,16 @@ from __future__ import annotations
 from typing import cast
 
 from kubectl_eksdoc.core.model.budgets import BudgetStatus
+from kubectl_eksdoc.core.model.documents import API_VERSION, DRAIN_PLAN
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.drain.handoff.offers import HandOff, Option, Step
 from kubectl_eksdoc.core.plan.drain.outcome import Eviction, Left, Target
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
 from kubectl_eksdoc.core.plan.drain.result import NOT_JUDGED, Headroom
-from kubectl_eksdoc.render.document import API_VERSION, Fields, finding, known, metadata, moment, remedy, strings
+from kubectl_eksdoc.render.document import Fields, finding, known, metadata, moment, remedy, strings
+from kubectl_eksdoc.render.drain.comparison.document import comparison_fields
 from kubectl_eksdoc.render.drain.view import DrainView, status_of
 from kubectl_eksdoc.render.encode import Json
-
-KIND = "DrainPlan"
 
 
 def document(view: DrainView) -> Fields:
@@ -25,7 +25,7 @@ def document(view: DrainView) -> Fields:
     not_drained = [t for t in view.targets if t.order == 0]
     return {
         "apiVersion": API_VERSION,
-        "kind": KIND,
+        "kind": DRAIN_PLAN,
         "metadata": cast(Json, metadata(view.cluster, view.options, view.tool_version)),
         "rounds": view.plan.rounds,
         "options": cast(Json, _options(view.plan.policy)),
@@ -42,7 +42,13 @@ def document(view: DrainView) -> Fields:
         "blockers": [finding(f) for f in view.blockers],
         "notJudged": strings(NOT_JUDGED),
         "handoffs": [_handoff(h) for h in view.handoffs],
+        **_comparison(view),
     }
+
+
+def _comparison(view: DrainView) -> Fields:
+    """Left out where no baseline was given."""
+    return {} if view.comparison is None else {"comparison": cast(Json, comparison_fields(view.comparison))}
 
 
 def _options(policy: DrainPolicy) -> Fields:

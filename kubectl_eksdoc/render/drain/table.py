@@ -10,6 +10,7 @@ from kubectl_eksdoc.core.plan.drain.outcome import BudgetVerdict
 from kubectl_eksdoc.core.plan.drain.result import NOT_JUDGED
 from kubectl_eksdoc.render.drain import afterwards, rows, steps
 from kubectl_eksdoc.render.drain.blocks import block, brief, command_line, line, remedies
+from kubectl_eksdoc.render.drain.comparison import screen, words
 from kubectl_eksdoc.render.drain.groups import Group, grouped
 from kubectl_eksdoc.render.drain.unread import unread
 from kubectl_eksdoc.render.drain.verdict import blocker_count, estimate_lines, left_by_verdict, verdict
@@ -31,7 +32,7 @@ _INDENT = 2
 
 
 def table(view: DrainView, look: Look) -> str:
-    """The verdict, what blocks, the targets in order, the budgets that matter, warnings, unknowns, next."""
+    """The verdict, what differs from a baseline, what blocks, targets in order, budgets, warnings, unknowns, next."""
     return _text(view, look, full=False)
 
 
@@ -43,6 +44,7 @@ def wide(view: DrainView, look: Look) -> str:
 def _text(view: DrainView, look: Look, full: bool) -> str:
     sections: list[list[str]] = [
         [look.paint(text, Tone.TITLE) for text in wrap(shown(verdict(view), look), look.columns)],
+        _compared(view, look, full),
         _blockers(view, look, full),
         _drained(view, look, full),
         _estimate(view, look),
@@ -58,6 +60,15 @@ def _text(view: DrainView, look: Look, full: bool) -> str:
         _next(view, look),
     ]
     return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
+
+
+def _compared(view: DrainView, look: Look, full: bool) -> list[str]:
+    if view.comparison is None:
+        return []
+    title = words.title(view.comparison, view)
+    said = f"COMPARED{title.removeprefix('Compared')}"
+    lines = wrap(shown(said, look), look.columns, rest=" " * _INDENT)
+    return [*(look.paint(text, Tone.TITLE) for text in lines), *screen.lines(view.comparison, view, look, full)]
 
 
 def _titled(title: str, lines: Sequence[str], look: Look) -> list[str]:

@@ -10,6 +10,8 @@ from kubectl_eksdoc.core.plan.drain.outcome import BudgetVerdict
 from kubectl_eksdoc.core.plan.drain.result import NOT_JUDGED
 from kubectl_eksdoc.render import markdown
 from kubectl_eksdoc.render.drain import afterwards, rows
+from kubectl_eksdoc.render.drain.comparison import ticket as against
+from kubectl_eksdoc.render.drain.comparison import words
 from kubectl_eksdoc.render.drain.evidence import evidence
 from kubectl_eksdoc.render.drain.groups import Advice, Group, grouped
 from kubectl_eksdoc.render.drain.unread import unread
@@ -69,6 +71,8 @@ def _origin(view: DrainView) -> list[str]:
 
 
 def _sections(view: DrainView, most: int) -> Iterable[tuple[str, list[str]]]:
+    if view.comparison is not None:
+        yield escape(words.title(view.comparison, view)), against.lines(view.comparison, view, most, _table)
     blockers = grouped(view.blockers, view)
     yield f"Blockers ({blocker_count(blockers)})", _items(blockers, most, view)
     yield "Targets, in the order in which they are emptied", _table(rows.drained(view), "targets", most)

@@ -13,6 +13,7 @@ from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.findings import Finding, Status, in_order
 from kubectl_eksdoc.core.model.nodes import NodeOwner
 from kubectl_eksdoc.core.model.pods import Owner, Pod
+from kubectl_eksdoc.core.plan.drain.comparison.changes import Comparison
 from kubectl_eksdoc.core.plan.drain.handoff.offers import HandOff
 from kubectl_eksdoc.core.plan.drain.outcome import Eviction, Left, PodVerdict, Target
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan, Headroom
@@ -27,8 +28,8 @@ class DrainView:
     """A plan, the facts it was made from, and the options as given (JSON values by name).
 
     `reached_by` are the words of the command line that lead to the same cluster or dump again, without
-    secrets; None where they are not known. Without slots, because the sorted rows and the indexes are made
-    once, when first asked for.
+    secrets; None where they are not known. `comparison` is with a plan saved earlier, None where none was
+    asked for. Without slots, because the sorted rows and the indexes are made once, when first asked for.
     """
 
     plan: DrainPlan
@@ -36,6 +37,7 @@ class DrainView:
     options: Mapping[str, object] = field(default_factory=dict)
     tool_version: str = __version__
     reached_by: tuple[str, ...] | None = None
+    comparison: Comparison | None = None
 
     @cached_property
     def targets(self) -> tuple[Target, ...]:

@@ -8,9 +8,11 @@ from kubectl_eksdoc.core.model.findings import Severity
 from kubectl_eksdoc.core.plan.drain.outcome import TargetVerdict
 from kubectl_eksdoc.core.plan.drain.result import NOT_JUDGED
 from kubectl_eksdoc.render.drain import steps
+from kubectl_eksdoc.render.drain.comparison import words
 from kubectl_eksdoc.render.drain.groups import grouped
 from kubectl_eksdoc.render.drain.page import tables
 from kubectl_eksdoc.render.drain.page.after import after
+from kubectl_eksdoc.render.drain.page.comparison import compared
 from kubectl_eksdoc.render.drain.page.findings import cards
 from kubectl_eksdoc.render.drain.page.gantt import gantt
 from kubectl_eksdoc.render.drain.page.headroom import over_time
@@ -65,6 +67,8 @@ def _tone(view: DrainView) -> str:
 
 def _sections(view: DrainView) -> Iterable[_Section]:
     blockers = grouped(view.blockers, view)
+    if view.comparison is not None:
+        yield "compared", "Compared", words.title(view.comparison, view), compared(view.comparison, view)
     yield "timeline", "Timeline", "Timeline of the usual run", lines([gantt(view), over_time(view), _estimate(view)])
     yield "blockers", "Blockers", f"Blockers ({blocker_count(blockers)})", cards(blockers, view)
     yield "next", "Next", "Next", _next(view)

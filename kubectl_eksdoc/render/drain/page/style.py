@@ -63,6 +63,7 @@ pre { margin: .3rem 0; padding: .5rem .7rem; background: var(--code); border-rad
   overflow-wrap: anywhere; }
 pre code { font-size: .82rem; user-select: all; -webkit-user-select: all; }
 .scroll { overflow-x: auto; background: var(--card); border: 1px solid var(--line); border-radius: .5rem; }
+.apart { margin: .6rem 0; }
 details .scroll { border-width: 1px 0 0; border-radius: 0; }
 details > .scroll { padding: 0; }
 table { border-collapse: collapse; width: 100%; font-size: .87rem; }

@@ -1,0 +1,6 @@
+"""What the documents of this tool are called: who writes them and who reads a saved one must agree."""
+
+from __future__ import annotations
+
+API_VERSION = "eksdoc.io/v1alpha1"
+DRAIN_PLAN = "DrainPlan"

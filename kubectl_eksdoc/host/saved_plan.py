@@ -1,0 +1,132 @@
+"""From the document of a drain plan to its outline: only what is compared is looked at, and all of that is checked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TypeVar
+
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.baseline import (
+    Baseline,
+    BudgetOutline,
+    FindingOutline,
+    Outline,
+    TargetOutline,
+    TimesOutline,
+)
+from kubectl_eksdoc.core.model.cluster import Identity, Source
+from kubectl_eksdoc.core.model.findings import Severity, Status, Subject
+from kubectl_eksdoc.core.model.kinds import ReadState
+from kubectl_eksdoc.host.fields import MOST, Fields
+
+_CUSTOM = frozenset(kind.full_name for kind in kinds.ALL if kind.custom)
+
+_Made = TypeVar("_Made")
+
+
+def baseline_of(document: Mapping[str, object], file: str) -> Baseline:
+    """
+    Raises:
+        Unfit: the document is not as its schema says.
+    """
+    plan = Fields(document)
+    metadata = plan.inside("metadata")
+    return Baseline(
+        file=file,
+        identity=_identity(metadata.inside("cluster")),
+        source=metadata.word("source", Source),
+        observed_at=metadata.moment("observedAt"),
+        tool_version=metadata.text("toolVersion"),
+        options=_options(metadata.inside("options")),
+        outline=_outline(plan),
+        read=frozenset(each.text("resource") for each in metadata.each("kindsRead") if _known(each)),
+        uids=frozenset(each.text_or_empty("uid") for key in ("targets", "budgets") for each in plan.each(key)) - {""},
+    )
+
+
+def _known(read: Fields) -> bool:
+    """As `KindRead.known`: a custom kind that is not served has no objects."""
+    state = read.word("state", ReadState)
+    return state is ReadState.READ or (state is ReadState.NOT_SERVED and read.text("resource") in _CUSTOM)
+
+
+def _identity(cluster: Fields) -> Identity:
+    return Identity(
+        context=cluster.text_or_null("context"),
+        cluster=cluster.text_or_null("cluster"),
+        account=cluster.text_or_null("account"),
+        region=cluster.text_or_null("region"),
+        server_version=cluster.text_or_null("serverVersion"),
+        uid=cluster.text_or_null("uid"),
+    )
+
+
+def _options(options: Fields) -> dict[str, object]:
+    """Flags have one value, or a list of texts."""
+    found: dict[str, object] = {}
+    for key in options.names():
+        value = options.value(key)
+        if not key:
+            raise options.unfit("a flag", "has no name")
+        if isinstance(value, list):
+            found[key] = list(options.texts(key))
+        elif isinstance(value, str) or (isinstance(value, (int, float)) and -MOST <= value <= MOST):
+            found[key] = value
+        else:
+            raise options.unfit(key, "is no value of a flag")
+    return found
+
+
+def _outline(plan: Fields) -> Outline:
+    return Outline(
+        targets=_all(plan, "targets", _target),
+        budgets=_all(plan, "budgets", _budget),
+        findings=_all(plan, "findings", _finding),
+        evictions=len(list(plan.each("evictions"))),
+        left=len(list(plan.each("left"))),
+        rounds=plan.whole("rounds"),
+        waves=len(list(plan.each("waves"))),
+        times=_times(plan),
+        stops=frozenset((code, row.text("node")) for row in plan.each("left") for code in row.texts("codes")),
+    )
+
+
+def _all(plan: Fields, key: str, make: Callable[[Fields], _Made]) -> tuple[_Made, ...]:
+    return tuple(make(fields) for fields in plan.each(key))
+
+
+def _target(target: Fields) -> TargetOutline:
+    return TargetOutline(target.text("name"), target.text("verdict"), tuple(filter(None, target.texts("why"))))
+
+
+def _budget(budget: Fields) -> BudgetOutline:
+    key = f"{budget.text('namespace')}/{budget.text('name')}"
+    return BudgetOutline(key, budget.text("verdict"), budget.whole("perRound"))
+
+
+def _finding(finding: Fields) -> FindingOutline:
+    subject = finding.inside("subject")
+    namespace = subject.text("namespace") if "namespace" in subject.names() else ""
+    return FindingOutline(
+        code=finding.text("code"),
+        subject=Subject(subject.text("kind"), subject.text("name"), namespace),
+        severity=finding.word("severity", Severity),
+        status=finding.word("status", Status),
+        message=finding.text("message"),
+    )
+
+
+def _times(plan: Fields) -> TimesOutline | None:
+    estimate = plan.inside_or_null("estimate")
+    bound = plan.inside_or_null("lowerBound")
+    if estimate is None:
+        return None
+    gap = None if plan.value("gap") is None else plan.number("gap")
+    return TimesOutline(
+        p50_s=estimate.number("p50"),
+        p95_s=estimate.number("p95"),
+        peak_away=estimate.whole("peakAway"),
+        bound_s=bound.number("seconds") if bound else None,
+        binds=f"{bound.text('binding')} {bound.text_or_null('subject')}".rstrip() if bound else "",
+        gap=gap,
+    )

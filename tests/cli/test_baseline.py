@@ -1,0 +1,179 @@
+"""``drain plan --baseline FILE`` from the command line: what differs, what is refused, and what stays as it was."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+import kubectl_eksdoc.render.schemas as schemas
+from kubectl_eksdoc.cli import exits
+from kubectl_eksdoc.core.model.cluster import Identity
+from tests.builders import a_cluster, a_node, a_pod, a_roomy_node
+from tests.cli.running import FakeSource, Ran, run_cli
+
+JUDGE = jsonschema.Draft202012Validator(schemas.load("DrainPlan"))
+
+WHO = Identity("prod", "shop", "111122223333", "eu-west-1", "v1.33", "uid-1")
+TWO_NODES = (a_node("old-0"), a_node("old-1"), a_roomy_node())
+CLUSTER = replace(a_cluster(nodes=TWO_NODES, pods=[a_pod(node="old-0")]), identity=WHO)
+BLOCKED = replace(CLUSTER, pods=(*CLUSTER.pods, a_pod("shell", owner=None, node="old-1")))
+
+
+def plan(*argv: str, cluster: Any = CLUSTER) -> Ran:
+    return run_cli("drain", "plan", *argv, source=FakeSource(cluster))
+
+
+def saved(folder: Path, *argv: str, cluster: Any = CLUSTER) -> str:
+    ran = plan(*(argv or ("old-0", "old-1")), "-o", "json", cluster=cluster)
+    path = folder / "base line.json"
+    path.write_text(ran.out, encoding="utf-8")
+    return str(path)
+
+
+def comparison(ran: Ran) -> Any:
+    return json.loads(ran.out)["comparison"]
+
+
+def test_what_changed_since_the_baseline(tmp_path: Path) -> None:
+    path = saved(tmp_path)
+    ran = plan("old-0", "old-1", "--baseline", path, cluster=BLOCKED)
+    assert ran.code == exits.FAILS
+    assert f"COMPARED with {path} " in ran.out.replace("\n  ", " ")
+    assert "old-1  ✓ drains  ✗ skipped  default/shell: " in ran.out
+    assert ran.out.index("COMPARED") < ran.out.index("BLOCKERS")
+    assert ran.err.count("\n") == 1
+
+
+def test_a_plan_beside_itself_and_its_exit_code(tmp_path: Path) -> None:
+    ran = plan("old-0", "old-1", f"--baseline={saved(tmp_path)}")
+    assert ran.code == exits.CLEAN
+    assert "  Nothing differs.\n" in ran.out
+
+
+def test_the_options_are_compared_and_the_baseline_is_one_of_them(tmp_path: Path) -> None:
+    path = saved(tmp_path, "old-0")
+    ran = plan("old-1", "--force", "--max-unavailable", "1", "--baseline", path, "-o", "json")
+    assert json.loads(ran.out)["metadata"]["options"]["baseline"] == path
+    assert comparison(ran)["asked"] == [
+        {"option": "force", "baseline": False, "now": True},
+        {"option": "max-unavailable", "baseline": None, "now": "1"},
+        {"option": "nodes", "baseline": ["old-0"], "now": ["old-1"]},
+    ]
+    assert comparison(ran)["baseline"]["cluster"]["uid"] == "uid-1"
+
+
+def test_the_commands_that_are_proposed_keep_the_baseline(tmp_path: Path) -> None:
+    path = saved(tmp_path)
+    assert f"old-0 old-1 --baseline '{path}' " in plan("old-0", "old-1", "--baseline", path, cluster=BLOCKED).out
+
+
+def test_names_are_as_without_a_baseline(tmp_path: Path) -> None:
+    path = saved(tmp_path)
+    assert plan("old-0", "--baseline", path, "-o", "name") == plan("old-0", "-o", "name")
+
+
+@pytest.mark.parametrize("fmt", ["table", "wide", "markdown", "html", "yaml"])
+def test_every_format_takes_one(fmt: str, tmp_path: Path) -> None:
+    ran = plan("old-0", "old-1", "--baseline", saved(tmp_path, "old-0"), "-o", fmt, cluster=BLOCKED)
+    assert ran.code == exits.FAILS
+    assert "old-1" in ran.out and "base line.json" in ran.out
+
+
+def test_a_plan_of_another_cluster_is_refused_whatever_the_format(tmp_path: Path) -> None:
+    path = saved(tmp_path, cluster=replace(CLUSTER, identity=replace(WHO, cluster="blog", uid="uid-2")))
+    for fmt in ("table", "json", "name"):
+        ran = plan("old-0", "--baseline", path, "-o", fmt)
+        assert (ran.code, ran.out) == (exits.USAGE, "")
+        assert f"error: the baseline {path} is of another cluster: it has cluster blog in account" in ran.err
+        assert "this one has cluster shop" in ran.err
+
+
+def test_a_cluster_that_may_be_another_is_said_on_stderr_and_in_the_answer(tmp_path: Path) -> None:
+    elsewhere = a_cluster(nodes=[a_node("new-0"), a_roomy_node()])
+    path = saved(tmp_path, "new-0", cluster=replace(elsewhere, identity=Identity(context="dev")))
+    ran = plan("old-0", "--baseline", path)
+    assert "note: it cannot be told whether the baseline is of this cluster: " in ran.err
+    assert "It cannot be told whether both plans are of one cluster: " in ran.out
+    assert comparison(plan("old-0", "--baseline", path, "-o", "json"))["sameCluster"] is None
+
+
+def test_the_file_is_looked_at_before_the_cluster(tmp_path: Path) -> None:
+    source = FakeSource(CLUSTER)
+    ran = run_cli("drain", "plan", "old-0", "--baseline", str(tmp_path / "none.json"), source=source)
+    assert ran.code == exits.USAGE
+    assert "error: cannot read the baseline" in ran.err and "none.json: No such file or directory" in ran.err
+    assert source.asked == []
+
+
+def test_the_shell_that_empties_the_file_first_is_explained(tmp_path: Path) -> None:
+    (tmp_path / "plan.json").touch()
+    ran = plan("old-0", "--baseline", str(tmp_path / "plan.json"), "-o", "json")
+    assert ran.code == exits.USAGE
+    assert "is empty\nA shell empties the file it writes to" in ran.err
+
+
+@pytest.mark.parametrize("words", [("--baseline", ""), ("--baseline=",), ("--baseline",), ("--baseline", "-")])
+def test_a_baseline_needs_a_file(words: tuple[str, ...]) -> None:
+    ran = plan("old-0", *words)
+    assert (ran.code, ran.out) == (exits.USAGE, "")
+    assert "--baseline" in ran.err
+
+
+def places(node: Any) -> list[tuple[Any, Any]]:
+    """Every (holder, key or position) in a document."""
+    keys: Any = node.keys() if isinstance(node, dict) else range(len(node)) if isinstance(node, list) else ()
+    return [place for key in keys for place in ((node, key), *places(node[key]))]
+
+
+@pytest.mark.parametrize("step", [5, pytest.param(1, marks=pytest.mark.long)])
+def test_whatever_a_baseline_says_is_compared_or_refused(step: int, tmp_path: Path) -> None:
+    """Each place of a saved plan (each fifth) with another value: never a bug of ours."""
+    formats = itertools.cycle(("table", "json", "wide", "json", "yaml", "html", "json", "markdown"))
+    document = json.loads(Path(saved(tmp_path, cluster=BLOCKED)).read_text(encoding="utf-8"))
+    document = {
+        key: document[key]
+        for key in ("apiVersion", "kind", "metadata", "targets", "budgets", "findings", "evictions", "left", "waves",
+                    "rounds", "estimate", "lowerBound", "gap")
+    }  # fmt: skip
+    document["metadata"]["kindsRead"] = []
+    path = tmp_path / "odd.json"
+    seen = set()
+    for holder, key in places(document)[::step]:
+        kept = holder[key]
+        for value in ("\ud800\x1b[2J", 10**9, "fail", ["a", ""], None, "", {"": 1}):
+            holder[key] = value
+            path.write_text(json.dumps(document), encoding="utf-8")
+            fmt = next(formats)
+            ran = plan("old-0", "--baseline", str(path), "-o", fmt)
+            assert ran.code in (exits.CLEAN, exits.USAGE), ran.err
+            assert "\x1b" not in ran.out + ran.err
+            if fmt == "json" and ran.code == exits.CLEAN:
+                assert JUDGE.is_valid(json.loads(ran.out)), (key, value)
+            seen.add(ran.code)
+        holder[key] = kept
+    assert seen == {exits.CLEAN, exits.USAGE}
+
+
+def test_hostile_words_of_a_baseline_stay_text(tmp_path: Path) -> None:
+    """A saved plan is a file like any other: what it holds must not steer a terminal or a browser."""
+    document = json.loads(Path(saved(tmp_path, cluster=BLOCKED)).read_text(encoding="utf-8"))
+    bad = "\x1b[2J<script>\ud800\u202e"
+    for target in document["targets"]:
+        target["name"] = target["name"] + bad
+        target["why"] = [bad]
+    for found in document["findings"]:
+        found |= {"code": bad, "message": bad}
+    document["metadata"] |= {"toolVersion": bad, "options": {bad: bad, "nodes": [bad]}}
+    path = tmp_path / "bad.json"
+    path.write_text(json.dumps(document), encoding="utf-8")
+    for fmt in ("table", "wide", "markdown", "html", "json", "yaml"):
+        ran = plan("old-0", "--baseline", str(path), "-o", fmt)
+        assert ran.code == exits.CLEAN, ran.err
+        assert not {"\x1b", "\u202e", "\ud800"} & set(ran.out + ran.err)
+        assert fmt in ("json", "yaml", "table", "wide") or "<script>" not in ran.out

@@ -1,0 +1,113 @@
+"""A plan beside a saved one, by hand, with every kind of difference that a renderer meets."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from kubectl_eksdoc.core.model import codes
+from kubectl_eksdoc.core.model.baseline import (
+    Baseline,
+    BudgetOutline,
+    FindingOutline,
+    Outline,
+    TargetOutline,
+    TimesOutline,
+)
+from kubectl_eksdoc.core.model.cluster import Source
+from kubectl_eksdoc.core.model.findings import Severity, Status, Subject
+from kubectl_eksdoc.core.plan.drain.comparison.comparing import compare
+from kubectl_eksdoc.core.plan.drain.duration.bounds import Bound, Scarce
+from kubectl_eksdoc.core.plan.drain.duration.estimate import Estimate
+from kubectl_eksdoc.core.plan.drain.outcome import TargetVerdict
+from kubectl_eksdoc.render.drain import DrainView
+from tests.builders import ago
+from tests.render.plans import (
+    CACHE,
+    CLUSTER,
+    EVICTIONS,
+    FINDINGS,
+    HEADROOM,
+    a_finding,
+    a_target,
+    a_view,
+    an_empty_plan,
+)
+
+OPTIONS = {"nodegroup": ["blue"], "max-unavailable": "1", "partial": True, "baseline": "old.json"}
+
+CHAIN = Bound(Scarce.BUDGET_CHAIN, 240.0, "shop/web lets 1 of its 2 pods be away at a time", "shop/web", "let 2 go")
+
+NOW = an_empty_plan(
+    targets=(
+        a_target("old-1", TargetVerdict.DRAINS, 1, evictions=1, wave=1),
+        a_target("old-0", TargetVerdict.DRAINS, 2, evictions=1, wave=2),
+        a_target("old-2", TargetVerdict.SKIPPED, why=("shop/sale-0: budget shop/sale never allows an eviction",)),
+        a_target("spot-0", TargetVerdict.PARTIAL, 3, evictions=1, wave=3),
+    ),
+    evictions=EVICTIONS,
+    budgets=HEADROOM[:3],
+    findings=(
+        *FINDINGS[:3],
+        a_finding(codes.POD_RETURNS, Status.UNKNOWN, Subject("Cluster", "cluster"), "cannot tell", missing="a kind"),
+        a_finding(codes.BUDGET_DISAGREES, Status.PASS, Subject("PodDisruptionBudget", "cache", "shop"), "a note",
+                  Severity.INFO),
+        a_finding(codes.SINGLE_REPLICA, Status.PASS, Subject("Deployment", "mailer", "shop"), "one replica"),
+    ),
+    estimate=Estimate(287.0, 730.5, (), 4, ("a pod stops within 10 s",), (CHAIN,), 287 / 240 - 1),
+)  # fmt: skip
+
+
+def said(
+    code: codes.Code,
+    subject: Subject,
+    status: Status = Status.FAIL,
+    severity: Severity = Severity.HIGH,
+    message: str = "as it was",
+) -> FindingOutline:
+    return FindingOutline(code.name, subject, severity, status, message)
+
+
+BEFORE = Outline(
+    targets=(
+        TargetOutline("old-0", "skipped", ("shop/thumbs-1: its budget is unhealthy",)),
+        TargetOutline("old-1", "drains"),
+        TargetOutline("old-2", "drains"),
+        TargetOutline("old-3", "refused", ("a kubelet that does not answer",)),
+    ),
+    budgets=(
+        BudgetOutline("shop/web", "serial", 1),
+        BudgetOutline("shop/cache", "serial", 1),
+        BudgetOutline("shop/thumbs", "unhealthy", 0),
+    ),
+    findings=(
+        said(codes.BUDGET_UNHEALTHY, Subject("PodDisruptionBudget", "thumbs", "shop"), message="2 not Ready"),
+        said(codes.POD_EMPTYDIR, Subject("Pod", CACHE[0].name, "shop"), Status.PASS, Severity.MEDIUM),
+        said(codes.POD_RETURNS, Subject("DaemonSet", "agent", "ops"), message="comes straight back"),
+        said(codes.SINGLE_REPLICA, Subject("Deployment", "mailer", "shop"), Status.PASS, Severity.HIGH),
+    ),
+    evictions=2,
+    left=14,
+    rounds=3,
+    waves=1,
+    times=TimesOutline(310.0, 700.0, 9, 300.0, "node old-1", 310 / 300 - 1),
+)
+
+BASELINE = Baseline(
+    file="old.json",
+    identity=CLUSTER.identity,
+    source=Source.LIVE,
+    observed_at=ago(24 * 3600),
+    tool_version="1.2.2",
+    options={"nodegroup": ["blue", "green"], "partial": False, "accept-unknown": []},
+    outline=BEFORE,
+    read=frozenset(read.resource.full_name for read in CLUSTER.reads if read.known) | {"services"},
+)
+
+ELSEWHERE = replace(CLUSTER.identity, context="prod-europe", cluster="", region="")
+"""What is known of it does not tell whether it is the same cluster."""
+
+
+def a_compared_view(baseline: Baseline = BASELINE, **more: object) -> DrainView:
+    comparison = compare(baseline, CLUSTER, NOW, OPTIONS)
+    fields: dict[str, object] = {"options": OPTIONS, "comparison": comparison} | more
+    return a_view(NOW, **fields)
