@@ -11,7 +11,7 @@ go has its turn first. Seconds from the start of the drain are the only clock.
 from __future__ import annotations
 
 import heapq
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
@@ -22,8 +22,7 @@ from kubectl_eksdoc.core.rules.replacement import Replacement
 from kubectl_eksdoc.core.sim.activation import Activation, Ground
 
 
-@dataclass(frozen=True, slots=True)
-class Move:
+class Move(NamedTuple):
     """One pod to evict. `stop_s` from eviction to gone; `start_s` from the new pod's creation to Ready.
 
     `limits` name what it takes a slot of. `late` ones are taken last of those that wait for the same limit.
@@ -111,14 +110,17 @@ class Timeline:
 
 class _Event(Enum):
     SLOT = 0  # a replacement is Ready and the budget shows it
-    GONE = 1
+    GONE = 1  # the last pod of a node's tier
     DONE = 2
     TURN = 3  # enough time has passed for another eviction
     RENEWED = 4  # a new node has joined in the place of one that is done
 
 
 class _Entry(NamedTuple):
-    """A move with its place in the queue: by turn, late ones last, nodes that come earlier first."""
+    """A move with its place in the queue: by turn, late ones last, nodes that come earlier first.
+
+    `limits` are those of the move that can make it wait.
+    """
 
     turn: int
     late: bool
@@ -126,6 +128,17 @@ class _Entry(NamedTuple):
     number: int
     node: str
     move: Move
+    limits: tuple[str, ...]
+
+
+class _Tier:
+    """The pods of one node that go together: how many are not evicted yet, and when the last one is gone."""
+
+    __slots__ = ("gone_s", "left")
+
+    def __init__(self, left: int) -> None:
+        self.left = left
+        self.gone_s = 0.0
 
 
 def simulate(nodes: Sequence[tuple[str, Sequence[Move]]], terms: Terms, ground: Ground | None = None) -> Timeline:
@@ -150,8 +163,9 @@ class _Run:
         self._moves = dict(nodes)
         names = [node for node, _ in nodes]
         self._coming = Activation(names, terms.waves, terms.at_once, terms.domains, ground)
-        self._pods_left: dict[str, int] = {}  # on an active node, by those not gone yet
-        self._ordinary_left: dict[str, int] = {}
+        wanted = Counter(limit for _, given in nodes for move in given for limit in move.limits)
+        self._crowded = {x for x, number in wanted.items() if number > terms.slots[x] or x in terms.strict}
+        self._tiers: dict[str, _Tier] = {}  # of an active node, the one that is going
         self._held: dict[str, list[_Entry]] = {}  # critical ones whose turn has not come
         self._started: dict[str, float] = {}
         self._moved: list[Moved] = []
@@ -178,13 +192,10 @@ class _Run:
     def _happens(self, kind: _Event, subject: object) -> None:
         if kind is _Event.SLOT:
             self._give_back(subject)  # type: ignore[arg-type]
-            self._serve()
         elif kind is _Event.GONE:
-            self._gone(subject)  # type: ignore[arg-type]
-            self._serve()
+            self._gone(str(subject))
         elif kind is _Event.TURN:
             self._take_turn()
-            self._serve()
         elif kind is _Event.RENEWED:
             self._coming.renewed(str(subject))
             self._activate(self._coming.begin())
@@ -193,6 +204,8 @@ class _Run:
             if self._terms.renewed_after_s is not None:
                 self._at(self._now + self._terms.renewed_after_s, _Event.RENEWED, subject)
             self._activate(self._coming.begin())
+        if self._unserved:
+            self._serve()
 
     def _activate(self, nodes: Iterable[str]) -> None:
         for node in nodes:
@@ -201,23 +214,29 @@ class _Run:
 
     def _begin(self, rank: int, node: str, given: Sequence[Move]) -> None:
         self._started[node] = self._now
-        entries = [_Entry(m.turn, m.late, rank, number, node, m) for number, m in enumerate(given)]
+        entries = [
+            _Entry(m.turn, m.late, rank, number, node, m, tuple([x for x in m.limits if x in self._crowded]))
+            for number, m in enumerate(given)
+        ]
         ordinary = [entry for entry in entries if not entry.move.critical]
-        self._pods_left[node] = len(entries)
-        self._ordinary_left[node] = len(ordinary)
         self._held[node] = [entry for entry in entries if entry.move.critical]
-        for entry in ordinary or self._held.pop(node):
-            self._ask(entry)
-        if not entries:
+        if entries:
+            self._go(node, ordinary or self._held.pop(node))
+        else:
             self._empty(node)
+
+    def _go(self, node: str, entries: Sequence[_Entry]) -> None:
+        self._tiers[node] = _Tier(len(entries))
+        for entry in entries:
+            self._ask(entry)
 
     def _ask(self, entry: _Entry) -> None:
         """Evict, or wait at the first limit that has no slot for it."""
-        for limit in entry.move.limits:
+        for limit in entry.limits:
             if not self._may(limit, entry):
                 heapq.heappush(self._waiting[limit], entry)
                 return
-        for limit in entry.move.limits:
+        for limit in entry.limits:
             self._free[limit] -= 1
             if limit in self._line:
                 self._line[limit].pop()
@@ -227,7 +246,7 @@ class _Run:
             return
         if not self._paced:
             self._at(max(self._now, self._next_eviction), _Event.TURN, None)
-        longest = max((self._chains[limit] for limit in entry.move.limits), default=0.0)
+        longest = max((self._chains[limit] for limit in entry.limits), default=0.0)
         heapq.heappush(self._paced, (-longest, entry))
 
     def _time_left(self, nodes: Sequence[tuple[str, Sequence[Move]]]) -> dict[str, float]:
@@ -245,7 +264,7 @@ class _Run:
 
     def _take_turn(self) -> None:
         _, entry = heapq.heappop(self._paced)
-        for limit in entry.move.limits:
+        for limit in entry.limits:
             self._chains[limit] -= self._share(entry.move, limit)
         self._next_eviction = self._now + self._terms.between_s
         self._evict(entry)
@@ -270,25 +289,25 @@ class _Run:
         ready = None
         if move.after is not Replacement.NEVER:
             ready = (gone if move.after is Replacement.AFTER_GONE else at) + move.start_s
-            if move.limits:
-                self._at(ready + self._terms.lag_s, _Event.SLOT, move.limits)
+            if entry.limits:
+                self._at(ready + self._terms.lag_s, _Event.SLOT, entry.limits)
         self._moved.append(Moved(move.uid, entry.node, at, gone, ready))
-        self._at(gone, _Event.GONE, entry)
+        tier = self._tiers[entry.node]
+        tier.left -= 1
+        tier.gone_s = max(tier.gone_s, gone)
+        if not tier.left:
+            self._at(tier.gone_s, _Event.GONE, entry.node)
 
     def _give_back(self, limits: tuple[str, ...]) -> None:
         for limit in limits:
             self._free[limit] += 1
         self._unserved += reversed(limits)
 
-    def _gone(self, entry: _Entry) -> None:
-        node = entry.node
-        self._pods_left[node] -= 1
-        if not entry.move.critical:
-            self._ordinary_left[node] -= 1
-            if not self._ordinary_left[node]:
-                for held in self._held.pop(node, ()):
-                    self._ask(held)
-        if not self._pods_left[node]:
+    def _gone(self, node: str) -> None:
+        held = self._held.pop(node, ())
+        if held:
+            self._go(node, held)
+        else:
             self._empty(node)
 
     def _empty(self, node: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 
 from kubectl_eksdoc.core.model.nodes import Node
 from kubectl_eksdoc.core.model.placement import PodTerm
@@ -77,8 +77,12 @@ class Occupancy:
         pods: Sequence[Pod],
         namespaces: Mapping[str, Labels] | None = None,
         storage: Storage = EMPTY,
+        closed: Set[str] = frozenset(),
     ) -> Occupancy:
-        """With every pod on its node; pods that have ended, have no node or one that is not there are passed over."""
+        """With every pod on its node; pods that have ended, have no node or one that is not there are passed over.
+
+        Nothing will be put on the nodes `closed`: what is taken of their room does not matter, and is not counted.
+        """
         made = cls(nodes, namespaces, storage)
         seats = made.seats
         known: dict[object, PodClass] = {}
@@ -100,7 +104,8 @@ class Occupancy:
                 placed.append((kind, seats[pod.node]))
         # All terms are known by now, so that none has to look for its pods among those already placed.
         for kind, seat in placed:
-            made._move(kind, seat, 1)
+            if kind.counted or seat.node.name not in closed:
+                made._move(kind, seat, 1)
         for seat in seats.values():
             seat.attached.settle()
         return made

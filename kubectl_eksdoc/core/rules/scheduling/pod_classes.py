@@ -81,6 +81,11 @@ class PodClass:
     on: dict[str, int] = field(default_factory=dict)
 
     @property
+    def counted(self) -> bool:
+        """Whether it matters to others, or to its node's devices, that it is there, and not just its room."""
+        return bool(self.watchers or self.own or self.takes_more)
+
+    @property
     def alone(self) -> bool:
         """Whether nothing but room decides, once the node itself is right."""
         return not (self.meaning or self.own or self.limits or self.takes_more or self.company)

@@ -24,7 +24,10 @@ GIVEN = "given"
 RESTARTS = 12
 """Variations of the best order that are tried when the named ones have been."""
 
-GOOD_ENOUGH = 1.01
+ROOM_IS_SHORT = ("light", "efficiency", "chain", "zone", "name")
+"""In which order the named orders are tried when there is not room for all nodes."""
+
+GOOD_ENOUGH = 1.02
 """An order this close to the lower bound is not improved upon."""
 
 
@@ -69,12 +72,11 @@ class _Search:
         if policy.order not in (AUTO, SOONEST):
             yield policy.order, BY_NAME[policy.order](self._traits())
             return
-        if policy.order == SOONEST or policy.surge is None:
-            yield SOONEST, self._for_good_last(soonest_first(self._work.tasks, self._work.per_round))
+        yield SOONEST, self._for_good_last(soonest_first(self._work.tasks, self._work.per_round))
         if policy.order == SOONEST or (not self._order_matters and not tried[0].refused):
             return
         traits = self._traits()
-        for name in BY_NAME:
+        for name in ROOM_IS_SHORT if tried[0].refused else BY_NAME:
             yield name, self._for_good_last(BY_NAME[name](traits))
         for seed in range(1, RESTARTS + 1):
             best = min(tried, key=lambda trial: trial.score)

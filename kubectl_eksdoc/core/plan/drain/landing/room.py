@@ -17,6 +17,7 @@ from kubectl_eksdoc.core.rules.scheduling import volumes
 from kubectl_eksdoc.core.rules.scheduling.fences import Fence
 from kubectl_eksdoc.core.rules.scheduling.occupancy import Occupancy, Seat
 from kubectl_eksdoc.core.rules.scheduling.pod_classes import PodClass
+from kubectl_eksdoc.core.rules.scheduling.resources import Room as NodeRoom
 from kubectl_eksdoc.core.rules.scheduling.volumes import Storage, VolumeDemand
 
 LOOKED_AT = 64
@@ -35,9 +36,12 @@ class Room:
         nodes = [cordoned(n) if n.name in targets else n for n in cluster.nodes]
         storage = Storage.observed(cluster)
         spaces = None if cluster.unread(kinds.NAMESPACES) else {n.name: n.labels for n in cluster.namespaces}
-        self._occupancy = Occupancy.of(nodes, cluster.pods, spaces, storage)
+        self._occupancy = Occupancy.of(nodes, cluster.pods, spaces, storage, targets)
         self._pods = cluster.pods
         self._known: dict[object, tuple[PodClass, PodClass]] = {}
+        for on in world.pods_on.values():
+            for pod in on:
+                self.classes_of(pod)
         self._daemons: dict[str, list[PodClass]] | None = None
         self._rings: dict[tuple[Fence, VolumeDemand], Emptiest] = {}
         self._ring_of: dict[int, Emptiest] = {}
@@ -63,13 +67,21 @@ class Room:
     def back_to(self, mark: int) -> None:
         """As if what was done since `mark` had not been."""
         while len(self._log) > mark:
-            self._log.pop()()
+            step = self._log.pop()
+            if isinstance(step, tuple):
+                room, asked = step
+                room.take(asked, -1)
+                self.free.take(asked, -1)
+            else:
+                step()
         if not mark:
             for ring in self._rings.values():
                 ring.too_large.clear()
 
     def leave(self, kind: PodClass, node: str) -> None:
-        """A pod goes from its node, which is cordoned."""
+        """A pod goes from its node, which is cordoned: what it frees there is of no use to others."""
+        if not kind.counted:
+            return
         self._occupancy.take(kind, node)
         self._log.append(lambda: self._occupancy.put(kind, node))
 
@@ -84,7 +96,7 @@ class Room:
         seat = ring.first(lambda seat: has_place(kind, seat), thorough)
         if seat is None:
             return ""
-        self.put(kind, seat.node.name)
+        self._put(kind, seat)
         return seat.node.name
 
     def may_have_place(self, kind: PodClass) -> bool:
@@ -106,9 +118,18 @@ class Room:
             ring.too_large.append(asked)
 
     def put(self, kind: PodClass, name: str) -> None:
+        """One such pod on the node of that name."""
+        self._put(kind, self._occupancy.seats[name])
+
+    def _put(self, kind: PodClass, seat: Seat) -> None:
         asked = kind.placement.requests
-        self._occupancy.put(kind, name)
         self.free.take(asked)
+        if not kind.counted:  # most pods; all kinds are known by now, so that nothing can come to count them later
+            seat.room.take(asked)
+            self._log.append((seat.room, asked))
+            return
+        name = seat.node.name
+        self._occupancy.put(kind, name)
 
         def undo() -> None:
             self._occupancy.take(kind, name)
@@ -168,8 +189,8 @@ class Room:
         return self._daemons.get(name, ())
 
 
-_Step = Callable[[], object]
-"""Takes one change back."""
+_Step = Callable[[], object] | tuple[NodeRoom, Requests]
+"""Takes one change back: calls for it, or gives back what one pod requests."""
 
 
 class _Free:

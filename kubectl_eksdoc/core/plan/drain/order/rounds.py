@@ -29,8 +29,7 @@ class Tier(Enum):
     FOR_GOOD = 2
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
+class Task(NamedTuple):
     """One pod to evict. `limits` name what it takes a unit of for its round: its budget, and anything of which
     only so many may go at once.
 
@@ -57,8 +56,7 @@ class Task:
         return self.after is not Replacement.NEVER and self.after is not Replacement.SAME_NODE
 
 
-@dataclass(frozen=True, slots=True)
-class Booking:
+class Booking(NamedTuple):
     """`turn` of `turns`: its place among all planned users of its first limit (0 of 0 without one)."""
 
     task: Task
@@ -210,22 +208,39 @@ def _needs(todo: Mapping[str, Sequence[Task]], per_round: Mapping[str, int]) -> 
 
 
 def soonest_first(todo: Mapping[str, Sequence[Task]], per_round: Mapping[str, int]) -> list[str]:
-    """Always the node that can be empty soonest after those before it; ties: fewest pods, then by name."""
+    """Always the node that can be empty soonest after those before it; ties: fewest pods, then by name.
+
+    Nodes wait in line with those that share their longest chain, and only the first of each line is valued.
+    """
     needs = _needs(todo, per_round)
+    lines: dict[str, list[tuple[int, int, object, str]]] = defaultdict(list)
+    for node, given in todo.items():
+        first = needs[node][0] if needs[node] else _Need("", 0, 0)
+        lines[first.limit].append((first.units, len(given), natural(node), node))
     taken: dict[str, int] = defaultdict(int)
-    heap = [(min(1, len(given)), len(given), natural(node), node) for node, given in todo.items()]
-    heapq.heapify(heap)
+    heap: list[tuple[int, int, object, str, str]] = []
+
+    def step_up(limit: str) -> None:
+        if lines[limit]:
+            _, size, key, node = lines[limit].pop()
+            soonest = max(_soonest(needs[node], taken, per_round), min(1, size))
+            heapq.heappush(heap, (soonest, size, key, node, limit))
+
+    for limit, line in lines.items():
+        line.sort(reverse=True)
+        step_up(limit)
     nodes: list[str] = []
     while heap:
-        _, size, key, node = heapq.heappop(heap)
+        _, size, key, node, limit = heapq.heappop(heap)
         # Others may have been chosen since this node was valued: it waits if it no longer comes first.
-        now = (max(_soonest(needs[node], taken, per_round), min(1, size)), size, key, node)
+        now = (max(_soonest(needs[node], taken, per_round), min(1, size)), size, key, node, limit)
         if heap and now > heap[0]:
             heapq.heappush(heap, now)
             continue
         nodes.append(node)
         for need in needs[node]:
             taken[need.limit] += need.units
+        step_up(limit)
     return nodes
 
 

@@ -40,7 +40,7 @@ def work_of(world: Survey, judgement: Judgement) -> Work:
     for name, on in judgement.pods.items():
         if judgement.complete(name, world.policy.partial):
             going = [_task(world, p.pod, judgement.budgets, soft) for p in on if p.verdict is PodVerdict.EVICT]
-            going.sort(key=lambda task: (task.pod.namespace, natural(task.pod.name)))
+            going.sort(key=_by_name)
             tasks[name] = tuple(going)
     limits = {limit for given in tasks.values() for task in given for limit in task.limits}
     allowed = {key: b.per_round for key, b in judgement.budgets.items() if b.per_round} | soft
@@ -53,6 +53,13 @@ def _task(world: Survey, pod: Pod, budgets: Mapping[str, JudgedBudget], soft: di
     lease = world.leases_held.get(pod.key, "") if limits else ""
     after = replacement(pod)
     return Task(pod, tuple(limits), tuple(guarded) if after is Replacement.NEVER else (), lease, after)
+
+
+def _by_name(task: Task) -> tuple[str, object]:
+    """Numbers count where names end in one."""
+    pod = task.pod
+    numbered = pod.owner is not None and pod.owner.kind == "StatefulSet"
+    return pod.namespace, natural(pod.name) if numbered else ((1, pod.name),)
 
 
 def _softly(world: Survey, pod: Pod, soft: dict[str, int]) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from kubectl_eksdoc.core.model import codes, kinds
 from kubectl_eksdoc.core.model.budgets import Budget
@@ -20,8 +21,7 @@ from kubectl_eksdoc.core.plan.drain.verdicts.budgets import JudgedBudget, judge,
 from kubectl_eksdoc.core.plan.drain.verdicts.said import Said, cannot_tell, fold, unknown
 
 
-@dataclass(frozen=True, slots=True)
-class JudgedPod:
+class JudgedPod(NamedTuple):
     """`verdict` is the pod's own, before its target's: never HELD."""
 
     pod: Pod
