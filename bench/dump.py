@@ -1,0 +1,87 @@
+"""Writes a snapshot of many pods, or reads one, in a process of its own; prints what that took as one line of JSON.
+
+``facts`` reads it as the tool does. ``decoded`` hands the same bytes to ``json.loads``, without looking for cycles,
+and makes nothing of them; only decoding is timed, the file is in memory before.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import resource
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import cluster
+
+from kubectl_eksdoc.cli.main import collect_seldom
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.host.snapshot import SnapshotReader
+
+_ALLOCATABLE = {"cpu": "15890m", "memory": "58Gi", "pods": "110"}
+
+
+def write(folder: str, count: str) -> dict[str, Any]:
+    """Lists of that many pods, of about 6.6 KiB each, and of their nodes."""
+    names, size = set(), 0
+    with Path(folder, "pods.json").open("wb") as out:
+        for part in _listed(_pods(int(count), names)):
+            size += out.write(part)
+    nodes = (json.dumps(_node(name)).encode() for name in sorted(names))
+    Path(folder, "nodes.json").write_bytes(b"".join(_listed(nodes)))
+    return {"pods": int(count), "bytes": size}
+
+
+def _listed(items: Iterator[bytes]) -> Iterator[bytes]:
+    comma = b""
+    yield b'{"apiVersion":"v1","items":['
+    for item in items:
+        yield comma + item
+        comma = b",\n"
+    yield b'],"kind":"List","metadata":{"resourceVersion":""}}\n'
+
+
+def _pods(count: int, nodes: set[str]) -> Iterator[bytes]:
+    """With their kind, as kubectl prints them; `nodes` learns where they run."""
+    mark = b'"nodeName":"'
+    for pod in cluster.pods(count):
+        start = pod.index(mark) + len(mark)
+        nodes.add(pod[start : pod.index(b'"', start)].decode())
+        yield b'{"apiVersion":"v1","kind":"Pod",' + pod[1:]
+
+
+def _node(name: str) -> dict[str, Any]:
+    metadata = {"name": name, "uid": f"uid-{name}", "creationTimestamp": "2026-10-01T08:00:00Z"}
+    ready = {"type": "Ready", "status": "True", "lastTransitionTime": "2026-10-01T08:01:00Z"}
+    status = {"allocatable": _ALLOCATABLE, "conditions": [ready], "nodeInfo": {"kubeletVersion": "v1.32.5"}}
+    return {"apiVersion": "v1", "kind": "Node", "metadata": metadata, "status": status}
+
+
+def facts(folder: str) -> dict[str, Any]:
+    gc.collect()
+    collect_seldom()  # as the command line does
+    before = time.perf_counter()
+    read = SnapshotReader(folder).read(kinds.ALL)
+    return {"seconds": time.perf_counter() - before, "pods": len(read.pods)}
+
+
+def decoded(folder: str) -> dict[str, Any]:
+    body = Path(folder, "pods.json").read_bytes()
+    gc.disable()
+    before = time.perf_counter()
+    items = json.loads(body)["items"]
+    return {"seconds": time.perf_counter() - before, "pods": len(items)}
+
+
+def main() -> None:
+    mode, *arguments = sys.argv[1:]
+    said = {"write": write, "facts": facts, "decoded": decoded}[mode](*arguments)
+    unit = 1 << 20 if sys.platform == "darwin" else 1 << 10  # bytes there, KiB elsewhere
+    print(json.dumps({**said, "peak_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit}), flush=True)
+
+
+if __name__ == "__main__":
+    main()
