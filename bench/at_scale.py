@@ -1,21 +1,23 @@
-"""Measures plans of large made clusters: how long and how much memory, how near to the best, and what a what-if costs.
+"""Measures what large clusters cost: plans of made ones, how near those are to the best, what-ifs, and large snapshots.
 
-Each plan has a process of its own (planning.py).
+Each plan and each reading has a process of its own (planning.py, dump.py).
 """
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 from lines import Line, Plan
-from measure import run
+from measure import Run, in_turn, run
 
-PLANNING = Path(__file__).resolve().parent / "planning.py"
+HERE = Path(__file__).resolve().parent
 LARGER = 5
 """How many times as many nodes the larger cluster has."""
 
@@ -72,6 +74,28 @@ def what_if(plan: Plan) -> Iterator[Line]:
     yield Line(f"{what}: full estimate", took, "ms", 1000)
 
 
+def large_snapshot(plan: Plan) -> Iterator[Line]:
+    """Many pods on disk made facts, against the same bytes merely decoded."""
+    with tempfile.TemporaryDirectory() as folder:
+        written = _said(_child(plan, "dump.py", "write", folder, str(plan.dumped)))
+        series = in_turn(
+            min(plan.times, FEWER), *(partial(_child, plan, "dump.py", mode, folder) for mode in ("facts", "decoded"))
+        )
+    ours, theirs = ([_said(each) for each in runs.runs] for runs in series)
+    assert {said["pods"] for said in ours + theirs} == {plan.dumped}
+    what = f"{plan.dumped:,} pods in {written['bytes'] >> 20:,} MiB of JSON"
+    yield Line(f"{what}, made facts", _median(ours, "seconds"), "s")
+    yield Line(f"{what}, made facts: peak memory", _median(ours, "peak_mib"), "MiB")
+    yield Line(f"{what}, json.loads", _median(theirs, "seconds"), "s")
+    yield Line(f"{what}, json.loads: peak memory", _median(theirs, "peak_mib"), "MiB")
+    yield Line("facts against json.loads", _median(ours, "seconds") / _median(theirs, "seconds"), "x", 0.6)
+    yield Line("the same in user CPU time", _median(ours, "user_s") / _median(theirs, "user_s"), "x")
+
+
+def _median(said: Sequence[Said], name: str) -> float:
+    return float(median(each[name] for each in said))
+
+
 def _made(
     plan: Plan,
     nodes: int,
@@ -84,7 +108,15 @@ def _made(
 ) -> Said:
     """What planning.py says; without `targets` four fifths of the nodes are drained."""
     surge = round(nodes * (AMPLE if ample else SCARCE))
-    command = [sys.executable, str(PLANNING), "--nodes", str(nodes), "--targets", str(targets or nodes * 4 // 5)]
+    command = ["planning.py", "--nodes", str(nodes), "--targets", str(targets or nodes * 4 // 5)]
     command += ["--utilisation", str(utilisation), "--seed", str(seed), "--surge", str(surge), "--what-if", str(times)]
-    said: Said = json.loads(run(command + ["--grows"] * ample, plan.env, keep=True).stdout)
-    return said
+    return _said(_child(plan, *command, *["--grows"] * ample))
+
+
+def _child(plan: Plan, script: str, *arguments: str) -> Run:
+    return run((sys.executable, str(HERE / script), *arguments), plan.env, keep=True)
+
+
+def _said(child: Run) -> Said:
+    found: Said = json.loads(child.stdout)
+    return found

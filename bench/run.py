@@ -21,7 +21,7 @@ from datetime import datetime, timezone
 from functools import partial
 from pathlib import Path
 
-from at_scale import first_plan, gaps, what_if
+from at_scale import first_plan, gaps, large_snapshot, what_if
 from lines import Line, Plan, table
 from measure import Run, Series, in_turn, run
 
@@ -124,6 +124,7 @@ PARTS = {
     "plan": first_plan,
     "gap": gaps,
     "what-if": what_if,
+    "large-snapshot": large_snapshot,
 }
 """What ``--only`` names, in the order of the table."""
 
