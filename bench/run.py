@@ -1,4 +1,4 @@
-"""Measures what the tool promises: medians of five, in one run, as ratios wherever a ratio is promised.
+"""Measures what the tool promises: medians of five (three where a run is long), as ratios wherever one is promised.
 
 ``make bench`` prints a table and fails if a target is missed; with ``QUICK=1`` small sizes, one run each and
 no targets, to see that everything still works. ``--record`` writes results/<date>.json and .md.
@@ -147,7 +147,7 @@ def _record(lines: list[Line], machine: dict[str, object], plan: Plan) -> None:
     body = {"at": now.strftime("%Y-%m-%dT%H:%M:%SZ"), "machine": machine, "runs": plan.times, "figures": figures}
     (folder / f"{now:%Y-%m-%d}.json").write_text(json.dumps(body, indent=2) + "\n")
     about = ", ".join(f"{key} {value}" for key, value in machine.items())
-    title = f"# Measured on {now:%Y-%m-%d}\n\nMedians of {plan.times}; {about}."
+    title = f"# Measured on {now:%Y-%m-%d}\n\nMedians of {plan.times}, fewer where a run is long; {about}."
     (folder / f"{now:%Y-%m-%d}.md").write_text(f"{title}\n\n{table(lines, targets=True)}\n")
 
 
