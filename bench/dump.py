@@ -85,7 +85,8 @@ def _used() -> resource.struct_rusage:
 
 def main() -> None:
     mode, *arguments = sys.argv[1:]
-    said = {"write": write, "facts": facts, "decoded": decoded}[mode](*arguments)
+    modes: dict[str, Callable[..., dict[str, Any]]] = {"write": write, "facts": facts, "decoded": decoded}
+    said = modes[mode](*arguments)
     unit = 1 << 20 if sys.platform == "darwin" else 1 << 10  # bytes there, KiB elsewhere
     print(json.dumps({**said, "peak_mib": _used().ru_maxrss / unit}), flush=True)
 

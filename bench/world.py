@@ -10,6 +10,7 @@ import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Any
 
 from bench.world_apps import App, apps
 from bench.world_facts import NOW, budgets, claims, pod_of, volumes, workloads
@@ -130,7 +131,7 @@ def _assembled(
     pods: Iterable[Pod],
     bound: Sequence[tuple[App, int, str]],
 ) -> Cluster:
-    found = {
+    found: dict[str, Sequence[Any]] = {
         "nodes": sorted(nodes, key=lambda n: n.name),
         "pods": sorted(pods, key=lambda p: (p.namespace, p.name)),
         "budgets": budgets(made),
