@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -22,6 +22,7 @@ LARGEST_VALUE = 64 << 20
 
 _MALFORMED = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 _SPACE = re.compile(rb"[ \t\r\n]*")
+_COMMA = re.compile(rb"[ \t\r\n]*,[ \t\r\n]*([^ \t\r\n}\]])")
 _TRAILING = re.compile(r"trailing characters \(byte (\d+)\)\Z")
 _BYTE = re.compile(r" ?\(byte (\d+)\)\Z")
 _NUMBER_END = frozenset(b"0123456789.eE+-")
@@ -90,8 +91,7 @@ class Header:
     items: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(NamedTuple):
     """One object; `raw` is valid until the next one is asked for. `kind` is "" where it does not tell."""
 
     raw: memoryview
@@ -189,6 +189,9 @@ class ListStream:
 
     def _between(self, end: bytes) -> bytes:
         """Move behind the comma if there is one; the next character, `end` only if there was none."""
+        if usual := _COMMA.match(self._buffer, self._position):
+            self._position = usual.start(1)
+            return usual[1]
         char = self._needed_char()
         if char == end:
             return char

@@ -1,0 +1,122 @@
+"""Measures what large clusters cost: plans of made ones, how near those are to the best, what-ifs, and large snapshots.
+
+Each plan and each reading has a process of its own (planning.py, dump.py).
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from lines import Line, Plan
+from measure import Run, in_turn, run
+
+HERE = Path(__file__).resolve().parent
+LARGER = 5
+"""How many times as many nodes the larger cluster has."""
+
+LONG_S, FEWER = 10.0, 3
+"""A plan that takes longer than this is made no more than so many times."""
+
+SEEDS = 5
+AMPLE, SCARCE = 0.2, 0.05
+"""New nodes that may be there at once, as a share of all: so many that budgets bind, or so few that room does."""
+
+Said = dict[str, Any]
+
+
+def first_plan(plan: Plan) -> Iterator[Line]:
+    """From facts to the plan, for four fifths of the nodes of a cluster and of one five times as large."""
+    small, large = plan.nodes, plan.nodes * LARGER
+    rounds = [(_made(plan, small), _made(plan, large))]
+    while len(rounds) < (plan.times if rounds[0][1]["seconds"] < LONG_S else min(plan.times, FEWER)):
+        rounds.append((_made(plan, small), _made(plan, large)))
+    seconds = [median(said["seconds"] for said in column) for column in zip(*rounds, strict=True)]
+    said = rounds[0][1]
+    what = f"first plan of {said['drained'] + said['skipped']} of {large} nodes ({said['pods']:,} pods)"
+    yield Line(f"{what}: make_plan", seconds[1], "s", 6)
+    yield Line(f"{what}: peak memory", median(large["peak_mib"] for _, large in rounds), "MiB", 1536)
+    yield Line(f"{what}: targets drained", said["drained"], "targets", said["drained"] + said["skipped"], at_least=True)
+    yield Line(f"first plan of {rounds[0][0]['drained']} of {small} nodes: make_plan", seconds[0], "s")
+    yield Line(f"{LARGER} times the nodes: time, against {LARGER} times", seconds[1] / seconds[0] / LARGER, "x", 1.3)
+
+
+def gaps(plan: Plan) -> Iterator[Line]:
+    """How much longer plans take than the largest lower bound says they must."""
+    nodes = plan.nodes
+    by_budget = [_made(plan, nodes, seed=seed) for seed in range(1, SEEDS + 1)]
+    found = [100 * said["gap"] for said in by_budget if said["gap"] is not None]
+    whole = len(found) == SEEDS
+    what = f"gap at 65 % of {nodes} nodes, {SEEDS} seeds"
+    yield Line(f"{what}: worst", max(found) if whole else None, "%", 3)
+    yield Line(f"{what}: median", median(found) if whole else None, "%", 3)
+    bound = sum(said["bound"].startswith("budget-chain") for said in by_budget)
+    yield Line(f"{what}: bound by a budget", bound, "of them", SEEDS, at_least=True)
+    targets = 2 * nodes * 9 // 10
+    said = _made(plan, 2 * nodes, targets, utilisation=0.85, ample=False)
+    what = f"gap at 85 % of {2 * nodes} nodes, {targets} targets"
+    yield Line(what, None if said["gap"] is None else 100 * said["gap"], "%", 25)
+    yield Line(f"{what}: drained", said["drained"], "targets", targets, at_least=True)
+
+
+def what_if(plan: Plan) -> Iterator[Line]:
+    """One budget assumed to let one pod more be away. There is no shorter way yet than the whole plan anew."""
+    said = _made(plan, plan.nodes, times=plan.times)
+    took = 1000 * median(said["what_if_s"]) if "what_if_s" in said else None
+    what = f"what-if at {plan.nodes} nodes (make_plan anew: nothing is incremental yet)"
+    yield Line(f"{what}: rounds, waves, blockers", took, "ms", 50)
+    yield Line(f"{what}: full estimate", took, "ms", 1000)
+
+
+def large_snapshot(plan: Plan) -> Iterator[Line]:
+    """Many pods on disk made facts, against the same bytes merely decoded."""
+    with tempfile.TemporaryDirectory() as folder:
+        written = _said(_child(plan, "dump.py", "write", folder, str(plan.dumped)))
+        series = in_turn(
+            min(plan.times, FEWER), *(partial(_child, plan, "dump.py", mode, folder) for mode in ("facts", "decoded"))
+        )
+    ours, theirs = ([_said(each) for each in runs.runs] for runs in series)
+    assert {said["pods"] for said in ours + theirs} == {plan.dumped}
+    what = f"{plan.dumped:,} pods in {written['bytes'] >> 20:,} MiB of JSON"
+    yield Line(f"{what}, made facts", _median(ours, "seconds"), "s")
+    yield Line(f"{what}, made facts: peak memory", _median(ours, "peak_mib"), "MiB")
+    yield Line(f"{what}, json.loads", _median(theirs, "seconds"), "s")
+    yield Line(f"{what}, json.loads: peak memory", _median(theirs, "peak_mib"), "MiB")
+    yield Line("facts against json.loads", _median(ours, "seconds") / _median(theirs, "seconds"), "x", 0.6)
+    yield Line("the same in user CPU time", _median(ours, "user_s") / _median(theirs, "user_s"), "x")
+
+
+def _median(said: Sequence[Said], name: str) -> float:
+    return float(median(each[name] for each in said))
+
+
+def _made(
+    plan: Plan,
+    nodes: int,
+    targets: int = 0,
+    *,
+    utilisation: float = 0.65,
+    seed: int = 7,
+    ample: bool = True,
+    times: int = 0,
+) -> Said:
+    """What planning.py says; without `targets` four fifths of the nodes are drained."""
+    surge = round(nodes * (AMPLE if ample else SCARCE))
+    command = ["planning.py", "--nodes", str(nodes), "--targets", str(targets or nodes * 4 // 5)]
+    command += ["--utilisation", str(utilisation), "--seed", str(seed), "--surge", str(surge), "--what-if", str(times)]
+    return _said(_child(plan, *command, *["--grows"] * ample))
+
+
+def _child(plan: Plan, script: str, *arguments: str) -> Run:
+    return run((sys.executable, str(HERE / script), *arguments), plan.env, keep=True)
+
+
+def _said(child: Run) -> Said:
+    found: Said = json.loads(child.stdout)
+    return found

@@ -1,0 +1,102 @@
+"""One plan of a large made cluster, in a process of its own; prints what it took and says as one line of JSON.
+
+``--what-if N`` then plans N times as if one budget let one pod more be away: the budget that binds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import resource
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import fields, replace
+from typing import Any
+
+from bench.world import Shape, make
+from kubectl_eksdoc.cli.main import collect_seldom
+from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.core.model.nodes import Node
+from kubectl_eksdoc.core.plan.drain.plan import make_plan
+from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
+from kubectl_eksdoc.core.plan.drain.result import DrainPlan
+
+KNOWS_SURGE = "surge" in {field.name for field in fields(DrainPolicy)}
+"""Until the policy has it, a cluster that adds nodes by itself (--grows) stands in for one that is given them."""
+
+
+def main() -> None:
+    asked = _arguments()
+    cluster = make(
+        Shape(asked.nodes, utilisation=asked.utilisation, seed=asked.seed, grows=asked.grows and not KNOWS_SURGE)
+    )
+    targets, policy = cluster.nodes[: asked.targets], _policy(asked.surge)
+    gc.collect()
+    collect_seldom()  # as the command line does
+    before = _peak()
+    seconds, plan = _timed(cluster, targets, policy)
+    said = {"seconds": seconds, "before_mib": before, "peak_mib": _peak(), **_about(cluster, plan)}
+    if asked.what_if and plan.budgets:
+        assumed = replace(policy, assume_budgets=(_one_more(plan),))
+        said["what_if_s"] = sorted(_timed(cluster, targets, assumed)[0] for _ in range(asked.what_if))
+    print(json.dumps(said))
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--nodes", type=int, default=1000)
+    parser.add_argument("--targets", type=int, default=800)
+    parser.add_argument("--utilisation", type=float, default=0.65)
+    parser.add_argument("--seed", type=int, default=7)
+    parser.add_argument("--surge", type=int, default=0, help="new nodes that may be there at once")
+    parser.add_argument("--grows", action="store_true", help="without --surge: something adds nodes")
+    parser.add_argument("--what-if", type=int, default=0, metavar="TIMES")
+    return parser.parse_args()
+
+
+def _policy(surge: int) -> DrainPolicy:
+    given: dict[str, Any] = {"surge": surge} if KNOWS_SURGE and surge else {}
+    return DrainPolicy(**given)
+
+
+def _timed(cluster: Cluster, targets: Sequence[Node], policy: DrainPolicy) -> tuple[float, DrainPlan]:
+    before = time.perf_counter()
+    plan = make_plan(cluster, targets, policy)
+    return time.perf_counter() - before, plan
+
+
+def _peak() -> float:
+    """The most memory this process ever had, in MiB."""
+    unit = 1 << 20 if sys.platform == "darwin" else 1 << 10  # bytes there, KiB elsewhere
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
+
+
+def _about(cluster: Cluster, plan: DrainPlan) -> dict[str, Any]:
+    estimate = plan.estimate
+    binding = estimate.bounds[0] if estimate is not None and estimate.bounds else None
+    return {
+        "pods": len(cluster.pods),
+        "budgets": len(cluster.budgets),
+        "drained": len(plan.targets) - len(plan.skipped),
+        "skipped": len(plan.skipped),
+        "evictions": len(plan.evictions),
+        "rounds": plan.rounds,
+        "waves": max((target.wave for target in plan.targets), default=0),
+        "blockers": len(plan.blockers),
+        "p50_s": estimate.p50_s if estimate is not None else None,
+        "gap": estimate.gap if estimate is not None else None,
+        "bound": f"{binding.name.value} {binding.subject}".rstrip() if binding is not None else "",
+        "bound_s": binding.seconds if binding is not None else None,
+    }
+
+
+def _one_more(plan: DrainPlan) -> tuple[str, int]:
+    """The budget with the most rounds, and one pod more than it lets be away."""
+    longest = max(plan.budgets, key=lambda headroom: headroom.rounds)
+    return longest.budget.key, longest.per_round + 1
+
+
+if __name__ == "__main__":
+    main()

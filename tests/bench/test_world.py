@@ -1,0 +1,140 @@
+"""The made cluster is always the same, is like what its constants say, and could have come about."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from bench import world, world_apps
+from bench.world import Shape, make
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.core.model.placement import CPU, MEMORY
+from kubectl_eksdoc.core.plan.drain.duration.timing import start_of
+from kubectl_eksdoc.core.rules.budgets import Computed, recompute
+from kubectl_eksdoc.core.rules.guards import matching
+from kubectl_eksdoc.core.rules.scales import Scales
+from kubectl_eksdoc.core.rules.scheduling.volumes import Storage, demand, refusal
+
+NODES = 120
+APPS = ("Deployment", "StatefulSet")
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Cluster:
+    return make(Shape(nodes=NODES))
+
+
+@pytest.fixture(scope="module")
+def full() -> Cluster:
+    return make(Shape(nodes=NODES, utilisation=0.85))
+
+
+def test_the_same_shape_makes_the_same_cluster_and_another_seed_another(cluster: Cluster) -> None:
+    assert make(Shape(nodes=NODES)) == cluster
+    assert make(Shape(nodes=NODES, seed=8)).pods != cluster.pods
+
+
+def test_it_has_as_many_pods_as_asked_for_each_once_and_sorted(cluster: Cluster) -> None:
+    keys = [(p.namespace, p.name) for p in cluster.pods]
+    assert len(keys) == len(set(keys)) == len({p.uid for p in cluster.pods}) == 30 * NODES
+    assert keys == sorted(keys)
+
+
+def test_every_kind_is_read_with_its_count(cluster: Cluster) -> None:
+    assert [r.resource for r in cluster.reads if r.known] == list(kinds.ALL)
+    told = {r.resource: r.count for r in cluster.reads}
+    assert (told[kinds.PODS], told[kinds.BUDGETS]) == (len(cluster.pods), len(cluster.budgets))
+    assert told[kinds.DEPLOYMENTS] == told[kinds.REPLICA_SETS] > told[kinds.STATEFUL_SETS] > 0
+    assert told[kinds.DAEMON_SETS] == 3
+
+
+def test_replicas_have_many_singletons_and_a_heavy_tail(cluster: Cluster) -> None:
+    sizes = sorted(w.replicas for w in cluster.workloads if w.kind in APPS)
+    assert 0.24 < sizes.count(1) / len(sizes) < 0.36
+    assert sizes[-1] == 30 * NODES * 9 // 10 // 20  # where a twentieth of all is fewer than 500
+    assert sizes[len(sizes) // 2] <= 5
+    assert sum(sizes[-len(sizes) // 10 :]) > 0.4 * sum(sizes)
+
+
+def test_a_large_cluster_has_one_application_of_five_hundred() -> None:
+    sizes = Counter(w.replicas for w in make(Shape(nodes=400)).workloads if w.kind in APPS)
+    assert max(sizes) == world_apps.LARGEST == 500
+    assert sizes[500] == 1
+
+
+def test_budgets_guard_three_quarters_and_are_in_sync(cluster: Cluster) -> None:
+    apps = sum(w.kind in APPS for w in cluster.workloads)
+    rules = Counter(b.rule for b in cluster.budgets)
+    assert set(rules) == {"maxUnavailable 1", "maxUnavailable 25%"}
+    assert 0.43 < rules["maxUnavailable 1"] / apps < 0.57
+    assert 0.18 < rules["maxUnavailable 25%"] / apps < 0.32
+    guards, scales = matching(cluster.budgets, cluster.pods), Scales.of(cluster.workloads)
+    for budget in cluster.budgets:
+        found = recompute(budget, guards.pods(budget), scales, cluster.observed_at)
+        assert isinstance(found, Computed)
+        assert found.status == budget.status
+        assert budget.status.allowed > 0
+
+
+@pytest.mark.parametrize(("name", "utilisation"), [("cluster", 0.65), ("full", 0.85)])
+def test_so_much_is_requested_and_fits_on_every_node(
+    name: str, utilisation: float, request: pytest.FixtureRequest
+) -> None:
+    made: Cluster = request.getfixturevalue(name)
+    cpu: Counter[str] = Counter()
+    memory: Counter[str] = Counter()
+    for pod in made.pods:
+        cpu[pod.node] += pod.placement.requests.cpu
+        memory[pod.node] += pod.placement.requests.memory
+    count = Counter(pod.node for pod in made.pods)
+    for node in made.nodes:
+        assert cpu[node.name] <= node.allocatable[CPU]
+        assert memory[node.name] <= node.allocatable[MEMORY]
+        assert count[node.name] <= node.pods_allocatable
+    assert cpu.total() == pytest.approx(utilisation * NODES * world.NODE_CPU, rel=0.01)
+    assert memory.total() == pytest.approx(utilisation * NODES * world.NODE_MEMORY, rel=0.1)
+
+
+def test_what_cannot_fit_is_refused() -> None:
+    with pytest.raises(ValueError, match="do not fit"):
+        make(Shape(nodes=30, utilisation=1.2))
+
+
+def test_pods_of_stateful_sets_have_their_volumes_in_the_zone_of_their_node(cluster: Cluster) -> None:
+    storage = Storage.of(cluster.claims, cluster.volumes, cluster.storage_classes)
+    nodes = {node.name: node for node in cluster.nodes}
+    stateful = [p for p in cluster.pods if p.owner and p.owner.kind == "StatefulSet"]
+    assert 0.08 < len(stateful) / len(cluster.pods) <= 0.1
+    assert {nodes[p.node].zone for p in stateful} == set(world.ZONES)
+    assert [p for p in cluster.pods if p.volumes] == stateful
+    for pod in stateful:
+        asked = demand(pod.namespace, [v.detail for v in pod.volumes], storage)
+        refusing = {node.zone for node in cluster.nodes if refusal(asked, node) is not None}
+        assert refusing == set(world.ZONES) - {nodes[pod.node].zone}
+
+
+def test_every_node_has_the_pods_of_the_daemon_sets(cluster: Cluster) -> None:
+    daemons = Counter(p.node for p in cluster.pods if p.owner and p.owner.kind == "DaemonSet")
+    assert daemons == dict.fromkeys((n.name for n in cluster.nodes), 3)
+
+
+def test_replicas_share_what_replicas_repeat(cluster: Cluster) -> None:
+    for field in ("labels", "owner", "placement"):
+        distinct = {id(getattr(pod, field)) for pod in cluster.pods}
+        assert len(distinct) == len({pod.owner for pod in cluster.pods})
+
+
+def test_start_times_differ_more_between_applications_than_within_them(cluster: Cluster) -> None:
+    starts: dict[str, list[float]] = {}
+    for pod in cluster.pods:
+        took = start_of(pod)
+        assert took is not None
+        assert pod.owner is not None
+        starts.setdefault(pod.owner.uid, []).append(took)
+    many = [sorted(found) for found in starts.values() if len(found) >= 10]
+    medians = sorted(found[len(found) // 2] for found in many)
+    assert medians[-1] / medians[0] > 4
+    assert all(found[-1] / found[len(found) // 2] < 4 for found in many)
+    assert 12 < medians[len(medians) // 2] < 35
