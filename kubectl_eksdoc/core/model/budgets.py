@@ -55,10 +55,10 @@ class Budget:
     condition_reason: str = ""
     condition_message: str = ""
     disrupted: Mapping[str, datetime] = field(default_factory=dict)
+    key: str = field(init=False, repr=False, compare=False)  # ns/name, kept because it is asked for so often
 
-    @property
-    def key(self) -> str:
-        return f"{self.namespace}/{self.name}"
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "key", f"{self.namespace}/{self.name}")
 
     @property
     def always_allows_unhealthy(self) -> bool:

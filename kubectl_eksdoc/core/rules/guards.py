@@ -36,6 +36,7 @@ class Guards:
 
     _namespaces: Mapping[str, _Namespace]
     _pods: Mapping[str, tuple[Pod, ...]]
+    by_uid: Mapping[str, tuple[Budget, ...]]  # of the index's pods; those that no budget selects are missing
 
     def of(self, pod: Pod) -> tuple[Budget, ...]:
         """The budgets that select `pod`, by name; it need not be one of those the index was built with."""
@@ -54,12 +55,20 @@ class Guards:
 
 def matching(budgets: Iterable[Budget], pods: Iterable[Pod]) -> Guards:
     """An index of who selects whom; its cost grows with pods and budgets, not with their product."""
-    index = Guards(_by_namespace(tuple(budgets)), {})
+    index = Guards(_by_namespace(tuple(budgets)), {}, {})
     selected: dict[str, list[Pod]] = {}
+    by_uid = {}
+    known: dict[tuple[str, int], tuple[Budget, ...]] = {}  # replicas share their labels
     for pod in pods:
-        for budget in index.of(pod):
-            selected.setdefault(budget.key, []).append(pod)
-    return Guards(index._namespaces, {key: tuple(found) for key, found in selected.items()})
+        same = (pod.namespace, id(pod.labels))
+        found = known.get(same)
+        if found is None:
+            found = known[same] = index.of(pod)
+        if found:
+            by_uid[pod.uid] = found
+            for budget in found:
+                selected.setdefault(budget.key, []).append(pod)
+    return Guards(index._namespaces, {key: tuple(chosen) for key, chosen in selected.items()}, by_uid)
 
 
 def _by_namespace(budgets: tuple[Budget, ...]) -> dict[str, _Namespace]:

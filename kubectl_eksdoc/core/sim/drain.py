@@ -166,7 +166,7 @@ class _Run:
         wanted = Counter(limit for _, given in nodes for move in given for limit in move.limits)
         self._crowded = {x for x, number in wanted.items() if number > terms.slots[x] or x in terms.strict}
         self._tiers: dict[str, _Tier] = {}  # of an active node, the one that is going
-        self._held: dict[str, list[_Entry]] = {}  # critical ones whose turn has not come
+        self._held: dict[str, list[Move]] = {}  # critical ones whose turn has not come
         self._started: dict[str, float] = {}
         self._moved: list[Moved] = []
         self._spans: dict[str, Span] = {}
@@ -183,7 +183,7 @@ class _Run:
             if not self._events:
                 break
         stuck = {entry.move.uid for queue in self._waiting.values() for entry in queue}
-        stuck |= {entry.move.uid for held in self._held.values() for entry in held}
+        stuck |= {move.uid for held in self._held.values() for move in held}
         stuck |= {move.uid for node in self._coming.left for move in self._moves[node]}
         spans = sorted(self._spans.values(), key=lambda span: (span.start_s, span.node))
         refused = tuple(self._coming.left)
@@ -214,21 +214,23 @@ class _Run:
 
     def _begin(self, rank: int, node: str, given: Sequence[Move]) -> None:
         self._started[node] = self._now
-        entries = [
-            _Entry(m.turn, m.late, rank, number, node, m, tuple([x for x in m.limits if x in self._crowded]))
-            for number, m in enumerate(given)
-        ]
-        ordinary = [entry for entry in entries if not entry.move.critical]
-        self._held[node] = [entry for entry in entries if entry.move.critical]
-        if entries:
-            self._go(node, ordinary or self._held.pop(node))
+        ordinary = [move for move in given if not move.critical]
+        self._held[node] = [move for move in given if move.critical]
+        if given:
+            self._go(rank, node, ordinary or self._held.pop(node))
         else:
             self._empty(node)
 
-    def _go(self, node: str, entries: Sequence[_Entry]) -> None:
-        self._tiers[node] = _Tier(len(entries))
-        for entry in entries:
-            self._ask(entry)
+    def _go(self, rank: int, node: str, moves: Sequence[Move]) -> None:
+        """Evict the pods of one tier of a node, or have them wait."""
+        self._tiers[node] = _Tier(len(moves))
+        crowded, paced = self._crowded, bool(self._terms.between_s)
+        for number, move in enumerate(moves):
+            limits = tuple([x for x in move.limits if x in crowded]) if move.limits else ()
+            if limits or paced:
+                self._ask(_Entry(move.turn, move.late, rank, number, node, move, limits))
+            else:
+                self._evict(move, node, ())
 
     def _ask(self, entry: _Entry) -> None:
         """Evict, or wait at the first limit that has no slot for it."""
@@ -242,7 +244,7 @@ class _Run:
                 self._line[limit].pop()
                 self._unserved.append(limit)
         if not self._terms.between_s:
-            self._evict(entry)
+            self._evict(entry.move, entry.node, entry.limits)
             return
         if not self._paced:
             self._at(max(self._now, self._next_eviction), _Event.TURN, None)
@@ -267,7 +269,7 @@ class _Run:
         for limit in entry.limits:
             self._chains[limit] -= self._share(entry.move, limit)
         self._next_eviction = self._now + self._terms.between_s
-        self._evict(entry)
+        self._evict(entry.move, entry.node, entry.limits)
         if self._paced:
             self._at(self._next_eviction, _Event.TURN, None)
 
@@ -282,21 +284,20 @@ class _Run:
             while queue and self._may(limit, queue[0]):
                 self._ask(heapq.heappop(queue))
 
-    def _evict(self, entry: _Entry) -> None:
-        move = entry.move
+    def _evict(self, move: Move, node: str, limits: tuple[str, ...]) -> None:
         at = self._now
         gone = at + move.stop_s
         ready = None
         if move.after is not Replacement.NEVER:
             ready = (gone if move.after is Replacement.AFTER_GONE else at) + move.start_s
-            if entry.limits:
-                self._at(ready + self._terms.lag_s, _Event.SLOT, entry.limits)
-        self._moved.append(Moved(move.uid, entry.node, at, gone, ready))
-        tier = self._tiers[entry.node]
+            if limits:
+                self._at(ready + self._terms.lag_s, _Event.SLOT, limits)
+        self._moved.append(Moved(move.uid, node, at, gone, ready))
+        tier = self._tiers[node]
         tier.left -= 1
         tier.gone_s = max(tier.gone_s, gone)
         if not tier.left:
-            self._at(tier.gone_s, _Event.GONE, entry.node)
+            self._at(tier.gone_s, _Event.GONE, node)
 
     def _give_back(self, limits: tuple[str, ...]) -> None:
         for limit in limits:
@@ -306,7 +307,7 @@ class _Run:
     def _gone(self, node: str) -> None:
         held = self._held.pop(node, ())
         if held:
-            self._go(node, held)
+            self._go(self._rank[node], node, held)
         else:
             self._empty(node)
 

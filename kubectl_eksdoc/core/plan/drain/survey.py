@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -47,7 +47,7 @@ class Survey:
     targets: tuple[Node, ...]
     pods_on: Mapping[str, tuple[Pod, ...]]
     guards: Guards
-    guarded: Mapping[str, tuple[Budget, ...]]  # by uid of a pod on a target; without a budget it is missing
+    guarded: Mapping[str, tuple[Budget, ...]]  # by uid of a pod; without a budget it is missing
     scales: Scales
     workloads: Mapping[str, Workload]  # by uid
     jobs: Mapping[str, Job]  # by uid
@@ -66,7 +66,7 @@ class Survey:
         return self.cluster.observed_at
 
     def budgets_of(self, pod: Pod) -> tuple[Budget, ...]:
-        """The budgets that select `pod`, which is on a target."""
+        """The budgets that select `pod`."""
         return self.guarded.get(pod.uid, ())
 
     def pod(self, uid: str) -> Pod | None:
@@ -110,7 +110,7 @@ def survey(cluster: Cluster, targets: tuple[Node, ...], policy: DrainPolicy) -> 
             needed[pod.uid].append(backends)
     guards = matching(cluster.budgets, cluster.pods)
     workloads = {w.uid: w for w in cluster.workloads}
-    owners = {name: tuple(dict.fromkeys(_subject(workloads, pod) for pod in pods)) for name, pods in on.items()}
+    owners = {name: _subjects(workloads, pods) for name, pods in on.items()}
     wanted_by: Counter[str] = Counter()
     for workload in cluster.workloads:
         if workload.owner is not None:
@@ -121,7 +121,7 @@ def survey(cluster: Cluster, targets: tuple[Node, ...], policy: DrainPolicy) -> 
         targets=targets,
         pods_on={name: tuple(pods) for name, pods in on.items()},
         guards=guards,
-        guarded={p.uid: found for pods in on.values() for p in pods if (found := guards.of(p))},
+        guarded=guards.by_uid,
         scales=Scales.of(cluster.workloads, cluster.unread(*SCALED)),
         workloads=workloads,
         jobs={j.uid: j for j in cluster.jobs},
@@ -152,6 +152,12 @@ def _top_owner(workloads: Mapping[str, Workload], pod: Pod) -> Owner | None:
 def _subject(workloads: Mapping[str, Workload], pod: Pod) -> Subject:
     owner = _top_owner(workloads, pod)
     return Subject(owner.kind, owner.name, pod.namespace) if owner else Subject("Pod", pod.name, pod.namespace)
+
+
+def _subjects(workloads: Mapping[str, Workload], pods: Iterable[Pod]) -> tuple[Subject, ...]:
+    """Who answers for `pods`, each once; those of one owner are asked about once."""
+    first = {pod.owner.uid if pod.owner is not None else pod.uid: pod for pod in pods}
+    return tuple(dict.fromkeys(_subject(workloads, pod) for pod in first.values()))
 
 
 def _balanced(cluster: Cluster) -> dict[str, tuple[Balanced, ...]]:

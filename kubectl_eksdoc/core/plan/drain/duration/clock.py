@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from types import MappingProxyType
 
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.drain.duration.timing import learn, stop_of
@@ -21,12 +22,16 @@ NEW_NODE_S = (120.0, 300.0)
 """p50 and p95 from asking for a new instance to its node being Ready. Assumed: nothing that is read tells it."""
 
 
+NO_TURNS: Mapping[str, int] = MappingProxyType({})
+
+
 class Clock:
     """What evictions take in `world`; the start times are learned from the pods that run now."""
 
     def __init__(self, world: Survey) -> None:
         self.world = world
         self._workloads: dict[str, str] = {}  # by uid of an owner
+        self._start_times: dict[str, tuple[float, float]] = {}  # likewise
         self.starts = learn(world.cluster.pods, self.workload)
 
     def moves(
@@ -34,12 +39,26 @@ class Clock:
         tasks: Sequence[Task],
         *,
         slow: bool = False,
-        turns: Mapping[str, int] | None = None,
+        turns: Mapping[str, int] = NO_TURNS,
         waiting: Collection[str] = (),
     ) -> list[Move]:
         """The evictions of one node. `turns` by uid, where they have one; `waiting`: uids of pods whose replacement
         waits for a new node."""
-        return [self._move(task, slow, (turns or {}).get(task.pod.uid, 0), task.pod.uid in waiting) for task in tasks]
+        moves = []
+        grace_of = self.world.policy.grace_of
+        for task in tasks:
+            pod, limits, for_good, late, after = task
+            start_s = self._start_s(pod)[slow]
+            if waiting and pod.uid in waiting:
+                start_s += NEW_NODE_S[slow]
+            if after is Replacement.NEVER:
+                # Nothing comes back for it: it keeps what it uses up for good, and no turn.
+                limits = for_good
+            stop_s = stop_of(pod, grace_of(pod))[slow]
+            critical = task.tier is not Tier.ORDINARY
+            turn = turns.get(pod.uid, 0) if turns else 0
+            moves.append(Move(pod.uid, limits, stop_s, start_s, after, critical, bool(late), turn))
+        return moves
 
     def workload(self, pod: Pod) -> str:
         """What replicas share: the uid of who answers for them."""
@@ -52,20 +71,14 @@ class Clock:
             found = self._workloads[owner.uid] = owner.uid if top is None else top.uid
         return found
 
-    def _move(self, task: Task, slow: bool, turn: int, waits: bool) -> Move:
-        pod, after = task.pod, task.after
-        start = self.starts.of(self.workload(pod))
-        return Move(
-            uid=pod.uid,
-            # Nothing comes back for a pod that nothing replaces: it keeps what it uses up for good, and no turn.
-            limits=task.for_good if after is Replacement.NEVER else task.limits,
-            stop_s=stop_of(pod, self.world.policy.grace_of(pod))[slow],
-            start_s=(start.p95_s if slow else start.p50_s) + (NEW_NODE_S[slow] if waits else 0.0),
-            after=after,
-            critical=task.tier is not Tier.ORDINARY,
-            late=bool(task.late),
-            turn=turn,
-        )
+    def _start_s(self, pod: Pod) -> tuple[float, float]:
+        """p50 and p95."""
+        key = pod.owner.uid if pod.owner is not None else ""
+        found = self._start_times.get(key)
+        if found is None:
+            start = self.starts.of(self.workload(pod))
+            found = self._start_times[key] = (start.p50_s, start.p95_s)
+        return found
 
 
 def terms_of(

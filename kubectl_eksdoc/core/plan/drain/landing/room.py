@@ -39,9 +39,6 @@ class Room:
         self._occupancy = Occupancy.of(nodes, cluster.pods, spaces, storage, targets)
         self._pods = cluster.pods
         self._known: dict[object, tuple[PodClass, PodClass]] = {}
-        for on in world.pods_on.values():
-            for pod in on:
-                self.classes_of(pod)
         self._daemons: dict[str, list[PodClass]] | None = None
         self._rings: dict[tuple[Fence, VolumeDemand], Emptiest] = {}
         self._ring_of: dict[int, Emptiest] = {}
@@ -90,10 +87,14 @@ class Room:
 
         If not `thorough`, only a few nodes are asked: there may be a place all the same.
         """
-        ring, has_place = self._ring(kind), self._occupancy.has_place
-        if ring.is_too_large(kind.placement.requests):
+        ring, asked = self._ring(kind), kind.placement.requests
+        if ring.is_too_large(asked):
             return ""
-        seat = ring.first(lambda seat: has_place(kind, seat), thorough)
+        if kind.alone:
+            seat = ring.first(lambda seat: seat.room.fits(asked), thorough)
+        else:
+            has_place = self._occupancy.has_place
+            seat = ring.first(lambda seat: has_place(kind, seat), thorough)
         if seat is None:
             return ""
         self._put(kind, seat)
@@ -124,7 +125,7 @@ class Room:
     def _put(self, kind: PodClass, seat: Seat) -> None:
         asked = kind.placement.requests
         self.free.take(asked)
-        if not kind.counted:  # most pods; all kinds are known by now, so that nothing can come to count them later
+        if not kind.counted:  # most pods; a replacement brings no term that its pod did not have, so none ever will
             seat.room.take(asked)
             self._log.append((seat.room, asked))
             return

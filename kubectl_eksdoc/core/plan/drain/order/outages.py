@@ -23,15 +23,17 @@ def outages(world: Survey, order: Order) -> Iterable[Finding]:
     tops: dict[str, Workload] = {}
     for booking in order.bookings:
         pod = booking.task.pod
+        if not pod.ready or world.budgets_of(pod):
+            continue
         top = world.top_of(pod)
-        if top is not None and top.kind in _COPIES and pod.ready and not world.budgets_of(pod):
+        if top is not None and top.kind in _COPIES:
             together[(top.uid, booking.round)].append(pod)
             tops[top.uid] = top
     owners = {pod.owner.uid for pods in together.values() for pod in pods if pod.owner is not None}
     ready = Counter(
         top.uid
         for pod in world.cluster.pods
-        if pod.ready and not pod.deleting and pod.owner is not None and pod.owner.uid in owners
+        if pod.owner is not None and pod.owner.uid in owners and pod.ready and not pod.deleting
         if (top := world.top_of(pod)) is not None
     )
     for (uid, number), pods in together.items():

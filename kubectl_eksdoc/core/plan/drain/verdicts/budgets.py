@@ -195,7 +195,9 @@ def _why(
 
 
 def _owner(survey: Survey, pods: Sequence[Pod]) -> str:
-    owners = sorted({str(survey.owner_subject(p).kind) + "/" + survey.owner_subject(p).name for p in pods})
+    first = {pod.owner.uid if pod.owner is not None else pod.uid: pod for pod in pods}
+    subjects = {survey.owner_subject(pod) for pod in first.values()}
+    owners = sorted({f"{subject.kind}/{subject.name}" for subject in subjects})
     if not owners:
         return ""
     return owners[0] if len(owners) == 1 else f"{owners[0]} and {len(owners) - 1} more"

@@ -64,10 +64,17 @@ def judge_pods(world: Survey, targets: Iterable[Node]) -> Judgement:
     """Judge all pods on `targets` (those that are not refused as nodes)."""
     nothing_to_say: set[object] = set()
     asked = {node.name: _ask(world, node, nothing_to_say) for node in targets}
-    going = [pod for said in asked.values() for pod, told in said if fold(told) is not PodVerdict.STAY]
+    going = [pod for said in asked.values() for pod, told in said if not told or fold(told) is not PodVerdict.STAY]
     budgets = _judge_budgets(world, going)
+    sure = not world.cluster.unread(kinds.BUDGETS)
+
+    def concluded(pod: Pod, told: list[Said]) -> JudgedPod:
+        if sure and not told and _freely(world, pod, budgets):
+            return JudgedPod(pod, PodVerdict.EVICT, ())
+        return _conclude(world, pod, told, budgets)
+
     return Judgement(
-        {name: tuple(_conclude(world, pod, told, budgets) for pod, told in said) for name, said in asked.items()},
+        {name: tuple(concluded(pod, told) for pod, told in said) for name, said in asked.items()},
         budgets,
         (*_unread(world, going), *_pending(world, going), *pods.on_missing_nodes(world)),
     )
@@ -123,6 +130,12 @@ def _conclude(world: Survey, pod: Pod, told: list[Said], budgets: Mapping[str, J
         said = _by_budgets(world, pod, budgets)
         told = as_if_fixed([*told, said] if said is not None else told, world.policy)
     return JudgedPod(pod, fold(told), tuple(told))
+
+
+def _freely(world: Survey, pod: Pod, budgets: Mapping[str, JudgedBudget]) -> bool:
+    """Whether budgets have nothing to say of `pod`, as of most; a quick look before `_by_budgets`."""
+    guards = world.guarded.get(pod.uid, ())
+    return not guards or (len(guards) == 1 and budgets[guards[0].key].blocked is None)
 
 
 def _by_budgets(world: Survey, pod: Pod, budgets: Mapping[str, JudgedBudget]) -> Said | None:
