@@ -29,13 +29,16 @@ from kubectl_eksdoc.core.plan.drain.verdicts.said import merged
 def make_plan(cluster: Cluster, targets: Sequence[Node], policy: DrainPolicy) -> DrainPlan:
     """What draining `targets` does: every verdict, the order of evictions, every finding."""
     world = survey(cluster, tuple(targets), policy)
-    refused = world.refused
-    accepted = [node for node in targets if node.name not in refused]
-    chosen = choose(world, judge_pods(world, accepted))
+    return put_together(world, choose(world, judge_pods(world, world.accepted)))
+
+
+def put_together(world: Survey, chosen: Chosen) -> DrainPlan:
+    """The plan for what was chosen."""
+    refused, targets, policy = world.refused, world.targets, world.policy
     judgement, order, landing = chosen.judgement, chosen.order, chosen.landing
     evicted = Counter(booking.node for booking in order.bookings)
     rank = {name: i for i, name in enumerate(order.nodes, 1)}
-    remarks = [finding for node in accepted for finding in nodes.remarks(node)]
+    remarks = [finding for node in world.accepted for finding in nodes.remarks(node)]
     planned = tuple(
         sorted(
             (
@@ -65,7 +68,7 @@ def make_plan(cluster: Cluster, targets: Sequence[Node], policy: DrainPolicy) ->
             )
         ),
         estimate=timed,
-        handoffs=hand_offs(cluster, planned, left, going, policy),
+        handoffs=hand_offs(world.cluster, planned, left, going, policy),
         tried=chosen.tried,
     )
 

@@ -31,7 +31,7 @@ AUTO = "auto"
 """We try several orders and keep the best."""
 
 ORDERS = ("soonest", "chain", "light", "efficiency", "zone", "name")
-"""What can be asked for instead: see `order.rounds.soonest_first` and `order.strategies`."""
+"""What can be asked for instead: see `order.soonest.soonest_first` and `order.strategies`."""
 
 DEFAULT_EFFORT = 60_000
 

@@ -65,6 +65,11 @@ class Survey:
     def now(self) -> datetime:
         return self.cluster.observed_at
 
+    @property
+    def accepted(self) -> tuple[Node, ...]:
+        """The targets that are not refused as nodes."""
+        return tuple(node for node in self.targets if node.name not in self.refused)
+
     def budgets_of(self, pod: Pod) -> tuple[Budget, ...]:
         """The budgets that select `pod`."""
         return self.guarded.get(pod.uid, ())

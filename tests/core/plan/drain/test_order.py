@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model.pods import SYSTEM_CRITICAL_PRIORITY
-from kubectl_eksdoc.core.plan.drain.order.rounds import Order, Task, Tier, arrange, soonest_first
+from kubectl_eksdoc.core.plan.drain.order.rounds import Order, Task, Tier, arrange
+from kubectl_eksdoc.core.plan.drain.order.soonest import soonest_first
 from kubectl_eksdoc.core.plan.drain.order.waves import in_waves
 from kubectl_eksdoc.core.plan.drain.policy import ALL
 from tests.builders import a_pod

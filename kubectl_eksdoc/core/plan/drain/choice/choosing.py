@@ -12,7 +12,7 @@ from kubectl_eksdoc.core.plan.drain.choice.trial import Trial, Trials
 from kubectl_eksdoc.core.plan.drain.duration.bounds import bounds
 from kubectl_eksdoc.core.plan.drain.duration.clock import terms_of
 from kubectl_eksdoc.core.plan.drain.duration.node_times import timed
-from kubectl_eksdoc.core.plan.drain.order.rounds import soonest_first
+from kubectl_eksdoc.core.plan.drain.order.soonest import soonest_first
 from kubectl_eksdoc.core.plan.drain.order.strategies import BY_NAME, Trait, given, varied
 from kubectl_eksdoc.core.plan.drain.order.tasks import Work
 from kubectl_eksdoc.core.plan.drain.policy import AUTO

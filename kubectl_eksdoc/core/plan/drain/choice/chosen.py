@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import inf
 
 from kubectl_eksdoc.core.plan.drain.choice.choosing import GIVEN, Tried, best_of
-from kubectl_eksdoc.core.plan.drain.choice.trial import Trial, Trials, gates
+from kubectl_eksdoc.core.plan.drain.choice.trial import Trials, gates
 from kubectl_eksdoc.core.plan.drain.duration.clock import Clock
 from kubectl_eksdoc.core.plan.drain.duration.estimate import Usual
 from kubectl_eksdoc.core.plan.drain.landing import places
-from kubectl_eksdoc.core.plan.drain.landing.reserving import Landing
+from kubectl_eksdoc.core.plan.drain.landing.reserving import Ground, Landing
 from kubectl_eksdoc.core.plan.drain.order.rounds import Order, arrange
 from kubectl_eksdoc.core.plan.drain.order.tasks import Work, work_of
 from kubectl_eksdoc.core.plan.drain.order.waves import generations
@@ -21,16 +22,19 @@ from kubectl_eksdoc.core.plan.drain.verdicts.judging import Judgement, used_up
 @dataclass(frozen=True, slots=True)
 class Chosen:
     """The verdicts after ordering and landing, and what was chosen. `activation` is the order in which nodes are
-    begun; `usual` its run at the usual pace, None where exactly this has not been simulated."""
+    begun, `begun_s` when in the usual run; `usual` is that run, None where exactly this has not been simulated.
+    `ground` holds what is reserved."""
 
     judgement: Judgement
     work: Work
     order: Order
     activation: tuple[str, ...]
+    begun_s: Mapping[str, float]
     landing: Landing
     clock: Clock
     usual: Usual | None
     tried: tuple[Tried, ...]
+    ground: Ground
 
 
 def choose(world: Survey, judgement: Judgement) -> Chosen:
@@ -44,16 +48,38 @@ def choose(world: Survey, judgement: Judgement) -> Chosen:
     best, tried = best_of(world, work, trials)
     landing = trials.landing(best)
     if landing.homeless:
-        judgement = _without(world, judgement, landing)
+        judgement = without_homeless(world, judgement, landing)
         work = work_of(world, judgement)
-    judgement, work, order, activation = _ordered(world, judgement, work, best, landing.needs)
+    begun_s = {span.node: span.start_s for span in best.timeline.nodes}
+    while True:
+        activation = tuple(node for node in (*best.nodes, *best.refused) if node in work.tasks)
+        wave, gated = waves_of(world, activation, begun_s, landing.needs)
+        forced = best.name == GIVEN
+        order = arrange(work.tasks, work.per_round, activation, wave, gated=gated, as_given=forced)
+        if not order.refused:
+            break
+        judgement = _exhausted(judgement, order)
+        work = work_of(world, judgement)
     strict = any(task.late or task.for_good for given in work.tasks.values() for task in given)
-    same = not strict and set(activation) == set(best.nodes)
+    same = not (strict or landing.homeless) and set(activation) == set(best.nodes)
     usual = Usual(trials.moves, best.timeline) if same else None
-    return Chosen(judgement, work, order, activation, landing, clock, usual, tried)
+    return Chosen(judgement, work, order, activation, begun_s, landing, clock, usual, tried, trials.ground)
 
 
-def _without(world: Survey, judgement: Judgement, landing: Landing) -> Judgement:
+def waves_of(
+    world: Survey, activation: Sequence[str], begun_s: Mapping[str, float], needs: Mapping[str, Sequence[str]]
+) -> tuple[dict[str, int], bool]:
+    """The wave of every node, from 1, and whether a wave waits for the one before: else it is a generation."""
+    waves = gates(world, activation)
+    if waves:
+        return waves, True
+    begun = sorted(activation, key=lambda node: begun_s.get(node, inf))
+    there = set(activation)
+    return generations(begun, {node: [x for x in needs.get(node, ()) if x in there] for node in begun}), False
+
+
+def without_homeless(world: Survey, judgement: Judgement, landing: Landing) -> Judgement:
+    """What finds no place is blocked, or waits for a new node."""
     lost = landing.homeless
     pods = {
         name: tuple(places.judged(world, p, lost[p.pod.uid], landing) if p.pod.uid in lost else p for p in on)
@@ -62,24 +88,12 @@ def _without(world: Survey, judgement: Judgement, landing: Landing) -> Judgement
     return replace(judgement, pods=pods)
 
 
-def _ordered(
-    world: Survey, judgement: Judgement, work: Work, best: Trial, needs: Mapping[str, tuple[str, ...]]
-) -> tuple[Judgement, Work, Order, tuple[str, ...]]:
-    forced = best.name == GIVEN
-    begun_s = {span.node: span.start_s for span in best.timeline.nodes}
-    while True:
-        activation = tuple(node for node in (*best.nodes, *best.refused) if node in work.tasks)
-        waves = gates(world, activation)
-        begun = sorted(activation, key=lambda node: begun_s.get(node, 0.0))
-        wave = waves or generations(begun, {n: [x for x in needs.get(n, ()) if x in work.tasks] for n in begun})
-        order = arrange(work.tasks, work.per_round, activation, wave, gated=bool(waves), as_given=forced)
-        if not order.refused:
-            return judgement, work, order, activation
-        refused = {task.pod.uid: judgement.budgets[limit].budget for task, limit in order.refused}
-        pods = {
-            name: tuple(used_up(p, refused[p.pod.uid]) if p.pod.uid in refused else p for p in on)
-            for name, on in judgement.pods.items()
-        }
-        used = judgement.used_up | {budget.key for budget in refused.values()}
-        judgement = replace(judgement, pods=pods, used_up=used)
-        work = work_of(world, judgement)
+def _exhausted(judgement: Judgement, order: Order) -> Judgement:
+    """What no round can take is blocked by a budget that is used up for good."""
+    refused = {task.pod.uid: judgement.budgets[limit].budget for task, limit in order.refused}
+    pods = {
+        name: tuple(used_up(p, refused[p.pod.uid]) if p.pod.uid in refused else p for p in on)
+        for name, on in judgement.pods.items()
+    }
+    used = judgement.used_up | {budget.key for budget in refused.values()}
+    return replace(judgement, pods=pods, used_up=used)

@@ -38,7 +38,7 @@ class Trials:
         self._world = world
         self._work = work
         going = {node: [task.pod for task in given if task.comes_again] for node, given in work.tasks.items()}
-        self._ground = Ground(world, going, adds(world))
+        self.ground = Ground(world, going, adds(world))
         self.moves: dict[str, list[Move]] = {node: clock.moves(given) for node, given in work.tasks.items()}
         self._latest: Trial | None = None
 
@@ -52,13 +52,13 @@ class Trials:
         """Where everything lands in `trial`, or why it does not."""
         if trial is not self._latest:
             trial = self.run(trial.name, (*trial.nodes, *trial.refused))
-        return self._ground.landing((*trial.nodes, *trial.refused))
+        return self.ground.landing((*trial.nodes, *trial.refused))
 
     def _with_room_as_it_is(self, name: str, order: Sequence[str]) -> Trial:
         """No node joins, so that it is clear from the beginning for which nodes there is room."""
-        self._ground.begin()
-        quickly = {node for node in order if self._ground.admit(node, thorough=False)}
-        admitted = [node for node in order if node in quickly or self._ground.admit(node, thorough=True)]
+        self.ground.begin()
+        quickly = {node for node in order if self.ground.admit(node, thorough=False)}
+        admitted = [node for node in order if node in quickly or self.ground.admit(node, thorough=True)]
         waves = gates(self._world, admitted)
         timeline = simulate(self._of(admitted), terms_of(self._world, self._work.per_round, waves))
         there = set(admitted)
@@ -68,11 +68,11 @@ class Trials:
         """Nodes that find no room when all of the waves before are renewed are left out, and all begins anew."""
         out: set[str] = set()
         while True:
-            self._ground.begin()
+            self.ground.begin()
             going = [node for node in order if node not in out]
             waves = gates(self._world, going)
             terms = terms_of(self._world, self._work.per_round, waves)
-            timeline = simulate(self._of(going), terms, self._ground)
+            timeline = simulate(self._of(going), terms, self.ground)
             refused = timeline.refused
             if waves and refused:
                 first = min(waves[node] for node in refused)

@@ -1,8 +1,8 @@
 """Lower bounds: no run under the same terms is over earlier, whatever its order and however long it waits.
 
 Each bound looks at one thing that is scarce and forgets all others: a budget's slots, one node's own pods, the
-nodes that may be under way, the pace of evictions, waves. The largest binds; what would relax it is what makes the
-drain faster (see `relaxing`).
+nodes that may be under way, the pace of evictions, waves, room. The largest binds; what would relax it is what
+makes the drain faster (see `relaxing`).
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from enum import Enum
 from math import inf
 
 from kubectl_eksdoc.core.plan.drain.duration.chains import Job, chain_s, paced_s
+from kubectl_eksdoc.core.plan.drain.duration.generations import Supply, generations
 from kubectl_eksdoc.core.plan.drain.duration.node_times import Drained, Nodes, timed
 from kubectl_eksdoc.core.plan.drain.duration.wave_times import waves_s
 from kubectl_eksdoc.core.sim.drain import Terms
@@ -27,6 +28,7 @@ class Scarce(str, Enum):
     NODE = "node"
     RATE = "rate"
     NODES_AT_ONCE = "nodes-at-once"
+    ROOM = "room"
     WAVES = "waves"
 
 
@@ -48,13 +50,15 @@ class Bound:
 _PLAINEST = {name: place for place, name in enumerate(Scarce)}
 
 
-def bounds(nodes: Nodes, terms: Terms, keep: int = 3) -> tuple[Bound, ...]:
+def bounds(nodes: Nodes, terms: Terms, keep: int = 3, supplies: Iterable[Supply] = ()) -> tuple[Bound, ...]:
     """The `keep` largest bounds of every kind for draining `nodes` (name, pods to evict), largest first.
 
-    `terms` must name the slots of every limit of the pods, as for `simulate`.
+    `terms` must name the slots of every limit of the pods, as for `simulate`; `supplies` are what there is too
+    little of for all nodes at once.
     """
     drained = [timed(node, given, terms) for node, given in nodes]
-    return tuple(sorted([*_together(drained, terms, keep), *_waves(drained, terms)], key=largest_first))
+    found = [*_together(drained, terms, keep), *_waves(drained, terms), *_generations(drained, terms, supplies)]
+    return tuple(sorted(found, key=largest_first))
 
 
 def _together(drained: Sequence[Drained], terms: Terms, keep: int) -> list[Bound]:
@@ -158,3 +162,18 @@ def _waves(drained: Sequence[Drained], terms: Terms) -> Iterator[Bound]:
     else:
         why = "pods that nothing replaces use a limit up for good, and pods of a later wave need it"
         yield Bound(Scarce.WAVES, seconds, why, "", "put nodes with such pods into the last wave")
+
+
+def _generations(drained: Sequence[Drained], terms: Terms, supplies: Iterable[Supply]) -> Iterator[Bound]:
+    """All generations but the last are renewed before the last is done, each as fast as the fastest node."""
+    if terms.renewed_after_s is None:
+        return
+    for supply in supplies:
+        number = generations(supply)
+        fastest = min((node.seconds for node in drained if supply.asked.get(node.name)), default=0.0)
+        if number > 1:
+            seconds = (number - 1) * (fastest + terms.renewed_after_s) + fastest
+            why = (
+                f"with the {supply.what} there is, nodes go in {number} generations, each in the room of the one before"
+            )
+            yield Bound(Scarce.ROOM, seconds, why, supply.what, "more nodes that join before the drain (--surge)")

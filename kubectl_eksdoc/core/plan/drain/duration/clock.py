@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from copy import copy
 from types import MappingProxyType
 
 from kubectl_eksdoc.core.model.pods import Pod
@@ -33,6 +34,12 @@ class Clock:
         self._workloads: dict[str, str] = {}  # by uid of an owner
         self._start_times: dict[str, tuple[float, float]] = {}  # likewise
         self.starts = learn(world.cluster.pods, self.workload)
+
+    def seen_by(self, world: Survey) -> Clock:
+        """The same start times, for another policy or other budgets."""
+        other = copy(self)
+        other.world = world
+        return other
 
     def moves(
         self,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from kubectl_eksdoc.core.plan.drain.duration.bounds import Bound, Scarce, bounds, gap
 from kubectl_eksdoc.core.plan.drain.duration.clock import LAG_S, NEW_NODE_S, SETTLE_S, Clock, terms_of
+from kubectl_eksdoc.core.plan.drain.duration.generations import supplies
 from kubectl_eksdoc.core.plan.drain.duration.node_times import Nodes
 from kubectl_eksdoc.core.plan.drain.duration.relaxing import Relaxation, relaxations
 from kubectl_eksdoc.core.plan.drain.duration.timing import ASSUMED_STOP_S
@@ -71,7 +72,8 @@ def estimate(clock: Clock, course: Course) -> Estimate | None:
     slow = run.simulated(slow=True)
     if usual.stuck or slow.stuck:
         return None  # an order that does not come to its end takes no time that could be told
-    found = bounds(moves, terms)
+    scarce = supplies(clock.world, course.work) if clock.world.policy.surge is not None else ()
+    found = bounds(moves, terms, supplies=scarce)
     tried = MOST_RELAXATIONS if len(course.order.bookings) <= MANY_MOVES else 0
     return Estimate(
         p50_s=usual.makespan_s,

@@ -97,6 +97,19 @@ class Ground:
         self._admitted: set[str] = set()
         self._lacked: dict[str, PodClass] = {}  # what found no place when a node was asked about last
 
+    def extend(self, going: Mapping[str, Sequence[Pod]]) -> Landing:
+        """How nodes land that were not among those so far, after all of them; nothing of it is kept."""
+        mark, kept = self._room.mark(), (self._places, self._needs, self._admitted, self._lacked, self._loads)
+        self._places, self._needs, self._admitted, self._lacked = {}, {}, set(), {}
+        self._loads = {name: self._load(pods) for name, pods in going.items()}
+        for node in going:
+            self.admit(node, thorough=True)
+        found = self.landing(going)
+        self._places, self._needs, self._admitted, self._lacked, self._loads = kept
+        self._room.back_to(mark)
+        self._room.forget()
+        return found
+
     def admit(self, node: str, thorough: bool) -> bool:
         """See `Ground` of the simulation."""
         load, free = self._loads[node], self._room.free
@@ -131,6 +144,7 @@ class Ground:
 
     def landing(self, order: Iterable[str]) -> Landing:
         """What became of it: `order` are the nodes in the order in which they would be drained."""
+        mark = self._room.mark()
         lost: list[tuple[Pod, str, PodClass]] = []
         for node in order:
             for pod, old, new in self._loads[node].pods:
@@ -149,6 +163,7 @@ class Ground:
             for pod, _, new in load.pods
             if (unknown := self._room.unknown(new))
         }
+        self._room.back_to(mark)
         blind = tuple(n.name for n in self._world.cluster.nodes if n.name not in self._targets and not n.allocatable)
         return Landing(
             homeless, dict(helped.coming), dict(helped.missing), dict(self._places), dict(self._needs), unsure, blind

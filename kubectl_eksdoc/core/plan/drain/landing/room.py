@@ -72,8 +72,7 @@ class Room:
             else:
                 step()
         if not mark:
-            for ring in self._rings.values():
-                ring.too_large.clear()
+            self.forget()
 
     def leave(self, kind: PodClass, node: str) -> None:
         """A pod goes from its node, which is cordoned: what it frees there is of no use to others."""
@@ -99,6 +98,11 @@ class Room:
             return ""
         self._put(kind, seat)
         return seat.node.name
+
+    def forget(self) -> None:
+        """Undo `remember`: there is more room again."""
+        for ring in self._rings.values():
+            ring.too_large.clear()
 
     def may_have_place(self, kind: PodClass) -> bool:
         """Whether one of the few emptiest nodes takes such a pod."""

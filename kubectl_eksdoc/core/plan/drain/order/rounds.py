@@ -3,21 +3,18 @@
 A round is one use of every budget: what is evicted in it may be away at the same time, and the next round
 starts when the replacements are Ready. So a budget that lets `n` go at once is used by at most `n` pods a
 round, three pods of a budget of one are three rounds, and no order of nodes needs fewer rounds than
-``max(ceil(pods / n))`` over the budgets. What the order decides is which node is empty first: `soonest_first`
-always takes the one that can be empty soonest, given what the nodes before it have booked.
+``max(ceil(pods / n))`` over the budgets. What the order decides is which node is empty first.
 """
 
 from __future__ import annotations
 
-import heapq
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import NamedTuple
 
 from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.plan.drain.targets import natural
 from kubectl_eksdoc.core.rules.replacement import Replacement
 
 
@@ -84,14 +81,6 @@ class Order:
     refused: tuple[tuple[Task, str], ...] = ()
 
 
-class _Need(NamedTuple):
-    """What one node uses of one limit; `chain` is the rounds that all tasks under the limit take together."""
-
-    limit: str
-    units: int
-    chain: int
-
-
 class _Book:
     """Which round has how much of each limit left. Mutable, and private to one call of `arrange`."""
 
@@ -147,129 +136,136 @@ def arrange(
         wave: of every node, from 1.
         as_given: the order of `nodes` stands, also where one is empty before those in front of it.
     """
-    book = _Book(per_round)
-    placed: list[Booking] = []
-    refused: list[tuple[Task, str]] = []
+    rounds = assign(tasks, per_round, nodes, wave)
+    finish = rounds.finish
+    # What waits for others is emptied after them.
+    shown = sorted(nodes, key=lambda node: (wave[node], 0 if as_given else finish[node]))
+    return Order(tuple(shown), _numbered(rounds.placed, shown), finish, wave, gated, rounds.refused)
+
+
+class Rounds(NamedTuple):
+    """`placed`: each task with its node and round; `finish`: the round after which a node is empty, 0 at once."""
+
+    placed: list[tuple[Task, str, int]]
+    finish: dict[str, int]
+    refused: tuple[tuple[Task, str], ...]
+
+
+def assign(
+    tasks: Mapping[str, Sequence[Task]],
+    per_round: Mapping[str, int],
+    nodes: Sequence[str],
+    wave: Mapping[str, int],
+    plain: Collection[str] | None = None,
+) -> Rounds:
+    """The rounds of `arrange`, and no more than that; `plain` is `plain_limits(tasks)` where that is known."""
+    booking = _Waves(tasks, per_round, plain_limits(tasks) if plain is None else plain)
     together: dict[int, list[str]] = defaultdict(list)
     for node in nodes:
         together[wave[node]].append(node)
     for number in sorted(together):
-        after = max((booking.round for booking in placed), default=0)
-        _book_wave(tasks, together[number], book, after + 1, placed, refused)
-    finish = dict.fromkeys(nodes, 0)
-    for booking in placed:
-        finish[booking.node] = max(finish[booking.node], booking.round)
-    # What waits for others is emptied after them.
-    shown = sorted(nodes, key=lambda node: (wave[node], 0 if as_given else finish[node]))
-    return Order(tuple(shown), _numbered(placed, shown), finish, wave, gated, tuple(refused))
+        booking.add(together[number])
+    return Rounds(booking.placed, booking.finish, tuple(booking.refused))
 
 
-def _book_wave(
-    tasks: Mapping[str, Sequence[Task]],
-    nodes: Sequence[str],
-    book: _Book,
-    first: int,
-    placed: list[Booking],
-    refused: list[tuple[Task, str]],
-) -> None:
-    """Book the nodes of one wave from round `first` on, in passes over all of them.
+class _Waves:
+    """Books wave after wave. Mutable, and private to one call of `assign`."""
 
-    System-critical pods go when the others of their node have gone; in both tiers those that should be late go
-    when the others have their rounds; and last of all what uses a budget up for good.
-    """
-    last: dict[str, int] = dict.fromkeys(nodes, first)
-    queues: dict[tuple[Tier, bool], list[tuple[str, Task]]] = defaultdict(list)
-    for node in nodes:
-        for task in tasks[node]:
-            queues[task.tier, bool(task.late)].append((node, task))
-    for tier in Tier:
-        since = dict(last)
-        for late in (False, True):
-            for node, task in queues[tier, late]:
-                limit = book.exhausted(task)
-                if limit:
-                    refused.append((task, limit))
+    def __init__(
+        self, tasks: Mapping[str, Sequence[Task]], per_round: Mapping[str, int], plain: Collection[str]
+    ) -> None:
+        self._tasks = tasks
+        self._per_round = per_round
+        self._book = _Book(per_round)
+        self._plain = plain
+        self._after = 0  # the last round of the waves so far
+        self.placed: list[tuple[Task, str, int]] = []
+        self.finish: dict[str, int] = {}
+        self.refused: list[tuple[Task, str]] = []
+
+    def add(self, nodes: Sequence[str]) -> None:
+        """Book one wave, in passes over all of its nodes.
+
+        System-critical pods go when the others of their node have gone; in both tiers those that should be late go
+        when the others have their rounds; and last of all what uses a budget up for good.
+        """
+        first = self._after + 1
+        last = dict.fromkeys(nodes, first)
+        queues: dict[tuple[Tier, bool], list[tuple[str, Task]]] = defaultdict(list)
+        self._first_pass(nodes, first, last, queues)
+        for tier in Tier:
+            since = dict(last)
+            for late in (False, True):
+                for node, task in queues[tier, late]:
+                    limit = self._book.exhausted(task)
+                    if limit:
+                        self.refused.append((task, limit))
+                        continue
+                    number = self._book.book(task, since[node])
+                    last[node] = max(last[node], number)
+                    self.placed.append((task, node, number))
+                    self.finish[node] = max(self.finish[node], number)
+        self._after = max([self._after, *(self.finish[node] for node in nodes)])
+
+    def _first_pass(
+        self,
+        nodes: Sequence[str],
+        first: int,
+        last: dict[str, int],
+        queues: dict[tuple[Tier, bool], list[tuple[str, Task]]],
+    ) -> None:
+        """Ordinary tasks, most of which have one limit, and that is used by others like them: then it is counting."""
+        plain, per_round, placed = self._plain, self._per_round, self.placed
+        taken: dict[str, int] = defaultdict(int)
+        for node in nodes:
+            end = 0
+            for task in self._tasks[node]:
+                limits = task.limits
+                if task.late or task.tier is not Tier.ORDINARY:
+                    queues[task.tier, bool(task.late)].append((node, task))
                     continue
-                number = book.book(task, since[node])
-                last[node] = max(last[node], number)
-                placed.append(Booking(task, node, number))
+                if not limits:
+                    number = first
+                elif limits[0] in plain:
+                    number = first + taken[limits[0]] // per_round[limits[0]]
+                    taken[limits[0]] += 1
+                else:
+                    limit = self._book.exhausted(task)
+                    if limit:
+                        self.refused.append((task, limit))
+                        continue
+                    number = self._book.book(task, first)
+                placed.append((task, node, number))
+                if number > end:
+                    end = number
+            self.finish[node] = end
+            last[node] = max(first, end)
 
 
-def _needs(todo: Mapping[str, Sequence[Task]], per_round: Mapping[str, int]) -> dict[str, tuple[_Need, ...]]:
-    """What each node needs, longest chain first."""
-    totals = Counter(limit for given in todo.values() for task in given for limit in task.limits)
-    chains = {limit: -(-total // per_round[limit]) for limit, total in totals.items()}
-    needs = {}
-    for node, given in todo.items():
-        units = Counter(limit for task in given for limit in task.limits)
-        found = (_Need(limit, number, chains[limit]) for limit, number in units.items())
-        needs[node] = tuple(sorted(found, key=lambda need: -need.chain))
-    return needs
+def plain_limits(tasks: Mapping[str, Sequence[Task]]) -> set[str]:
+    """The limits that only ordinary tasks use, and each of them no other: their turns depend on nothing else."""
+    used: set[str] = set()
+    mixed: set[str] = set()
+    for given in tasks.values():
+        for task in given:
+            used.update(task.limits)
+            if len(task.limits) > 1 or task.late or task.tier is not Tier.ORDINARY:
+                mixed.update(task.limits)
+    return used - mixed
 
 
-def soonest_first(todo: Mapping[str, Sequence[Task]], per_round: Mapping[str, int]) -> list[str]:
-    """Always the node that can be empty soonest after those before it; ties: fewest pods, then by name.
-
-    Nodes wait in line with those that share their longest chain, and only the first of each line is valued.
-    """
-    needs = _needs(todo, per_round)
-    lines: dict[str, list[tuple[int, int, object, str]]] = defaultdict(list)
-    for node, given in todo.items():
-        first = needs[node][0] if needs[node] else _Need("", 0, 0)
-        lines[first.limit].append((first.units, len(given), natural(node), node))
-    taken: dict[str, int] = defaultdict(int)
-    heap: list[tuple[int, int, object, str, str]] = []
-
-    def step_up(limit: str) -> None:
-        if lines[limit]:
-            _, size, key, node = lines[limit].pop()
-            soonest = max(_soonest(needs[node], taken, per_round), min(1, size))
-            heapq.heappush(heap, (soonest, size, key, node, limit))
-
-    for limit, line in lines.items():
-        line.sort(reverse=True)
-        step_up(limit)
-    nodes: list[str] = []
-    while heap:
-        _, size, key, node, limit = heapq.heappop(heap)
-        # Others may have been chosen since this node was valued: it waits if it no longer comes first.
-        now = (max(_soonest(needs[node], taken, per_round), min(1, size)), size, key, node, limit)
-        if heap and now > heap[0]:
-            heapq.heappush(heap, now)
-            continue
-        nodes.append(node)
-        for need in needs[node]:
-            taken[need.limit] += need.units
-        step_up(limit)
-    return nodes
-
-
-def _soonest(needs: Iterable[_Need], taken: Mapping[str, int], per_round: Mapping[str, int]) -> int:
-    """The round by which `needs` can be met when others have `taken` theirs. They come longest chain first."""
-    soonest = 0
-    for need in needs:
-        if need.chain <= soonest:
-            break  # not even all of its tasks together take that long
-        last = -(-(taken.get(need.limit, 0) + need.units) // per_round[need.limit])
-        if last > soonest:
-            soonest = last
-    return soonest
-
-
-def _numbered(placed: Iterable[Booking], nodes: Sequence[str]) -> tuple[Booking, ...]:
+def _numbered(placed: Iterable[tuple[Task, str, int]], nodes: Sequence[str]) -> tuple[Booking, ...]:
+    """By round, tier and node, each with its turn among the users of its first limit."""
     rank = {node: i for i, node in enumerate(nodes)}
-    ordered = sorted(placed, key=lambda b: (b.round, b.task.tier.value, rank[b.node]))
-    turns: dict[str, int] = defaultdict(int)
-    for booking in ordered:
-        if booking.task.limits:
-            turns[booking.task.limits[0]] += 1
+    ordered = sorted(placed, key=lambda each: (each[2], each[0].tier.value, rank[each[1]]))
+    turns = Counter(task.limits[0] for task, _, _ in ordered if task.limits)
     seen: dict[str, int] = defaultdict(int)
     numbered = []
-    for booking in ordered:
-        limit = booking.task.limits[0] if booking.task.limits else ""
-        if not limit:
-            numbered.append(booking)
+    for task, node, number in ordered:
+        if not task.limits:
+            numbered.append(Booking(task, node, number))
             continue
+        limit = task.limits[0]
         seen[limit] += 1
-        numbered.append(Booking(booking.task, booking.node, booking.round, seen[limit], turns[limit]))
+        numbered.append(Booking(task, node, number, seen[limit], turns[limit]))
     return tuple(numbered)

@@ -83,7 +83,7 @@ BY_NAME: dict[str, Strategy] = {
     "zone": zone_and_age,
     "name": by_name,
 }
-"""All of `policy.ORDERS` but ``soonest``, which needs the tasks (see `rounds.soonest_first`)."""
+"""All of `policy.ORDERS` but ``soonest``, which needs the tasks (see `soonest.soonest_first`)."""
 
 
 def _by(nodes: Sequence[Trait], key: Callable[[Trait], tuple[object, ...]]) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from kubectl_eksdoc.core.model.pods import Pod
@@ -35,16 +35,32 @@ class Work:
 
 def work_of(world: Survey, judgement: Judgement) -> Work:
     """What a drain evicts, after `judgement`: the pods that can go from the nodes that are drained."""
-    tasks = {}
     soft: dict[str, int] = {}
-    for name, on in judgement.pods.items():
-        if judgement.complete(name, world.policy.partial):
-            going = [_task(world, p.pod, judgement.budgets, soft) for p in on if p.verdict is PodVerdict.EVICT]
-            going.sort(key=_by_name)
-            tasks[name] = tuple(going)
+    tasks = dict(_tasks(world, judgement, judgement.pods, soft))
     limits = {limit for given in tasks.values() for task in given for limit in task.limits}
     allowed = {key: b.per_round for key, b in judgement.budgets.items() if b.per_round} | soft
     return Work(tasks, {limit: allowed.get(limit, 1) for limit in limits})
+
+
+def work_again(world: Survey, judgement: Judgement, work: Work, nodes: Collection[str], budgets: Iterable[str]) -> Work:
+    """`work` where the verdicts on pods of `nodes` and on the `budgets` of those keys are new."""
+    soft: dict[str, int] = {}
+    tasks = {name: given for name, given in work.tasks.items() if name not in nodes}
+    tasks.update(_tasks(world, judgement, nodes, soft))
+    allowed = {key: judgement.budgets[key].per_round or 1 for key in budgets} | soft
+    new = {limit: 1 for name in nodes for task in tasks.get(name, ()) for limit in task.limits}
+    return Work(tasks, new | dict(work.per_round) | allowed)
+
+
+def _tasks(
+    world: Survey, judgement: Judgement, nodes: Iterable[str], soft: dict[str, int]
+) -> Iterator[tuple[str, tuple[Task, ...]]]:
+    for name in nodes:
+        if judgement.complete(name, world.policy.partial):
+            on = judgement.pods[name]
+            going = [_task(world, p.pod, judgement.budgets, soft) for p in on if p.verdict is PodVerdict.EVICT]
+            going.sort(key=_by_name)
+            yield name, tuple(going)
 
 
 def _task(world: Survey, pod: Pod, budgets: Mapping[str, JudgedBudget], soft: dict[str, int]) -> Task:

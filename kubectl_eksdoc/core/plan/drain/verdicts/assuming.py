@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import datetime
 
 from kubectl_eksdoc.core.model.budgets import Amount, Budget
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.findings import Finding, Status
+from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.drain.outcome import PodVerdict
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
 from kubectl_eksdoc.core.plan.drain.targets import natural
@@ -30,23 +32,40 @@ def with_assumed_budgets(cluster: Cluster, policy: DrainPolicy) -> Cluster:
     wanted = dict(policy.assume_budgets)
     if not wanted:
         return cluster
-    known = {budget.key for budget in cluster.budgets}
-    missing = sorted(set(wanted) - known, key=natural)
-    if missing:
-        raise UsageError(f"there is no budget {', '.join(missing)} to assume", "see what there is: kubectl get pdb -A")
+    check_assumed(cluster, policy)
     guards, scales = matching(cluster.budgets, cluster.pods), Scales.of(cluster.workloads)
 
-    def assumed(budget: Budget) -> Budget:
-        loosened = replace(budget, min_available=None, max_unavailable=Amount(wanted[budget.key]))
-        result = recompute(loosened, guards.pods(budget), scales, cluster.observed_at)
-        if isinstance(result, Computed):
-            return synced(loosened, result)
-        status = replace(budget.status, allowed=wanted[budget.key])
-        return replace(loosened, status=status, observed_generation=budget.generation, condition_reason="")
+    def as_wanted(budget: Budget) -> Budget:
+        return assumed(budget, wanted[budget.key], guards.pods(budget), scales, cluster.observed_at)
 
-    notes = [f"assumed: budget {key} lets {count} of its pods be away" for key, count in sorted(wanted.items())]
-    budgets = tuple(assumed(budget) if budget.key in wanted else budget for budget in cluster.budgets)
-    return replace(cluster, budgets=budgets, notes=(*cluster.notes, *notes))
+    budgets = tuple(as_wanted(budget) if budget.key in wanted else budget for budget in cluster.budgets)
+    return replace(cluster, budgets=budgets, notes=(*cluster.notes, *assumption_notes(policy)))
+
+
+def check_assumed(cluster: Cluster, policy: DrainPolicy) -> None:
+    """
+    Raises:
+        UsageError: there is no such budget.
+    """
+    known = {budget.key for budget in cluster.budgets}
+    missing = sorted({key for key, _ in policy.assume_budgets} - known, key=natural)
+    if missing:
+        raise UsageError(f"there is no budget {', '.join(missing)} to assume", "see what there is: kubectl get pdb -A")
+
+
+def assumption_notes(policy: DrainPolicy) -> list[str]:
+    """What is assumed of budgets, a sentence each."""
+    return [f"assumed: budget {key} lets {count} of its pods be away" for key, count in sorted(policy.assume_budgets)]
+
+
+def assumed(budget: Budget, away: int, pods: Sequence[Pod], scales: Scales, now: datetime) -> Budget:
+    """`budget`, which selects `pods`, if it let `away` of them be away and were in sync."""
+    loosened = replace(budget, min_available=None, max_unavailable=Amount(away))
+    result = recompute(loosened, pods, scales, now)
+    if isinstance(result, Computed):
+        return synced(loosened, result)
+    status = replace(budget.status, allowed=away)
+    return replace(loosened, status=status, observed_generation=budget.generation, condition_reason="")
 
 
 def is_assumed_fixed(code: Code | None, policy: DrainPolicy) -> bool:

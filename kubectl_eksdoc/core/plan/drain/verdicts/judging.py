@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from kubectl_eksdoc.core.model import codes, kinds
@@ -62,10 +62,38 @@ class Judgement:
 
 def judge_pods(world: Survey, targets: Iterable[Node]) -> Judgement:
     """Judge all pods on `targets` (those that are not refused as nodes)."""
-    nothing_to_say: set[object] = set()
-    asked = {node.name: _ask(world, node, nothing_to_say) for node in targets}
+    asked = _asked(world, {node.name: world.pods_on[node.name] for node in targets})
     going = [pod for said in asked.values() for pod, told in said if not told or fold(told) is not PodVerdict.STAY]
     budgets = _judge_budgets(world, going)
+    return Judgement(
+        _concluded(world, asked, budgets),
+        budgets,
+        (*_unread(world, going), *_pending(world, going), *pods.on_missing_nodes(world)),
+    )
+
+
+def judge_again(world: Survey, judgement: Judgement, budgets: Iterable[str], pods: Iterable[Pod]) -> Judgement:
+    """`judgement` of a world that differs in the `budgets` of those keys, and matters to those `pods` alone."""
+    changed = dict(judgement.budgets)
+    for key in budgets:
+        on_targets = changed[key].on_targets
+        changed[key] = judge(world, world.budgets_of(on_targets[0])[0], on_targets)
+    by_node: dict[str, list[Pod]] = defaultdict(list)
+    for pod in pods:
+        by_node[pod.node].append(pod)
+    again = _concluded(world, _asked(world, by_node), changed)
+    by_uid = {judged.pod.uid: judged for on in again.values() for judged in on}
+    found = {name: tuple([by_uid.get(old.pod.uid, old) for old in judgement.pods[name]]) for name in again}
+    return replace(judgement, budgets=changed, pods={**judgement.pods, **found})
+
+
+_Told = list[tuple[Pod, list[Said]]]
+"""The pods of one node, each with what rules say of it."""
+
+
+def _concluded(
+    world: Survey, asked: Mapping[str, _Told], budgets: Mapping[str, JudgedBudget]
+) -> dict[str, tuple[JudgedPod, ...]]:
     sure = not world.cluster.unread(kinds.BUDGETS)
 
     def concluded(pod: Pod, told: list[Said]) -> JudgedPod:
@@ -73,21 +101,22 @@ def judge_pods(world: Survey, targets: Iterable[Node]) -> Judgement:
             return JudgedPod(pod, PodVerdict.EVICT, ())
         return _conclude(world, pod, told, budgets)
 
-    return Judgement(
-        {name: tuple(concluded(pod, told) for pod, told in said) for name, said in asked.items()},
-        budgets,
-        (*_unread(world, going), *_pending(world, going), *pods.on_missing_nodes(world)),
-    )
+    return {name: tuple(concluded(pod, told) for pod, told in said) for name, said in asked.items()}
 
 
-def _ask(world: Survey, node: Node, nothing_to_say: set[object]) -> list[tuple[Pod, list[Said]]]:
+def _asked(world: Survey, pods_on: Mapping[str, Iterable[Pod]]) -> dict[str, _Told]:
+    nothing_to_say: set[object] = set()
+    return {name: _ask(world, on, nothing_to_say) for name, on in pods_on.items()}
+
+
+def _ask(world: Survey, on: Iterable[Pod], nothing_to_say: set[object]) -> _Told:
     """Everything the rules say, besides budgets; a pod that stays is asked nothing more.
 
     `nothing_to_say` grows: the likenesses of pods of which no rule had to say anything.
     """
     options = filters.options_of(world.policy)
-    asked: list[tuple[Pod, list[Said]]] = []
-    for pod in world.pods_on[node.name]:
+    asked: _Told = []
+    for pod in on:
         like = _likeness(world, pod)
         if like is not None and like in nothing_to_say:
             asked.append((pod, []))

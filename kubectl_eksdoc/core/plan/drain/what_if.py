@@ -1,0 +1,241 @@
+"""What would be different: a plan is kept with all that led to it, and only what a change touches is decided again.
+
+Made for asking again and again, as people do while they look at a plan: the cluster is not indexed again, places stay
+reserved and the order stays as it is. So the answer is that of a new plan for the same order, and a new plan, which
+looks for a better order, may do better.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+
+from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.core.model.findings import Finding, Status, in_order
+from kubectl_eksdoc.core.model.nodes import Node
+from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.plan.drain.choice.chosen import choose, waves_of, without_homeless
+from kubectl_eksdoc.core.plan.drain.landing import places
+from kubectl_eksdoc.core.plan.drain.landing.reserving import Landing
+from kubectl_eksdoc.core.plan.drain.order.rounds import arrange, assign, plain_limits
+from kubectl_eksdoc.core.plan.drain.order.tasks import Work, work_again
+from kubectl_eksdoc.core.plan.drain.plan import make_plan, put_together
+from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
+from kubectl_eksdoc.core.plan.drain.result import DrainPlan
+from kubectl_eksdoc.core.plan.drain.survey import Survey, survey
+from kubectl_eksdoc.core.plan.drain.verdicts.assuming import (
+    assumed,
+    assumption_notes,
+    check_assumed,
+    with_assumed_budgets,
+)
+from kubectl_eksdoc.core.plan.drain.verdicts.judging import Judgement, judge_again, judge_pods
+from kubectl_eksdoc.core.plan.drain.verdicts.said import merged
+
+QUICK = frozenset({"assume_budgets", "assume_fixed", "max_unavailable", "pins", "evictions_per_second"})
+"""The parts of a policy that may differ without everything being decided again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What a look at a change tells at once. `waves`: (nodes, rounds) of each wave, in order."""
+
+    rounds: int
+    waves: tuple[tuple[int, int], ...]
+    drained: tuple[str, ...]  # in the order in which they are begun
+    skipped: tuple[str, ...]
+    blockers: tuple[Finding, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Changed:
+    world: Survey
+    judgement: Judgement
+    work: Work
+    landing: Landing
+    activation: tuple[str, ...]
+    wave: Mapping[str, int]
+    gated: bool
+
+
+class WhatIf:
+    """A plan, and the means to ask how it would be under another policy."""
+
+    def __init__(self, cluster: Cluster, targets: Sequence[Node], policy: DrainPolicy) -> None:
+        """
+        Raises:
+            UsageError: a budget that is assumed does not exist.
+        """
+        self._cluster = cluster
+        self._world = survey(with_assumed_budgets(cluster, policy), tuple(targets), policy)
+        self._judged = judge_pods(self._world, self._world.accepted)
+        self._chosen = choose(self._world, self._judged)
+        self._plain = plain_limits(self._chosen.work.tasks)
+        self.plan = put_together(self._world, self._chosen)
+
+    def preview(self, policy: DrainPolicy) -> Preview:
+        """Rounds, waves and blockers under `policy`; no times.
+
+        Raises:
+            UsageError: a budget that is assumed does not exist.
+        """
+        changed = self._change(policy)
+        if changed is None:
+            return _preview_of(self._anew(policy))
+        same = changed.work.tasks.keys() == self._chosen.work.tasks.keys()
+        plain = self._plain if same else None
+        rounds = assign(changed.work.tasks, changed.work.per_round, changed.activation, changed.wave, plain)
+        ends: Counter[int] = Counter()
+        for node in changed.activation:
+            ends[changed.wave[node]] = max(ends[changed.wave[node]], rounds.finish[node])
+        return Preview(
+            rounds=max(rounds.finish.values(), default=0),
+            waves=_waves(changed.wave, ends),
+            drained=changed.activation,
+            skipped=tuple(n.name for n in self._world.targets if n.name not in changed.work.tasks),
+            blockers=_blockers(changed.world, changed.judgement, changed.landing),
+        )
+
+    def plan_for(self, policy: DrainPolicy) -> DrainPlan:
+        """The whole plan under `policy`, for the same order as far as it can be kept.
+
+        Raises:
+            UsageError: a budget that is assumed does not exist.
+        """
+        changed = self._change(policy)
+        if changed is None:
+            return self._anew(policy)
+        work = changed.work
+        order = arrange(work.tasks, work.per_round, changed.activation, changed.wave, gated=changed.gated)
+        chosen = replace(
+            self._chosen,
+            judgement=changed.judgement,
+            work=work,
+            order=order,
+            activation=changed.activation,
+            landing=changed.landing,
+            clock=self._chosen.clock.seen_by(changed.world),
+            usual=None,
+        )
+        return put_together(changed.world, chosen)
+
+    def _anew(self, policy: DrainPolicy) -> DrainPlan:
+        return make_plan(with_assumed_budgets(self._cluster, policy), self._world.targets, policy)
+
+    def _change(self, policy: DrainPolicy) -> _Changed | None:
+        """What is different under `policy`, None where everything may be."""
+        was = self._world.policy
+        differ = {
+            field.name for field in fields(DrainPolicy) if getattr(was, field.name) != getattr(policy, field.name)
+        }
+        if not differ <= QUICK or policy.partial or self._judged.used_up or self._chosen.judgement.used_up:
+            return None
+        if any(task.for_good for tasks in self._chosen.work.tasks.values() for task in tasks):
+            return None
+        budgets = {key for key, _ in set(was.assume_budgets) ^ set(policy.assume_budgets)}
+        world = self._assuming(policy, budgets) if budgets else replace(self._world, policy=policy)
+        codes = was.assume_fixed ^ policy.assume_fixed
+        budgets |= {key for key, b in self._judged.budgets.items() if any(f.code.name in codes for f in b.findings)}
+        budgets &= set(self._judged.budgets)
+        pods = {pod.uid: pod for key in budgets for pod in self._judged.budgets[key].on_targets}
+        if codes:
+            every = (judged for on in self._judged.pods.values() for judged in on if judged.said)
+            pods |= {
+                p.pod.uid: p.pod for p in every if any(s.code is not None and s.code.name in codes for s in p.said)
+            }
+        return self._decided(world, budgets, list(pods.values()))
+
+    def _assuming(self, policy: DrainPolicy, keys: Iterable[str]) -> Survey:
+        """The world in which the budgets of those keys are as `policy` assumes, or as they really are."""
+        check_assumed(self._cluster, policy)
+        wanted = dict(policy.assume_budgets)
+        was = self._world
+        real = {budget.key: budget for budget in self._cluster.budgets}
+        new = {
+            key: assumed(real[key], wanted[key], was.guards.pods(real[key]), was.scales, was.now)
+            if key in wanted
+            else real[key]
+            for key in keys
+        }
+        by_uid = dict(was.guards.by_uid)
+        for key in new:
+            for pod in was.guards.pods(real[key]):
+                by_uid[pod.uid] = tuple(new.get(budget.key, budget) for budget in by_uid[pod.uid])
+        cluster = replace(
+            was.cluster,
+            budgets=tuple(new.get(budget.key, budget) for budget in was.cluster.budgets),
+            notes=(*self._cluster.notes, *assumption_notes(policy)),
+        )
+        guards = replace(was.guards, by_uid=by_uid)
+        return replace(was, cluster=cluster, policy=policy, guards=guards, guarded=by_uid)
+
+    def _decided(self, world: Survey, budgets: Iterable[str], pods: Sequence[Pod]) -> _Changed:
+        base, was, budgets = self._chosen, self._judged, list(budgets)
+        judged = judge_again(world, was, budgets, pods)
+        nodes = {
+            name
+            for name in {pod.node for pod in pods}
+            if any(a.verdict is not b.verdict for a, b in zip(judged.pods[name], was.pods[name], strict=True))
+        }
+        # Besides those nodes the verdicts are those after landing.
+        judgement = replace(judged, pods={**base.judgement.pods, **{name: judged.pods[name] for name in nodes}})
+        work = work_again(world, judgement, base.work, nodes, budgets)
+        before = {node for node in base.activation if node in base.work.tasks}
+        new = {
+            name: [task.pod for task in work.tasks[name] if task.comes_again]
+            for name in nodes
+            if name in work.tasks and name not in before
+        }
+        landing = base.landing
+        if new:
+            found = base.ground.extend(new)
+            landing = _both(landing, found)
+            if found.homeless:
+                judgement = without_homeless(world, judgement, found)
+                work = work_again(world, judgement, work, set(new), budgets)
+        kept = [node for node in base.activation if node in work.tasks]
+        activation = (*kept, *sorted(name for name in new if name in work.tasks))
+        wave, gated = waves_of(world, activation, base.begun_s, landing.needs)
+        return _Changed(world, judgement, work, landing, activation, wave, gated)
+
+
+def _both(one: Landing, other: Landing) -> Landing:
+    return Landing(
+        homeless={**one.homeless, **other.homeless},
+        coming=Counter(one.coming) + Counter(other.coming),
+        missing=Counter(one.missing) + Counter(other.missing),
+        places={**one.places, **other.places},
+        needs={**one.needs, **other.needs},
+        unsure={**one.unsure, **other.unsure},
+        blind=one.blind,
+    )
+
+
+def _blockers(world: Survey, judgement: Judgement, landing: Landing) -> tuple[Finding, ...]:
+    said = (*world.refused.values(), *judgement.findings(), *places.findings(world, landing))
+    return tuple(in_order(merged(finding for finding in said if finding.status is Status.FAIL)))
+
+
+def _waves(wave: Mapping[str, int], ends: Mapping[int, int]) -> tuple[tuple[int, int], ...]:
+    """Each wave's nodes, and the rounds it adds to those before it."""
+    found, before = [], 0
+    for number, nodes in sorted(Counter(wave.values()).items()):
+        end = max(ends[number], before)
+        found.append((nodes, end - before))
+        before = end
+    return tuple(found)
+
+
+def _preview_of(plan: DrainPlan) -> Preview:
+    drained = [target for target in plan.targets if target.order]
+    ends: Counter[int] = Counter()
+    for target in drained:
+        ends[target.wave] = max(ends[target.wave], target.finish_round)
+    return Preview(
+        rounds=plan.rounds,
+        waves=_waves({target.node.name: target.wave for target in drained}, ends),
+        drained=tuple(target.node.name for target in drained),
+        skipped=tuple(target.node.name for target in plan.skipped),
+        blockers=plan.blockers,
+    )
