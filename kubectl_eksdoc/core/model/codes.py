@@ -256,6 +256,14 @@ NODE_ENDS_SOON = Code(
     "The AWS Node Termination Handler has tainted it (aws-node-termination-handler/…): within minutes its pods are "
     "gone, budgets or not, so it goes before all others.",
 )
+NODE_SLOW = Code(
+    "node-slow",
+    "A target that takes longer than its group's own update waits",
+    "The own update of a managed node group waits 15 minutes for the pods of a node and then fails with "
+    "PodEvictionFailure, without saying which pod: a budget whose pods on it must take turns, or a long grace period, "
+    "takes longer. A drain by this plan waits.",
+    (kinds.BUDGETS, kinds.PODS),
+)
 
 ALL: tuple[Code, ...] = tuple(value for value in list(globals().values()) if isinstance(value, Code))
 BY_NAME: dict[str, Code] = {code.name: code for code in ALL}

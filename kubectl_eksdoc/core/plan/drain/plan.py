@@ -10,6 +10,7 @@ from kubectl_eksdoc.core.model.findings import Finding, in_order
 from kubectl_eksdoc.core.model.nodes import Node
 from kubectl_eksdoc.core.plan.drain import nodes
 from kubectl_eksdoc.core.plan.drain.choice.chosen import Chosen, choose
+from kubectl_eksdoc.core.plan.drain.duration import slow_nodes
 from kubectl_eksdoc.core.plan.drain.duration.estimate import Course, estimate
 from kubectl_eksdoc.core.plan.drain.duration.headrooms import Line, headrooms
 from kubectl_eksdoc.core.plan.drain.handoff.handing import hand_offs
@@ -61,11 +62,12 @@ def make_plan(cluster: Cluster, targets: Sequence[Node], policy: DrainPolicy) ->
                     *judgement.findings(),
                     *outages(world, order),
                     *places.findings(world, landing),
+                    *slow_nodes.findings(timed.slow_nodes if timed else ()),
                 )
             )
         ),
         estimate=timed,
-        handoffs=hand_offs(cluster, planned, left, going, policy),
+        handoffs=hand_offs(cluster, planned, left, going, policy, timed.slow_nodes if timed else ()),
         tried=chosen.tried,
     )
 
