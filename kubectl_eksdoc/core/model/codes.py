@@ -159,6 +159,14 @@ LANDING_UNSURE = Code(
         kinds.NAMESPACES,
     ),
 )
+LANDING_PREEMPTS = Code(
+    "landing-preempts",
+    "Pods without a place push others out",
+    "A pod that fits nowhere has the scheduler delete pods of lower priority, unless its preemptionPolicy is Never; it "
+    "prefers victims whose budgets allow it, but no budget protects them. It fails where this plan evicts such a pod, "
+    "which then waits for a new node.",
+    (kinds.NODES, kinds.PODS, kinds.BUDGETS),
+)
 ALL_AT_ONCE = Code(
     "all-replicas-at-once",
     "All ready replicas of a workload go in one round",

@@ -14,7 +14,7 @@ from kubectl_eksdoc.core.plan.drain.duration import slow_nodes
 from kubectl_eksdoc.core.plan.drain.duration.estimate import Course, estimate
 from kubectl_eksdoc.core.plan.drain.duration.headrooms import Line, headrooms
 from kubectl_eksdoc.core.plan.drain.handoff.handing import hand_offs
-from kubectl_eksdoc.core.plan.drain.landing import places
+from kubectl_eksdoc.core.plan.drain.landing import places, pushed_out
 from kubectl_eksdoc.core.plan.drain.order.outages import outages
 from kubectl_eksdoc.core.plan.drain.order.reasons import evictions
 from kubectl_eksdoc.core.plan.drain.order.rounds import Order
@@ -62,6 +62,7 @@ def make_plan(cluster: Cluster, targets: Sequence[Node], policy: DrainPolicy) ->
                     *judgement.findings(),
                     *outages(world, order),
                     *places.findings(world, landing),
+                    *pushed_out.findings(world, landing.preemption, {b.task.pod.uid for b in order.bookings}),
                     *slow_nodes.findings(timed.slow_nodes if timed else ()),
                 )
             )
