@@ -101,7 +101,7 @@ def _not_examined(pods: tuple[Pod, ...]) -> Finding:
         Subject("Cluster", "cluster"),
         f"cannot tell whether {len(pods)} more pods that find no place would push others out: {MOST_KINDS} kinds of "
         f"pods and {MOST_NODES} nodes for each were tried",
-        tuple(where(pod) for pod in pods[: MAX_EVIDENCE + 1]),
+        tuple(where(pod) for pod in pods[:MAX_EVIDENCE]),
         (Remedy("Plan fewer nodes at a time, or have nodes with room for them Ready before."),),
         missing="a search through more kinds of pods and more nodes",
     )
