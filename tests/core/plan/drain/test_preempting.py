@@ -143,6 +143,16 @@ def test_replicas_are_one_finding() -> None:
     assert finding(plan, "landing-preempts").evidence[0] == "pod default/high-0 on old-0, and 1 more like it"
 
 
+def test_one_that_is_evicted_is_enough_to_fail() -> None:
+    """Karpenter may add one more node: the first replica waits for it, the second stays."""
+    pool = NodePool("general", (("cpu", "8"),))
+    huge = [asking(f"high-{i}", 4, f"old-{i}", priority=1000, app="high") for i in range(2)]
+    nodes = [a_node("old-0"), a_node("old-1"), a_room("new-0", 4, labels=POOL)]
+    plan = full(nodes=nodes, pods=[*huge, asking("low-0", 4)], node_pools=[pool])
+    assert len(plan.evictions) == 1
+    assert finding(plan, "landing-preempts").status is Status.FAIL
+
+
 def test_what_the_search_did_not_reach_is_unknown() -> None:
     kinds_of = [asking(f"app{i}-0", 2, "old-0", priority=1000, app=f"app{i}") for i in range(preempting.MOST_KINDS + 3)]
     plan = full(pods=[*kinds_of, asking("low-0", 2), asking("low-1", 2)])
@@ -150,6 +160,22 @@ def test_what_the_search_did_not_reach_is_unknown() -> None:
     assert len(unknown) == 1
     assert unknown[0].message.startswith("cannot tell whether 3 more pods that find no place would push others out")
     assert len(unknown[0].evidence) == 3
+
+
+def test_the_most_important_are_examined_first_and_the_least_not_at_all() -> None:
+    """Those with nobody below them need no examination, however many kinds they are."""
+    many = range(preempting.MOST_KINDS + 3)
+    lowest = [asking(f"app{i}-0", 2, "old-0", app=f"app{i}") for i in many]
+    assert "landing-preempts" not in codes(full(pods=[*lowest, asking("low-0", 2), asking("low-1", 2)]))
+    rising = [asking(f"app{i}-0", 2, "old-0", priority=i + 1, app=f"app{i}") for i in many]
+    plan = full(pods=[*rising, asking("low-0", 2), asking("low-1", 2)])
+    (unknown,) = (f for f in plan.unknowns if f.code.name == "landing-preempts")
+    assert sorted(unknown.evidence) == [f"pod default/app{i}-0 on old-0" for i in range(3)]
+
+
+def test_finished_pods_take_no_room_and_are_no_victims() -> None:
+    done = asking("done-0", 2, priority=-5, phase="Succeeded")
+    assert "low-1" in finding(full(done), "landing-preempts").evidence[1]
 
 
 def test_with_too_many_nodes_the_rest_is_unknown_or_said() -> None:

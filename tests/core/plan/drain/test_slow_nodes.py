@@ -138,6 +138,18 @@ def test_the_pods_own_grace_period_counts_for_the_update() -> None:
     assert [node.pods for node in slow_of(plan)] == [("default/web-0",)]
 
 
+def test_the_update_does_not_wait_with_system_critical_pods() -> None:
+    """This drain evicts them when the others of their node are gone: nine minutes, and then nine more."""
+    plan = plan_of(
+        pods=[a_pod("web-0", grace_seconds=540), a_pod("web-1", grace_seconds=540, priority=2_000_000_000)],
+        policy=DrainPolicy(),
+    )
+    assert plan.estimate is not None and plan.estimate.p95_s >= 1080
+    assert slow_of(plan) == ()
+    long = plan_of(pods=[a_pod("web-0", grace_seconds=600), a_pod("web-1", grace_seconds=1000, priority=2_000_000_000)])
+    assert [node.slow_s for node in slow_of(long)] == [1000]
+
+
 def test_several_nodes_are_one_finding_the_slowest_first() -> None:
     named = [a_node(f"old-{i}") for i in range(3)]
     held = [a_pod(f"web-{i}", node=f"old-{i}", grace_seconds=900 * (i + 1)) for i in range(3)]
