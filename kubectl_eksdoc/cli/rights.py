@@ -37,7 +37,7 @@ class Right:
 _NOTHING_WITHOUT = (kinds.NODES, kinds.PODS)
 
 _LOST: Mapping[Resource, str] = {
-    kinds.PRIORITY_CLASSES: "nothing is lost yet: it is read for a later step, which pods preempt others",
+    kinds.PRIORITY_CLASSES: "findings about preemption say priorities as numbers, without their classes",
     kinds.LEASES: "the holder of a leader election is not known, so it may go before its standbys",
     kinds.AUTOSCALERS: "advice to scale a workload says that it is not known whether an autoscaler would undo it",
     kinds.NODE_POOLS: "`--nodegroup` does not know a Karpenter NodePool that has no nodes at the moment",

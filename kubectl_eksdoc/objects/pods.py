@@ -80,6 +80,7 @@ class PodSpec(PlacingSpec):
     node_name: str | None = None
     tolerations: msgspec.Raw = NO_RAW
     priority: int | None = None
+    preemption_policy: str | None = None
     readiness_gates: list[Gate] | None = None
 
 
@@ -179,6 +180,7 @@ def pod(given: PodObject, share: Sharing) -> tuple[facts.Pod, datetime | None]:
         ready_at,
         _RESTARTED.search(status.container_statuses) is not None,
         share.placing(spec),
+        spec.preemption_policy != "Never",
     )
     return fact, newest
 

@@ -49,6 +49,7 @@ def test_a_whole_pod() -> None:
             "nodeName": "n-1",
             "terminationGracePeriodSeconds": 0,
             "priority": 2_000_000_000,
+            "preemptionPolicy": "Never",
             "tolerations": [{"operator": "Exists"}, {"key": "a", "value": "b", "effect": "NoSchedule"}],
             "volumes": volumes,
             "readinessGates": [{"conditionType": "target-health.elbv2.k8s.aws/x"}],
@@ -80,7 +81,13 @@ def test_a_whole_pod() -> None:
         ),
         readiness_gates=("target-health.elbv2.k8s.aws/x",),
         finalizers=("example.com/f",),
+        preempts=False,
     )
+
+
+@pytest.mark.parametrize("given", [{}, {"preemptionPolicy": None}, {"preemptionPolicy": "PreemptLowerPriority"}])
+def test_a_pod_preempts_unless_its_policy_says_never(given: dict[str, Any]) -> None:
+    assert a_pod_of(spec=given).preempts
 
 
 @pytest.mark.parametrize(

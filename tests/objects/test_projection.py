@@ -36,7 +36,9 @@ def test_every_kind_has_a_place_and_stands_to_be_empty() -> None:
 
 def test_every_field_may_be_null() -> None:
     nothing = dict.fromkeys(("labels", "ownerReferences", "annotations", "finalizers", "creationTimestamp"))
-    spec = dict.fromkeys(("volumes", "tolerations", "priority", "nodeName", "readinessGates", "selector", "template"))
+    spec = dict.fromkeys(
+        ("volumes", "tolerations", "priority", "preemptionPolicy", "nodeName", "readinessGates", "selector", "template")
+    )
     status = dict.fromkeys(("conditions", "containerStatuses", "initContainerStatuses", "phase", "disruptedPods"))
     for resource in kinds.ALL:
         observed(resource, meta=nothing, spec=spec, status=status, endpoints=None, webhooks=None)

@@ -159,6 +159,14 @@ LANDING_UNSURE = Code(
         kinds.NAMESPACES,
     ),
 )
+LANDING_PREEMPTS = Code(
+    "landing-preempts",
+    "Pods without a place push others out",
+    "A pod that fits nowhere has the scheduler delete pods of lower priority, unless its preemptionPolicy is Never; it "
+    "prefers victims whose budgets allow it, but no budget protects them. It fails where this plan evicts such a pod, "
+    "which then waits for a new node.",
+    (kinds.NODES, kinds.PODS, kinds.BUDGETS),
+)
 ALL_AT_ONCE = Code(
     "all-replicas-at-once",
     "All ready replicas of a workload go in one round",
@@ -255,6 +263,14 @@ NODE_ENDS_SOON = Code(
     "A target whose instance is about to end",
     "The AWS Node Termination Handler has tainted it (aws-node-termination-handler/…): within minutes its pods are "
     "gone, budgets or not, so it goes before all others.",
+)
+NODE_SLOW = Code(
+    "node-slow",
+    "A target that takes longer than its group's own update waits",
+    "The own update of a managed node group waits 15 minutes for the pods of a node and then fails with "
+    "PodEvictionFailure, without saying which pod: a budget whose pods on it must take turns, or a long grace period, "
+    "takes longer. A drain by this plan waits.",
+    (kinds.BUDGETS, kinds.PODS),
 )
 
 ALL: tuple[Code, ...] = tuple(value for value in list(globals().values()) if isinstance(value, Code))

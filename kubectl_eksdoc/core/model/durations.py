@@ -1,4 +1,4 @@
-"""Durations as Go writes them: ``1h30m``, ``1.5h``, ``90s``."""
+"""Durations as Go writes them (``1h30m``, ``1.5h``, ``90s``), and as sentences say them (``22 min``)."""
 
 from __future__ import annotations
 
@@ -25,3 +25,8 @@ def go_duration(text: str) -> timedelta | None:
     if not unsigned or seconds >= _MOST_SECONDS:
         return None
     return timedelta(seconds=-seconds if text[0] == "-" else seconds)
+
+
+def in_words(seconds: float) -> str:
+    """``22 min``, below two minutes ``95 s``; rounded down, so that "at least" before it is true."""
+    return f"{int(seconds // 60)} min" if seconds >= 120 else f"{int(seconds)} s"

@@ -87,7 +87,8 @@ class Pod:
     `not_ready_because`, while it is not Ready: the kubelet's reason (CrashLoopBackOff, ContainersNotReady …), or
     the scheduler's with its message where it found no node. `scheduled_at` and `ready_at` are the last
     transitions of those conditions to True (None while they are not); `restarted`: one of its containers ran
-    more than once.
+    more than once. `preempts`: where it fits nowhere the scheduler may delete pods of lower `priority` for it
+    (preemptionPolicy, which admission sets from its PriorityClass).
     """
 
     namespace: str
@@ -112,6 +113,7 @@ class Pod:
     ready_at: datetime | None = None
     restarted: bool = False
     placement: Placement = NOWHERE_SPECIAL
+    preempts: bool = True
 
     @property
     def key(self) -> str:

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from kubectl_eksdoc.core.model.durations import go_duration
+from kubectl_eksdoc.core.model.durations import go_duration, in_words
 
 
 @pytest.mark.parametrize(
@@ -31,3 +31,10 @@ def test_durations(text: str, seconds: float) -> None:
 @pytest.mark.parametrize("text", ["", "-", "true", "4", "4d", "h", "1h ", "1 h", "99999999999h", "1h30", "." + "s"])
 def test_what_is_no_duration(text: str) -> None:
     assert go_duration(text) is None
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"), [(0, "0 s"), (119.9, "119 s"), (120, "2 min"), (1339, "22 min"), (5400, "90 min")]
+)
+def test_in_words_it_is_never_more_than_it_was(seconds: float, words: str) -> None:
+    assert in_words(seconds) == words

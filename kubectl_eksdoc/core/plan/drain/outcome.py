@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from kubectl_eksdoc.core.model.durations import in_words
 from kubectl_eksdoc.core.model.findings import Remedy
 from kubectl_eksdoc.core.model.nodes import Node
 from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.rules.group_updates import PATIENCE
 
 
 class PodVerdict(str, Enum):
@@ -77,3 +79,39 @@ class Target:
     why: tuple[str, ...] = ()  # what keeps it from being drained, one clause each
     wave: int = 0  # of the nodes drained together, from 1; 0 when it is not drained
     freed_by: tuple[Remedy, ...] = ()  # what would let it be drained, the first remedy of each blocker
+
+
+@dataclass(frozen=True, slots=True)
+class SlowNode:
+    """A node of a managed group that takes longer by itself than the group's own update waits for its pods.
+
+    `usual_s` and `slow_s`: seconds from the first eviction until its last pod is gone, at least, with usual pods
+    and with slow ones. What takes so long are `pods` (ns/name): those of `budget` (ns/name), which lets `at_once`
+    of them be away at a time, or a single one ("" and 0), whose own grace period is `grace_s`.
+    """
+
+    node: str
+    group: str
+    usual_s: float
+    slow_s: float
+    pods: tuple[str, ...]
+    budget: str = ""
+    at_once: int = 0
+    grace_s: int = 0
+
+    @property
+    def certain(self) -> bool:
+        """Whether it takes too long at the usual pace, and not only with slow pods."""
+        return self.usual_s >= PATIENCE.total_seconds()
+
+    @property
+    def seconds(self) -> float:
+        """How long it takes at least: usually if that is too long already, else with slow pods."""
+        return self.usual_s if self.certain else self.slow_s
+
+    @property
+    def why(self) -> str:
+        """What takes so long, as a clause."""
+        if self.budget:
+            return f"budget {self.budget} lets {self.at_once} of its {len(self.pods)} pods on this node go at a time"
+        return f"pod {self.pods[0]} has a grace period of {in_words(self.grace_s)}"

@@ -10,10 +10,11 @@ from kubectl_eksdoc.core.model.findings import Finding, in_order
 from kubectl_eksdoc.core.model.nodes import Node
 from kubectl_eksdoc.core.plan.drain import nodes
 from kubectl_eksdoc.core.plan.drain.choice.chosen import Chosen, choose
+from kubectl_eksdoc.core.plan.drain.duration import slow_nodes
 from kubectl_eksdoc.core.plan.drain.duration.estimate import Course, estimate
 from kubectl_eksdoc.core.plan.drain.duration.headrooms import Line, headrooms
 from kubectl_eksdoc.core.plan.drain.handoff.handing import hand_offs
-from kubectl_eksdoc.core.plan.drain.landing import places
+from kubectl_eksdoc.core.plan.drain.landing import places, pushed_out
 from kubectl_eksdoc.core.plan.drain.order.outages import outages
 from kubectl_eksdoc.core.plan.drain.order.reasons import evictions
 from kubectl_eksdoc.core.plan.drain.order.rounds import Order
@@ -64,11 +65,13 @@ def put_together(world: Survey, chosen: Chosen) -> DrainPlan:
                     *judgement.findings(),
                     *outages(world, order),
                     *places.findings(world, landing),
+                    *pushed_out.findings(world, landing.preemption, {b.task.pod.uid for b in order.bookings}),
+                    *slow_nodes.findings(timed.slow_nodes if timed else ()),
                 )
             )
         ),
         estimate=timed,
-        handoffs=hand_offs(world.cluster, planned, left, going, policy),
+        handoffs=hand_offs(world.cluster, planned, left, going, policy, timed.slow_nodes if timed else ()),
         tried=chosen.tried,
     )
 

@@ -36,7 +36,8 @@ class Headroom:
 NOT_JUDGED = (
     "the room on targets that this plan skips: replacements may land there, and are then evicted again later",
     "whether the subnets of the nodes on which pods land have addresses left",
-    "whether pods of higher priority push others out when they land (preemption)",
+    "what becomes of pods that are pushed out by others of higher priority (preemption): where they land, whom they "
+    "push out in turn",
 )
 """What a plan says nothing about, so that nobody takes its silence for a pass."""
 

@@ -30,7 +30,7 @@ from kubectl_eksdoc.core.plan.drain.verdicts.assuming import (
     check_assumed,
     with_assumed_budgets,
 )
-from kubectl_eksdoc.core.plan.drain.verdicts.judging import Judgement, judge_again, judge_pods
+from kubectl_eksdoc.core.plan.drain.verdicts.judging import JudgedPod, Judgement, judge_again, judge_pods
 from kubectl_eksdoc.core.plan.drain.verdicts.said import merged
 
 QUICK = frozenset({"assume_budgets", "assume_fixed", "max_unavailable", "pins", "evictions_per_second"})
@@ -141,9 +141,7 @@ class WhatIf:
         pods = {pod.uid: pod for key in budgets for pod in self._judged.budgets[key].on_targets}
         if codes:
             every = (judged for on in self._judged.pods.values() for judged in on if judged.said)
-            pods |= {
-                p.pod.uid: p.pod for p in every if any(s.code is not None and s.code.name in codes for s in p.said)
-            }
+            pods |= {p.pod.uid: p.pod for p in every if any(s.code and s.code.name in codes for s in p.said)}
         return self._decided(world, budgets, list(pods.values()))
 
     def _assuming(self, policy: DrainPolicy, keys: Iterable[str]) -> Survey:
@@ -176,7 +174,7 @@ class WhatIf:
         nodes = {
             name
             for name in {pod.node for pod in pods}
-            if any(a.verdict is not b.verdict for a, b in zip(judged.pods[name], was.pods[name], strict=True))
+            if any(_differs(new, old) for new, old in zip(judged.pods[name], was.pods[name], strict=True))
         }
         # Besides those nodes the verdicts are those after landing.
         judgement = replace(judged, pods={**base.judgement.pods, **{name: judged.pods[name] for name in nodes}})
@@ -198,6 +196,10 @@ class WhatIf:
         activation = (*kept, *sorted(name for name in new if name in work.tasks))
         wave, gated = waves_of(world, activation, base.begun_s, landing.needs)
         return _Changed(world, judgement, work, landing, activation, wave, gated)
+
+
+def _differs(new: JudgedPod, old: JudgedPod) -> bool:
+    return new is not old and (new.verdict is not old.verdict or new.said != old.said)
 
 
 def _both(one: Landing, other: Landing) -> Landing:

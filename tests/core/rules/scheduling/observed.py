@@ -22,6 +22,7 @@ READ = {
     "storageClasses": kinds.STORAGE_CLASSES,
     "csiNodes": kinds.CSI_NODES,
     "volumeAttachments": kinds.VOLUME_ATTACHMENTS,
+    "podDisruptionBudgets": kinds.BUDGETS,
 }
 
 

@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.drain.duration.bounds import Bound, Scarce, bounds, gap
+from kubectl_eksdoc.core.plan.drain.duration.caveats import caveats
 from kubectl_eksdoc.core.plan.drain.duration.clock import LAG_S, NEW_NODE_S, SETTLE_S, Clock, terms_of
 from kubectl_eksdoc.core.plan.drain.duration.generations import supplies
 from kubectl_eksdoc.core.plan.drain.duration.node_times import Nodes
 from kubectl_eksdoc.core.plan.drain.duration.relaxing import Relaxation, relaxations
+from kubectl_eksdoc.core.plan.drain.duration.slow_nodes import slow_nodes
 from kubectl_eksdoc.core.plan.drain.duration.timing import ASSUMED_STOP_S
 from kubectl_eksdoc.core.plan.drain.order.rounds import Order
 from kubectl_eksdoc.core.plan.drain.order.tasks import Work
+from kubectl_eksdoc.core.plan.drain.outcome import SlowNode
 from kubectl_eksdoc.core.plan.drain.survey import Survey
 from kubectl_eksdoc.core.sim.activation import Reserved
 from kubectl_eksdoc.core.sim.drain import Move, Moved, Span, Terms, Timeline, simulate
@@ -39,6 +43,7 @@ class Estimate:
     gap: float | None = None  # how much longer p50 is than the bound: 0.03 is 3 %
     relaxations: tuple[Relaxation, ...] = ()
     moves: tuple[Moved, ...] = ()  # of the usual run
+    slow_nodes: tuple[SlowNode, ...] = ()  # at which the own update of their group gives up, the slowest first
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +85,11 @@ def estimate(clock: Clock, course: Course) -> Estimate | None:
         p95_s=max(slow.makespan_s, usual.makespan_s),
         spans=usual.nodes,
         peak_away=usual.peak_away,
-        assumptions=_assumptions(clock, course),
+        assumptions=(*_assumptions(clock, course), *caveats(clock.world, _evicted(course), usual.makespan_s)),
         bounds=tuple(_named(clock.world, bound) for bound in found),
         gap=gap(usual.makespan_s, found[0]) if found else None,
         moves=usual.moves,
+        slow_nodes=slow_nodes(clock, course.work, course.activation),
         relaxations=relaxations(moves, terms, found, tried, before=usual, needs=course.needs),
     )
 
@@ -124,6 +130,10 @@ def _named(world: Survey, bound: Bound) -> Bound:
         return bound
     pod = world.pod(bound.subject)
     return bound if pod is None else replace(bound, subject=pod.key)
+
+
+def _evicted(course: Course) -> list[Pod]:
+    return [booking.task.pod for booking in course.order.bookings]
 
 
 def _assumptions(clock: Clock, course: Course) -> tuple[str, ...]:

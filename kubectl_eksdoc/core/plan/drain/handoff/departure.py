@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.nodes import Node, NodeOwner
 from kubectl_eksdoc.core.plan.drain.handoff.offers import Step
-from kubectl_eksdoc.core.plan.drain.outcome import Eviction, Left, Target, TargetVerdict
+from kubectl_eksdoc.core.plan.drain.outcome import Eviction, Left, SlowNode, Target, TargetVerdict
 
 _INSTANCE = re.compile(r"aws:///[^/]*/(i-[A-Za-z0-9-]+)\Z")
 _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*\Z")
@@ -21,7 +21,7 @@ REGION = "REGION"
 class Departure:
     """`targets` of one owner and group in the plan's order, and `members`: every node it has in the cluster.
 
-    `left` and `evictions` are those of its targets alone.
+    `left`, `evictions` and `slow` are those of its targets alone.
     """
 
     owner: NodeOwner
@@ -31,6 +31,7 @@ class Departure:
     left: tuple[Left, ...]
     evictions: tuple[Eviction, ...]
     cluster: Cluster
+    slow: tuple[SlowNode, ...] = ()
 
     @property
     def emptied(self) -> tuple[Node, ...]:

@@ -11,7 +11,7 @@ from kubectl_eksdoc.core.plan.drain.handoff.departure import CLUSTER, REGION, De
 from kubectl_eksdoc.core.plan.drain.handoff.instead import compare
 from kubectl_eksdoc.core.plan.drain.handoff.offers import HandOff, Step
 from kubectl_eksdoc.core.plan.drain.handoff.owners import Advice, advise
-from kubectl_eksdoc.core.plan.drain.outcome import Eviction, Left, PodVerdict, Target
+from kubectl_eksdoc.core.plan.drain.outcome import Eviction, Left, PodVerdict, SlowNode, Target
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
 from kubectl_eksdoc.core.plan.drain.targets import natural
 
@@ -33,6 +33,7 @@ def hand_offs(
     left: Sequence[Left],
     evictions: Sequence[Eviction],
     policy: DrainPolicy,
+    slow: Sequence[SlowNode] = (),
 ) -> tuple[HandOff, ...]:
     """One for each owner and group of `targets`, in order of owner, then group."""
     departing: dict[tuple[NodeOwner, str], list[Target]] = defaultdict(list)
@@ -57,6 +58,7 @@ def hand_offs(
                 left=tuple(row for target in departing[key] for row in left_on[target.node.name]),
                 evictions=tuple(gone for target in departing[key] for gone in gone_from[target.node.name]),
                 cluster=cluster,
+                slow=tuple(node for node in slow if (NodeOwner.MANAGED, node.group) == key),
             ),
             policy,
         )

@@ -1,25 +1,16 @@
-"""A managed group's nodes replaced in three ways, side by side: this drain, the group's own update, blue/green.
-
-What the update does is from the EKS user guide ("Understand each phase of node updates"): the surge, random
-nodes, 15 minutes for the pods of a node, then PodEvictionFailure, 60 seconds before an empty node is ended.
-"""
+"""A managed group's nodes replaced in three ways, side by side: this drain, the group's own update, blue/green."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import timedelta
 
 from kubectl_eksdoc.core.model import codes
+from kubectl_eksdoc.core.model.durations import in_words
 from kubectl_eksdoc.core.plan.drain.handoff.departure import Departure
 from kubectl_eksdoc.core.plan.drain.handoff.offers import Option, Way
-from kubectl_eksdoc.core.plan.drain.outcome import PodVerdict, TargetVerdict
-
-PATIENCE = timedelta(minutes=15)
-"""How long the update waits for the pods of one node to go."""
-
-PAUSE = timedelta(seconds=60)
-"""How long it waits after the drain of a node before the node ends."""
-
-SURGE_PER_ZONE = 2
+from kubectl_eksdoc.core.plan.drain.outcome import PodVerdict, SlowNode, TargetVerdict
+from kubectl_eksdoc.core.rules.group_updates import PATIENCE, PAUSE, SURGE_PER_ZONE
 
 _STOP = {
     code.name
@@ -88,7 +79,9 @@ def compare(leaving: Departure) -> tuple[Option, ...]:
 def _update(leaving: Departure) -> Option:
     nodes, zones = len(leaving.members), len(leaving.zones)
     stops, may, unasked, unjudged = _sorted(leaving)
-    slow = tuple(e.pod.key for e in leaving.evictions if timedelta(seconds=e.pod.grace_seconds) >= PATIENCE)
+    slow = [e.pod.key for e in leaving.evictions if timedelta(seconds=e.pod.grace_seconds) >= PATIENCE]
+    slow += [pod for node in leaving.slow if not node.certain for pod in node.pods]
+    too_slow = [pod for node in leaving.slow if node.certain for pod in node.pods]
     surge_why = (
         f"up to {SURGE_PER_ZONE} for each of {_counted(zones, 'zone')} its nodes are in, or maxUnavailable if that is "
         "more; none with updateStrategy MINIMAL"
@@ -101,14 +94,24 @@ def _update(leaving: Departure) -> Option:
         surge=SURGE_PER_ZONE * zones if zones else None,
         surge_why=surge_why,
         order="random nodes, maxUnavailable at a time (1 unless set)",
-        waits="15 minutes for a node's pods, then PodEvictionFailure; no pod is named",
+        waits="15 minutes for a node's pods, then PodEvictionFailure; no pod is named" + _too_long(leaving.slow),
         least_seconds=nodes * int(PAUSE.total_seconds()),
         way_back="none: a group cannot return to an earlier version or AMI",
-        stopped_by=stops,
-        may_be_stopped_by=(*may, *slow),
+        stopped_by=tuple(dict.fromkeys((*stops, *too_slow))),
+        may_be_stopped_by=tuple(dict.fromkeys((*may, *(pod for pod in slow if pod not in too_slow)))),
         unasked=unasked,
         not_judged=unjudged,
     )
+
+
+def _too_long(slow: Sequence[SlowNode]) -> str:
+    """The node that takes longest by itself, and how many others take too long."""
+    if not slow:
+        return ""
+    worst = max(slow, key=lambda node: (node.certain, node.seconds))
+    others = f"; so it is with {len(slow) - 1} more" if len(slow) > 1 else ""
+    pace = "" if worst.certain else ", with slow pods,"
+    return f"; {worst.node}{pace} takes at least {in_words(worst.seconds)} alone ({worst.why}){others}"
 
 
 def _sorted(leaving: Departure) -> tuple[tuple[str, ...], ...]:

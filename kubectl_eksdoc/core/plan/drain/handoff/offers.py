@@ -26,7 +26,8 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One way to replace the nodes. Pods are ``namespace/name``, of those on targets that this plan does not evict.
+    """One way to replace the nodes. Pods are ``namespace/name``: those on targets that this plan does not evict, and
+    of those it evicts the ones that are too slow for the group's own update.
 
     `nodes` go in all; `surge` are the most that are added at once, None where the zones are not known;
     `least_seconds` is what it takes at the very least, one node at a time, None where that is not estimated.

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from kubectl_eksdoc.core.model.nodes import Node
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.drain.landing.new_nodes import copy, one_of_each, surged
+from kubectl_eksdoc.core.plan.drain.landing.preempting import NOTHING, Placed, Preemption, preemption
 from kubectl_eksdoc.core.plan.drain.landing.room import Room
 from kubectl_eksdoc.core.plan.drain.survey import Survey
 from kubectl_eksdoc.core.rules.scheduling.pod_classes import PodClass
@@ -50,7 +51,8 @@ class Landing:
     adds, `missing` the others (name of a node that each is like → how many). `places`: the node reserved for the
     replacement of each other pod, by uid. `needs`: what is drained and replaced by a new node before a node can
     be drained. `unsure` are pods about which something that decides is not modelled or not read, with what it
-    is; `blind` are nodes outside the targets that do not say what room they have."""
+    is; `blind` are nodes outside the targets that do not say what room they have. `preemption`: whom the
+    homeless would push out."""
 
     homeless: Mapping[str, Homeless] = field(default_factory=dict)
     coming: Mapping[str, int] = field(default_factory=dict)
@@ -59,6 +61,7 @@ class Landing:
     needs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     unsure: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     blind: tuple[str, ...] = ()
+    preemption: Preemption = NOTHING
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,12 +149,17 @@ class Ground:
         """What became of it: `order` are the nodes in the order in which they would be drained."""
         mark = self._room.mark()
         lost: list[tuple[Pod, str, PodClass]] = []
+        landed: list[Placed] = []
         for node in order:
             for pod, old, new in self._loads[node].pods:
-                if pod.uid in self._places:
-                    continue
-                if node in self._admitted or not self._move(pod, old, new):
+                place = self._places.get(pod.uid, "")
+                if not place and node not in self._admitted:
+                    place = self._move(pod, old, new)
+                if place:
+                    landed.append((pod, new, place))
+                else:
                     lost.append((pod, node, new))
+        pushed_out = preemption(self._world, self._room, [(pod, new) for pod, _, new in lost], landed)
         why_not = self._room.why_not()
         homeless = {pod.uid: Homeless(pod, node, why_not(new)) for pod, node, new in lost}
         helped = _Helped(self._world, self._room, self._adds)
@@ -166,7 +174,14 @@ class Ground:
         self._room.back_to(mark)
         blind = tuple(n.name for n in self._world.cluster.nodes if n.name not in self._targets and not n.allocatable)
         return Landing(
-            homeless, dict(helped.coming), dict(helped.missing), dict(self._places), dict(self._needs), unsure, blind
+            homeless,
+            dict(helped.coming),
+            dict(helped.missing),
+            dict(self._places),
+            dict(self._needs),
+            unsure,
+            blind,
+            pushed_out,
         )
 
     def _move(self, pod: Pod, old: PodClass, new: PodClass, thorough: bool = True) -> str:

@@ -165,6 +165,11 @@ class Room:
 
         self._log.append(undo)
 
+    @property
+    def occupancy(self) -> Occupancy:
+        """What runs where as it is now; whoever changes it puts everything back."""
+        return self._occupancy
+
     def unknown(self, kind: PodClass) -> tuple[str, ...]:
         return self._occupancy.unknown(kind)
 

@@ -12,7 +12,7 @@ from kubectl_eksdoc.core.model.kinds import Resource
 from kubectl_eksdoc.core.model.pods import Pod, VolumeKind
 from kubectl_eksdoc.core.model.workloads import Workload
 from kubectl_eksdoc.core.plan.drain.commands import in_turn, kubectl
-from kubectl_eksdoc.core.plan.drain.survey import Survey
+from kubectl_eksdoc.core.plan.drain.survey import Balanced, Survey
 from kubectl_eksdoc.core.plan.drain.targets import natural
 from kubectl_eksdoc.core.plan.drain.verdicts import copies
 from kubectl_eksdoc.core.plan.drain.verdicts.jobs import loses_work, wait_for_job
@@ -221,40 +221,44 @@ def _second_backend(survey: Survey, pod: Pod) -> Remedy:
     )
 
 
-def sits_behind_a_load_balancer(survey: Survey, pod: Pod) -> Said | None:
-    """Ready before its target is healthy: no gate tells the budget."""
+def ungated(survey: Survey, pod: Pod) -> Balanced | None:
+    """The Service by which a load balancer sends traffic to the pod with nothing to tell when its target is healthy."""
     if any(gate.startswith(READINESS_GATE_PREFIX) for gate in pod.readiness_gates):
         return None
-    for service in survey.balanced.get(pod.namespace, ()):
-        if not service.selector.matches(pod.labels):
-            continue
-        subject = Subject("Service", service.name, pod.namespace)
-        if service.ip_targets:
-            return remarks(
-                codes.NO_READINESS_GATE,
-                Severity.MEDIUM,
-                subject,
-                "its pods are targets by ip without a readiness gate: they count as Ready before the load balancer "
-                "sends them traffic",
-                where(pod),
-                Remedy(
-                    "Have the gate injected, then restart the pods before the drain.",
-                    kubectl("label", "namespace", pod.namespace, "", "elbv2.k8s.aws/pod-readiness-gate-inject=enabled"),
-                    When.TOMORROW,
-                ),
-            )
+    return next((s for s in survey.balanced.get(pod.namespace, ()) if s.selector.matches(pod.labels)), None)
+
+
+def sits_behind_a_load_balancer(survey: Survey, pod: Pod) -> Said | None:
+    """Ready before its target is healthy: no gate tells the budget."""
+    service = ungated(survey, pod)
+    if service is None:
+        return None
+    subject = Subject("Service", service.name, pod.namespace)
+    if service.ip_targets:
         return remarks(
             codes.NO_READINESS_GATE,
-            Severity.LOW,
+            Severity.MEDIUM,
             subject,
-            "its load balancer sends traffic through the nodes: a drained node stays a target until it is labelled",
-            f"node {pod.node}",
+            "its pods are targets by ip without a readiness gate: they count as Ready before the load balancer "
+            "sends them traffic",
+            where(pod),
             Remedy(
-                "Take each node out of the load balancers before its pods are evicted.",
-                kubectl("label", "node", pod.node, "", "node.kubernetes.io/exclude-from-external-load-balancers=true"),
+                "Have the gate injected, then restart the pods before the drain.",
+                kubectl("label", "namespace", pod.namespace, "", "elbv2.k8s.aws/pod-readiness-gate-inject=enabled"),
+                When.TOMORROW,
             ),
         )
-    return None
+    return remarks(
+        codes.NO_READINESS_GATE,
+        Severity.LOW,
+        subject,
+        "its load balancer sends traffic through the nodes: a drained node stays a target until it is labelled",
+        f"node {pod.node}",
+        Remedy(
+            "Take each node out of the load balancers before its pods are evicted.",
+            kubectl("label", "node", pod.node, "", "node.kubernetes.io/exclude-from-external-load-balancers=true"),
+        ),
+    )
 
 
 RULES = (

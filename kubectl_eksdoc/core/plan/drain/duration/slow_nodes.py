@@ -1,0 +1,120 @@
+"""Nodes of managed groups at which EKS' own update of the group gives up: they alone take longer than it waits.
+
+The update is taken at its fastest: it evicts all pods of a node at once, asks budgets and nothing else that this
+plan minds, gives each pod its own grace period, and has room for every replacement.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from kubectl_eksdoc.core.model import codes
+from kubectl_eksdoc.core.model.durations import in_words
+from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, When
+from kubectl_eksdoc.core.model.nodes import Node, NodeOwner
+from kubectl_eksdoc.core.plan.drain.duration.clock import LAG_S, Clock
+from kubectl_eksdoc.core.plan.drain.duration.node_times import Drained, timed
+from kubectl_eksdoc.core.plan.drain.duration.timing import stop_of
+from kubectl_eksdoc.core.plan.drain.order.rounds import Task
+from kubectl_eksdoc.core.plan.drain.order.tasks import NEEDED, SOFT, Work
+from kubectl_eksdoc.core.plan.drain.outcome import SlowNode
+from kubectl_eksdoc.core.rules.group_updates import PATIENCE
+from kubectl_eksdoc.core.sim.drain import Move, Terms
+
+_PATIENCE_S = PATIENCE.total_seconds()
+_OURS = (NEEDED, SOFT)
+"""Prefixes of the limits that are not budgets: only this plan minds them."""
+
+
+def slow_nodes(clock: Clock, work: Work, drained: Iterable[str]) -> tuple[SlowNode, ...]:
+    """Those of `drained` (names) that belong to a managed group and alone take too long, the slowest first."""
+    managed = {node.name: node for node in clock.world.targets if node.owner is NodeOwner.MANAGED}
+    terms = Terms(slots=work.per_round, lag_s=LAG_S)
+    found = []
+    for name in drained:
+        if name in managed and _may_be_slow(work.tasks[name], work):
+            slow = _slow(clock, managed[name], work.tasks[name], terms)
+            if slow is not None:
+                found.append(slow)
+    return tuple(sorted(found, key=lambda node: (-node.usual_s, -node.slow_s, node.node)))
+
+
+def _may_be_slow(tasks: Sequence[Task], work: Work) -> bool:
+    """Quickly: most nodes have neither a pod that may take so long nor two that take turns."""
+    if any(task.pod.grace_seconds >= _PATIENCE_S for task in tasks):
+        return True
+    used = Counter(limit for task in tasks for limit in task.limits)
+    return any(number > work.per_round[limit] for limit, number in used.items())
+
+
+def _slow(clock: Clock, node: Node, tasks: Sequence[Task], terms: Terms) -> SlowNode | None:
+    slow = timed(node.name, _moves(clock, tasks, slow=True), terms)
+    if slow.seconds < _PATIENCE_S:
+        return None
+    usual = timed(node.name, _moves(clock, tasks, slow=False), terms)
+    decides = usual if usual.seconds >= _PATIENCE_S else slow
+    if decides.limit:
+        pods = tuple(task.pod.key for task in tasks if decides.limit in task.limits)
+        at_once = terms.slots[decides.limit]
+        return SlowNode(node.name, node.group, usual.seconds, slow.seconds, pods, decides.limit, at_once)
+    pod = _longest(tasks, decides).pod
+    return SlowNode(
+        node.name, node.group, usual.seconds, slow.seconds, (pod.key,), grace_s=0 if pod.finished else pod.grace_seconds
+    )
+
+
+def _moves(clock: Clock, tasks: Sequence[Task], *, slow: bool) -> list[Move]:
+    """As the update evicts them: no tiers, and neither the user's grace period nor limits of this plan alone."""
+    return [
+        replace(
+            move,
+            critical=False,
+            stop_s=stop_of(task.pod, task.pod.grace_seconds)[slow],
+            limits=tuple(limit for limit in move.limits if not limit.startswith(_OURS)),
+        )
+        for task, move in zip(tasks, clock.moves(tasks, slow=slow), strict=True)
+    ]
+
+
+def _longest(tasks: Sequence[Task], drained: Drained) -> Task:
+    pairs = zip(tasks, drained.jobs, strict=True)
+    return max(pairs, key=lambda pair: pair[1].head + pair[1].tail)[0]
+
+
+def findings(slow: Iterable[SlowNode]) -> Iterator[Finding]:
+    """One for each group: at which of its nodes its own update gives up, or may."""
+    groups: dict[str, list[SlowNode]] = defaultdict(list)
+    for node in slow:
+        groups[node.group].append(node)
+    for group, nodes in groups.items():
+        certain = sum(node.certain for node in nodes)
+        how = "gives up" if certain else "may give up"
+        count = certain or len(nodes)
+        more = f", and may at {len(nodes) - certain} more" if 0 < certain < len(nodes) else ""
+        yield Finding(
+            codes.NODE_SLOW,
+            Severity.MEDIUM,
+            Status.PASS,
+            Subject("NodeGroup", group),
+            f"its own update {how} at {count} of these nodes{more}: it waits {in_words(_PATIENCE_S)} for the pods of a "
+            "node, then fails (PodEvictionFailure) without naming a pod",
+            tuple(_line(node) for node in nodes),
+            (
+                Remedy("Drain these nodes by this plan before that update: it waits for what is slow."),
+                *_remedies(nodes),
+            ),
+        )
+
+
+def _line(node: SlowNode) -> str:
+    pace = "" if node.certain else " if its pods are slow"
+    return f"node {node.node} takes at least {in_words(node.seconds)} alone{pace}: {node.why}"
+
+
+def _remedies(nodes: Sequence[SlowNode]) -> Iterator[Remedy]:
+    for budget in sorted({node.budget for node in nodes if node.budget}):
+        yield Remedy(f"Let more pods of budget {budget} be away at a time.", when=When.TOMORROW)
+    for pod in sorted({node.pods[0] for node in nodes if not node.budget}):
+        yield Remedy(f"Give pod {pod} a shorter grace period in its template.", when=When.TOMORROW)
