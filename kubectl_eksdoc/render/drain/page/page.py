@@ -9,6 +9,7 @@ from kubectl_eksdoc.core.plan.drain.outcome import TargetVerdict
 from kubectl_eksdoc.core.plan.drain.result import NOT_JUDGED
 from kubectl_eksdoc.render.drain import steps
 from kubectl_eksdoc.render.drain.comparison import words
+from kubectl_eksdoc.render.drain.course import course
 from kubectl_eksdoc.render.drain.groups import grouped
 from kubectl_eksdoc.render.drain.page import tables
 from kubectl_eksdoc.render.drain.page.after import after
@@ -56,7 +57,8 @@ def _origin(view: DrainView) -> Html:
 
 def _verdict(view: DrainView, look: Look) -> Html:
     said = steps.answer(view, look, where="below")
-    return el("div", el("strong", said), el("span", verdict(view)), class_=f"verdict {_tone(view)}")
+    how = el("p", course(view)) if course(view) else ""
+    return el("div", el("strong", said), el("span", verdict(view)), how, class_=f"verdict {_tone(view)}")
 
 
 def _tone(view: DrainView) -> str:

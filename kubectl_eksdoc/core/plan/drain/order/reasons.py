@@ -12,8 +12,10 @@ from kubectl_eksdoc.core.plan.drain.verdicts.budgets import JudgedBudget
 from kubectl_eksdoc.core.rules.replacement import Replacement
 
 
-def evictions(world: Survey, order: Order, budgets: Mapping[str, JudgedBudget]) -> tuple[Eviction, ...]:
-    """The order as the plan shows it."""
+def evictions(
+    world: Survey, order: Order, budgets: Mapping[str, JudgedBudget], places: Mapping[str, str]
+) -> tuple[Eviction, ...]:
+    """The order as the plan shows it; `places` are the nodes reserved for replacements, by pod uid."""
     return tuple(
         Eviction(
             position=i,
@@ -22,6 +24,7 @@ def evictions(world: Survey, order: Order, budgets: Mapping[str, JudgedBudget]) 
             node=booking.node,
             budget=next((x for x in booking.task.limits if x in budgets), ""),
             reason=_reason(world, booking, budgets),
+            lands_on=places.get(booking.task.pod.uid, ""),
         )
         for i, booking in enumerate(order.bookings, 1)
     )
