@@ -11,8 +11,8 @@ _ORDERS = {
     "chain": "nodes with pods of the budget that takes longest go first",
     "light": "nodes whose pods need the least room go first",
     "efficiency": "nodes that give much room for little time go first",
-    "zone": "zone by zone, in each the oldest nodes first",
-    "name": "by name",
+    "zone": "nodes go zone by zone, in each the oldest first",
+    "name": "nodes go in the order of their names",
 }
 """What can be asked for (`policy.ORDERS`), in words."""
 
@@ -45,8 +45,8 @@ def _order(view: DrainView) -> str:
     if len(tried) < 2:
         return ""
     name, varied, _ = tried[0].name.partition(_VARIED)
-    moved = " with some nodes moved" if varied else ""
-    return f"{len(tried)} orders were tried, the best is {name}{moved}: {_ORDERS[name]}."
+    like = "a variation of " if varied else ""
+    return f"{len(tried)} orders were tried, the best is {like}{name}: {_ORDERS[name]}."
 
 
 def _surge(view: DrainView) -> str:

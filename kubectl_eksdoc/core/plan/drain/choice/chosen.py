@@ -48,7 +48,8 @@ def choose(world: Survey, judgement: Judgement) -> Chosen:
         work = work_of(world, judgement)
     judgement, work, order, activation = _ordered(world, judgement, work, best, landing.needs)
     strict = any(task.late or task.for_good for given in work.tasks.values() for task in given)
-    whole = {lost.node for lost in landing.homeless.values()}.isdisjoint(activation)  # with --partial they may not be
+    # What was refused, or is left on a node in part, was in the run that was tried.
+    whole = not best.timeline.stuck and all(len(work.tasks[n]) == len(trials.moves[n]) for n in activation)
     same = not strict and whole and set(activation) == set(best.nodes)
     usual = Usual(trials.moves, best.timeline) if same else None
     return Chosen(judgement, work, order, activation, landing, clock, usual, tried)

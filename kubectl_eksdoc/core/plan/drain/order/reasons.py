@@ -42,8 +42,8 @@ def _reason(world: Survey, booking: Booking, budgets: Mapping[str, JudgedBudget]
         parts.append(f"budget {budget} lets {budgets[budget].per_round} go at once: {booking.turn} of {booking.turns}")
     elif world.budgets_of(pod):
         parts.append(f"not Ready: budget {world.budgets_of(pod)[0].key} lets it go uncounted")
-    elif soft := next((x for x in task.limits if x.startswith(SOFT)), ""):
-        parts.append(f"--soft-budget, {soft.removeprefix(SOFT)}: {booking.turn} of {booking.turns}")
+    elif any(x.startswith(SOFT) for x in task.limits):
+        parts.append(f"no budget guards it, --soft-budget does: {booking.turn} of {booking.turns}")
     else:
         parts.append("no budget guards it")
     parts += [f"one backend of {x.removeprefix(NEEDED)} at a time" for x in task.limits if x.startswith(NEEDED)]
