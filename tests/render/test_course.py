@@ -15,13 +15,16 @@ from kubectl_eksdoc.core.plan.drain.duration.estimate import Estimate
 from kubectl_eksdoc.core.plan.drain.handoff.handing import hand_offs
 from kubectl_eksdoc.core.plan.drain.order.strategies import BY_NAME
 from kubectl_eksdoc.core.plan.drain.outcome import Eviction, TargetVerdict
-from kubectl_eksdoc.core.plan.drain.policy import ALL, AUTO, ORDERS, DrainPolicy
+from kubectl_eksdoc.core.plan.drain.policy import ALL, AUTO, NODEGROUP, ORDERS, ZONE, DrainPolicy, Targeting
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 from kubectl_eksdoc.core.sim.drain import Span
+from kubectl_eksdoc.embedded.demo import DemoReader
+from kubectl_eksdoc.flows.drain import plan_drain
 from kubectl_eksdoc.render.drain import FORMATS, DrainView, Look, render
 from kubectl_eksdoc.render.drain.course import course, new_names
 from kubectl_eksdoc.render.drain.document import document
 from tests.render.plans import CLUSTER, HEADROOM, SPOT, WEB, a_target, a_view, an_empty_plan
+from tests.render.test_same_rows import check_same_rows, check_wide_has_all
 from tests.render.test_schema import complaints
 from tests.render.test_width import too_wide
 
@@ -90,6 +93,7 @@ def test_the_table_fits(width: int) -> None:
     assert too_wide(surging(), Look(width=width)) == []
 
 
+HALF = Amount(50, percent=True)
 REPLACED = "each drained node is replaced by a new one"
 
 
@@ -121,6 +125,13 @@ def test_how_it_goes_in_words(policy: dict[str, Any], tried: tuple[Tried, ...], 
     table = render(view, "table", Look(width=200))
     summary, _, _ = table.partition("\n\n")
     assert " ".join(summary.splitlines()[1:]) == said
+
+
+def test_targets_stand_in_the_order_of_the_file_where_there_is_one() -> None:
+    given = surging(policy=DrainPolicy(order_nodes=("old-1",)))
+    for fmt in ("table", "wide", "markdown", "html"):
+        assert "targets, in the order of --order-file" in render(given, fmt, Look()).lower()
+        assert "targets, in the order in which they are emptied" in render(surging(), fmt, Look()).lower()
 
 
 def test_one_generation_waits_for_nothing() -> None:
@@ -162,6 +173,26 @@ def test_the_orders_tried_are_in_the_document_the_chosen_one_first() -> None:
     assert doc["orders"][0] == {"order": "light~2", "seconds": 130.0, "notDrained": 0}
     assert [o["order"] for o in doc["orders"]] == ["light~2", "light", "chain"]
     assert complaints(doc) == []
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        DrainPolicy(surge=2),
+        DrainPolicy(surge=1, max_unavailable=((ZONE, Amount(1)),)),
+        DrainPolicy(max_unavailable=((ALL, HALF), (NODEGROUP, Amount(1))), soft_budget=1),
+        DrainPolicy(pins=(("blue-2", 2), ("green-1", 4)), order="efficiency"),
+        DrainPolicy(order_nodes=("green-2", "blue-1"), partial=True, surge=0),
+    ],
+)
+def test_the_demo_under_each_flag_in_every_format(policy: DrainPolicy) -> None:
+    cluster, plan = plan_drain(DemoReader(), Targeting(nodegroups=("blue", "green")), policy)
+    view = DrainView(plan, cluster, {"nodegroup": ["blue", "green"]})
+    assert complaints(document(view)) == []
+    check_same_rows(view)
+    check_wide_has_all(view)
+    for width in (80, 120):
+        assert too_wide(view, Look(width=width)) == []
 
 
 def test_every_order_has_words_and_fits_the_schema() -> None:

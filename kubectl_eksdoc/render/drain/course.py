@@ -27,6 +27,11 @@ def course(view: DrainView) -> str:
     return " ".join(text for text in (_order(view), _surge(view)) if text)
 
 
+def ordered_by(view: DrainView) -> str:
+    """In which order the drained targets stand."""
+    return "in the order of --order-file" if view.plan.policy.order_nodes else "in the order in which they are emptied"
+
+
 def new_names(view: DrainView) -> str:
     """What the names of nodes mean that are not there yet, "" where no pod lands on one."""
     if not any(eviction.lands_on.endswith(")") for eviction in view.evictions):

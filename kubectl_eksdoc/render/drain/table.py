@@ -11,7 +11,7 @@ from kubectl_eksdoc.core.plan.drain.result import NOT_JUDGED
 from kubectl_eksdoc.render.drain import afterwards, rows, steps
 from kubectl_eksdoc.render.drain.blocks import block, brief, command_line, line, remedies
 from kubectl_eksdoc.render.drain.comparison import screen, words
-from kubectl_eksdoc.render.drain.course import course, new_names
+from kubectl_eksdoc.render.drain.course import course, new_names, ordered_by
 from kubectl_eksdoc.render.drain.groups import Group, grouped
 from kubectl_eksdoc.render.drain.unread import unread
 from kubectl_eksdoc.render.drain.verdict import blocker_count, estimate_lines, left_by_verdict, verdict
@@ -115,7 +115,7 @@ def _first_of_each(groups: Sequence[Group]) -> tuple[Group, ...]:
 
 def _drained(view: DrainView, look: Look, full: bool) -> list[str]:
     lines = _drawn(rows.drained(view, full), look, full, _MOST_ROWS)
-    return _titled("TARGETS, in the order in which they are emptied", lines, look)
+    return _titled(f"TARGETS, {ordered_by(view)}", lines, look)
 
 
 def _estimate(view: DrainView, look: Look) -> list[str]:

@@ -12,7 +12,7 @@ from kubectl_eksdoc.render import markdown
 from kubectl_eksdoc.render.drain import afterwards, rows
 from kubectl_eksdoc.render.drain.comparison import ticket as against
 from kubectl_eksdoc.render.drain.comparison import words
-from kubectl_eksdoc.render.drain.course import course, new_names
+from kubectl_eksdoc.render.drain.course import course, new_names, ordered_by
 from kubectl_eksdoc.render.drain.evidence import evidence
 from kubectl_eksdoc.render.drain.groups import Advice, Group, grouped
 from kubectl_eksdoc.render.drain.unread import unread
@@ -88,7 +88,7 @@ def _sections(view: DrainView, most: int) -> Iterable[tuple[str, list[str]]]:
         yield escape(words.title(view.comparison, view)), against.lines(view.comparison, view, most, _table)
     blockers = grouped(view.blockers, view)
     yield f"Blockers ({blocker_count(blockers)})", _items(blockers, most, view)
-    yield "Targets, in the order in which they are emptied", _table(rows.drained(view), "targets", most)
+    yield f"Targets, {ordered_by(view)}", _table(rows.drained(view), "targets", most)
     yield "Estimate", [escape(line).replace("\\- ", "- ", 1) for line in estimate_lines(view)]
     yield "Targets that are not drained", _table(rows.undrained(view, full=True), "targets", most)
     yield "Budgets that matter", _table(rows.budgets(view), "budgets", most)
