@@ -251,6 +251,17 @@ def test_flags_that_differ_are_told_beside_a_baseline(tmp_path: Path) -> None:
     }
 
 
+def test_another_order_in_the_same_file_is_told_beside_a_baseline(tmp_path: Path) -> None:
+    path, saved = order_file(tmp_path, "old-1\nold-0\n"), tmp_path / "before.json"
+    saved.write_text(plan(*NODES, "--order-file", path, "-o", "json").out, encoding="utf-8")
+    asked = (*NODES, "--order-file", path, "--baseline", str(saved), "-o", "json")
+    assert json.loads(plan(*asked).out)["comparison"]["asked"] == []
+    order_file(tmp_path, "old-2\n")
+    assert json.loads(plan(*asked).out)["comparison"]["asked"] == [
+        {"option": "order-file", "baseline": ["old-1", "old-0"], "now": ["old-2"]}
+    ]
+
+
 def test_a_plan_saved_before_these_flags_were_there_is_compared_all_the_same(tmp_path: Path) -> None:
     doc = json.loads(plan(*NODES, "--max-unavailable", "1", "-o", "json").out)
     del doc["orders"]
