@@ -17,6 +17,12 @@ ROOT = Path(__file__).resolve().parents[1]
 BLOCKS: Mapping[str, Callable[[], str]] = {
     "transcript": transcript.excerpt,
     "comparison": transcript.comparison,
+    "waves": transcript.waves,
+    "generations": transcript.generations,
+    "soft-budget": transcript.soft_budget,
+    "order": transcript.order,
+    "order-file": transcript.order_file,
+    "pin": transcript.pin,
     "flags": tables.flags,
     "refused-flags": tables.refused_flags,
     "dump": tables.dump,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import tempfile
 from collections.abc import Callable
 from dataclasses import replace
@@ -18,6 +19,11 @@ WHAT_IF = ("--delete-emptydir-data", "--assume-budget", "shop/checkout=2", "--as
 SAVED = "before.json"
 WIDTH = "100"
 BLOCKERS_SHOWN = 2
+
+ALL_GROUPS = ("--nodegroup", "blue", "--nodegroup", "green")
+SOFTLY = "soft-budget does: . of 2"
+ORDER_FILE = "order.txt"
+ORDER = "# from the runbook\nblue-4\nblue-2\nblue-3\n"
 
 
 def excerpt() -> str:
@@ -47,6 +53,50 @@ def comparison() -> str:
     before = f"$ kubectl eksdoc {' '.join(COMMAND)} -o json > {SAVED}"
     command = f"$ kubectl eksdoc {' '.join((*COMMAND, *WHAT_IF))} --baseline {SAVED}"
     return _console(f"{before}\n{command}", text[: text.index("BLOCKERS")].rstrip("\n") + "\n\n[…]")
+
+
+def waves() -> str:
+    return _course("--max-unavailable", "2")
+
+
+def generations() -> str:
+    return _course(*ALL_GROUPS, "--surge", "2")
+
+
+def soft_budget() -> str:
+    flags = ("--soft-budget", "50", "-o", "wide")
+    text, _ = _ran(*COMMAND, *flags)
+    said = [line for line in text.splitlines() if re.search(SOFTLY, line)]
+    return _console(f"$ kubectl eksdoc {' '.join((*COMMAND, *flags))} | grep '{SOFTLY}'", "\n".join(said))
+
+
+def order() -> str:
+    return _course("--order", "zone")
+
+
+def order_file() -> str:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, ORDER_FILE)
+        path.write_text(ORDER, encoding="utf-8")
+        text, _ = _ran(*COMMAND, "--order-file", str(path))
+    command = f"$ kubectl eksdoc {' '.join((*COMMAND, '--order-file', ORDER_FILE))}"
+    return _console(f"$ cat {ORDER_FILE}\n{ORDER}{command}", _summary_and_targets(text))
+
+
+def pin() -> str:
+    return _course("--pin", "blue-1=2")
+
+
+def _course(*flags: str) -> str:
+    """The first paragraph and the nodes that are drained."""
+    text, _ = _ran(*COMMAND, *flags)
+    return _console(f"$ kubectl eksdoc {' '.join((*COMMAND, *flags))}", _summary_and_targets(text))
+
+
+def _summary_and_targets(text: str) -> str:
+    paragraphs = text.rstrip("\n").split("\n\n")
+    targets = next(paragraph for paragraph in paragraphs if paragraph.startswith("TARGETS, "))
+    return f"{paragraphs[0]}\n\n[…]\n\n{targets}\n\n[…]"
 
 
 def _ran(*argv: str, read: Callable[[str], Baseline] = read_baseline) -> tuple[str, str]:

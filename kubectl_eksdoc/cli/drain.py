@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli import drain_options, exits, reaching, rights
+from kubectl_eksdoc.cli import drain_options, exits, pace_options, reaching, rights
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.progress import ProgressLine
@@ -62,7 +62,7 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class PlanRequest:
-    """All that was asked for; `notes` say which flags change nothing, `baseline` is a path or ""."""
+    """All that was asked for; `notes` say which flags change nothing, `baseline` and `order_file` are paths or ""."""
 
     options: GlobalOptions
     source: SourceChoice
@@ -70,6 +70,7 @@ class PlanRequest:
     policy: DrainPolicy
     notes: tuple[str, ...] = ()
     baseline: str = ""
+    order_file: str = ""
 
     @staticmethod
     def from_args(args: argparse.Namespace, words: Sequence[str]) -> PlanRequest:
@@ -96,7 +97,8 @@ class PlanRequest:
         if size is not None:
             options = replace(options, connection=replace(options.connection, page_size=size))
         policy, baseline = drain_options.policy_from(args), drain_options.baseline_from(args)
-        return PlanRequest(options, source, targeting, policy, tuple(notes), baseline)
+        order_file = pace_options.order_file_from(args)
+        return PlanRequest(options, source, targeting, policy, tuple(notes), baseline, order_file)
 
 
 def _idle(options: GlobalOptions, source: SourceChoice) -> list[str]:
@@ -145,7 +147,7 @@ def run_plan(args: argparse.Namespace, words: Sequence[str], around: Surrounding
     _tell((*request.notes, *_contradicted(cluster.identity, options)), around)
     look = looks.decide(options, around.stdout, around.environ)
     reached_by = reaching.words(request.source, options, cluster.identity.context)
-    given_options = drain_options.as_given(request.targeting, request.policy, request.baseline)
+    given_options = drain_options.as_given(request.targeting, request.policy, request.baseline, request.order_file)
     comparison = compare(baseline, cluster, plan, given_options) if baseline else None
     if comparison and comparison.doubt:
         _tell((f"it cannot be told whether the baseline is of this cluster: {comparison.doubt}",), around)

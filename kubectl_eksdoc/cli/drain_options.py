@@ -10,11 +10,10 @@ import argparse
 from collections.abc import Sequence
 from typing import Any
 
-from kubectl_eksdoc.cli import values
+from kubectl_eksdoc.cli import pace_options, values
 from kubectl_eksdoc.cli.parser import Refusal
-from kubectl_eksdoc.core.plan.drain.policy import AUTO, ORDERS, DrainPolicy, Targeting
+from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.host.order_file import read_order
 
 BARE = {"--dry-run": "client"}
 """Flags that may stand without a value although they are no switches."""
@@ -94,6 +93,7 @@ def add_policy(parser: argparse.ArgumentParser) -> None:
         "--chunk-size", type=values.page_size, default=argparse.SUPPRESS, metavar="N", help="objects in one answer"
     )
     _add_ours(parser)
+    pace_options.add_to(parser)
     _add_explained(parser)
 
 
@@ -104,53 +104,6 @@ def _add_ours(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument(
         "--evict-protected", action="switch", default=False, help="evict pods whose owner asks not to disrupt them"
-    )
-    group.add_argument(
-        "--max-unavailable",
-        type=values.nodes_at_once,
-        action="append",
-        default=[],
-        metavar="[zone=|nodegroup=]N|N%",
-        help="targets under way at once, in all, of a zone, of a node group; default: all of them; may be repeated",
-    )
-    group.add_argument(
-        "--max-evictions-per-second",
-        type=values.rate,
-        default=0.0,
-        metavar="N",
-        help="how fast evictions may follow each other; default: no limit",
-    )
-    group.add_argument(
-        "--surge",
-        type=values.count,
-        default=None,
-        metavar="N",
-        help="N new nodes join first, and each drained node is replaced; default: no node joins",
-    )
-    group.add_argument(
-        "--soft-budget",
-        type=values.percentage,
-        default=None,
-        metavar="PCT",
-        help="how much of a workload without a budget may be away at once; default: all of it",
-    )
-    group.add_argument(
-        "--order",
-        type=values.one_of((AUTO, *ORDERS), "order"),
-        default=AUTO,
-        metavar="ORDER",
-        help=f"which nodes go first: {', '.join(ORDERS)}; default: the best that is found",
-    )
-    group.add_argument(
-        "--order-file", default="", metavar="FILE", help="the nodes in the order they go, one a line; others after them"
-    )
-    group.add_argument(
-        "--pin",
-        type=values.pin,
-        action="append",
-        default=[],
-        metavar="NODE=WAVE",
-        help="drain that node in that wave; may be repeated",
     )
     group.add_argument(
         "--assume-budget",
@@ -207,7 +160,8 @@ def notes_on(args: argparse.Namespace) -> tuple[str, ...]:
 def policy_from(args: argparse.Namespace) -> DrainPolicy:
     """
     Raises:
-        UsageError: ``--grace-period=0``, a negative time to skip, a file of an order that cannot be read.
+        UsageError: ``--grace-period=0``, a negative time to skip, orders that exclude each other,
+            a file of an order that cannot be read.
     """
     if args.grace_period == 0:
         raise UsageError(
@@ -216,7 +170,7 @@ def policy_from(args: argparse.Namespace) -> DrainPolicy:
         )
     if args.skip_wait_for_delete_timeout < 0:
         raise UsageError("--skip-wait-for-delete-timeout must not be negative", "0 means: always wait.")
-    return DrainPolicy(
+    allowed = DrainPolicy(
         ignore_daemonsets=args.ignore_daemonsets,
         delete_emptydir_data=args.delete_emptydir_data or getattr(args, "delete_local_data", False),
         force=args.force,
@@ -225,17 +179,11 @@ def policy_from(args: argparse.Namespace) -> DrainPolicy:
         skip_deleting_after=args.skip_wait_for_delete_timeout,
         partial=args.partial,
         evict_protected=args.evict_protected,
-        max_unavailable=tuple(dict(args.max_unavailable).items()),
-        surge=args.surge,
-        soft_budget=args.soft_budget,
-        order=args.order,
-        order_nodes=read_order(args.order_file) if args.order_file else (),
-        pins=tuple(sorted(dict(args.pin).items())),
-        evictions_per_second=args.max_evictions_per_second,
         accept_unknown=frozenset(name for names in args.accept_unknown for name in names),
         assume_budgets=tuple(sorted(dict(args.assume_budget).items())),
         assume_fixed=frozenset(name for names in args.assume_fixed for name in names),
     )
+    return pace_options.paced(allowed, args)
 
 
 def page_size_from(args: argparse.Namespace) -> int | None:
@@ -265,36 +213,26 @@ def baseline_from(args: argparse.Namespace) -> str:
     return args.baseline or ""
 
 
-def as_given(targeting: Targeting, policy: DrainPolicy, baseline: str = "") -> dict[str, object]:
-    """What was asked for, by the names of the flags, for the document's metadata."""
-    nodes: dict[str, object] = {
+def as_given(targeting: Targeting, policy: DrainPolicy, baseline: str = "", order_file: str = "") -> dict[str, object]:
+    """What was asked for, by the names of the flags, for the document's metadata; the files by their paths."""
+    lists: dict[str, object] = {
         "nodes": list(targeting.names),
         "selector": str(targeting.selector) if targeting.selector else "",
         "nodegroup": list(targeting.nodegroups),
         "older-than": str(targeting.older_than) if targeting.older_than else "",
         "pod-selector": str(policy.pod_selector) if policy.pod_selector else "",
-        "max-unavailable": policy.nodes_at_once,
-        "soft-budget": f"{policy.soft_budget}%" if policy.soft_budget else "",
-        "order": policy.order if policy.order != AUTO else "",
-        "order-file": list(policy.order_nodes),
-        "pin": [f"{node}={wave}" for node, wave in policy.pins],
-        "max-evictions-per-second": policy.evictions_per_second,
+        **pace_options.as_given(policy, order_file),
         "assume-budget": [f"{key}={count}" for key, count in policy.assume_budgets],
         "assume-fixed": sorted(policy.assume_fixed),
         "baseline": baseline,
     }
-    surge = {} if policy.surge is None else {"surge": policy.surge}
-    return (
-        {name: value for name, value in nodes.items() if value}
-        | surge
-        | {
-            "ignore-daemonsets": policy.ignore_daemonsets,
-            "delete-emptydir-data": policy.delete_emptydir_data,
-            "force": policy.force,
-            "grace-period": -1 if policy.grace_seconds is None else policy.grace_seconds,
-            "skip-wait-for-delete-timeout": policy.skip_deleting_after,
-            "partial": policy.partial,
-            "evict-protected": policy.evict_protected,
-            "accept-unknown": sorted(policy.accept_unknown),
-        }
-    )
+    return {name: value for name, value in lists.items() if value} | {
+        "ignore-daemonsets": policy.ignore_daemonsets,
+        "delete-emptydir-data": policy.delete_emptydir_data,
+        "force": policy.force,
+        "grace-period": -1 if policy.grace_seconds is None else policy.grace_seconds,
+        "skip-wait-for-delete-timeout": policy.skip_deleting_after,
+        "partial": policy.partial,
+        "evict-protected": policy.evict_protected,
+        "accept-unknown": sorted(policy.accept_unknown),
+    }

@@ -14,7 +14,7 @@ from kubectl_eksdoc.core.model import codes, selectors, versions
 from kubectl_eksdoc.core.model.budgets import Amount
 from kubectl_eksdoc.core.model.selectors import Selector
 from kubectl_eksdoc.core.model.versions import Version
-from kubectl_eksdoc.core.plan.drain.policy import ALL, NODEGROUP, ZONE
+from kubectl_eksdoc.core.plan.drain.policy import ALL, DEFAULT_EFFORT, NODEGROUP, ZONE
 
 _TRUE = frozenset(("1", "t", "T", "true", "TRUE", "True"))
 _FALSE = frozenset(("0", "f", "F", "false", "FALSE", "False"))
@@ -74,10 +74,17 @@ def nodes_at_once(text: str) -> tuple[str, Amount]:
     return by or ALL, amount(number)
 
 
-def count(text: str) -> int:
+def new_nodes(text: str) -> int:
     """0 or more."""
     if not re.match(r"[0-9]{1,5}\Z", text):
         raise argparse.ArgumentTypeError(f"{text!r} is no number of nodes; write 0, 1, 2 …")
+    return int(text)
+
+
+def effort(text: str) -> int:
+    """A number of evictions, 0 or more."""
+    if not re.match(r"[0-9]{1,9}\Z", text):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of evictions; write 0, or {DEFAULT_EFFORT}")
     return int(text)
 
 

@@ -37,7 +37,7 @@ def baseline_of(document: Mapping[str, object], file: str) -> Baseline:
         source=metadata.word("source", Source),
         observed_at=metadata.moment("observedAt"),
         tool_version=metadata.text("toolVersion"),
-        options=_options(metadata.inside("options")),
+        options=_options(metadata.inside("options")) | _ordered(plan),
         outline=_outline(plan),
         read=frozenset(each.text("resource") for each in metadata.each("kindsRead") if _known(each)),
         uids=frozenset(each.text_or_empty("uid") for key in ("targets", "budgets") for each in plan.each(key)) - {""},
@@ -75,6 +75,13 @@ def _options(options: Fields) -> dict[str, object]:
         else:
             raise options.unfit(key, "is no value of a flag")
     return found
+
+
+def _ordered(plan: Fields) -> dict[str, object]:
+    """The nodes that an order's file named; plans of earlier versions know no such file."""
+    allowed = plan.inside("options") if "options" in plan.names() else Fields({})
+    nodes = allowed.texts("orderNodes") if "orderNodes" in allowed.names() else ()
+    return {"order-file": list(nodes)} if nodes else {}
 
 
 def _outline(plan: Fields) -> Outline:

@@ -20,6 +20,7 @@ from kubectl_eksdoc.render.drain.groups import grouped
 from kubectl_eksdoc.render.drain.page.gantt import gantt
 from kubectl_eksdoc.render.drain.page.headroom import over_time
 from kubectl_eksdoc.render.drain.page.tables import MOST_PODS
+from kubectl_eksdoc.render.drain.verdict import NO_TIMES
 from kubectl_eksdoc.render.html import Html, el, table, text
 from kubectl_eksdoc.render.tables import Column
 from tests.builders import a_node, a_pod
@@ -169,7 +170,8 @@ def test_the_marks_of_the_axis_are_few_and_round(end: float, marks: list[str]) -
 def test_a_plan_without_times_has_no_timeline() -> None:
     assert gantt(a_view()) == ""
     budgets = tuple(replace(h, over_time=()) for h in a_view().plan.budgets)
-    assert "Timeline" not in read(a_view(replace(a_view().plan, budgets=budgets))).text
+    assert NO_TIMES in read(a_view(replace(a_view().plan, budgets=budgets))).text
+    assert "Timeline" not in read(a_view(replace(a_view().plan, budgets=budgets, evictions=()))).text
 
 
 def test_headroom_over_time_is_a_step_line_with_its_words() -> None:

@@ -38,6 +38,10 @@ PATIENCE = 8
 """So many nodes for which there is no room are asked about before the others must wait for the next new node."""
 
 
+FEW = 200
+"""Of no more nodes than this all are asked about, thoroughly, whenever a node may be begun."""
+
+
 class Activation:
     """The nodes that are still to be drained. Mutable, and private to one simulation."""
 
@@ -71,6 +75,7 @@ class Activation:
         What the caller does with a node may be done before the next one is asked for.
         """
         passed = []
+        thorough = thorough or len(self._queue) <= FEW
         wave = min(self._undone, default=0)
         refused = 0
         while self._queue and (thorough or refused <= PATIENCE):

@@ -10,6 +10,7 @@ from typing import cast
 from kubectl_eksdoc.core.model.budgets import BudgetStatus
 from kubectl_eksdoc.core.model.documents import API_VERSION, DRAIN_PLAN
 from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.plan.drain.choice.choosing import Tried
 from kubectl_eksdoc.core.plan.drain.handoff.offers import HandOff, Option, Step
 from kubectl_eksdoc.core.plan.drain.outcome import Eviction, Left, Target
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
@@ -32,6 +33,7 @@ def document(view: DrainView) -> Fields:
         "estimate": cast(Json, _estimate(view)),
         "lowerBound": cast(Json, _lower_bound(view)),
         "gap": None if view.plan.estimate is None else view.plan.estimate.gap,
+        "orders": [_tried(tried) for tried in view.plan.tried],
         "waves": [_wave(number, view) for number in sorted({t.wave for t in view.targets if t.wave})],
         "targets": [_target(t, view) for t in view.targets],
         "evictions": [_eviction(e, view) for e in view.evictions],
@@ -68,6 +70,7 @@ def _options(policy: DrainPolicy) -> Fields:
         "order": policy.order,
         "orderNodes": strings(policy.order_nodes),
         "pins": [{"node": node, "wave": wave} for node, wave in policy.pins],
+        "effort": policy.effort,
         "acceptUnknown": strings(sorted(policy.accept_unknown)),
         "assumeBudgets": [{"budget": key, "away": count} for key, count in policy.assume_budgets],
         "assumeFixed": strings(sorted(policy.assume_fixed)),
@@ -97,7 +100,13 @@ def _wave(number: int, view: DrainView) -> Fields:
         "evictions": sum(t.evictions for t in targets),
         "startSeconds": _seconds(min(s.start_s for s in spans)) if spans else None,
         "doneSeconds": _seconds(max(s.done_s for s in spans)) if spans else None,
+        "afterWaveBefore": number > 1 and not view.plan.in_generations,
     }
+
+
+def _tried(tried: Tried) -> Fields:
+    """An order that was tried, `seconds` as the search simulated it."""
+    return {"order": tried.name, "seconds": _seconds(tried.makespan_s), "notDrained": tried.not_drained}
 
 
 def _lower_bound(view: DrainView) -> Fields | None:
@@ -153,6 +162,7 @@ def _target(target: Target, view: DrainView) -> Fields:
         "unschedulable": node.unschedulable,
         "providerID": known(node.provider_id),
         "why": strings(target.why),
+        "needs": strings(target.needs),
     }
 
 
@@ -170,6 +180,7 @@ def _eviction(eviction: Eviction, view: DrainView) -> Fields:
         "owner": controller(pod),
         "ownerUid": known(pod.owner.uid) if pod.owner else None,
         "graceSeconds": view.grace(pod),
+        "landsOn": known(eviction.lands_on),
     }
 
 

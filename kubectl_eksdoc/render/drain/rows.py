@@ -36,15 +36,19 @@ def drained(view: DrainView, full: bool = False) -> Drawn:
         Column("AGE", right=True, drop=6),
         Column("EVICTIONS", right=True),
         Column("LEFT", right=True),
-        *([Column("WAVE", right=True)] if _in_waves(view) else []),
+        *([_wave_column(view)] if _in_waves(view) else []),
         Column("EMPTY IN ROUND", right=True, short="ROUND"),
         Column("DONE AFTER", right=True, drop=2, short="DONE"),
         Column("VERDICT"),
     ]
-    reasons = any(t.why for t in targets)
+    rows: list[Row] = [_drained(t, view, full) for t in targets]
+    waits, reasons = full and any(t.needs for t in targets), any(t.why for t in targets)
+    if waits:
+        columns.append(Column("WAITS FOR"))
+        rows = [[*row, _waits(t)] for row, t in zip(rows, targets, strict=True)]
     if reasons:
         columns.append(Column("WHY", floor=24, lines=3))
-    rows: list[Row] = [_drained(t, view, full) + ([_why(t)] if reasons else []) for t in targets]
+        rows = [[*row, _why(t)] for row, t in zip(rows, targets, strict=True)]
     return columns, rows
 
 
@@ -71,6 +75,14 @@ def _drained(target: Target, view: DrainView, full: bool) -> list[str | Cell]:
 
 def _in_waves(view: DrainView) -> bool:
     return any(target.wave > 1 for target in view.targets)
+
+
+def _wave_column(view: DrainView) -> Column:
+    return Column("GENERATION", right=True, short="GEN") if view.plan.in_generations else Column("WAVE", right=True)
+
+
+def _waits(target: Target) -> str:
+    return ", ".join(f"{name} (new)" for name in target.needs) or NONE
 
 
 def undrained(view: DrainView, full: bool = False) -> Drawn:
@@ -170,6 +182,7 @@ def evictions(rows: Iterable[Eviction], view: DrainView) -> Drawn:
         Column("OWNER"),
         Column("BUDGET"),
         Column("GRACE", right=True),
+        Column("LANDS ON"),
         Column("REASON"),
     ]
     return columns, [
@@ -181,6 +194,7 @@ def evictions(rows: Iterable[Eviction], view: DrainView) -> Drawn:
             view.app(e.pod) or NONE,
             e.budget or NONE,
             duration(view.grace(e.pod)),
+            e.lands_on or NONE,
             e.reason,
         ]
         for e in rows

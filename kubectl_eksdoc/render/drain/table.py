@@ -11,6 +11,7 @@ from kubectl_eksdoc.core.plan.drain.result import NOT_JUDGED
 from kubectl_eksdoc.render.drain import afterwards, rows, steps
 from kubectl_eksdoc.render.drain.blocks import block, brief, command_line, line, remedies
 from kubectl_eksdoc.render.drain.comparison import screen, words
+from kubectl_eksdoc.render.drain.course import course, new_names, ordered_by
 from kubectl_eksdoc.render.drain.groups import Group, grouped
 from kubectl_eksdoc.render.drain.unread import unread
 from kubectl_eksdoc.render.drain.verdict import blocker_count, estimate_lines, left_by_verdict, verdict
@@ -43,7 +44,7 @@ def wide(view: DrainView, look: Look) -> str:
 
 def _text(view: DrainView, look: Look, full: bool) -> str:
     sections: list[list[str]] = [
-        [look.paint(text, Tone.TITLE) for text in wrap(shown(verdict(view), look), look.columns)],
+        _summary(view, look),
         _compared(view, look, full),
         _blockers(view, look, full),
         _drained(view, look, full),
@@ -60,6 +61,11 @@ def _text(view: DrainView, look: Look, full: bool) -> str:
         _next(view, look),
     ]
     return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
+
+
+def _summary(view: DrainView, look: Look) -> list[str]:
+    lines = [look.paint(text, Tone.TITLE) for text in wrap(shown(verdict(view), look), look.columns)]
+    return lines + (wrap(shown(said, look), look.columns) if (said := course(view)) else [])
 
 
 def _compared(view: DrainView, look: Look, full: bool) -> list[str]:
@@ -109,7 +115,7 @@ def _first_of_each(groups: Sequence[Group]) -> tuple[Group, ...]:
 
 def _drained(view: DrainView, look: Look, full: bool) -> list[str]:
     lines = _drawn(rows.drained(view, full), look, full, _MOST_ROWS)
-    return _titled("TARGETS, in the order in which they are emptied", lines, look)
+    return _titled(f"TARGETS, {ordered_by(view)}", lines, look)
 
 
 def _estimate(view: DrainView, look: Look) -> list[str]:
@@ -144,7 +150,10 @@ def _budgets(view: DrainView, look: Look, full: bool) -> list[str]:
 
 def _evictions(view: DrainView, look: Look) -> list[str]:
     columns, body = rows.evictions(view.evictions, view)
-    return _titled("EVICTIONS, in order", plain(columns, body, look, indent=_INDENT, fit=False), look)
+    lines = plain(columns, body, look, indent=_INDENT, fit=False)
+    if meant := new_names(view):
+        lines += wrap(meant, look.columns, " " * _INDENT)
+    return _titled("EVICTIONS, in order", lines, look)
 
 
 def _left(view: DrainView, look: Look) -> list[str]:

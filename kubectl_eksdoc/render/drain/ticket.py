@@ -12,6 +12,7 @@ from kubectl_eksdoc.render import markdown
 from kubectl_eksdoc.render.drain import afterwards, rows
 from kubectl_eksdoc.render.drain.comparison import ticket as against
 from kubectl_eksdoc.render.drain.comparison import words
+from kubectl_eksdoc.render.drain.course import course, new_names, ordered_by
 from kubectl_eksdoc.render.drain.evidence import evidence
 from kubectl_eksdoc.render.drain.groups import Advice, Group, grouped
 from kubectl_eksdoc.render.drain.unread import unread
@@ -29,7 +30,7 @@ _LONGEST = 65_536
 _MOST_ROWS = (200, 100, 50, 25, 10)
 """How many rows a table may have: the first number with which the ticket is not too long, else the last."""
 
-_NAMES = frozenset({"NODE", "BUDGET", "POD", "OWNER", "KIND"})
+_NAMES = frozenset({"NODE", "BUDGET", "POD", "OWNER", "LANDS ON", "KIND"})
 
 
 def ticket(view: DrainView, look: Look) -> str:
@@ -43,7 +44,14 @@ def ticket(view: DrainView, look: Look) -> str:
 
 
 def _ticket(view: DrainView, look: Look, most: int) -> str:
-    lines = [f"## Drain plan for {_cluster(view)}", "", f"**{escape(verdict(view))}**", "", *_origin(view)]
+    lines = [
+        f"## Drain plan for {_cluster(view)}",
+        "",
+        f"**{escape(verdict(view))}**",
+        "",
+        *_course(view),
+        *_origin(view),
+    ]
     for title, body in _sections(view, most):
         if body:
             lines += ["", f"### {title}", "", *body]
@@ -62,6 +70,11 @@ def _cluster(view: DrainView) -> str:
     return code(who.cluster or who.context) if who.cluster or who.context else "an unknown cluster"
 
 
+def _course(view: DrainView) -> list[str]:
+    said = course(view)
+    return [escape(said), ""] if said else []
+
+
 def _origin(view: DrainView) -> list[str]:
     who = view.cluster.identity
     words = (*named(who), ("server", who.server_version))
@@ -75,7 +88,7 @@ def _sections(view: DrainView, most: int) -> Iterable[tuple[str, list[str]]]:
         yield escape(words.title(view.comparison, view)), against.lines(view.comparison, view, most, _table)
     blockers = grouped(view.blockers, view)
     yield f"Blockers ({blocker_count(blockers)})", _items(blockers, most, view)
-    yield "Targets, in the order in which they are emptied", _table(rows.drained(view), "targets", most)
+    yield f"Targets, {ordered_by(view)}", _table(rows.drained(view), "targets", most)
     yield "Estimate", [escape(line).replace("\\- ", "- ", 1) for line in estimate_lines(view)]
     yield "Targets that are not drained", _table(rows.undrained(view, full=True), "targets", most)
     yield "Budgets that matter", _table(rows.budgets(view), "budgets", most)
@@ -90,7 +103,8 @@ def _details(view: DrainView, most: int) -> Iterable[list[str]]:
     warnings = grouped(view.warnings, view)
     yield folded(f"{counted(len(warnings), 'warning')}: these stop nothing", _items(warnings, most, view))
     evictions = rows.evictions(view.evictions, view)
-    yield folded(f"{counted(len(view.evictions), 'eviction')}, in order", _table(evictions, "evictions", most))
+    told = [*_table(evictions, "evictions", most), *(["", escape(said)] if (said := new_names(view)) else [])]
+    yield folded(f"{counted(len(view.evictions), 'eviction')}, in order", told if view.evictions else [])
     left = left_by_verdict(view)
     yield folded(left, _table(rows.left(view.left, view), "pods", most))
     fits = sum(h.verdict is BudgetVerdict.FITS for h in view.budgets)

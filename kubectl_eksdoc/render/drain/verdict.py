@@ -65,6 +65,8 @@ ONE_TARGET = {
     TargetVerdict.UNKNOWN: "cannot be judged",
 }
 
+NO_TIMES = "How long this takes is not known: run in virtual time it does not come to its end."
+
 _LEFT_WORDS = {
     PodVerdict.STAY: ("stays", "stay"),
     PodVerdict.HELD: ("is held because its node is not drained", "are held because their nodes are not drained"),
@@ -98,8 +100,10 @@ def left_by_verdict(view: DrainView) -> str:
 def estimate_lines(view: DrainView) -> list[str]:
     """What the time in the verdict rests on, what bounds it, and what would shorten it."""
     estimate = view.plan.estimate
-    if estimate is None or not view.evictions:
+    if not view.evictions:
         return []
+    if estimate is None:
+        return [NO_TIMES]
     lines = [f"At most {counted(estimate.peak_away, 'pod')} away at one moment."]
     if estimate.bounds:
         binds = estimate.bounds[0]

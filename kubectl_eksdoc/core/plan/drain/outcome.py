@@ -45,7 +45,11 @@ class TargetVerdict(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class Eviction:
-    """One eviction of the order. `position` counts from 1 over the whole plan."""
+    """One eviction of the order. `position` counts from 1 over the whole plan.
+
+    `lands_on` is the node where a place is reserved for its replacement, which may be a new one (see
+    `landing.new_nodes`); "" where there is none: nothing replaces it there, or it waits for a node that is added.
+    """
 
     position: int
     round: int
@@ -53,6 +57,7 @@ class Eviction:
     node: str
     budget: str  # ns/name, "" when no budget counts it
     reason: str
+    lands_on: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +82,9 @@ class Target:
     evictions: int
     left: int
     why: tuple[str, ...] = ()  # what keeps it from being drained, one clause each
-    wave: int = 0  # of the nodes drained together, from 1; 0 when it is not drained
+    wave: int = 0  # of the nodes drained together, or its generation, from 1; 0 when it is not drained
     freed_by: tuple[Remedy, ...] = ()  # what would let it be drained, the first remedy of each blocker
+    needs: tuple[str, ...] = ()  # drained nodes in whose place new ones must have joined before this one is begun
 
 
 @dataclass(frozen=True, slots=True)

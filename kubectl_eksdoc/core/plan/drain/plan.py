@@ -43,14 +43,14 @@ def put_together(world: Survey, chosen: Chosen) -> DrainPlan:
     planned = tuple(
         sorted(
             (
-                _target(world, node, refused.get(node.name), judgement, order, rank, evicted[node.name])
+                _target(world, node, refused.get(node.name), judgement, order, rank, evicted[node.name], landing.needs)
                 for node in targets
             ),
             key=lambda t: (t.order == 0, t.order, natural(t.node.name)),
         )
     )
     timed = estimate(chosen.clock, _course(chosen))
-    going, left = evictions(world, order, judgement.budgets), _left(world, refused, judgement)
+    going, left = evictions(world, order, judgement.budgets, landing.places), _left(world, refused, judgement)
     return DrainPlan(
         policy=policy,
         targets=planned,
@@ -96,6 +96,7 @@ def _target(
     order: Order,
     rank: Mapping[str, int],
     evicted: int,
+    needs: Mapping[str, tuple[str, ...]],
 ) -> Target:
     left = len(world.pods_on[node.name]) - evicted
     if refusal is not None:
@@ -111,6 +112,7 @@ def _target(
         left=left,
         why=tuple(dict.fromkeys(f"{p.pod.key}: {said.reason}" for p in held for said in p.deciding)),
         freed_by=tuple(dict.fromkeys(r for p in held for said in p.deciding for r in said.remedy[:1])),
+        needs=needs.get(node.name, ()) if node.name in rank else (),
     )
 
 

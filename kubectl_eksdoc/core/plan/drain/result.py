@@ -57,6 +57,12 @@ class DrainPlan:
     tried: tuple[Tried, ...] = ()  # orders, the chosen one first
 
     @property
+    def in_generations(self) -> bool:
+        """Whether a node is begun as soon as those that it needs are replaced; else a wave waits for the one before."""
+        policy = self.policy
+        return policy.surge is not None and not policy.max_unavailable and not policy.pins
+
+    @property
     def rounds(self) -> int:
         return max((e.round for e in self.evictions), default=0)
 

@@ -20,9 +20,10 @@ def gantt(view: DrainView) -> Html:
     end = max(view.spans[target.node.name].done_s for target in targets) or 1.0
     marks = ticks(end)
     waves = len({target.wave for target in targets}) > 1
+    called = "Generation" if view.plan.in_generations else "Wave"
     rows = [el("span"), axis(marks, end), el("span")]
     for wave, members in groupby(targets, key=lambda target: target.wave):
-        rows += [el("div", f"Wave {wave}", class_="wave")] if waves else []
+        rows += [el("div", f"{called} {wave}", class_="wave")] if waves else []
         for target in members:
             rows += _row(target, view.spans[target.node.name], marks, end)
     key = el("p", _key("bar"), "pods are evicted", _key("rest"), "empty, until it is done", class_="key")

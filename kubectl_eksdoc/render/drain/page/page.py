@@ -9,6 +9,7 @@ from kubectl_eksdoc.core.plan.drain.outcome import TargetVerdict
 from kubectl_eksdoc.core.plan.drain.result import NOT_JUDGED
 from kubectl_eksdoc.render.drain import steps
 from kubectl_eksdoc.render.drain.comparison import words
+from kubectl_eksdoc.render.drain.course import course, ordered_by
 from kubectl_eksdoc.render.drain.groups import grouped
 from kubectl_eksdoc.render.drain.page import tables
 from kubectl_eksdoc.render.drain.page.after import after
@@ -56,7 +57,8 @@ def _origin(view: DrainView) -> Html:
 
 def _verdict(view: DrainView, look: Look) -> Html:
     said = steps.answer(view, look, where="below")
-    return el("div", el("strong", said), el("span", verdict(view)), class_=f"verdict {_tone(view)}")
+    how = el("p", course(view)) if course(view) else ""
+    return el("div", el("strong", said), el("span", verdict(view)), how, class_=f"verdict {_tone(view)}")
 
 
 def _tone(view: DrainView) -> str:
@@ -72,7 +74,7 @@ def _sections(view: DrainView) -> Iterable[_Section]:
     yield "timeline", "Timeline", "Timeline of the usual run", lines([gantt(view), over_time(view), _estimate(view)])
     yield "blockers", "Blockers", f"Blockers ({blocker_count(blockers)})", cards(blockers, view)
     yield "next", "Next", "Next", _next(view)
-    yield "targets", "Targets", "Targets, in the order in which they are emptied", tables.drained(view)
+    yield "targets", "Targets", f"Targets, {ordered_by(view)}", tables.drained(view)
     yield "skipped", "Not drained", "Targets that are not drained", tables.undrained(view)
     yield "budgets", "Budgets", "Budgets", tables.budgets(view)
     yield "unknown", "Unknown", "Unknown: what could not be judged is not taken as fine", _unknowns(view)

@@ -7,13 +7,14 @@ from itertools import groupby
 from kubectl_eksdoc.core.model.budgets import BudgetStatus
 from kubectl_eksdoc.core.plan.drain.outcome import BudgetVerdict
 from kubectl_eksdoc.render.drain import rows
+from kubectl_eksdoc.render.drain.course import new_names
 from kubectl_eksdoc.render.drain.verdict import left_by_verdict
 from kubectl_eksdoc.render.drain.view import DrainView, status_of
 from kubectl_eksdoc.render.html import Html, el, folded, lines, put, table
 from kubectl_eksdoc.render.tables import Column
 from kubectl_eksdoc.render.text import counted
 
-_NAMES = frozenset({"NODE", "BUDGET", "POD", "KIND"})
+_NAMES = frozenset({"NODE", "BUDGET", "POD", "LANDS ON", "KIND"})
 
 MOST_PODS = 5000
 """Rows of pods that a browser still shows at once; the rest is counted."""
@@ -55,7 +56,8 @@ def evictions(view: DrainView) -> Html:
         body = [[*row[:1], *row[2:]] for row in body]
         title = f"Round {number}: {counted(len(found), 'eviction')} on {counted(nodes, 'node')}"
         parts.append(folded(title, table(columns, body, _NAMES)))
-    return lines([*parts, _more(len(view.evictions) - len(kept), "evictions")])
+    meant = el("p", said, class_="soft") if (said := new_names(view)) else ""
+    return lines([*parts, meant, _more(len(view.evictions) - len(kept), "evictions")])
 
 
 def left(view: DrainView) -> Html:

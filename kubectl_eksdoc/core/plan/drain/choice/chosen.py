@@ -61,7 +61,9 @@ def choose(world: Survey, judgement: Judgement) -> Chosen:
         judgement = _exhausted(judgement, order)
         work = work_of(world, judgement)
     strict = any(task.late or task.for_good for given in work.tasks.values() for task in given)
-    same = not (strict or landing.homeless) and set(activation) == set(best.nodes)
+    # What was refused, or is left on a node in part, was in the run that was tried.
+    whole = not best.timeline.stuck and all(len(work.tasks[n]) == len(trials.moves[n]) for n in activation)
+    same = not (strict or landing.homeless) and whole and set(activation) == set(best.nodes)
     usual = Usual(trials.moves, best.timeline) if same else None
     return Chosen(judgement, work, order, activation, begun_s, landing, clock, usual, tried, trials.ground)
 

@@ -30,6 +30,9 @@ from kubectl_eksdoc.errors import BaselineError
 OPTION = "baseline"
 """The option that asks for the comparison: of course only one of the plans has it."""
 
+ORDER = "order-file"
+"""The option that is compared by the nodes that it names."""
+
 _OF_NODES = {
     Measure.DRAINED: TargetVerdict.DRAINS,
     Measure.PARTIAL: TargetVerdict.PARTIAL,
@@ -67,7 +70,7 @@ def compare(baseline: Baseline, cluster: Cluster, plan: DrainPlan, options: Mapp
         baseline=baseline,
         doubt=akin.why,
         figures=tuple(_figures(before, now)),
-        asked=tuple(_asked(baseline.options, options)),
+        asked=tuple(_asked(baseline.options, {**options, **_named(plan)})),
         targets=tuple(_targets(before, now)),
         budgets=tuple(_budgets(before, now)),
         findings=changes,
@@ -111,6 +114,11 @@ def _values(plan: Outline) -> dict[Measure, Value]:
     }
     values |= {what: nodes[verdict.value] for what, verdict in _OF_NODES.items()}
     return values | {what: statuses[status] for what, status in _OF_FINDINGS.items()}
+
+
+def _named(plan: DrainPlan) -> dict[str, object]:
+    """What stood in the file of an order: at the same path there may be another one by now."""
+    return {ORDER: list(plan.policy.order_nodes)} if plan.policy.order_nodes else {}
 
 
 def _asked(before: Mapping[str, object], now: Mapping[str, object]) -> Iterator[Asked]:

@@ -148,7 +148,8 @@ def _assumptions(clock: Clock, course: Course) -> tuple[str, ...]:
         else "every replacement is scheduled at once (no waiting for new nodes)",
     ]
     if surge is not None:
-        said.append(f"{surge} new nodes are Ready before the drain begins, and each drained node is replaced by one")
+        first = {0: "no new node is", 1: "1 new node is"}.get(surge, f"{surge} new nodes are")
+        said.append(f"{first} Ready before the drain begins, and each drained node is replaced by a new one")
     if guessed:
         pooled = clock.starts.pooled
         said.append(

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 
 from kubectl_eksdoc.core.model import codes
 from kubectl_eksdoc.core.model.durations import in_words
@@ -68,8 +67,7 @@ def _slow(clock: Clock, node: Node, tasks: Sequence[Task], terms: Terms) -> Slow
 def _moves(clock: Clock, tasks: Sequence[Task], *, slow: bool) -> list[Move]:
     """As the update evicts them: no tiers, and neither the user's grace period nor limits of this plan alone."""
     return [
-        replace(
-            move,
+        move._replace(
             critical=False,
             stop_s=stop_of(task.pod, task.pod.grace_seconds)[slow],
             limits=tuple(limit for limit in move.limits if not limit.startswith(_OURS)),

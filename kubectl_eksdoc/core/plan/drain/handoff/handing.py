@@ -84,7 +84,7 @@ def _hand_off(leaving: Departure, policy: DrainPolicy) -> HandOff:
         arrive=advice.arrive,
         leave=leave,
         beware=(*_placeholders(advice, leave), *_first(leaving, policy), *advice.beware),
-        instead=compare(leaving) if managed else (),
+        instead=compare(leaving, policy.surge) if managed else (),
     )
 
 

@@ -43,8 +43,8 @@ _OURS = {
 """Only this plan minds: the API evicts the pod. Any code that is in none of these sets counts as not judged."""
 
 
-def compare(leaving: Departure) -> tuple[Option, ...]:
-    """The three ways for exactly these targets."""
+def compare(leaving: Departure, surge: int | None) -> tuple[Option, ...]:
+    """The three ways for exactly these targets; `surge` is that of the policy."""
     held = tuple(row.pod.key for row in leaving.left if row.verdict in (PodVerdict.BLOCKED, PodVerdict.UNKNOWN))
     rounds = max((target.finish_round for target in leaving.targets if target.order), default=0)
     order = "this plan's: " + (f"{_counted(rounds, 'round')}" if rounds else "nothing to evict")
@@ -53,8 +53,8 @@ def compare(leaving: Departure) -> tuple[Option, ...]:
         Option(
             Way.OWN_DRAIN,
             nodes=len(leaving.emptied),
-            surge=0,
-            surge_why="none by itself: evicted pods need room on the nodes that stay",
+            surge=surge or 0,
+            surge_why=_joining(surge),
             order=order,
             waits=waits,
             least_seconds=None,
@@ -74,6 +74,13 @@ def compare(leaving: Departure) -> tuple[Option, ...]:
             stopped_by=held,
         ),
     )
+
+
+def _joining(surge: int | None) -> str:
+    if surge is None:
+        return "none by itself: evicted pods need room on the nodes that stay"
+    first = f"{_counted(surge, 'node')} first, for all targets together" if surge else "none first"
+    return f"{first}, then one for each drained node: you or an autoscaler must add them"
 
 
 def _update(leaving: Departure) -> Option:

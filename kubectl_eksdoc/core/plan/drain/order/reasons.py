@@ -12,8 +12,10 @@ from kubectl_eksdoc.core.plan.drain.verdicts.budgets import JudgedBudget
 from kubectl_eksdoc.core.rules.replacement import Replacement
 
 
-def evictions(world: Survey, order: Order, budgets: Mapping[str, JudgedBudget]) -> tuple[Eviction, ...]:
-    """The order as the plan shows it."""
+def evictions(
+    world: Survey, order: Order, budgets: Mapping[str, JudgedBudget], places: Mapping[str, str]
+) -> tuple[Eviction, ...]:
+    """The order as the plan shows it; `places` are the nodes reserved for replacements, by pod uid."""
     return tuple(
         Eviction(
             position=i,
@@ -22,6 +24,7 @@ def evictions(world: Survey, order: Order, budgets: Mapping[str, JudgedBudget]) 
             node=booking.node,
             budget=next((x for x in booking.task.limits if x in budgets), ""),
             reason=_reason(world, booking, budgets),
+            lands_on=places.get(booking.task.pod.uid, ""),
         )
         for i, booking in enumerate(order.bookings, 1)
     )
@@ -39,8 +42,8 @@ def _reason(world: Survey, booking: Booking, budgets: Mapping[str, JudgedBudget]
         parts.append(f"budget {budget} lets {budgets[budget].per_round} go at once: {booking.turn} of {booking.turns}")
     elif world.budgets_of(pod):
         parts.append(f"not Ready: budget {world.budgets_of(pod)[0].key} lets it go uncounted")
-    elif soft := next((x for x in task.limits if x.startswith(SOFT)), ""):
-        parts.append(f"--soft-budget, {soft.removeprefix(SOFT)}: {booking.turn} of {booking.turns}")
+    elif any(x.startswith(SOFT) for x in task.limits):
+        parts.append(f"no budget guards it, --soft-budget does: {booking.turn} of {booking.turns}")
     else:
         parts.append("no budget guards it")
     parts += [f"one backend of {x.removeprefix(NEEDED)} at a time" for x in task.limits if x.startswith(NEEDED)]

@@ -17,7 +17,7 @@ from kubectl_eksdoc.core.rules.replacement import Replacement, replacement
 NEEDED = "needed: "
 """Prefix of limits that are not budgets: one backend a round of what replacements need."""
 
-SOFT = "soft: "
+SOFT = "soft budget of "
 """Prefix of limits that stand for a budget where a workload has none (``--soft-budget``)."""
 
 

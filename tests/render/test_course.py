@@ -1,0 +1,207 @@
+"""How a drain goes in words, and a plan with new nodes in every format; EKSDOC_UPDATE_GOLDEN=1 writes them anew."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kubectl_eksdoc.core.model.budgets import Amount
+from kubectl_eksdoc.core.plan.drain.choice.choosing import GIVEN, RESTARTS, SOONEST, Tried
+from kubectl_eksdoc.core.plan.drain.duration.estimate import Estimate
+from kubectl_eksdoc.core.plan.drain.handoff.handing import hand_offs
+from kubectl_eksdoc.core.plan.drain.order.strategies import BY_NAME
+from kubectl_eksdoc.core.plan.drain.outcome import Eviction, TargetVerdict
+from kubectl_eksdoc.core.plan.drain.policy import ALL, AUTO, NODEGROUP, ORDERS, ZONE, DrainPolicy, Targeting
+from kubectl_eksdoc.core.plan.drain.result import DrainPlan
+from kubectl_eksdoc.core.sim.drain import Span
+from kubectl_eksdoc.embedded.demo import DemoReader
+from kubectl_eksdoc.flows.drain import plan_drain
+from kubectl_eksdoc.render.drain import FORMATS, DrainView, Look, render
+from kubectl_eksdoc.render.drain.course import course, new_names
+from kubectl_eksdoc.render.drain.document import document
+from tests.render.plans import CLUSTER, HEADROOM, SPOT, WEB, a_target, a_view, an_empty_plan
+from tests.render.test_same_rows import check_same_rows, check_wide_has_all
+from tests.render.test_schema import complaints
+from tests.render.test_width import too_wide
+
+GOLDEN = Path(__file__).parent / "golden_surge"
+
+CASES = {
+    "table-120.txt": ("table", Look()),
+    "table-80.txt": ("table", Look(width=80)),
+    "wide.txt": ("wide", Look()),
+    "markdown.md": ("markdown", Look()),
+    "page.html": ("html", Look()),
+    "plan.json": ("json", Look()),
+    "plan.yaml": ("yaml", Look()),
+    "name.txt": ("name", Look()),
+}
+
+POLICY = DrainPolicy(surge=1)
+OPTIONS = {"nodes": ["old-0", "old-1", "spot-0"], "surge": "1"}
+TRIED = (Tried("light~2", 130.0, 0), Tried("light", 144.0, 0), Tried("chain", 90.0, 1))
+
+TARGETS = (
+    a_target("old-1", TargetVerdict.DRAINS, 1, evictions=1, finish_round=1, wave=1),
+    a_target("old-0", TargetVerdict.DRAINS, 2, evictions=1, finish_round=2, wave=2, needs=("old-1",)),
+    a_target("spot-0", TargetVerdict.DRAINS, 3, evictions=1, finish_round=2, wave=2),
+)
+EVICTIONS = (
+    Eviction(1, 1, WEB[1], "old-1", "shop/web", "budget shop/web lets 1 go at once: 1 of 2", "old-0 (surge 1)"),
+    Eviction(2, 2, WEB[0], "old-0", "shop/web", "budget shop/web lets 1 go at once: 2 of 2", "old-1 (new)"),
+    Eviction(3, 2, SPOT, "spot-0", "", "no budget guards it"),
+)
+SPANS = (Span("old-1", 0, 10, 20), Span("old-0", 140, 150, 160), Span("spot-0", 0, 10, 20))
+PLAN = DrainPlan(
+    POLICY,
+    TARGETS,
+    EVICTIONS,
+    (),
+    HEADROOM[:1],
+    (),
+    estimate=Estimate(160.0, 350.0, SPANS, 1, ("a new node is Ready 120 s after it is asked for",)),
+    handoffs=hand_offs(CLUSTER, TARGETS, (), EVICTIONS, POLICY),
+    tried=TRIED,
+)
+
+
+def surging(**more: object) -> DrainView:
+    return a_view(replace(PLAN, **more), options=OPTIONS)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_golden(name: str) -> None:
+    fmt, look = CASES[name]
+    got = render(surging(), fmt, look)
+    path = GOLDEN / name
+    if os.environ.get("EKSDOC_UPDATE_GOLDEN"):
+        path.write_text(got, encoding="utf-8", newline="\n")
+    assert got == path.read_bytes().decode("utf-8")
+
+
+def test_every_format_has_a_golden_file_and_no_file_is_left_over() -> None:
+    assert {fmt for fmt, _ in CASES.values()} == set(FORMATS)
+    assert {path.name for path in GOLDEN.iterdir()} == set(CASES)
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_the_table_fits(width: int) -> None:
+    assert too_wide(surging(), Look(width=width)) == []
+
+
+HALF = Amount(50, percent=True)
+REPLACED = "each drained node is replaced by a new one"
+
+
+@pytest.mark.parametrize(
+    ("policy", "tried", "said"),
+    [
+        ({}, (), ""),
+        ({}, (Tried("soonest", 60.0, 0),), ""),
+        ({}, TRIED[1:], "2 orders were tried, the best is light: nodes whose pods need the least room go first."),
+        ({}, TRIED, "3 orders were tried, the best is a variation of light: nodes whose pods need the least room go "
+         "first."),
+        ({"order": "zone"}, (Tried("zone", 60.0, 0),),
+         "The order is zone, as asked: nodes go zone by zone, in each the oldest first."),
+        ({"order_nodes": ("old-0", "old-1", "spot-0")}, (), "The order is that of --order-file."),
+        ({"order_nodes": ("old-0",)}, (), "The order is that of --order-file; other nodes follow, by name."),
+        ({"surge": 1}, (), f"1 new node joins first, and {REPLACED}: 2 generations, a node begins when those its pods "
+         "land on have joined."),
+        ({"surge": 0}, (), f"No node joins first, but {REPLACED}: 2 generations, a node begins when those its pods "
+         "land on have joined."),
+        ({"surge": 2, "pins": (("old-0", 1),)}, (), f"2 new nodes join first, and {REPLACED}."),
+        ({"surge": 2, "max_unavailable": ((ALL, Amount(1)),)}, (), f"2 new nodes join first, and {REPLACED}."),
+        ({"surge": 1, "order": "name"}, (), "The order is name, as asked: nodes go in the order of their names. 1 new "
+         f"node joins first, and {REPLACED}: 2 generations, a node begins when those its pods land on have joined."),
+    ],
+)  # fmt: skip
+def test_how_it_goes_in_words(policy: dict[str, Any], tried: tuple[Tried, ...], said: str) -> None:
+    view = surging(policy=DrainPolicy(**policy), tried=tried)
+    assert course(view) == said
+    table = render(view, "table", Look(width=200))
+    summary, _, _ = table.partition("\n\n")
+    assert " ".join(summary.splitlines()[1:]) == said
+
+
+def test_targets_stand_in_the_order_of_the_file_where_there_is_one() -> None:
+    given = surging(policy=DrainPolicy(order_nodes=("old-1",)))
+    for fmt in ("table", "wide", "markdown", "html"):
+        assert "targets, in the order of --order-file" in render(given, fmt, Look()).lower()
+        assert "targets, in the order in which they are emptied" in render(surging(), fmt, Look()).lower()
+
+
+def test_one_generation_waits_for_nothing() -> None:
+    view = surging(targets=tuple(replace(t, wave=1, needs=()) for t in TARGETS), tried=())
+    assert course(view) == f"1 new node joins first, and {REPLACED}: no drain has to wait for one of those."
+    assert "GENERATION" not in render(view, "wide", Look()) and "WAITS FOR" not in render(view, "wide", Look())
+
+
+def test_a_plan_that_drains_nothing_says_nothing_of_orders() -> None:
+    nothing = an_empty_plan(policy=POLICY, targets=(a_target("old-0", TargetVerdict.SKIPPED),), tried=TRIED)
+    assert course(a_view(nothing)) == ""
+
+
+def test_waves_and_generations_are_called_so() -> None:
+    waves = surging(policy=DrainPolicy(surge=1, max_unavailable=((ALL, Amount(2)),)))
+    assert "  WAVE  " in render(waves, "wide", Look()) and "Wave 2" in render(waves, "html", Look())
+    assert "  GENERATION  " in render(surging(), "wide", Look()) and "Generation 2" in render(surging(), "html", Look())
+
+
+def test_names_of_nodes_that_are_not_there_are_explained_where_there_are_any() -> None:
+    there = surging(evictions=tuple(replace(e, lands_on="green-1") for e in EVICTIONS))
+    assert new_names(there) == ""
+    for fmt in ("wide", "markdown", "html"):
+        assert "takes the place of NODE" in render(surging(), fmt, Look())
+        assert "takes the place of NODE" not in render(there, fmt, Look())
+
+
+def test_every_landing_of_the_document_is_in_the_texts_that_show_evictions() -> None:
+    doc: Any = document(surging())
+    assert [e["landsOn"] for e in doc["evictions"]] == ["old-0 (surge 1)", "old-1 (new)", None]
+    assert [t["needs"] for t in doc["targets"]] == [[], ["old-1"], []]
+    for fmt in ("wide", "markdown", "html"):
+        text = render(surging(), fmt, Look()).replace("\\", "")
+        assert all(e["landsOn"] in text for e in doc["evictions"] if e["landsOn"])
+
+
+def test_the_orders_tried_are_in_the_document_the_chosen_one_first() -> None:
+    doc: Any = document(surging())
+    assert doc["orders"][0] == {"order": "light~2", "seconds": 130.0, "notDrained": 0}
+    assert [o["order"] for o in doc["orders"]] == ["light~2", "light", "chain"]
+    assert complaints(doc) == []
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        DrainPolicy(surge=2),
+        DrainPolicy(surge=1, max_unavailable=((ZONE, Amount(1)),)),
+        DrainPolicy(max_unavailable=((ALL, HALF), (NODEGROUP, Amount(1))), soft_budget=1),
+        DrainPolicy(pins=(("blue-2", 2), ("green-1", 4)), order="efficiency"),
+        DrainPolicy(order_nodes=("green-2", "blue-1"), partial=True, surge=0),
+    ],
+)
+def test_the_demo_under_each_flag_in_every_format(policy: DrainPolicy) -> None:
+    cluster, plan = plan_drain(DemoReader(), Targeting(nodegroups=("blue", "green")), policy)
+    view = DrainView(plan, cluster, {"nodegroup": ["blue", "green"]})
+    assert complaints(document(view)) == []
+    check_same_rows(view)
+    check_wide_has_all(view)
+    for width in (80, 120):
+        assert too_wide(view, Look(width=width)) == []
+
+
+def test_every_order_has_words_and_fits_the_schema() -> None:
+    assert set(ORDERS) == {SOONEST, *BY_NAME}
+    for order in ORDERS:
+        assert course(surging(policy=DrainPolicy(order=order), tried=())).startswith(
+            f"The order is {order}, as asked: "
+        )
+        for name in (order, GIVEN, f"{order}~1", f"{order}~{RESTARTS}"):
+            assert complaints(document(surging(policy=DrainPolicy(order=order), tried=(Tried(name, 1.0, 0),)))) == []
+    assert complaints(document(surging(tried=(Tried("guess", 1.0, 0),)))) != []
+    assert course(surging(policy=DrainPolicy(order=AUTO), tried=())) == ""
