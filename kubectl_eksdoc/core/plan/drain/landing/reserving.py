@@ -159,6 +159,8 @@ class Ground:
                     landed.append((pod, new, place))
                 else:
                     lost.append((pod, node, new))
+        if lost:
+            self._room.count_all()
         pushed_out = preemption(self._world, self._room, [(pod, new) for pod, _, new in lost], landed)
         why_not = self._room.why_not()
         homeless = {pod.uid: Homeless(pod, node, why_not(new)) for pod, node, new in lost}

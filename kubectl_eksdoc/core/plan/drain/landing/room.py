@@ -17,7 +17,6 @@ from kubectl_eksdoc.core.rules.scheduling import volumes
 from kubectl_eksdoc.core.rules.scheduling.fences import Fence
 from kubectl_eksdoc.core.rules.scheduling.occupancy import Occupancy, Seat
 from kubectl_eksdoc.core.rules.scheduling.pod_classes import PodClass
-from kubectl_eksdoc.core.rules.scheduling.resources import Room as NodeRoom
 from kubectl_eksdoc.core.rules.scheduling.volumes import Storage, VolumeDemand
 
 LOOKED_AT = 64
@@ -66,9 +65,9 @@ class Room:
         while len(self._log) > mark:
             step = self._log.pop()
             if isinstance(step, tuple):
-                room, asked = step
-                room.take(asked, -1)
-                self.free.take(asked, -1)
+                seat, kind = step
+                seat.room.take(kind.placement.requests, -1)
+                self.free.take(kind.placement.requests, -1)
             else:
                 step()
         if not mark:
@@ -131,16 +130,27 @@ class Room:
         self.free.take(asked)
         if not kind.counted:  # most pods; a replacement brings no term that its pod did not have, so none ever will
             seat.room.take(asked)
-            self._log.append((seat.room, asked))
+            self._log.append((seat, kind))
             return
-        name = seat.node.name
+        self._log.append(self._count(kind, seat.node.name))
+
+    def _count(self, kind: PodClass, name: str) -> Callable[[], object]:
+        """Put the pod so that it is counted by class, too; returns what takes it back."""
         self._occupancy.put(kind, name)
 
         def undo() -> None:
             self._occupancy.take(kind, name)
-            self.free.take(asked, -1)
+            self.free.take(kind.placement.requests, -1)
 
-        self._log.append(undo)
+        return undo
+
+    def count_all(self) -> None:
+        """From now on any pod can be taken off its node, those included of which only the room was counted."""
+        for i, step in enumerate(self._log):
+            if isinstance(step, tuple):
+                seat, kind = step
+                seat.room.take(kind.placement.requests, -1)
+                self._log[i] = self._count(kind, seat.node.name)
 
     def fits(self, kind: PodClass, name: str) -> bool:
         """Whether the node of that name takes such a pod."""
@@ -199,8 +209,8 @@ class Room:
         return self._daemons.get(name, ())
 
 
-_Step = Callable[[], object] | tuple[NodeRoom, Requests]
-"""Takes one change back: calls for it, or gives back what one pod requests."""
+_Step = Callable[[], object] | tuple[Seat, PodClass]
+"""Takes one change back: calls for it, or gives back the room of one such pod."""
 
 
 class _Free:
