@@ -45,7 +45,7 @@ def main() -> int:
 def collect_seldom() -> None:
     """Facts are many small objects without cycles: looking for cycles while they are read finds nothing and costs a
     third of the time of a large cluster."""
-    gc.set_threshold(2_000_000, 10, 10)
+    gc.set_threshold(20_000_000, 10, 10)
 
 
 def prog_of(argv0: str) -> str:

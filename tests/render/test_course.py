@@ -152,7 +152,7 @@ def test_waves_and_generations_are_called_so() -> None:
 
 
 def test_names_of_nodes_that_are_not_there_are_explained_where_there_are_any() -> None:
-    there = surging(evictions=tuple(replace(e, lands_on="green-1") for e in EVICTIONS))
+    there = surging(evictions=tuple(e._replace(lands_on="green-1") for e in EVICTIONS))
     assert new_names(there) == ""
     for fmt in ("wide", "markdown", "html"):
         assert "takes the place of NODE" in render(surging(), fmt, Look())

@@ -55,6 +55,7 @@ class Activation:
     ) -> None:
         """The fields are those of `Terms`; without a `ground` there is room for everything."""
         self._queue = list(reversed(nodes))
+        self._few = len(nodes) <= FEW
         self._waves = waves
         self._room = dict(at_once)
         self._domains = domains
@@ -75,7 +76,7 @@ class Activation:
         What the caller does with a node may be done before the next one is asked for.
         """
         passed = []
-        thorough = thorough or len(self._queue) <= FEW
+        thorough = thorough or self._few
         wave = min(self._undone, default=0)
         refused = 0
         while self._queue and (thorough or refused <= PATIENCE):

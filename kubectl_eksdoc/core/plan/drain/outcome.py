@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 from kubectl_eksdoc.core.model.durations import in_words
 from kubectl_eksdoc.core.model.findings import Remedy
@@ -43,8 +44,7 @@ class TargetVerdict(str, Enum):
     UNKNOWN = "unknown"  # something that decides about it was not read
 
 
-@dataclass(frozen=True, slots=True)
-class Eviction:
+class Eviction(NamedTuple):
     """One eviction of the order. `position` counts from 1 over the whole plan.
 
     `lands_on` is the node where a place is reserved for its replacement, which may be a new one (see

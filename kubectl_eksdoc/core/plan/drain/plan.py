@@ -77,13 +77,14 @@ def put_together(world: Survey, chosen: Chosen) -> DrainPlan:
 
 
 def _course(chosen: Chosen) -> Course:
-    evicted = {booking.task.pod.uid for booking in chosen.order.bookings}
+    homeless = chosen.landing.homeless
+    evicted = {booking.task.pod.uid for booking in chosen.order.bookings} if homeless else set()
     return Course(
         order=chosen.order,
         activation=chosen.activation,
         work=chosen.work,
         needs=chosen.landing.needs,
-        waiting=evicted.intersection(chosen.landing.homeless),
+        waiting=evicted.intersection(homeless),
         usual=chosen.usual,
     )
 

@@ -45,13 +45,13 @@ def best_of(world: Survey, work: Work, trials: Trials) -> tuple[Trial, tuple[Tri
     tried: list[Trial] = []
     spent = 0
     search = _Search(world, work, trials.moves)
-    for name, order in search.orders(tried):
-        if tried and spent + work.evictions > world.policy.effort:
+    orders = search.orders(tried)
+    while not tried or (spent + work.evictions <= world.policy.effort and not search.good_enough(tried[-1])):
+        name, order = next(orders, ("", ()))
+        if not name:
             break
         tried.append(trials.run(name, order))
         spent += max(work.evictions, 1)
-        if search.good_enough(tried[-1]):
-            break
     tried.sort(key=lambda trial: trial.score)  # of equal ones the first tried stays first
     return tried[0], tuple(Tried(t.name, t.timeline.makespan_s, len(t.refused)) for t in tried)
 

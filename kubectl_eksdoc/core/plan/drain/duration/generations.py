@@ -108,7 +108,8 @@ def _keeps_apart(pod: Pod) -> bool:
 
 
 def _daemons(pods: Iterable[Pod]) -> Iterator[Pod]:
-    return (p for p in pods if not p.finished and replacement(p) is Replacement.SAME_NODE)
+    owned = (p for p in pods if p.owner is not None and p.owner.kind == "DaemonSet")
+    return (p for p in owned if not p.finished and replacement(p) is Replacement.SAME_NODE)
 
 
 _Amounts = tuple[int, int, int]
