@@ -85,7 +85,7 @@ def test_a_what_if_shows_what_it_gains() -> None:
 
 
 def test_waves_are_counted() -> None:
-    assert differing(compared(a_plan(), a_plan(max_unavailable=Amount(1))))[Measure.WAVES] == (1, 2)
+    assert differing(compared(a_plan(), a_plan(max_unavailable=(("all", Amount(1)),))))[Measure.WAVES] == (1, 2)
 
 
 def test_other_nodes_are_targets_of_one_plan_only() -> None:
