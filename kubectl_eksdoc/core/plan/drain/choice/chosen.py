@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from math import inf
 
 from kubectl_eksdoc.core.plan.drain.choice.choosing import GIVEN, Tried, best_of
 from kubectl_eksdoc.core.plan.drain.choice.trial import Trial, Trials, gates
@@ -48,7 +49,9 @@ def choose(world: Survey, judgement: Judgement) -> Chosen:
         work = work_of(world, judgement)
     judgement, work, order, activation = _ordered(world, judgement, work, best, landing.needs)
     strict = any(task.late or task.for_good for given in work.tasks.values() for task in given)
-    same = not strict and set(activation) == set(best.nodes)
+    # What was refused, or is left on a node in part, was in the run that was tried.
+    whole = not best.timeline.stuck and all(len(work.tasks[n]) == len(trials.moves[n]) for n in activation)
+    same = not strict and whole and set(activation) == set(best.nodes)
     usual = Usual(trials.moves, best.timeline) if same else None
     return Chosen(judgement, work, order, activation, landing, clock, usual, tried)
 
@@ -70,7 +73,7 @@ def _ordered(
     while True:
         activation = tuple(node for node in (*best.nodes, *best.refused) if node in work.tasks)
         waves = gates(world, activation)
-        begun = sorted(activation, key=lambda node: begun_s.get(node, 0.0))
+        begun = sorted(activation, key=lambda node: begun_s.get(node, inf))
         wave = waves or generations(begun, {n: [x for x in needs.get(n, ()) if x in work.tasks] for n in begun})
         order = arrange(work.tasks, work.per_round, activation, wave, gated=bool(waves), as_given=forced)
         if not order.refused:
