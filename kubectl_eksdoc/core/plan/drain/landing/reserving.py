@@ -25,6 +25,8 @@ MOST_NEW_NODES = 5000
 OPEN = 16
 """So many of the latest new nodes are tried before another one comes."""
 
+TOO_LATE = "node(s) have a place only once pods have left nodes that are not drained"
+
 Adds = Callable[[Node, Mapping[str, int]], bool]
 """Whether something adds one more node like this one, when so many like others (by name) come already."""
 
@@ -85,7 +87,7 @@ class Ground:
 
     def begin(self) -> None:
         """Nothing is reserved yet, and only the nodes of the surge have joined."""
-        self._room.back_to(0)
+        self._room.begin_anew()
         self._clear()
         for new, like in surged([self._targets[name] for name in self._loads], self._world.policy.surge or 0):
             self._room.join(new, like.name)
@@ -95,6 +97,7 @@ class Ground:
         self._needs: dict[str, tuple[str, ...]] = {}
         self._in_place_of: dict[str, str] = {}  # name of a new node → the drained one
         self._admitted: set[str] = set()
+        self._late: set[str] = set()  # uids of pods that have a place only when nodes that are refused are drained
         self._lacked: dict[str, PodClass] = {}  # what found no place when a node was asked about last
 
     def admit(self, node: str, thorough: bool) -> bool:
@@ -108,10 +111,13 @@ class Ground:
         mark = self._room.mark()
         places = {}
         for pod, old, new in load.pods:
+            before = self._room.mark()
             place = self._move(pod, old, new, thorough or not self._all_or_nothing)
             if place:
                 places[pod.uid] = place
-            elif self._all_or_nothing:
+            elif not self._all_or_nothing:
+                self._room.back_to(before)  # it stays, and others must do with its being there
+            else:
                 self._room.back_to(mark)
                 self._lacked[node] = new
                 if thorough:
@@ -131,15 +137,9 @@ class Ground:
 
     def landing(self, order: Iterable[str]) -> Landing:
         """What became of it: `order` are the nodes in the order in which they would be drained."""
-        lost: list[tuple[Pod, str, PodClass]] = []
-        for node in order:
-            for pod, old, new in self._loads[node].pods:
-                if pod.uid in self._places:
-                    continue
-                if node in self._admitted or not self._move(pod, old, new):
-                    lost.append((pod, node, new))
+        lost = [(pod, node, new) for node in order for pod, new in self._lost(node)]
         why_not = self._room.why_not()
-        homeless = {pod.uid: Homeless(pod, node, why_not(new)) for pod, node, new in lost}
+        homeless = {pod.uid: Homeless(pod, node, (*why_not(new), *self._too_late(pod, new))) for pod, node, new in lost}
         helped = _Helped(self._world, self._room, self._adds)
         for pod, _, new in lost:
             helped.house(pod.uid, new, homeless)
@@ -153,6 +153,26 @@ class Ground:
         return Landing(
             homeless, dict(helped.coming), dict(helped.missing), dict(self._places), dict(self._needs), unsure, blind
         )
+
+    def _lost(self, node: str) -> list[tuple[Pod, PodClass]]:
+        """What of `node` finds no place: of one that was not admitted always something, else it is as good as admitted.
+
+        For it, all of its pods go, so that what is missing is counted for the whole drain. That makes room for nodes
+        after it, which they have not as long as it stays.
+        """
+        load = self._loads[node]
+        if node in self._admitted:
+            return [(pod, new) for pod, _, new in load.pods if pod.uid not in self._places]
+        lost = [(pod, new) for pod, old, new in load.pods if not self._move(pod, old, new)]
+        if lost or not load.pods:
+            return lost
+        pod, _, new = next((each for each in load.pods if each[2] is self._lacked.get(node)), load.pods[0])
+        self._late.add(pod.uid)
+        return [(pod, new)]
+
+    def _too_late(self, pod: Pod, new: PodClass) -> Iterable[tuple[str, int]]:
+        if pod.uid in self._late:
+            yield TOO_LATE, max(1, self._room.takers(new))
 
     def _move(self, pod: Pod, old: PodClass, new: PodClass, thorough: bool = True) -> str:
         if not pod.finished:  # one that has ended takes nothing

@@ -64,9 +64,12 @@ class Room:
         """As if what was done since `mark` had not been."""
         while len(self._log) > mark:
             self._log.pop()()
-        if not mark:
-            for ring in self._rings.values():
-                ring.too_large.clear()
+
+    def begin_anew(self) -> None:
+        """As it was built, so that the same questions get the same answers."""
+        self.back_to(0)
+        for ring in self._rings.values():
+            ring.settle()
 
     def leave(self, kind: PodClass, node: str) -> None:
         """A pod goes from its node, which is cordoned."""
@@ -119,6 +122,10 @@ class Room:
     def fits(self, kind: PodClass, name: str) -> bool:
         """Whether the node of that name takes such a pod."""
         return self._occupancy.refusal(kind, name) is None
+
+    def takers(self, kind: PodClass) -> int:
+        """How many nodes take such a pod."""
+        return sum(self.fits(kind, name) for name in self._occupancy.seats)
 
     def join(self, node: Node, like: str) -> None:
         """A new node, with the DaemonSets' pods that run on the node `like`."""
