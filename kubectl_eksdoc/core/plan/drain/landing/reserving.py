@@ -97,7 +97,7 @@ class Ground:
         self._needs: dict[str, tuple[str, ...]] = {}
         self._in_place_of: dict[str, str] = {}  # name of a new node → the drained one
         self._admitted: set[str] = set()
-        self._late: set[str] = set()  # uids of pods that have a place only when nodes that are refused are drained
+        self._late: set[PodClass] = set()  # what has a place only when nodes that are refused are drained
         self._lacked: dict[str, PodClass] = {}  # what found no place when a node was asked about last
 
     def admit(self, node: str, thorough: bool) -> bool:
@@ -139,7 +139,8 @@ class Ground:
         """What became of it: `order` are the nodes in the order in which they would be drained."""
         lost = [(pod, node, new) for node in order for pod, new in self._lost(node)]
         why_not = self._room.why_not()
-        homeless = {pod.uid: Homeless(pod, node, (*why_not(new), *self._too_late(pod, new))) for pod, node, new in lost}
+        late = {new: self._takers(new) for _, _, new in lost}
+        homeless = {pod.uid: Homeless(pod, node, (*why_not(new), *late[new])) for pod, node, new in lost}
         helped = _Helped(self._world, self._room, self._adds)
         for pod, _, new in lost:
             helped.house(pod.uid, new, homeless)
@@ -167,12 +168,13 @@ class Ground:
         if lost or not load.pods:
             return lost
         pod, _, new = next((each for each in load.pods if each[2] is self._lacked.get(node)), load.pods[0])
-        self._late.add(pod.uid)
+        self._late.add(new)
         return [(pod, new)]
 
-    def _too_late(self, pod: Pod, new: PodClass) -> Iterable[tuple[str, int]]:
-        if pod.uid in self._late:
-            yield TOO_LATE, max(1, self._room.takers(new))
+    def _takers(self, new: PodClass) -> tuple[tuple[str, int], ...]:
+        """The nodes that would take it by now, as a reason: the others' going made them do so, or there are none."""
+        count = 0 if new.alone and new not in self._late else self._room.takers(new)
+        return ((TOO_LATE, count),) if count else ()
 
     def _move(self, pod: Pod, old: PodClass, new: PodClass, thorough: bool = True) -> str:
         if not pod.finished:  # one that has ended takes nothing
