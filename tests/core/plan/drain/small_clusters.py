@@ -82,12 +82,12 @@ def small(seed: int) -> Cluster:
             if app.zonal:
                 claims.append(Claim("default", name, f"pv-{name}"))
                 volumes.append(PersistentVolume(f"pv-{name}", name, zone_labels=((ZONE_KEY, node.zone),)))
-            held[node.name].append(_pod(app, name, node.name))
+            held[node.name].append(pod_of(app, name, node.name))
     pods = [pod for on in held.values() for pod in on]
     return a_cluster(
         nodes=old + new,
         pods=pods,
-        workloads=[w for app in apps for w in _workloads(app)],
+        workloads=[w for app in apps for w in workloads_of(app)],
         budgets=[b for app in apps if c.random() < 0.5 and (b := _budget(c, app, pods)) is not None],
         claims=claims,
         volumes=volumes,
@@ -107,9 +107,9 @@ def of_one_kind(seed: int, full: bool = False) -> Cluster:
         for i in range(app.replicas):
             node = next((n for n in c.sample(old, len(old)) if _takes(n, app, held[n.name])), None)
             if node is not None:
-                held[node.name].append(_pod(app, f"{app.name}-{i}", node.name))
+                held[node.name].append(pod_of(app, f"{app.name}-{i}", node.name))
     pods = [pod for on in held.values() for pod in on]
-    return a_cluster(nodes=old, pods=pods, workloads=[w for app in apps for w in _workloads(app)])
+    return a_cluster(nodes=old, pods=pods, workloads=[w for app in apps for w in workloads_of(app)])
 
 
 def a_policy(seed: int, **fixed: object) -> DrainPolicy:
@@ -182,7 +182,7 @@ def left(node: Node, on: Iterable[Pod]) -> dict[str, int]:
     return room
 
 
-def _pod(app: App, name: str, node: str) -> Pod:
+def pod_of(app: App, name: str, node: str) -> Pod:
     return a_pod(
         name,
         node=node,
@@ -193,7 +193,7 @@ def _pod(app: App, name: str, node: str) -> Pod:
     )
 
 
-def _workloads(app: App) -> list[object]:
+def workloads_of(app: App) -> list[object]:
     if app.zonal:
         return [a_workload(f"StatefulSet/{app.name}", replicas=app.replicas)]
     return [
