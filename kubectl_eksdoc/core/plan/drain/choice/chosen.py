@@ -40,20 +40,24 @@ def choose(world: Survey, judgement: Judgement) -> Chosen:
     A pod without a place, or for which its budget is used up for good, blocks its node: it is left out then.
     """
     clock = Clock(world)
-    work = work_of(world, judgement)
-    trials = Trials(world, work, clock)
-    best, tried = best_of(world, work, trials)
-    landing = trials.landing(best)
-    if landing.homeless:
-        judgement = _without(world, judgement, landing)
+    while True:
         work = work_of(world, judgement)
-    judgement, work, order, activation = _ordered(world, judgement, work, best, landing.needs)
+        trials = Trials(world, work, clock)
+        best, tried = best_of(world, work, trials)
+        landing = trials.landing(best)
+        after = _without(world, judgement, landing) if landing.homeless else judgement
+        work = work_of(world, after) if landing.homeless else work
+        order, activation = _ordered(world, work, best, landing.needs)
+        if not order.refused:
+            break
+        # Others may have had their places in the successors of the nodes that are left out now: all begins anew.
+        judgement = _used_up(judgement, order)
     strict = any(task.late or task.for_good for given in work.tasks.values() for task in given)
     # What was refused, or is left on a node in part, was in the run that was tried.
     whole = not best.timeline.stuck and all(len(work.tasks[n]) == len(trials.moves[n]) for n in activation)
     same = not strict and whole and set(activation) == set(best.nodes)
     usual = Usual(trials.moves, best.timeline) if same else None
-    return Chosen(judgement, work, order, activation, landing, clock, usual, tried)
+    return Chosen(after, work, order, activation, landing, clock, usual, tried)
 
 
 def _without(world: Survey, judgement: Judgement, landing: Landing) -> Judgement:
@@ -66,23 +70,29 @@ def _without(world: Survey, judgement: Judgement, landing: Landing) -> Judgement
 
 
 def _ordered(
-    world: Survey, judgement: Judgement, work: Work, best: Trial, needs: Mapping[str, tuple[str, ...]]
-) -> tuple[Judgement, Work, Order, tuple[str, ...]]:
-    forced = best.name == GIVEN
+    world: Survey, work: Work, best: Trial, needs: Mapping[str, tuple[str, ...]]
+) -> tuple[Order, tuple[str, ...]]:
     begun_s = {span.node: span.start_s for span in best.timeline.nodes}
-    while True:
-        activation = tuple(node for node in (*best.nodes, *best.refused) if node in work.tasks)
-        waves = gates(world, activation)
-        begun = sorted(activation, key=lambda node: begun_s.get(node, inf))
-        wave = waves or generations(begun, {n: [x for x in needs.get(n, ()) if x in work.tasks] for n in begun})
-        order = arrange(work.tasks, work.per_round, activation, wave, gated=bool(waves), as_given=forced)
-        if not order.refused:
-            return judgement, work, order, activation
-        refused = {task.pod.uid: judgement.budgets[limit].budget for task, limit in order.refused}
-        pods = {
-            name: tuple(used_up(p, refused[p.pod.uid]) if p.pod.uid in refused else p for p in on)
-            for name, on in judgement.pods.items()
-        }
-        used = judgement.used_up | {budget.key for budget in refused.values()}
-        judgement = replace(judgement, pods=pods, used_up=used)
-        work = work_of(world, judgement)
+    activation = tuple(node for node in (*best.nodes, *best.refused) if node in work.tasks)
+    begun = sorted(activation, key=lambda node: begun_s.get(node, inf))
+    generation = generations(begun, {n: [x for x in needs.get(n, ()) if x in work.tasks] for n in begun})
+    waves = gates(world, activation)
+    order = arrange(
+        work.tasks,
+        work.per_round,
+        activation,
+        waves or generation,
+        generation,
+        gated=bool(waves),
+        as_given=best.name == GIVEN,
+    )
+    return order, activation
+
+
+def _used_up(judgement: Judgement, order: Order) -> Judgement:
+    refused = {task.pod.uid: judgement.budgets[limit].budget for task, limit in order.refused}
+    pods = {
+        name: tuple(used_up(p, refused[p.pod.uid]) if p.pod.uid in refused else p for p in on)
+        for name, on in judgement.pods.items()
+    }
+    return replace(judgement, pods=pods, used_up=judgement.used_up | {budget.key for budget in refused.values()})

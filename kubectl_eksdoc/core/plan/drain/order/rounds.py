@@ -14,6 +14,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from types import MappingProxyType
 from typing import NamedTuple
 
 from kubectl_eksdoc.core.model.pods import Pod
@@ -136,6 +137,7 @@ def arrange(
     per_round: Mapping[str, int],
     nodes: Sequence[str],
     wave: Mapping[str, int],
+    generation: Mapping[str, int] = MappingProxyType({}),
     *,
     gated: bool = False,
     as_given: bool = False,
@@ -147,17 +149,19 @@ def arrange(
         per_round: limit → how many of its tasks one round can take, at least 1.
         nodes: those of `tasks`; of two that want the same turn the first has it.
         wave: of every node, from 1.
+        generation: within a wave those of a smaller one have their rounds first, for the others need that they are
+            drained (see `waves.generations`).
         as_given: the order of `nodes` stands, also where one is empty before those in front of it.
     """
     book = _Book(per_round)
     placed: list[Booking] = []
     refused: list[tuple[Task, str]] = []
-    together: dict[int, list[str]] = defaultdict(list)
+    together: dict[tuple[int, int], list[str]] = defaultdict(list)
     for node in nodes:
-        together[wave[node]].append(node)
-    for number in sorted(together):
+        together[wave[node], generation.get(node, 0)].append(node)
+    for which in sorted(together):
         after = max((booking.round for booking in placed), default=0)
-        _book_wave(tasks, together[number], book, after + 1, placed, refused)
+        _book_wave(tasks, together[which], book, after + 1, placed, refused)
     finish = dict.fromkeys(nodes, 0)
     for booking in placed:
         finish[booking.node] = max(finish[booking.node], booking.round)
