@@ -76,7 +76,7 @@ def _ordered(
     activation = tuple(node for node in (*best.nodes, *best.refused) if node in work.tasks)
     begun = sorted(activation, key=lambda node: begun_s.get(node, inf))
     generation = generations(begun, {n: [x for x in needs.get(n, ()) if x in work.tasks] for n in begun})
-    waves = gates(world, activation)
+    waves = gates(world, activation, best.gates)
     order = arrange(
         work.tasks,
         work.per_round,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from kubectl_eksdoc.core.plan.drain.duration.clock import Clock, terms_of
 from kubectl_eksdoc.core.plan.drain.landing.places import adds
@@ -89,11 +90,14 @@ class Trials:
         return [(node, self.moves[node]) for node in order]
 
 
-def gates(world: Survey, order: Sequence[str]) -> dict[str, int]:
-    """The waves in which the nodes of `order` go, from 1; empty where none has to wait for another."""
+def gates(world: Survey, order: Sequence[str], kept: Mapping[str, int] = MappingProxyType({})) -> dict[str, int]:
+    """The waves in which the nodes of `order` go, from 1; empty where none has to wait for another.
+
+    Those of `kept` keep theirs: their places were found in these waves.
+    """
     policy = world.policy
     known = {node.name: node for node in world.targets}
     room = at_once(policy, [known[name] for name in order])
     if not room and not policy.pins:
         return {}
-    return in_waves(order, {name: domains_of(known[name]) for name in order}, room, dict(policy.pins))
+    return in_waves(order, {name: domains_of(known[name]) for name in order}, room, {**dict(policy.pins), **kept})
