@@ -68,7 +68,7 @@ class Beside:
 
     def why(self) -> object:
         why_not = self.room.why_not()
-        return [why_not(self.room.classes_of(pod)[1]) for on in self.going.values() for pod in on]
+        return [why_not.reasons(self.room.classes_of(pod)[1]) for on in self.going.values() for pod in on]
 
 
 def walk(seed: int, steps: int) -> int:
@@ -123,6 +123,8 @@ def test_reasons_are_those_of_every_node_asked_by_itself() -> None:
         for pod in world.cluster.pods:
             kind = occupancy.successor_of(pod)
             assert dict(why_not.reasons(kind)) == dict(occupancy.reasons(kind)), (seed, pod.name)
+            takers = sum(occupancy.refusal(kind, name) is None for name in occupancy.seats)
+            assert why_not.takers(kind) == WhyNot(occupancy).takers(kind) == takers, (seed, pod.name)
 
 
 def test_the_most_frequent_reason_comes_first() -> None:

@@ -16,6 +16,7 @@ from kubectl_eksdoc.core.model.nodes import Node
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.drain.landing.new_nodes import copy, one_of_each, surged
 from kubectl_eksdoc.core.plan.drain.landing.room import Room
+from kubectl_eksdoc.core.plan.drain.landing.why_not import Reasons, WhyNot
 from kubectl_eksdoc.core.plan.drain.survey import Survey
 from kubectl_eksdoc.core.rules.scheduling.pod_classes import PodClass
 
@@ -139,8 +140,8 @@ class Ground:
         """What became of it: `order` are the nodes in the order in which they would be drained."""
         lost = [(pod, node, new) for node in order for pod, new in self._lost(node)]
         why_not = self._room.why_not()
-        late = {new: self._takers(new) for _, _, new in lost}
-        homeless = {pod.uid: Homeless(pod, node, (*why_not(new), *late[new])) for pod, node, new in lost}
+        reasons = {new: (*why_not.reasons(new), *self._too_late(new, why_not)) for _, _, new in lost}
+        homeless = {pod.uid: Homeless(pod, node, reasons[new]) for pod, node, new in lost}
         helped = _Helped(self._world, self._room, self._adds)
         for pod, _, new in lost:
             helped.house(pod.uid, new, homeless)
@@ -171,9 +172,9 @@ class Ground:
         self._late.add(new)
         return [(pod, new)]
 
-    def _takers(self, new: PodClass) -> tuple[tuple[str, int], ...]:
+    def _too_late(self, new: PodClass, why_not: WhyNot) -> Reasons:
         """The nodes that would take it by now, as a reason: the others' going made them do so, or there are none."""
-        count = 0 if new.alone and new not in self._late else self._room.takers(new)
+        count = 0 if new.alone and new not in self._late else why_not.takers(new)
         return ((TOO_LATE, count),) if count else ()
 
     def _move(self, pod: Pod, old: PodClass, new: PodClass, thorough: bool = True) -> str:

@@ -123,10 +123,6 @@ class Room:
         """Whether the node of that name takes such a pod."""
         return self._occupancy.refusal(kind, name) is None
 
-    def takers(self, kind: PodClass) -> int:
-        """How many nodes take such a pod."""
-        return sum(self.fits(kind, name) for name in self._occupancy.seats)
-
     def join(self, node: Node, like: str) -> None:
         """A new node, with the DaemonSets' pods that run on the node `like`."""
         self._occupancy.add_node(node, like)
@@ -149,9 +145,9 @@ class Room:
     def unknown(self, kind: PodClass) -> tuple[str, ...]:
         return self._occupancy.unknown(kind)
 
-    def why_not(self) -> Callable[[PodClass], tuple[tuple[str, int], ...]]:
+    def why_not(self) -> WhyNot:
         """Tells of a class why no node takes it, as it is now: as FailedScheduling events do, with numbers of nodes."""
-        return WhyNot(self._occupancy).reasons
+        return WhyNot(self._occupancy)
 
     def _ring(self, kind: PodClass) -> Emptiest:
         ring = self._ring_of.get(id(kind))
