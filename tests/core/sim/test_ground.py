@@ -77,6 +77,13 @@ def test_renewal_admits_what_was_refused() -> None:
     assert starts(timeline) == {"n0": 0, "n1": 115, "n2": 230}
 
 
+def test_renewal_admits_what_was_refused_while_other_nodes_are_still_under_way() -> None:
+    nodes = [*some_nodes(1, 1), ("slow", [Move("s", stop_s=1000.0)])]
+    ground = Shelf(2, dict.fromkeys(("n0", "n1", "slow"), 1), dict.fromkeys(("n0", "n1", "slow"), 1))
+    timeline = simulate([nodes[2], nodes[0], nodes[1]], RENEWING, ground)
+    assert starts(timeline) == {"slow": 0, "n0": 0, "n1": 115}
+
+
 def test_without_renewal_what_is_refused_stays_so() -> None:
     nodes = some_nodes(2, 2)
     timeline = simulate(nodes, replace(RENEWING, renewed_after_s=None), a_shelf(nodes, 2))
