@@ -44,7 +44,7 @@ class Terms:
     """How the drain is run.
 
     `slots`: limit → evictions that may be under way at once, at least 1. `waves`: node → its wave; a node is
-    activated when all nodes of smaller waves are done (the nodes come in the order of their waves). `at_once`:
+    activated when all nodes of smaller waves are done; of one wave they come in the order given. `at_once`:
     how many nodes may be under way, in all ("") or of one domain (a zone, a node group; see `domains`).
     `strict`: limits that serve their moves by `turn` alone, those of nodes not yet active included; of the others
     what waits is served. `between_s`: least time between two evictions of the whole drain. `lag_s`: from a
@@ -143,6 +143,8 @@ class _Tier:
 
 def simulate(nodes: Sequence[tuple[str, Sequence[Move]]], terms: Terms, ground: Ground | None = None) -> Timeline:
     """Run the drain of `nodes` (name, pods to evict) in that order to its end, on a `ground` for this run alone."""
+    if terms.waves:
+        nodes = sorted(nodes, key=lambda item: terms.waves.get(item[0], 0))
     return _Run(nodes, terms, ground).to_the_end()
 
 

@@ -18,7 +18,7 @@ from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.drain.choice.chosen import choose, waves_of, without_homeless
 from kubectl_eksdoc.core.plan.drain.landing import places
 from kubectl_eksdoc.core.plan.drain.landing.reserving import Landing
-from kubectl_eksdoc.core.plan.drain.order.rounds import arrange, assign, plain_limits
+from kubectl_eksdoc.core.plan.drain.order.rounds import Waves, arrange, assign, plain_limits
 from kubectl_eksdoc.core.plan.drain.order.tasks import Work, work_again
 from kubectl_eksdoc.core.plan.drain.plan import make_plan, put_together
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
@@ -55,8 +55,7 @@ class _Changed:
     work: Work
     landing: Landing
     activation: tuple[str, ...]
-    wave: Mapping[str, int]
-    gated: bool
+    waves: Waves
 
 
 class WhatIf:
@@ -85,13 +84,13 @@ class WhatIf:
             return _preview_of(self._anew(policy))
         same = changed.work.tasks.keys() == self._chosen.work.tasks.keys()
         plain = self._plain if same else None
-        rounds = assign(changed.work.tasks, changed.work.per_round, changed.activation, changed.wave, plain)
+        rounds = assign(changed.work.tasks, changed.work.per_round, changed.activation, changed.waves, plain)
         ends: Counter[int] = Counter()
         for node in changed.activation:
-            ends[changed.wave[node]] = max(ends[changed.wave[node]], rounds.finish[node])
+            ends[changed.waves.of[node]] = max(ends[changed.waves.of[node]], rounds.finish[node])
         return Preview(
             rounds=max(rounds.finish.values(), default=0),
-            waves=_waves(changed.wave, ends),
+            waves=_waves(changed.waves.of, ends),
             drained=changed.activation,
             skipped=tuple(n.name for n in self._world.targets if n.name not in changed.work.tasks),
             blockers=_blockers(changed.world, changed.judgement, changed.landing),
@@ -107,7 +106,7 @@ class WhatIf:
         if changed is None:
             return self._anew(policy)
         work = changed.work
-        order = arrange(work.tasks, work.per_round, changed.activation, changed.wave, gated=changed.gated)
+        order = arrange(work.tasks, work.per_round, changed.activation, changed.waves)
         chosen = replace(
             self._chosen,
             judgement=changed.judgement,
@@ -131,6 +130,8 @@ class WhatIf:
         }
         if not differ <= QUICK or policy.partial or self._judged.used_up or self._chosen.judgement.used_up:
             return None
+        if policy.surge is not None and differ & {"max_unavailable", "pins"}:
+            return None  # places on new nodes were found for the waves as they are
         if any(task.for_good for tasks in self._chosen.work.tasks.values() for task in tasks):
             return None
         budgets = {key for key, _ in set(was.assume_budgets) ^ set(policy.assume_budgets)}
@@ -194,8 +195,8 @@ class WhatIf:
                 work = work_again(world, judgement, work, set(new), budgets)
         kept = [node for node in base.activation if node in work.tasks]
         activation = (*kept, *sorted(name for name in new if name in work.tasks))
-        wave, gated = waves_of(world, activation, base.begun_s, landing.needs)
-        return _Changed(world, judgement, work, landing, activation, wave, gated)
+        waves = waves_of(world, activation, base.begun_s, landing.needs, {})
+        return _Changed(world, judgement, work, landing, activation, waves)
 
 
 def _differs(new: JudgedPod, old: JudgedPod) -> bool:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model.pods import SYSTEM_CRITICAL_PRIORITY
-from kubectl_eksdoc.core.plan.drain.order.rounds import Order, Task, Tier, arrange
+from kubectl_eksdoc.core.plan.drain.order.rounds import Order, Task, Tier, Waves, arrange
 from kubectl_eksdoc.core.plan.drain.order.soonest import soonest_first
 from kubectl_eksdoc.core.plan.drain.order.waves import in_waves
 from kubectl_eksdoc.core.plan.drain.policy import ALL
@@ -28,7 +28,7 @@ def arranged(tasks: Mapping[str, Sequence[Task]], per_round: Mapping[str, int], 
     nodes = soonest_first(tasks, per_round)
     room = {} if at_once is None else {ALL: at_once}
     wave = in_waves(nodes, dict.fromkeys(nodes, (ALL,)), room, {})
-    return arrange(tasks, per_round, nodes, wave, gated=bool(room))
+    return arrange(tasks, per_round, nodes, Waves(wave, gated=bool(room)))
 
 
 def rounds(order: Order) -> dict[str, int]:

@@ -12,7 +12,7 @@ from kubectl_eksdoc.core.plan.drain.duration.clock import Clock
 from kubectl_eksdoc.core.plan.drain.duration.estimate import Usual
 from kubectl_eksdoc.core.plan.drain.landing import places
 from kubectl_eksdoc.core.plan.drain.landing.reserving import Ground, Landing
-from kubectl_eksdoc.core.plan.drain.order.rounds import Order, arrange
+from kubectl_eksdoc.core.plan.drain.order.rounds import Order, Waves, arrange
 from kubectl_eksdoc.core.plan.drain.order.tasks import Work, work_of
 from kubectl_eksdoc.core.plan.drain.order.waves import generations
 from kubectl_eksdoc.core.plan.drain.survey import Survey
@@ -43,41 +43,42 @@ def choose(world: Survey, judgement: Judgement) -> Chosen:
     A pod without a place, or for which its budget is used up for good, blocks its node: it is left out then.
     """
     clock = Clock(world)
-    work = work_of(world, judgement)
-    trials = Trials(world, work, clock)
-    best, tried = best_of(world, work, trials)
-    landing = trials.landing(best)
-    if landing.homeless:
-        judgement = without_homeless(world, judgement, landing)
-        work = work_of(world, judgement)
-    begun_s = {span.node: span.start_s for span in best.timeline.nodes}
     while True:
+        work = work_of(world, judgement)
+        trials = Trials(world, work, clock)
+        best, tried = best_of(world, work, trials)
+        landing = trials.landing(best)
+        after = without_homeless(world, judgement, landing) if landing.homeless else judgement
+        work = work_of(world, after) if landing.homeless else work
+        begun_s = {span.node: span.start_s for span in best.timeline.nodes}
         activation = tuple(node for node in (*best.nodes, *best.refused) if node in work.tasks)
-        wave, gated = waves_of(world, activation, begun_s, landing.needs)
-        forced = best.name == GIVEN
-        order = arrange(work.tasks, work.per_round, activation, wave, gated=gated, as_given=forced)
+        waves = waves_of(world, activation, begun_s, landing.needs, best.gates)
+        order = arrange(work.tasks, work.per_round, activation, waves, as_given=best.name == GIVEN)
         if not order.refused:
             break
-        judgement = _exhausted(judgement, order)
-        work = work_of(world, judgement)
+        # Others may have had their places in the successors of the nodes that are left out now: all begins anew.
+        judgement = _used_up(judgement, order)
     strict = any(task.late or task.for_good for given in work.tasks.values() for task in given)
     # What was refused, or is left on a node in part, was in the run that was tried.
     whole = not best.timeline.stuck and all(len(work.tasks[n]) == len(trials.moves[n]) for n in activation)
     same = not (strict or landing.homeless) and whole and set(activation) == set(best.nodes)
     usual = Usual(trials.moves, best.timeline) if same else None
-    return Chosen(judgement, work, order, activation, begun_s, landing, clock, usual, tried, trials.ground)
+    return Chosen(after, work, order, activation, begun_s, landing, clock, usual, tried, trials.ground)
 
 
 def waves_of(
-    world: Survey, activation: Sequence[str], begun_s: Mapping[str, float], needs: Mapping[str, Sequence[str]]
-) -> tuple[dict[str, int], bool]:
-    """The wave of every node, from 1, and whether a wave waits for the one before: else it is a generation."""
-    waves = gates(world, activation)
-    if waves:
-        return waves, True
+    world: Survey,
+    activation: Sequence[str],
+    begun_s: Mapping[str, float],
+    needs: Mapping[str, Sequence[str]],
+    kept: Mapping[str, int],
+) -> Waves:
+    """The waves in which nodes go; those of `kept` keep theirs, for their places were found in these waves."""
     begun = sorted(activation, key=lambda node: begun_s.get(node, inf))
     there = set(activation)
-    return generations(begun, {node: [x for x in needs.get(node, ()) if x in there] for node in begun}), False
+    generation = generations(begun, {node: [x for x in needs.get(node, ()) if x in there] for node in begun})
+    gated = gates(world, activation, kept)
+    return Waves(gated or generation, generation, gated=bool(gated))
 
 
 def without_homeless(world: Survey, judgement: Judgement, landing: Landing) -> Judgement:
@@ -90,12 +91,11 @@ def without_homeless(world: Survey, judgement: Judgement, landing: Landing) -> J
     return replace(judgement, pods=pods)
 
 
-def _exhausted(judgement: Judgement, order: Order) -> Judgement:
+def _used_up(judgement: Judgement, order: Order) -> Judgement:
     """What no round can take is blocked by a budget that is used up for good."""
     refused = {task.pod.uid: judgement.budgets[limit].budget for task, limit in order.refused}
     pods = {
         name: tuple(used_up(p, refused[p.pod.uid]) if p.pod.uid in refused else p for p in on)
         for name, on in judgement.pods.items()
     }
-    used = judgement.used_up | {budget.key for budget in refused.values()}
-    return replace(judgement, pods=pods, used_up=used)
+    return replace(judgement, pods=pods, used_up=judgement.used_up | {budget.key for budget in refused.values()})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from kubectl_eksdoc.core.plan.drain.duration.clock import Clock, terms_of
 from kubectl_eksdoc.core.plan.drain.landing.places import adds
@@ -16,10 +17,11 @@ from kubectl_eksdoc.core.sim.drain import Move, Timeline, simulate
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """`nodes` are those that were drained, in the order tried; `refused` the others: there was no room for their
-    pods. `gates` by node, from 1, empty where nodes do not wait for waves."""
+    """`order` is what was tried: `nodes` are those of it that were drained, `refused` the others, for whose pods there
+    was no room. `gates` by node, from 1, empty where nodes do not wait for waves."""
 
     name: str
+    order: tuple[str, ...]
     nodes: tuple[str, ...]
     refused: tuple[str, ...]
     gates: Mapping[str, int]
@@ -51,18 +53,20 @@ class Trials:
     def landing(self, trial: Trial) -> Landing:
         """Where everything lands in `trial`, or why it does not."""
         if trial is not self._latest:
-            trial = self.run(trial.name, (*trial.nodes, *trial.refused))
+            trial = self.run(trial.name, trial.order)
         return self.ground.landing((*trial.nodes, *trial.refused))
 
     def _with_room_as_it_is(self, name: str, order: Sequence[str]) -> Trial:
         """No node joins, so that it is clear from the beginning for which nodes there is room."""
         self.ground.begin()
-        quickly = {node for node in order if self.ground.admit(node, thorough=False)}
-        admitted = [node for node in order if node in quickly or self.ground.admit(node, thorough=True)]
+        there = {node for node in order if self.ground.admit(node, thorough=False)}
+        # A node that is drained may let others go: its pods are in nobody's way any more.
+        while more := {node for node in order if node not in there and self.ground.admit(node, thorough=True)}:
+            there |= more
+        admitted = [node for node in order if node in there]
         waves = gates(self._world, admitted)
         timeline = simulate(self._of(admitted), terms_of(self._world, self._work.per_round, waves))
-        there = set(admitted)
-        return Trial(name, tuple(admitted), tuple(n for n in order if n not in there), waves, timeline)
+        return Trial(name, tuple(order), tuple(admitted), tuple(n for n in order if n not in there), waves, timeline)
 
     def _renewing(self, name: str, order: Sequence[str]) -> Trial:
         """Nodes that find no room when all of the waves before are renewed are left out, and all begins anew."""
@@ -80,17 +84,20 @@ class Trials:
                 continue
             out.update(refused)
             begun = [node for node in order if node not in out]
-            return Trial(name, tuple(begun), tuple(n for n in order if n in out), waves, timeline)
+            return Trial(name, tuple(order), tuple(begun), tuple(n for n in order if n in out), waves, timeline)
 
     def _of(self, order: Sequence[str]) -> list[tuple[str, list[Move]]]:
         return [(node, self.moves[node]) for node in order]
 
 
-def gates(world: Survey, order: Sequence[str]) -> dict[str, int]:
-    """The waves in which the nodes of `order` go, from 1; empty where none has to wait for another."""
+def gates(world: Survey, order: Sequence[str], kept: Mapping[str, int] = MappingProxyType({})) -> dict[str, int]:
+    """The waves in which the nodes of `order` go, from 1; empty where none has to wait for another.
+
+    Those of `kept` keep theirs: their places were found in these waves.
+    """
     policy = world.policy
     known = {node.name: node for node in world.targets}
     room = at_once(policy, [known[name] for name in order])
     if not room and not policy.pins:
         return {}
-    return in_waves(order, {name: domains_of(known[name]) for name in order}, room, dict(policy.pins))
+    return in_waves(order, {name: domains_of(known[name]) for name in order}, room, {**dict(policy.pins), **kept})

@@ -77,7 +77,7 @@ def estimate(clock: Clock, course: Course) -> Estimate | None:
     slow = run.simulated(slow=True)
     if usual.stuck or slow.stuck:
         return None  # an order that does not come to its end takes no time that could be told
-    scarce = supplies(clock.world, course.work) if clock.world.policy.surge is not None else ()
+    scarce = supplies(clock.world, course.work, course.waiting) if clock.world.policy.surge is not None else ()
     found = bounds(moves, terms, supplies=scarce)
     tried = MOST_RELAXATIONS if len(course.order.bookings) <= MANY_MOVES else 0
     return Estimate(

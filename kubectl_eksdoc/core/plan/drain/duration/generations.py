@@ -7,13 +7,14 @@ is taken that gives most back: a fractional knapsack, so that no order can have 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from kubectl_eksdoc.core.model.nodes import Node
 from kubectl_eksdoc.core.model.placement import CPU, MEMORY, PODS
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.drain.landing.new_nodes import surged
+from kubectl_eksdoc.core.plan.drain.order.rounds import Task
 from kubectl_eksdoc.core.plan.drain.order.tasks import Work
 from kubectl_eksdoc.core.plan.drain.survey import Survey
 from kubectl_eksdoc.core.rules.replacement import Replacement, replacement
@@ -58,8 +59,15 @@ def _most_given(nodes: list[tuple[float, float]], room: float) -> float:
     return most
 
 
-def supplies(world: Survey, work: Work) -> Iterator[Supply]:
-    """What the drain of `work` can be short of when each drained node is replaced by a new one."""
+def supplies(world: Survey, work: Work, waiting: Collection[str] = ()) -> Iterator[Supply]:
+    """What the drain of `work` can be short of when each drained node is replaced by a new one.
+
+    Nodes with pods of `waiting` (uids) need no room: their pods wait for nodes that something adds.
+    """
+    if waiting:
+        bound = {name: given for name, given in work.tasks.items() if not any(t.pod.uid in waiting for t in given)}
+        no_tasks: dict[str, tuple[Task, ...]] = {name: () for name in work.tasks if name not in bound}
+        work = Work({**bound, **no_tasks}, work.per_round)
     targets = {node.name: node for node in world.targets if node.name in work.tasks}
     others = {n.name: n for n in world.cluster.nodes if n.name not in world.pods_on}
     there = [pod for pod in world.cluster.pods if pod.node in others and not pod.finished and not pod.deleting]

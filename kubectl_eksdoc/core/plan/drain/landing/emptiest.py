@@ -22,6 +22,12 @@ class Emptiest:
         heapq.heapify(self._heap)
         self.too_large: list[Requests] = []  # that no node has room for, not even if nothing else is in the way
 
+    def settle(self) -> None:
+        """Bring all nodes to their places: some may have more room than they had."""
+        self.too_large.clear()
+        self._heap = [(-_free(seat), name, seat) for _, name, seat in self._heap]
+        heapq.heapify(self._heap)
+
     def add(self, seat: Seat) -> None:
         """One node more, or one that has more room than it had."""
         self.too_large.clear()

@@ -106,7 +106,12 @@ NO_NODE_HELPS = Remedy(
 
 
 def _own_kind(world: Survey, like: Node) -> bool:
-    """Whether only a node such as those that are being drained would help, and nothing adds one."""
+    """Whether only a node such as those that are being drained would help, and nothing adds one.
+
+    Where drained nodes are replaced, such nodes are what joins.
+    """
+    if world.policy.surge is not None:
+        return False
     return growth(world, like) is Growth.BY_HAND and like.name in world.pods_on
 
 
@@ -164,6 +169,9 @@ def _how_they_come(world: Survey, landing: Landing, copies: Mapping[str, int], c
         full = _full_pools(world, landing, copies)
         if full:
             return Status.FAIL, f"{full}: raise the limit, or have nodes Ready elsewhere before the drain."
+        if world.policy.surge is not None:
+            more = f"--surge {world.policy.surge + 1}"
+            return Status.FAIL, f"Have more new nodes join before the drain ({more}), or add such nodes by hand."
         return Status.FAIL, "Nothing that was seen here adds such nodes: add them, outside the targets."
     pools = "; ".join(_limits(pool) for pool in world.cluster.node_pools if pool.limits)
     text = f"They come when pods are Pending{f' ({pools})' if pools else ''}. To be sure, have them Ready before."

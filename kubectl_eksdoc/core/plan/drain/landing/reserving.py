@@ -17,6 +17,7 @@ from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.drain.landing.new_nodes import copy, one_of_each, surged
 from kubectl_eksdoc.core.plan.drain.landing.preempting import NOTHING, Placed, Preemption, preemption
 from kubectl_eksdoc.core.plan.drain.landing.room import Room
+from kubectl_eksdoc.core.plan.drain.landing.why_not import Reasons, WhyNot
 from kubectl_eksdoc.core.plan.drain.survey import Survey
 from kubectl_eksdoc.core.rules.scheduling.pod_classes import PodClass
 
@@ -25,6 +26,8 @@ MOST_NEW_NODES = 5000
 
 OPEN = 16
 """So many of the latest new nodes are tried before another one comes."""
+
+TOO_LATE = "node(s) have a place only once pods have left nodes that are not drained"
 
 Adds = Callable[[Node, Mapping[str, int]], bool]
 """Whether something adds one more node like this one, when so many like others (by name) come already."""
@@ -88,7 +91,7 @@ class Ground:
 
     def begin(self) -> None:
         """Nothing is reserved yet, and only the nodes of the surge have joined."""
-        self._room.back_to(0)
+        self._room.begin_anew()
         self._clear()
         for new, like in surged([self._targets[name] for name in self._loads], self._world.policy.surge or 0):
             self._room.join(new, like.name)
@@ -98,6 +101,7 @@ class Ground:
         self._needs: dict[str, tuple[str, ...]] = {}
         self._in_place_of: dict[str, str] = {}  # name of a new node → the drained one
         self._admitted: set[str] = set()
+        self._late: set[PodClass] = set()  # what has a place only when nodes that are refused are drained
         self._lacked: dict[str, PodClass] = {}  # what found no place when a node was asked about last
 
     def extend(self, going: Mapping[str, Sequence[Pod]]) -> Landing:
@@ -124,10 +128,13 @@ class Ground:
         mark = self._room.mark()
         places = {}
         for pod, old, new in load.pods:
+            before = self._room.mark()
             place = self._move(pod, old, new, thorough or not self._all_or_nothing)
             if place:
                 places[pod.uid] = place
-            elif self._all_or_nothing:
+            elif not self._all_or_nothing:
+                self._room.back_to(before)  # it stays, and others must do with its being there
+            else:
                 self._room.back_to(mark)
                 self._lacked[node] = new
                 if thorough:
@@ -148,22 +155,14 @@ class Ground:
     def landing(self, order: Iterable[str]) -> Landing:
         """What became of it: `order` are the nodes in the order in which they would be drained."""
         mark = self._room.mark()
-        lost: list[tuple[Pod, str, PodClass]] = []
         landed: list[Placed] = []
-        for node in order:
-            for pod, old, new in self._loads[node].pods:
-                place = self._places.get(pod.uid, "")
-                if not place and node not in self._admitted:
-                    place = self._move(pod, old, new)
-                if place:
-                    landed.append((pod, new, place))
-                else:
-                    lost.append((pod, node, new))
+        lost = [(pod, node, new) for node in order for pod, new in self._lost(node, landed)]
         if lost:
             self._room.count_all()
         pushed_out = preemption(self._world, self._room, [(pod, new) for pod, _, new in lost], landed)
         why_not = self._room.why_not()
-        homeless = {pod.uid: Homeless(pod, node, why_not(new)) for pod, node, new in lost}
+        reasons = {new: (*why_not.reasons(new), *self._too_late(new, why_not)) for _, _, new in lost}
+        homeless = {pod.uid: Homeless(pod, node, reasons[new]) for pod, node, new in lost}
         helped = _Helped(self._world, self._room, self._adds)
         for pod, _, new in lost:
             helped.house(pod.uid, new, homeless)
@@ -185,6 +184,33 @@ class Ground:
             blind,
             pushed_out,
         )
+
+    def _lost(self, node: str, landed: list[Placed]) -> list[tuple[Pod, PodClass]]:
+        """What of `node` finds no place: of one that was not admitted always something, else it is as good as admitted.
+
+        For it, all of its pods go, so that what is missing is counted for the whole drain. That makes room for nodes
+        after it, which they have not as long as it stays. `landed` grows by what has a place.
+        """
+        lost = []
+        for pod, old, new in self._loads[node].pods:
+            place = self._places.get(pod.uid, "")
+            if not place and node not in self._admitted:
+                place = self._move(pod, old, new)
+            if place:
+                landed.append((pod, new, place))
+            else:
+                lost.append((pod, new))
+        pods = self._loads[node].pods
+        if lost or not pods or node in self._admitted:
+            return lost
+        pod, _, new = next((each for each in pods if each[2] is self._lacked.get(node)), pods[0])
+        self._late.add(new)
+        return [(pod, new)]
+
+    def _too_late(self, new: PodClass, why_not: WhyNot) -> Reasons:
+        """The nodes that would take it by now, as a reason: the others' going made them do so, or there are none."""
+        count = 0 if new.alone and new not in self._late else why_not.takers(new)
+        return ((TOO_LATE, count),) if count else ()
 
     def _move(self, pod: Pod, old: PodClass, new: PodClass, thorough: bool = True) -> str:
         if not pod.finished:  # one that has ended takes nothing

@@ -70,8 +70,12 @@ class Room:
                 self.free.take(kind.placement.requests, -1)
             else:
                 step()
-        if not mark:
-            self.forget()
+
+    def begin_anew(self) -> None:
+        """As it was built, so that the same questions get the same answers."""
+        self.back_to(0)
+        for ring in self._rings.values():
+            ring.settle()
 
     def leave(self, kind: PodClass, node: str) -> None:
         """A pod goes from its node, which is cordoned: what it frees there is of no use to others."""
@@ -183,9 +187,9 @@ class Room:
     def unknown(self, kind: PodClass) -> tuple[str, ...]:
         return self._occupancy.unknown(kind)
 
-    def why_not(self) -> Callable[[PodClass], tuple[tuple[str, int], ...]]:
+    def why_not(self) -> WhyNot:
         """Tells of a class why no node takes it, as it is now: as FailedScheduling events do, with numbers of nodes."""
-        return WhyNot(self._occupancy).reasons
+        return WhyNot(self._occupancy)
 
     def _ring(self, kind: PodClass) -> Emptiest:
         ring = self._ring_of.get(id(kind))

@@ -23,23 +23,35 @@ class WhyNot:
         self._occupancy = occupancy
         self._behind: dict[Fence, _Behind] = {}
         self._known: dict[object, Reasons] = {}
+        self._takers: dict[object, int] = {}  # of those for which every node was asked
 
     def reasons(self, kind: PodClass) -> Reasons:
         """The scheduler's reasons, each with how many nodes give it, the most frequent first."""
         asked = kind.placement.requests
-        like: object = (kind.fence, kind.volumes, asked) if kind.alone else id(kind)
+        like: object = (kind.fence, kind.volumes, asked) if kind.alone else kind
         if like not in self._known:
             found = self._count(kind)
             self._known[like] = tuple(sorted(found.items(), key=lambda item: (-item[1], item[0])))
         return self._known[like]
 
-    def _count(self, kind: PodClass) -> Counter[str]:
+    def takers(self, kind: PodClass) -> int:
+        """How many nodes take such a pod; quick once its reasons were asked for, if not only room decides."""
+        if kind not in self._takers:
+            refused = (self._occupancy.refusal(kind, seat.node.name) for seat in self._behind_of(kind).open)
+            self._takers[kind] = sum(each is None for each in refused)
+        return self._takers[kind]
+
+    def _behind_of(self, kind: PodClass) -> _Behind:
         if kind.fence not in self._behind:
             self._behind[kind.fence] = _Behind(kind.fence, self._occupancy.seats.values())
-        behind = self._behind[kind.fence]
+        return self._behind[kind.fence]
+
+    def _count(self, kind: PodClass) -> Counter[str]:
+        behind = self._behind_of(kind)
         if kind.alone and kind.volumes == NO_VOLUMES and not kind.placement.requests.others:
             return behind.kept_out + behind.too_full(kind.placement.requests)
-        refused = (self._occupancy.refusal(kind, seat.node.name) for seat in behind.open)
+        refused = [self._occupancy.refusal(kind, seat.node.name) for seat in behind.open]
+        self._takers[kind] = refused.count(None)
         return behind.kept_out + Counter(reason for each in refused if each is not None for reason in each.reasons)
 
 

@@ -118,13 +118,23 @@ class _Book:
         return self._per_round[limit] - gone - self._used[limit].get(number, 0)
 
 
+@dataclass(frozen=True, slots=True)
+class Waves:
+    """`of`: every node's wave, from 1; `gated`: none is begun before all of the wave before are done, else each begins
+    when there is room for its pods. Within a wave the nodes of a smaller `generation` have their rounds first, for the
+    others need that they are drained (see `waves.generations`)."""
+
+    of: Mapping[str, int]
+    generation: Mapping[str, int] = field(default_factory=dict)
+    gated: bool = False
+
+
 def arrange(
     tasks: Mapping[str, Sequence[Task]],
     per_round: Mapping[str, int],
     nodes: Sequence[str],
-    wave: Mapping[str, int],
+    waves: Waves,
     *,
-    gated: bool = False,
     as_given: bool = False,
 ) -> Order:
     """Give every task a round, from 1.
@@ -133,14 +143,13 @@ def arrange(
         tasks: node name → its pods to evict (maybe none), in the order in which equal ones go.
         per_round: limit → how many of its tasks one round can take, at least 1.
         nodes: those of `tasks`; of two that want the same turn the first has it.
-        wave: of every node, from 1.
         as_given: the order of `nodes` stands, also where one is empty before those in front of it.
     """
-    rounds = assign(tasks, per_round, nodes, wave)
-    finish = rounds.finish
+    rounds = assign(tasks, per_round, nodes, waves)
+    finish, wave = rounds.finish, waves.of
     # What waits for others is emptied after them.
     shown = sorted(nodes, key=lambda node: (wave[node], 0 if as_given else finish[node]))
-    return Order(tuple(shown), _numbered(rounds.placed, shown), finish, wave, gated, rounds.refused)
+    return Order(tuple(shown), _numbered(rounds.placed, shown), finish, wave, waves.gated, rounds.refused)
 
 
 class Rounds(NamedTuple):
@@ -155,20 +164,20 @@ def assign(
     tasks: Mapping[str, Sequence[Task]],
     per_round: Mapping[str, int],
     nodes: Sequence[str],
-    wave: Mapping[str, int],
+    waves: Waves,
     plain: Collection[str] | None = None,
 ) -> Rounds:
     """The rounds of `arrange`, and no more than that; `plain` is `plain_limits(tasks)` where that is known."""
-    booking = _Waves(tasks, per_round, plain_limits(tasks) if plain is None else plain)
-    together: dict[int, list[str]] = defaultdict(list)
+    booking = _Booking(tasks, per_round, plain_limits(tasks) if plain is None else plain)
+    together: dict[tuple[int, int], list[str]] = defaultdict(list)
     for node in nodes:
-        together[wave[node]].append(node)
-    for number in sorted(together):
-        booking.add(together[number])
+        together[waves.of[node], waves.generation.get(node, 0)].append(node)
+    for which in sorted(together):
+        booking.add(together[which])
     return Rounds(booking.placed, booking.finish, tuple(booking.refused))
 
 
-class _Waves:
+class _Booking:
     """Books wave after wave. Mutable, and private to one call of `assign`."""
 
     def __init__(

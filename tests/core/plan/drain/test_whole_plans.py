@@ -1,0 +1,158 @@
+"""Whole plans of small crowded clusters in which everything odd comes together: they hold what they say."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kubectl_eksdoc.core.model.cluster import Cluster, Lease, NodePool
+from kubectl_eksdoc.core.model.nodes import MANAGED_GROUP, NODE_POOL, Node
+from kubectl_eksdoc.core.model.pods import SYSTEM_CRITICAL_PRIORITY, Pod
+from kubectl_eksdoc.core.plan.drain.duration.bounds import bounds
+from kubectl_eksdoc.core.plan.drain.duration.clock import LAG_S
+from kubectl_eksdoc.core.plan.drain.plan import make_plan
+from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
+from kubectl_eksdoc.core.plan.drain.result import DrainPlan
+from kubectl_eksdoc.core.sim.activation import Reserved
+from kubectl_eksdoc.core.sim.drain import Move, Terms, simulate
+from tests.core.plan.drain.small_clusters import a_policy, small, targets_of
+from tests.core.sim.test_drain import drains
+
+SEEDS = (*range(300), 528, 1058, 1822, 8996)
+"""The last ones were wrong once: needs within a wave, a node left out that others need, a share of the nodes."""
+
+
+def odd(seed: int) -> tuple[Cluster, DrainPolicy]:
+    """Also with bare and critical pods, leaders, a NodePool that grows up to a limit, pins and given orders."""
+    c = Random(seed)
+    cluster, policy = small(seed), a_policy(seed, force=True, delete_emptydir_data=True)
+    pods = [_odd_pod(c, pod) for pod in cluster.pods]
+    leases = [Lease("default", f"l{i}", holder=p.name) for i, p in enumerate(c.sample(pods, min(len(pods), 2)))]
+    if c.random() < 0.4:
+        nodes = [_of_pool(node) if c.random() < 0.6 else node for node in cluster.nodes]
+        cluster = replace(cluster, nodes=tuple(nodes), node_pools=(NodePool("general", (("cpu", "40"),)),))
+    names = [node.name for node in targets_of(cluster)]
+    if c.random() < 0.3:
+        some = c.sample(names, c.randint(1, len(names)))
+        policy = replace(policy, pins=tuple((name, c.randint(1, 3)) for name in some))
+    if c.random() < 0.2:
+        policy = replace(policy, order_nodes=tuple(c.sample(names, c.randint(1, len(names)))))
+    return replace(cluster, pods=tuple(pods), leases=tuple(leases)), policy
+
+
+Plans = dict[int, tuple[Cluster, DrainPlan]]
+
+
+@pytest.fixture(scope="module")
+def plans() -> Plans:
+    found = {}
+    for seed in SEEDS:
+        cluster, policy = odd(seed)
+        found[seed] = cluster, make_plan(cluster, targets_of(cluster), policy)
+    return found
+
+
+def test_every_pod_on_a_target_has_one_verdict(plans: Plans) -> None:
+    for seed, (cluster, plan) in plans.items():
+        settled = Counter([e.pod.uid for e in plan.evictions] + [x.pod.uid for x in plan.left])
+        targets = {node.name for node in targets_of(cluster)}
+        assert settled == Counter(pod.uid for pod in cluster.pods if pod.node in targets), seed
+        assert {e.node for e in plan.evictions} <= {t.node.name for t in plan.targets if t.order}, seed
+
+
+def test_a_drain_that_is_planned_comes_to_its_end(plans: Plans) -> None:
+    """It drains what it says, in the usual run and in the slow one, or there is no estimate."""
+    drained = 0
+    for seed, (_, plan) in plans.items():
+        names = {t.node.name for t in plan.targets if t.order}
+        assert (plan.estimate is not None) is bool(names), seed
+        if plan.estimate is not None:
+            assert {span.node for span in plan.estimate.spans} == names, seed
+            assert {m.uid for m in plan.estimate.moves} == {e.pod.uid for e in plan.evictions}, seed
+            assert plan.estimate.p95_s >= plan.estimate.p50_s >= 10, seed
+            drained += 1
+    assert drained > 150, "else nothing was tested"
+
+
+def test_no_bound_exceeds_a_plan(plans: Plans) -> None:
+    """Bounds know nothing of room, of what nodes need and of new nodes: a plan with these takes no less."""
+    for seed, (_, plan) in plans.items():
+        for bound in plan.estimate.bounds if plan.estimate else ():
+            assert plan.estimate is not None and bound.seconds <= plan.estimate.p50_s + 1e-6, (seed, bound)
+
+
+def test_no_budget_is_exceeded_at_any_moment_of_the_usual_run(plans: Plans) -> None:
+    """A pod is away from its eviction until its replacement is Ready and the budget shows it."""
+    used = 0
+    for seed, (_, plan) in plans.items():
+        if plan.estimate is None:
+            continue
+        for line in plan.budgets:
+            mine = {e.pod.uid for e in plan.evictions if e.budget == line.budget.key}
+            moves = [m for m in plan.estimate.moves if m.uid in mine]
+            until = {m.uid: float("inf") if m.ready_s is None else m.ready_s + LAG_S for m in moves}
+            for m in moves:
+                away = sum(o.evicted_s <= m.evicted_s < until[o.uid] for o in moves)
+                assert away <= line.per_round, (seed, line.budget.key)
+                used += 1
+    assert used > 200, "else nothing was tested"
+
+
+def test_critical_pods_go_when_the_others_of_their_node_are_gone(plans: Plans) -> None:
+    for seed, (_, plan) in plans.items():
+        for e in plan.evictions:
+            others = [o for o in plan.evictions if o.node == e.node and not o.pod.system_critical]
+            if e.pod.system_critical and plan.estimate is not None:
+                at = {m.uid: m for m in plan.estimate.moves}
+                left_before = [at[o.pod.uid].gone_s <= at[e.pod.uid].evicted_s for o in others if o.pod.owner]
+                assert all(left_before), (seed, e.pod.name)
+
+
+def test_a_gated_wave_begins_when_the_one_before_is_done(plans: Plans) -> None:
+    gated = 0
+    for seed, (_, plan) in plans.items():
+        if not (plan.policy.max_unavailable or plan.policy.pins) or plan.estimate is None:
+            continue
+        wave = {t.node.name: t.wave for t in plan.targets}
+        spans = plan.estimate.spans
+        for a in spans:
+            assert all(a.done_s <= b.start_s for b in spans if wave[a.node] < wave[b.node]), (seed, a.node)
+        gated += len({wave[span.node] for span in spans}) > 1
+    assert gated > 50, "else nothing was tested"
+
+
+def test_the_same_facts_give_the_same_plan(plans: Plans) -> None:
+    for seed in SEEDS[:60]:
+        cluster, policy = odd(seed)
+        assert make_plan(cluster, targets_of(cluster), policy) == plans[seed][1], seed
+
+
+@given(drains(), st.data(), st.sampled_from((0.0, 9.0)))
+def test_no_bound_exceeds_a_run_with_needs(
+    made: tuple[list[tuple[str, list[Move]]], Terms], data: st.DataObject, renewed_after_s: float
+) -> None:
+    nodes, terms = made
+    names = [name for name, _ in nodes]
+    needs = {
+        name: data.draw(st.lists(st.sampled_from(names[:i]), max_size=2)) if i else [] for i, name in enumerate(names)
+    }
+    terms = replace(terms, renewed_after_s=renewed_after_s)
+    timeline = simulate(nodes, terms, Reserved(needs))
+    assert not timeline.stuck
+    assert all(bound.seconds <= timeline.makespan_s + 1e-9 for bound in bounds(nodes, terms))
+
+
+def _odd_pod(c: Random, pod: Pod) -> Pod:
+    if c.random() < 0.1:
+        return replace(pod, owner=None)
+    return replace(pod, priority=SYSTEM_CRITICAL_PRIORITY) if c.random() < 0.1 else pod
+
+
+def _of_pool(node: Node) -> Node:
+    labels = {key: value for key, value in node.labels.items() if key != MANAGED_GROUP}
+    return replace(node, labels={**labels, NODE_POOL: "general"})
