@@ -15,22 +15,22 @@ LOOKED_AT = 8
 class Emptiest:
     """Some nodes, the emptiest first. A node's place is brought up to date when its turn comes."""
 
-    __slots__ = ("_heap", "too_large")
+    __slots__ = ("_heap", "_most")
 
     def __init__(self, seats: Iterable[Seat]) -> None:
         self._heap = [(-_free(seat), seat.node.name, seat) for seat in seats]
         heapq.heapify(self._heap)
-        self.too_large: list[Requests] = []  # that no node has room for, not even if nothing else is in the way
+        self._most: list[Requests] | None = None  # see `look`
 
     def settle(self) -> None:
         """Bring all nodes to their places: some may have more room than they had."""
-        self.too_large.clear()
+        self._most = None
         self._heap = [(-_free(seat), name, seat) for _, name, seat in self._heap]
         heapq.heapify(self._heap)
 
     def add(self, seat: Seat) -> None:
         """One node more, or one that has more room than it had."""
-        self.too_large.clear()
+        self._most = None
         heapq.heappush(self._heap, (-_free(seat), seat.node.name, seat))
 
     def first(self, fits: Callable[[Seat], bool], thorough: bool = True) -> Seat | None:
@@ -56,12 +56,27 @@ class Emptiest:
             heapq.heappush(heap, entry)
         return found
 
+    def look(self) -> None:
+        """Remember the most that any node has left: until one is added, or `settle`, room only shrinks."""
+        rooms = (seat.room for _, _, seat in self._heap if seat.room.pods > 0)
+        left = {Requests(max(0, r.cpu), max(0, r.memory), max(0, r.ephemeral)) for r in rooms}
+        most: list[Requests] = []
+        for each in sorted(left, key=lambda room: (-room.cpu, -room.memory, -room.ephemeral)):
+            if not any(_at_least(more, each) for more in most):
+                most.append(each)
+        self._most = most
+
+    def forget(self) -> None:
+        """Undo `look`: there is more room again."""
+        self._most = None
+
     def is_too_large(self, asked: Requests) -> bool:
-        """Whether it asks for as much as something that no node has room for."""
-        return any(
-            asked.cpu >= no.cpu and asked.memory >= no.memory and asked.ephemeral >= no.ephemeral
-            for no in self.too_large
-        )
+        """Whether no node had room for it at the last `look`, not even if nothing else were in the way."""
+        return self._most is not None and not any(_at_least(most, asked) for most in self._most)
+
+
+def _at_least(one: Requests, other: Requests) -> bool:
+    return one.cpu >= other.cpu and one.memory >= other.memory and one.ephemeral >= other.ephemeral
 
 
 def _free(seat: Seat) -> float:

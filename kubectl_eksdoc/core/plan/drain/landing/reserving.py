@@ -173,6 +173,7 @@ class Ground:
             if (unknown := self._room.unknown(new))
         }
         self._room.back_to(mark)
+        self._room.forget()
         blind = tuple(n.name for n in self._world.cluster.nodes if n.name not in self._targets and not n.allocatable)
         return Landing(
             homeless,
@@ -196,6 +197,8 @@ class Ground:
             place = self._places.get(pod.uid, "")
             if not place and node not in self._admitted:
                 place = self._move(pod, old, new)
+                if not place:
+                    self._room.remember(new)
             if place:
                 landed.append((pod, new, place))
             else:
@@ -219,12 +222,17 @@ class Ground:
 
     def _load(self, pods: Iterable[Pod]) -> _Load:
         # The largest first: they are the ones that need the room as it is.
-        ordered = sorted(pods, key=lambda p: (-p.placement.requests.cpu, -p.placement.requests.memory, p.key))
+        ordered = sorted(pods, key=_largest_first)
         return _Load(
             tuple([(pod, *self._room.classes_of(pod)) for pod in ordered]),
             sum(p.placement.requests.cpu for p in ordered),
             sum(p.placement.requests.memory for p in ordered),
         )
+
+
+def _largest_first(pod: Pod) -> tuple[int, int, str, str]:
+    asked = pod.placement.requests
+    return -asked.cpu, -asked.memory, pod.namespace, pod.name
 
 
 class _Helped:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.nodes import Node
 from kubectl_eksdoc.core.model.placement import Requests
-from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.model.pods import Pod, VolumeKind
 from kubectl_eksdoc.core.plan.drain.landing.emptiest import Emptiest
 from kubectl_eksdoc.core.plan.drain.landing.new_nodes import cordoned
 from kubectl_eksdoc.core.plan.drain.landing.why_not import WhyNot
@@ -52,8 +52,9 @@ class Room:
         same = (pod.namespace, id(pod.labels), id(pod.placement), id(pod.tolerations), pod.volumes, pod.deleting)
         found = self._known.get(same)  # replicas share these objects
         if found is None:
-            found = self._occupancy.class_of(pod), self._occupancy.successor_of(pod)
-            self._known[same] = found
+            kind = self._occupancy.class_of(pod)
+            alike = not pod.deleting and all(volume.kind is not VolumeKind.EPHEMERAL for volume in pod.volumes)
+            found = self._known[same] = kind, kind if alike else self._occupancy.successor_of(pod)
         return found
 
     def mark(self) -> int:
@@ -105,7 +106,7 @@ class Room:
     def forget(self) -> None:
         """Undo `remember`: there is more room again."""
         for ring in self._rings.values():
-            ring.too_large.clear()
+            ring.forget()
 
     def may_have_place(self, kind: PodClass) -> bool:
         """Whether one of the few emptiest nodes takes such a pod."""
@@ -116,14 +117,10 @@ class Room:
         )
 
     def remember(self, kind: PodClass) -> None:
-        """Note that no node takes such a pod, if that is so now: room only shrinks until a node joins.
-
-        Only of a pod that nothing but room holds back: of others more may find a place once pods have left.
-        """
-        asked = kind.placement.requests
-        ring, has_place = self._ring(kind), self._occupancy.has_place
-        if kind.alone and not asked.others and ring.first(lambda seat: has_place(kind, seat)) is None:
-            ring.too_large.append(asked)
+        """Note what room there is now for such pods: it only shrinks until a node joins, or pods are taken back."""
+        ring = self._ring(kind)
+        if not ring.is_too_large(kind.placement.requests):
+            ring.look()
 
     def put(self, kind: PodClass, name: str) -> None:
         """One such pod on the node of that name."""
@@ -158,7 +155,8 @@ class Room:
 
     def fits(self, kind: PodClass, name: str) -> bool:
         """Whether the node of that name takes such a pod."""
-        return self._occupancy.refusal(kind, name) is None
+        room = self._occupancy.seats[name].room
+        return room.fits(kind.placement.requests) and self._occupancy.refusal(kind, name) is None
 
     def join(self, node: Node, like: str) -> None:
         """A new node, with the DaemonSets' pods that run on the node `like`."""

@@ -16,24 +16,19 @@ def evictions(
     world: Survey, order: Order, budgets: Mapping[str, JudgedBudget], places: Mapping[str, str]
 ) -> tuple[Eviction, ...]:
     """The order as the plan shows it; `places` are the nodes reserved for replacements, by pod uid."""
-    return tuple(
-        Eviction(
-            position=i,
-            round=booking.round,
-            pod=booking.task.pod,
-            node=booking.node,
-            budget=next((x for x in booking.task.limits if x in budgets), ""),
-            reason=_reason(world, booking, budgets),
-            lands_on=places.get(booking.task.pod.uid, ""),
-        )
-        for i, booking in enumerate(order.bookings, 1)
-    )
+    found = []
+    for i, booking in enumerate(order.bookings, 1):
+        task = booking.task
+        budget = next((x for x in task.limits if x in budgets), "") if task.limits else ""
+        reason = _reason(world, booking, budget, budgets)
+        place = places.get(task.pod.uid, "")
+        found.append(Eviction(i, booking.round, task.pod, booking.node, budget, reason, place))
+    return tuple(found)
 
 
-def _reason(world: Survey, booking: Booking, budgets: Mapping[str, JudgedBudget]) -> str:
+def _reason(world: Survey, booking: Booking, budget: str, budgets: Mapping[str, JudgedBudget]) -> str:
     pod, task = booking.task.pod, booking.task
     parts = []
-    budget = next((x for x in task.limits if x in budgets), "")
     if pod.finished:
         parts.append("finished: nothing stops when it goes")
     elif pod.phase == "Pending":

@@ -64,11 +64,15 @@ def _tasks(
 
 
 def _task(world: Survey, pod: Pod, budgets: Mapping[str, JudgedBudget], soft: dict[str, int]) -> Task:
-    guarded = [b.key for b in world.budgets_of(pod) if budgets[b.key].counts(pod)]
-    limits = guarded + _softly(world, pod, soft) + [NEEDED + b.what for b in world.needed.get(pod.uid, ())]
-    lease = world.leases_held.get(pod.key, "") if limits else ""
+    guarded = tuple([b.key for b in world.budgets_of(pod) if budgets[b.key].counts(pod)])
     after = replacement(pod)
-    return Task(pod, tuple(limits), tuple(guarded) if after is Replacement.NEVER else (), lease, after)
+    limits = guarded
+    if world.policy.soft_budget is not None:
+        limits += _softly(world, pod, soft)
+    if pod.uid in world.needed:
+        limits += tuple(NEEDED + b.what for b in world.needed[pod.uid])
+    lease = world.leases_held.get(pod.key, "") if limits and world.leases_held else ""
+    return Task(pod, limits, guarded if after is Replacement.NEVER else (), lease, after)
 
 
 def _by_name(task: Task) -> tuple[str, object]:
@@ -78,17 +82,17 @@ def _by_name(task: Task) -> tuple[str, object]:
     return pod.namespace, natural(pod.name) if numbered else ((1, pod.name),)
 
 
-def _softly(world: Survey, pod: Pod, soft: dict[str, int]) -> list[str]:
+def _softly(world: Survey, pod: Pod, soft: dict[str, int]) -> tuple[str, ...]:
     """The limit for a pod that no budget guards, noted in `soft`: a percentage of its replicas, at least one."""
     percent = world.policy.soft_budget
     if percent is None or not pod.ready or pod.finished or pod.deleting or world.budgets_of(pod):
-        return []
+        return ()
     top = world.top_of(pod)
     if top is None or top.kind not in _COPIES:
-        return []
+        return ()
     limit = f"{SOFT}{top.kind}/{top.name} in {top.namespace}"
     soft[limit] = max(1, top.replicas * percent // 100)
-    return [limit]
+    return (limit,)
 
 
 _COPIES = ("Deployment", "ReplicaSet", "StatefulSet", "ReplicationController")
