@@ -225,14 +225,20 @@ class _Run:
 
     def _go(self, rank: int, node: str, moves: Sequence[Move]) -> None:
         """Evict the pods of one tier of a node, or have them wait."""
-        self._tiers[node] = _Tier(len(moves))
+        tier = self._tiers[node] = _Tier(len(moves))
         crowded, paced = self._crowded, bool(self._terms.between_s)
+        waiting = []
         for number, move in enumerate(moves):
             limits = tuple([x for x in move.limits if x in crowded]) if move.limits else ()
             if limits or paced:
-                self._ask(_Entry(move.turn, move.late, rank, number, node, move, limits))
+                waiting.append(_Entry(move.turn, move.late, rank, number, node, move, limits))
             else:
-                self._evict(move, node, ())
+                tier.gone_s = max(tier.gone_s, self._goes(move, node))
+        tier.left = len(waiting)
+        if not waiting:
+            self._at(tier.gone_s, _Event.GONE, node)
+        for entry in waiting:
+            self._ask(entry)
 
     def _ask(self, entry: _Entry) -> None:
         """Evict, or wait at the first limit that has no slot for it."""
@@ -287,19 +293,27 @@ class _Run:
                 self._ask(heapq.heappop(queue))
 
     def _evict(self, move: Move, node: str, limits: tuple[str, ...]) -> None:
-        at = self._now
-        gone = at + move.stop_s
-        ready = None
-        if move.after is not Replacement.NEVER:
-            ready = (gone if move.after is Replacement.AFTER_GONE else at) + move.start_s
-            if limits:
-                self._at(ready + self._terms.lag_s, _Event.SLOT, limits)
-        self._moved.append(Moved(move.uid, node, at, gone, ready))
+        gone_s = self._goes(move, node)
+        ready_s = self._moved[-1].ready_s
+        if limits and ready_s is not None:
+            self._at(ready_s + self._terms.lag_s, _Event.SLOT, limits)
         tier = self._tiers[node]
         tier.left -= 1
-        tier.gone_s = max(tier.gone_s, gone)
+        tier.gone_s = max(tier.gone_s, gone_s)
         if not tier.left:
             self._at(tier.gone_s, _Event.GONE, node)
+
+    def _goes(self, move: Move, node: str) -> float:
+        """Note the eviction; returns when the pod is gone."""
+        uid, _, stop_s, start_s, after, *_ = move
+        at = self._now
+        gone = at + stop_s
+        if after is Replacement.NEVER:
+            ready = None
+        else:
+            ready = (gone if after is Replacement.AFTER_GONE else at) + start_s
+        self._moved.append(Moved(uid, node, at, gone, ready))
+        return gone
 
     def _give_back(self, limits: tuple[str, ...]) -> None:
         for limit in limits:

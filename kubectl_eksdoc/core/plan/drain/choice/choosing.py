@@ -21,7 +21,7 @@ from kubectl_eksdoc.core.sim.drain import Move, hold_s
 
 SOONEST = "soonest"
 GIVEN = "given"
-RESTARTS = 12
+RESTARTS = 32
 """Variations of the best order that are tried when the named ones have been."""
 
 ROOM_IS_SHORT = ("light", "efficiency", "chain", "zone", "name")
@@ -73,7 +73,7 @@ class _Search:
             yield policy.order, BY_NAME[policy.order](self._traits())
             return
         yield SOONEST, self._for_good_last(soonest_first(self._work.tasks, self._work.per_round))
-        if policy.order == SOONEST or (not self._order_matters and not tried[0].refused):
+        if policy.order == SOONEST:
             return
         traits = self._traits()
         for name in ROOM_IS_SHORT if tried[0].refused else BY_NAME:
@@ -86,12 +86,6 @@ class _Search:
     def _for_good_last(self, order: list[str]) -> list[str]:
         """What uses a budget up for good must leave the others theirs, in later waves, too."""
         return sorted(order, key=lambda node: any(task.for_good for task in self._work.tasks[node]))
-
-    @property
-    def _order_matters(self) -> bool:
-        """Without gates and with room for all, every node is begun at once, and budgets alone decide."""
-        policy = self._world.policy
-        return bool(policy.surge is not None or policy.max_unavailable)
 
     def good_enough(self, trial: Trial) -> bool:
         """Whether no other order can be much better."""

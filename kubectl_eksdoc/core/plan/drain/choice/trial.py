@@ -33,6 +33,10 @@ class Trial:
         return (len(self.refused), len(self.timeline.stuck), self.timeline.makespan_s, self.timeline.peak_away)
 
 
+_Moves = tuple[str, list[Move]]
+"""A node, and the evictions of its pods."""
+
+
 class Trials:
     """Tries orders of the same work, one after the other, on one ground."""
 
@@ -40,7 +44,7 @@ class Trials:
         self._world = world
         self._work = work
         going = {node: [task.pod for task in given if task.comes_again] for node, given in work.tasks.items()}
-        self.ground = Ground(world, going, adds(world))
+        self.ground = Ground(world, going, adds(world), work.partly)
         self.moves: dict[str, list[Move]] = {node: clock.moves(given) for node, given in work.tasks.items()}
         self._latest: Trial | None = None
 
@@ -65,7 +69,8 @@ class Trials:
             there |= more
         admitted = [node for node in order if node in there]
         waves = gates(self._world, admitted)
-        timeline = simulate(self._of(admitted), terms_of(self._world, self._work.per_round, waves))
+        strict, nodes = self._in_turn(admitted, waves)
+        timeline = simulate(nodes, terms_of(self._world, self._work.per_round, waves, strict))
         return Trial(name, tuple(order), tuple(admitted), tuple(n for n in order if n not in there), waves, timeline)
 
     def _renewing(self, name: str, order: Sequence[str]) -> Trial:
@@ -86,7 +91,22 @@ class Trials:
             begun = [node for node in order if node not in out]
             return Trial(name, tuple(order), tuple(begun), tuple(n for n in order if n in out), waves, timeline)
 
-    def _of(self, order: Sequence[str]) -> list[tuple[str, list[Move]]]:
+    def _in_turn(self, order: Sequence[str], waves: Mapping[str, int]) -> tuple[frozenset[str], list[_Moves]]:
+        """The limits of which some must go after the others, and the moves with turns that see to that."""
+        tasks = self._work.tasks
+        held = [t for node in order for t in tasks[node] if t.late or t.for_good]
+        strict = frozenset(limit for task in held for limit in task.limits)
+        if not strict:
+            return strict, self._of(order)
+        rank = {node: i for i, node in enumerate(order)}
+        lined = [(node, t) for node in order for t in tasks[node] if not strict.isdisjoint(t.limits)]
+        lined.sort(key=lambda each: (waves.get(each[0], 0), each[1].tier.value, bool(each[1].late), rank[each[0]]))
+        turns = {task.pod.uid: turn for turn, (_, task) in enumerate(lined)}
+        return strict, [
+            (node, [move._replace(turn=turns.get(move.uid, 0)) for move in self.moves[node]]) for node in order
+        ]
+
+    def _of(self, order: Sequence[str]) -> list[_Moves]:
         return [(node, self.moves[node]) for node in order]
 
 

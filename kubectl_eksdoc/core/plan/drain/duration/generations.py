@@ -74,10 +74,13 @@ def supplies(world: Survey, work: Work, waiting: Collection[str] = ()) -> Iterat
     joined = [like for _, like in surged(list(targets.values()), world.policy.surge or 0)]
     given = {name: _less(node, _sum(_daemons(world.pods_on[name]))) for name, node in targets.items()}
     asked = {name: _sum(task.pod for task in tasks if task.comes_again) for name, tasks in work.tasks.items()}
-    has = [_less(node, (0, 0, 0)) for node in others.values()]
-    held = _sum(there)
+    on: dict[str, list[Pod]] = {name: [] for name in others}
+    for pod in there:
+        on[pod.node].append(pod)
+    # What one node has too little of is not missing on the others.
+    left = [_less(node, _sum(on[name])) for name, node in others.items()]
     for i, what in enumerate((CPU, MEMORY, PODS)):
-        free = sum(each[i] for each in has) - held[i] + sum(given[like.name][i] for like in joined)
+        free = sum(max(0, each[i]) for each in left) + sum(given[like.name][i] for like in joined)
         yield Supply(
             what,
             float(free),

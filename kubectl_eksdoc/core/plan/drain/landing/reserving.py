@@ -79,11 +79,14 @@ class _Load:
 class Ground:
     """Reserves places while the simulation runs (its `Ground`). Build it once, and `begin` anew for every order."""
 
-    def __init__(self, world: Survey, going: Mapping[str, Sequence[Pod]], adds: Adds) -> None:
-        """`going`: what is evicted and comes again elsewhere, by node."""
+    def __init__(
+        self, world: Survey, going: Mapping[str, Sequence[Pod]], adds: Adds, partly: frozenset[str] = frozenset()
+    ) -> None:
+        """`going`: what is evicted and comes again elsewhere, by node; on the nodes `partly` other pods stay."""
         self._world = world
         self._room = Room(world)
         self._adds = adds
+        self._partly = partly
         self._targets = {node.name: node for node in world.targets}
         self._loads = {name: self._load(pods) for name, pods in going.items()}
         self._all_or_nothing = not world.policy.partial
@@ -128,12 +131,16 @@ class Ground:
         mark = self._room.mark()
         places = {}
         for pod, old, new in load.pods:
-            before = self._room.mark()
-            place = self._move(pod, old, new, thorough or not self._all_or_nothing)
+            if self._all_or_nothing:
+                place = self._move(pod, old, new, thorough)
+            else:
+                before = self._room.mark()
+                place = self._move(pod, old, new)
+                if not place:
+                    self._room.back_to(before)  # it stays, and others must do with its being there
+                    continue
             if place:
                 places[pod.uid] = place
-            elif not self._all_or_nothing:
-                self._room.back_to(before)  # it stays, and others must do with its being there
             else:
                 self._room.back_to(mark)
                 self._lacked[node] = new
@@ -141,13 +148,17 @@ class Ground:
                     self._room.remember(new)
                 return False
         self._places |= places
-        came = {self._in_place_of[place] for place in places.values() if place in self._in_place_of}
-        if came:
-            self._needs[node] = tuple(sorted(came))
+        if self._in_place_of:
+            came = {self._in_place_of[place] for place in places.values() if place in self._in_place_of}
+            if came:
+                self._needs[node] = tuple(sorted(came))
         self._admitted.add(node)
         return True
 
     def renew(self, node: str) -> None:
+        """See `Ground` of the simulation; a node on which something stays is not replaced."""
+        if node in self._partly or any(pod.uid not in self._places for pod, _, _ in self._loads[node].pods):
+            return
         new = copy(self._targets[node], "new")
         self._in_place_of[new.name] = node
         self._room.join(new, node)

@@ -38,6 +38,7 @@ class Room:
         self._occupancy = Occupancy.of(nodes, cluster.pods, spaces, storage, targets)
         self._pods = cluster.pods
         self._known: dict[object, tuple[PodClass, PodClass]] = {}
+        self._plain: dict[int, bool] = {}  # by id of a class: nothing but room matters
         self._daemons: dict[str, list[PodClass]] | None = None
         self._rings: dict[tuple[Fence, VolumeDemand], Emptiest] = {}
         self._ring_of: dict[int, Emptiest] = {}
@@ -93,11 +94,20 @@ class Room:
         ring, asked = self._ring(kind), kind.placement.requests
         if ring.is_too_large(asked):
             return ""
-        if kind.alone:
-            seat = ring.first(lambda seat: seat.room.fits(asked), thorough)
-        else:
-            has_place = self._occupancy.has_place
-            seat = ring.first(lambda seat: has_place(kind, seat), thorough)
+        plain = self._plain.get(id(kind))
+        if plain is None:
+            # All kinds are known when the first is placed: a replacement brings no term that its pod did not have.
+            plain = self._plain[id(kind)] = kind.alone and not kind.counted
+        if plain:  # most pods
+            seat = ring.with_room(asked, thorough)
+            if seat is None:
+                return ""
+            seat.room.take(asked)
+            self.free.take(asked)
+            self._log.append((seat, kind))
+            return seat.node.name
+        has_place = self._occupancy.has_place
+        seat = ring.first(lambda seat: has_place(kind, seat), thorough)
         if seat is None:
             return ""
         self._put(kind, seat)
@@ -129,7 +139,7 @@ class Room:
     def _put(self, kind: PodClass, seat: Seat) -> None:
         asked = kind.placement.requests
         self.free.take(asked)
-        if not kind.counted:  # most pods; a replacement brings no term that its pod did not have, so none ever will
+        if not kind.counted:
             seat.room.take(asked)
             self._log.append((seat, kind))
             return

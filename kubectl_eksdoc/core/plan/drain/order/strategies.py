@@ -70,10 +70,20 @@ def given(first: Sequence[str]) -> Strategy:
 
 
 def varied(order: Sequence[str], seed: int) -> Strategy:
-    """`order` with every node moved a little, by chance that `seed` decides."""
-    reach = max(2, len(order) // (4 + seed % 5))
-    place = {name: i + reach * _chance(seed, i) for i, name in enumerate(order)}
-    return lambda nodes: sorted((n.name for n in nodes), key=lambda name: place[name])
+    """`order` with one node moved, for odd seeds, or every node moved a little; chance that `seed` decides."""
+    names = list(order)
+    if seed % 2 and len(names) > 1:
+        which = int(_chance(seed, 0) * len(names))
+        chance = _chance(seed, 1)  # half of the moves are by one place, a quarter by two
+        far = next((i for i in range(1, len(names)) if chance < 1 - 0.5**i), 1)
+        name = names.pop(which)
+        names.insert(max(0, which - far) if _chance(seed, 2) < 0.5 else which + far, name)
+    else:
+        reach = max(2, len(names) // (4 + seed % 5))
+        place = {name: i + reach * _chance(seed, i) for i, name in enumerate(names)}
+        names.sort(key=place.__getitem__)
+    place_of = {name: i for i, name in enumerate(names)}
+    return lambda nodes: sorted((n.name for n in nodes), key=place_of.__getitem__)
 
 
 BY_NAME: dict[str, Strategy] = {

@@ -23,10 +23,14 @@ SOFT = "soft budget of "
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """`tasks` by node, each node's by namespace and name; `per_round` is how many of a limit's tasks may go at once."""
+    """`tasks` by node, each node's by namespace and name; `per_round` is how many of a limit's tasks may go at once.
+
+    `partly` are the nodes on which something is held back: they are emptied as far as possible, and stay.
+    """
 
     tasks: Mapping[str, tuple[Task, ...]]
     per_round: Mapping[str, int]
+    partly: frozenset[str] = frozenset()
 
     @property
     def evictions(self) -> int:
@@ -39,7 +43,8 @@ def work_of(world: Survey, judgement: Judgement) -> Work:
     tasks = dict(_tasks(world, judgement, judgement.pods, soft))
     limits = {limit for given in tasks.values() for task in given for limit in task.limits}
     allowed = {key: b.per_round for key, b in judgement.budgets.items() if b.per_round} | soft
-    return Work(tasks, {limit: allowed.get(limit, 1) for limit in limits})
+    partly = {name for name in tasks if not judgement.complete(name, partial=False)} if world.policy.partial else set()
+    return Work(tasks, {limit: allowed.get(limit, 1) for limit in limits}, frozenset(partly))
 
 
 def work_again(world: Survey, judgement: Judgement, work: Work, nodes: Collection[str], budgets: Iterable[str]) -> Work:
