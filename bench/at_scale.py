@@ -25,8 +25,11 @@ LONG_S, FEWER = 10.0, 3
 """A plan that takes longer than this is made no more than so many times."""
 
 SEEDS = 5
-AMPLE, SCARCE = 0.2, 0.05
-"""New nodes that may be there at once, as a share of all: so many that budgets bind, or so few that room does."""
+SURGE = 0.01
+"""New nodes that join first, as a share of all: each drained node is replaced, so the drain goes in generations."""
+
+SEARCHED = 20
+"""The whole portfolio is as much effort as so many simulations of the drain."""
 
 Said = dict[str, Any]
 
@@ -47,31 +50,51 @@ def first_plan(plan: Plan) -> Iterator[Line]:
     yield Line(f"{LARGER} times the nodes: time, against {LARGER} times", seconds[1] / seconds[0] / LARGER, "x", 1.3)
 
 
+def portfolio(plan: Plan) -> Iterator[Line]:
+    """The search for a better order, apart from the first plan. It stops early, so the tighter drain is taken."""
+    nodes = plan.nodes
+    one = _made(plan, nodes, nodes, utilisation=0.85)
+    all_of_them = _made(plan, nodes, nodes, utilisation=0.85, effort=SEARCHED * one["evictions"])
+    what = f"all of {nodes} nodes at 85 %"
+    yield Line(f"{what}: first plan", one["seconds"], "s")
+    yield Line(f"{what}: gap of the first plan", _percent(one["gap"]), "%")
+    yield Line(f"{what}: {all_of_them['tried']} orders tried", all_of_them["seconds"], "s")
+    yield Line(f"{what}: gap of the best of them", _percent(all_of_them["gap"]), "%")
+
+
 def gaps(plan: Plan) -> Iterator[Line]:
     """How much longer plans take than the largest lower bound says they must."""
     nodes = plan.nodes
-    by_budget = [_made(plan, nodes, seed=seed) for seed in range(1, SEEDS + 1)]
-    found = [100 * said["gap"] for said in by_budget if said["gap"] is not None]
-    whole = len(found) == SEEDS
-    what = f"gap at 65 % of {nodes} nodes, {SEEDS} seeds"
-    yield Line(f"{what}: worst", max(found) if whole else None, "%", 3)
-    yield Line(f"{what}: median", median(found) if whole else None, "%", 3)
-    bound = sum(said["bound"].startswith("budget-chain") for said in by_budget)
-    yield Line(f"{what}: bound by a budget", bound, "of them", SEEDS, at_least=True)
+    seeds = range(1, SEEDS + 1)
+    by_budget = [_made(plan, nodes, seed=seed) for seed in seeds]
+    yield from _gaps(f"gap at 65 % of {nodes} nodes, {SEEDS} seeds", by_budget, 3)
     targets = 2 * nodes * 9 // 10
-    said = _made(plan, 2 * nodes, targets, utilisation=0.85, ample=False)
-    what = f"gap at 85 % of {2 * nodes} nodes, {targets} targets"
-    yield Line(what, None if said["gap"] is None else 100 * said["gap"], "%", 25)
-    yield Line(f"{what}: drained", said["drained"], "targets", targets, at_least=True)
+    by_room = [_made(plan, 2 * nodes, targets, utilisation=0.85, seed=seed) for seed in seeds]
+    what = f"gap at 85 % of {2 * nodes} nodes, {targets} targets, {SEEDS} seeds"
+    yield from _gaps(what, by_room, 25)
+    yield Line(
+        f"{what}: drained, at least", min(said["drained"] for said in by_room), "targets", targets, at_least=True
+    )
+
+
+def _gaps(what: str, made: Sequence[Said], limit: float) -> Iterator[Line]:
+    found = [100 * said["gap"] for said in made if said["gap"] is not None]
+    whole = len(found) == SEEDS
+    yield Line(f"{what}: worst", max(found) if whole else None, "%", limit)
+    yield Line(f"{what}: median", median(found) if whole else None, "%", limit)
+
+
+def _percent(gap: float | None) -> float | None:
+    return None if gap is None else 100 * gap
 
 
 def what_if(plan: Plan) -> Iterator[Line]:
-    """One budget assumed to let one pod more be away. There is no shorter way yet than the whole plan anew."""
+    """One budget assumed to let one pod more be away: the one with the most rounds."""
     said = _made(plan, plan.nodes, times=plan.times)
-    took = 1000 * median(said["what_if_s"]) if "what_if_s" in said else None
-    what = f"what-if at {plan.nodes} nodes (make_plan anew: nothing is incremental yet)"
-    yield Line(f"{what}: rounds, waves, blockers", took, "ms", 50)
-    yield Line(f"{what}: full estimate", took, "ms", 1000)
+    what = f"what-if at {plan.nodes} nodes"
+    preview, whole = (1000 * median(said[name]) if name in said else None for name in ("preview_s", "what_if_s"))
+    yield Line(f"{what}: rounds, waves, blockers", preview, "ms", 50)
+    yield Line(f"{what}: full estimate, the whole plan", whole, "ms", 1000)
 
 
 def large_snapshot(plan: Plan) -> Iterator[Line]:
@@ -103,14 +126,13 @@ def _made(
     *,
     utilisation: float = 0.65,
     seed: int = 7,
-    ample: bool = True,
+    effort: int = 0,
     times: int = 0,
 ) -> Said:
     """What planning.py says; without `targets` four fifths of the nodes are drained."""
-    surge = round(nodes * (AMPLE if ample else SCARCE))
     command = ["planning.py", "--nodes", str(nodes), "--targets", str(targets or nodes * 4 // 5)]
-    command += ["--utilisation", str(utilisation), "--seed", str(seed), "--surge", str(surge), "--what-if", str(times)]
-    return _said(_child(plan, *command, *["--grows"] * ample))
+    command += ["--utilisation", str(utilisation), "--seed", str(seed), "--surge", str(round(nodes * SURGE))]
+    return _said(_child(plan, *command, "--effort", str(effort), "--what-if", str(times)))
 
 
 def _child(plan: Plan, script: str, *arguments: str) -> Run:

@@ -11,36 +11,36 @@ import json
 import resource
 import sys
 import time
-from collections.abc import Sequence
-from dataclasses import fields, replace
-from typing import Any
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, TypeVar
 
 from bench.world import Shape, make
 from kubectl_eksdoc.cli.main import collect_seldom
 from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.nodes import Node
 from kubectl_eksdoc.core.plan.drain.plan import make_plan
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
+from kubectl_eksdoc.core.plan.drain.what_if import WhatIf
 
-KNOWS_SURGE = "surge" in {field.name for field in fields(DrainPolicy)}
-"""Until the policy has it, a cluster that adds nodes by itself (--grows) stands in for one that is given them."""
+Answer = TypeVar("Answer")
 
 
 def main() -> None:
     asked = _arguments()
-    cluster = make(
-        Shape(asked.nodes, utilisation=asked.utilisation, seed=asked.seed, grows=asked.grows and not KNOWS_SURGE)
-    )
-    targets, policy = cluster.nodes[: asked.targets], _policy(asked.surge)
+    cluster = make(Shape(asked.nodes, utilisation=asked.utilisation, seed=asked.seed))
+    targets = cluster.nodes[: asked.targets]
+    policy = DrainPolicy(surge=asked.surge if asked.surge >= 0 else None, effort=asked.effort)
     gc.collect()
     collect_seldom()  # as the command line does
     before = _peak()
-    seconds, plan = _timed(cluster, targets, policy)
+    seconds, plan = _timed(lambda: make_plan(cluster, targets, policy))
     said = {"seconds": seconds, "before_mib": before, "peak_mib": _peak(), **_about(cluster, plan)}
     if asked.what_if and plan.budgets:
+        kept = WhatIf(cluster, targets, policy)
         assumed = replace(policy, assume_budgets=(_one_more(plan),))
-        said["what_if_s"] = sorted(_timed(cluster, targets, assumed)[0] for _ in range(asked.what_if))
+        said["preview_s"] = [_timed(lambda: kept.preview(assumed))[0] for _ in range(asked.what_if)]
+        said["what_if_s"] = [_timed(lambda: kept.plan_for(assumed))[0] for _ in range(asked.what_if)]
     print(json.dumps(said))
 
 
@@ -50,21 +50,16 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--targets", type=int, default=800)
     parser.add_argument("--utilisation", type=float, default=0.65)
     parser.add_argument("--seed", type=int, default=7)
-    parser.add_argument("--surge", type=int, default=0, help="new nodes that may be there at once")
-    parser.add_argument("--grows", action="store_true", help="without --surge: something adds nodes")
+    parser.add_argument("--surge", type=int, default=-1, help="new nodes that join first; -1: none, and none ever does")
+    parser.add_argument("--effort", type=int, default=0, help="evictions that may be simulated for a better order")
     parser.add_argument("--what-if", type=int, default=0, metavar="TIMES")
     return parser.parse_args()
 
 
-def _policy(surge: int) -> DrainPolicy:
-    given: dict[str, Any] = {"surge": surge} if KNOWS_SURGE and surge else {}
-    return DrainPolicy(**given)
-
-
-def _timed(cluster: Cluster, targets: Sequence[Node], policy: DrainPolicy) -> tuple[float, DrainPlan]:
+def _timed(asked: Callable[[], Answer]) -> tuple[float, Answer]:
     before = time.perf_counter()
-    plan = make_plan(cluster, targets, policy)
-    return time.perf_counter() - before, plan
+    answer = asked()
+    return time.perf_counter() - before, answer
 
 
 def _peak() -> float:
@@ -86,6 +81,7 @@ def _about(cluster: Cluster, plan: DrainPlan) -> dict[str, Any]:
         "waves": max((target.wave for target in plan.targets), default=0),
         "blockers": len(plan.blockers),
         "p50_s": estimate.p50_s if estimate is not None else None,
+        "tried": len(plan.tried),
         "gap": estimate.gap if estimate is not None else None,
         "bound": f"{binding.name.value} {binding.subject}".rstrip() if binding is not None else "",
         "bound_s": binding.seconds if binding is not None else None,

@@ -21,7 +21,7 @@ from datetime import datetime, timezone
 from functools import partial
 from pathlib import Path
 
-from at_scale import first_plan, gaps, large_snapshot, what_if
+from at_scale import first_plan, gaps, large_snapshot, portfolio, what_if
 from lines import Line, Plan, table
 from measure import Run, Series, in_turn, run
 
@@ -122,6 +122,7 @@ PARTS = {
     "start": start,
     "live": live,
     "plan": first_plan,
+    "portfolio": portfolio,
     "gap": gaps,
     "what-if": what_if,
     "large-snapshot": large_snapshot,

@@ -12,7 +12,18 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_it_plans_and_plans_again_as_if() -> None:
-    command = (sys.executable, "bench/planning.py", "--nodes", "20", "--targets", "16", "--grows", "--what-if", "2")
+    command = (
+        sys.executable,
+        "bench/planning.py",
+        "--nodes",
+        "20",
+        "--targets",
+        "16",
+        "--surge",
+        "1",
+        "--what-if",
+        "2",
+    )
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=True)
     said = json.loads(done.stdout)

@@ -14,7 +14,7 @@ from enum import Enum
 from math import inf
 
 from kubectl_eksdoc.core.plan.drain.duration.chains import Job, chain_s, paced_s
-from kubectl_eksdoc.core.plan.drain.duration.generations import Supply, generations
+from kubectl_eksdoc.core.plan.drain.duration.generations import Supply, generations, stream_s
 from kubectl_eksdoc.core.plan.drain.duration.node_times import Drained, Nodes, timed
 from kubectl_eksdoc.core.plan.drain.duration.wave_times import waves_s
 from kubectl_eksdoc.core.sim.drain import Terms
@@ -165,15 +165,18 @@ def _waves(drained: Sequence[Drained], terms: Terms) -> Iterator[Bound]:
 
 
 def _generations(drained: Sequence[Drained], terms: Terms, supplies: Iterable[Supply]) -> Iterator[Bound]:
-    """All generations but the last are renewed before the last is done, each as fast as the fastest node."""
+    """All generations but the last are renewed before the last is done; and room is kept until a node is renewed."""
     if terms.renewed_after_s is None:
         return
+    alone_s = {node.name: node.seconds for node in drained}
     for supply in supplies:
+        fastest = min((alone_s[name] for name, asked in supply.asked.items() if asked and name in alone_s), default=0.0)
         number = generations(supply)
-        fastest = min((node.seconds for node in drained if supply.asked.get(node.name)), default=0.0)
-        if number > 1:
-            seconds = (number - 1) * (fastest + terms.renewed_after_s) + fastest
-            why = (
-                f"with the {supply.what} there is, nodes go in {number} generations, each in the room of the one before"
-            )
-            yield Bound(Scarce.ROOM, seconds, why, supply.what, "more nodes that join before the drain (--surge)")
+        in_steps = (number - 1) * (fastest + terms.renewed_after_s) + fastest if number > 1 else 0.0
+        in_flow = stream_s(supply, alone_s, terms.renewed_after_s)
+        why = f"with the {supply.what} there is, nodes go in {number} generations, each where the one before was"
+        if in_flow > in_steps:
+            why = f"the {supply.what} there is, is lent to the pods of a node until a new one has joined in its place"
+        if max(in_steps, in_flow) > 0:
+            relax = "more nodes that join before the drain (--surge)"
+            yield Bound(Scarce.ROOM, max(in_steps, in_flow), why, supply.what, relax)
