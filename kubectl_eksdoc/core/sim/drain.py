@@ -141,17 +141,25 @@ class _Tier:
         self.gone_s = 0.0
 
 
-def simulate(nodes: Sequence[tuple[str, Sequence[Move]]], terms: Terms, ground: Ground | None = None) -> Timeline:
-    """Run the drain of `nodes` (name, pods to evict) in that order to its end, on a `ground` for this run alone."""
+def simulate(
+    nodes: Sequence[tuple[str, Sequence[Move]]], terms: Terms, ground: Ground | None = None, *, brief: bool = False
+) -> Timeline:
+    """Run the drain of `nodes` (name, pods to evict) in that order to its end, on a `ground` for this run alone.
+
+    `brief`: only nodes are told of; there are no `moves`, and nobody counts who is away.
+    """
     if terms.waves:
         nodes = sorted(nodes, key=lambda item: terms.waves.get(item[0], 0))
-    return _Run(nodes, terms, ground).to_the_end()
+    return _Run(nodes, terms, ground, brief).to_the_end()
 
 
 class _Run:
     """One simulation. Mutable, and private to one call of `simulate`."""
 
-    def __init__(self, nodes: Sequence[tuple[str, Sequence[Move]]], terms: Terms, ground: Ground | None) -> None:
+    def __init__(
+        self, nodes: Sequence[tuple[str, Sequence[Move]]], terms: Terms, ground: Ground | None, brief: bool
+    ) -> None:
+        self._brief = brief
         self._terms = terms
         self._free = dict(terms.slots)
         self._waiting: dict[str, list[_Entry]] = defaultdict(list)  # by the limit that refused it
@@ -294,9 +302,8 @@ class _Run:
 
     def _evict(self, move: Move, node: str, limits: tuple[str, ...]) -> None:
         gone_s = self._goes(move, node)
-        ready_s = self._moved[-1].ready_s
-        if limits and ready_s is not None:
-            self._at(ready_s + self._terms.lag_s, _Event.SLOT, limits)
+        if limits and move.after is not Replacement.NEVER:
+            self._at(self._now + hold_s(move, self._terms.lag_s), _Event.SLOT, limits)
         tier = self._tiers[node]
         tier.left -= 1
         tier.gone_s = max(tier.gone_s, gone_s)
@@ -307,6 +314,8 @@ class _Run:
         """Note the eviction; returns when the pod is gone."""
         uid, _, stop_s, start_s, after, *_ = move
         at = self._now
+        if self._brief:
+            return at + stop_s
         gone = at + stop_s
         if after is Replacement.NEVER:
             ready = None

@@ -86,6 +86,7 @@ def _course(chosen: Chosen) -> Course:
         needs=chosen.landing.needs,
         waiting=evicted.intersection(homeless),
         usual=chosen.usual,
+        asked={} if homeless else chosen.ground.asked,
     )
 
 

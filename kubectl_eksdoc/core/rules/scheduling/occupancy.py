@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 
 from kubectl_eksdoc.core.model.nodes import Node
 from kubectl_eksdoc.core.model.placement import PodTerm
-from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.model.pods import Pod, VolumeKind
 from kubectl_eksdoc.core.model.selectors import Labels
 from kubectl_eksdoc.core.rules.scheduling import (
     attach_limits,
@@ -58,6 +58,7 @@ class Occupancy:
         self._knows_namespaces = namespaces is not None
         self._storage = storage
         self._classes: dict[Likeness, PodClass] = {}
+        self._alike: dict[object, PodClass] = {}  # by what pods share, see `_same`
         self._fences: dict[object, Fence] = {}
         self._terms: dict[object, Term] = {}
         self._companies: dict[object, Company] = {}
@@ -85,23 +86,7 @@ class Occupancy:
         """
         made = cls(nodes, namespaces, storage)
         seats = made.seats
-        known: dict[object, PodClass] = {}
-        placed = []
-        for pod in pods:
-            if pod.node in seats and not pod.finished:
-                # Replicas share these objects, and to compare objects is quicker than to compare what is in them.
-                same = (
-                    pod.namespace,
-                    id(pod.labels),
-                    id(pod.placement),
-                    id(pod.tolerations),
-                    pod.volumes,
-                    pod.deleting,
-                )
-                kind = known.get(same)
-                if kind is None:
-                    kind = known[same] = made.class_of(pod)
-                placed.append((kind, seats[pod.node]))
+        placed = [(made.class_of(pod), seats[pod.node]) for pod in pods if pod.node in seats and not pod.finished]
         # All terms are known by now, so that none has to look for its pods among those already placed.
         for kind, seat in placed:
             if kind.counted or seat.node.name not in closed:
@@ -111,10 +96,16 @@ class Occupancy:
         return made
 
     def class_of(self, pod: Pod) -> PodClass:
-        return self.class_like(Likeness.of(pod))
+        same = _same(pod)
+        found = self._alike.get(same)
+        if found is None:
+            found = self._alike[same] = self.class_like(Likeness.of(pod))
+        return found
 
     def successor_of(self, pod: Pod) -> PodClass:
         """The class of the pod that a controller makes in its place."""
+        if not pod.deleting and all(volume.kind is not VolumeKind.EPHEMERAL for volume in pod.volumes):
+            return self.class_of(pod)
         new = attach_limits.made_anew(pod, self._storage) if pod.volumes else ()
         return self.class_like(Likeness.of_successor(pod, new))
 
@@ -318,6 +309,11 @@ class Occupancy:
             if _join(kind, watcher):
                 for name, count in kind.on.items():
                     watcher.count(self.seats[name].node, count)
+
+
+def _same(pod: Pod) -> object:
+    """The same for replicas: they share these objects, and to compare objects is quicker than what is in them."""
+    return (pod.namespace, id(pod.labels), id(pod.placement), id(pod.tolerations), pod.volumes, pod.deleting)
 
 
 def _join(kind: PodClass, watcher: Watcher) -> bool:

@@ -90,10 +90,16 @@ def test_a_variation_moves_nodes_a_little_and_otherwise_for_another_seed() -> No
     order = [f"n-{i}" for i in range(40)]
     traits = [Trait(name, 1, 0, 0, 0, 0, "a", None) for name in order]
     made = [tuple(varied(order, seed)(traits)) for seed in range(1, 31)]
-    assert len(set(made)) == 30
+    assert len(set(made)) >= 27, "two seeds may move the same node alike"
+    assert tuple(order) not in made[::2], "an odd seed moves one node"
     for seed, new in enumerate(made, 1):
         reach = max(2, 40 // (4 + seed % 5))
-        assert all(abs(new.index(name) - i) <= reach for i, name in enumerate(order)), seed
+        moved = [name for i, name in enumerate(order) if new[i] != name]
+        if seed % 2:
+            without = [[name for name in names if name != one] for one in moved for names in (order, new)]
+            assert any(a == b for a, b in zip(without[::2], without[1::2], strict=True)), seed
+        else:
+            assert all(abs(new.index(name) - i) <= reach for i, name in enumerate(order)), seed
 
 
 CAPS = (

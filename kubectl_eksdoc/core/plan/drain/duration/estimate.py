@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.drain.duration.bounds import Bound, Scarce, bounds, gap
 from kubectl_eksdoc.core.plan.drain.duration.caveats import caveats
 from kubectl_eksdoc.core.plan.drain.duration.clock import LAG_S, NEW_NODE_S, SETTLE_S, Clock, terms_of
-from kubectl_eksdoc.core.plan.drain.duration.generations import supplies
+from kubectl_eksdoc.core.plan.drain.duration.generations import Amounts, supplies
 from kubectl_eksdoc.core.plan.drain.duration.node_times import Nodes
 from kubectl_eksdoc.core.plan.drain.duration.relaxing import Relaxation, relaxations
 from kubectl_eksdoc.core.plan.drain.duration.slow_nodes import slow_nodes
@@ -65,6 +65,7 @@ class Course:
     needs: Mapping[str, tuple[str, ...]]
     waiting: Collection[str]  # uids of pods whose replacement waits for a new node
     usual: Usual | None = None
+    asked: Mapping[str, Amounts] = field(default_factory=dict)  # see `supplies`
 
 
 def estimate(clock: Clock, course: Course) -> Estimate | None:
@@ -77,7 +78,9 @@ def estimate(clock: Clock, course: Course) -> Estimate | None:
     slow = run.simulated(slow=True)
     if usual.stuck or slow.stuck:
         return None  # an order that does not come to its end takes no time that could be told
-    scarce = supplies(clock.world, course.work, course.waiting) if clock.world.policy.surge is not None else ()
+    scarce = (
+        supplies(clock.world, course.work, course.waiting, course.asked) if clock.world.policy.surge is not None else ()
+    )
     found = bounds(moves, terms, supplies=scarce)
     tried = MOST_RELAXATIONS if len(course.order.bookings) <= MANY_MOVES else 0
     return Estimate(
@@ -121,7 +124,8 @@ class _Run:
         )
 
     def simulated(self, slow: bool) -> Timeline:
-        return simulate(self.moves(slow), self.terms(slow), Reserved(self._course.needs))
+        """Of the slow run only how long it takes is of interest."""
+        return simulate(self.moves(slow), self.terms(slow), Reserved(self._course.needs), brief=slow)
 
 
 def _named(world: Survey, bound: Bound) -> Bound:

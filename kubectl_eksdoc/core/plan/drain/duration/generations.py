@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from math import inf, log1p
+from types import MappingProxyType
 
 from kubectl_eksdoc.core.model.nodes import Node
 from kubectl_eksdoc.core.model.placement import CPU, MEMORY, PODS
@@ -21,6 +22,10 @@ from kubectl_eksdoc.core.plan.drain.survey import Survey
 from kubectl_eksdoc.core.rules.replacement import Replacement, replacement
 
 HOSTNAME = "kubernetes.io/hostname"
+
+
+Amounts = tuple[int, int, int]
+"""Millicores, bytes, pods."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +89,13 @@ def _most_given(nodes: list[tuple[float, float]], room: float) -> float:
     return most
 
 
-def supplies(world: Survey, work: Work, waiting: Collection[str] = ()) -> Iterator[Supply]:
+def supplies(
+    world: Survey, work: Work, waiting: Collection[str] = (), asked: Mapping[str, Amounts] = MappingProxyType({})
+) -> Iterator[Supply]:
     """What the drain of `work` can be short of when each drained node is replaced by a new one.
 
-    Nodes with pods of `waiting` (uids) need no room: their pods wait for nodes that something adds.
+    Nodes with pods of `waiting` (uids) need no room: their pods wait for nodes that something adds. `asked`: what the
+    pods of a node ask for together, for the nodes of which it is known.
     """
     if waiting:
         bound = {name: given for name, given in work.tasks.items() if not any(t.pod.uid in waiting for t in given)}
@@ -98,7 +106,10 @@ def supplies(world: Survey, work: Work, waiting: Collection[str] = ()) -> Iterat
     there = [pod for pod in world.cluster.pods if pod.node in others and not pod.finished and not pod.deleting]
     joined = [like for _, like in surged(list(targets.values()), world.policy.surge or 0)]
     given = {name: _less(node, _sum(_daemons(world.pods_on[name]))) for name, node in targets.items()}
-    asked = {name: _sum(task.pod for task in tasks if task.comes_again) for name, tasks in work.tasks.items()}
+    asked = {
+        name: asked[name] if name in asked and tasks else _sum(task.pod for task in tasks if task.comes_again)
+        for name, tasks in work.tasks.items()
+    }
     on: dict[str, list[Pod]] = {name: [] for name in others}
     for pod in there:
         on[pod.node].append(pod)
@@ -148,11 +159,7 @@ def _daemons(pods: Iterable[Pod]) -> Iterator[Pod]:
     return (p for p in owned if not p.finished and replacement(p) is Replacement.SAME_NODE)
 
 
-_Amounts = tuple[int, int, int]
-"""Millicores, bytes, pods."""
-
-
-def _sum(pods: Iterable[Pod]) -> _Amounts:
+def _sum(pods: Iterable[Pod]) -> Amounts:
     cpu = memory = count = 0
     for pod in pods:
         requests = pod.placement.requests
@@ -162,6 +169,6 @@ def _sum(pods: Iterable[Pod]) -> _Amounts:
     return cpu, memory, count
 
 
-def _less(node: Node, taken: _Amounts) -> _Amounts:
+def _less(node: Node, taken: Amounts) -> Amounts:
     has = node.allocatable
     return has.get(CPU, 0) - taken[0], has.get(MEMORY, 0) - taken[1], has.get(PODS, 0) - taken[2]

@@ -48,7 +48,7 @@ def relaxations(
         return ()
     tried = []
     for bound, change, relaxed in steps[:most]:
-        after = simulate(nodes, relaxed, Reserved(needs))
+        after = simulate(nodes, relaxed, Reserved(needs), brief=True)
         if not after.stuck:
             tried.append(Relaxation(bound, change, after.makespan_s, before.makespan_s - after.makespan_s))
     return tuple(tried)

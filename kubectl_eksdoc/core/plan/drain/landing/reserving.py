@@ -92,6 +92,11 @@ class Ground:
         self._all_or_nothing = not world.policy.partial
         self._clear()
 
+    @property
+    def asked(self) -> dict[str, tuple[int, int, int]]:
+        """What comes again from each node asks for together: millicores, bytes, pods."""
+        return {name: (load.cpu, load.memory, len(load.pods)) for name, load in self._loads.items()}
+
     def begin(self) -> None:
         """Nothing is reserved yet, and only the nodes of the surge have joined."""
         self._room.begin_anew()

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.nodes import Node
 from kubectl_eksdoc.core.model.placement import Requests
-from kubectl_eksdoc.core.model.pods import Pod, VolumeKind
+from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.drain.landing.emptiest import Emptiest
 from kubectl_eksdoc.core.plan.drain.landing.new_nodes import cordoned
 from kubectl_eksdoc.core.plan.drain.landing.why_not import WhyNot
@@ -37,7 +37,6 @@ class Room:
         spaces = None if cluster.unread(kinds.NAMESPACES) else {n.name: n.labels for n in cluster.namespaces}
         self._occupancy = Occupancy.of(nodes, cluster.pods, spaces, storage, targets)
         self._pods = cluster.pods
-        self._known: dict[object, tuple[PodClass, PodClass]] = {}
         self._plain: dict[int, bool] = {}  # by id of a class: nothing but room matters
         self._daemons: dict[str, list[PodClass]] | None = None
         self._rings: dict[tuple[Fence, VolumeDemand], Emptiest] = {}
@@ -50,13 +49,7 @@ class Room:
 
     def classes_of(self, pod: Pod) -> tuple[PodClass, PodClass]:
         """What the pod is to the scheduler, and what its replacement will be."""
-        same = (pod.namespace, id(pod.labels), id(pod.placement), id(pod.tolerations), pod.volumes, pod.deleting)
-        found = self._known.get(same)  # replicas share these objects
-        if found is None:
-            kind = self._occupancy.class_of(pod)
-            alike = not pod.deleting and all(volume.kind is not VolumeKind.EPHEMERAL for volume in pod.volumes)
-            found = self._known[same] = kind, kind if alike else self._occupancy.successor_of(pod)
-        return found
+        return self._occupancy.class_of(pod), self._occupancy.successor_of(pod)
 
     def mark(self) -> int:
         """Where to go back to."""
