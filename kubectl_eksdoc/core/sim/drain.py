@@ -27,6 +27,7 @@ class Move(NamedTuple):
 
     `limits` name what it takes a slot of. `late` ones are taken last of those that wait for the same limit.
     `turn` is its place in the plan's order: of those that wait for the same limit the smallest goes first.
+    `waits_for`: the new node its replacement needs, which something adds once the first such replacement is Pending.
     """
 
     uid: str
@@ -37,6 +38,7 @@ class Move(NamedTuple):
     critical: bool = False
     late: bool = False
     turn: int = 0
+    waits_for: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +51,8 @@ class Terms:
     `strict`: limits that serve their moves by `turn` alone, those of nodes not yet active included; of the others
     what waits is served. `between_s`: least time between two evictions of the whole drain. `lag_s`: from a
     replacement's readiness to the budget showing it. `settle_s`: from the last pod's end to the node being done.
-    `renewed_after_s`: from then until a new node has joined in its place (None: none does).
+    `renewed_after_s`: from then until a new node has joined in its place (None: none does). `new_node_s`: from a
+    Pending replacement to the node that is added for it.
     """
 
     slots: Mapping[str, int] = field(default_factory=dict)
@@ -61,6 +64,7 @@ class Terms:
     lag_s: float = 0.0
     settle_s: float = 0.0
     renewed_after_s: float | None = None
+    new_node_s: float = 0.0
 
 
 def hold_s(move: Move, lag_s: float) -> float:
@@ -178,6 +182,7 @@ class _Run:
         self._tiers: dict[str, _Tier] = {}  # of an active node, the one that is going
         self._held: dict[str, list[Move]] = {}  # critical ones whose turn has not come
         self._started: dict[str, float] = {}
+        self._new_nodes: dict[str, float] = {}  # when those that replacements wait for are there
         self._moved: list[Moved] = []
         self._spans: dict[str, Span] = {}
         self._line = _lines(nodes, terms.strict)  # by strict limit, the turns to come, next one last
@@ -241,7 +246,7 @@ class _Run:
             if limits or paced:
                 waiting.append(_Entry(move.turn, move.late, rank, number, node, move, limits))
             else:
-                tier.gone_s = max(tier.gone_s, self._goes(move, node))
+                tier.gone_s = max(tier.gone_s, self._goes(move, node)[0])
         tier.left = len(waiting)
         if not waiting:
             self._at(tier.gone_s, _Event.GONE, node)
@@ -301,28 +306,30 @@ class _Run:
                 self._ask(heapq.heappop(queue))
 
     def _evict(self, move: Move, node: str, limits: tuple[str, ...]) -> None:
-        gone_s = self._goes(move, node)
-        if limits and move.after is not Replacement.NEVER:
-            self._at(self._now + hold_s(move, self._terms.lag_s), _Event.SLOT, limits)
+        gone_s, ready_s = self._goes(move, node)
+        if limits and ready_s is not None:
+            self._at(ready_s + self._terms.lag_s, _Event.SLOT, limits)
         tier = self._tiers[node]
         tier.left -= 1
         tier.gone_s = max(tier.gone_s, gone_s)
         if not tier.left:
             self._at(tier.gone_s, _Event.GONE, node)
 
-    def _goes(self, move: Move, node: str) -> float:
-        """Note the eviction; returns when the pod is gone."""
-        uid, _, stop_s, start_s, after, *_ = move
+    def _goes(self, move: Move, node: str) -> tuple[float, float | None]:
+        """Note the eviction; returns when the pod is gone, and when its replacement is Ready (None: never)."""
         at = self._now
-        if self._brief:
-            return at + stop_s
-        gone = at + stop_s
-        if after is Replacement.NEVER:
+        gone = at + move.stop_s
+        if move.after is Replacement.NEVER:
             ready = None
         else:
-            ready = (gone if after is Replacement.AFTER_GONE else at) + start_s
-        self._moved.append(Moved(uid, node, at, gone, ready))
-        return gone
+            ready = (gone if move.after is Replacement.AFTER_GONE else at) + move.start_s
+            if move.waits_for:
+                created = ready - move.start_s
+                there = self._new_nodes.setdefault(move.waits_for, created + self._terms.new_node_s)
+                ready = max(created, there) + move.start_s
+        if not self._brief:
+            self._moved.append(Moved(move.uid, node, at, gone, ready))
+        return gone, ready
 
     def _give_back(self, limits: tuple[str, ...]) -> None:
         for limit in limits:

@@ -10,7 +10,7 @@ from typing import cast
 from kubectl_eksdoc.core.model.budgets import BudgetStatus
 from kubectl_eksdoc.core.model.documents import API_VERSION, DRAIN_PLAN
 from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.plan.drain.choice.choosing import Tried
+from kubectl_eksdoc.core.plan.drain.choice.chosen import Tried
 from kubectl_eksdoc.core.plan.drain.handoff.offers import HandOff, Option, Step
 from kubectl_eksdoc.core.plan.drain.outcome import Eviction, Left, Target
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy

@@ -9,9 +9,10 @@ from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.findings import Finding, in_order
 from kubectl_eksdoc.core.model.nodes import Node
 from kubectl_eksdoc.core.plan.drain import nodes
-from kubectl_eksdoc.core.plan.drain.choice.chosen import Chosen, choose
+from kubectl_eksdoc.core.plan.drain.choice.choosing import choose
+from kubectl_eksdoc.core.plan.drain.choice.chosen import Chosen
 from kubectl_eksdoc.core.plan.drain.duration import slow_nodes
-from kubectl_eksdoc.core.plan.drain.duration.estimate import Course, estimate
+from kubectl_eksdoc.core.plan.drain.duration.estimate import estimate
 from kubectl_eksdoc.core.plan.drain.duration.headrooms import Line, headrooms
 from kubectl_eksdoc.core.plan.drain.handoff.handing import hand_offs
 from kubectl_eksdoc.core.plan.drain.landing import places, pushed_out
@@ -49,7 +50,7 @@ def put_together(world: Survey, chosen: Chosen) -> DrainPlan:
             key=lambda t: (t.order == 0, t.order, natural(t.node.name)),
         )
     )
-    timed = estimate(chosen.clock, _course(chosen))
+    timed = estimate(chosen.clock, chosen.course)
     going, left = evictions(world, order, judgement.budgets, landing.places), _left(world, refused, judgement)
     return DrainPlan(
         policy=policy,
@@ -73,20 +74,6 @@ def put_together(world: Survey, chosen: Chosen) -> DrainPlan:
         estimate=timed,
         handoffs=hand_offs(world.cluster, planned, left, going, policy, timed.slow_nodes if timed else ()),
         tried=chosen.tried,
-    )
-
-
-def _course(chosen: Chosen) -> Course:
-    homeless = chosen.landing.homeless
-    evicted = {booking.task.pod.uid for booking in chosen.order.bookings} if homeless else set()
-    return Course(
-        order=chosen.order,
-        activation=chosen.activation,
-        work=chosen.work,
-        needs=chosen.landing.needs,
-        waiting=evicted.intersection(homeless),
-        usual=chosen.usual,
-        asked={} if homeless else chosen.ground.asked,
     )
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from kubectl_eksdoc.core.model.budgets import Budget, BudgetStatus
 from kubectl_eksdoc.core.model.findings import Finding, Status
-from kubectl_eksdoc.core.plan.drain.choice.choosing import Tried
+from kubectl_eksdoc.core.plan.drain.choice.chosen import Tried
 from kubectl_eksdoc.core.plan.drain.duration.estimate import Estimate
 from kubectl_eksdoc.core.plan.drain.handoff.offers import HandOff
 from kubectl_eksdoc.core.plan.drain.outcome import BudgetVerdict, Eviction, Left, Target

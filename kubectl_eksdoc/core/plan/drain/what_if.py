@@ -15,7 +15,7 @@ from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.findings import Finding, Status, in_order
 from kubectl_eksdoc.core.model.nodes import Node
 from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.plan.drain.choice.chosen import choose, waves_of, without_homeless
+from kubectl_eksdoc.core.plan.drain.choice.choosing import choose, waves_of, without_homeless
 from kubectl_eksdoc.core.plan.drain.landing import places
 from kubectl_eksdoc.core.plan.drain.landing.reserving import Landing
 from kubectl_eksdoc.core.plan.drain.order.rounds import Waves, arrange, assign, plain_limits

@@ -1,132 +1,99 @@
-"""The search for an order: what is likely best first, then the others, as long as the effort allows and it may help."""
+"""From verdicts to the plan's order: the best order that was found, with what it leaves out, and its rounds."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from math import inf
 
-from kubectl_eksdoc.core.model.placement import CPU, MEMORY
-from kubectl_eksdoc.core.plan.drain.choice.trial import Trial, Trials
-from kubectl_eksdoc.core.plan.drain.duration.bounds import bounds
-from kubectl_eksdoc.core.plan.drain.duration.clock import terms_of
-from kubectl_eksdoc.core.plan.drain.duration.node_times import timed
-from kubectl_eksdoc.core.plan.drain.order.soonest import soonest_first
-from kubectl_eksdoc.core.plan.drain.order.strategies import BY_NAME, Trait, given, varied
-from kubectl_eksdoc.core.plan.drain.order.tasks import Work
-from kubectl_eksdoc.core.plan.drain.policy import AUTO
+from kubectl_eksdoc.core.plan.drain.choice.chosen import Chosen
+from kubectl_eksdoc.core.plan.drain.choice.search import GIVEN, best_of
+from kubectl_eksdoc.core.plan.drain.choice.trial import Trial, Trials, gates
+from kubectl_eksdoc.core.plan.drain.duration.clock import Clock
+from kubectl_eksdoc.core.plan.drain.duration.estimate import Usual, usual_run
+from kubectl_eksdoc.core.plan.drain.landing import places
+from kubectl_eksdoc.core.plan.drain.landing.reserving import Landing
+from kubectl_eksdoc.core.plan.drain.order.rounds import Order, Waves, arrange
+from kubectl_eksdoc.core.plan.drain.order.tasks import work_of
+from kubectl_eksdoc.core.plan.drain.order.waves import generations
 from kubectl_eksdoc.core.plan.drain.survey import Survey
-from kubectl_eksdoc.core.sim.drain import Move, hold_s
-
-SOONEST = "soonest"
-GIVEN = "given"
-RESTARTS = 32
-"""Variations of the best order that are tried when the named ones have been."""
-
-ROOM_IS_SHORT = ("light", "efficiency", "chain", "zone", "name")
-"""In which order the named orders are tried when there is not room for all nodes."""
-
-GOOD_ENOUGH = 1.02
-"""An order this close to the lower bound is not improved upon."""
+from kubectl_eksdoc.core.plan.drain.verdicts.judging import Judgement, used_up
 
 
-@dataclass(frozen=True, slots=True)
-class Tried:
-    """One order that was tried: seconds until it is through, and how many nodes it could not drain."""
+def choose(world: Survey, judgement: Judgement) -> Chosen:
+    """Order what can go, and reserve places for it.
 
-    name: str
-    makespan_s: float
-    not_drained: int
-
-
-def best_of(world: Survey, work: Work, trials: Trials) -> tuple[Trial, tuple[Tried, ...]]:
-    """The best order that was found, and all that were tried, the best first."""
-    tried: list[Trial] = []
-    spent = 0
-    search = _Search(world, work, trials.moves)
-    orders = search.orders(tried)
-    while not tried or (spent + work.evictions <= world.policy.effort and not search.good_enough(tried[-1])):
-        name, order = next(orders, ("", ()))
-        if not name:
-            break
-        tried.append(trials.run(name, order))
-        spent += max(work.evictions, 1)
-    tried.sort(key=lambda trial: trial.score)  # of equal ones the first tried stays first
-    return tried[0], tuple(Tried(t.name, t.timeline.makespan_s, len(t.refused)) for t in tried)
+    A pod without a place, or for which its budget is used up for good, blocks its node: it is left out then.
+    """
+    clock = Clock(world)
+    while True:
+        trials = Trials(world, work_of(world, judgement), clock)
+        best, tried = best_of(world, trials, partial(_finished, world, judgement, trials, clock))
+        if not best.order.refused:
+            return replace(best, tried=tried)
+        # Others may have had their places in the successors of the nodes that are left out now: all begins anew.
+        judgement = _used_up(judgement, best.order)
 
 
-class _Search:
-    def __init__(self, world: Survey, work: Work, moves: Mapping[str, Sequence[Move]]) -> None:
-        self._world = world
-        self._work = work
-        self._moves = moves
-        self._floor_s: float | None = None
+def _finished(world: Survey, judgement: Judgement, trials: Trials, clock: Clock, trial: Trial) -> Chosen:
+    """All that comes of a trial: who stays after all, the rounds, and the run of exactly that."""
+    landing = trials.landing()
+    after, work = judgement, trials.work
+    if landing.homeless:
+        after = without_homeless(world, judgement, landing)
+        work = work_of(world, after)
+    begun_s = {span.node: span.start_s for span in trial.timeline.nodes}
+    activation = tuple(node for node in (*trial.nodes, *trial.refused) if node in work.tasks)
+    waves = waves_of(world, activation, begun_s, landing.needs, trial.gates)
+    order = arrange(work.tasks, work.per_round, activation, waves, as_given=trial.name == GIVEN)
+    strict = any(task.late or task.for_good for given in work.tasks.values() for task in given)
+    same = not (strict or landing.homeless or trial.timeline.stuck) and set(activation) == set(trial.nodes)
+    usual = Usual(trials.moves, trial.timeline) if same else None
+    made = Chosen(trial.name, after, work, order, activation, begun_s, landing, clock, usual, (), trials.ground)
+    if order.refused:
+        return made
+    usual = usual or usual_run(clock, made.course)
+    return replace(made, usual=usual, order=_as_emptied(order, usual) if trial.name != GIVEN else order)
 
-    def orders(self, tried: Sequence[Trial]) -> Iterator[tuple[str, Sequence[str]]]:
-        """Names and orders, as long as there are any; `tried` grows meanwhile."""
-        policy = self._world.policy
-        if policy.order_nodes:
-            yield GIVEN, given(policy.order_nodes)(self._traits())
-            return
-        if policy.order not in (AUTO, SOONEST):
-            yield policy.order, BY_NAME[policy.order](self._traits())
-            return
-        yield SOONEST, self._for_good_last(soonest_first(self._work.tasks, self._work.per_round))
-        if policy.order == SOONEST:
-            return
-        traits = self._traits()
-        for name in ROOM_IS_SHORT if tried[0].refused else BY_NAME:
-            yield name, self._for_good_last(BY_NAME[name](traits))
-        for seed in range(1, RESTARTS + 1):
-            best = min(tried, key=lambda trial: trial.score)
-            order = varied((*best.nodes, *best.refused), seed)(traits)
-            yield f"{best.name.partition('~')[0]}~{seed}", self._for_good_last(order)
 
-    def _for_good_last(self, order: list[str]) -> list[str]:
-        """What uses a budget up for good must leave the others theirs, in later waves, too."""
-        return sorted(order, key=lambda node: any(task.for_good for task in self._work.tasks[node]))
+def _as_emptied(order: Order, usual: Usual) -> Order:
+    """The nodes in the order in which the run empties them, wave by wave."""
+    empty_s = {span.node: span.empty_s for span in usual.timeline.nodes}
+    nodes = sorted(order.nodes, key=lambda node: (order.wave[node], empty_s.get(node, inf)))
+    return replace(order, nodes=tuple(nodes))
 
-    def good_enough(self, trial: Trial) -> bool:
-        """Whether no other order can be much better."""
-        if trial.refused or trial.timeline.stuck:
-            return False
-        if self._floor_s is None:
-            terms = terms_of(self._world, self._work.per_round, {})
-            found = bounds([(node, self._moves[node]) for node in trial.nodes], terms, keep=1)
-            self._floor_s = found[0].seconds if found else 0.0
-        return trial.timeline.makespan_s <= GOOD_ENOUGH * self._floor_s
 
-    def _traits(self) -> list[Trait]:
-        terms = terms_of(self._world, self._work.per_round, {})
-        holds: Counter[str] = Counter()
-        for given_moves in self._moves.values():
-            for move in given_moves:
-                for limit in move.limits:
-                    hold = hold_s(move, terms.lag_s)
-                    holds[limit] += 0 if hold == inf else hold / terms.slots[limit]  # type: ignore[assignment]
-        found = []
-        for node in self._world.targets:
-            if node.name not in self._moves:
-                continue
-            moves, tasks = self._moves[node.name], self._work.tasks[node.name]
-            chains = [float(holds[limit]) for move in moves for limit in move.limits]
-            has = (node.allocatable.get(CPU, 0), node.allocatable.get(MEMORY, 0))
-            asked = (
-                sum(t.pod.placement.requests.cpu for t in tasks),
-                sum(t.pod.placement.requests.memory for t in tasks),
-            )
-            load = max((a / h for a, h in zip(asked, has, strict=True) if h), default=0.0)
-            found.append(
-                Trait(
-                    node.name,
-                    len(moves),
-                    max(chains, default=0.0),
-                    sum(chains),
-                    timed(node.name, moves, terms).seconds,
-                    load,
-                    node.zone,
-                    node.created_at,
-                )
-            )
-        return found
+def waves_of(
+    world: Survey,
+    activation: Sequence[str],
+    begun_s: Mapping[str, float],
+    needs: Mapping[str, Sequence[str]],
+    kept: Mapping[str, int],
+) -> Waves:
+    """The waves in which nodes go; those of `kept` keep theirs, for their places were found in these waves."""
+    begun = sorted(activation, key=lambda node: begun_s.get(node, inf))
+    there = set(activation)
+    generation = generations(begun, {node: [x for x in needs.get(node, ()) if x in there] for node in begun})
+    gated = gates(world, activation, kept)
+    return Waves(gated or generation, generation, gated=bool(gated))
+
+
+def without_homeless(world: Survey, judgement: Judgement, landing: Landing) -> Judgement:
+    """What finds no place is blocked, or waits for a new node."""
+    lost = landing.homeless
+    pods = {
+        name: tuple(places.judged(world, p, lost[p.pod.uid], landing) if p.pod.uid in lost else p for p in on)
+        for name, on in judgement.pods.items()
+    }
+    return replace(judgement, pods=pods)
+
+
+def _used_up(judgement: Judgement, order: Order) -> Judgement:
+    """What no round can take is blocked by a budget that is used up for good."""
+    refused = {task.pod.uid: judgement.budgets[limit].budget for task, limit in order.refused}
+    pods = {
+        name: tuple(used_up(p, refused[p.pod.uid]) if p.pod.uid in refused else p for p in on)
+        for name, on in judgement.pods.items()
+    }
+    return replace(judgement, pods=pods, used_up=judgement.used_up | {budget.key for budget in refused.values()})

@@ -1,30 +1,47 @@
-"""From verdicts to the plan's order: the best order that was found, with what it leaves out, and its rounds."""
+"""What comes of one order, whole: who is drained in which turn, what lands where, and the run of exactly that."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from math import inf
+from typing import NamedTuple
 
-from kubectl_eksdoc.core.plan.drain.choice.choosing import GIVEN, Tried, best_of
-from kubectl_eksdoc.core.plan.drain.choice.trial import Trials, gates
 from kubectl_eksdoc.core.plan.drain.duration.clock import Clock
-from kubectl_eksdoc.core.plan.drain.duration.estimate import Usual
-from kubectl_eksdoc.core.plan.drain.landing import places
+from kubectl_eksdoc.core.plan.drain.duration.estimate import Course, Usual
 from kubectl_eksdoc.core.plan.drain.landing.reserving import Ground, Landing
-from kubectl_eksdoc.core.plan.drain.order.rounds import Order, Waves, arrange
-from kubectl_eksdoc.core.plan.drain.order.tasks import Work, work_of
-from kubectl_eksdoc.core.plan.drain.order.waves import generations
-from kubectl_eksdoc.core.plan.drain.survey import Survey
-from kubectl_eksdoc.core.plan.drain.verdicts.judging import Judgement, used_up
+from kubectl_eksdoc.core.plan.drain.order.rounds import Order
+from kubectl_eksdoc.core.plan.drain.order.tasks import Work
+from kubectl_eksdoc.core.plan.drain.verdicts.judging import Judgement
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """One order that was tried: seconds until it is through, and how many nodes it could not drain."""
+
+    name: str
+    makespan_s: float
+    not_drained: int
+
+
+class Score(NamedTuple):
+    """By which of two plans the smaller is better: nodes that are not drained, evictions that are not made, seconds,
+    replacements that wait for new nodes, pods away at once."""
+
+    not_drained: int
+    evictions: int  # negated
+    makespan_s: float
+    waiting: int
+    peak_away: int
 
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """The verdicts after ordering and landing, and what was chosen. `activation` is the order in which nodes are
-    begun, `begun_s` when in the usual run; `usual` is that run, None where exactly this has not been simulated.
-    `ground` holds what is reserved."""
+    """The plan for one order, the verdicts after landing included. `name` is that of the order. `activation` is the
+    order in which nodes are begun, `begun_s` when in the run that found their places; `usual` is the run of exactly
+    this, None where it is not known. `ground` holds what is reserved."""
 
+    name: str
     judgement: Judgement
     work: Work
     order: Order
@@ -36,66 +53,28 @@ class Chosen:
     tried: tuple[Tried, ...]
     ground: Ground
 
+    @property
+    def course(self) -> Course:
+        """What is to be timed."""
+        waits = self.landing.waits
+        evicted = {task.pod.uid for tasks in self.work.tasks.values() for task in tasks} if waits else set()
+        return Course(
+            order=self.order,
+            activation=self.activation,
+            work=self.work,
+            needs=self.landing.needs,
+            waiting={uid: node for uid, node in waits.items() if uid in evicted},
+            usual=self.usual,
+            asked={} if self.landing.homeless else self.ground.asked,
+        )
 
-def choose(world: Survey, judgement: Judgement) -> Chosen:
-    """Order what can go, and reserve places for it.
-
-    A pod without a place, or for which its budget is used up for good, blocks its node: it is left out then.
-    """
-    clock = Clock(world)
-    while True:
-        work = work_of(world, judgement)
-        trials = Trials(world, work, clock)
-        best, tried = best_of(world, work, trials)
-        landing = trials.landing(best)
-        after = without_homeless(world, judgement, landing) if landing.homeless else judgement
-        work = work_of(world, after) if landing.homeless else work
-        begun_s = {span.node: span.start_s for span in best.timeline.nodes}
-        activation = tuple(node for node in (*best.nodes, *best.refused) if node in work.tasks)
-        waves = waves_of(world, activation, begun_s, landing.needs, best.gates)
-        order = arrange(work.tasks, work.per_round, activation, waves, as_given=best.name == GIVEN)
-        if not order.refused:
-            break
-        # Others may have had their places in the successors of the nodes that are left out now: all begins anew.
-        judgement = _used_up(judgement, order)
-    strict = any(task.late or task.for_good for given in work.tasks.values() for task in given)
-    # What was refused, or is left on a node in part, was in the run that was tried.
-    whole = not best.timeline.stuck and all(len(work.tasks[n]) == len(trials.moves[n]) for n in activation)
-    same = not (strict or landing.homeless) and whole and set(activation) == set(best.nodes)
-    usual = Usual(trials.moves, best.timeline) if same else None
-    return Chosen(after, work, order, activation, begun_s, landing, clock, usual, tried, trials.ground)
-
-
-def waves_of(
-    world: Survey,
-    activation: Sequence[str],
-    begun_s: Mapping[str, float],
-    needs: Mapping[str, Sequence[str]],
-    kept: Mapping[str, int],
-) -> Waves:
-    """The waves in which nodes go; those of `kept` keep theirs, for their places were found in these waves."""
-    begun = sorted(activation, key=lambda node: begun_s.get(node, inf))
-    there = set(activation)
-    generation = generations(begun, {node: [x for x in needs.get(node, ()) if x in there] for node in begun})
-    gated = gates(world, activation, kept)
-    return Waves(gated or generation, generation, gated=bool(gated))
-
-
-def without_homeless(world: Survey, judgement: Judgement, landing: Landing) -> Judgement:
-    """What finds no place is blocked, or waits for a new node."""
-    lost = landing.homeless
-    pods = {
-        name: tuple(places.judged(world, p, lost[p.pod.uid], landing) if p.pod.uid in lost else p for p in on)
-        for name, on in judgement.pods.items()
-    }
-    return replace(judgement, pods=pods)
-
-
-def _used_up(judgement: Judgement, order: Order) -> Judgement:
-    """What no round can take is blocked by a budget that is used up for good."""
-    refused = {task.pod.uid: judgement.budgets[limit].budget for task, limit in order.refused}
-    pods = {
-        name: tuple(used_up(p, refused[p.pod.uid]) if p.pod.uid in refused else p for p in on)
-        for name, on in judgement.pods.items()
-    }
-    return replace(judgement, pods=pods, used_up=judgement.used_up | {budget.key for budget in refused.values()})
+    def score(self, targets: int) -> Score:
+        """Of so many nodes that could be drained."""
+        course, timeline = self.course, self.usual.timeline if self.usual is not None else None
+        return Score(
+            targets - len(self.activation),
+            -self.work.evictions,
+            inf if timeline is None or timeline.stuck else timeline.makespan_s,
+            len(course.waiting),
+            timeline.peak_away if timeline is not None else 0,
+        )

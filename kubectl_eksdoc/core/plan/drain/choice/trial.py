@@ -27,11 +27,6 @@ class Trial:
     gates: Mapping[str, int]
     timeline: Timeline
 
-    @property
-    def score(self) -> tuple[int, int, float, int]:
-        """The smaller the better: nodes not drained, pods stuck, seconds, pods away at once."""
-        return (len(self.refused), len(self.timeline.stuck), self.timeline.makespan_s, self.timeline.peak_away)
-
 
 _Moves = tuple[str, list[Move]]
 """A node, and the evictions of its pods."""
@@ -42,23 +37,22 @@ class Trials:
 
     def __init__(self, world: Survey, work: Work, clock: Clock) -> None:
         self._world = world
-        self._work = work
+        self.work = work
         going = {node: [task.pod for task in given if task.comes_again] for node, given in work.tasks.items()}
         self.ground = Ground(world, going, adds(world), work.partly)
         self.moves: dict[str, list[Move]] = {node: clock.moves(given) for node, given in work.tasks.items()}
-        self._latest: Trial | None = None
+        self.latest: Trial | None = None  # what the ground holds
 
     def run(self, name: str, order: Sequence[str]) -> Trial:
         """Drain the nodes in that order, as far as there is room."""
         surge = self._world.policy.surge
-        self._latest = self._with_room_as_it_is(name, order) if surge is None else self._renewing(name, order)
-        return self._latest
+        self.latest = trial = self._with_room_as_it_is(name, order) if surge is None else self._renewing(name, order)
+        return trial
 
-    def landing(self, trial: Trial) -> Landing:
-        """Where everything lands in `trial`, or why it does not."""
-        if trial is not self._latest:
-            trial = self.run(trial.name, trial.order)
-        return self.ground.landing((*trial.nodes, *trial.refused))
+    def landing(self) -> Landing:
+        """Where everything lands in the latest trial, or why it does not."""
+        assert self.latest is not None, "nothing was tried"
+        return self.ground.landing((*self.latest.nodes, *self.latest.refused))
 
     def _with_room_as_it_is(self, name: str, order: Sequence[str]) -> Trial:
         """No node joins, so that it is clear from the beginning for which nodes there is room."""
@@ -69,8 +63,7 @@ class Trials:
             there |= more
         admitted = [node for node in order if node in there]
         waves = gates(self._world, admitted)
-        strict, nodes = self._in_turn(admitted, waves)
-        timeline = simulate(nodes, terms_of(self._world, self._work.per_round, waves, strict))
+        timeline = simulate(self._of(admitted), terms_of(self._world, self.work.per_round, waves))
         return Trial(name, tuple(order), tuple(admitted), tuple(n for n in order if n not in there), waves, timeline)
 
     def _renewing(self, name: str, order: Sequence[str]) -> Trial:
@@ -80,7 +73,7 @@ class Trials:
             self.ground.begin()
             going = [node for node in order if node not in out]
             waves = gates(self._world, going)
-            terms = terms_of(self._world, self._work.per_round, waves)
+            terms = terms_of(self._world, self.work.per_round, waves)
             timeline = simulate(self._of(going), terms, self.ground)
             refused = timeline.refused
             if waves and refused:
@@ -90,21 +83,6 @@ class Trials:
             out.update(refused)
             begun = [node for node in order if node not in out]
             return Trial(name, tuple(order), tuple(begun), tuple(n for n in order if n in out), waves, timeline)
-
-    def _in_turn(self, order: Sequence[str], waves: Mapping[str, int]) -> tuple[frozenset[str], list[_Moves]]:
-        """The limits of which some must go after the others, and the moves with turns that see to that."""
-        tasks = self._work.tasks
-        held = [t for node in order for t in tasks[node] if t.late or t.for_good]
-        strict = frozenset(limit for task in held for limit in task.limits)
-        if not strict:
-            return strict, self._of(order)
-        rank = {node: i for i, node in enumerate(order)}
-        lined = [(node, t) for node in order for t in tasks[node] if not strict.isdisjoint(t.limits)]
-        lined.sort(key=lambda each: (waves.get(each[0], 0), each[1].tier.value, bool(each[1].late), rank[each[0]]))
-        turns = {task.pod.uid: turn for turn, (_, task) in enumerate(lined)}
-        return strict, [
-            (node, [move._replace(turn=turns.get(move.uid, 0)) for move in self.moves[node]]) for node in order
-        ]
 
     def _of(self, order: Sequence[str]) -> list[_Moves]:
         return [(node, self.moves[node]) for node in order]

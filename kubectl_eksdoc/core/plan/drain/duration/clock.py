@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from types import MappingProxyType
 
@@ -24,6 +24,7 @@ NEW_NODE_S = (120.0, 300.0)
 
 
 NO_TURNS: Mapping[str, int] = MappingProxyType({})
+NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
 class Clock:
@@ -47,24 +48,23 @@ class Clock:
         *,
         slow: bool = False,
         turns: Mapping[str, int] = NO_TURNS,
-        waiting: Collection[str] = (),
+        waiting: Mapping[str, str] = NOTHING,
     ) -> list[Move]:
-        """The evictions of one node. `turns` by uid, where they have one; `waiting`: uids of pods whose replacement
-        waits for a new node."""
+        """The evictions of one node. `turns` by uid, where they have one; `waiting`: by uid, the new node that
+        the replacement waits for."""
         moves = []
         grace_of = self.world.policy.grace_of
         for task in tasks:
             pod, limits, for_good, late, after = task
             start_s = self._start_s(pod)[slow]
-            if waiting and pod.uid in waiting:
-                start_s += NEW_NODE_S[slow]
             if after is Replacement.NEVER:
                 # Nothing comes back for it: it keeps what it uses up for good, and no turn.
                 limits = for_good
             stop_s = stop_of(pod, grace_of(pod))[slow]
             critical = task.tier is not Tier.ORDINARY
             turn = turns.get(pod.uid, 0) if turns else 0
-            moves.append(Move(pod.uid, limits, stop_s, start_s, after, critical, bool(late), turn))
+            new_node = waiting.get(pod.uid, "") if waiting else ""
+            moves.append(Move(pod.uid, limits, stop_s, start_s, after, critical, bool(late), turn, new_node))
         return moves
 
     def workload(self, pod: Pod) -> str:
@@ -105,4 +105,5 @@ def terms_of(
         lag_s=LAG_S,
         settle_s=SETTLE_S,
         renewed_after_s=None if policy.surge is None else NEW_NODE_S[slow],
+        new_node_s=NEW_NODE_S[slow],
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from kubectl_eksdoc.core.model.pods import Pod
@@ -63,7 +63,7 @@ class Course:
     activation: tuple[str, ...]
     work: Work
     needs: Mapping[str, tuple[str, ...]]
-    waiting: Collection[str]  # uids of pods whose replacement waits for a new node
+    waiting: Mapping[str, str]  # by uid, the new node that a replacement waits for
     usual: Usual | None = None
     asked: Mapping[str, Amounts] = field(default_factory=dict)  # see `supplies`
 
@@ -74,7 +74,7 @@ def estimate(clock: Clock, course: Course) -> Estimate | None:
         return None
     run = _Run(clock, course)
     moves, terms = run.moves(slow=False), run.terms(slow=False)
-    usual = course.usual.timeline if course.usual is not None else run.simulated(slow=False)
+    usual = (course.usual or usual_run(clock, course)).timeline
     slow = run.simulated(slow=True)
     if usual.stuck or slow.stuck:
         return None  # an order that does not come to its end takes no time that could be told
@@ -95,6 +95,12 @@ def estimate(clock: Clock, course: Course) -> Estimate | None:
         slow_nodes=slow_nodes(clock, course.work, course.activation),
         relaxations=relaxations(moves, terms, found, tried, before=usual, needs=course.needs),
     )
+
+
+def usual_run(clock: Clock, course: Course) -> Usual:
+    """The run of `course` at the usual pace."""
+    run = _Run(clock, course)
+    return Usual(dict(run.moves(slow=False)), run.simulated(slow=False))
 
 
 class _Run:

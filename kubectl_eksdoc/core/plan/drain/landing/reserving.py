@@ -38,7 +38,7 @@ class Homeless:
     """A pod whose replacement finds no place. `reasons`: the scheduler's, each with how many nodes give it.
 
     `helped_by`: a node like this one, but new, would take it; None where no new node helps. `comes`: something
-    adds it.
+    adds it. `on` is the name of the new one.
     """
 
     pod: Pod
@@ -46,6 +46,7 @@ class Homeless:
     reasons: tuple[tuple[str, int], ...]
     helped_by: Node | None = None
     comes: bool = False
+    on: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +66,11 @@ class Landing:
     unsure: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     blind: tuple[str, ...] = ()
     preemption: Preemption = NOTHING
+
+    @property
+    def waits(self) -> dict[str, str]:
+        """The new nodes that something adds for pods, by uid."""
+        return {uid: each.on for uid, each in self.homeless.items() if each.comes}
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,21 +277,21 @@ class _Helped:
         if id(kind) in self._hopeless:
             return
         for comes in (True, False):
-            like = self._on_a_copy(kind, comes) or self._on_another_copy(kind, comes)
-            if like is not None:
+            found = self._on_a_copy(kind, comes) or self._on_another_copy(kind, comes)
+            if found is not None:
                 was = homeless[uid]
-                homeless[uid] = Homeless(was.pod, was.node, was.reasons, like, comes)
+                homeless[uid] = Homeless(was.pod, was.node, was.reasons, found[1], comes, found[0])
                 return
         self._hopeless.add(id(kind))
 
-    def _on_a_copy(self, kind: PodClass, comes: bool) -> Node | None:
+    def _on_a_copy(self, kind: PodClass, comes: bool) -> tuple[str, Node] | None:
         for name, like in self._open[comes]:
             if self._room.fits(kind, name):
                 self._room.put(kind, name)
-                return like
+                return name, like
         return None
 
-    def _on_another_copy(self, kind: PodClass, comes: bool) -> Node | None:
+    def _on_another_copy(self, kind: PodClass, comes: bool) -> tuple[str, Node] | None:
         if self._made == MOST_NEW_NODES:
             return None
         for like in self._models:
@@ -299,6 +305,6 @@ class _Helped:
                 self._made += 1
                 self._open[comes].append((made.name, like))
                 (self.coming if comes else self.missing)[like.name] += 1
-                return like
+                return made.name, like
             self._room.back_to(mark)
         return None
