@@ -9,14 +9,14 @@ from math import inf
 
 from kubectl_eksdoc.core.plan.drain.choice.chosen import Chosen
 from kubectl_eksdoc.core.plan.drain.choice.search import GIVEN, best_of
-from kubectl_eksdoc.core.plan.drain.choice.trial import Trial, Trials, gates
+from kubectl_eksdoc.core.plan.drain.choice.trial import Trial, Trials
 from kubectl_eksdoc.core.plan.drain.duration.clock import Clock
 from kubectl_eksdoc.core.plan.drain.duration.estimate import Usual, usual_run
 from kubectl_eksdoc.core.plan.drain.landing import places
 from kubectl_eksdoc.core.plan.drain.landing.reserving import Landing
 from kubectl_eksdoc.core.plan.drain.order.rounds import Order, Waves, arrange
 from kubectl_eksdoc.core.plan.drain.order.tasks import work_of
-from kubectl_eksdoc.core.plan.drain.order.waves import generations
+from kubectl_eksdoc.core.plan.drain.order.waves import gates, generations
 from kubectl_eksdoc.core.plan.drain.survey import Survey
 from kubectl_eksdoc.core.plan.drain.verdicts.judging import Judgement, used_up
 

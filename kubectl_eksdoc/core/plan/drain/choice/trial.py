@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 
 from kubectl_eksdoc.core.plan.drain.duration.clock import Clock, terms_of
 from kubectl_eksdoc.core.plan.drain.landing.places import adds
 from kubectl_eksdoc.core.plan.drain.landing.reserving import Ground, Landing
 from kubectl_eksdoc.core.plan.drain.order.tasks import Work
-from kubectl_eksdoc.core.plan.drain.order.waves import at_once, domains_of, in_waves
+from kubectl_eksdoc.core.plan.drain.order.waves import gates
 from kubectl_eksdoc.core.plan.drain.survey import Survey
 from kubectl_eksdoc.core.sim.drain import Move, Timeline, simulate
 
@@ -86,16 +85,3 @@ class Trials:
 
     def _of(self, order: Sequence[str]) -> list[_Moves]:
         return [(node, self.moves[node]) for node in order]
-
-
-def gates(world: Survey, order: Sequence[str], kept: Mapping[str, int] = MappingProxyType({})) -> dict[str, int]:
-    """The waves in which the nodes of `order` go, from 1; empty where none has to wait for another.
-
-    Those of `kept` keep theirs: their places were found in these waves.
-    """
-    policy = world.policy
-    known = {node.name: node for node in world.targets}
-    room = at_once(policy, [known[name] for name in order])
-    if not room and not policy.pins:
-        return {}
-    return in_waves(order, {name: domains_of(known[name]) for name in order}, room, {**dict(policy.pins), **kept})

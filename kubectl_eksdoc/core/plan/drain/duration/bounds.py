@@ -45,6 +45,7 @@ class Bound:
     about: str
     subject: str
     relax: str
+    units: int = 0  # how many slots or nodes at once there are, where that binds
 
 
 _PLAINEST = {name: place for place, name in enumerate(Scarce)}
@@ -141,7 +142,12 @@ def _room(drained: Sequence[Drained], terms: Terms) -> Iterator[Bound]:
             seconds = chain_s([Job(0.0, time, time) for time in times], room)
             why = f"{len(times)} nodes{domain_words(domain)} are drained {room} at a time"
             yield Bound(
-                Scarce.NODES_AT_ONCE, seconds, why, domain, f"drain {room + 1} nodes{domain_words(domain)} at a time"
+                Scarce.NODES_AT_ONCE,
+                seconds,
+                why,
+                domain,
+                f"drain {room + 1} nodes{domain_words(domain)} at a time",
+                room,
             )
 
 

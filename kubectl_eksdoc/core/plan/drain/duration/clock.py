@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
+from dataclasses import replace
 from types import MappingProxyType
 
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.drain.duration.timing import learn, stop_of
 from kubectl_eksdoc.core.plan.drain.order.rounds import Task, Tier
+from kubectl_eksdoc.core.plan.drain.order.waves import at_once, domains_of
+from kubectl_eksdoc.core.plan.drain.policy import ALL
 from kubectl_eksdoc.core.plan.drain.survey import Survey
 from kubectl_eksdoc.core.rules.replacement import Replacement
 from kubectl_eksdoc.core.sim.drain import Move, Terms
@@ -107,3 +110,19 @@ def terms_of(
         renewed_after_s=None if policy.surge is None else NEW_NODE_S[slow],
         new_node_s=NEW_NODE_S[slow],
     )
+
+
+def any_waves(world: Survey, terms: Terms, nodes: Iterable[str]) -> Terms:
+    """`terms` for whatever waves: what every way to group `nodes` under the user's limits has in common.
+
+    Waves that come of pins alone are the user's, and stay; with both, pins may pass the limits.
+    """
+    policy = world.policy
+    if not policy.max_unavailable:
+        return terms
+    if policy.pins:
+        return replace(terms, waves={})
+    known = {node.name: node for node in world.targets}
+    # A percentage may have been of more nodes than are drained after all.
+    room = {"" if domain == ALL else domain: count for domain, count in at_once(policy, world.targets).items()}
+    return replace(terms, waves={}, at_once=room, domains={name: domains_of(known[name])[1:] for name in nodes})

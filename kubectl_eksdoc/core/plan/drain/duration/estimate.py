@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.drain.duration.bounds import Bound, Scarce, bounds, gap
 from kubectl_eksdoc.core.plan.drain.duration.caveats import caveats
-from kubectl_eksdoc.core.plan.drain.duration.clock import LAG_S, NEW_NODE_S, SETTLE_S, Clock, terms_of
+from kubectl_eksdoc.core.plan.drain.duration.clock import LAG_S, NEW_NODE_S, SETTLE_S, Clock, any_waves, terms_of
 from kubectl_eksdoc.core.plan.drain.duration.generations import Amounts, supplies
 from kubectl_eksdoc.core.plan.drain.duration.node_times import Nodes
 from kubectl_eksdoc.core.plan.drain.duration.relaxing import Relaxation, relaxations
@@ -16,7 +16,9 @@ from kubectl_eksdoc.core.plan.drain.duration.slow_nodes import slow_nodes
 from kubectl_eksdoc.core.plan.drain.duration.timing import ASSUMED_STOP_S
 from kubectl_eksdoc.core.plan.drain.order.rounds import Order
 from kubectl_eksdoc.core.plan.drain.order.tasks import Work
+from kubectl_eksdoc.core.plan.drain.order.waves import gates
 from kubectl_eksdoc.core.plan.drain.outcome import SlowNode
+from kubectl_eksdoc.core.plan.drain.policy import ALL
 from kubectl_eksdoc.core.plan.drain.survey import Survey
 from kubectl_eksdoc.core.sim.activation import Reserved
 from kubectl_eksdoc.core.sim.drain import Move, Moved, Span, Terms, Timeline, simulate
@@ -81,7 +83,7 @@ def estimate(clock: Clock, course: Course) -> Estimate | None:
     scarce = (
         supplies(clock.world, course.work, course.waiting, course.asked) if clock.world.policy.surge is not None else ()
     )
-    found = bounds(moves, terms, supplies=scarce)
+    found = bounds(moves, any_waves(clock.world, terms, course.activation), supplies=scarce)
     tried = MOST_RELAXATIONS if len(course.order.bookings) <= MANY_MOVES else 0
     return Estimate(
         p50_s=usual.makespan_s,
@@ -93,7 +95,7 @@ def estimate(clock: Clock, course: Course) -> Estimate | None:
         gap=gap(usual.makespan_s, found[0]) if found else None,
         moves=usual.moves,
         slow_nodes=slow_nodes(clock, course.work, course.activation),
-        relaxations=relaxations(moves, terms, found, tried, before=usual, needs=course.needs),
+        relaxations=relaxations(moves, terms, found, tried, before=usual, needs=course.needs, regroup=run.regroup),
     )
 
 
@@ -128,6 +130,11 @@ class _Run:
         return terms_of(
             self._clock.world, self._course.work.per_round, order.wave if order.gated else {}, self._strict, slow
         )
+
+    def regroup(self, domain: str) -> Mapping[str, int] | None:
+        """The waves if one node more of that domain ("": of all) could be under way; None where places forbid it."""
+        world, needs = self._clock.world, self._course.needs
+        return None if needs else gates(world, self._course.activation, more=domain or ALL)
 
     def simulated(self, slow: bool) -> Timeline:
         """Of the slow run only how long it takes is of interest."""

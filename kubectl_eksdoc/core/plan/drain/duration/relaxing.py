@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
@@ -32,15 +32,16 @@ def relaxations(
     most: int = 3,
     before: Timeline | None = None,
     needs: Mapping[str, Sequence[str]] = MappingProxyType({}),
+    regroup: Callable[[str], Mapping[str, int] | None] | None = None,
 ) -> tuple[Relaxation, ...]:
     """What one step would save of the `most` largest of `found` that have one: a simulation each, and one of the
     drain as it is if its timeline is not given as `before`.
 
     Steps: one more slot, one more node at once, half the time between evictions, half as many waves. The order
     of `nodes` is kept, and what they need (see `Reserved`). Nothing where the drain as it is, or with that step,
-    does not come to its end.
+    does not come to its end. `regroup` gives the waves with one node more of a domain at once, where there are waves.
     """
-    steps = [(bound, *step) for bound in sorted(found, key=largest_first) if (step := _step(bound, terms))]
+    steps = [(bound, *step) for bound in sorted(found, key=largest_first) if (step := _step(bound, terms, regroup))]
     if not steps:
         return ()
     before = before or simulate(nodes, terms, Reserved(needs))
@@ -54,14 +55,18 @@ def relaxations(
     return tuple(tried)
 
 
-def _step(bound: Bound, terms: Terms) -> tuple[str, Terms] | None:
+def _step(
+    bound: Bound, terms: Terms, regroup: Callable[[str], Mapping[str, int] | None] | None
+) -> tuple[str, Terms] | None:
     if bound.name is Scarce.BUDGET_CHAIN:
         slots = terms.slots[bound.subject]
         return f"{bound.subject} {slots} → {slots + 1}", replace(terms, slots={**terms.slots, bound.subject: slots + 1})
     if bound.name is Scarce.NODES_AT_ONCE:
-        room = terms.at_once[bound.subject]
-        relaxed = replace(terms, at_once={**terms.at_once, bound.subject: room + 1})
-        return f"nodes at once{domain_words(bound.subject)} {room} → {room + 1}", relaxed
+        change = f"nodes at once{domain_words(bound.subject)} {bound.units} → {bound.units + 1}"
+        if bound.subject in terms.at_once:
+            return change, replace(terms, at_once={**terms.at_once, bound.subject: bound.units + 1})
+        waves = regroup(bound.subject) if regroup is not None else None
+        return (change, replace(terms, waves=waves)) if waves else None
     if bound.name is Scarce.RATE:
         half = terms.between_s / 2
         return f"time between evictions {terms.between_s:g} s → {half:g} s", replace(terms, between_s=half)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 
 from kubectl_eksdoc.core.model.nodes import Node
 from kubectl_eksdoc.core.plan.drain.policy import ALL, NODEGROUP, ZONE, DrainPolicy
+from kubectl_eksdoc.core.plan.drain.survey import Survey
 from kubectl_eksdoc.core.rules.budgets import scaled
 
 
@@ -67,3 +69,21 @@ def generations(order: Iterable[str], needs: Mapping[str, Sequence[str]]) -> dic
     for node in order:
         found[node] = 1 + max((found[other] for other in needs.get(node, ())), default=0)
     return found
+
+
+def gates(
+    world: Survey, order: Sequence[str], kept: Mapping[str, int] = MappingProxyType({}), more: str = ""
+) -> dict[str, int]:
+    """The waves in which the nodes of `order` go, from 1; empty where none has to wait for another.
+
+    Those of `kept` keep theirs: their places were found in these waves. `more`: a domain of which one node more may
+    be under way than the policy says.
+    """
+    policy = world.policy
+    known = {node.name: node for node in world.targets}
+    room = at_once(policy, [known[name] for name in order])
+    if not room and not policy.pins:
+        return {}
+    if more in room:
+        room[more] += 1
+    return in_waves(order, {name: domains_of(known[name]) for name in order}, room, {**dict(policy.pins), **kept})
