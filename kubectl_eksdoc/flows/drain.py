@@ -6,10 +6,11 @@ from dataclasses import replace
 
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.cluster import Cluster, Identity
+from kubectl_eksdoc.core.plan.drain.order.forced import check_named
 from kubectl_eksdoc.core.plan.drain.plan import make_plan
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
-from kubectl_eksdoc.core.plan.drain.targets import check_named, select
+from kubectl_eksdoc.core.plan.drain.targets import select
 from kubectl_eksdoc.core.plan.drain.verdicts.assuming import with_assumed_budgets
 from kubectl_eksdoc.flows.ports import ClusterReader
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 
 from kubectl_eksdoc.core.model.nodes import Node
-from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
+from kubectl_eksdoc.core.plan.drain.policy import Targeting
 from kubectl_eksdoc.errors import UsageError
 
 _DIGITS = re.compile(r"(\d+)")
@@ -49,20 +49,6 @@ def select(nodes: Iterable[Node], targeting: Targeting, pools: Iterable[str] = (
             "see what there is: kubectl get nodes --show-labels",
         )
     return tuple(sorted(chosen, key=lambda node: natural(node.name)))
-
-
-def check_named(policy: DrainPolicy, targets: Iterable[Node]) -> None:
-    """
-    Raises:
-        UsageError: the order or a pin of `policy` names a node that is no target.
-    """
-    names = {node.name for node in targets}
-    for flag, named in (("--order-file", policy.order_nodes), ("--pin", [node for node, _ in policy.pins])):
-        strange = [name for name in named if name not in names]
-        if strange:
-            close = difflib.get_close_matches(strange[0], names, n=3)
-            hint = f"close to it: {', '.join(close)}" if close else "leave it out, or make it a target"
-            raise UsageError(f"{flag} names {strange[0]}, which is none of the {len(names)} targets", hint)
 
 
 def _matches(node: Node, targeting: Targeting) -> bool:

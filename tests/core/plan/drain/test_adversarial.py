@@ -75,7 +75,7 @@ def test_without_a_node_to_begin_with_it_is_said_how_many_are_missing() -> None:
     pods = placed(WEB, *[f"old-{i // 2}" for i in range(6)])
     plan = planned(WEB, olds(3), pods, DrainPolicy(surge=0))
     missing = finding(plan, "needs-nodes")
-    assert missing.message == "3 new nodes are needed for 6 of the pods to evict: 3 such as old-0"
+    assert missing.message == "3 new nodes are needed for 6 of the targets' pods: 3 such as old-0"
     assert "--surge 1" in missing.remedy[0].text
     assert {t.verdict for t in plan.targets} == {TargetVerdict.SKIPPED}
 
@@ -105,7 +105,7 @@ def test_replicas_that_keep_apart_have_fewer_free_hosts_than_there_are() -> None
     pods = placed(ha, *[f"old-{i}" for i in range(4)])
     plan = planned(ha, nodes, pods, DrainPolicy())
     assert drains(plan) == {"old-0", "old-1"}
-    message = "2 new nodes are needed for 2 of the pods to evict: 2 such as new-0"
+    message = "2 new nodes are needed for 2 of the targets' pods: 2 such as new-0"
     assert finding(plan, "needs-nodes").message == message
     assert drains(planned(ha, nodes, pods, DrainPolicy(surge=0))) == {f"old-{i}" for i in range(4)}
 

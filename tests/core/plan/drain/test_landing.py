@@ -50,7 +50,7 @@ def test_with_too_little_room_one_node_is_emptied_and_the_other_is_not_touched()
     assert {e.node for e in plan.evictions} == {"old-0"}
     missing = finding(plan, "needs-nodes")
     assert missing.status is Status.FAIL
-    assert missing.message == "1 new node is needed for 1 of the pods to evict: 1 such as new-0"
+    assert missing.message == "1 new node is needed for 1 of the targets' pods: 1 such as new-0"
 
 
 def test_karpenter_can_make_room() -> None:
@@ -224,7 +224,7 @@ def test_a_node_attaches_only_so_many_volumes(limit: int, attached: int, drains:
 
 def test_new_nodes_attach_no_more_than_those_they_are_like() -> None:
     plan = plan_of(with_disks(1, 1), roomy=False)
-    assert finding(plan, "needs-nodes").message == "3 new nodes are needed for 3 of the pods to evict: 3 such as new-0"
+    assert finding(plan, "needs-nodes").message == "3 new nodes are needed for 3 of the targets' pods: 3 such as new-0"
     assert "node(s) exceed max volume count" in left(plan, "db-0").reason
 
 

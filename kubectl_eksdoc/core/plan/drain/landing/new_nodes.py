@@ -40,10 +40,23 @@ def one_of_each(nodes: Iterable[Node]) -> list[Node]:
 
 
 def surged(targets: Sequence[Node], count: int) -> tuple[tuple[Node, Node], ...]:
-    """`count` new nodes, each with the one of `targets` it is like: of each group, type and zone its share."""
+    """`count` new nodes, each with the one of `targets` it is like: of each group, type and zone about its share.
+
+    One more leaves those before it as they are.
+    """
     alike = sorted(targets, key=lambda n: (n.group, n.instance_type, n.zone))
-    chosen = [alike[(2 * i + 1) * len(alike) // (2 * count)] for i in range(count if alike else 0)]
+    chosen = [alike[int(_spread(i) * len(alike))] for i in range(1, count + 1)] if alike else []
     return tuple((copy(node, f"surge {i}"), node) for i, node in enumerate(chosen, 1))
+
+
+def _spread(i: int) -> float:
+    """From 0 to 1, each far from those before it (J. G. van der Corput): 1/2, 1/4, 3/4, 1/8 …"""
+    spread, step = 0.0, 0.5
+    while i:
+        spread += step * (i & 1)
+        step /= 2
+        i >>= 1
+    return spread
 
 
 def _group(node: Node) -> object:

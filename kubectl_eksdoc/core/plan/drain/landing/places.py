@@ -154,7 +154,7 @@ def _new_nodes(world: Survey, landing: Landing, copies: Mapping[str, int], comes
         Severity.HIGH,
         status,
         Subject("Cluster", "cluster"),
-        f"{_nodes(sum(copies.values()))} needed for {len(helped)} of the pods to evict: {each}",
+        f"{_nodes(sum(copies.values()))} needed for {len(helped)} of the targets' pods: {each}",
         tuple(where(h.pod) for h in helped[:MAX_EVIDENCE]),
         (Remedy(text),),
         missing=kinds.NODE_POOLS.full_name if status is Status.UNKNOWN else "",
