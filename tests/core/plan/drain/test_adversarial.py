@@ -186,7 +186,7 @@ def test_pods_that_ask_for_nothing_still_take_a_place_each() -> None:
     pods = placed(zero, *["old-0"] * 8)
     plan = planned(zero, nodes, pods, DrainPolicy())
     assert drains(plan) == set()
-    assert finding(plan, "needs-nodes").message.startswith("1 new node is needed for 4 of the pods")
+    assert finding(plan, "needs-nodes").message.startswith("1 new node is needed for 4 of the targets' pods")
     assert any("1 × Too many pods" in x.reason for x in plan.left)
 
 

@@ -149,6 +149,7 @@ class Ground:
                 place = self._move(pod, old, new)
                 if not place:
                     self._room.back_to(before)  # it stays, and others must do with its being there
+                    self._room.remember(new)
                     continue
             if place:
                 places[pod.uid] = place
