@@ -161,7 +161,7 @@ def policy_from(args: argparse.Namespace) -> DrainPolicy:
     """
     Raises:
         UsageError: ``--grace-period=0``, a negative time to skip, orders that exclude each other,
-            a file of an order that cannot be read.
+            a file of an order that cannot be read, a flag that contradicts itself.
     """
     if args.grace_period == 0:
         raise UsageError(
@@ -180,7 +180,7 @@ def policy_from(args: argparse.Namespace) -> DrainPolicy:
         partial=args.partial,
         evict_protected=args.evict_protected,
         accept_unknown=frozenset(name for names in args.accept_unknown for name in names),
-        assume_budgets=tuple(sorted(dict(args.assume_budget).items())),
+        assume_budgets=tuple(sorted(values.agreed("--assume-budget", args.assume_budget).items())),
         assume_fixed=frozenset(name for names in args.assume_fixed for name in names),
     )
     return pace_options.paced(allowed, args)

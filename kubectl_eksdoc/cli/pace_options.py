@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import values
 from kubectl_eksdoc.core.plan.drain.policy import ALL, AUTO, DEFAULT_EFFORT, NODEGROUP, ORDERS, ZONE, DrainPolicy
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.host.order_file import read_order
+
+if TYPE_CHECKING:  # help must not pay for plans
+    from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 
 _COUNTED_BY = (ALL, ZONE, NODEGROUP)
 
@@ -94,10 +98,11 @@ def order_file_from(args: argparse.Namespace) -> str:
 
 
 def paced(policy: DrainPolicy, args: argparse.Namespace) -> DrainPolicy:
-    """`policy` with these options; of a flag that was given twice for one thing the last one counts.
+    """`policy` with these options.
 
     Raises:
-        UsageError: two orders were given, or the file of one cannot be read.
+        UsageError: two orders were given, or the file of one cannot be read; a flag says two things of one node
+            or of one way to count nodes.
     """
     path = order_file_from(args)
     if path and args.order != AUTO:
@@ -105,17 +110,28 @@ def paced(policy: DrainPolicy, args: argparse.Namespace) -> DrainPolicy:
             f"--order {args.order} and --order-file exclude each other",
             "Give one of them; nodes that the file does not name go after it, by name.",
         )
+    at_once = values.agreed("--max-unavailable", args.max_unavailable)
     return replace(
         policy,
-        max_unavailable=tuple(sorted(dict(args.max_unavailable).items(), key=lambda x: _COUNTED_BY.index(x[0]))),
+        max_unavailable=tuple(sorted(at_once.items(), key=lambda x: _COUNTED_BY.index(x[0]))),
         surge=args.surge,
         soft_budget=args.soft_budget,
         evictions_per_second=args.max_evictions_per_second,
         order=args.order,
         order_nodes=read_order(path) if path else (),
-        pins=tuple(sorted(dict(args.pin).items())),
+        pins=tuple(sorted(values.agreed("--pin", args.pin).items())),
         effort=args.effort,
     )
+
+
+def idle_pins(plan: DrainPlan) -> list[str]:
+    """Notes on pins that change nothing, because the plan does not drain their node."""
+    verdicts = {target.node.name: target.verdict.value for target in plan.targets if not target.order}
+    return [
+        f"--pin {node}={wave} changes nothing: the plan does not drain {node} ({verdicts[node]})"
+        for node, wave in plan.policy.pins
+        if node in verdicts
+    ]
 
 
 def as_given(policy: DrainPolicy, order_file: str) -> dict[str, object]:

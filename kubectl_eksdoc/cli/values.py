@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Callable, Iterable
+from typing import TypeVar
 
 from kubectl_eksdoc.cli.spelling import maybe
 from kubectl_eksdoc.core.model import codes, selectors, versions
@@ -15,6 +16,9 @@ from kubectl_eksdoc.core.model.budgets import Amount
 from kubectl_eksdoc.core.model.selectors import Selector
 from kubectl_eksdoc.core.model.versions import Version
 from kubectl_eksdoc.core.plan.drain.policy import ALL, DEFAULT_EFFORT, NODEGROUP, ZONE
+from kubectl_eksdoc.errors import UsageError
+
+T = TypeVar("T")
 
 _TRUE = frozenset(("1", "t", "T", "true", "TRUE", "True"))
 _FALSE = frozenset(("0", "f", "F", "false", "FALSE", "False"))
@@ -102,6 +106,19 @@ def pin(text: str) -> tuple[str, int]:
     if not node or not re.match(r"[0-9]{1,4}\Z", wave) or not int(wave):
         raise argparse.ArgumentTypeError(f"{text!r} pins no node to a wave; write NODE=2")
     return node_name(node), int(wave)
+
+
+def agreed(flag: str, given: Iterable[tuple[str, T]]) -> dict[str, T]:
+    """The values of a repeated flag by what they are about; the same one twice is no contradiction.
+
+    Raises:
+        UsageError: two different values for one thing.
+    """
+    found: dict[str, T] = {}
+    for about, value in given:
+        if found.setdefault(about, value) != value:
+            raise UsageError(f"{flag} contradicts itself: {found[about]} and {value} for {about}", "Give one of them.")
+    return found
 
 
 def assumed_budget(text: str) -> tuple[str, int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -38,7 +39,7 @@ def plan(*argv: str) -> Ran:
             "--max-unavailable nodegroup=2 --max-unavailable zone=1 --max-unavailable 50%",
             DrainPolicy(max_unavailable=((ALL, HALF), (ZONE, Amount(1)), (NODEGROUP, Amount(2)))),
         ),
-        ("--max-unavailable 3 --max-unavailable 1", DrainPolicy(max_unavailable=((ALL, Amount(1)),))),
+        ("--max-unavailable 3 --max-unavailable 3", DrainPolicy(max_unavailable=((ALL, Amount(3)),))),
         ("--surge 0", DrainPolicy(surge=0)),
         ("--surge 2 --surge 3", DrainPolicy(surge=3)),
         ("--soft-budget 25", DrainPolicy(soft_budget=25)),
@@ -48,7 +49,7 @@ def plan(*argv: str) -> Ran:
         *((f"--order {order}", DrainPolicy(order=order)) for order in ORDERS),
         ("--pin old-1=2", DrainPolicy(pins=(("old-1", 2),))),
         ("--pin node/old-1=2 --pin old-0=1", DrainPolicy(pins=(("old-0", 1), ("old-1", 2)))),
-        ("--pin old-1=2 --pin old-1=4", DrainPolicy(pins=(("old-1", 4),))),
+        ("--pin old-1=2 --pin node/old-1=2", DrainPolicy(pins=(("old-1", 2),))),
         ("--effort 0", DrainPolicy(effort=0)),
         ("--effort 1000000", DrainPolicy(effort=1_000_000)),
     ],
@@ -60,6 +61,14 @@ def test_policies(line: str, policy: DrainPolicy) -> None:
 @pytest.mark.parametrize(
     ("line", "said"),
     [
+        ("--max-unavailable 3 --max-unavailable 1", "--max-unavailable contradicts itself: 3 and 1 for all"),
+        ("--max-unavailable 2 --max-unavailable 2%", "--max-unavailable contradicts itself: 2 and 2% for all"),
+        (
+            "--max-unavailable zone=1 --max-unavailable 3 --max-unavailable zone=2",
+            "--max-unavailable contradicts itself: 1 and 2 for zone",
+        ),
+        ("--pin old-1=1 --pin old-0=1 --pin node/old-1=2", "--pin contradicts itself: 1 and 2 for old-1"),
+        ("--assume-budget a/b=1 --assume-budget a/b=2", "--assume-budget contradicts itself: 1 and 2 for a/b"),
         ("--max-unavailable 0", "'0' is no number of nodes from 1 on"),
         ("--max-unavailable 101%", "no percentage from 1% to 100%; write 3 or 25%"),
         ("--max-unavailable zone=", "'' is no number of nodes"),
@@ -170,6 +179,15 @@ def test_pins_are_kept() -> None:
     doc = json.loads(plan(*NODES, "--pin", "old-0=2", "-o", "json").out)
     assert {target["name"]: target["wave"] for target in doc["targets"]} == {"old-0": 2, "old-1": 1, "old-2": 1}
     assert [wave["afterWaveBefore"] for wave in doc["waves"]] == [False, True]
+
+
+def test_a_pin_of_a_node_that_is_not_drained_is_told() -> None:
+    told = "note: --pin old-3=2 changes nothing: the plan does not drain old-3 (skipped)\n"
+    bare = a_pod("bare", node="old-3", owner=None)
+    cluster = replace(CLUSTER, nodes=(*CLUSTER.nodes, a_node("old-3")), pods=(*CLUSTER.pods, bare))
+    line = ("drain", "plan", *NODES, "old-3", "--pin", "old-3=2", "--pin", "old-0=1")
+    assert told in run_cli(*line, source=FakeSource(cluster)).err
+    assert "changes nothing" not in run_cli(*line, "--force", source=FakeSource(cluster)).err
 
 
 def test_nodes_at_once_are_waves() -> None:

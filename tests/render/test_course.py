@@ -18,7 +18,7 @@ from kubectl_eksdoc.core.plan.drain.order.strategies import BY_NAME
 from kubectl_eksdoc.core.plan.drain.outcome import Eviction, TargetVerdict
 from kubectl_eksdoc.core.plan.drain.policy import ALL, AUTO, NODEGROUP, ORDERS, ZONE, DrainPolicy, Targeting
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
-from kubectl_eksdoc.core.sim.drain import Span
+from kubectl_eksdoc.core.sim.drain import Moved, Span
 from kubectl_eksdoc.embedded.demo import DemoReader
 from kubectl_eksdoc.flows.drain import plan_drain
 from kubectl_eksdoc.render.drain import FORMATS, DrainView, Look, render
@@ -35,6 +35,8 @@ CASES = {
     "table-120.txt": ("table", Look()),
     "table-80.txt": ("table", Look(width=80)),
     "wide.txt": ("wide", Look()),
+    "wide-80.txt": ("wide", Look(width=80)),
+    "wide-ascii.txt": ("wide", Look(width=80, ascii=True)),
     "markdown.md": ("markdown", Look()),
     "page.html": ("html", Look()),
     "plan.json": ("json", Look()),
@@ -64,7 +66,14 @@ PLAN = DrainPlan(
     (),
     HEADROOM[:1],
     (),
-    estimate=Estimate(160.0, 350.0, SPANS, 1, ("a new node is Ready 120 s after it is asked for",)),
+    estimate=Estimate(
+        160.0,
+        350.0,
+        SPANS,
+        1,
+        ("a new node is Ready 120 s after it is asked for",),
+        moves=(Moved(WEB[1].uid, "old-1", 0.0, 10.0, 40.0), Moved(WEB[0].uid, "old-0", 140.0, 150.0, 180.5)),
+    ),
     handoffs=hand_offs(CLUSTER, TARGETS, (), EVICTIONS, POLICY),
     tried=TRIED,
 )

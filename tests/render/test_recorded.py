@@ -76,3 +76,11 @@ def test_a_ticket_fits_into_an_issue(view: DrainView) -> None:
     ticket = render(view, "markdown", Look())
     assert len(ticket) <= GITHUB_TAKES
     assert ("more evictions; all of them are in `-o json`" in ticket) == (len(view.plan.evictions) > 200)
+
+
+def test_each_eviction_is_while_its_node_is_under_way(view: DrainView) -> None:
+    doc: Any = json.loads(render(view, "json", Look()))
+    begun = {target["name"]: target["startSeconds"] for target in doc["targets"]}
+    done = {target["name"]: target["doneSeconds"] for target in doc["targets"]}
+    assert all(begun[e["node"]] <= e["atSeconds"] < done[e["node"]] for e in doc["evictions"])
+    assert doc["estimate"] is None or all(e["atSeconds"] < doc["estimate"]["p50"] for e in doc["evictions"])

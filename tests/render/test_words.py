@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 from kubectl_eksdoc.core.model import codes
 from kubectl_eksdoc.core.model.cluster import Identity, Source
 from kubectl_eksdoc.core.model.findings import Remedy, Severity, Status, Subject
-from kubectl_eksdoc.core.plan.drain.outcome import Left, PodVerdict
+from kubectl_eksdoc.core.plan.drain.duration.estimate import Estimate
+from kubectl_eksdoc.core.plan.drain.outcome import Eviction, Left, PodVerdict
 from kubectl_eksdoc.render.drain.groups import grouped
+from kubectl_eksdoc.render.drain.verdict import verdict
 from kubectl_eksdoc.render.identity import identity_line
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.text import clean, counted, cut, joined, listing, wrap
@@ -170,3 +172,18 @@ def test_warnings_that_say_the_same_are_one_group_over_all_namespaces() -> None:
     view = pods_view(*warnings)
     (group,) = grouped(view.warnings, view)  # type: ignore[attr-defined]
     assert group.about == "2 Deployments" and group.names == ("ops/mailer", "shop/mailer")
+
+
+def test_the_time_of_new_nodes_is_said_to_be_in_the_figure() -> None:
+    """Not beside it: the run waits for them. Where every pod has a place, or none comes by itself, nothing waits."""
+    run = Estimate(152.0, 392.0, (), 1, ())
+
+    def said(status: Status, lands_on: str = "") -> str:
+        evictions = (Eviction(1, 1, a_pod("web-1"), "old-1", "", "", lands_on),)
+        found = (a_finding(codes.NEEDS_NODES, status, Subject("Cluster", "cluster"), "1 new node needed"),)
+        return verdict(a_view(an_empty_plan(evictions=evictions, findings=found, estimate=run)))
+
+    figure = "1 eviction in 1 round, about 2m32s (6m32s if pods are slow)"
+    assert f"{figure}, including 2m for new nodes (assumed). " in said(Status.PASS)
+    assert f"{figure}. " in said(Status.PASS, "new-1")
+    assert f"{figure}. " in said(Status.FAIL)

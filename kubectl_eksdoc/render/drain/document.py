@@ -17,6 +17,7 @@ from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
 from kubectl_eksdoc.core.plan.drain.result import NOT_JUDGED, Headroom
 from kubectl_eksdoc.render.document import Fields, finding, known, metadata, moment, remedy, strings
 from kubectl_eksdoc.render.drain.comparison.document import comparison_fields
+from kubectl_eksdoc.render.drain.fence import NO_RE_EVICTIONS
 from kubectl_eksdoc.render.drain.view import DrainView, status_of
 from kubectl_eksdoc.render.encode import Json
 
@@ -35,6 +36,7 @@ def document(view: DrainView) -> Fields:
         "gap": None if view.plan.estimate is None else view.plan.estimate.gap,
         "orders": [_tried(tried) for tried in view.plan.tried],
         "waves": [_wave(number, view) for number in sorted({t.wave for t in view.targets if t.wave})],
+        "reEvictions": cast(Json, _re_evictions(view)),
         "targets": [_target(t, view) for t in view.targets],
         "evictions": [_eviction(e, view) for e in view.evictions],
         "left": [_left(row) for row in view.left],
@@ -102,6 +104,11 @@ def _wave(number: int, view: DrainView) -> Fields:
         "doneSeconds": _seconds(max(s.done_s for s in spans)) if spans else None,
         "afterWaveBefore": number > 1 and not view.plan.in_generations,
     }
+
+
+def _re_evictions(view: DrainView) -> Fields | None:
+    """Pods that are evicted twice, and what that number rests on; null when nothing is evicted."""
+    return {"count": 0, "because": NO_RE_EVICTIONS} if view.evictions else None
 
 
 def _tried(tried: Tried) -> Fields:
@@ -181,6 +188,7 @@ def _eviction(eviction: Eviction, view: DrainView) -> Fields:
         "ownerUid": known(pod.owner.uid) if pod.owner else None,
         "graceSeconds": view.grace(pod),
         "landsOn": known(eviction.lands_on),
+        "atSeconds": None if (at := view.evicted_at.get(pod.uid)) is None else _seconds(at),
     }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from kubectl_eksdoc.core.model.cluster import Source
 from kubectl_eksdoc.render.drain.view import DrainView
@@ -13,8 +14,19 @@ PLAN = ("kubectl", "eksdoc", "drain", "plan")
 DUMP = "DUMP"
 """Stands for the dump's path where it is not known."""
 
+CONTEXT = "CONTEXT"
+"""Stands for the context of the cluster where that is not known."""
+
 _DEFAULTS: Mapping[str, object] = {"ignore-daemonsets": True, "grace-period": -1, "skip-wait-for-delete-timeout": 0}
 _ACCEPTED = "accept-unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class NextStep:
+    """One sentence without its full stop, and the command line that does it, or ""."""
+
+    text: str
+    command: str = ""
 
 
 def again(view: DrainView, *flags: str, accept: Iterable[str] = ()) -> str:
@@ -25,6 +37,17 @@ def again(view: DrainView, *flags: str, accept: Iterable[str] = ()) -> str:
     """
     words = [*PLAN, *_options(view.options, frozenset(accept)), *_source(view), *flags]
     return shlex.join(words)
+
+
+def kubectl(view: DrainView, *words: str) -> str:
+    """A command of kubectl's own on the same cluster, quoted for a POSIX shell.
+
+    For a plan of a dump or the demo it names their context, or `CONTEXT` where that is not known: so it cannot change
+    whatever cluster is the current one.
+    """
+    live = view.cluster.source is Source.LIVE and view.reached_by is not None
+    named = ("--context", view.cluster.identity.context or CONTEXT)
+    return shlex.join(["kubectl", *words, *(view.reached_by or () if live else named)])
 
 
 def dump_folder(view: DrainView) -> str:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from kubectl_eksdoc.core.plan.drain.outcome import PodVerdict, Target, TargetVerdict
+from kubectl_eksdoc.render.drain.fence import fence
 from kubectl_eksdoc.render.drain.groups import grouped
-from kubectl_eksdoc.render.drain.invocation import DUMP, again
+from kubectl_eksdoc.render.drain.invocation import CONTEXT, DUMP, NextStep, again
 from kubectl_eksdoc.render.drain.verdict import ONE_TARGET
 from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.render.look import Look
@@ -24,19 +24,13 @@ _FLAGS = (
 )
 """Code of a blocker, the flag that decides otherwise, and what the flag does."""
 
+_STAND_INS = ((DUMP, "the path of the dump"), (CONTEXT, "the cluster's context"))
+
 _NOT_DRAINED = (
     (TargetVerdict.SKIPPED, "skipped"),
     (TargetVerdict.REFUSED, "refused"),
     (TargetVerdict.UNKNOWN, "not judged"),
 )
-
-
-@dataclass(frozen=True, slots=True)
-class NextStep:
-    """One sentence without its full stop, and the command line that does it, or ""."""
-
-    text: str
-    command: str = ""
 
 
 def answer(view: DrainView, look: Look, where: str = "above") -> str:
@@ -60,6 +54,9 @@ def steps(view: DrainView) -> tuple[NextStep, ...]:
     found = []
     if len(view.targets) > 1 and any(target.order for target in view.targets):
         found.append(NextStep("The names of the nodes that can be drained, in order", again(view, "-o", "name")))
+    fenced = fence(view)
+    if fenced is not None:
+        found.append(fenced)
     if view.blockers:
         found.append(NextStep("Mend what blocks, then plan again", again(view)))
     found += _allowing(view)
@@ -68,8 +65,9 @@ def steps(view: DrainView) -> tuple[NextStep, ...]:
     if still:
         text = "Answer what is unknown, or accept that it is"
         found.append(NextStep(text, again(view, accept=still)))
-    if any(f" {DUMP}" in step.command for step in found):
-        found.append(NextStep(f"{DUMP} stands for the path of the dump"))
+    stand_ins = [f"{word} for {what}" for word, what in _STAND_INS if any(f" {word}" in s.command for s in found)]
+    if stand_ins:
+        found.append(NextStep(joined(stand_ins).replace(" for ", " stands for ", 1)))
     return tuple(found)
 
 

@@ -8,7 +8,7 @@ from kubectl_eksdoc.core.model.findings import Severity
 from kubectl_eksdoc.core.model.kinds import ReadState
 from kubectl_eksdoc.core.plan.drain.outcome import BudgetVerdict
 from kubectl_eksdoc.core.plan.drain.result import NOT_JUDGED
-from kubectl_eksdoc.render.drain import afterwards, rows, steps
+from kubectl_eksdoc.render.drain import afterwards, rows, steps, timeline
 from kubectl_eksdoc.render.drain.blocks import block, brief, command_line, line, remedies
 from kubectl_eksdoc.render.drain.comparison import screen, words
 from kubectl_eksdoc.render.drain.course import course, new_names, ordered_by
@@ -49,6 +49,7 @@ def _text(view: DrainView, look: Look, full: bool) -> str:
         _blockers(view, look, full),
         _drained(view, look, full),
         _estimate(view, look),
+        _timeline(view, look) if full else [],
         _undrained(view, look, full),
         _budgets(view, look, full),
         *([_evictions(view, look), _left(view, look)] if full else [_left_summary(view, look)]),
@@ -124,6 +125,10 @@ def _estimate(view: DrainView, look: Look) -> list[str]:
     for text in estimate_lines(view):
         lines += wrap(shown(text, look), look.columns, margin, margin + ("  " if text.startswith("- ") else ""))
     return _titled("ESTIMATE", lines, look)
+
+
+def _timeline(view: DrainView, look: Look) -> list[str]:
+    return _titled(timeline.TITLE.replace("Timeline", "TIMELINE"), timeline.timeline(view, look, _INDENT), look)
 
 
 def _undrained(view: DrainView, look: Look, full: bool) -> list[str]:

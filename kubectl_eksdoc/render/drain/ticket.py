@@ -9,11 +9,12 @@ from kubectl_eksdoc.core.plan.drain.handoff.offers import HandOff, Step
 from kubectl_eksdoc.core.plan.drain.outcome import BudgetVerdict
 from kubectl_eksdoc.core.plan.drain.result import NOT_JUDGED
 from kubectl_eksdoc.render import markdown
-from kubectl_eksdoc.render.drain import afterwards, rows
+from kubectl_eksdoc.render.drain import afterwards, rows, timeline
 from kubectl_eksdoc.render.drain.comparison import ticket as against
 from kubectl_eksdoc.render.drain.comparison import words
 from kubectl_eksdoc.render.drain.course import course, new_names, ordered_by
 from kubectl_eksdoc.render.drain.evidence import evidence
+from kubectl_eksdoc.render.drain.fence import fence
 from kubectl_eksdoc.render.drain.groups import Advice, Group, grouped
 from kubectl_eksdoc.render.drain.unread import unread
 from kubectl_eksdoc.render.drain.verdict import STATUS_SIGN, blocker_count, estimate_lines, left_by_verdict, verdict
@@ -29,6 +30,9 @@ _LONGEST = 65_536
 
 _MOST_ROWS = (200, 100, 50, 25, 10)
 """How many rows a table may have: the first number with which the ticket is not too long, else the last."""
+
+_CODE_WIDTH = 80
+"""Columns of a block of code that GitHub shows without a scroll bar."""
 
 _NAMES = frozenset({"NODE", "BUDGET", "POD", "OWNER", "LANDS ON", "KIND"})
 
@@ -52,7 +56,7 @@ def _ticket(view: DrainView, look: Look, most: int) -> str:
         *_course(view),
         *_origin(view),
     ]
-    for title, body in _sections(view, most):
+    for title, body in _sections(view, look, most):
         if body:
             lines += ["", f"### {title}", "", *body]
     if view.handoffs:
@@ -83,13 +87,15 @@ def _origin(view: DrainView) -> list[str]:
     return [f"{' · '.join(parts)} · {source} · kubectl eksdoc {escape(view.tool_version)}"]
 
 
-def _sections(view: DrainView, most: int) -> Iterable[tuple[str, list[str]]]:
+def _sections(view: DrainView, look: Look, most: int) -> Iterable[tuple[str, list[str]]]:
     if view.comparison is not None:
         yield escape(words.title(view.comparison, view)), against.lines(view.comparison, view, most, _table)
     blockers = grouped(view.blockers, view)
     yield f"Blockers ({blocker_count(blockers)})", _items(blockers, most, view)
     yield f"Targets, {ordered_by(view)}", _table(rows.drained(view), "targets", most)
     yield "Estimate", [escape(line).replace("\\- ", "- ", 1) for line in estimate_lines(view)]
+    yield "Before the first eviction", _fence(view)
+    yield timeline.TITLE, _timeline(view, look)
     yield "Targets that are not drained", _table(rows.undrained(view, full=True), "targets", most)
     yield "Budgets that matter", _table(rows.budgets(view), "budgets", most)
     yield "Unknown: what could not be judged is not taken as fine", _unknowns(view, most)
@@ -97,6 +103,16 @@ def _sections(view: DrainView, most: int) -> Iterable[tuple[str, list[str]]]:
     yield "Not read", _table(rows.unread(missing), "kinds", most)
     yield "Notes", [f"- {escape(note)}" for note in view.cluster.notes]
     yield "Not judged by this plan", [f"- {escape(text)}" for text in NOT_JUDGED]
+
+
+def _fence(view: DrainView) -> list[str]:
+    step = fence(view)
+    return [] if step is None else [f"{escape(step.text)}:", "", *markdown.block([step.command])]
+
+
+def _timeline(view: DrainView, look: Look) -> list[str]:
+    lines = timeline.timeline(view, Look(width=_CODE_WIDTH, ascii=look.ascii))
+    return markdown.block(lines, "text") if lines else []
 
 
 def _details(view: DrainView, most: int) -> Iterable[list[str]]:

@@ -6,8 +6,10 @@ from collections import Counter
 
 from kubectl_eksdoc.core.model.codes import NEEDS_NODES
 from kubectl_eksdoc.core.model.findings import Status
+from kubectl_eksdoc.core.plan.drain.duration.clock import NEW_NODE_S
 from kubectl_eksdoc.core.plan.drain.outcome import BudgetVerdict, PodVerdict, TargetVerdict
 from kubectl_eksdoc.render.drain.groups import Group, grouped
+from kubectl_eksdoc.render.drain.scale import short
 from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.render.look import Tone
 from kubectl_eksdoc.render.text import counted, joined
@@ -156,12 +158,13 @@ def _evictions(view: DrainView) -> str:
 
 
 def _time(view: DrainView) -> str:
-    """``, about 4m47s (12m10s if pods are slow)``"""
+    """``, about 4m47s (12m10s if pods are slow)``, and how much of it is assumed for new nodes."""
     estimate = view.plan.estimate
     if estimate is None:
         return ""
-    waits = any(f.code.name == NEEDS_NODES.name and f.status is not Status.FAIL for f in view.findings)
-    new = " and the time that new nodes take" if waits else ""
+    needed = any(f.code.name == NEEDS_NODES.name and f.status is not Status.FAIL for f in view.findings)
+    waits = needed and not all(eviction.lands_on for eviction in view.evictions)
+    new = f", including {short(NEW_NODE_S[0])} for new nodes (assumed)" if waits else ""
     return f", about {duration(estimate.p50_s)} ({duration(estimate.p95_s)} if pods are slow){new}"
 
 

@@ -121,6 +121,16 @@ class DrainView:
         return {} if self.plan.estimate is None else {span.node: span for span in self.plan.estimate.spans}
 
     @cached_property
+    def wave_of(self) -> dict[str, int]:
+        """The wave or generation of each drained node."""
+        return {target.node.name: target.wave for target in self.targets if target.wave}
+
+    @cached_property
+    def evicted_at(self) -> dict[str, float]:
+        """When each pod is evicted in the usual run, by its uid, in seconds; empty where that is not estimated."""
+        return {} if self.plan.estimate is None else {move.uid: move.evicted_s for move in self.plan.estimate.moves}
+
+    @cached_property
     def _left_on(self) -> dict[str, list[Left]]:
         rows: dict[str, list[Left]] = defaultdict(list)
         for row in self.left:

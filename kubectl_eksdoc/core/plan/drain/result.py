@@ -34,7 +34,8 @@ class Headroom:
 
 
 NOT_JUDGED = (
-    "the room on targets that this plan skips: replacements may land there, and are then evicted again later",
+    "the room on targets that this plan skips: where they are not cordoned too, replacements may land there, and are "
+    "then evicted again later",
     "whether the subnets of the nodes on which pods land have addresses left",
     "what becomes of pods that are pushed out by others of higher priority (preemption): where they land, whom they "
     "push out in turn",

@@ -6,7 +6,8 @@ from itertools import groupby
 
 from kubectl_eksdoc.core.plan.drain.outcome import Target
 from kubectl_eksdoc.core.sim.drain import Span
-from kubectl_eksdoc.render.drain.page.axis import at, axis, grid, ticks
+from kubectl_eksdoc.render.drain.page.axis import at, axis, grid
+from kubectl_eksdoc.render.drain.scale import ticks
 from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.render.html import Html, el, lines
 from kubectl_eksdoc.render.times import duration

@@ -1,0 +1,99 @@
+"""The usual run as a text Gantt: one line a node, from its cordon until it is done, scaled to the width."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kubectl_eksdoc.core.sim.drain import Span
+from kubectl_eksdoc.render.drain.scale import short, ticks
+from kubectl_eksdoc.render.drain.view import DrainView
+from kubectl_eksdoc.render.look import Look, Tone
+from kubectl_eksdoc.render.text import cut, shown, wrap
+from kubectl_eksdoc.render.times import duration
+
+TITLE = "Timeline of the usual run, nodes in the order in which they are begun"
+
+MOST_NODES = 40
+"""Beyond these the rest is counted: more is no picture any more, and a ticket has little room."""
+
+_GAP = 2
+_LEAST_BAR = 24
+"""Columns that the bars have whatever the names: below that they tell nothing."""
+_TICK_ROOM = 10
+_EVICTING = ("█", "▓")
+"""Waves take turns in these, so that one sees where the next begins."""
+_EMPTY = "░"
+
+
+def timeline(view: DrainView, look: Look, indent: int = 0) -> list[str]:
+    """The lines, none wider than the look's columns; none at all where the times are not estimated."""
+    spans = sorted(view.spans.values(), key=lambda span: span.start_s)  # of equal ones as they are activated
+    kept, end = spans[:MOST_NODES], max((span.done_s for span in spans), default=0.0) or 1.0
+    if not kept:
+        return []
+    waves = [str(_wave(view, span)) for span in kept] if _in_waves(view) else []
+    times = [shown(f"{duration(span.start_s)}–{duration(span.done_s)}", look) for span in kept]
+    heads = ("NODE", "GEN" if view.plan.in_generations else "WAVE", "START–DONE") if look.headers else ("", "", "")
+    wave_width = max(map(len, (heads[1], *waves))) + _GAP if waves else 0
+    time_width = max(map(len, (heads[2], *times)))
+    spare = look.columns - indent - wave_width - time_width - 2 * _GAP
+    names = _names([shown(span.node, look) for span in kept], spare - _LEAST_BAR, look)
+    name_width = max(map(len, (heads[0], *names)))
+    room = spare - name_width
+
+    def row(name: str, wave: str, bar: str, time: str) -> str:
+        middle = f"{wave:>{wave_width - _GAP}}{' ' * _GAP}" if waves else ""
+        return f"{' ' * indent}{name:<{name_width}}{' ' * _GAP}{middle}{bar:<{room}}{' ' * _GAP}{time}".rstrip()
+
+    lines = []
+    if look.headers:
+        head = row(heads[0], heads[1], _axis(end, room), shown(heads[2], look))
+        lines.append(" " * indent + look.paint(head[indent:], Tone.FAINT))
+    for place, span in enumerate(kept):
+        bar = look.signs(_bar(span, end, room, _EVICTING[(_wave(view, span) - 1) % 2]))
+        lines.append(row(names[place], waves[place] if waves else "", bar, times[place]))
+    if len(kept) < len(spans):
+        lines.append(f"{' ' * indent}{look.ellipsis} and {len(spans) - len(kept)} more nodes (-o html)")
+    return lines + wrap(look.signs(_key(view)), look.columns, " " * indent)
+
+
+def _axis(end: float, room: int) -> str:
+    """``|0s      |30s     |1m``: each bar stands at its moment; a mark without room is left out."""
+    line = ""
+    for mark in ticks(end, max(2, room // _TICK_ROOM)):
+        at, said = int(mark / end * room), f"|{short(mark)}"
+        if at + len(said) <= room and at >= len(line) + bool(line):
+            line = line.ljust(at) + said
+    return line
+
+
+def _bar(span: Span, end: float, room: int, evicting: str) -> str:
+    """At least one sign long; a node without a pod to evict is empty at once."""
+    start = min(int(span.start_s / end * room), room - 1)
+    empty = round(span.empty_s / end * room) if span.empty_s > span.start_s else start
+    empty = max(empty, start + (span.empty_s > span.start_s))
+    done = max(round(span.done_s / end * room), empty, start + 1)
+    return " " * start + evicting * (empty - start) + _EMPTY * (done - empty)
+
+
+def _key(view: DrainView) -> str:
+    called = "generation" if view.plan.in_generations else "wave"
+    both = f"{' and '.join(_EVICTING)} (by {called})" if _in_waves(view) else _EVICTING[0]
+    return f"{both}: pods are evicted; {_EMPTY}: empty, until it is done."
+
+
+def _names(names: Sequence[str], room: int, look: Look) -> list[str]:
+    """Where they do not fit their domain goes, as long as that leaves them different; then their middle."""
+    if max(map(len, names)) <= room:
+        return list(names)
+    hosts = [name.partition(".")[0] + look.ellipsis if "." in name else name for name in names]
+    kept = hosts if len(set(hosts)) == len(set(names)) else names
+    return [cut(name, max(room, 1), look, middle=True) for name in kept]
+
+
+def _wave(view: DrainView, span: Span) -> int:
+    return view.wave_of.get(span.node, 0) or 1
+
+
+def _in_waves(view: DrainView) -> bool:
+    return any(wave > 1 for wave in view.wave_of.values())
