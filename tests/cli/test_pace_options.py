@@ -87,7 +87,7 @@ def test_policies(line: str, policy: DrainPolicy) -> None:
         ("--pin =1", "'=1' pins no node to a wave"),
         ("--pin OLD=1", "'OLD' is not the name of a node"),
         ("--pin pod/old-1=1", "'pod/old-1' is not a node"),
-        ("--effort many", "'many' is no number of evictions; write 0, or 60000"),
+        ("--effort many", "'many' is no number of evictions; write 0, or 120000"),
         ("--effort=-5", "'-5' is no number of evictions"),
         ("--order zone --order-file f", "--order zone and --order-file exclude each other"),
         ("--order-file=", "--order-file needs the path of a file"),

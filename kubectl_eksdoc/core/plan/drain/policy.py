@@ -33,7 +33,7 @@ AUTO = "auto"
 ORDERS = ("soonest", "chain", "light", "efficiency", "zone", "name")
 """What can be asked for instead: see `order.soonest.soonest_first` and `order.strategies`."""
 
-DEFAULT_EFFORT = 60_000
+DEFAULT_EFFORT = 120_000
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,7 +39,8 @@ class Score(NamedTuple):
 class Chosen:
     """The plan for one order, the verdicts after landing included. `name` is that of the order. `activation` is the
     order in which nodes are begun, `begun_s` when in the run that found their places; `usual` is the run of exactly
-    this, None where it is not known. `ground` holds what is reserved."""
+    this, None where it is not known. `ground` holds what is reserved. `cut`: the effort was used up before
+    the search came to its end."""
 
     name: str
     judgement: Judgement
@@ -52,6 +53,7 @@ class Chosen:
     usual: Usual | None
     tried: tuple[Tried, ...]
     ground: Ground
+    cut: bool = False
 
     @property
     def course(self) -> Course:
@@ -65,6 +67,7 @@ class Chosen:
             needs=self.landing.needs,
             waiting={uid: node for uid, node in waits.items() if uid in evicted},
             usual=self.usual,
+            tried=len(self.tried) if self.cut else 0,
             asked={} if self.landing.homeless else self.ground.asked,
         )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from math import inf
 
 from kubectl_eksdoc.core.model.placement import CPU, MEMORY
@@ -23,7 +24,7 @@ GIVEN = "given"
 RESTARTS = 32
 """Variations of the best order that are tried when the named ones have been."""
 
-ROOM_IS_SHORT = ("light", "efficiency", "chain", "zone", "name")
+ROOM_IS_SHORT = ("light", "efficiency", "name", "zone", "chain")
 
 
 GOOD_ENOUGH = 1.02
@@ -37,22 +38,24 @@ def best_of(world: Survey, trials: Trials, finish: Callable[[Trial], Chosen]) ->
     """
     search = _Search(world, trials)
     made: list[tuple[Score, int, Chosen, Trial]] = []
-    evictions, spent = max(trials.work.evictions, 1), 0
-    orders = search.orders()
-    while not made or (spent + evictions <= world.policy.effort and not search.good_enough(made[0][2])):
-        name, order = next(orders, ("", ()))
-        if not name:
-            break
+    evictions, spent, cut = max(trials.work.evictions, 1), 0, False
+    for name, order in search.orders():
         trial = trials.run(name, order)
         found = finish(trial)
         made.append((found.score(len(trials.work.tasks)), len(made), found, trial))
         made.sort(key=lambda each: each[:2])  # of equal ones the first tried stays first
         search.best = made[0][3]
         spent += evictions
+        if search.good_enough(made[0][2]):
+            break
+        cut = not search.forced and spent + evictions > world.policy.effort
+        if cut:
+            break
     _, _, best, trial = made[0]
     if trials.latest is not trial:
         trials.run(trial.name, trial.order)
-    return best, tuple(Tried(found.name, score.makespan_s, score.not_drained) for score, _, found, _ in made)
+    told = tuple(Tried(found.name, score.makespan_s, score.not_drained) for score, _, found, _ in made)
+    return replace(best, cut=cut), told
 
 
 class _Search:
@@ -64,6 +67,12 @@ class _Search:
         self._moves = trials.moves
         self._floor_s: float | None = None
         self.best: Trial | None = None
+
+    @property
+    def forced(self) -> bool:
+        """Whether the user says which order is taken."""
+        policy = self._world.policy
+        return bool(policy.order_nodes) or policy.order != AUTO
 
     def orders(self) -> Iterator[tuple[str, Sequence[str]]]:
         """Names and orders, as long as there are any."""

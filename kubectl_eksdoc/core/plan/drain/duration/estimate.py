@@ -68,6 +68,7 @@ class Course:
     waiting: Mapping[str, str]  # by uid, the new node that a replacement waits for
     usual: Usual | None = None
     asked: Mapping[str, Amounts] = field(default_factory=dict)  # see `supplies`
+    tried: int = 0  # orders, where the search for a better one was cut short
 
 
 def estimate(clock: Clock, course: Course) -> Estimate | None:
