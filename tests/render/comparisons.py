@@ -19,6 +19,7 @@ from kubectl_eksdoc.core.plan.drain.comparison.comparing import compare
 from kubectl_eksdoc.core.plan.drain.duration.bounds import Bound, Scarce
 from kubectl_eksdoc.core.plan.drain.duration.estimate import Estimate
 from kubectl_eksdoc.core.plan.drain.outcome import TargetVerdict
+from kubectl_eksdoc.core.sim.drain import Span
 from kubectl_eksdoc.render.drain import DrainView
 from tests.builders import ago
 from tests.render.plans import (
@@ -37,6 +38,8 @@ OPTIONS = {"nodegroup": ["blue"], "max-unavailable": "1", "partial": True, "base
 
 CHAIN = Bound(Scarce.BUDGET_CHAIN, 240.0, "shop/web lets 1 of its 2 pods be away at a time", "shop/web", "let 2 go")
 
+SPANS = (Span("old-1", 0.0, 140.0, 150.0), Span("old-0", 0.0, 277.0, 287.0))
+
 NOW = an_empty_plan(
     targets=(
         a_target("old-1", TargetVerdict.DRAINS, 1, evictions=1, wave=1),
@@ -53,7 +56,7 @@ NOW = an_empty_plan(
                   Severity.INFO),
         a_finding(codes.SINGLE_REPLICA, Status.PASS, Subject("Deployment", "mailer", "shop"), "one replica"),
     ),
-    estimate=Estimate(287.0, 730.5, (), 4, ("a pod stops within 10 s",), (CHAIN,), 287 / 240 - 1),
+    estimate=Estimate(294.0, 430.5, SPANS, 4, ("a pod stops within 10 s",), (CHAIN,), 287 / 240 - 1),
 )  # fmt: skip
 
 
@@ -89,7 +92,7 @@ BEFORE = Outline(
     left=14,
     rounds=3,
     waves=1,
-    times=TimesOutline(310.0, 700.0, 9, 300.0, "node old-1", 310 / 300 - 1),
+    times=TimesOutline(318.0, 400.0, 310.0, 9, 300.0, "node old-1", 310 / 300 - 1),
 )
 
 BASELINE = Baseline(

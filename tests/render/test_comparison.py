@@ -202,7 +202,7 @@ def test_green_and_yellow_only_where_like_is_compared_with_like() -> None:
     green, yellow = "\x1b[36m", "\x1b[33m"
     targets = tuple(replace(target, verdict="skipped") for target in outline(NOW).targets)
     same_nodes = replace(BASELINE, outline=replace(BEFORE, targets=targets), read=BASELINE.read - {"services"})
-    figures = [line for line in colours(same_nodes) if "nodes that can" in line or "time if pods" in line]
+    figures = [line for line in colours(same_nodes) if "nodes that can" in line or "time, p95" in line]
     assert green in figures[0] and yellow in figures[1]
     assert not any(green in line or yellow in line for line in colours(BASELINE) if "nodes that can" in line)
 

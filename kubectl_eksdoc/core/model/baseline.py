@@ -44,11 +44,13 @@ class FindingOutline:
 class TimesOutline:
     """Seconds, to the millisecond. `bound_s` and `gap` (0.03 is 3 %) are None and `binds` is "" without a bound.
 
-    `binds` is the kind of the binding bound and its subject: ``budget-chain shop/web``.
+    `binds` is the kind of the binding bound and its subject: ``budget-chain shop/web``. `usual_s` is what the run takes
+    in which every pod is as usual; `p50_s` and `p95_s` are None where a plan was saved by a version that sampled none.
     """
 
-    p50_s: float
-    p95_s: float
+    p50_s: float | None
+    p95_s: float | None
+    usual_s: float
     peak_away: int
     bound_s: float | None = None
     binds: str = ""

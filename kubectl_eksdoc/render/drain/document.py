@@ -87,6 +87,7 @@ def _estimate(view: DrainView) -> Fields | None:
     return {
         "p50": _seconds(estimate.p50_s),
         "p95": _seconds(estimate.p95_s),
+        "usualSeconds": _seconds(estimate.usual_s),
         "peakAway": estimate.peak_away,
         "assumptions": strings(estimate.assumptions),
     }

@@ -109,9 +109,11 @@ def estimate_lines(view: DrainView) -> list[str]:
     lines = [f"At most {counted(estimate.peak_away, 'pod')} away at one moment."]
     if estimate.bounds:
         binds = estimate.bounds[0]
-        lines.append(f"No order of these evictions takes less than {duration(binds.seconds)}: {binds.about}.")
+        least = f"no order of these evictions takes less than {duration(binds.seconds)}"
+        lines.append(f"If pods are as usual, {least}: {binds.about}.")
         if estimate.gap is not None:
-            lines.append(f"This one takes {f'{estimate.gap:.0%} more' if estimate.gap >= 0.005 else 'no longer'}.")
+            more = f"{estimate.gap:.0%} more" if estimate.gap >= 0.005 else "no longer"
+            lines.append(f"This one then takes {duration(estimate.usual_s)}, {more}.")
     lines += [
         f"With {tried.change} it would take {duration(tried.makespan_s)}."
         for tried in estimate.relaxations
@@ -158,14 +160,14 @@ def _evictions(view: DrainView) -> str:
 
 
 def _time(view: DrainView) -> str:
-    """``, about 4m47s (12m10s if pods are slow)``, and how much of it is assumed for new nodes."""
+    """``, about 4m47s (p95 12m10s)``, and how much of it is assumed for new nodes."""
     estimate = view.plan.estimate
     if estimate is None:
         return ""
     needed = any(f.code.name == NEEDS_NODES.name and f.status is not Status.FAIL for f in view.findings)
     waits = needed and not all(eviction.lands_on for eviction in view.evictions)
     new = f", including {short(NEW_NODE_S[0])} for new nodes (assumed)" if waits else ""
-    return f", about {duration(estimate.p50_s)} ({duration(estimate.p95_s)} if pods are slow){new}"
+    return f", about {duration(estimate.p50_s)} (p95 {duration(estimate.p95_s)}){new}"
 
 
 def _blockers(view: DrainView) -> str:

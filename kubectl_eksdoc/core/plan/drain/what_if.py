@@ -16,7 +16,8 @@ from kubectl_eksdoc.core.model.findings import Finding, Status, in_order
 from kubectl_eksdoc.core.model.nodes import Node
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.drain.choice.choosing import choose, waves_of, without_homeless
-from kubectl_eksdoc.core.plan.drain.landing import places
+from kubectl_eksdoc.core.plan.drain.choice.search import GIVEN
+from kubectl_eksdoc.core.plan.drain.landing import places, pushed_out
 from kubectl_eksdoc.core.plan.drain.landing.reserving import Landing
 from kubectl_eksdoc.core.plan.drain.order.rounds import Waves, arrange, assign, plain_limits
 from kubectl_eksdoc.core.plan.drain.order.tasks import Work, work_again
@@ -93,7 +94,7 @@ class WhatIf:
             waves=_waves(changed.waves.of, ends),
             drained=changed.activation,
             skipped=tuple(n.name for n in self._world.targets if n.name not in changed.work.tasks),
-            blockers=_blockers(changed.world, changed.judgement, changed.landing),
+            blockers=_blockers(changed),
         )
 
     def plan_for(self, policy: DrainPolicy) -> DrainPlan:
@@ -106,7 +107,8 @@ class WhatIf:
         if changed is None:
             return self._anew(policy)
         work = changed.work
-        order = arrange(work.tasks, work.per_round, changed.activation, changed.waves)
+        as_given = self._chosen.tried[0].name == GIVEN
+        order = arrange(work.tasks, work.per_round, changed.activation, changed.waves, as_given=as_given)
         chosen = replace(
             self._chosen,
             judgement=changed.judgement,
@@ -169,7 +171,8 @@ class WhatIf:
         guards = replace(was.guards, by_uid=by_uid)
         return replace(was, cluster=cluster, policy=policy, guards=guards, guarded=by_uid)
 
-    def _decided(self, world: Survey, budgets: Iterable[str], pods: Sequence[Pod]) -> _Changed:
+    def _decided(self, world: Survey, budgets: Iterable[str], pods: Sequence[Pod]) -> _Changed | None:
+        """What is different where those budgets, and the verdicts on those pods, may be; None where more may be."""
         base, was, budgets = self._chosen, self._judged, list(budgets)
         judged = judge_again(world, was, budgets, pods)
         nodes = {
@@ -180,7 +183,11 @@ class WhatIf:
         # Besides those nodes the verdicts are those after landing.
         judgement = replace(judged, pods={**base.judgement.pods, **{name: judged.pods[name] for name in nodes}})
         work = work_again(world, judgement, base.work, nodes, budgets)
-        before = {node for node in base.activation if node in base.work.tasks}
+        before = set(base.activation)
+        if not before <= work.tasks.keys():
+            return None  # what is drained no more makes no room, and others may have had theirs by its going
+        if any(task.for_good for name in nodes for task in work.tasks.get(name, ())):
+            return None
         new = {
             name: [task.pod for task in work.tasks[name] if task.comes_again]
             for name in nodes
@@ -188,15 +195,21 @@ class WhatIf:
         }
         landing = base.landing
         if new:
+            if base.order.gated and world.policy.surge is not None:
+                return None  # they would have to wait for the waves that are renewed for them
             found = base.ground.extend(new)
             landing = _both(landing, found)
             if found.homeless:
                 judgement = without_homeless(world, judgement, found)
                 work = work_again(world, judgement, work, set(new), budgets)
-        kept = [node for node in base.activation if node in work.tasks]
-        activation = (*kept, *sorted(name for name in new if name in work.tasks))
-        waves = waves_of(world, activation, base.begun_s, landing.needs, {})
+        activation = (*base.activation, *sorted(name for name in new if name in work.tasks))
+        same = base.order.gated and _gates(world.policy) == _gates(self._world.policy)
+        waves = waves_of(world, activation, base.begun_s, landing.needs, base.order.wave if same else {})
         return _Changed(world, judgement, work, landing, activation, waves)
+
+
+def _gates(policy: DrainPolicy) -> tuple[object, ...]:
+    return policy.max_unavailable, policy.pins
 
 
 def _differs(new: JudgedPod, old: JudgedPod) -> bool:
@@ -215,8 +228,17 @@ def _both(one: Landing, other: Landing) -> Landing:
     )
 
 
-def _blockers(world: Survey, judgement: Judgement, landing: Landing) -> tuple[Finding, ...]:
-    said = (*world.refused.values(), *judgement.findings(), *places.findings(world, landing))
+def _blockers(changed: _Changed) -> tuple[Finding, ...]:
+    world, landing = changed.world, changed.landing
+    evicted: set[str] = set()
+    if landing.preemption.push_outs:
+        evicted = {task.pod.uid for given in changed.work.tasks.values() for task in given}
+    said = (
+        *world.refused.values(),
+        *changed.judgement.findings(),
+        *places.findings(world, landing),
+        *pushed_out.findings(world, landing.preemption, evicted),
+    )
     return tuple(in_order(merged(finding for finding in said if finding.status is Status.FAIL)))
 
 

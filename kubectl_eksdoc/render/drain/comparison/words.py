@@ -21,8 +21,9 @@ FIGURES = {
     Measure.LEFT: "pods left",
     Measure.ROUNDS: "rounds",
     Measure.WAVES: "waves",
-    Measure.P50: "time, usual",
-    Measure.P95: "time if pods are slow",
+    Measure.P50: "time, p50",
+    Measure.P95: "time, p95",
+    Measure.USUAL: "time if pods are as usual",
     Measure.BOUND: "no order takes less than",
     Measure.BINDS: "what binds that",
     Measure.GAP: "usual time above that",
@@ -40,7 +41,7 @@ FINDING = {
     Change.GONE: "gone",
 }
 
-_SECONDS = frozenset({Measure.P50, Measure.P95, Measure.BOUND})
+_SECONDS = frozenset({Measure.P50, Measure.P95, Measure.USUAL, Measure.BOUND})
 _MORE_IS_BETTER = frozenset({Measure.DRAINED})
 _LESS_IS_BETTER = frozenset(
     {
@@ -48,6 +49,7 @@ _LESS_IS_BETTER = frozenset(
         Measure.NOT_JUDGED,
         Measure.P50,
         Measure.P95,
+        Measure.USUAL,
         Measure.BLOCKERS,
         Measure.UNKNOWNS,
     }

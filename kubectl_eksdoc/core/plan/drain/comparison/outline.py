@@ -28,13 +28,14 @@ def outline(plan: DrainPlan) -> Outline:
 def _times(estimate: Estimate | None) -> TimesOutline | None:
     if estimate is None:
         return None
-    p50, p95 = round(estimate.p50_s, _DECIMALS), round(estimate.p95_s, _DECIMALS)
+    p50, p95, usual = (round(s, _DECIMALS) for s in (estimate.p50_s, estimate.p95_s, estimate.usual_s))
     if not estimate.bounds:
-        return TimesOutline(p50, p95, estimate.peak_away)
+        return TimesOutline(p50, p95, usual, estimate.peak_away)
     binds = estimate.bounds[0]
     return TimesOutline(
         p50_s=p50,
         p95_s=p95,
+        usual_s=usual,
         peak_away=estimate.peak_away,
         bound_s=round(binds.seconds, _DECIMALS),
         binds=f"{binds.name.value} {binds.subject}".rstrip(),

@@ -1,4 +1,4 @@
-"""How long the drain takes: the plan's order run in virtual time, once with usual and once with slow pods."""
+"""How long the drain takes: the plan's order run in virtual time, once as usual, and many times with luck."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from kubectl_eksdoc.core.plan.drain.duration.caveats import caveats
 from kubectl_eksdoc.core.plan.drain.duration.clock import LAG_S, NEW_NODE_S, SETTLE_S, Clock, any_waves, terms_of
 from kubectl_eksdoc.core.plan.drain.duration.generations import Amounts, supplies
 from kubectl_eksdoc.core.plan.drain.duration.node_times import Nodes
+from kubectl_eksdoc.core.plan.drain.duration.quantiles import Pace, quantiles
 from kubectl_eksdoc.core.plan.drain.duration.relaxing import Relaxation, relaxations
 from kubectl_eksdoc.core.plan.drain.duration.slow_nodes import slow_nodes
 from kubectl_eksdoc.core.plan.drain.duration.timing import ASSUMED_STOP_S
@@ -30,7 +31,7 @@ MANY_MOVES = 30_000
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """Seconds from the first cordon to the last node done. `p95_s`: every pod as slow as its slow ones are.
+    """Seconds from the first cordon to the last node done: see `quantiles`.
 
     `spans` are of the usual run, by node; `peak_away` the most pods that are evicted and not yet replaced by
     a Ready one at any moment.
@@ -42,10 +43,15 @@ class Estimate:
     peak_away: int
     assumptions: tuple[str, ...]
     bounds: tuple[Bound, ...] = ()  # largest first: the first binds
-    gap: float | None = None  # how much longer p50 is than the bound: 0.03 is 3 %
+    gap: float | None = None  # how much longer the usual run is than the bound: 0.03 is 3 %
     relaxations: tuple[Relaxation, ...] = ()
     moves: tuple[Moved, ...] = ()  # of the usual run
     slow_nodes: tuple[SlowNode, ...] = ()  # at which the own update of their group gives up, the slowest first
+
+    @property
+    def usual_s(self) -> float:
+        """What the run takes in which every pod is as usual: bounds, relaxations and spans are about that one."""
+        return max((span.done_s for span in self.spans), default=0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +84,9 @@ def estimate(clock: Clock, course: Course) -> Estimate | None:
     run = _Run(clock, course)
     moves, terms = run.moves(slow=False), run.terms(slow=False)
     usual = (course.usual or usual_run(clock, course)).timeline
-    slow = run.simulated(slow=True)
-    if usual.stuck or slow.stuck:
+    slow = Pace(run.moves(slow=True), run.terms(slow=True))
+    times = None if usual.stuck else quantiles(Pace(moves, terms), slow, usual.makespan_s, course.needs)
+    if times is None:
         return None  # an order that does not come to its end takes no time that could be told
     scarce = (
         supplies(clock.world, course.work, course.waiting, course.asked) if clock.world.policy.surge is not None else ()
@@ -87,11 +94,15 @@ def estimate(clock: Clock, course: Course) -> Estimate | None:
     found = bounds(moves, any_waves(clock.world, terms, course.activation), supplies=scarce)
     tried = MOST_RELAXATIONS if len(course.order.bookings) <= MANY_MOVES else 0
     return Estimate(
-        p50_s=usual.makespan_s,
-        p95_s=max(slow.makespan_s, usual.makespan_s),
+        p50_s=times.p50_s,
+        p95_s=times.p95_s,
         spans=usual.nodes,
         peak_away=usual.peak_away,
-        assumptions=(*_assumptions(clock, course), *caveats(clock.world, _evicted(course), usual.makespan_s)),
+        assumptions=(
+            *_assumptions(clock, course),
+            times.said,
+            *caveats(clock.world, _evicted(course), usual.makespan_s),
+        ),
         bounds=tuple(_named(clock.world, bound) for bound in found),
         gap=gap(usual.makespan_s, found[0]) if found else None,
         moves=usual.moves,
@@ -103,7 +114,7 @@ def estimate(clock: Clock, course: Course) -> Estimate | None:
 def usual_run(clock: Clock, course: Course) -> Usual:
     """The run of `course` at the usual pace."""
     run = _Run(clock, course)
-    return Usual(dict(run.moves(slow=False)), run.simulated(slow=False))
+    return Usual(dict(run.moves(slow=False)), run.simulated())
 
 
 class _Run:
@@ -137,9 +148,8 @@ class _Run:
         world, needs = self._clock.world, self._course.needs
         return None if needs else gates(world, self._course.activation, more=domain or ALL)
 
-    def simulated(self, slow: bool) -> Timeline:
-        """Of the slow run only how long it takes is of interest."""
-        return simulate(self.moves(slow), self.terms(slow), Reserved(self._course.needs), brief=slow)
+    def simulated(self) -> Timeline:
+        return simulate(self.moves(slow=False), self.terms(slow=False), Reserved(self._course.needs))
 
 
 def _named(world: Survey, bound: Bound) -> Bound:

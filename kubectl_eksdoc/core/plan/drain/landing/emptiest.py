@@ -25,8 +25,8 @@ class Emptiest:
     def settle(self) -> None:
         """Bring all nodes to their places: some may have more room than they had."""
         self._most = None
-        self._heap = [_entry(seat) for _, _, seat, _, _ in self._heap]
-        heapq.heapify(self._heap)
+        # In order, which is a heap, too, and always the same one.
+        self._heap = sorted(_entry(seat) for _, _, seat, _, _ in self._heap)
 
     def add(self, seat: Seat) -> None:
         """One node more, or one that has more room than it had."""

@@ -120,13 +120,16 @@ class Ground:
 
     def extend(self, going: Mapping[str, Sequence[Pod]]) -> Landing:
         """How nodes land that were not among those so far, after all of them; nothing of it is kept."""
-        mark, kept = self._room.mark(), (self._places, self._needs, self._admitted, self._lacked, self._loads)
+        mark, late = self._room.mark(), set(self._late)
+        kept = self._places, self._needs, self._admitted, self._lacked, self._loads
+        self._room.settle()
         self._places, self._needs, self._admitted, self._lacked = {}, {}, set(), {}
         self._loads = {name: self._load(pods) for name, pods in going.items()}
         for node in going:
             self.admit(node, thorough=True)
         found = self.landing(going)
         self._places, self._needs, self._admitted, self._lacked, self._loads = kept
+        self._late = late
         self._room.back_to(mark)
         self._room.forget()
         return found

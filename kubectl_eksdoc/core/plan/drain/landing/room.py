@@ -69,6 +69,10 @@ class Room:
     def begin_anew(self) -> None:
         """As it was built, so that the same questions get the same answers."""
         self.back_to(0)
+        self.settle()
+
+    def settle(self) -> None:
+        """The emptiest nodes are first again, however they were filled and emptied before."""
         for ring in self._rings.values():
             ring.settle()
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from kubectl_eksdoc.core.plan.drain.chance import chance
 from kubectl_eksdoc.core.plan.drain.targets import natural
 
 
@@ -73,14 +74,14 @@ def varied(order: Sequence[str], seed: int) -> Strategy:
     """`order` with one node moved, for odd seeds, or every node moved a little; chance that `seed` decides."""
     names = list(order)
     if seed % 2 and len(names) > 1:
-        which = int(_chance(seed, 0) * len(names))
-        chance = _chance(seed, 1)  # half of the moves are by one place, a quarter by two
-        far = next((i for i in range(1, len(names)) if chance < 1 - 0.5**i), 1)
+        which = int(chance(seed, 0) * len(names))
+        drawn = chance(seed, 1)  # half of the moves are by one place, a quarter by two
+        far = next((i for i in range(1, len(names)) if drawn < 1 - 0.5**i), 1)
         name = names.pop(which)
-        names.insert(max(0, which - far) if _chance(seed, 2) < 0.5 else which + far, name)
+        names.insert(max(0, which - far) if chance(seed, 2) < 0.5 else which + far, name)
     else:
         reach = max(2, len(names) // (4 + seed % 5))
-        place = {name: i + reach * _chance(seed, i) for i, name in enumerate(names)}
+        place = {name: i + reach * chance(seed, i) for i, name in enumerate(names)}
         names.sort(key=place.__getitem__)
     place_of = {name: i for i, name in enumerate(names)}
     return lambda nodes: sorted((n.name for n in nodes), key=place_of.__getitem__)
@@ -99,14 +100,3 @@ BY_NAME: dict[str, Strategy] = {
 def _by(nodes: Sequence[Trait], key: Callable[[Trait], tuple[object, ...]]) -> list[str]:
     """Empty nodes before all others: whatever is done with them, no pod moves."""
     return [n.name for n in sorted(nodes, key=lambda n: (n.evictions > 0, key(n), natural(n.name)))]
-
-
-def _chance(seed: int, i: int) -> float:
-    """From 0 to 1, the same for the same numbers (SplitMix64, G. L. Steele et al., OOPSLA 2014)."""
-    z = ((seed << 32) + (i + 1) * 0x9E3779B97F4A7C15) & _WORD
-    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & _WORD
-    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & _WORD
-    return ((z ^ (z >> 31)) & _WORD) / _WORD
-
-
-_WORD = (1 << 64) - 1

@@ -1,0 +1,151 @@
+"""Sampled times of a drain: the same every time, in order, and near what runs drawn by another generator take."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import log
+from random import Random
+from statistics import fmean, pstdev
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kubectl_eksdoc.core.plan.drain.chance import chance, two_normals
+from kubectl_eksdoc.core.plan.drain.duration.quantiles import FEWEST_RUNS, MOST_RUNS, Pace, Quantiles, quantiles
+from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
+from kubectl_eksdoc.core.rules.replacement import Replacement
+from kubectl_eksdoc.core.sim.drain import Move, Terms, simulate
+from tests.builders import a_budget, a_workload, pods
+from tests.core.plan.drain.planning import plan_of
+from tests.core.sim.test_drain import drains
+
+Z95 = 1.645
+Nodes = list[tuple[str, list[Move]]]
+
+
+def slower(nodes: Nodes, stop: float, start: float) -> Nodes:
+    """The same pods, each taking so many times as long."""
+    return [
+        (node, [move._replace(stop_s=move.stop_s * stop, start_s=move.start_s * start) for move in moves])
+        for node, moves in nodes
+    ]
+
+
+def sampled(nodes: Nodes, terms: Terms, stop: float = 3.0, start: float = 4.0) -> Quantiles:
+    usual_s = simulate(nodes, terms).makespan_s
+    found = quantiles(Pace(nodes, terms), Pace(slower(nodes, stop, start), terms), usual_s, {})
+    assert found is not None
+    return found
+
+
+def a_chain(length: int, stop_s: float = 10.0, start_s: float = 30.0) -> tuple[Nodes, Terms]:
+    """One pod after the other, each on a node of its own; a replacement starts when the old pod is gone."""
+    moves = [Move(f"uid-{i}", ("web",), stop_s, start_s, Replacement.AFTER_GONE) for i in range(length)]
+    return [(f"old-{i}", [move]) for i, move in enumerate(moves)], Terms(slots={"web": 1}, lag_s=1.0, settle_s=10.0)
+
+
+def other_runs(nodes: Nodes, terms: Terms, stop: float, start: float, count: int) -> list[float]:
+    """Makespans with times drawn by Python's own generator."""
+    c = Random(7)
+
+    def drawn(move: Move) -> Move:
+        stops = min(move.stop_s * c.lognormvariate(0, log(stop) / Z95), move.stop_s * stop)
+        return move._replace(stop_s=stops, start_s=move.start_s * c.lognormvariate(0, log(start) / Z95))
+
+    return [
+        simulate([(node, [drawn(move) for move in moves]) for node, moves in nodes], terms).makespan_s
+        for _ in range(count)
+    ]
+
+
+@given(drains(), st.floats(1, 9), st.floats(1, 9))
+def test_in_order_and_the_same_again(made: tuple[Nodes, Terms], stop: float, start: float) -> None:
+    found = sampled(*made, stop, start)
+    assert found.p50_s <= found.p95_s
+    assert found.runs == MOST_RUNS
+    assert sampled(*made, stop, start) == found
+
+
+@given(drains())
+def test_what_does_not_vary_takes_exactly_the_usual_time(made: tuple[Nodes, Terms]) -> None:
+    usual_s = simulate(*made).makespan_s
+    assert sampled(*made, 1.0, 1.0) == (usual_s, usual_s, MOST_RUNS)
+
+
+@pytest.mark.parametrize("length", [1, 5, 40])
+def test_a_chain_is_over_by_then_in_half_and_in_19_of_20_other_runs(length: int) -> None:
+    """The sampled quantiles are some true ones nearby: see `MOST_RUNS`."""
+    nodes, terms = a_chain(length)
+    found, others = sampled(nodes, terms), other_runs(nodes, terms, 3.0, 4.0, 300)
+    assert 0.30 < fmean(seconds <= found.p50_s for seconds in others) < 0.70
+    assert fmean(seconds <= found.p95_s for seconds in others) > 0.80
+
+
+def test_a_long_chain_takes_longer_than_its_usual_run() -> None:
+    """The median of a sum with long tails is more than the sum of medians; all slow at once is far beyond p95."""
+    nodes, terms = a_chain(40)
+    usual_s, found = simulate(nodes, terms).makespan_s, sampled(nodes, terms)
+    assert found.p50_s > 1.1 * usual_s
+    assert found.p95_s < 0.6 * simulate(slower(nodes, 3.0, 4.0), terms).makespan_s
+    others = other_runs(nodes, terms, 3.0, 4.0, 20)
+    assert sum(seconds <= usual_s for seconds in others) == 0
+
+
+def test_no_stop_takes_longer_than_the_slow_one() -> None:
+    nodes: Nodes = [("old-0", [Move(f"uid-{i}", (), 10.0) for i in range(200)])]
+    found = sampled(nodes, Terms(), stop=3.0)
+    assert found.p95_s == 30.0
+
+
+def test_the_order_of_pods_does_not_change_their_luck() -> None:
+    nodes: Nodes = [("old-0", [Move(f"uid-{i}", (), 10.0) for i in range(3)])]
+    turned: Nodes = [("old-0", nodes[0][1][::-1])]
+    assert sampled(nodes, Terms(), stop=9.0) == sampled(turned, Terms(), stop=9.0)
+
+
+def test_new_nodes_vary_too() -> None:
+    nodes, terms = [("old-0", [Move("a")]), ("old-1", [Move("b")])], Terms(renewed_after_s=100.0)
+    slow = Pace(nodes, replace(terms, renewed_after_s=300.0))
+    found = quantiles(Pace(nodes, terms), slow, 100.0, {"old-1": ("old-0",)})
+    assert found is not None and 60 < found.p50_s < 160 and 180 < found.p95_s < 500
+
+
+def test_too_many_evictions_are_not_sampled() -> None:
+    nodes, terms = a_chain(10)
+    usual, slow = Pace(nodes, terms), Pace(slower(nodes, 3.0, 4.0), terms)
+    usual_s, slow_s = (simulate(*pace).makespan_s for pace in (usual, slow))
+    assert quantiles(usual, slow, usual_s, {}, 10 * FEWEST_RUNS - 1) == (usual_s, slow_s, 0)
+    fewer = quantiles(usual, slow, usual_s, {}, 10 * FEWEST_RUNS)
+    assert fewer is not None and fewer.runs == FEWEST_RUNS and usual_s < fewer.p95_s < slow_s
+
+
+def test_what_does_not_come_to_its_end_has_none() -> None:
+    nodes, terms = a_chain(2)
+    stuck = [(node, [move._replace(after=Replacement.NEVER) for move in moves]) for node, moves in nodes]
+    for most in (0, 40_000):
+        assert quantiles(Pace(stuck, terms), Pace(stuck, terms), 0.0, {}, most) is None
+
+
+def test_a_plan_says_how_its_times_came_about() -> None:
+    facts = {"pods": pods(12), "workloads": [a_workload(replicas=12)], "budgets": [a_budget(expected=12)]}
+    plan = plan_of(**facts, policy=DrainPolicy())
+    assert plan.estimate is not None
+    assert "p50 and p95 are of 41 simulated runs, each pod's times drawn anew" in plan.estimate.assumptions
+    assert plan.estimate.usual_s < plan.estimate.p50_s < plan.estimate.p95_s
+    assert Quantiles(1.0, 2.0, 0).said.startswith("p50: every pod as usual; p95: every pod slow at once")
+
+
+class TestChance:
+    def test_normals_are_normal_and_independent(self) -> None:
+        drawn = [two_normals(run, 97 * i) for run in range(40) for i in range(250)]
+        for one in zip(*drawn, strict=True):
+            assert abs(fmean(one)) < 0.04 and abs(pstdev(one) - 1) < 0.04
+            assert abs(fmean(abs(x) < 1.96 for x in one) - 0.95) < 0.01
+        assert abs(fmean(x * y for x, y in drawn)) < 0.04
+        after = zip(drawn, drawn[250:], strict=False)
+        assert abs(fmean(x * y for (x, _), (y, _) in after)) < 0.04, "runs must not resemble each other"
+
+    @given(st.integers(0, 2**20), st.integers(0, 2**32))
+    def test_chance_is_from_0_to_1_and_the_same_again(self, seed: int, i: int) -> None:
+        assert 0 <= chance(seed, i) == chance(seed, i) <= 1
