@@ -15,7 +15,7 @@ from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.findings import Finding, Status, in_order
 from kubectl_eksdoc.core.model.nodes import Node
 from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.plan.drain.choice.choosing import choose, waves_of, without_homeless
+from kubectl_eksdoc.core.plan.drain.choice.choosing import choose, timed, waves_of, without_homeless
 from kubectl_eksdoc.core.plan.drain.choice.search import GIVEN
 from kubectl_eksdoc.core.plan.drain.landing import places, pushed_out
 from kubectl_eksdoc.core.plan.drain.landing.reserving import Landing
@@ -119,7 +119,7 @@ class WhatIf:
             clock=self._chosen.clock.seen_by(changed.world),
             usual=None,
         )
-        return put_together(changed.world, chosen)
+        return put_together(changed.world, timed(chosen))
 
     def _anew(self, policy: DrainPolicy) -> DrainPlan:
         return make_plan(with_assumed_budgets(self._cluster, policy), self._world.targets, policy)

@@ -51,17 +51,17 @@ def _finished(world: Survey, judgement: Judgement, trials: Trials, clock: Clock,
     same = not (strict or landing.homeless or trial.timeline.stuck) and set(activation) == set(trial.nodes)
     usual = Usual(trials.moves, trial.timeline) if same else None
     made = Chosen(trial.name, after, work, order, activation, begun_s, landing, clock, usual, (), trials.ground)
-    if order.refused:
-        return made
-    usual = usual or usual_run(clock, made.course)
-    return replace(made, usual=usual, order=_as_emptied(order, usual) if trial.name != GIVEN else order)
+    return made if order.refused else timed(made)
 
 
-def _as_emptied(order: Order, usual: Usual) -> Order:
-    """The nodes in the order in which the run empties them, wave by wave."""
-    empty_s = {span.node: span.empty_s for span in usual.timeline.nodes}
-    nodes = sorted(order.nodes, key=lambda node: (order.wave[node], empty_s.get(node, inf)))
-    return replace(order, nodes=tuple(nodes))
+def timed(made: Chosen) -> Chosen:
+    """`made` with the run of exactly that, and its nodes in the order in which that empties them, wave by wave."""
+    usual, order = made.usual or usual_run(made.clock, made.course), made.order
+    if made.name != GIVEN:
+        empty_s = {span.node: span.empty_s for span in usual.timeline.nodes}
+        nodes = sorted(order.nodes, key=lambda node: (order.wave[node], empty_s.get(node, inf)))
+        order = replace(order, nodes=tuple(nodes))
+    return replace(made, usual=usual, order=order)
 
 
 def waves_of(
