@@ -183,7 +183,7 @@ def test_the_time_of_new_nodes_is_said_to_be_in_the_figure() -> None:
         found = (a_finding(codes.NEEDS_NODES, status, Subject("Cluster", "cluster"), "1 new node needed"),)
         return verdict(a_view(an_empty_plan(evictions=evictions, findings=found, estimate=run)))
 
-    figure = "1 eviction in 1 round, about 2m32s (6m32s if pods are slow)"
+    figure = "1 eviction in 1 round, about 2m32s (p95 6m32s)"
     assert f"{figure}, including 2m for new nodes (assumed). " in said(Status.PASS)
     assert f"{figure}. " in said(Status.PASS, "new-1")
     assert f"{figure}. " in said(Status.FAIL)
