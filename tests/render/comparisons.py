@@ -19,7 +19,7 @@ from kubectl_eksdoc.core.plan.drain.comparison.comparing import compare
 from kubectl_eksdoc.core.plan.drain.duration.bounds import Bound, Scarce
 from kubectl_eksdoc.core.plan.drain.duration.estimate import Estimate
 from kubectl_eksdoc.core.plan.drain.outcome import TargetVerdict
-from kubectl_eksdoc.core.sim.drain import Span
+from kubectl_eksdoc.core.sim.course import Span
 from kubectl_eksdoc.render.drain import DrainView
 from tests.builders import ago
 from tests.render.plans import (

@@ -28,7 +28,7 @@ from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.rules.budgets import Computed, disruptions_allowed, expected_and_desired
 from kubectl_eksdoc.core.rules.evictions import uses_up
 from kubectl_eksdoc.core.rules.replacement import Replacement, replacement
-from kubectl_eksdoc.core.sim.drain import Moved
+from kubectl_eksdoc.core.sim.course import Moved
 
 
 @dataclass(frozen=True, slots=True)

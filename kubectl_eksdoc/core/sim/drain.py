@@ -12,104 +12,14 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
 from enum import Enum
 from math import inf
 from typing import NamedTuple
 
 from kubectl_eksdoc.core.rules.replacement import Replacement
 from kubectl_eksdoc.core.sim.activation import Activation, Ground
-
-
-class Move(NamedTuple):
-    """One pod to evict. `stop_s` from eviction to gone; `start_s` from the new pod's creation to Ready.
-
-    `limits` name what it takes a slot of. `late` ones are taken last of those that wait for the same limit.
-    `turn` is its place in the plan's order: of those that wait for the same limit the smallest goes first.
-    `waits_for`: the new node its replacement needs, which something adds once the first such replacement is Pending.
-    """
-
-    uid: str
-    limits: tuple[str, ...] = ()
-    stop_s: float = 0.0
-    start_s: float = 0.0
-    after: Replacement = Replacement.AT_ONCE
-    critical: bool = False
-    late: bool = False
-    turn: int = 0
-    waits_for: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Terms:
-    """How the drain is run.
-
-    `slots`: limit → evictions that may be under way at once, at least 1. `waves`: node → its wave; a node is
-    activated when all nodes of smaller waves are done; of one wave they come in the order given. `at_once`:
-    how many nodes may be under way, in all ("") or of one domain (a zone, a node group; see `domains`).
-    `strict`: limits that serve their moves by `turn` alone, those of nodes not yet active included; of the others
-    what waits is served. `between_s`: least time between two evictions of the whole drain. `lag_s`: from a
-    replacement's readiness to the budget showing it. `settle_s`: from the last pod's end to the node being done.
-    `renewed_after_s`: from then until a new node has joined in its place (None: none does). `new_node_s`: from a
-    Pending replacement to the node that is added for it.
-    """
-
-    slots: Mapping[str, int] = field(default_factory=dict)
-    waves: Mapping[str, int] = field(default_factory=dict)
-    at_once: Mapping[str, int] = field(default_factory=dict)
-    domains: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # node → domains that `at_once` limits
-    strict: frozenset[str] = frozenset()
-    between_s: float = 0.0
-    lag_s: float = 0.0
-    settle_s: float = 0.0
-    renewed_after_s: float | None = None
-    new_node_s: float = 0.0
-
-
-def hold_s(move: Move, lag_s: float) -> float:
-    """From the eviction until its slots are given back (infinite: never): a Ready replacement the budget shows."""
-    if move.after is Replacement.NEVER:
-        return inf
-    return move.start_s + lag_s + (move.stop_s if move.after is Replacement.AFTER_GONE else 0.0)
-
-
-class Moved(NamedTuple):
-    """When a pod was evicted, when it was gone, and when its replacement was Ready (None: there is none)."""
-
-    uid: str
-    node: str
-    evicted_s: float
-    gone_s: float
-    ready_s: float | None
-
-
-class Span(NamedTuple):
-    """A node from its activation (cordon) until it is empty, and until it is done."""
-
-    node: str
-    start_s: float
-    empty_s: float
-    done_s: float
-
-
-@dataclass(frozen=True, slots=True)
-class Timeline:
-    """`moves` in the order of eviction, `nodes` in the order of activation. `peak_away` is the most pods of
-    all together that were evicted and not yet replaced by a Ready one. `stuck` are never evicted: a limit was
-    used up for good, and they, their node or the nodes before it wait for it; or their node was never admitted
-    (`refused`, in order)."""
-
-    moves: tuple[Moved, ...]
-    nodes: tuple[Span, ...]
-    stuck: tuple[str, ...]
-    peak_away: int
-    refused: tuple[str, ...] = ()
-
-    @property
-    def makespan_s(self) -> float:
-        """Until the last node is done."""
-        return max((n.done_s for n in self.nodes), default=0.0)
+from kubectl_eksdoc.core.sim.course import Move, Moved, Span, Terms, Timeline, hold_s
 
 
 class _Event(Enum):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kubectl_eksdoc.core.sim.drain import Span
+from kubectl_eksdoc.core.sim.course import Span
 from kubectl_eksdoc.render.drain.scale import short, ticks
 from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.render.look import Look, Tone

@@ -18,7 +18,7 @@ from kubectl_eksdoc.core.plan.drain.handoff.offers import HandOff
 from kubectl_eksdoc.core.plan.drain.outcome import Eviction, Left, PodVerdict, Target
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan, Headroom
 from kubectl_eksdoc.core.plan.drain.targets import natural
-from kubectl_eksdoc.core.sim.drain import Span
+from kubectl_eksdoc.core.sim.course import Span
 
 SYNC_FAILED = "SyncFailed"
 

@@ -16,7 +16,8 @@ from kubectl_eksdoc.core.rules.budgets import Computed, full_health_allowed, rec
 from kubectl_eksdoc.core.rules.replacement import Replacement, replacement
 from kubectl_eksdoc.core.rules.scales import Scales
 from kubectl_eksdoc.core.sim.budget_statuses import StatusWrite, Watched, headroom, status_writes
-from kubectl_eksdoc.core.sim.drain import Move, Moved, Terms, simulate
+from kubectl_eksdoc.core.sim.course import Move, Moved, Terms
+from kubectl_eksdoc.core.sim.drain import simulate
 from tests.builders import NOW, a_budget, a_pod, a_workload, ago, pods
 
 Row = tuple[float, int, int, int, int]

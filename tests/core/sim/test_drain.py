@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.rules.replacement import Replacement
-from kubectl_eksdoc.core.sim.drain import Move, Terms, Timeline, simulate
+from kubectl_eksdoc.core.sim.course import Move, Terms, Timeline
+from kubectl_eksdoc.core.sim.drain import simulate
 
 
 def at(timeline: Timeline) -> dict[str, float]:

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.rules.replacement import Replacement
 from kubectl_eksdoc.core.sim.activation import FEW, PATIENCE, Reserved
-from kubectl_eksdoc.core.sim.drain import Move, Terms, Timeline, simulate
+from kubectl_eksdoc.core.sim.course import Move, Terms, Timeline
+from kubectl_eksdoc.core.sim.drain import simulate
 from tests.core.sim.test_drain import LIMITS, drains
 
 Nodes = Sequence[tuple[str, Sequence[Move]]]

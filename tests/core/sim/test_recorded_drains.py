@@ -21,7 +21,8 @@ from kubectl_eksdoc.core.rules.budgets import Computed, recompute, with_allowed
 from kubectl_eksdoc.core.rules.evictions import Answer, evict
 from kubectl_eksdoc.core.rules.replacement import Replacement, replacement
 from kubectl_eksdoc.core.sim.budget_statuses import StatusWrite, Watched, status_writes
-from kubectl_eksdoc.core.sim.drain import Move, Moved, Terms, Timeline, simulate
+from kubectl_eksdoc.core.sim.course import Move, Moved, Terms, Timeline
+from kubectl_eksdoc.core.sim.drain import simulate
 from tests.recorded_drains import DRAINS, Ask, Evicted, asks, before_the_drain, evicted, scales_of, writes
 
 NOW = datetime(2026, 11, 20, 9, tzinfo=timezone.utc)

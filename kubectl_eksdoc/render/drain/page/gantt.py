@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 
 from kubectl_eksdoc.core.plan.drain.outcome import Target
-from kubectl_eksdoc.core.sim.drain import Span
+from kubectl_eksdoc.core.sim.course import Span
 from kubectl_eksdoc.render.drain.page.axis import at, axis, grid
 from kubectl_eksdoc.render.drain.scale import ticks
 from kubectl_eksdoc.render.drain.view import DrainView

@@ -15,7 +15,8 @@ from kubectl_eksdoc.core.plan.drain.chance import chance, two_normals
 from kubectl_eksdoc.core.plan.drain.duration.quantiles import FEWEST_RUNS, MOST_RUNS, Pace, Quantiles, quantiles
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
 from kubectl_eksdoc.core.rules.replacement import Replacement
-from kubectl_eksdoc.core.sim.drain import Move, Terms, simulate
+from kubectl_eksdoc.core.sim.course import Move, Terms
+from kubectl_eksdoc.core.sim.drain import simulate
 from tests.builders import a_budget, a_workload, pods
 from tests.core.plan.drain.planning import plan_of
 from tests.core.sim.test_drain import drains

@@ -21,7 +21,8 @@ from kubectl_eksdoc.core.plan.drain.plan import make_plan
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
 from kubectl_eksdoc.core.plan.drain.survey import Survey
 from kubectl_eksdoc.core.sim.activation import Reserved
-from kubectl_eksdoc.core.sim.drain import Timeline, simulate
+from kubectl_eksdoc.core.sim.course import Timeline
+from kubectl_eksdoc.core.sim.drain import simulate
 from tests.builders import a_cluster, a_pod, a_workload
 from tests.core.plan.drain.grounds import ADMITTED, as_it_begins, drained, successor
 from tests.core.plan.drain.small_clusters import (

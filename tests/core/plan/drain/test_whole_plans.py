@@ -19,7 +19,8 @@ from kubectl_eksdoc.core.plan.drain.plan import make_plan
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 from kubectl_eksdoc.core.sim.activation import Reserved
-from kubectl_eksdoc.core.sim.drain import Move, Terms, simulate
+from kubectl_eksdoc.core.sim.course import Move, Terms
+from kubectl_eksdoc.core.sim.drain import simulate
 from tests.core.plan.drain.small_clusters import a_policy, small, targets_of
 from tests.core.sim.test_drain import drains
 

@@ -17,7 +17,7 @@ from kubectl_eksdoc.core.plan.drain.order.soonest import soonest_first
 from kubectl_eksdoc.core.plan.drain.order.strategies import BY_NAME, Trait, given, varied
 from kubectl_eksdoc.core.plan.drain.policy import AUTO
 from kubectl_eksdoc.core.plan.drain.survey import Survey
-from kubectl_eksdoc.core.sim.drain import hold_s
+from kubectl_eksdoc.core.sim.course import hold_s
 
 SOONEST = "soonest"
 GIVEN = "given"

@@ -11,7 +11,8 @@ from kubectl_eksdoc.core.plan.drain.landing.reserving import Ground, Landing
 from kubectl_eksdoc.core.plan.drain.order.tasks import Work
 from kubectl_eksdoc.core.plan.drain.order.waves import gates
 from kubectl_eksdoc.core.plan.drain.survey import Survey
-from kubectl_eksdoc.core.sim.drain import Move, Timeline, simulate
+from kubectl_eksdoc.core.sim.course import Move, Timeline
+from kubectl_eksdoc.core.sim.drain import simulate
 
 
 @dataclass(frozen=True, slots=True)

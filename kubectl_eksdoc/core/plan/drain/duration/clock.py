@@ -14,7 +14,7 @@ from kubectl_eksdoc.core.plan.drain.order.waves import at_once, domains_of
 from kubectl_eksdoc.core.plan.drain.policy import ALL
 from kubectl_eksdoc.core.plan.drain.survey import Survey
 from kubectl_eksdoc.core.rules.replacement import Replacement
-from kubectl_eksdoc.core.sim.drain import Move, Terms
+from kubectl_eksdoc.core.sim.course import Move, Terms
 
 SETTLE_S = 10.0
 """A node is done when it was seen empty twice, 5 s apart; its volumes are detached meanwhile."""

@@ -22,7 +22,8 @@ from kubectl_eksdoc.core.plan.drain.outcome import SlowNode
 from kubectl_eksdoc.core.plan.drain.policy import ALL
 from kubectl_eksdoc.core.plan.drain.survey import Survey
 from kubectl_eksdoc.core.sim.activation import Reserved
-from kubectl_eksdoc.core.sim.drain import Move, Moved, Span, Terms, Timeline, simulate
+from kubectl_eksdoc.core.sim.course import Move, Moved, Span, Terms, Timeline
+from kubectl_eksdoc.core.sim.drain import simulate
 
 MOST_RELAXATIONS = 3
 MANY_MOVES = 30_000

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import inf
 
 from kubectl_eksdoc.core.plan.drain.duration.chains import Job, chain_s, paced_s
-from kubectl_eksdoc.core.sim.drain import Move, Terms, hold_s
+from kubectl_eksdoc.core.sim.course import Move, Terms, hold_s
 
 Nodes = Sequence[tuple[str, Sequence[Move]]]
 

@@ -18,7 +18,8 @@ from zlib import crc32
 from kubectl_eksdoc.core.plan.drain.chance import two_normals
 from kubectl_eksdoc.core.plan.drain.duration.node_times import Nodes
 from kubectl_eksdoc.core.sim.activation import Reserved
-from kubectl_eksdoc.core.sim.drain import Move, Terms, simulate
+from kubectl_eksdoc.core.sim.course import Move, Terms
+from kubectl_eksdoc.core.sim.drain import simulate
 
 MOST_RUNS = 41
 """Of so many, 9 times in 10 the sampled p50 is between the 38th and the 62nd percentile, p95 between the 85th and the

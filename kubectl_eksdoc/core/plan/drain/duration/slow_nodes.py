@@ -20,7 +20,7 @@ from kubectl_eksdoc.core.plan.drain.order.rounds import Task
 from kubectl_eksdoc.core.plan.drain.order.tasks import NEEDED, SOFT, Work
 from kubectl_eksdoc.core.plan.drain.outcome import SlowNode
 from kubectl_eksdoc.core.rules.group_updates import PATIENCE
-from kubectl_eksdoc.core.sim.drain import Move, Terms
+from kubectl_eksdoc.core.sim.course import Move, Terms
 
 _PATIENCE_S = PATIENCE.total_seconds()
 _OURS = (NEEDED, SOFT)

@@ -9,7 +9,7 @@ from math import inf
 
 from kubectl_eksdoc.core.plan.drain.duration.chains import Job
 from kubectl_eksdoc.core.plan.drain.duration.node_times import Drained
-from kubectl_eksdoc.core.sim.drain import Terms
+from kubectl_eksdoc.core.sim.course import Terms
 
 
 def waves_s(waves: Sequence[Sequence[Drained]], terms: Terms, alone_s: Callable[[Sequence[Drained]], float]) -> float:
