@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -115,7 +115,6 @@ def survey(cluster: Cluster, targets: tuple[Node, ...], policy: DrainPolicy) -> 
             needed[pod.uid].append(backends)
     guards = matching(cluster.budgets, cluster.pods)
     workloads = {w.uid: w for w in cluster.workloads}
-    owners = {name: _subjects(workloads, pods) for name, pods in on.items()}
     wanted_by: Counter[str] = Counter()
     for workload in cluster.workloads:
         if workload.owner is not None:
@@ -137,7 +136,7 @@ def survey(cluster: Cluster, targets: tuple[Node, ...], policy: DrainPolicy) -> 
         balanced=_balanced(cluster),
         leases_held=_leases_held(cluster),
         terminating=frozenset(n.name for n in cluster.namespaces if n.terminating),
-        refused={n.name: why for n in targets if (why := refusal(n, owners[n.name])) is not None},
+        refused={n.name: why for n in targets if (why := refusal(n, _subjects(workloads, on[n.name]))) is not None},
         wanted_by=wanted_by,
     )
 
@@ -159,10 +158,9 @@ def _subject(workloads: Mapping[str, Workload], pod: Pod) -> Subject:
     return Subject(owner.kind, owner.name, pod.namespace) if owner else Subject("Pod", pod.name, pod.namespace)
 
 
-def _subjects(workloads: Mapping[str, Workload], pods: Iterable[Pod]) -> tuple[Subject, ...]:
-    """Who answers for `pods`, each once; those of one owner are asked about once."""
-    first = {pod.owner.uid if pod.owner is not None else pod.uid: pod for pod in pods}
-    return tuple(dict.fromkeys(_subject(workloads, pod) for pod in first.values()))
+def _subjects(workloads: Mapping[str, Workload], pods: Iterable[Pod]) -> Iterator[Subject]:
+    """Who answers for `pods`, each once; nothing is looked up before somebody asks."""
+    yield from dict.fromkeys(_subject(workloads, pod) for pod in pods)
 
 
 def _balanced(cluster: Cluster) -> dict[str, tuple[Balanced, ...]]:

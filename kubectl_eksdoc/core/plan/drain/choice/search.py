@@ -12,6 +12,7 @@ from kubectl_eksdoc.core.plan.drain.choice.chosen import Chosen, Score, Tried
 from kubectl_eksdoc.core.plan.drain.choice.trial import Trial, Trials
 from kubectl_eksdoc.core.plan.drain.duration.bounds import bounds
 from kubectl_eksdoc.core.plan.drain.duration.clock import terms_of
+from kubectl_eksdoc.core.plan.drain.duration.estimate import GOOD_ENOUGH
 from kubectl_eksdoc.core.plan.drain.duration.node_times import timed
 from kubectl_eksdoc.core.plan.drain.order.soonest import soonest_first
 from kubectl_eksdoc.core.plan.drain.order.strategies import BY_NAME, Trait, given, varied
@@ -25,10 +26,7 @@ RESTARTS = 32
 """Variations of the best order that are tried when the named ones have been."""
 
 ROOM_IS_SHORT = ("light", "efficiency", "name", "zone", "chain")
-
-
-GOOD_ENOUGH = 1.02
-"""An order this close to the lower bound is not improved upon."""
+"""In which order the named orders are tried when there is not room for all nodes at once."""
 
 
 def best_of(world: Survey, trials: Trials, finish: Callable[[Trial], Chosen]) -> tuple[Chosen, tuple[Tried, ...]]:
@@ -46,10 +44,8 @@ def best_of(world: Survey, trials: Trials, finish: Callable[[Trial], Chosen]) ->
         made.sort(key=lambda each: each[:2])  # of equal ones the first tried stays first
         search.best = made[0][3]
         spent += evictions
-        if search.good_enough(made[0][2]):
-            break
         cut = not search.forced and spent + evictions > world.policy.effort
-        if cut:
+        if cut or search.good_enough(made[0][2]):
             break
     _, _, best, trial = made[0]
     if trials.latest is not trial:

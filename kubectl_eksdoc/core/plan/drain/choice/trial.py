@@ -40,7 +40,10 @@ class Trials:
         self.work = work
         going = {node: [task.pod for task in given if task.comes_again] for node, given in work.tasks.items()}
         self.ground = Ground(world, going, adds(world), work.partly)
-        self.moves: dict[str, list[Move]] = {node: clock.moves(given) for node, given in work.tasks.items()}
+        crowded = work.crowded
+        self.moves: dict[str, list[Move]] = {
+            node: clock.moves(given, crowded=crowded) for node, given in work.tasks.items()
+        }
         self.latest: Trial | None = None  # what the ground holds
 
     def run(self, name: str, order: Sequence[str]) -> Trial:

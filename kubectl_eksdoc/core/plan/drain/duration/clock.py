@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from types import MappingProxyType
@@ -52,14 +52,18 @@ class Clock:
         slow: bool = False,
         turns: Mapping[str, int] = NO_TURNS,
         waiting: Mapping[str, str] = NOTHING,
+        crowded: Collection[str] | None = None,
     ) -> list[Move]:
         """The evictions of one node. `turns` by uid, where they have one; `waiting`: by uid, the new node that
-        the replacement waits for."""
+        the replacement waits for;
+        `crowded`: the limits that can make anyone wait, where they are known."""
         moves = []
         grace_of = self.world.policy.grace_of
         for task in tasks:
             pod, limits, for_good, late, after = task
             start_s = self._start_s(pod)[slow]
+            if crowded is not None and limits:
+                limits = tuple([limit for limit in limits if limit in crowded])
             if after is Replacement.NEVER:
                 # Nothing comes back for it: it keeps what it uses up for good, and no turn.
                 limits = for_good

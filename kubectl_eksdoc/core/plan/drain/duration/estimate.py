@@ -25,6 +25,9 @@ from kubectl_eksdoc.core.sim.activation import Reserved
 from kubectl_eksdoc.core.sim.course import Move, Moved, Span, Terms, Timeline
 from kubectl_eksdoc.core.sim.drain import simulate
 
+GOOD_ENOUGH = 1.02
+"""An order this close to the lower bound is not improved upon."""
+
 MOST_RELAXATIONS = 3
 MANY_MOVES = 30_000
 """Each relaxation is one more simulation; beyond this many evictions it would take longer than the plan."""
@@ -93,6 +96,7 @@ def estimate(clock: Clock, course: Course) -> Estimate | None:
         supplies(clock.world, course.work, course.waiting, course.asked) if clock.world.policy.surge is not None else ()
     )
     found = bounds(moves, any_waves(clock.world, terms, course.activation), supplies=scarce)
+    near = bool(found) and usual.makespan_s <= GOOD_ENOUGH * found[0].seconds
     tried = MOST_RELAXATIONS if len(course.order.bookings) <= MANY_MOVES else 0
     return Estimate(
         p50_s=times.p50_s,
@@ -100,7 +104,7 @@ def estimate(clock: Clock, course: Course) -> Estimate | None:
         spans=usual.nodes,
         peak_away=usual.peak_away,
         assumptions=(
-            *_assumptions(clock, course),
+            *_assumptions(clock, course, near),
             times.said,
             *caveats(clock.world, _evicted(course), usual.makespan_s),
         ),
@@ -127,6 +131,7 @@ class _Run:
         tasks = [booking.task for booking in course.order.bookings]
         # Where it matters who goes last the plan's order is kept to; else what waits is served.
         self._strict = frozenset(limit for task in tasks if task.late or task.for_good for limit in task.limits)
+        self._crowded = course.work.crowded
         self._turns = {task.pod.uid: turn for turn, task in enumerate(tasks)} if self._strict else {}
 
     def moves(self, slow: bool) -> Nodes:
@@ -134,7 +139,16 @@ class _Run:
         if course.usual is not None and not slow:
             return [(node, course.usual.moves[node]) for node in course.activation]
         return [
-            (node, self._clock.moves(course.work.tasks[node], slow=slow, turns=self._turns, waiting=course.waiting))
+            (
+                node,
+                self._clock.moves(
+                    course.work.tasks[node],
+                    slow=slow,
+                    turns=self._turns,
+                    waiting=course.waiting,
+                    crowded=self._crowded,
+                ),
+            )
             for node in course.activation
         ]
 
@@ -165,7 +179,7 @@ def _evicted(course: Course) -> list[Pod]:
     return [booking.task.pod for booking in course.order.bookings]
 
 
-def _assumptions(clock: Clock, course: Course) -> tuple[str, ...]:
+def _assumptions(clock: Clock, course: Course, near: bool) -> tuple[str, ...]:
     bookings, surge = course.order.bookings, clock.world.policy.surge
     workloads = {clock.workload(b.task.pod) for b in bookings}
     guessed = sorted(w for w in workloads if clock.starts.of(w).assumed)
@@ -176,6 +190,9 @@ def _assumptions(clock: Clock, course: Course) -> tuple[str, ...]:
         if course.waiting or surge is not None
         else "every replacement is scheduled at once (no waiting for new nodes)",
     ]
+    if course.tried and not near:
+        effort = clock.world.policy.effort
+        said.append(f"the best of {course.tried} orders is good: more than --effort {effort} may find a better one")
     if surge is not None:
         first = {0: "no new node is", 1: "1 new node is"}.get(surge, f"{surge} new nodes are")
         said.append(f"{first} Ready before the drain begins, and each drained node is replaced by a new one")

@@ -49,7 +49,8 @@ class Room:
 
     def classes_of(self, pod: Pod) -> tuple[PodClass, PodClass]:
         """What the pod is to the scheduler, and what its replacement will be."""
-        return self._occupancy.class_of(pod), self._occupancy.successor_of(pod)
+        kind = self._occupancy.class_of(pod)
+        return kind, kind if not pod.volumes and not pod.deleting else self._occupancy.successor_of(pod)
 
     def mark(self) -> int:
         """Where to go back to."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -31,6 +32,19 @@ class Work:
     tasks: Mapping[str, tuple[Task, ...]]
     per_round: Mapping[str, int]
     partly: frozenset[str] = frozenset()
+
+    @property
+    def crowded(self) -> frozenset[str]:
+        """The limits that more tasks use than may go at once, or under which some must go after the others."""
+        users: dict[str, int] = defaultdict(int)
+        found: set[str] = set()
+        for given in self.tasks.values():
+            for task in given:
+                for limit in task.limits:
+                    users[limit] += 1
+                if task.for_good or task.late:
+                    found.update(task.limits)
+        return frozenset(found | {limit for limit, number in users.items() if number > self.per_round[limit]})
 
     @property
     def evictions(self) -> int:
