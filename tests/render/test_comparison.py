@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -25,6 +24,7 @@ from kubectl_eksdoc.render.drain.comparison.words import FIGURES, FINDING, figur
 from kubectl_eksdoc.render.drain.document import document
 from tests.render.comparisons import BASELINE, BEFORE, ELSEWHERE, NOW, OPTIONS, a_compared_view
 from tests.render.plans import CLUSTER, a_view
+from tests.render.test_golden import check_golden
 
 GOLDEN = Path(__file__).parent / "golden_compared"
 
@@ -51,11 +51,7 @@ def shown(fmt: str, look: Look) -> str:
 
 @pytest.mark.parametrize("name", CASES)
 def test_golden(name: str) -> None:
-    got = shown(*CASES[name])
-    path = GOLDEN / name
-    if os.environ.get("EKSDOC_UPDATE_GOLDEN"):
-        path.write_text(got, encoding="utf-8", newline="\n")
-    assert got == path.read_bytes().decode("utf-8")
+    check_golden(GOLDEN / name, shown(*CASES[name]))
 
 
 def test_every_format_has_a_golden_file_and_no_file_is_left_over() -> None:

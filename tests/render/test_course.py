@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,6 +24,7 @@ from kubectl_eksdoc.render.drain import FORMATS, DrainView, Look, render
 from kubectl_eksdoc.render.drain.course import course, new_names
 from kubectl_eksdoc.render.drain.document import document
 from tests.render.plans import CLUSTER, HEADROOM, SPOT, WEB, a_target, a_view, an_empty_plan
+from tests.render.test_golden import check_golden
 from tests.render.test_same_rows import check_same_rows, check_wide_has_all
 from tests.render.test_schema import complaints
 from tests.render.test_width import too_wide
@@ -86,11 +86,7 @@ def surging(**more: object) -> DrainView:
 @pytest.mark.parametrize("name", CASES)
 def test_golden(name: str) -> None:
     fmt, look = CASES[name]
-    got = render(surging(), fmt, look)
-    path = GOLDEN / name
-    if os.environ.get("EKSDOC_UPDATE_GOLDEN"):
-        path.write_text(got, encoding="utf-8", newline="\n")
-    assert got == path.read_bytes().decode("utf-8")
+    check_golden(GOLDEN / name, render(surging(), fmt, look))
 
 
 def test_every_format_has_a_golden_file_and_no_file_is_left_over() -> None:

@@ -27,14 +27,16 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_golden(name: str) -> None:
-    fmt, look = CASES[name]
-    got = render(a_view(), fmt, look)
-    path = GOLDEN / name
+def check_golden(path: Path, got: str) -> None:
     if os.environ.get("EKSDOC_UPDATE_GOLDEN"):
         path.write_text(got, encoding="utf-8", newline="\n")
     assert got == path.read_bytes().decode("utf-8")
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_golden(name: str) -> None:
+    fmt, look = CASES[name]
+    check_golden(GOLDEN / name, render(a_view(), fmt, look))
 
 
 def test_every_format_has_a_golden_file_and_no_file_is_left_over() -> None:

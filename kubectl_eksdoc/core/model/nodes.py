@@ -10,6 +10,7 @@ from enum import Enum
 from kubectl_eksdoc.core.model.selectors import Labels
 from kubectl_eksdoc.core.model.versions import Version
 
+HOSTNAME = "kubernetes.io/hostname"
 UNSCHEDULABLE_TAINT = "node.kubernetes.io/unschedulable"
 COMPUTE_TYPE = "eks.amazonaws.com/compute-type"
 

@@ -8,7 +8,7 @@ looks for a better order, may do better.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 
 from kubectl_eksdoc.core.model.cluster import Cluster
@@ -86,12 +86,9 @@ class WhatIf:
         same = changed.work.tasks.keys() == self._chosen.work.tasks.keys()
         plain = self._plain if same else None
         rounds = assign(changed.work.tasks, changed.work.per_round, changed.activation, changed.waves, plain)
-        ends: Counter[int] = Counter()
-        for node in changed.activation:
-            ends[changed.waves.of[node]] = max(ends[changed.waves.of[node]], rounds.finish[node])
         return Preview(
             rounds=max(rounds.finish.values(), default=0),
-            waves=_waves(changed.waves.of, ends),
+            waves=_waves((changed.waves.of[node], rounds.finish[node]) for node in changed.activation),
             drained=changed.activation,
             skipped=tuple(n.name for n in self._world.targets if n.name not in changed.work.tasks),
             blockers=_blockers(changed),
@@ -242,24 +239,26 @@ def _blockers(changed: _Changed) -> tuple[Finding, ...]:
     return tuple(in_order(merged(finding for finding in said if finding.status is Status.FAIL)))
 
 
-def _waves(wave: Mapping[str, int], ends: Mapping[int, int]) -> tuple[tuple[int, int], ...]:
-    """Each wave's nodes, and the rounds it adds to those before it."""
+def _waves(nodes: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+    """How many nodes each wave has, and the rounds it adds to those before it, of the wave and last round of each."""
+    count: Counter[int] = Counter()
+    last: Counter[int] = Counter()
+    for wave, finish in nodes:
+        count[wave] += 1
+        last[wave] = max(last[wave], finish)
     found, before = [], 0
-    for number, nodes in sorted(Counter(wave.values()).items()):
-        end = max(ends[number], before)
-        found.append((nodes, end - before))
+    for wave in sorted(count):
+        end = max(last[wave], before)
+        found.append((count[wave], end - before))
         before = end
     return tuple(found)
 
 
 def _preview_of(plan: DrainPlan) -> Preview:
     drained = [target for target in plan.targets if target.order]
-    ends: Counter[int] = Counter()
-    for target in drained:
-        ends[target.wave] = max(ends[target.wave], target.finish_round)
     return Preview(
         rounds=plan.rounds,
-        waves=_waves({target.node.name: target.wave for target in drained}, ends),
+        waves=_waves((target.wave, target.finish_round) for target in drained),
         drained=tuple(target.node.name for target in drained),
         skipped=tuple(target.node.name for target in plan.skipped),
         blockers=plan.blockers,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
-from types import MappingProxyType
 
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.drain.duration.timing import learn, stop_of
@@ -24,10 +23,6 @@ LAG_S = 1.0
 
 NEW_NODE_S = (120.0, 300.0)
 """p50 and p95 from asking for a new instance to its node being Ready. Assumed: nothing that is read tells it."""
-
-
-NO_TURNS: Mapping[str, int] = MappingProxyType({})
-NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
 class Clock:
@@ -50,13 +45,12 @@ class Clock:
         tasks: Sequence[Task],
         *,
         slow: bool = False,
-        turns: Mapping[str, int] = NO_TURNS,
-        waiting: Mapping[str, str] = NOTHING,
+        turns: Mapping[str, int] | None = None,
+        waiting: Mapping[str, str] | None = None,
         crowded: Collection[str] | None = None,
     ) -> list[Move]:
-        """The evictions of one node. `turns` by uid, where they have one; `waiting`: by uid, the new node that
-        the replacement waits for;
-        `crowded`: the limits that can make anyone wait, where they are known."""
+        """The evictions of one node. `turns`: by uid, where they have one; `waiting`: by uid, the new node that the
+        replacement waits for; `crowded`: the limits that can make anyone wait, where they are known."""
         moves = []
         grace_of = self.world.policy.grace_of
         for task in tasks:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from math import inf, log1p
 from types import MappingProxyType
 
-from kubectl_eksdoc.core.model.nodes import Node
+from kubectl_eksdoc.core.model.nodes import HOSTNAME, Node
 from kubectl_eksdoc.core.model.placement import CPU, MEMORY, PODS
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.drain.landing.new_nodes import surged
@@ -20,9 +20,6 @@ from kubectl_eksdoc.core.plan.drain.order.rounds import Task
 from kubectl_eksdoc.core.plan.drain.order.tasks import Work
 from kubectl_eksdoc.core.plan.drain.survey import Survey
 from kubectl_eksdoc.core.rules.replacement import Replacement, replacement
-
-HOSTNAME = "kubernetes.io/hostname"
-
 
 Amounts = tuple[int, int, int]
 """Millicores, bytes, pods."""

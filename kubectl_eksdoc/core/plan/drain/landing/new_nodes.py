@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from kubectl_eksdoc.core.model.nodes import UNSCHEDULABLE_TAINT, Node, Taint
+from kubectl_eksdoc.core.model.nodes import HOSTNAME, UNSCHEDULABLE_TAINT, Node, Taint
 from kubectl_eksdoc.core.model.placement import CPU
 
 _PASSING_TAINTS = ("node.kubernetes.io/", "node.cloudprovider.kubernetes.io/", "karpenter.sh/disrupt", "ToBeDeleted")
 """How taints begin that a node has for a time only: a new one comes without."""
 
-_HOSTNAME = "kubernetes.io/hostname"
-_OWN_LABELS = frozenset({_HOSTNAME, "alpha.eksctl.io/instance-id"})
+_OWN_LABELS = frozenset({HOSTNAME, "alpha.eksctl.io/instance-id"})
 """Labels that no two nodes share."""
 
 _CORDON = Taint(UNSCHEDULABLE_TAINT, "", "NoSchedule")
@@ -21,7 +20,7 @@ _CORDON = Taint(UNSCHEDULABLE_TAINT, "", "NoSchedule")
 def copy(node: Node, suffix: str) -> Node:
     """A new node like `node`, free of what passes: cordons, conditions, somebody's drain."""
     name = f"{node.name} ({suffix})"
-    labels = {**node.labels, _HOSTNAME: name}
+    labels = {**node.labels, HOSTNAME: name}
     taints = tuple(t for t in node.taints if not t.key.startswith(_PASSING_TAINTS))
     return replace(node, name=name, uid=name, labels=labels, unschedulable=False, taints=taints)
 

@@ -19,9 +19,6 @@ from kubectl_eksdoc.core.rules.scheduling.occupancy import Occupancy, Seat
 from kubectl_eksdoc.core.rules.scheduling.pod_classes import PodClass
 from kubectl_eksdoc.core.rules.scheduling.volumes import Storage, VolumeDemand
 
-LOOKED_AT = 64
-"""So many of the emptiest nodes are compared in order; of the others any that fits is taken."""
-
 
 class Room:
     """The cluster with all targets cordoned: what is evicted lands on the other nodes, and on new ones.

@@ -12,9 +12,8 @@ from kubectl_eksdoc.core.model.workloads import Workload
 from kubectl_eksdoc.core.plan.drain.commands import kubectl
 from kubectl_eksdoc.core.plan.drain.order.rounds import Order
 from kubectl_eksdoc.core.plan.drain.survey import Survey
+from kubectl_eksdoc.core.plan.drain.verdicts.copies import SCALED_BY_HAND
 from kubectl_eksdoc.core.plan.drain.verdicts.said import where
-
-_COPIES = ("Deployment", "ReplicaSet", "StatefulSet", "ReplicationController")
 
 
 def outages(world: Survey, order: Order) -> Iterable[Finding]:
@@ -26,7 +25,7 @@ def outages(world: Survey, order: Order) -> Iterable[Finding]:
         if not pod.ready or world.budgets_of(pod):
             continue
         top = world.top_of(pod)
-        if top is not None and top.kind in _COPIES:
+        if top is not None and top.kind in SCALED_BY_HAND:
             together[(top.uid, booking.round)].append(pod)
             tops[top.uid] = top
     owners = {pod.owner.uid for pods in together.values() for pod in pods if pod.owner is not None}

@@ -12,6 +12,7 @@ from kubectl_eksdoc.core.plan.drain.outcome import PodVerdict
 from kubectl_eksdoc.core.plan.drain.survey import Survey
 from kubectl_eksdoc.core.plan.drain.targets import natural
 from kubectl_eksdoc.core.plan.drain.verdicts.budgets import JudgedBudget
+from kubectl_eksdoc.core.plan.drain.verdicts.copies import SCALED_BY_HAND
 from kubectl_eksdoc.core.plan.drain.verdicts.judging import Judgement
 from kubectl_eksdoc.core.rules.replacement import Replacement, replacement
 
@@ -107,11 +108,8 @@ def _softly(world: Survey, pod: Pod, soft: dict[str, int]) -> tuple[str, ...]:
     if percent is None or not pod.ready or pod.finished or pod.deleting or world.budgets_of(pod):
         return ()
     top = world.top_of(pod)
-    if top is None or top.kind not in _COPIES:
+    if top is None or top.kind not in SCALED_BY_HAND:
         return ()
     limit = f"{SOFT}{top.kind}/{top.name} in {top.namespace}"
     soft[limit] = max(1, top.replicas * percent // 100)
     return (limit,)
-
-
-_COPIES = ("Deployment", "ReplicaSet", "StatefulSet", "ReplicationController")
