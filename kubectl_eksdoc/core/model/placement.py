@@ -139,6 +139,14 @@ class Placement:
     scheduler: str = DEFAULT_SCHEDULER
     gated: bool = False
     claims_devices: bool = False
+    _hash: int = field(default=0, init=False, repr=False, compare=False)
+
+    def __hash__(self) -> int:
+        """Kept once it is known: it is made of many, and every class of pods is looked up by it."""
+        if not self._hash:
+            demands = (self.requests, self.nodes, self.affinity, self.anti_affinity, self.spread, self.ports)
+            object.__setattr__(self, "_hash", hash((demands, self.scheduler, self.gated, self.claims_devices)))
+        return self._hash
 
     @property
     def not_modelled(self) -> tuple[str, ...]:

@@ -89,8 +89,8 @@ def needs_scale(budget: Budget) -> bool:
 
 def still_disrupted(budget: Budget, pods: Sequence[Pod], now: datetime) -> dict[str, datetime]:
     """status.disruptedPods after a sync: pods that are there, not being deleted, and granted at most 2 min ago."""
-    kept = {}
-    for pod in pods:
+    kept: dict[str, datetime] = {}
+    for pod in pods if budget.disrupted else ():
         granted = budget.disrupted.get(pod.name)
         if granted is not None and not pod.deleting and granted + DELETION_TIMEOUT >= now:
             kept[pod.name] = granted
@@ -99,7 +99,8 @@ def still_disrupted(budget: Budget, pods: Sequence[Pod], now: datetime) -> dict[
 
 def healthy(pods: Sequence[Pod], disrupted: Mapping[str, datetime], now: datetime) -> int:
     """Pods that are Ready, not being deleted and not about to be; minReadySeconds plays no part."""
-    return sum(1 for pod in pods if pod.ready and not pod.deleting and not _leaving(pod, disrupted, now))
+    there = [pod for pod in pods if pod.ready and pod.deletion_deadline is None]
+    return sum(not _leaving(pod, disrupted, now) for pod in there) if disrupted else len(there)
 
 
 def _leaving(pod: Pod, disrupted: Mapping[str, datetime], now: datetime) -> bool:

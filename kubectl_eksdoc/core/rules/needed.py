@@ -75,14 +75,15 @@ def needed_backends(cluster: Cluster) -> tuple[Backends, ...]:
 
 def _controllers(ready: Iterable[Pod]) -> Iterable[Backends]:
     serving: dict[str, list[Pod]] = defaultdict(list)
+    roles: dict[int, str] = {}  # replicas share their labels
     for pod in ready:
-        if pod.owner is not None and pod.owner.kind == "DaemonSet":
-            continue  # one on every node: a drain takes none of them away
-        for label in _NAME_LABELS:
-            role = CONTROLLERS.get(pod.labels.get(label, ""))
-            if role:
-                serving[role].append(pod)
-                break
+        role = roles.get(id(pod.labels))
+        if role is None:
+            known = (CONTROLLERS.get(pod.labels.get(label, ""), "") for label in _NAME_LABELS)
+            role = roles[id(pod.labels)] = next(filter(None, known), "")
+        # A DaemonSet has one on every node: a drain takes none of them away.
+        if role and not (pod.owner is not None and pod.owner.kind == "DaemonSet"):
+            serving[role].append(pod)
     for role, pods in serving.items():
         yield Backends(role, f"{role} is away until its replacement is Ready", tuple(pods))
 

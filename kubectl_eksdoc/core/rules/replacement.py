@@ -54,6 +54,12 @@ def replacement(pod: Pod) -> Replacement:
     return Replacement.NEVER if pod.finished and after in _LEAVES_FINISHED else after
 
 
+def comes_back_to_its_node(pod: Pod) -> bool:
+    """Whether it is a DaemonSet's, one that has ended included; asked of every pod there is, and of few it is true."""
+    owner = pod.owner
+    return owner is not None and owner.kind == "DaemonSet" and replacement(pod) is Replacement.SAME_NODE
+
+
 def tolerates_cordon(tolerations: Sequence[Toleration]) -> Toleration | None:
     """The toleration by which the scheduler ignores that a node is unschedulable."""
     for toleration in tolerations:

@@ -62,6 +62,7 @@ class Activation:
         self._ground = ground
         self._undone = Counter(waves.get(node, 0) for node in nodes)
         self._refused: set[str] = set()  # since the ground last changed
+        self._settled = False  # nothing has changed since all that may begin have
 
     @property
     def left(self) -> Sequence[str]:
@@ -75,8 +76,10 @@ class Activation:
 
         What the caller does with a node may be done before the next one is asked for.
         """
-        passed = []
         thorough = thorough or self._few
+        if self._settled and not thorough:
+            return
+        passed = []
         wave = min(self._undone, default=0)
         refused = 0
         while self._queue and (thorough or refused <= PATIENCE):
@@ -85,7 +88,7 @@ class Activation:
                 passed.append(node)
                 break
             domains = self._limited(node)
-            if any(self._room[d] <= 0 for d in domains):
+            if domains and any(self._room[d] <= 0 for d in domains):
                 passed.append(node)
             elif not self._admitted(node, thorough):
                 passed.append(node)
@@ -95,19 +98,23 @@ class Activation:
                     self._room[domain] -= 1
                 yield node
         self._queue += reversed(passed)
+        self._settled = True
 
     def done(self, node: str) -> None:
         """`node` is drained: it makes room among the nodes at once, and its wave is shorter by one."""
         for domain in self._limited(node):
             self._room[domain] += 1
+            self._settled = False
         wave = self._waves.get(node, 0)
         self._undone[wave] -= 1
         if not self._undone[wave]:
             del self._undone[wave]
+            self._settled = False
 
     def renewed(self, node: str) -> None:
         """A new node has joined in the place of `node`."""
         self._refused.clear()
+        self._settled = False
         if self._ground is not None:
             self._ground.renew(node)
 
@@ -122,5 +129,7 @@ class Activation:
         return False
 
     def _limited(self, node: str) -> tuple[str, ...]:
+        if not self._room:
+            return ()
         named = self._domains.get(node, ())
         return tuple(d for d in ("", *named) if d in self._room)

@@ -66,7 +66,7 @@ def put_together(world: Survey, chosen: Chosen) -> DrainPlan:
                     *judgement.findings(),
                     *outages(world, order),
                     *places.findings(world, landing),
-                    *pushed_out.findings(world, landing.preemption, {b.task.pod.uid for b in order.bookings}),
+                    *pushed_out.findings(world, landing.preemption, (b.task.pod for b in order.bookings)),
                     *slow_nodes.findings(timed.slow_nodes if timed else ()),
                 )
             )

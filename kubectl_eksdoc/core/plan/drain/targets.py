@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 
 from kubectl_eksdoc.core.model.nodes import Node
 from kubectl_eksdoc.core.plan.drain.policy import Targeting
@@ -13,6 +14,7 @@ from kubectl_eksdoc.errors import UsageError
 _DIGITS = re.compile(r"(\d+)")
 
 
+@lru_cache(maxsize=1 << 14)
 def natural(name: str) -> tuple[tuple[int, int | str], ...]:
     """Sort key by which ``old-2`` comes before ``old-10``."""
     return tuple((0, int(part)) if part.isdigit() else (1, part) for part in _DIGITS.split(name) if part)

@@ -227,9 +227,7 @@ def _both(one: Landing, other: Landing) -> Landing:
 
 def _blockers(changed: _Changed) -> tuple[Finding, ...]:
     world, landing = changed.world, changed.landing
-    evicted: set[str] = set()
-    if landing.preemption.push_outs:
-        evicted = {task.pod.uid for given in changed.work.tasks.values() for task in given}
+    evicted = (task.pod for given in changed.work.tasks.values() for task in given)
     said = (
         *world.refused.values(),
         *changed.judgement.findings(),

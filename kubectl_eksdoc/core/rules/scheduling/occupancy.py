@@ -59,6 +59,8 @@ class Occupancy:
         self._storage = storage
         self._classes: dict[Likeness, PodClass] = {}
         self._alike: dict[object, PodClass] = {}  # by what pods share, see `_same`
+        self._first: Sequence[Pod] = ()  # those it was built with, and the class of each by its id
+        self._class_of: dict[int, PodClass] = {}
         self._fences: dict[object, Fence] = {}
         self._terms: dict[object, Term] = {}
         self._companies: dict[object, Company] = {}
@@ -86,16 +88,21 @@ class Occupancy:
         """
         made = cls(nodes, namespaces, storage)
         seats = made.seats
-        placed = [(made.class_of(pod), seats[pod.node]) for pod in pods if pod.node in seats and not pod.finished]
+        placed = [pod for pod in pods if pod.node in seats and not pod.finished]
+        known = [made.class_of(pod) for pod in placed]
+        made._first, made._class_of = placed, dict(zip(map(id, placed), known, strict=True))
         # All terms are known by now, so that none has to look for its pods among those already placed.
-        for kind, seat in placed:
-            if kind.counted or seat.node.name not in closed:
-                made._move(kind, seat, 1)
+        for pod, kind in zip(placed, known, strict=True):
+            if pod.node not in closed or kind.counted:
+                made._move(kind, seats[pod.node], 1)
         for seat in seats.values():
             seat.attached.settle()
         return made
 
     def class_of(self, pod: Pod) -> PodClass:
+        first = self._class_of.get(id(pod))
+        if first is not None:
+            return first
         same = _same(pod)
         found = self._alike.get(same)
         if found is None:
@@ -313,7 +320,8 @@ class Occupancy:
 
 def _same(pod: Pod) -> object:
     """The same for replicas: they share these objects, and to compare objects is quicker than what is in them."""
-    return (pod.namespace, id(pod.labels), id(pod.placement), id(pod.tolerations), pod.volumes, pod.deleting)
+    leaves = pod.deletion_deadline is not None
+    return (pod.namespace, id(pod.labels), id(pod.placement), id(pod.tolerations), pod.volumes, leaves)
 
 
 def _join(kind: PodClass, watcher: Watcher) -> bool:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model.pods import SYSTEM_CRITICAL_PRIORITY
-from kubectl_eksdoc.core.plan.drain.order.rounds import Order, Task, Tier, Waves, arrange
+from kubectl_eksdoc.core.plan.drain.order.rounds import Order, Task, Tier, Waves, arrange, task_of
 from kubectl_eksdoc.core.plan.drain.order.soonest import soonest_first
 from kubectl_eksdoc.core.plan.drain.order.waves import in_waves
 from kubectl_eksdoc.core.plan.drain.policy import ALL
@@ -20,7 +20,7 @@ from tests.builders import a_pod
 
 def a_task(name: str, *limits: str, node: str = "n", critical: bool = False, **more: object) -> Task:
     priority = SYSTEM_CRITICAL_PRIORITY if critical else 0
-    return Task(a_pod(name, node=node, priority=priority), limits, **more)  # type: ignore[arg-type]
+    return task_of(a_pod(name, node=node, priority=priority), limits, **more)  # type: ignore[arg-type]
 
 
 def arranged(tasks: Mapping[str, Sequence[Task]], per_round: Mapping[str, int], at_once: int | None = None) -> Order:
@@ -129,7 +129,7 @@ def clusters(draw: st.DrawFn) -> tuple[dict[str, list[Task]], dict[str, int]]:
             pod = a_pod(f"p-{n}-{i}", node=node, priority=draw(st.sampled_from((0, SYSTEM_CRITICAL_PRIORITY))))
             limits = tuple(sorted(draw(st.sets(st.sampled_from(LIMITS), max_size=2))))
             for_good = limits[:1] if draw(st.sampled_from((False, False, False, True))) else ()
-            tasks[node].append(Task(pod, limits, for_good, draw(st.sampled_from(("", "", "lease")))))
+            tasks[node].append(task_of(pod, limits, for_good, draw(st.sampled_from(("", "", "lease")))))
     return tasks, {limit: draw(st.integers(1, 3)) for limit in LIMITS}
 
 

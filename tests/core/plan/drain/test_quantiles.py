@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from math import log
 from random import Random
@@ -12,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.plan.drain.chance import chance, two_normals
-from kubectl_eksdoc.core.plan.drain.duration.quantiles import FEWEST_RUNS, MOST_RUNS, Pace, Quantiles, quantiles
+from kubectl_eksdoc.core.plan.drain.duration.quantiles import FEWEST_RUNS, MOST_RUNS, Pace, Quantiles, Slowly, quantiles
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
 from kubectl_eksdoc.core.rules.replacement import Replacement
 from kubectl_eksdoc.core.sim.course import Move, Terms
@@ -25,7 +26,7 @@ Z95 = 1.645
 Nodes = list[tuple[str, list[Move]]]
 
 
-def slower(nodes: Nodes, stop: float, start: float) -> Nodes:
+def slower(nodes: Sequence[tuple[str, Sequence[Move]]], stop: float, start: float) -> Nodes:
     """The same pods, each taking so many times as long."""
     return [
         (node, [move._replace(stop_s=move.stop_s * stop, start_s=move.start_s * start) for move in moves])
@@ -33,9 +34,13 @@ def slower(nodes: Nodes, stop: float, start: float) -> Nodes:
     ]
 
 
+def slowly(terms: Terms, stop: float, start: float) -> Slowly:
+    return lambda nodes: Pace(slower(nodes, stop, start), terms)
+
+
 def sampled(nodes: Nodes, terms: Terms, stop: float = 3.0, start: float = 4.0) -> Quantiles:
     usual_s = simulate(nodes, terms).makespan_s
-    found = quantiles(Pace(nodes, terms), Pace(slower(nodes, stop, start), terms), usual_s, {})
+    found = quantiles(Pace(nodes, terms), slowly(terms, stop, start), usual_s, {})
     assert found is not None
     return found
 
@@ -71,7 +76,7 @@ def test_in_order_and_the_same_again(made: tuple[Nodes, Terms], stop: float, sta
 @given(drains())
 def test_what_does_not_vary_takes_exactly_the_usual_time(made: tuple[Nodes, Terms]) -> None:
     usual_s = simulate(*made).makespan_s
-    assert sampled(*made, 1.0, 1.0) == (usual_s, usual_s, MOST_RUNS)
+    assert sampled(*made, 1.0, 1.0) == (usual_s, usual_s, MOST_RUNS, 0)
 
 
 @pytest.mark.parametrize("length", [1, 5, 40])
@@ -108,24 +113,64 @@ def test_the_order_of_pods_does_not_change_their_luck() -> None:
 def test_new_nodes_vary_too() -> None:
     nodes, terms = [("old-0", [Move("a")]), ("old-1", [Move("b")])], Terms(renewed_after_s=100.0)
     slow = Pace(nodes, replace(terms, renewed_after_s=300.0))
-    found = quantiles(Pace(nodes, terms), slow, 100.0, {"old-1": ("old-0",)})
+    found = quantiles(Pace(nodes, terms), lambda _: slow, 100.0, {"old-1": ("old-0",)})
     assert found is not None and 60 < found.p50_s < 160 and 180 < found.p95_s < 500
 
 
 def test_too_many_evictions_are_not_sampled() -> None:
     nodes, terms = a_chain(10)
-    usual, slow = Pace(nodes, terms), Pace(slower(nodes, 3.0, 4.0), terms)
-    usual_s, slow_s = (simulate(*pace).makespan_s for pace in (usual, slow))
-    assert quantiles(usual, slow, usual_s, {}, 10 * FEWEST_RUNS - 1) == (usual_s, slow_s, 0)
+    usual, slow = Pace(nodes, terms), slowly(terms, 3.0, 4.0)
+    usual_s, slow_s = (simulate(*pace).makespan_s for pace in (usual, slow(nodes)))
+    assert quantiles(usual, slow, usual_s, {}, 10 * FEWEST_RUNS - 1) == (usual_s, slow_s, 0, 0)
     fewer = quantiles(usual, slow, usual_s, {}, 10 * FEWEST_RUNS)
     assert fewer is not None and fewer.runs == FEWEST_RUNS and usual_s < fewer.p95_s < slow_s
+
+
+class TestOfAPart:
+    """Where not all can be sampled, those that take longest are, if they alone take as long."""
+
+    def crowd(self, pods: int, stop_s: float = 10.0) -> Nodes:
+        return [(f"crowd-{i}", [Move(f"crowd-uid-{i}", (), stop_s)]) for i in range(pods)]
+
+    def test_it_tells_what_sampling_all_would(self) -> None:
+        nodes, terms = a_chain(20)
+        nodes += self.crowd(400)
+        usual_s = simulate(nodes, terms).makespan_s
+        every, part = (
+            quantiles(Pace(nodes, terms), slowly(terms, 3.0, 4.0), usual_s, {}, most)
+            for most in (420 * MOST_RUNS, 20 * 3 * MOST_RUNS)
+        )
+        assert every is not None and part is not None
+        assert (every.part, part.part, part.runs) == (0, 20, MOST_RUNS)
+        assert part[:2] == every[:2]
+        assert "41 simulated runs of the 20 evictions that take longest, each pod's times" in part.said
+
+    def test_the_chain_that_only_slow_pods_make_the_longest_counts(self) -> None:
+        """Two chains of nearly the same length: both are in the part, and what is told is of the longer in each run."""
+        nodes, terms = a_chain(20)
+        other = [move._replace(uid=f"db-{i}", limits=("db",)) for i, (_, (move,)) in enumerate(nodes[:19])]
+        nodes += [*((f"db-{i}", [move]) for i, move in enumerate(other)), *self.crowd(800)]
+        terms = replace(terms, slots={"web": 1, "db": 1})
+        found = quantiles(
+            Pace(nodes, terms), slowly(terms, 3.0, 4.0), simulate(nodes, terms).makespan_s, {}, 40 * 3 * MOST_RUNS
+        )
+        assert found is not None and found.part == 39
+        alone = sampled(*a_chain(20))
+        assert found.p50_s >= alone.p50_s and found.p95_s >= alone.p95_s
+
+    def test_what_takes_no_budget_to_last_is_not_told_by_one(self) -> None:
+        nodes, terms = a_chain(5)
+        nodes += self.crowd(400, stop_s=1000.0)
+        usual_s = simulate(nodes, terms).makespan_s
+        slow_s = simulate(slower(nodes, 3.0, 4.0), terms).makespan_s
+        assert quantiles(Pace(nodes, terms), slowly(terms, 3.0, 4.0), usual_s, {}, 300) == (usual_s, slow_s, 0, 0)
 
 
 def test_what_does_not_come_to_its_end_has_none() -> None:
     nodes, terms = a_chain(2)
     stuck = [(node, [move._replace(after=Replacement.NEVER) for move in moves]) for node, moves in nodes]
     for most in (0, 40_000):
-        assert quantiles(Pace(stuck, terms), Pace(stuck, terms), 0.0, {}, most) is None
+        assert quantiles(Pace(stuck, terms), lambda _: Pace(stuck, terms), 0.0, {}, most) is None
 
 
 def test_a_plan_says_how_its_times_came_about() -> None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.drain.duration.timing import learn, stop_of
-from kubectl_eksdoc.core.plan.drain.order.rounds import Task, Tier
+from kubectl_eksdoc.core.plan.drain.order.rounds import Task
 from kubectl_eksdoc.core.plan.drain.order.waves import at_once, domains_of
 from kubectl_eksdoc.core.plan.drain.policy import ALL
 from kubectl_eksdoc.core.plan.drain.survey import Survey
@@ -52,20 +52,19 @@ class Clock:
         """The evictions of one node. `turns`: by uid, where they have one; `waiting`: by uid, the new node that the
         replacement waits for; `crowded`: the limits that can make anyone wait, where they are known."""
         moves = []
-        grace_of = self.world.policy.grace_of
-        for task in tasks:
-            pod, limits, for_good, late, after = task
-            start_s = self._start_s(pod)[slow]
+        grace_of, start_times = self.world.policy.grace_of, self._start_times
+        for pod, limits, for_good, late, after, tier in tasks:
+            times = start_times.get(pod.owner.uid if pod.owner is not None else "")
+            start_s = (times or self._start_s(pod))[slow]
             if crowded is not None and limits:
                 limits = tuple([limit for limit in limits if limit in crowded])
             if after is Replacement.NEVER:
                 # Nothing comes back for it: it keeps what it uses up for good, and no turn.
                 limits = for_good
             stop_s = stop_of(pod, grace_of(pod))[slow]
-            critical = task.tier is not Tier.ORDINARY
             turn = turns.get(pod.uid, 0) if turns else 0
             new_node = waiting.get(pod.uid, "") if waiting else ""
-            moves.append(Move(pod.uid, limits, stop_s, start_s, after, critical, bool(late), turn, new_node))
+            moves.append(Move(pod.uid, limits, stop_s, start_s, after, tier > 0, bool(late), turn, new_node))
         return moves
 
     def workload(self, pod: Pod) -> str:

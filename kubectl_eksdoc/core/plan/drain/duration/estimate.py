@@ -86,10 +86,9 @@ def estimate(clock: Clock, course: Course) -> Estimate | None:
     if not course.activation:
         return None
     run = _Run(clock, course)
-    moves, terms = run.moves(slow=False), run.terms(slow=False)
+    moves, terms = run.moves(), run.terms(slow=False)
     usual = (course.usual or usual_run(clock, course)).timeline
-    slow = Pace(run.moves(slow=True), run.terms(slow=True))
-    times = None if usual.stuck else quantiles(Pace(moves, terms), slow, usual.makespan_s, course.needs)
+    times = None if usual.stuck else quantiles(Pace(moves, terms), run.slowly, usual.makespan_s, course.needs)
     if times is None:
         return None  # an order that does not come to its end takes no time that could be told
     scarce = (
@@ -119,7 +118,7 @@ def estimate(clock: Clock, course: Course) -> Estimate | None:
 def usual_run(clock: Clock, course: Course) -> Usual:
     """The run of `course` at the usual pace."""
     run = _Run(clock, course)
-    return Usual(dict(run.moves(slow=False)), run.simulated())
+    return Usual(dict(run.moves()), run.simulated())
 
 
 class _Run:
@@ -134,23 +133,26 @@ class _Run:
         self._crowded = course.work.crowded
         self._turns = {task.pod.uid: turn for turn, task in enumerate(tasks)} if self._strict else {}
 
-    def moves(self, slow: bool) -> Nodes:
+    def moves(self) -> Nodes:
+        """At the usual pace."""
         course = self._course
-        if course.usual is not None and not slow:
+        if course.usual is not None:
             return [(node, course.usual.moves[node]) for node in course.activation]
-        return [
-            (
-                node,
-                self._clock.moves(
-                    course.work.tasks[node],
-                    slow=slow,
-                    turns=self._turns,
-                    waiting=course.waiting,
-                    crowded=self._crowded,
-                ),
-            )
-            for node in course.activation
-        ]
+        return [(node, self._moves(node, slow=False)) for node in course.activation]
+
+    def slowly(self, nodes: Nodes) -> Pace:
+        """Those of `moves` when every pod is slow."""
+        made = []
+        for node, usual in nodes:
+            wanted = {move.uid for move in usual}
+            made.append((node, [move for move in self._moves(node, slow=True) if move.uid in wanted]))
+        return Pace(made, self.terms(slow=True))
+
+    def _moves(self, node: str, slow: bool) -> list[Move]:
+        course = self._course
+        return self._clock.moves(
+            course.work.tasks[node], slow=slow, turns=self._turns, waiting=course.waiting, crowded=self._crowded
+        )
 
     def terms(self, slow: bool) -> Terms:
         order = self._course.order
@@ -164,7 +166,7 @@ class _Run:
         return None if needs else gates(world, self._course.activation, more=domain or ALL)
 
     def simulated(self) -> Timeline:
-        return simulate(self.moves(slow=False), self.terms(slow=False), Reserved(self._course.needs))
+        return simulate(self.moves(), self.terms(slow=False), Reserved(self._course.needs))
 
 
 def _named(world: Survey, bound: Bound) -> Bound:
@@ -181,7 +183,9 @@ def _evicted(course: Course) -> list[Pod]:
 
 def _assumptions(clock: Clock, course: Course, near: bool) -> tuple[str, ...]:
     bookings, surge = course.order.bookings, clock.world.policy.surge
-    workloads = {clock.workload(b.task.pod) for b in bookings}
+    pods = [booking.task.pod for booking in bookings]
+    one_of_each = {pod.owner.uid if pod.owner is not None else "": pod for pod in pods}
+    workloads = {clock.workload(pod) for pod in one_of_each.values()}
     guessed = sorted(w for w in workloads if clock.starts.of(w).assumed)
     said = [
         f"a pod stops within {ASSUMED_STOP_S:g} s, or its grace period if that is shorter; slow ones take all of it",

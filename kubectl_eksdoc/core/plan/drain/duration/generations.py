@@ -19,7 +19,7 @@ from kubectl_eksdoc.core.plan.drain.landing.new_nodes import surged
 from kubectl_eksdoc.core.plan.drain.order.rounds import Task
 from kubectl_eksdoc.core.plan.drain.order.tasks import Work
 from kubectl_eksdoc.core.plan.drain.survey import Survey
-from kubectl_eksdoc.core.rules.replacement import Replacement, replacement
+from kubectl_eksdoc.core.rules.replacement import comes_back_to_its_node
 
 Amounts = tuple[int, int, int]
 """Millicores, bytes, pods."""
@@ -129,7 +129,7 @@ def _hosts(world: Survey, work: Work, hosts: int, there: list[Pod]) -> Iterator[
     for node, tasks in work.tasks.items():
         for task in tasks:
             owner = task.pod.owner
-            if owner is not None and task.comes_again and _keeps_apart(task.pod):
+            if owner is not None and task.pod.placement.anti_affinity and task.comes_again and _keeps_apart(task.pod):
                 asked.setdefault(owner.uid, Counter())[node] += 1
     holding = {(pod.owner.uid, pod.node) for pod in there if pod.owner is not None and pod.owner.uid in asked}
     taken = Counter(uid for uid, _ in holding)
@@ -152,8 +152,7 @@ def _keeps_apart(pod: Pod) -> bool:
 
 
 def _daemons(pods: Iterable[Pod]) -> Iterator[Pod]:
-    owned = (p for p in pods if p.owner is not None and p.owner.kind == "DaemonSet")
-    return (p for p in owned if not p.finished and replacement(p) is Replacement.SAME_NODE)
+    return (pod for pod in pods if comes_back_to_its_node(pod) and not pod.finished)
 
 
 def _sum(pods: Iterable[Pod]) -> Amounts:

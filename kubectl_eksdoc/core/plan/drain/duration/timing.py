@@ -54,10 +54,15 @@ def learn(pods: Iterable[Pod], workload_of: Callable[[Pod], str]) -> StartTimes:
     Pods that restarted are left out, and of the others those that became Ready far later than their siblings.
     """
     seen: dict[str, list[float]] = defaultdict(list)
+    of_owner: dict[str, list[float]] = {}  # the same lists, by uid: asking for the workload of each pod takes longer
     for pod in pods:
         took = start_of(pod)
         if took is not None:
-            seen[workload_of(pod)].append(took)
+            uid = pod.owner.uid if pod.owner is not None else ""
+            found = of_owner.get(uid)
+            if found is None:
+                found = of_owner[uid] = seen[workload_of(pod)]
+            found.append(took)
     kept = {workload: _steady(found) for workload, found in seen.items()}
     everyone = sorted(took for found in kept.values() for took in found)
     pooled = _assumed(everyone)

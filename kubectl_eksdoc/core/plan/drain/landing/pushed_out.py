@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from kubectl_eksdoc.core.model import codes, kinds
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, When
@@ -19,8 +19,9 @@ _REMEDIES = (
 )
 
 
-def findings(world: Survey, found: Preemption, evicted: Collection[str]) -> Iterator[Finding]:
-    """`evicted` are the uids of the pods that this plan evicts: what those push out fails, the rest is remarked."""
+def findings(world: Survey, found: Preemption, evictions: Iterable[Pod]) -> Iterator[Finding]:
+    """`evictions` are the pods that this plan evicts: what those push out fails, the rest is remarked."""
+    evicted = {pod.uid for pod in evictions} if found.push_outs else set()
     for push_out in found.push_outs:
         finding = _finding(world, push_out, evicted)
         if finding is not None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 
 from kubectl_eksdoc.core.model.nodes import Node
 from kubectl_eksdoc.core.model.pods import Pod
@@ -116,7 +117,7 @@ class Ground:
         self._in_place_of: dict[str, str] = {}  # name of a new node → the drained one
         self._admitted: set[str] = set()
         self._late: set[PodClass] = set()  # what has a place only when nodes that are refused are drained
-        self._lacked: dict[str, PodClass] = {}  # what found no place when a node was asked about last
+        self._lacked: dict[str, tuple[PodClass, int]] = {}  # what found no place, when so many new nodes were there
 
     def extend(self, going: Mapping[str, Sequence[Pod]]) -> Landing:
         """How nodes land that were not among those so far, after all of them; nothing of it is kept."""
@@ -138,7 +139,7 @@ class Ground:
         """See `Ground` of the simulation."""
         load, free = self._loads[node], self._room.free
         lacked = self._lacked.get(node)
-        if lacked is not None and not thorough and not self._room.may_have_place(lacked):
+        if lacked is not None and not thorough and not self._room.may_have_place(*lacked):
             return False
         if self._all_or_nothing and (load.cpu > free.cpu or load.memory > free.memory or len(load.pods) > free.pods):
             return False
@@ -158,7 +159,7 @@ class Ground:
                 places[pod.uid] = place
             else:
                 self._room.back_to(mark)
-                self._lacked[node] = new
+                self._lacked[node] = new, self._room.joined
                 if thorough:
                     self._room.remember(new)
                 return False
@@ -172,7 +173,7 @@ class Ground:
 
     def renew(self, node: str) -> None:
         """See `Ground` of the simulation; a node on which something stays is not replaced."""
-        if node in self._partly or any(pod.uid not in self._places for pod, _, _ in self._loads[node].pods):
+        if node in self._partly or not (self._housed(node) or self._has_places(node)):
             return
         new = copy(self._targets[node], "new")
         self._in_place_of[new.name] = node
@@ -182,7 +183,10 @@ class Ground:
         """What became of it: `order` are the nodes in the order in which they would be drained."""
         mark = self._room.mark()
         landed: list[Placed] = []
-        lost = [(pod, node, new) for node in order for pod, new in self._lost(node, landed)]
+        order = tuple(order)
+        lost = []
+        if not all(map(self._housed, order)):
+            lost = [(pod, node, new) for node in order for pod, new in self._lost(node, landed)]
         if lost:
             self._room.count_all()
         pushed_out = preemption(self._world, self._room, [(pod, new) for pod, _, new in lost], landed)
@@ -192,12 +196,7 @@ class Ground:
         helped = _Helped(self._world, self._room, self._adds)
         for pod, _, new in lost:
             helped.house(pod.uid, new, homeless)
-        unsure = {
-            pod.uid: unknown
-            for load in self._loads.values()
-            for pod, _, new in load.pods
-            if (unknown := self._room.unknown(new))
-        }
+        unsure = self._unsure()
         self._room.back_to(mark)
         self._room.forget()
         blind = tuple(n.name for n in self._world.cluster.nodes if n.name not in self._targets and not n.allocatable)
@@ -211,6 +210,25 @@ class Ground:
             blind,
             pushed_out,
         )
+
+    def _housed(self, node: str) -> bool:
+        """Whether all that comes again from `node` is known to have its place, without looking at each pod."""
+        return self._all_or_nothing and node in self._admitted
+
+    def _has_places(self, node: str) -> bool:
+        return all(pod.uid in self._places for pod, _, _ in self._loads[node].pods)
+
+    def _unsure(self) -> dict[str, tuple[str, ...]]:
+        doubts: dict[int, tuple[str, ...]] = {}  # by id of a class
+        found = {}
+        for load in self._loads.values():
+            for pod, _, new in load.pods:
+                doubt = doubts.get(id(new))
+                if doubt is None:
+                    doubt = doubts[id(new)] = self._room.unknown(new)
+                if doubt:
+                    found[pod.uid] = doubt
+        return found
 
     def _lost(self, node: str, landed: list[Placed]) -> list[tuple[Pod, PodClass]]:
         """What of `node` finds no place: of one that was not admitted always something, else it is as good as admitted.
@@ -232,7 +250,8 @@ class Ground:
         pods = self._loads[node].pods
         if lost or not pods or node in self._admitted:
             return lost
-        pod, _, new = next((each for each in pods if each[2] is self._lacked.get(node)), pods[0])
+        lacked = self._lacked.get(node)
+        pod, _, new = next((each for each in pods if lacked is not None and each[2] is lacked[0]), pods[0])
         self._late.add(new)
         return [(pod, new)]
 
@@ -248,17 +267,20 @@ class Ground:
 
     def _load(self, pods: Iterable[Pod]) -> _Load:
         # The largest first: they are the ones that need the room as it is.
-        ordered = sorted(pods, key=_largest_first)
-        return _Load(
-            tuple([(pod, *self._room.classes_of(pod)) for pod in ordered]),
-            sum(p.placement.requests.cpu for p in ordered),
-            sum(p.placement.requests.memory for p in ordered),
-        )
+        cpu = memory = 0
+        sized = []
+        for pod in pods:
+            asked = pod.placement.requests
+            cpu += asked.cpu
+            memory += asked.memory
+            sized.append((-asked.cpu, -asked.memory, pod.namespace, pod.name, pod))
+        sized.sort(key=_SIZE)
+        classes_of = self._room.classes_of
+        return _Load(tuple([(each[4], *classes_of(each[4])) for each in sized]), cpu, memory)
 
 
-def _largest_first(pod: Pod) -> tuple[int, int, str, str]:
-    asked = pod.placement.requests
-    return -asked.cpu, -asked.memory, pod.namespace, pod.name
+_SIZE = itemgetter(0, 1, 2, 3)
+"""The key by which the largest is first, and of equals the first by name."""
 
 
 class _Helped:

@@ -12,7 +12,7 @@ from kubectl_eksdoc.core.plan.drain.landing.emptiest import Emptiest
 from kubectl_eksdoc.core.plan.drain.landing.new_nodes import cordoned
 from kubectl_eksdoc.core.plan.drain.landing.why_not import WhyNot
 from kubectl_eksdoc.core.plan.drain.survey import Survey
-from kubectl_eksdoc.core.rules.replacement import Replacement, replacement
+from kubectl_eksdoc.core.rules.replacement import comes_back_to_its_node
 from kubectl_eksdoc.core.rules.scheduling import volumes
 from kubectl_eksdoc.core.rules.scheduling.fences import Fence
 from kubectl_eksdoc.core.rules.scheduling.occupancy import Occupancy, Seat
@@ -39,6 +39,7 @@ class Room:
         self._rings: dict[tuple[Fence, VolumeDemand], Emptiest] = {}
         self._ring_of: dict[int, Emptiest] = {}
         self._log: list[_Step] = []
+        self._joined: list[Seat] = []
         self.free = _Free()  # on all nodes that are not cordoned, at least
         for seat in self._occupancy.seats.values():
             if not seat.node.unschedulable:
@@ -113,8 +114,15 @@ class Room:
         for ring in self._rings.values():
             ring.forget()
 
-    def may_have_place(self, kind: PodClass) -> bool:
-        """Whether one of the few emptiest nodes takes such a pod."""
+    @property
+    def joined(self) -> int:
+        """How many new nodes there are."""
+        return len(self._joined)
+
+    def may_have_place(self, kind: PodClass, since: int) -> bool:
+        """Whether one of the few emptiest nodes takes such a pod that found none when so many nodes had joined."""
+        if kind.alone:  # what is there already has only filled up
+            return any(self.fits(kind, seat.node.name) for seat in self._joined[since:])
         ring, has_place = self._ring(kind), self._occupancy.has_place
         return (
             not ring.is_too_large(kind.placement.requests)
@@ -169,12 +177,14 @@ class Room:
         for kind in self._daemons_of(like):
             self._occupancy.put(kind, node.name)
         seat = self._occupancy.seats[node.name]
+        self._joined.append(seat)
         self.free.add(seat)
         for (fence, bound), ring in self._rings.items():
             if fence.refusal(node) is None and volumes.refusal(bound, node) is None:
                 ring.add(seat)
 
         def undo() -> None:
+            self._joined.pop()
             self.free.add(seat, -1)
             self._occupancy.drop_node(node.name)
             self._rings.clear()
@@ -211,7 +221,7 @@ class Room:
         if self._daemons is None:
             self._daemons = {}
             for pod in self._pods:
-                if not pod.finished and replacement(pod) is Replacement.SAME_NODE:
+                if comes_back_to_its_node(pod) and not pod.finished:
                     self._daemons.setdefault(pod.node, []).append(self.classes_of(pod)[1])
         return self._daemons.get(name, ())
 

@@ -22,7 +22,7 @@ def outages(world: Survey, order: Order) -> Iterable[Finding]:
     tops: dict[str, Workload] = {}
     for booking in order.bookings:
         pod = booking.task.pod
-        if not pod.ready or world.budgets_of(pod):
+        if not pod.ready or pod.uid in world.guarded:
             continue
         top = world.top_of(pod)
         if top is not None and top.kind in SCALED_BY_HAND:

@@ -18,12 +18,23 @@ def evictions(
     """The order as the plan shows it; `places` are the nodes reserved for replacements, by pod uid."""
     found = []
     for i, booking in enumerate(order.bookings, 1):
-        task = booking.task
-        budget = next((x for x in task.limits if x in budgets), "") if task.limits else ""
-        reason = _reason(world, booking, budget, budgets)
-        place = places.get(task.pod.uid, "")
-        found.append(Eviction(i, booking.round, task.pod, booking.node, budget, reason, place))
+        task, node, number, turn, turns = booking
+        pod, limits, _, late, after, tier = task
+        budget = ""
+        for limit in limits:
+            if limit in budgets:
+                budget = limit
+                break
+        if budget and len(limits) == 1 and not (late or tier or after is Replacement.NEVER):
+            reason = _by_turn(budget, budgets, turn, turns)  # most that have a budget
+        else:
+            reason = _reason(world, booking, budget, budgets)
+        found.append(Eviction(i, number, pod, node, budget, reason, places.get(pod.uid, "")))
     return tuple(found)
+
+
+def _by_turn(budget: str, budgets: Mapping[str, JudgedBudget], turn: int, turns: int) -> str:
+    return f"budget {budget} lets {budgets[budget].per_round} go at once: {turn} of {turns}"
 
 
 def _reason(world: Survey, booking: Booking, budget: str, budgets: Mapping[str, JudgedBudget]) -> str:
@@ -34,7 +45,7 @@ def _reason(world: Survey, booking: Booking, budget: str, budgets: Mapping[str, 
     elif pod.phase == "Pending":
         parts.append("not started yet: budgets are not asked")
     elif budget:
-        parts.append(f"budget {budget} lets {budgets[budget].per_round} go at once: {booking.turn} of {booking.turns}")
+        parts.append(_by_turn(budget, budgets, booking.turn, booking.turns))
     elif world.budgets_of(pod):
         parts.append(f"not Ready: budget {world.budgets_of(pod)[0].key} lets it go uncounted")
     elif any(x.startswith(SOFT) for x in task.limits):

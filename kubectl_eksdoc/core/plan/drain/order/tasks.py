@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.plan.drain.order.rounds import Task
+from kubectl_eksdoc.core.plan.drain.order.rounds import Task, task_of
 from kubectl_eksdoc.core.plan.drain.outcome import PodVerdict
 from kubectl_eksdoc.core.plan.drain.survey import Survey
 from kubectl_eksdoc.core.plan.drain.targets import natural
@@ -84,7 +84,7 @@ def _tasks(
 
 
 def _task(world: Survey, pod: Pod, budgets: Mapping[str, JudgedBudget], soft: dict[str, int]) -> Task:
-    guarded = tuple([b.key for b in world.budgets_of(pod) if budgets[b.key].counts(pod)])
+    guarded = tuple([b.key for b in world.guarded.get(pod.uid, ()) if pod.uid in budgets[b.key].counted_uids])
     after = replacement(pod)
     limits = guarded
     if world.policy.soft_budget is not None:
@@ -92,7 +92,7 @@ def _task(world: Survey, pod: Pod, budgets: Mapping[str, JudgedBudget], soft: di
     if pod.uid in world.needed:
         limits += tuple(NEEDED + b.what for b in world.needed[pod.uid])
     lease = world.leases_held.get(pod.key, "") if limits and world.leases_held else ""
-    return Task(pod, limits, guarded if after is Replacement.NEVER else (), lease, after)
+    return task_of(pod, limits, guarded if after is Replacement.NEVER else (), lease, after)
 
 
 def _by_name(task: Task) -> tuple[str, object]:

@@ -84,8 +84,9 @@ class JudgedBudget:
 
 def judge(survey: Survey, budget: Budget, on_targets: Sequence[Pod]) -> JudgedBudget:
     """Judge `budget` for the pods it selects among those a drain would evict."""
-    counted = tuple(pod for pod in on_targets if len(survey.budgets_of(pod)) == 1 and uses_up(pod, budget))
-    shared = tuple(pod for pod in on_targets if len(survey.budgets_of(pod)) > 1)
+    guarded = survey.guarded
+    counted = tuple([pod for pod in on_targets if len(guarded[pod.uid]) == 1 and uses_up(pod, budget)])
+    shared = tuple([pod for pod in on_targets if len(guarded[pod.uid]) > 1])
     pods = survey.guards.pods(budget)
     result = arithmetic.recompute(budget, pods, survey.scales, survey.now)
     recomputed = result.status if isinstance(result, arithmetic.Computed) else None
@@ -112,7 +113,8 @@ def judge(survey: Survey, budget: Budget, on_targets: Sequence[Pod]) -> JudgedBu
     if is_assumed_fixed(judged.code, survey.policy):
         blocking = tuple(f for found in blocking if (f := finding_as_if_fixed(found)) is not None)
         judged = replace(judged, blocked=None, code=None, per_round=max(allowed, 1))
-    return replace(judged, findings=(*blocking, *_other_findings(survey, judged, result, disagrees)))
+    findings = (*blocking, *_other_findings(survey, judged, result, disagrees))
+    return replace(judged, findings=findings) if findings else judged
 
 
 def _lags(budget: Budget) -> bool:

@@ -87,21 +87,25 @@ def judge_again(world: Survey, judgement: Judgement, budgets: Iterable[str], pod
     return replace(judgement, budgets=changed, pods={**judgement.pods, **found})
 
 
-_Told = list[tuple[Pod, list[Said]]]
+_Told = list[tuple[Pod, Sequence[Said]]]
 """The pods of one node, each with what rules say of it."""
 
 
 def _concluded(
     world: Survey, asked: Mapping[str, _Told], budgets: Mapping[str, JudgedBudget]
 ) -> dict[str, tuple[JudgedPod, ...]]:
-    sure = not world.cluster.unread(kinds.BUDGETS)
-
-    def concluded(pod: Pod, told: list[Said]) -> JudgedPod:
-        if sure and not told and _freely(world, pod, budgets):
-            return JudgedPod(pod, PodVerdict.EVICT, ())
-        return _conclude(world, pod, told, budgets)
-
-    return {name: tuple(concluded(pod, told) for pod, told in said) for name, said in asked.items()}
+    sure, guarded = not world.cluster.unread(kinds.BUDGETS), world.guarded
+    found: dict[str, tuple[JudgedPod, ...]] = {}
+    for name, said in asked.items():
+        on = []
+        for pod, told in said:
+            guards = guarded.get(pod.uid)
+            if told or not sure or (guards and (len(guards) > 1 or budgets[guards[0].key].blocked is not None)):
+                on.append(_conclude(world, pod, told, budgets))
+            else:
+                on.append(JudgedPod(pod, PodVerdict.EVICT, ()))  # most: budgets have nothing to say of it either
+        found[name] = tuple(on)
+    return found
 
 
 def _asked(world: Survey, pods_on: Mapping[str, Iterable[Pod]]) -> dict[str, _Told]:
@@ -119,7 +123,7 @@ def _ask(world: Survey, on: Iterable[Pod], nothing_to_say: set[object]) -> _Told
     for pod in on:
         like = _likeness(world, pod)
         if like is not None and like in nothing_to_say:
-            asked.append((pod, []))
+            asked.append((pod, ()))
             continue
         told = filters.ask(world, pod, options)
         if fold(told) is not PodVerdict.STAY:
@@ -148,23 +152,17 @@ def _judge_budgets(world: Survey, going: Iterable[Pod]) -> dict[str, JudgedBudge
     selected: dict[str, list[Pod]] = defaultdict(list)
     budgets = {}
     for pod in going:
-        for budget in world.budgets_of(pod):
+        for budget in world.guarded.get(pod.uid, ()):
             selected[budget.key].append(pod)
             budgets[budget.key] = budget
     return {key: judge(world, budgets[key], selected[key]) for key in sorted(selected)}
 
 
-def _conclude(world: Survey, pod: Pod, told: list[Said], budgets: Mapping[str, JudgedBudget]) -> JudgedPod:
+def _conclude(world: Survey, pod: Pod, told: Sequence[Said], budgets: Mapping[str, JudgedBudget]) -> JudgedPod:
     if fold(told) is not PodVerdict.STAY:
         said = _by_budgets(world, pod, budgets)
         told = as_if_fixed([*told, said] if said is not None else told, world.policy)
     return JudgedPod(pod, fold(told), tuple(told))
-
-
-def _freely(world: Survey, pod: Pod, budgets: Mapping[str, JudgedBudget]) -> bool:
-    """Whether budgets have nothing to say of `pod`, as of most; a quick look before `_by_budgets`."""
-    guards = world.guarded.get(pod.uid, ())
-    return not guards or (len(guards) == 1 and budgets[guards[0].key].blocked is None)
 
 
 def _by_budgets(world: Survey, pod: Pod, budgets: Mapping[str, JudgedBudget]) -> Said | None:
