@@ -58,16 +58,17 @@ def matching(budgets: Iterable[Budget], pods: Iterable[Pod]) -> Guards:
     index = Guards(_by_namespace(tuple(budgets)), {}, {})
     selected: dict[str, list[Pod]] = {}
     by_uid = {}
-    known: dict[tuple[str, int], tuple[Budget, ...]] = {}  # replicas share their labels
+    known: dict[tuple[str, int], tuple[tuple[Budget, ...], list[list[Pod]]]] = {}  # replicas share their labels
     for pod in pods:
         same = (pod.namespace, id(pod.labels))
-        found = known.get(same)
-        if found is None:
-            found = known[same] = index.of(pod)
-        if found:
-            by_uid[pod.uid] = found
-            for budget in found:
-                selected.setdefault(budget.key, []).append(pod)
+        like = known.get(same)
+        if like is None:
+            found = index.of(pod)
+            like = known[same] = found, [selected.setdefault(budget.key, []) for budget in found]
+        if like[0]:
+            by_uid[pod.uid] = like[0]
+            for chosen in like[1]:
+                chosen.append(pod)
     return Guards(index._namespaces, {key: tuple(chosen) for key, chosen in selected.items()}, by_uid)
 
 

@@ -196,7 +196,8 @@ def _assumptions(clock: Clock, course: Course, near: bool) -> tuple[str, ...]:
     ]
     if course.tried and not near:
         effort = clock.world.policy.effort
-        said.append(f"the best of {course.tried} orders is good: more than --effort {effort} may find a better one")
+        tried = "one order was tried" if course.tried == 1 else f"the best of {course.tried} orders is taken"
+        said.append(f"{tried}: more than --effort {effort} may find a better one")
     if surge is not None:
         first = {0: "no new node is", 1: "1 new node is"}.get(surge, f"{surge} new nodes are")
         said.append(f"{first} Ready before the drain begins, and each drained node is replaced by a new one")

@@ -1,0 +1,43 @@
+"""API objects as documents: what JSON has, untyped, whatever their kind.
+
+A document is a value: whoever changes one makes a new one that shares what stayed the same, so that a watch event, a
+list that is being paged and the store can hold the same object.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+Doc = dict[str, Any]
+"""A JSON object: a Kubernetes object, or a part of one. Never changed in place once it was handed on."""
+
+
+def at(doc: Doc, *path: str) -> Any:
+    """What stands at `path`, None where any step of it is missing."""
+    found: Any = doc
+    for step in path:
+        if not isinstance(found, dict):
+            return None
+        found = found.get(step)
+    return found
+
+
+def with_value(doc: Doc, path: Sequence[str], value: Any) -> Doc:
+    """`doc` with `value` at `path`, the objects on the way made where they are missing."""
+    first, rest = path[0], path[1:]
+    if not rest:
+        return {**doc, first: value}
+    inner = doc.get(first)
+    return {**doc, first: with_value(inner if isinstance(inner, dict) else {}, rest, value)}
+
+
+def without(doc: Doc, path: Sequence[str]) -> Doc:
+    """`doc` without what stands at `path`; objects that this leaves empty stay."""
+    first, rest = path[0], path[1:]
+    if first not in doc:
+        return doc
+    if not rest:
+        return {key: value for key, value in doc.items() if key != first}
+    inner = doc[first]
+    return {**doc, first: without(inner, rest)} if isinstance(inner, dict) else doc
