@@ -1,0 +1,85 @@
+"""How controllers run: each is told of changes, keeps a queue of keys to look at, and looks at one after the other.
+
+A key that is in the queue already is not added again, and a controller that is late sees only the latest state: that
+is why real controllers leave out what lies between, and so do these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Protocol
+
+from kubectl_eksdoc.core.rules.api.statuses import Refusal
+from kubectl_eksdoc.core.sim.cluster.agenda import Agenda
+from kubectl_eksdoc.core.sim.cluster.store import Change, Key, Store, What
+
+RETRY_S = 0.5
+"""A key whose writes were refused (another writer was faster, a webhook said no) is looked at again after this."""
+
+
+class Controller(Protocol):
+    """One loop of the control plane. It changes objects in `reconcile` alone, through the registry."""
+
+    @property
+    def resources(self) -> Iterable[str]:
+        """Those whose changes it is told of."""
+
+    def touched(self, change: Change) -> Iterable[Key]:
+        """The keys (of whatever it looks after) that must be looked at after `change`. Nothing is written here."""
+
+    def reconcile(self, key: Key) -> float | None:
+        """Bring the world one step nearer to what the object of that key wants.
+
+        Returns seconds after which it must be looked at again though nothing changed; None: not.
+
+        Raises:
+            Refusal: it is looked at again soon.
+        """
+
+
+class Loop:
+    """Runs one controller on the agenda. `lag_s`: from a change until it is looked at; `pace_s`: each look takes that
+    long, for a controller has one worker."""
+
+    def __init__(
+        self, controller: Controller, store: Store, agenda: Agenda, lag_s: float = 0.0, pace_s: float = 0.0
+    ) -> None:
+        self._controller = controller
+        self._agenda = agenda
+        self._lag_s = lag_s
+        self._pace_s = pace_s
+        self._resources = frozenset(controller.resources)
+        self._queued: dict[Key, None] = {}
+        self._free_s = 0.0  # when the worker is free again
+        self._woken = False
+        store.listen(self._notice)
+        for resource in sorted(self._resources):
+            for item in store.list(resource):
+                self._queue(controller.touched(Change(item.version, What.ADDED, item, None)))
+
+    def _notice(self, change: Change) -> None:
+        if change.item.resource in self._resources:
+            self._queue(self._controller.touched(change))
+
+    def _queue(self, keys: Iterable[Key]) -> None:
+        for key in keys:
+            self._queued.setdefault(key)
+        if self._queued and not self._woken:
+            self._woken = True
+            self._agenda.after(max(self._lag_s, self._free_s - self._agenda.seconds), self._work)
+
+    def _work(self) -> None:
+        self._woken = False
+        while self._queued:
+            key = next(iter(self._queued))
+            del self._queued[key]
+            try:
+                again_s = self._controller.reconcile(key)
+            except Refusal:
+                again_s = RETRY_S
+            if again_s is not None:
+                self._agenda.after(again_s, lambda key=key: self._queue((key,)))  # type: ignore[misc]
+            if self._pace_s:
+                self._free_s = self._agenda.seconds + self._pace_s
+                break
+        self._queue(())

@@ -1,0 +1,213 @@
+"""Objects of any kind, by resource, namespace and name, with one line of versions for all, as etcd has it.
+
+Every change gets the next resourceVersion. Changes are kept, so that a watch can go on from where it was and a list can
+be read as it was when its first page was; those that are too old are expired (410).
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right, insort
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import Enum
+from typing import NamedTuple
+
+from kubectl_eksdoc.core.model.api_objects import Doc
+
+Key = tuple[str, str]
+"""Namespace ("" for what has none) and name."""
+
+KEPT = 10_000
+"""Changes of one resource that are kept; of etcd it is those of the last five minutes."""
+
+
+class Expired(Exception):
+    """The version asked for is older than the changes that are kept."""
+
+
+class Stale(Exception):
+    """The object was changed, or is gone, since the version that was to be written over."""
+
+
+class What(str, Enum):
+    """A change, in the words of a watch."""
+
+    ADDED = "ADDED"
+    MODIFIED = "MODIFIED"
+    DELETED = "DELETED"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Item:
+    """One object as it was at one version; `doc` carries that version, too."""
+
+    resource: str
+    key: Key
+    version: int
+    doc: Doc
+
+    @property
+    def uid(self) -> str:
+        return str(self.doc["metadata"].get("uid", ""))
+
+    @property
+    def leaving(self) -> bool:
+        """Whether it is being deleted."""
+        return "deletionTimestamp" in self.doc["metadata"]
+
+
+class Change(NamedTuple):
+    """`before` is None for what was added. A deletion's `item` is what there was last, at a version of its own."""
+
+    version: int
+    what: What
+    item: Item
+    before: Item | None
+
+
+class _Table:
+    """The objects of one resource, and its latest changes, oldest first."""
+
+    __slots__ = ("changes", "items", "keys", "oldest")
+
+    def __init__(self) -> None:
+        self.items: dict[Key, Item] = {}
+        self.keys: list[Key] = []  # sorted, as lists are
+        self.changes: deque[Change] = deque()
+        self.oldest = 0  # no change after this version is missing
+
+
+Listener = Callable[[Change], None]
+
+
+class Store:
+    """Mutable. Resources are named as RBAC names them: ``poddisruptionbudgets.policy``."""
+
+    def __init__(self, version: int = 0, kept: int = KEPT) -> None:
+        """`version` is that of the last change; so many changes are `kept` of each resource."""
+        self._version = version
+        self._kept = kept
+        self._tables: dict[str, _Table] = defaultdict(_Table)
+        self._listeners: list[Listener] = []
+
+    @property
+    def version(self) -> int:
+        """Of the last change."""
+        return self._version
+
+    def listen(self, listener: Listener) -> None:
+        """Call `listener` with every change from now on; it must not change anything itself."""
+        self._listeners.append(listener)
+
+    def get(self, resource: str, key: Key) -> Item | None:
+        return self._tables[resource].items.get(key)
+
+    def list(self, resource: str, namespace: str = "") -> Iterator[Item]:
+        """All objects, or those of one namespace, by namespace and name. Nothing may be changed meanwhile."""
+        table = self._tables[resource]
+        keys = table.keys
+        if namespace:
+            keys = keys[bisect_left(keys, (namespace, "")) : bisect_left(keys, (namespace + "\0", ""))]
+        return (table.items[key] for key in keys)
+
+    def count(self, resource: str) -> int:
+        return len(self._tables[resource].items)
+
+    def resources(self) -> Iterator[str]:
+        """Those that have, or had, an object."""
+        return iter(sorted(self._tables))
+
+    def add(self, resource: str, key: Key, doc: Doc) -> Item:
+        """A new object.
+
+        Raises:
+            Stale: there is one of that name.
+        """
+        table = self._tables[resource]
+        if key in table.items:
+            raise Stale
+        item = self._made(resource, key, doc)
+        insort(table.keys, key)
+        self._note(table, Change(item.version, What.ADDED, item, None))
+        return item
+
+    def replace(self, item: Item, doc: Doc) -> Item:
+        """`doc` in the place of `item`. The same document is not written: the object keeps its version.
+
+        Raises:
+            Stale: `item` is not what is there any more.
+        """
+        table = self._current(item)
+        if doc is item.doc or doc == item.doc:
+            return item
+        made = self._made(item.resource, item.key, doc)
+        self._note(table, Change(made.version, What.MODIFIED, made, item))
+        return made
+
+    def remove(self, item: Item) -> Item:
+        """The object goes; what it was last is told, at the version of its going.
+
+        Raises:
+            Stale: `item` is not what is there any more.
+        """
+        table = self._current(item)
+        made = self._made(item.resource, item.key, item.doc)
+        del table.keys[bisect_left(table.keys, item.key)]
+        del table.items[item.key]
+        self._note(table, Change(made.version, What.DELETED, made, item))
+        return made
+
+    def since(self, resource: str, version: int) -> Iterator[Change]:
+        """The changes after `version`, oldest first.
+
+        Raises:
+            Expired: some of them are not kept any more.
+        """
+        table = self._tables[resource]
+        if version < table.oldest:
+            raise Expired
+        changes = table.changes
+        first = bisect_right(changes, version, key=lambda change: change.version)
+        return (changes[i] for i in range(first, len(changes)))
+
+    def as_of(self, resource: str, version: int) -> dict[Key, Item]:
+        """The objects as they were at `version`, in no order.
+
+        Raises:
+            Expired: the changes since then are not kept any more.
+        """
+        items = dict(self._tables[resource].items)
+        for change in reversed(tuple(self.since(resource, version))):
+            if change.before is None:
+                del items[change.item.key]
+            else:
+                items[change.item.key] = change.before
+        return items
+
+    def compact(self) -> None:
+        """Forget all changes so far."""
+        for table in self._tables.values():
+            table.changes.clear()
+            table.oldest = self._version
+
+    def _current(self, item: Item) -> _Table:
+        table = self._tables[item.resource]
+        there = table.items.get(item.key)
+        if there is None or there.version != item.version:
+            raise Stale
+        return table
+
+    def _made(self, resource: str, key: Key, doc: Doc) -> Item:
+        self._version += 1
+        meta = {**doc["metadata"], "resourceVersion": str(self._version)}
+        return Item(resource, key, self._version, {**doc, "metadata": meta})
+
+    def _note(self, table: _Table, change: Change) -> None:
+        if change.what is not What.DELETED:
+            table.items[change.item.key] = change.item
+        table.changes.append(change)
+        if len(table.changes) > self._kept:
+            table.oldest = table.changes.popleft().version
+        for listener in self._listeners:
+            listener(change)
