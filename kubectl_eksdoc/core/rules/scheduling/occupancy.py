@@ -58,7 +58,7 @@ class Occupancy:
         self._knows_namespaces = namespaces is not None
         self._storage = storage
         self._classes: dict[Likeness, PodClass] = {}
-        self._alike: dict[object, PodClass] = {}  # by what pods share, see `_same`
+        self._alike: dict[object, tuple[PodClass, Pod]] = {}  # by what pods share, see `_same`; who keeps that alive
         self._first: Sequence[Pod] = ()  # those it was built with, and the class of each by its id
         self._class_of: dict[int, PodClass] = {}
         self._fences: dict[object, Fence] = {}
@@ -106,8 +106,8 @@ class Occupancy:
         same = _same(pod)
         found = self._alike.get(same)
         if found is None:
-            found = self._alike[same] = self.class_like(Likeness.of(pod))
-        return found
+            found = self._alike[same] = self.class_like(Likeness.of(pod)), pod
+        return found[0]
 
     def successor_of(self, pod: Pod) -> PodClass:
         """The class of the pod that a controller makes in its place."""

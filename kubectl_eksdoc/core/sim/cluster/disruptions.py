@@ -1,0 +1,82 @@
+"""The disruption controller: it writes the status of budgets, and takes stale DisruptionTarget conditions back.
+
+Source: pkg/controller/disruption/disruption.go (trySync, getPdbForPod, updatePdbStatus), Kubernetes v1.36.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from kubectl_eksdoc.core.model.api_objects import Doc, at, with_value
+from kubectl_eksdoc.core.model.budgets import Budget
+from kubectl_eksdoc.core.rules.budgets import DELETION_TIMEOUT, CannotTell, sync
+from kubectl_eksdoc.core.sim.cluster.conditions import with_condition
+from kubectl_eksdoc.core.sim.cluster.registry import Registry, rfc3339
+from kubectl_eksdoc.core.sim.cluster.roster import BUDGETS, PODS, Roster, labels_in
+from kubectl_eksdoc.core.sim.cluster.store import Change, Key
+
+
+class DisruptionController:
+    """A `Controller` whose keys are budgets'."""
+
+    resources = (PODS, BUDGETS)
+
+    def __init__(self, registry: Registry, roster: Roster) -> None:
+        self._registry = registry
+        self._roster = roster
+
+    def touched(self, change: Change) -> Iterable[Key]:
+        """Of a pod under several budgets one is looked at, any one (here the first by name); see getPdbForPod."""
+        if change.item.resource == BUDGETS:
+            yield change.item.key
+            return
+        namespace = change.item.key[0]
+        for labels in labels_in(change):
+            guards = self._roster.guards(namespace, labels)
+            if guards:
+                yield namespace, guards[0].name
+
+    def reconcile(self, key: Key) -> float | None:
+        """Write what is computed now; again when the first granted eviction has waited too long."""
+        budget = self._roster.budget(key)
+        if budget is None:
+            return None
+        now = self._registry.agenda.now
+        written = sync(budget, self._roster.selected(budget), self._roster.scales, now)
+        if not isinstance(written, Budget):
+            assert not isinstance(written, CannotTell), "everything there is, is known here"
+            return None
+        item = self._registry.get(BUDGETS, key)
+        self._registry.update(item, with_status(item.doc, written, now), status=True)
+        if not written.disrupted:
+            return None
+        first = min(written.disrupted.values())
+        return max(0.0, (first + DELETION_TIMEOUT - now).total_seconds()) + 1.0
+
+
+def with_status(doc: Doc, budget: Budget, now: datetime) -> Doc:
+    """The budget's document with the status of the fact `budget`, its condition's time kept while it stays as it is."""
+    status: Doc = dict(at(doc, "status") or {})
+    status["disruptionsAllowed"] = budget.status.allowed
+    status["currentHealthy"] = budget.status.current
+    status["desiredHealthy"] = budget.status.desired
+    status["expectedPods"] = budget.status.expected
+    if budget.observed_generation:
+        status["observedGeneration"] = budget.observed_generation
+    status.pop("disruptedPods", None)
+    if budget.disrupted:
+        status["disruptedPods"] = {name: rfc3339(since) for name, since in sorted(budget.disrupted.items())}
+    if budget.condition_status:
+        status["conditions"] = with_condition(
+            status.get("conditions") or [],
+            {
+                "type": "DisruptionAllowed",
+                "status": budget.condition_status,
+                "reason": budget.condition_reason,
+                "message": budget.condition_message,
+                "observedGeneration": budget.observed_generation,
+            },
+            rfc3339(now),
+        )
+    return with_value(doc, ("status",), status)

@@ -1,0 +1,95 @@
+"""The eviction subresource over the store: the rule is in `rules.eviction_requests`, here is what it reads and writes.
+
+Source: pkg/registry/core/pod/storage/eviction.go, Kubernetes v1.36.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kubectl_eksdoc.core.model.api_objects import Doc, with_value
+from kubectl_eksdoc.core.model.budgets import Budget
+from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.rules.api.statuses import Refusal, terminating
+from kubectl_eksdoc.core.rules.disruption_targets import BY_EVICTION, EVICTING
+from kubectl_eksdoc.core.rules.eviction_requests import EvictionRequest, Stored, conflict, serve
+from kubectl_eksdoc.core.rules.evictions import Answer, Why
+from kubectl_eksdoc.core.sim.cluster.conditions import with_condition
+from kubectl_eksdoc.core.sim.cluster.disruptions import with_status
+from kubectl_eksdoc.core.sim.cluster.facts import Facts
+from kubectl_eksdoc.core.sim.cluster.registry import NAMESPACES, PODS, DeleteOptions, Registry
+from kubectl_eksdoc.core.sim.cluster.roster import BUDGETS, Roster
+
+
+class Evictions:
+    """Serves evictions in one cluster."""
+
+    def __init__(self, registry: Registry, roster: Roster, facts: Facts) -> None:
+        self._registry = registry
+        self._roster = roster
+        self._facts = facts
+
+    def evict(self, request: EvictionRequest, grace_s: int | None = None) -> Answer:
+        """The endpoint's answer, after its effects.
+
+        Raises:
+            Refusal: admission refused it (a namespace that is being deleted).
+        """
+        namespace = self._registry.store.get(NAMESPACES, ("", request.namespace))
+        if namespace is not None and namespace.leaving:
+            raise terminating(self._registry.traits[PODS].named, request.url_name, request.namespace)
+        within = _Within(self._registry, self._roster, self._facts, request.namespace, grace_s)
+        return serve(request, within, self._registry.agenda.now)
+
+
+class _Within:
+    """One request's `EvictionStore`."""
+
+    def __init__(self, registry: Registry, roster: Roster, facts: Facts, namespace: str, grace_s: int | None) -> None:
+        self._registry = registry
+        self._roster = roster
+        self._facts = facts
+        self._namespace = namespace
+        self._grace_s = grace_s
+
+    def get(self, name: str) -> Stored | None:
+        item = self._registry.store.get(PODS, (self._namespace, name))
+        return None if item is None else Stored(self._facts.pod(item), str(item.version))
+
+    def guards(self, pod: Pod) -> Sequence[Budget]:
+        return self._roster.guards(pod.namespace, pod.labels)
+
+    def budget(self, name: str) -> Budget | None:
+        return self._roster.budget((self._namespace, name))
+
+    def write(self, budget: Budget) -> bool:
+        item = self._registry.store.get(BUDGETS, (self._namespace, budget.name))
+        if item is None:
+            return False
+        written = with_status(item.doc, budget, self._registry.agenda.now)
+        self._registry.update(item, written, status=True)
+        return True
+
+    def delete(self, name: str, uid: str | None, resource_version: str | None, dry_run: bool) -> Answer | None:
+        item = self._registry.store.get(PODS, (self._namespace, name))
+        if item is None:
+            return Answer(404, Why.REQUEST, "NotFound", f'pods "{name}" not found')
+        refused = conflict(Stored(self._facts.pod(item), str(item.version)), uid, resource_version)
+        if refused is not None:
+            return refused
+        if not dry_run:
+            item = self._registry.update(item, _as_target(item.doc, self._registry.now), status=True)
+        try:
+            self._registry.delete(item, DeleteOptions(self._grace_s, uid, dry_run=dry_run))
+        except Refusal as refusal:
+            said = refusal.status
+            return Answer(said.code, Why.REQUEST, said.reason, said.message)
+        return None
+
+
+def _as_target(doc: Doc, now: str) -> Doc:
+    """The pod marked as one that is evicted."""
+    status = dict(doc.get("status") or {})
+    target = {"type": "DisruptionTarget", "status": "True", "reason": BY_EVICTION, "message": EVICTING}
+    status["conditions"] = with_condition(status.get("conditions") or [], target, now)
+    return with_value(doc, ("status",), status)

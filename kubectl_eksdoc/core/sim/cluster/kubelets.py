@@ -1,0 +1,166 @@
+"""The kubelets: they start pods that are bound to their node, and stop those that are being deleted.
+
+How long both take is given (`Pace`): nothing in the API tells it before it happened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import timedelta
+from typing import Protocol
+
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.api_objects import Doc, at, with_value
+from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.sim.cluster.conditions import with_condition
+from kubectl_eksdoc.core.sim.cluster.facts import Facts
+from kubectl_eksdoc.core.sim.cluster.registry import PODS, DeleteOptions, Registry
+from kubectl_eksdoc.core.sim.cluster.store import Change, Item, Key, What
+
+NODES = kinds.NODES.full_name
+
+NEVER = float("inf")
+
+
+class Pace(Protocol):
+    """Seconds. `NEVER` for what does not come to its end."""
+
+    def start_s(self, pod: Pod) -> float:
+        """From being bound to a node until Ready."""
+
+    def stop_s(self, pod: Pod) -> float:
+        """From deletion until its containers have stopped by themselves; the grace period is the longest it can be."""
+
+    def run_s(self, pod: Pod) -> float:
+        """Of a pod that ends by itself (restartPolicy Never or OnFailure): from Ready until it has succeeded."""
+
+
+class Kubelets:
+    """All of them, as one `Controller` whose keys are pods'."""
+
+    resources = (PODS,)
+
+    def __init__(self, registry: Registry, facts: Facts, pace: Pace) -> None:
+        self._registry = registry
+        self._facts = facts
+        self._pace = pace
+        self._ends: dict[str, float] = {}  # by uid, when what the kubelet does with it now is done
+        self._number = 0
+
+    def touched(self, change: Change) -> Iterable[Key]:
+        if change.what is What.DELETED:
+            self._ends.pop(change.item.uid, None)
+            self._ends.pop(_stopping(change.item.uid), None)
+            return
+        doc = change.item.doc
+        if at(doc, "spec", "nodeName") and (change.item.leaving or _starts(doc) or _runs_out(doc)):
+            yield change.item.key
+
+    def reconcile(self, key: Key) -> float | None:
+        item = self._registry.store.get(PODS, key)
+        if item is None:
+            return None
+        node = self._registry.store.get(NODES, ("", str(at(item.doc, "spec", "nodeName"))))
+        if node is None:
+            return None  # nobody is there to do it
+        if item.leaving:
+            return self._stop(item)
+        if _starts(item.doc):
+            return self._start(item, node)
+        return self._run_out(item)
+
+    def _left_s(self, what: str, seconds: float) -> float:
+        """Seconds until `what`, which takes so many from when it is asked about first, is done."""
+        now = self._registry.agenda.seconds
+        return self._ends.setdefault(what, now + seconds) - now
+
+    def _start(self, item: Item, node: Item) -> float | None:
+        left_s = self._left_s(item.uid, self._pace.start_s(self._facts.pod(item)))
+        if left_s > 0:
+            return None if left_s == NEVER else left_s
+        self._ends.pop(item.uid, None)
+        self._number += 1
+        self._registry.update(item, _running(item.doc, node.doc, self._number, self._registry.now), status=True)
+        return None
+
+    def _stop(self, item: Item) -> float | None:
+        deadline = self._facts.pod(item).deletion_deadline
+        assert deadline is not None, "it is being deleted"
+        own_s = self._left_s(_stopping(item.uid), self._pace.stop_s(self._facts.pod(item)))
+        left_s = min(own_s, (deadline - self._registry.agenda.now) / timedelta(seconds=1))
+        if left_s > 0:
+            return left_s
+        if not self._registry.delete(item, DeleteOptions(grace_s=0, uid=item.uid)).gone:
+            return None  # a finalizer holds it
+        return None
+
+    def _run_out(self, item: Item) -> float | None:
+        left_s = self._left_s(item.uid, self._pace.run_s(self._facts.pod(item)))
+        if left_s > 0:
+            return None if left_s == NEVER else left_s
+        self._registry.update(item, _succeeded(item.doc, self._registry.now), status=True)
+        return None
+
+
+def _stopping(uid: str) -> str:
+    return f"stop {uid}"
+
+
+def _starts(doc: Doc) -> bool:
+    """Whether nothing of it was started yet: what a dump shows as started stays as it is there."""
+    return at(doc, "status", "phase") in (None, "", "Pending") and not at(doc, "status", "containerStatuses")
+
+
+def _runs_out(doc: Doc) -> bool:
+    return at(doc, "status", "phase") == "Running" and at(doc, "spec", "restartPolicy") in ("Never", "OnFailure")
+
+
+def _running(doc: Doc, node: Doc, number: int, now: str) -> Doc:
+    status = dict(doc.get("status") or {})
+    conditions = status.get("conditions") or []
+    for each in ("Initialized", "PodReadyToStartContainers", "ContainersReady", "Ready"):
+        conditions = with_condition(conditions, {"type": each, "status": "True", "lastProbeTime": None}, now)
+    address = f"10.{64 + number // 65536 % 64}.{number // 256 % 256}.{number % 256}"
+    hosts = [each["address"] for each in at(node, "status", "addresses") or () if each.get("type") == "InternalIP"]
+    status |= {"phase": "Running", "conditions": conditions, "podIP": address, "podIPs": [{"ip": address}]}
+    status |= {"startTime": now, "containerStatuses": [_started(each, now) for each in _containers(doc)]}
+    if hosts:
+        status |= {"hostIP": hosts[0], "hostIPs": [{"ip": hosts[0]}]}
+    return with_value(doc, ("status",), status)
+
+
+def _succeeded(doc: Doc, now: str) -> Doc:
+    status = dict(doc["status"])
+    conditions = status.get("conditions") or []
+    for each in ("ContainersReady", "Ready"):
+        made = {"type": each, "status": "False", "reason": "PodCompleted"}
+        conditions = with_condition(conditions, made, now)
+    ended = [
+        {**each, "ready": False, "started": False, "state": {"terminated": _terminated(each, now)}}
+        for each in status.get("containerStatuses") or ()
+    ]
+    return with_value(
+        doc, ("status",), {**status, "phase": "Succeeded", "conditions": conditions, "containerStatuses": ended}
+    )
+
+
+def _containers(doc: Doc) -> list[Doc]:
+    return list(at(doc, "spec", "containers") or ())
+
+
+def _started(container: Doc, now: str) -> Doc:
+    return {
+        "name": container["name"],
+        "image": container.get("image", ""),
+        "imageID": f"{container.get('image', '')}@sha256:{'0' * 64}",
+        "ready": True,
+        "started": True,
+        "restartCount": 0,
+        "lastState": {},
+        "state": {"running": {"startedAt": now}},
+    }
+
+
+def _terminated(status: Doc, now: str) -> Doc:
+    since = at(status, "state", "running", "startedAt") or now
+    return {"exitCode": 0, "reason": "Completed", "startedAt": since, "finishedAt": now}

@@ -1,0 +1,75 @@
+"""The control plane put together: one store, everything that works on it, and the time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from kubectl_eksdoc.core.model.api_objects import Doc, at
+from kubectl_eksdoc.core.sim.cluster.agenda import Agenda
+from kubectl_eksdoc.core.sim.cluster.controllers import Controller, Loop
+from kubectl_eksdoc.core.sim.cluster.disruptions import DisruptionController
+from kubectl_eksdoc.core.sim.cluster.evicting import Evictions
+from kubectl_eksdoc.core.sim.cluster.facts import Facts
+from kubectl_eksdoc.core.sim.cluster.kubelets import Kubelets, Pace
+from kubectl_eksdoc.core.sim.cluster.names import Names
+from kubectl_eksdoc.core.sim.cluster.registry import Registry
+from kubectl_eksdoc.core.sim.cluster.roster import Roster
+from kubectl_eksdoc.core.sim.cluster.scheduling import Scheduler
+from kubectl_eksdoc.core.sim.cluster.store import Store
+from kubectl_eksdoc.core.sim.cluster.traits import Traits, by_resource
+
+
+@dataclass(frozen=True, slots=True)
+class Lags:
+    """Seconds from a change until each part of the control plane looks at it, and of each sync of a budget, for the
+    disruption controller has one worker."""
+
+    controllers_s: float = 0.01
+    scheduler_s: float = 0.01
+    disruptions_s: float = 0.02
+    disruption_sync_s: float = 0.0
+
+
+Workloads = Callable[[Registry], Iterable[Controller]]
+"""Makes the controllers of workloads for a registry."""
+
+
+class ControlPlane:
+    """Mutable. Load it, `start` it, then ask and let time pass; all of it happens in the caller's thread."""
+
+    def __init__(
+        self, start: datetime, facts: Facts, seed: int = 0, traits: Mapping[str, Traits] | None = None
+    ) -> None:
+        self.store = Store()
+        self.agenda = Agenda(start)
+        self.registry = Registry(self.store, self.agenda, Names(seed), traits or by_resource())
+        self.facts = facts
+        self.roster = Roster(self.store, facts)
+        self.evictions = Evictions(self.registry, self.roster, facts)
+        self._loops: list[Loop] = []
+
+    def load(self, resource: str, docs: Iterable[Doc]) -> None:
+        """Objects as they are in a dump: names, uids, times and statuses stay, versions are new."""
+        for doc in docs:
+            namespace = str(at(doc, "metadata", "namespace") or "")
+            self.store.add(resource, (namespace, str(doc["metadata"]["name"])), doc)
+
+    def start(self, pace: Pace, workloads: Workloads, lags: Lags = Lags()) -> None:
+        """From now on everybody works."""
+        for controller in workloads(self.registry):
+            self._run(controller, lags.controllers_s)
+        disruptions = DisruptionController(self.registry, self.roster)
+        self._run(disruptions, lags.disruptions_s, lags.disruption_sync_s)
+        self._run(Scheduler(self.registry, self.facts), lags.scheduler_s)
+        self._run(Kubelets(self.registry, self.facts, pace), 0.0)
+
+    def rest(self, most_s: float) -> None:
+        """Let time pass until nothing is left to do, or that much of it has passed."""
+        end_s = self.agenda.seconds + most_s
+        while (due_s := self.agenda.due_s) is not None and due_s <= end_s:
+            self.agenda.next()
+
+    def _run(self, controller: Controller, lag_s: float, pace_s: float = 0.0) -> None:
+        self._loops.append(Loop(controller, self.store, self.agenda, lag_s, pace_s))

@@ -1,0 +1,189 @@
+"""The scheduler: pods without a node get the emptiest one that every filter allows, or are told why there is none.
+
+The filters are those of `rules.scheduling`; of the scores only LeastAllocated is modelled, which decides mostly. Pods
+that found no place are tried again when a node or a pod that is in the way changes (the queue of unschedulable pods).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import replace
+
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.api_objects import Doc, at, with_value
+from kubectl_eksdoc.core.model.nodes import Node
+from kubectl_eksdoc.core.model.placement import CPU, DEFAULT_SCHEDULER, MEMORY
+from kubectl_eksdoc.core.rules.scheduling.occupancy import Occupancy, Seat
+from kubectl_eksdoc.core.rules.scheduling.pod_classes import PodClass
+from kubectl_eksdoc.core.rules.scheduling.volumes import Storage
+from kubectl_eksdoc.core.sim.cluster.conditions import with_condition
+from kubectl_eksdoc.core.sim.cluster.facts import Facts
+from kubectl_eksdoc.core.sim.cluster.registry import NAMESPACES, PODS, Registry
+from kubectl_eksdoc.core.sim.cluster.store import Change, Item, Key, What
+
+NODES = kinds.NODES.full_name
+_STORAGE = (
+    kinds.CLAIMS.full_name,
+    kinds.VOLUMES.full_name,
+    kinds.STORAGE_CLASSES.full_name,
+    kinds.CSI_NODES.full_name,
+    kinds.VOLUME_ATTACHMENTS.full_name,
+)
+
+
+class Scheduler:
+    """A `Controller` whose keys are pods'. Keeps who is where up to date by itself."""
+
+    resources = (PODS, NODES, NAMESPACES, *_STORAGE)
+
+    def __init__(self, registry: Registry, facts: Facts) -> None:
+        self._registry = registry
+        self._facts = facts
+        self._occupancy: Occupancy | None = None  # built when it is needed next
+        self._placed: dict[Key, tuple[PodClass, str]] = {}
+        self._unschedulable: dict[Key, None] = {}
+
+    def touched(self, change: Change) -> Iterable[Key]:
+        item = change.item
+        if item.resource == PODS:
+            yield from self._pod_changed(change)
+            return
+        if item.resource == NODES:
+            if not self._node_changed(change):
+                return
+        else:
+            self._occupancy = None
+        yield from self._again()
+
+    def reconcile(self, key: Key) -> float | None:
+        item = self._registry.store.get(PODS, key)
+        if item is None or not _is_ours(item):
+            self._unschedulable.pop(key, None)
+            return None
+        pod = self._facts.pod(item)
+        occupancy = self._taken()
+        kind = occupancy.class_of(pod)
+        seat = _emptiest(occupancy, kind)
+        if seat is None:
+            self._unschedulable[key] = None
+            said = _no_place(occupancy.reasons(kind), len(occupancy.seats))
+            self._registry.update(item, _unschedulable(item.doc, said, self._registry.now), status=True)
+            return None
+        self._unschedulable.pop(key, None)
+        self._bind(item, seat.node.name)
+        return None
+
+    def _bind(self, item: Item, node: str) -> None:
+        """The binding subresource: the node and the condition in one write."""
+        bound = with_value(item.doc, ("spec", "nodeName"), node)
+        made = {"type": "PodScheduled", "status": "True", "lastProbeTime": None}
+        conditions = with_condition(_conditions(bound), made, self._registry.now)
+        conditions = [{k: v for k, v in each.items() if k not in ("reason", "message")} for each in conditions]
+        self._registry.store.replace(item, with_value(bound, ("status", "conditions"), conditions))
+
+    def _again(self) -> Iterable[Key]:
+        return tuple(self._unschedulable)
+
+    def _pod_changed(self, change: Change) -> Iterable[Key]:
+        item = change.item
+        if change.what is not What.DELETED and _is_ours(item) and item.key not in self._unschedulable:
+            yield item.key
+        before = self._placed.get(item.key)
+        self._place(item, change.what is not What.DELETED)
+        if before is not None and self._placed.get(item.key) != before:
+            yield from self._again()
+
+    def _place(self, item: Item, there: bool) -> None:
+        if self._occupancy is None:
+            return
+        held = self._placed.pop(item.key, None)
+        if held is not None:
+            self._occupancy.take(*held)
+        pod = self._facts.pod(item)
+        if there and pod.node in self._occupancy.seats and not pod.finished:
+            kind = self._occupancy.class_of(pod)
+            self._occupancy.put(kind, pod.node)
+            self._placed[item.key] = kind, pod.node
+
+    def _node_changed(self, change: Change) -> bool:
+        """Whether it matters to where pods fit; most changes of nodes are heartbeats."""
+        after = None if change.what is What.DELETED else _as_is(self._facts.node(change.item))
+        before = None if change.before is None else _as_is(self._facts.node(change.before))
+        if after == before:
+            return False
+        if self._occupancy is not None and after is not None and before is not None:
+            self._occupancy.change_node(after)
+        else:
+            self._occupancy = None
+        return after is not None
+
+    def _taken(self) -> Occupancy:
+        """Who is where, built anew where it is not known any more."""
+        if self._occupancy is not None:
+            return self._occupancy
+        store, facts = self._registry.store, self._facts
+        nodes = [facts.node(item) for item in store.list(NODES)]
+        spaces = {item.key[1]: dict(at(item.doc, "metadata", "labels") or {}) for item in store.list(NAMESPACES)}
+        self._occupancy = made = Occupancy(nodes, spaces, self._storage())
+        self._placed.clear()
+        for item in store.list(PODS):
+            self._place(item, there=True)
+        return made
+
+    def _storage(self) -> Storage:
+        store, facts = self._registry.store, self._facts
+        claims, volumes, classes, csi_nodes, attachments = (tuple(store.list(resource)) for resource in _STORAGE)
+        return Storage.of(
+            map(facts.claim, claims),
+            map(facts.volume, volumes),
+            map(facts.storage_class, classes),
+            csi_nodes=tuple(map(facts.csi_node, csi_nodes)),
+            attachments=tuple(map(facts.attachment, attachments)),
+        )
+
+
+def _is_ours(item: Item) -> bool:
+    """Whether it waits for this scheduler: no node, nobody else's, no gates, not being deleted."""
+    spec = item.doc.get("spec") or {}
+    return not (
+        spec.get("nodeName")
+        or item.leaving
+        or spec.get("schedulingGates")
+        or spec.get("schedulerName", DEFAULT_SCHEDULER) != DEFAULT_SCHEDULER
+        or at(item.doc, "status", "phase") in ("Succeeded", "Failed")
+    )
+
+
+def _as_is(node: Node) -> Node:
+    """The node without what changes all the time and matters to no filter."""
+    return node if node.created_at is None else replace(node, created_at=None)
+
+
+def _emptiest(occupancy: Occupancy, kind: PodClass) -> Seat | None:
+    """Of equal ones the first by name, so that it is always the same."""
+    fitting = [seat for seat in occupancy.candidates(kind).values() if occupancy.has_place(kind, seat)]
+    return min(fitting, key=lambda seat: (-_left(seat), seat.node.name), default=None)
+
+
+def _left(seat: Seat) -> float:
+    """The mean share of cpu and memory that is left (NodeResourcesFit, LeastAllocated)."""
+    room, has = seat.room, seat.node.allocatable
+    cpu, memory = has.get(CPU, 0), has.get(MEMORY, 0)
+    return (room.cpu / cpu if cpu else 0.0) + (room.memory / memory if memory else 0.0)
+
+
+def _no_place(reasons: Counter[str], nodes: int) -> str:
+    """As the scheduler says it (FitError); preemption is not tried."""
+    said = ", ".join(f"{count} {reason}" for reason, count in sorted(reasons.items(), key=lambda r: f"{r[1]} {r[0]}"))
+    return f"0/{nodes} nodes are available: {said}." if said else "no nodes available to schedule pods"
+
+
+def _unschedulable(doc: Doc, said: str, now: str) -> Doc:
+    made = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": said}
+    conditions = with_condition(_conditions(doc), {**made, "lastProbeTime": None}, now)
+    return with_value(doc, ("status", "conditions"), conditions)
+
+
+def _conditions(doc: Doc) -> list[Doc]:
+    return list(at(doc, "status", "conditions") or ())

@@ -1,0 +1,34 @@
+"""One object at a time: documents to bytes, bytes to the fact, for whoever holds objects that change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from kubectl_eksdoc.core.model.kinds import Resource
+from kubectl_eksdoc.objects.catalogue import BY_RESOURCE
+from kubectl_eksdoc.objects.sharing import Sharing
+
+encode: Callable[[Any], bytes] = msgspec.json.encode
+"""A document as the bytes of its JSON, keys in the order they have."""
+
+
+class Facts:
+    """Turns the objects of the catalogue's kinds into facts, sharing what they have in common."""
+
+    def __init__(self) -> None:
+        self._share = Sharing()
+        self._decoders: dict[Resource, Callable[[bytes], Any]] = {
+            resource: msgspec.json.Decoder(kind.form).decode for resource, kind in BY_RESOURCE.items()
+        }
+
+    def fact(self, resource: Resource, raw: bytes) -> Any:
+        """The fact of one object, which has a name and a uid.
+
+        Raises:
+            msgspec.MsgspecError, RawError: it is no object of `resource`.
+        """
+        found, _ = BY_RESOURCE[resource].project(self._decoders[resource](raw), self._share)
+        return found
