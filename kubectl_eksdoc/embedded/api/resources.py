@@ -1,0 +1,82 @@
+"""One resource of the API as discovery describes it, and a group version that is announced without resources."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+ALL_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
+READ_AND_WRITE = ("get", "patch", "update")
+"""The verbs of most subresources."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subresource:
+    """``pods/eviction``: `group` and `version` are those of `kind` where they are not the parent's, else empty."""
+
+    name: str
+    kind: str
+    verbs: tuple[str, ...]
+    group: str = ""
+    version: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PrinterColumn:
+    """One of `additionalPrinterColumns` of a CustomResourceDefinition."""
+
+    name: str
+    type: str
+    json_path: str
+    format: str = ""
+    description: str = ""
+    priority: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """A resource in one version: ``/apis/{group}/{version}/{plural}``.
+
+    `custom` marks those of a CustomResourceDefinition; `columns` are then what its tables show beside the name, none
+    where the definition says nothing about them.
+    """
+
+    group: str
+    version: str
+    plural: str
+    singular: str
+    kind: str
+    namespaced: bool
+    verbs: tuple[str, ...] = ALL_VERBS
+    short_names: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+    subresources: tuple[Subresource, ...] = ()
+    custom: bool = False
+    columns: tuple[PrinterColumn, ...] = ()
+
+    @property
+    def api_version(self) -> str:
+        """As objects write it: ``v1``, ``apps/v1``."""
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    @property
+    def root(self) -> str:
+        """The path of its group version: ``/api/v1``, ``/apis/apps/v1``."""
+        return f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
+
+    def subresource(self, name: str) -> Subresource | None:
+        return next((s for s in self.subresources if s.name == name), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Announced:
+    """A group version that an APIService claims; `remote` where another server is to answer for it.
+
+    A remote one stays in ``/apis`` whether its server can be reached or not (kube-aggregator, handler_apis.go).
+    """
+
+    group: str
+    version: str
+    group_priority: int
+    version_priority: int
+    remote: bool
+    available: bool

@@ -1,0 +1,46 @@
+"""Which form of an answer is chosen by the Accept headers real clients send."""
+
+from __future__ import annotations
+
+import pytest
+
+from kubectl_eksdoc.embedded.api import aggregated_discovery, negotiation
+from kubectl_eksdoc.embedded.api.negotiation import DISCOVERY_V2, DISCOVERY_V2BETA1, PARTIAL_LIST, PLAIN, TABLE, Form
+
+V2 = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+V2BETA1 = "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList"
+KUBECTL_GET = (
+    "application/json;as=Table;v=v1;g=meta.k8s.io,application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json"
+)
+
+
+@pytest.mark.parametrize(
+    ("accept", "form"),
+    [
+        (f"{V2},{V2BETA1},application/json", DISCOVERY_V2),
+        (f"{V2BETA1},application/json", DISCOVERY_V2BETA1),
+        ("application/json;g=apidiscovery.k8s.io;v=v9;as=APIGroupDiscoveryList,application/json", None),
+        ("application/json, */*", None),
+        ("", None),
+    ],
+)
+def test_discovery(accept: str, form: Form | None) -> None:
+    assert aggregated_discovery.asked_for(accept) == form
+
+
+@pytest.mark.parametrize(
+    ("accept", "form"),
+    [
+        (KUBECTL_GET, TABLE),
+        ("application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json", PLAIN),
+        ("application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io", PARTIAL_LIST),
+        ("application/vnd.kubernetes.protobuf,application/json", PLAIN),
+        ("application/vnd.kubernetes.protobuf", None),
+        ("application/json;as=Table;v=v9;g=meta.k8s.io", None),
+        ("*/*", PLAIN),
+        ("application/json;q=0.5,application/json;as=Table;v=v1;g=meta.k8s.io;q=0.9", TABLE),
+        ("application/json;as=Table;v=v1;g=meta.k8s.io;q=many", TABLE),
+    ],
+)
+def test_objects(accept: str, form: Form | None) -> None:
+    assert negotiation.choose(accept, (TABLE, PARTIAL_LIST)) == form

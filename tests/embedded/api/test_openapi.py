@@ -1,0 +1,77 @@
+"""The OpenAPI index and what kubectl asks of its documents before it writes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kubectl_eksdoc.embedded.api import catalogue, openapi
+from tests.embedded.api.definitions import ESTABLISHED, a_definition
+from tests.fakes import recordings
+
+BUILT_IN = catalogue.of()
+
+
+def takes(document: dict[str, Any], group: str, version: str, kind: str) -> set[str] | None:
+    """The query parameters of the PATCH of a kind, found as kubectl finds them; None without such a PATCH."""
+    wanted = {"group": group, "version": version, "kind": kind}
+    for path in document["paths"].values():
+        if path["patch"]["x-kubernetes-group-version-kind"] == wanted:
+            return {parameter["name"] for parameter in path["patch"]["parameters"]}
+    return None
+
+
+def test_the_index_has_the_recorded_documents() -> None:
+    recorded = recordings.document("openapi v3 index")["paths"]
+    said = openapi.index(BUILT_IN)["paths"]
+    assert list(said) == list(recorded)
+    for path, place in said.items():
+        address, _, digest = place["serverRelativeURL"].partition("?hash=")
+        assert address == f"/openapi/v3/{path}"
+        assert len(digest) == len(recorded[path]["serverRelativeURL"].partition("?hash=")[2])
+
+
+@pytest.mark.parametrize(
+    ("group", "version", "kind"),
+    [
+        ("", "v1", "ConfigMap"),
+        ("", "v1", "Namespace"),
+        ("apps", "v1", "DaemonSet"),
+        ("autoscaling", "v2", "HorizontalPodAutoscaler"),
+    ],
+)
+def test_a_patch_takes_what_kubectl_sends(group: str, version: str, kind: str) -> None:
+    document = openapi.document(BUILT_IN, f"apis/{group}/{version}" if group else f"api/{version}")
+    assert document is not None
+    assert takes(document, group, version, kind) == {"pretty", "dryRun", "fieldManager", "fieldValidation", "force"}
+
+
+def test_what_cannot_be_patched_has_no_patch() -> None:
+    document = openapi.document(BUILT_IN, "api/v1")
+    assert document is not None
+    assert takes(document, "", "v1", "Binding") is None
+
+
+def test_the_paths_of_objects() -> None:
+    document = openapi.document(BUILT_IN, "apis/scheduling.k8s.io/v1")
+    assert document is not None
+    assert list(document["paths"]) == ["/apis/scheduling.k8s.io/v1/priorityclasses/{name}"]
+    core = openapi.document(BUILT_IN, "api/v1")
+    assert core is not None
+    assert "/api/v1/namespaces/{namespace}/pods/{name}" in core["paths"]
+
+
+def test_a_definition_changes_its_own_address_alone() -> None:
+    added = catalogue.of([a_definition([ESTABLISHED])])
+    before, after = openapi.index(BUILT_IN)["paths"], openapi.index(added)["paths"]
+    assert set(after) - set(before) == {"apis/example.com/v1", "apis/example.com/v1beta1"}
+    assert {path: after[path] for path in before} == before
+    document = openapi.document(added, "apis/example.com/v1")
+    assert document is not None
+    assert "fieldValidation" in (takes(document, "example.com", "v1", "Widget") or ())
+
+
+@pytest.mark.parametrize("path", ["", "apis/nope/v1", "api/v2", "apis/apps/v1/deployments"])
+def test_no_such_document(path: str) -> None:
+    assert openapi.document(BUILT_IN, path) is None
