@@ -22,6 +22,16 @@ KEPT = 10_000
 """Changes of one resource that are kept; of etcd it is those of the last five minutes."""
 
 
+def path_of(key: Key) -> str:
+    """The key as etcd has it: what lists are sorted by, in which ``a-b/x`` is before ``a/x``."""
+    return f"{key[0]}/{key[1]}"
+
+
+def _key(path: str) -> Key:
+    namespace, _, name = path.partition("/")
+    return namespace, name
+
+
 class Expired(Exception):
     """The version asked for is older than the changes that are kept."""
 
@@ -69,11 +79,11 @@ class Change(NamedTuple):
 class _Table:
     """The objects of one resource, and its latest changes, oldest first."""
 
-    __slots__ = ("changes", "items", "keys", "oldest")
+    __slots__ = ("changes", "items", "oldest", "paths")
 
     def __init__(self) -> None:
         self.items: dict[Key, Item] = {}
-        self.keys: list[Key] = []  # sorted, as lists are
+        self.paths: list[str] = []  # sorted, as lists are
         self.changes: deque[Change] = deque()
         self.oldest = 0  # no change after this version is missing
 
@@ -104,12 +114,12 @@ class Store:
         return self._tables[resource].items.get(key)
 
     def list(self, resource: str, namespace: str = "") -> Iterator[Item]:
-        """All objects, or those of one namespace, by namespace and name. Nothing may be changed meanwhile."""
+        """All objects, or those of one namespace, in the order of `path_of`. Nothing may be changed meanwhile."""
         table = self._tables[resource]
-        keys = table.keys
+        paths = table.paths
         if namespace:
-            keys = keys[bisect_left(keys, (namespace, "")) : bisect_left(keys, (namespace + "\0", ""))]
-        return (table.items[key] for key in keys)
+            paths = paths[bisect_left(paths, namespace + "/") : bisect_left(paths, namespace + "0")]
+        return (table.items[_key(path)] for path in paths)
 
     def count(self, resource: str) -> int:
         return len(self._tables[resource].items)
@@ -128,7 +138,7 @@ class Store:
         if key in table.items:
             raise Stale
         item = self._made(resource, key, doc)
-        insort(table.keys, key)
+        insort(table.paths, path_of(key))
         self._note(table, Change(item.version, What.ADDED, item, None))
         return item
 
@@ -153,7 +163,7 @@ class Store:
         """
         table = self._current(item)
         made = self._made(item.resource, item.key, item.doc)
-        del table.keys[bisect_left(table.keys, item.key)]
+        del table.paths[bisect_left(table.paths, path_of(item.key))]
         del table.items[item.key]
         self._note(table, Change(made.version, What.DELETED, made, item))
         return made

@@ -1,0 +1,44 @@
+"""Requests and replies, whatever carries them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+JSON = "application/json"
+
+_NO = ("0", "f", "false")
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """`path` is without query and decoded; `query` has of each name its values; header names are lower case."""
+
+    method: str
+    path: str
+    query: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytes = b""
+
+    def word(self, name: str) -> str:
+        """The first value of a query parameter, "" without one."""
+        return (self.query.get(name) or ("",))[0]
+
+    def flag(self, name: str) -> bool:
+        """A query parameter that switches something on: given, and not a Go false (strconv.ParseBool)."""
+        return name in self.query and self.word(name).lower() not in _NO
+
+    @property
+    def dry_run(self) -> bool:
+        return "All" in self.query.get("dryRun", ())
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """`stream`, where there is one, are the pieces of a body that has no end yet; `body` is empty then."""
+
+    status: int
+    body: bytes = b""
+    content_type: str = JSON
+    headers: Mapping[str, str] = field(default_factory=dict)
+    stream: Iterator[bytes] | None = None

@@ -1,0 +1,132 @@
+"""Objects and lists: single ones, pages, lists as of a version; plain, as tables, or their metadata alone.
+
+Source: apiserver pkg/endpoints/handlers/get.go, pkg/storage/etcd3/store.go (GetList), pkg/storage/continue.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.rules.api.statuses import bad_request, expired
+from kubectl_eksdoc.core.sim.cluster.store import Expired, Item, Store, path_of
+from kubectl_eksdoc.embedded.serving import paging
+from kubectl_eksdoc.embedded.serving.messages import Request
+from kubectl_eksdoc.embedded.serving.paging import ANY_VERSION, Token
+from kubectl_eksdoc.embedded.serving.selecting import Choice, chosen
+from kubectl_eksdoc.embedded.serving.targets import Target
+
+TOO_OLD_TO_CONTINUE = (
+    "The provided continue parameter is too old to display a consistent list result. You can start a new list without "
+    "the continue parameter, or use the continue token in this response to retrieve the remainder of the results. "
+    "Continuing with the provided token results in an inconsistent list - objects that were created, modified, or "
+    "deleted between the time the first chunk was returned and now may show up in the list."
+)
+
+
+class TooOldToContinue(Exception):
+    """410 with a token that goes on all the same."""
+
+    def __init__(self, token: str) -> None:
+        super().__init__(token)
+        self.token = token
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A list or a part of one. `token` is "" at the end; `remaining` None where it is not told (with selectors)."""
+
+    items: tuple[Item, ...]
+    version: int
+    token: str = ""
+    remaining: int | None = None
+
+    @property
+    def metadata(self) -> Doc:
+        made: Doc = {"resourceVersion": str(self.version)}
+        if self.token:
+            made["continue"] = self.token
+            if self.remaining is not None:
+                made["remainingItemCount"] = self.remaining
+        return made
+
+
+def choice_of(request: Request, target: Target) -> Choice:
+    """
+    Raises:
+        Refusal: 400, a selector cannot be read.
+    """
+    return chosen(target.resource, request.word("labelSelector"), request.word("fieldSelector"))
+
+
+def page_of(store: Store, request: Request, target: Target) -> Page:
+    """
+    Raises:
+        Refusal: 400 and 410.
+        TooOldToContinue: 410.
+    """
+    choice, limit = choice_of(request, target), _limit(request)
+    token = paging.decode(request.word("continue")) if request.word("continue") else None
+    version = store.version
+    if token is not None and token.version != ANY_VERSION:
+        version = token.version
+    elif request.word("resourceVersionMatch") == "Exact":
+        version = _version(request)
+    items = _as_of(store, target, version, token)
+    if token is not None:
+        items = [item for item in items if path_of(item.key) > token.start]
+    taken, left = _taken(items, choice, limit)
+    if not left:
+        return Page(tuple(taken), version)
+    following = Token(version, path_of(taken[-1].key))
+    return Page(tuple(taken), version, paging.encode(following), left if choice.everything else None)
+
+
+def _taken(items: Iterable[Item], choice: Choice, limit: int) -> tuple[list[Item], int]:
+    """The first `limit` of them that are chosen (0: all), and how many are left to look at."""
+    items = list(items)
+    if not limit:
+        return [item for item in items if choice.takes(item.doc)], 0
+    taken: list[Item] = []
+    for seen, item in enumerate(items):
+        if len(taken) == limit:
+            rest = items[seen:]
+            return taken, len(rest) if choice.everything or any(choice.takes(each.doc) for each in rest) else 0
+        if choice.takes(item.doc):
+            taken.append(item)
+    return taken, 0
+
+
+def _as_of(store: Store, target: Target, version: int, token: Token | None) -> list[Item]:
+    namespace = target.namespace if target.served.namespaced else ""
+    if version > store.version:
+        raise expired(f"Too large resource version: {version}, current: {store.version}")
+    if version == store.version:
+        return list(store.list(target.resource, namespace))
+    try:
+        found = store.as_of(target.resource, version).values()
+    except Expired as error:
+        if token is None:
+            raise expired("The resourceVersion for the provided list is too old.") from error
+        raise TooOldToContinue(paging.encode(Token(ANY_VERSION, token.start))) from error
+    there = [item for item in found if not namespace or item.key[0] == namespace]
+    return sorted(there, key=lambda item: path_of(item.key))
+
+
+def _limit(request: Request) -> int:
+    word = request.word("limit")
+    if not word:
+        return 0
+    try:
+        return max(0, int(word))
+    except ValueError as error:
+        raise bad_request(f'strconv.ParseInt: parsing "{word}": invalid syntax') from error
+
+
+def _version(request: Request) -> int:
+    word = request.word("resourceVersion")
+    try:
+        return int(word)
+    except ValueError as error:
+        raise bad_request(f'Invalid value: "{word}": the resource version must be a number') from error

@@ -1,0 +1,65 @@
+"""Objects as bytes, each encoded once for each version: what lists, watches and single answers are put together from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.sim.cluster.store import Item, Key
+from kubectl_eksdoc.embedded.api.negotiation import PARTIAL, PARTIAL_LIST, PLAIN, TABLE, Form, choose
+from kubectl_eksdoc.embedded.api.resources import Served
+from kubectl_eksdoc.embedded.serving.messages import Request
+from kubectl_eksdoc.objects.single import encode
+
+_TYPE = ("kind", "apiVersion")
+
+
+def form_of(request: Request) -> Form:
+    """How the client wants objects and lists; plain where it wants what is not spoken here, as protobuf."""
+    offered = (TABLE, PARTIAL, PARTIAL_LIST)
+    return choose(request.headers.get("accept", ""), offered) or PLAIN
+
+
+class Shown:
+    """The bytes of the latest version of every object that was shown, without its kind."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, Key], tuple[Item, bytes]] = {}
+
+    def inner(self, item: Item) -> bytes:
+        """The members of the object's JSON, without braces, kind and apiVersion."""
+        name = item.resource, item.key
+        held = self._known.get(name)
+        if held is not None and held[0] is item:
+            return held[1]
+        made = encode({key: value for key, value in item.doc.items() if key not in _TYPE})[1:-1]
+        if held is None or held[0].version <= item.version:
+            self._known[name] = item, made
+        return made
+
+    def whole(self, item: Item, served: Served) -> bytes:
+        """The object; of a resource in several versions, in the one that was asked for."""
+        head = encode({"kind": served.kind, "apiVersion": served.api_version})[:-1]
+        return b"%b,%b}" % (head, self.inner(item))
+
+    def listed(self, items: Iterable[Item], served: Served, metadata: Doc) -> bytes:
+        """A list. Objects of built-in kinds are listed without their kind, custom ones with it."""
+        body = b",".join(
+            [self.whole(item, served) for item in items]
+            if served.custom
+            else [b"{%b}" % self.inner(item) for item in items]
+        )
+        head = encode({"kind": f"{served.kind}List", "apiVersion": served.api_version, "metadata": metadata})
+        return b'%b,"items":[%b]}' % (head[:-1], body)
+
+
+def in_form(form: Form, served: Served, docs: Sequence[Doc], metadata: Doc | None, now: datetime, include: str) -> Doc:
+    """Objects as a Table, or their metadata alone; `metadata` is the list's, None for a single object."""
+    from kubectl_eksdoc.embedded.api.tables import partial_object, partial_object_list, table
+
+    if form == TABLE:
+        return table(served, docs, now, include or "Metadata", metadata)
+    if metadata is None:
+        return partial_object(docs[0])
+    return partial_object_list(docs, metadata)

@@ -1,0 +1,117 @@
+"""Creating, replacing, patching and deleting objects, as requests ask for it.
+
+Source: apiserver pkg/endpoints/handlers/{create,update,patch,delete}.go.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from kubectl_eksdoc.core.model.api_objects import Doc, at
+from kubectl_eksdoc.core.rules.api.statuses import Details, Named, Refusal, Status, bad_request, modified
+from kubectl_eksdoc.core.sim.cluster.registry import Deleted, DeleteOptions, Registry
+from kubectl_eksdoc.core.sim.cluster.store import Item
+from kubectl_eksdoc.embedded.serving.messages import Request
+from kubectl_eksdoc.embedded.serving.targets import Target
+
+CONFLICTS = 5
+"""So often a patch is made anew when somebody else wrote meanwhile; not if it names a resourceVersion itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """`code`: 200, or 201 where something was made."""
+
+    item: Item
+    code: int = 200
+
+
+def body_of(request: Request) -> Any:
+    """
+    Raises:
+        Refusal: 400 and 415.
+    """
+    content = request.headers.get("content-type", "application/json").partition(";")[0].strip()
+    if content == "application/vnd.kubernetes.protobuf":
+        text = "the body of the request was in an unknown format - accepted media types include: application/json"
+        raise Refusal(Status(415, "UnsupportedMediaType", text))
+    try:
+        return json.loads(request.body or b"null")
+    except (ValueError, RecursionError) as error:
+        raise bad_request(f"couldn't get version/kind; json parse error: {error}") from error
+
+
+def object_of(request: Request, target: Target) -> Doc:
+    """The object in the body, of the target's kind and in its namespace.
+
+    Raises:
+        Refusal: 400.
+    """
+    doc = body_of(request)
+    if not isinstance(doc, dict):
+        raise bad_request(
+            "couldn't get version/kind; json parse error: json: cannot unmarshal into Go value of type struct"
+        )
+    served = target.served
+    kind, version = doc.get("kind") or served.kind, doc.get("apiVersion") or served.api_version
+    if kind != served.kind and not target.subresource:
+        text = f'{kind} in version "{version}" cannot be handled as a {served.kind}: converting'
+        raise bad_request(f"{text} ({version}.{kind}) to ({served.api_version}.{served.kind}): unknown conversion")
+    meta = doc.get("metadata") or {}
+    if not isinstance(meta, dict):
+        raise bad_request("the object's metadata is not an object")
+    namespace = meta.get("namespace") or target.namespace
+    if target.served.namespaced and namespace != target.namespace:
+        raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
+    if target.name and meta.get("name") not in (None, "", target.name):
+        given = meta["name"]
+        raise bad_request(f"the name of the object ({given}) does not match the name on the URL ({target.name})")
+    return {**doc, "kind": served.kind, "apiVersion": served.api_version, "metadata": meta}
+
+
+def delete_options(request: Request) -> DeleteOptions:
+    """From the body, and what the query says beside it.
+
+    Raises:
+        Refusal: 400.
+    """
+    body = body_of(request)
+    doc: Mapping[str, Any] = body if isinstance(body, dict) else {}
+    conditions = doc.get("preconditions") if isinstance(doc.get("preconditions"), dict) else {}
+    assert isinstance(conditions, dict)
+    grace = doc.get("gracePeriodSeconds", request.word("gracePeriodSeconds") or None)
+    try:
+        seconds = None if grace is None else int(grace)
+    except (TypeError, ValueError) as error:
+        raise bad_request(f"gracePeriodSeconds: {grace!r} is not a number of seconds") from error
+    orphan = "Orphan" if doc.get("orphanDependents") is True else None
+    return DeleteOptions(
+        grace_s=seconds,
+        uid=conditions.get("uid"),
+        resource_version=conditions.get("resourceVersion"),
+        propagation=doc.get("propagationPolicy") or request.word("propagationPolicy") or orphan,
+        dry_run=request.dry_run or "All" in (doc.get("dryRun") or ()),
+    )
+
+
+def deletion_status(deleted: Deleted, of: Named) -> Doc:
+    """What a deletion is answered with, of kinds that are not answered with the object."""
+    details = Details(deleted.item.key[1], of.group, of.plural, deleted.item.uid)
+    return Status(200, "", "", details).doc() | {"code": None}
+
+
+def replace(registry: Registry, target: Target, doc: Doc, dry_run: bool) -> Written:
+    """An update (PUT). What is not there is not made.
+
+    Raises:
+        Refusal: 404 and 409.
+    """
+    item = registry.get(target.resource, target.key)
+    asked = at(doc, "metadata", "resourceVersion")
+    if asked not in (None, "", str(item.version)):
+        raise modified(registry.traits[target.resource].named, target.name)
+    made = registry.update(item, doc, status=target.subresource == "status", dry_run=dry_run)
+    return Written(made)
