@@ -129,11 +129,12 @@ def _times(plan: Fields) -> TimesOutline | None:
     if estimate is None:
         return None
     gap = None if plan.value("gap") is None else plan.number("gap")
-    sampled = "usualSeconds" in estimate.names()  # before that was written, p50 was the usual run
+    told = "usualSeconds" in estimate.names()  # before that was written, p50 was the usual run
+    sampled = told and not ("sampledRuns" in estimate.names() and estimate.number("sampledRuns") == 0)
     return TimesOutline(
         p50_s=estimate.number("p50") if sampled else None,
         p95_s=estimate.number("p95") if sampled else None,
-        usual_s=estimate.number("usualSeconds" if sampled else "p50"),
+        usual_s=estimate.number("usualSeconds" if told else "p50"),
         peak_away=estimate.whole("peakAway"),
         bound_s=bound.number("seconds") if bound else None,
         binds=f"{bound.text('binding')} {bound.text_or_null('subject')}".rstrip() if bound else "",

@@ -45,7 +45,8 @@ class TimesOutline:
     """Seconds, to the millisecond. `bound_s` and `gap` (0.03 is 3 %) are None and `binds` is "" without a bound.
 
     `binds` is the kind of the binding bound and its subject: ``budget-chain shop/web``. `usual_s` is what the run takes
-    in which every pod is as usual; `p50_s` and `p95_s` are None where a plan was saved by a version that sampled none.
+    in which every pod is as usual; `p50_s` and `p95_s` are None where they were not sampled: what stands for them then
+    is another thing, and cannot be compared.
     """
 
     p50_s: float | None

@@ -10,10 +10,11 @@ from typing import Protocol
 class Ground(Protocol):
     """Where replacements go: admission as in the banker's algorithm. One is used for one simulation."""
 
-    def admit(self, node: str, thorough: bool) -> bool:
+    def admit(self, node: str, thorough: bool, partly: bool = False) -> bool:
         """Reserve places for the replacements of all pods of `node`, or none and say no for now.
 
         Only the answer to a `thorough` question must be right: else a place that is hard to find may be missed.
+        `partly`: there will never be more room, so that a node may be taken of which only some pods have a place.
         """
 
     def renew(self, node: str) -> None:
@@ -27,7 +28,7 @@ class Reserved:
         self._needs = needs
         self._there: set[str] = set()
 
-    def admit(self, node: str, thorough: bool) -> bool:
+    def admit(self, node: str, thorough: bool, partly: bool = False) -> bool:
         return self._there.issuperset(self._needs.get(node, ()))
 
     def renew(self, node: str) -> None:
@@ -69,10 +70,10 @@ class Activation:
         """Those that were not activated, in order."""
         return self._queue[::-1]
 
-    def begin(self, *, thorough: bool = False) -> Iterator[str]:
+    def begin(self, *, thorough: bool = False, partly: bool = False) -> Iterator[str]:
         """The nodes to cordon now. A node whose domain is full or for which there is no room lets others pass.
 
-        `thorough`: ask about every node, and take no for an answer only if it is certain.
+        `thorough`: ask about every node, and take no for an answer only if it is certain; `partly` as for `Ground`.
 
         What the caller does with a node may be done before the next one is asked for.
         """
@@ -90,7 +91,7 @@ class Activation:
             domains = self._limited(node)
             if domains and any(self._room[d] <= 0 for d in domains):
                 passed.append(node)
-            elif not self._admitted(node, thorough):
+            elif not self._admitted(node, thorough, partly):
                 passed.append(node)
                 refused += 1
             else:
@@ -118,12 +119,12 @@ class Activation:
         if self._ground is not None:
             self._ground.renew(node)
 
-    def _admitted(self, node: str, thorough: bool) -> bool:
+    def _admitted(self, node: str, thorough: bool, partly: bool) -> bool:
         if self._ground is None:
             return True
         if node in self._refused and not thorough:
             return False
-        if self._ground.admit(node, thorough):
+        if self._ground.admit(node, thorough, partly):
             return True
         self._refused.add(node)
         return False

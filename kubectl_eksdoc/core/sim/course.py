@@ -16,6 +16,7 @@ class Move(NamedTuple):
     `limits` name what it takes a slot of. `late` ones are taken last of those that wait for the same limit.
     `turn` is its place in the plan's order: of those that wait for the same limit the smallest goes first.
     `waits_for`: the new node its replacement needs, which something adds once the first such replacement is Pending.
+    `slow_stop_s` and `slow_start_s` are the same two times of a slow pod, where it may take longer.
     """
 
     uid: str
@@ -27,6 +28,15 @@ class Move(NamedTuple):
     late: bool = False
     turn: int = 0
     waits_for: str = ""
+    slow_stop_s: float = 0.0
+    slow_start_s: float = 0.0
+
+    @property
+    def slowed(self) -> Move:
+        """The same eviction of a slow pod."""
+        uid, limits, stop, start, after, critical, late, turn, waits_for, slow_stop, slow_start = self
+        stop, start = max(stop, slow_stop), max(start, slow_start)
+        return Move(uid, limits, stop, start, after, critical, late, turn, waits_for, stop, start)
 
 
 @dataclass(frozen=True, slots=True)

@@ -106,6 +106,8 @@ class _Run:
                 self._happens(kind, subject)
             self._activate(self._coming.begin(thorough=True))
             if not self._events:
+                self._activate(self._coming.begin(thorough=True, partly=True))
+            if not self._events:
                 break
         stuck = {entry.move.uid for queue in self._waiting.values() for entry in queue}
         stuck |= {move.uid for held in self._held.values() for move in held}

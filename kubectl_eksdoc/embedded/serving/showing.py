@@ -1,4 +1,4 @@
-"""Objects as bytes, each encoded once for each version: what lists, watches and single answers are put together from."""
+"""Objects as bytes, each encoded once for each version: what lists, watches and single answers are made of."""
 
 from __future__ import annotations
 

@@ -88,6 +88,8 @@ def _estimate(view: DrainView) -> Fields | None:
         "p50": _seconds(estimate.p50_s),
         "p95": _seconds(estimate.p95_s),
         "usualSeconds": _seconds(estimate.usual_s),
+        "sampledRuns": estimate.runs,
+        "sampledEvictions": (estimate.part or len(view.evictions)) if estimate.runs else 0,
         "peakAway": estimate.peak_away,
         "assumptions": strings(estimate.assumptions),
     }

@@ -37,7 +37,8 @@ def fence(view: DrainView) -> NextStep | None:
         return NextStep(text, kubectl(view, "cordon", "-l", by_label))
     if len(names) <= _MOST_NAMES:
         return NextStep(text, kubectl(view, "cordon", *names))
-    some = "; the command leaves the skipped ones out" if skipped else ""
+    left_out = sum(not target.order for target in fenced)
+    some = f"; this cordons those that are drained, the {left_out} skipped ones remain to be named" if skipped else ""
     return NextStep(text + some, f"{again(view, '-o', 'name')} | xargs {kubectl(view, 'cordon')}")
 
 

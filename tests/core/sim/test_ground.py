@@ -34,7 +34,9 @@ class Shelf:
         self.asked: list[tuple[str, bool]] = []
         self.admitted: list[str] = []
 
-    def admit(self, node: str, thorough: bool) -> bool:
+    def admit(self, node: str, thorough: bool, partly: bool = False) -> bool:
+        if partly:
+            return False  # here nodes are taken whole
         self.asked.append((node, thorough))
         if (node in self._hidden and not thorough) or self._sizes[node] > self.places:
             return False
@@ -247,8 +249,8 @@ class _Noting:
         self._renewed: list[str] = []
         self.needs: dict[str, tuple[str, ...]] = {}
 
-    def admit(self, node: str, thorough: bool) -> bool:
-        if not self._ground.admit(node, thorough):
+    def admit(self, node: str, thorough: bool, partly: bool = False) -> bool:
+        if not self._ground.admit(node, thorough, partly):
             return False
         self.needs[node] = tuple(self._renewed)
         return True

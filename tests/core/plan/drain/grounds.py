@@ -48,8 +48,8 @@ class _Noted:
         self._ground = ground
         self.log: list[tuple[str, str]] = []
 
-    def admit(self, node: str, thorough: bool) -> bool:
-        yes = self._ground.admit(node, thorough)
+    def admit(self, node: str, thorough: bool, partly: bool = False) -> bool:
+        yes = self._ground.admit(node, thorough, partly)
         if yes:
             self.log.append((ADMITTED, node))
         return yes

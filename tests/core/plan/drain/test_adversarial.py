@@ -71,6 +71,16 @@ def test_all_nodes_are_targets(surge: int | None, count: int) -> None:
     assert bool(plan.blockers) is not bool(count)
 
 
+@pytest.mark.parametrize("surge", [None, 0, 1, 3])
+def test_to_take_nodes_in_part_costs_no_node_that_can_be_drained_whole(surge: int | None) -> None:
+    """What finds no room yet waits for the next new node: nothing of its node goes as long as all of it may."""
+    pods = placed(WEB, *[f"old-{i // 2}" for i in range(6)])
+    whole = planned(WEB, olds(3), pods, DrainPolicy(surge=surge))
+    partly = planned(WEB, olds(3), pods, DrainPolicy(surge=surge, partial=True))
+    drained = {t.node.name for t in partly.targets if t.verdict is TargetVerdict.DRAINS}
+    assert drains(whole) <= drained and len(partly.evictions) >= len(whole.evictions)
+
+
 def test_without_a_node_to_begin_with_it_is_said_how_many_are_missing() -> None:
     pods = placed(WEB, *[f"old-{i // 2}" for i in range(6)])
     plan = planned(WEB, olds(3), pods, DrainPolicy(surge=0))

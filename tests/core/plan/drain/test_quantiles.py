@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from math import log
 from random import Random
@@ -13,7 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.plan.drain.chance import chance, two_normals
-from kubectl_eksdoc.core.plan.drain.duration.quantiles import FEWEST_RUNS, MOST_RUNS, Pace, Quantiles, Slowly, quantiles
+from kubectl_eksdoc.core.plan.drain.duration.quantiles import (
+    ALONE,
+    FEWEST_RUNS,
+    MOST_EVICTIONS,
+    MOST_RUNS,
+    Pace,
+    Quantiles,
+    quantiles,
+)
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
 from kubectl_eksdoc.core.rules.replacement import Replacement
 from kubectl_eksdoc.core.sim.course import Move, Terms
@@ -26,21 +33,27 @@ Z95 = 1.645
 Nodes = list[tuple[str, list[Move]]]
 
 
-def slower(nodes: Sequence[tuple[str, Sequence[Move]]], stop: float, start: float) -> Nodes:
-    """The same pods, each taking so many times as long."""
+def varied(nodes: Nodes, stop: float, start: float) -> Nodes:
+    """The same pods, which take so many times as long when they are slow."""
     return [
-        (node, [move._replace(stop_s=move.stop_s * stop, start_s=move.start_s * start) for move in moves])
+        (
+            node,
+            [m._replace(slow_stop_s=m.stop_s * stop, slow_start_s=m.start_s * start) for m in moves],
+        )
         for node, moves in nodes
     ]
 
 
-def slowly(terms: Terms, stop: float, start: float) -> Slowly:
-    return lambda nodes: Pace(slower(nodes, stop, start), terms)
+def slower(nodes: Nodes) -> Nodes:
+    return [(node, [move.slowed for move in moves]) for node, moves in nodes]
+
+
+def of_all(nodes: Nodes, terms: Terms, most: int = MOST_EVICTIONS) -> Quantiles | None:
+    return quantiles(Pace(nodes, terms, terms), simulate(nodes, terms).makespan_s, {}, most)
 
 
 def sampled(nodes: Nodes, terms: Terms, stop: float = 3.0, start: float = 4.0) -> Quantiles:
-    usual_s = simulate(nodes, terms).makespan_s
-    found = quantiles(Pace(nodes, terms), slowly(terms, stop, start), usual_s, {})
+    found = of_all(varied(nodes, stop, start), terms)
     assert found is not None
     return found
 
@@ -93,7 +106,7 @@ def test_a_long_chain_takes_longer_than_its_usual_run() -> None:
     nodes, terms = a_chain(40)
     usual_s, found = simulate(nodes, terms).makespan_s, sampled(nodes, terms)
     assert found.p50_s > 1.1 * usual_s
-    assert found.p95_s < 0.6 * simulate(slower(nodes, 3.0, 4.0), terms).makespan_s
+    assert found.p95_s < 0.6 * simulate(slower(varied(nodes, 3.0, 4.0)), terms).makespan_s
     others = other_runs(nodes, terms, 3.0, 4.0, 20)
     assert sum(seconds <= usual_s for seconds in others) == 0
 
@@ -112,65 +125,90 @@ def test_the_order_of_pods_does_not_change_their_luck() -> None:
 
 def test_new_nodes_vary_too() -> None:
     nodes, terms = [("old-0", [Move("a")]), ("old-1", [Move("b")])], Terms(renewed_after_s=100.0)
-    slow = Pace(nodes, replace(terms, renewed_after_s=300.0))
-    found = quantiles(Pace(nodes, terms), lambda _: slow, 100.0, {"old-1": ("old-0",)})
+    pace = Pace(nodes, terms, replace(terms, renewed_after_s=300.0))
+    found = quantiles(pace, 100.0, {"old-1": ("old-0",)})
     assert found is not None and 60 < found.p50_s < 160 and 180 < found.p95_s < 500
 
 
 def test_too_many_evictions_are_not_sampled() -> None:
     nodes, terms = a_chain(10)
-    usual, slow = Pace(nodes, terms), slowly(terms, 3.0, 4.0)
-    usual_s, slow_s = (simulate(*pace).makespan_s for pace in (usual, slow(nodes)))
-    assert quantiles(usual, slow, usual_s, {}, 10 * FEWEST_RUNS - 1) == (usual_s, slow_s, 0, 0)
-    fewer = quantiles(usual, slow, usual_s, {}, 10 * FEWEST_RUNS)
+    nodes = varied(nodes, 3.0, 4.0)
+    usual_s, slow_s = simulate(nodes, terms).makespan_s, simulate(slower(nodes), terms).makespan_s
+    assert of_all(nodes, terms, 10 * FEWEST_RUNS - 1) == (usual_s, slow_s, 0, 0)
+    fewer = of_all(nodes, terms, 10 * FEWEST_RUNS)
     assert fewer is not None and fewer.runs == FEWEST_RUNS and usual_s < fewer.p95_s < slow_s
 
 
 class TestOfAPart:
     """Where not all can be sampled, those that take longest are, if they alone take as long."""
 
+    MOST = 20 * ALONE * MOST_RUNS
+
     def crowd(self, pods: int, stop_s: float = 10.0) -> Nodes:
         return [(f"crowd-{i}", [Move(f"crowd-uid-{i}", (), stop_s)]) for i in range(pods)]
 
+    def chain(self, name: str, length: int, start_s: float = 30.0) -> Nodes:
+        moves = [Move(f"{name}-{i}", (name,), 10.0, start_s, Replacement.AFTER_GONE) for i in range(length)]
+        return [(move.uid, [move]) for move in moves]
+
+    def terms(self, *names: str) -> Terms:
+        return Terms(slots=dict.fromkeys(names, 1), lag_s=1.0, settle_s=10.0)
+
     def test_it_tells_what_sampling_all_would(self) -> None:
-        nodes, terms = a_chain(20)
-        nodes += self.crowd(400)
-        usual_s = simulate(nodes, terms).makespan_s
-        every, part = (
-            quantiles(Pace(nodes, terms), slowly(terms, 3.0, 4.0), usual_s, {}, most)
-            for most in (420 * MOST_RUNS, 20 * 3 * MOST_RUNS)
-        )
+        nodes, terms = varied([*self.chain("web", 20), *self.crowd(400)], 3.0, 4.0), self.terms("web")
+        every, part = of_all(nodes, terms, 420 * MOST_RUNS), of_all(nodes, terms, self.MOST)
         assert every is not None and part is not None
         assert (every.part, part.part, part.runs) == (0, 20, MOST_RUNS)
         assert part[:2] == every[:2]
         assert "41 simulated runs of the 20 evictions that take longest, each pod's times" in part.said
 
-    def test_the_chain_that_only_slow_pods_make_the_longest_counts(self) -> None:
-        """Two chains of nearly the same length: both are in the part, and what is told is of the longer in each run."""
-        nodes, terms = a_chain(20)
-        other = [move._replace(uid=f"db-{i}", limits=("db",)) for i, (_, (move,)) in enumerate(nodes[:19])]
-        nodes += [*((f"db-{i}", [move]) for i, move in enumerate(other)), *self.crowd(800)]
-        terms = replace(terms, slots={"web": 1, "db": 1})
-        found = quantiles(
-            Pace(nodes, terms), slowly(terms, 3.0, 4.0), simulate(nodes, terms).makespan_s, {}, 40 * 3 * MOST_RUNS
-        )
-        assert found is not None and found.part == 39
-        alone = sampled(*a_chain(20))
-        assert found.p50_s >= alone.p50_s and found.p95_s >= alone.p95_s
+    def test_a_chain_that_only_luck_makes_the_longest_counts(self) -> None:
+        """Of two chains of nearly the same length both are in the part: in each run the longer one decides."""
+        nodes = varied([*self.chain("web", 20), *self.chain("db", 19), *self.crowd(800)], 3.0, 4.0)
+        terms = self.terms("web", "db")
+        every, part = of_all(nodes, terms, 839 * MOST_RUNS), of_all(nodes, terms, 2 * self.MOST)
+        assert every is not None and part is not None and part.part == 39
+        assert part[:2] == every[:2]
+
+    def test_a_short_chain_of_pods_that_may_be_very_slow_is_not_left_out(self) -> None:
+        steady = varied(self.chain("web", 30, start_s=31.0), 1.0, 1.0)
+        kafka = varied(self.chain("kafka", 20, start_s=31.0), 60.0, 30.0)
+        nodes, terms = [*steady, *kafka, *self.crowd(800)], self.terms("web", "kafka")
+        every, part = of_all(nodes, terms, 850 * MOST_RUNS), of_all(nodes, terms, self.MOST)
+        assert every is not None and part is not None
+        assert part.runs == 0 and part.p95_s >= every.p95_s, "the usual run does not show what decides"
+
+    def test_a_pod_without_a_budget_that_may_take_its_grace_period_is_not_left_out(self) -> None:
+        slow = [("old", [Move("trainer", (), 10.0, slow_stop_s=3600.0)])]
+        nodes = [*varied(self.chain("web", 20), 3.0, 4.0), *slow, *varied(self.crowd(400), 3.0, 4.0)]
+        found = of_all(nodes, self.terms("web"), self.MOST)
+        assert found is not None and found.runs == 0 and found.p95_s >= 3600
+
+    def test_what_waits_for_new_nodes_is_not_told_by_a_part(self) -> None:
+        """The first that needs a new node asks for it: without that one the others would wait for theirs."""
+        nodes = [(node, [m._replace(waits_for="new") for m in moves]) for node, moves in self.chain("web", 20)]
+        nodes = varied([*nodes, *self.crowd(400)], 3.0, 4.0)
+        found = of_all(nodes, replace(self.terms("web"), new_node_s=120.0), self.MOST)
+        assert found is not None and found.runs == 0
+
+    def test_nor_what_waits_for_waves_for_other_nodes_or_for_its_turn(self) -> None:
+        nodes, terms = varied([*self.chain("web", 20), *self.crowd(400)], 3.0, 4.0), self.terms("web")
+        waves = {node: i % 2 for i, (node, _) in enumerate(nodes)}
+        for other in (replace(terms, waves=waves), replace(terms, at_once={"": 50}), replace(terms, between_s=0.01)):
+            found = of_all(nodes, other, self.MOST)
+            assert found is not None and found.runs == 0
 
     def test_what_takes_no_budget_to_last_is_not_told_by_one(self) -> None:
-        nodes, terms = a_chain(5)
-        nodes += self.crowd(400, stop_s=1000.0)
-        usual_s = simulate(nodes, terms).makespan_s
-        slow_s = simulate(slower(nodes, 3.0, 4.0), terms).makespan_s
-        assert quantiles(Pace(nodes, terms), slowly(terms, 3.0, 4.0), usual_s, {}, 300) == (usual_s, slow_s, 0, 0)
+        nodes, terms = varied([*self.chain("web", 5), *self.crowd(400, stop_s=1000.0)], 3.0, 4.0), self.terms("web")
+        usual_s, slow_s = simulate(nodes, terms).makespan_s, simulate(slower(nodes), terms).makespan_s
+        assert of_all(nodes, terms, 5 * ALONE * MOST_RUNS) == (usual_s, slow_s, 0, 0)
 
 
 def test_what_does_not_come_to_its_end_has_none() -> None:
     nodes, terms = a_chain(2)
     stuck = [(node, [move._replace(after=Replacement.NEVER) for move in moves]) for node, moves in nodes]
     for most in (0, 40_000):
-        assert quantiles(Pace(stuck, terms), lambda _: Pace(stuck, terms), 0.0, {}, most) is None
+        assert quantiles(Pace(stuck, terms, terms), 0.0, {}, most) is None
 
 
 def test_a_plan_says_how_its_times_came_about() -> None:

@@ -239,7 +239,9 @@ def _all_nodes(world: Survey, on: Iterable[str]) -> list[Node]:
 
 
 def _slow(world: Survey, chosen: Chosen) -> Timeline:
-    nodes = [(node, chosen.clock.moves(chosen.work.tasks[node], slow=True)) for node in chosen.activation]
+    nodes = [
+        (node, [move.slowed for move in chosen.clock.moves(chosen.work.tasks[node])]) for node in chosen.activation
+    ]
     gates = chosen.order.wave if chosen.order.gated else {}
     terms = terms_of(world, chosen.work.per_round, gates, slow=True)
     return simulate(nodes, terms, Reserved(chosen.landing.needs))

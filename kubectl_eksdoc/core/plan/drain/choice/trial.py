@@ -64,6 +64,7 @@ class Trials:
         # A node that is drained may let others go: its pods are in nobody's way any more.
         while more := {node for node in order if node not in there and self.ground.admit(node, thorough=True)}:
             there |= more
+        there |= {node for node in order if node not in there and self.ground.admit(node, thorough=True, partly=True)}
         admitted = [node for node in order if node in there]
         waves = gates(self._world, admitted)
         timeline = simulate(self._of(admitted), terms_of(self._world, self.work.per_round, waves))

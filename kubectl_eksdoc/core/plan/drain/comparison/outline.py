@@ -28,7 +28,8 @@ def outline(plan: DrainPlan) -> Outline:
 def _times(estimate: Estimate | None) -> TimesOutline | None:
     if estimate is None:
         return None
-    p50, p95, usual = (round(s, _DECIMALS) for s in (estimate.p50_s, estimate.p95_s, estimate.usual_s))
+    usual = round(estimate.usual_s, _DECIMALS)
+    p50, p95 = (round(s, _DECIMALS) if estimate.runs else None for s in (estimate.p50_s, estimate.p95_s))
     if not estimate.bounds:
         return TimesOutline(p50, p95, usual, estimate.peak_away)
     binds = estimate.bounds[0]

@@ -44,7 +44,6 @@ class Clock:
         self,
         tasks: Sequence[Task],
         *,
-        slow: bool = False,
         turns: Mapping[str, int] | None = None,
         waiting: Mapping[str, str] | None = None,
         crowded: Collection[str] | None = None,
@@ -55,16 +54,30 @@ class Clock:
         grace_of, start_times = self.world.policy.grace_of, self._start_times
         for pod, limits, for_good, late, after, tier in tasks:
             times = start_times.get(pod.owner.uid if pod.owner is not None else "")
-            start_s = (times or self._start_s(pod))[slow]
+            start_s, slow_start_s = times or self._start_s(pod)
             if crowded is not None and limits:
                 limits = tuple([limit for limit in limits if limit in crowded])
             if after is Replacement.NEVER:
                 # Nothing comes back for it: it keeps what it uses up for good, and no turn.
                 limits = for_good
-            stop_s = stop_of(pod, grace_of(pod))[slow]
+            stop_s, slow_stop_s = stop_of(pod, grace_of(pod))
             turn = turns.get(pod.uid, 0) if turns else 0
             new_node = waiting.get(pod.uid, "") if waiting else ""
-            moves.append(Move(pod.uid, limits, stop_s, start_s, after, tier > 0, bool(late), turn, new_node))
+            moves.append(
+                Move(
+                    pod.uid,
+                    limits,
+                    stop_s,
+                    start_s,
+                    after,
+                    tier > 0,
+                    bool(late),
+                    turn,
+                    new_node,
+                    slow_stop_s,
+                    slow_start_s,
+                )
+            )
         return moves
 
     def workload(self, pod: Pod) -> str:

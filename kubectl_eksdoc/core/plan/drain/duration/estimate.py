@@ -11,7 +11,7 @@ from kubectl_eksdoc.core.plan.drain.duration.caveats import caveats
 from kubectl_eksdoc.core.plan.drain.duration.clock import LAG_S, NEW_NODE_S, SETTLE_S, Clock, any_waves, terms_of
 from kubectl_eksdoc.core.plan.drain.duration.generations import Amounts, supplies
 from kubectl_eksdoc.core.plan.drain.duration.node_times import Nodes
-from kubectl_eksdoc.core.plan.drain.duration.quantiles import Pace, quantiles
+from kubectl_eksdoc.core.plan.drain.duration.quantiles import MOST_RUNS, Pace, quantiles
 from kubectl_eksdoc.core.plan.drain.duration.relaxing import Relaxation, relaxations
 from kubectl_eksdoc.core.plan.drain.duration.slow_nodes import slow_nodes
 from kubectl_eksdoc.core.plan.drain.duration.timing import ASSUMED_STOP_S
@@ -35,7 +35,7 @@ MANY_MOVES = 30_000
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """Seconds from the first cordon to the last node done: see `quantiles`.
+    """Seconds from the first cordon to the last node done: see `quantiles`, also for `runs` and `part`.
 
     `spans` are of the usual run, by node; `peak_away` the most pods that are evicted and not yet replaced by
     a Ready one at any moment.
@@ -51,6 +51,8 @@ class Estimate:
     relaxations: tuple[Relaxation, ...] = ()
     moves: tuple[Moved, ...] = ()  # of the usual run
     slow_nodes: tuple[SlowNode, ...] = ()  # at which the own update of their group gives up, the slowest first
+    runs: int = MOST_RUNS
+    part: int = 0
 
     @property
     def usual_s(self) -> float:
@@ -88,7 +90,8 @@ def estimate(clock: Clock, course: Course) -> Estimate | None:
     run = _Run(clock, course)
     moves, terms = run.moves(), run.terms(slow=False)
     usual = (course.usual or usual_run(clock, course)).timeline
-    times = None if usual.stuck else quantiles(Pace(moves, terms), run.slowly, usual.makespan_s, course.needs)
+    pace = Pace(moves, terms, run.terms(slow=True))
+    times = None if usual.stuck else quantiles(pace, usual.makespan_s, course.needs)
     if times is None:
         return None  # an order that does not come to its end takes no time that could be told
     scarce = (
@@ -100,6 +103,8 @@ def estimate(clock: Clock, course: Course) -> Estimate | None:
     return Estimate(
         p50_s=times.p50_s,
         p95_s=times.p95_s,
+        runs=times.runs,
+        part=times.part,
         spans=usual.nodes,
         peak_away=usual.peak_away,
         assumptions=(
@@ -134,25 +139,14 @@ class _Run:
         self._turns = {task.pod.uid: turn for turn, task in enumerate(tasks)} if self._strict else {}
 
     def moves(self) -> Nodes:
-        """At the usual pace."""
         course = self._course
         if course.usual is not None:
             return [(node, course.usual.moves[node]) for node in course.activation]
-        return [(node, self._moves(node, slow=False)) for node in course.activation]
-
-    def slowly(self, nodes: Nodes) -> Pace:
-        """Those of `moves` when every pod is slow."""
-        made = []
-        for node, usual in nodes:
-            wanted = {move.uid for move in usual}
-            made.append((node, [move for move in self._moves(node, slow=True) if move.uid in wanted]))
-        return Pace(made, self.terms(slow=True))
-
-    def _moves(self, node: str, slow: bool) -> list[Move]:
-        course = self._course
-        return self._clock.moves(
-            course.work.tasks[node], slow=slow, turns=self._turns, waiting=course.waiting, crowded=self._crowded
-        )
+        tasks, turns, waiting, crowded = course.work.tasks, self._turns, course.waiting, self._crowded
+        return [
+            (node, self._clock.moves(tasks[node], turns=turns, waiting=waiting, crowded=crowded))
+            for node in course.activation
+        ]
 
     def terms(self, slow: bool) -> Terms:
         order = self._course.order

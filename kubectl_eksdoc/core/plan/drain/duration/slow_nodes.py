@@ -49,10 +49,11 @@ def _may_be_slow(tasks: Sequence[Task], work: Work) -> bool:
 
 
 def _slow(clock: Clock, node: Node, tasks: Sequence[Task], terms: Terms) -> SlowNode | None:
-    slow = timed(node.name, _moves(clock, tasks, slow=True), terms)
+    moves = _moves(clock, tasks)
+    slow = timed(node.name, [move.slowed for move in moves], terms)
     if slow.seconds < _PATIENCE_S:
         return None
-    usual = timed(node.name, _moves(clock, tasks, slow=False), terms)
+    usual = timed(node.name, moves, terms)
     decides = usual if usual.seconds >= _PATIENCE_S else slow
     if decides.limit:
         pods = tuple(task.pod.key for task in tasks if decides.limit in task.limits)
@@ -64,16 +65,14 @@ def _slow(clock: Clock, node: Node, tasks: Sequence[Task], terms: Terms) -> Slow
     )
 
 
-def _moves(clock: Clock, tasks: Sequence[Task], *, slow: bool) -> list[Move]:
+def _moves(clock: Clock, tasks: Sequence[Task]) -> list[Move]:
     """As the update evicts them: no tiers, and neither the user's grace period nor limits of this plan alone."""
-    return [
-        move._replace(
-            critical=False,
-            stop_s=stop_of(task.pod, task.pod.grace_seconds)[slow],
-            limits=tuple(limit for limit in move.limits if not limit.startswith(_OURS)),
-        )
-        for task, move in zip(tasks, clock.moves(tasks, slow=slow), strict=True)
-    ]
+    made = []
+    for task, move in zip(tasks, clock.moves(tasks), strict=True):
+        stop_s, slow_stop_s = stop_of(task.pod, task.pod.grace_seconds)
+        limits = tuple(limit for limit in move.limits if not limit.startswith(_OURS))
+        made.append(move._replace(critical=False, stop_s=stop_s, slow_stop_s=slow_stop_s, limits=limits))
+    return made
 
 
 def _longest(tasks: Sequence[Task], drained: Drained) -> Task:

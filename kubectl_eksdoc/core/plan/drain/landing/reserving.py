@@ -127,7 +127,7 @@ class Ground:
         self._places, self._needs, self._admitted, self._lacked = {}, {}, set(), {}
         self._loads = {name: self._load(pods) for name, pods in going.items()}
         for node in going:
-            self.admit(node, thorough=True)
+            self.admit(node, thorough=True, partly=not self._all_or_nothing)
         found = self.landing(going)
         self._places, self._needs, self._admitted, self._lacked, self._loads = kept
         self._late = late
@@ -135,18 +135,20 @@ class Ground:
         self._room.forget()
         return found
 
-    def admit(self, node: str, thorough: bool) -> bool:
-        """See `Ground` of the simulation."""
+    def admit(self, node: str, thorough: bool, partly: bool = False) -> bool:
+        """See `Ground` of the simulation; it is taken partly only where the user wants that."""
+        if partly and self._all_or_nothing:
+            return False  # as it was said to the thorough question before
         load, free = self._loads[node], self._room.free
         lacked = self._lacked.get(node)
         if lacked is not None and not thorough and not self._room.may_have_place(*lacked):
             return False
-        if self._all_or_nothing and (load.cpu > free.cpu or load.memory > free.memory or len(load.pods) > free.pods):
+        if not partly and (load.cpu > free.cpu or load.memory > free.memory or len(load.pods) > free.pods):
             return False
         mark = self._room.mark()
         places = {}
         for pod, old, new in load.pods:
-            if self._all_or_nothing:
+            if not partly:
                 place = self._move(pod, old, new, thorough)
             else:
                 before = self._room.mark()
