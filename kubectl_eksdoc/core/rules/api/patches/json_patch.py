@@ -2,8 +2,8 @@
 
 Where the RFC and the server's library differ, this is the library: replacing a member that is missing adds it,
 copying one that is missing adds null, testing one that is missing against null passes, an operation without a value
-has null, and indices may be negative. One difference is ours: nulls in lists, at which the library's test panics,
-are compared.
+has null, and indices may be negative. Where the library panics we do not: nulls in lists are compared, and the whole
+document cannot be replaced by nothing.
 
 Source: patch.go of github.com/evanphx/json-patch v4.13, and applyJSPatch in
 staging/src/k8s.io/apiserver/pkg/endpoints/handlers/patch.go, Kubernetes v1.36; how much may be copied is
@@ -16,9 +16,8 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.rules.api.patches import pointers, refusals
+from kubectl_eksdoc.core.rules.api.patches import nesting, pointers, refusals
 from kubectl_eksdoc.core.rules.api.patches.go_values import json_word, same
-from kubectl_eksdoc.core.rules.api.patches.nesting import DEEPEST, size, too_deep
 
 MOST_OPERATIONS = 10_000
 MOST_COPIED = 3 * 1024 * 1024
@@ -50,8 +49,8 @@ def _decoded(patch: Any) -> list[Doc]:
         return []
     if not isinstance(patch, list):
         raise _undecodable(patch, "value of type []handlers.jsonPatchOp")
-    if too_deep(patch):
-        raise refusals.not_json()
+    if nesting.too_deep(patch):
+        raise refusals.undecodable(nesting.ERROR)
     for operation in patch:
         _check_shape(operation)
     if len(patch) > MOST_OPERATIONS:
@@ -73,12 +72,12 @@ def _check_shape(operation: Any) -> None:
 
 
 def _undecodable(value: Any, wanted: str) -> refusals.PatchRefused:
-    return refusals.malformed(f"error decoding patch: json: cannot unmarshal {json_word(value)} into Go {wanted}")
+    return refusals.undecodable(f"json: cannot unmarshal {json_word(value)} into Go {wanted}")
 
 
 def _copies(root: Container, operation: Doc) -> int:
     """How many bytes an operation copies. Without a limit, a few operations that copy would fill any memory."""
-    return size(_found(root, _path(operation, "from"))) if operation.get("op") == "copy" else 0
+    return nesting.size(_found(root, _path(operation, "from"))) if operation.get("op") == "copy" else 0
 
 
 def _after(root: Container, operation: Doc) -> Container:
@@ -206,8 +205,8 @@ def _with_child(held: Container, step: str, value: Any, path: str) -> Container:
 
 def _check_depth(path: str, value: Any) -> None:
     # Operations nest ever deeper what each of them holds: only where the value will stand says how deep it gets.
-    room = DEEPEST - path.count("/")
-    if room < 0 or too_deep(value, room):
+    room = nesting.DEEPEST - path.count("/")
+    if room < 0 or nesting.too_deep(value, room):
         raise refusals.does_not_fit(f"what would stand at {path[:80]} is nested too deeply")
 
 

@@ -9,9 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.rules.api.patches import refusals
+from kubectl_eksdoc.core.rules.api.patches import nesting, refusals
 from kubectl_eksdoc.core.rules.api.patches.go_values import MAP, json_word
-from kubectl_eksdoc.core.rules.api.patches.nesting import too_deep
 
 
 def apply_merge(doc: Doc, patch: Any) -> Doc:
@@ -22,11 +21,9 @@ def apply_merge(doc: Doc, patch: Any) -> Doc:
     if patch is None:
         raise refusals.malformed("Invalid JSON Patch")
     if not isinstance(patch, dict):
-        raise refusals.malformed(
-            f"error decoding patch: json: cannot unmarshal {json_word(patch)} into Go value of type {MAP}"
-        )
-    if too_deep(patch):
-        raise refusals.not_json()
+        raise refusals.undecodable(f"json: cannot unmarshal {json_word(patch)} into Go value of type {MAP}")
+    if nesting.too_deep(patch):
+        raise refusals.undecodable(nesting.ERROR)
     return _merged(doc, patch)
 
 

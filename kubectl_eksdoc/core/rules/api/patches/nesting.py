@@ -8,6 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 DEEPEST = 128
+ERROR = "invalid character '{' exceeded max depth"
+"""What Go's decoder says of a document that is nested too deeply."""
 
 
 def too_deep(value: Any, deepest: int = DEEPEST) -> bool:

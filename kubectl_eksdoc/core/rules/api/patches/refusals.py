@@ -1,6 +1,6 @@
 """Why a patch is not applied, as the API server answers it.
 
-Source: applyJSPatch, applyPatchToObject, interpretStrategicMergePatchError and validateAndTranscodePatch in
+Source: applyJSPatch, applyPatchToObject and interpretStrategicMergePatchError in
 staging/src/k8s.io/apiserver/pkg/endpoints/handlers/patch.go; NewGenericServerResponse in
 staging/src/k8s.io/apimachinery/pkg/api/errors/errors.go; ErrorToAPIStatus in
 staging/src/k8s.io/apiserver/pkg/endpoints/handlers/responsewriters/status.go. Kubernetes v1.36.
@@ -49,13 +49,13 @@ class PatchRefused(Exception):
         self.refusal = refusal
 
 
-def not_json() -> PatchRefused:
-    """The body of the request is no JSON; also what is nested deeper than the server reads."""
-    return malformed("invalid JSON patch")
+def undecodable(error: str) -> PatchRefused:
+    """A merge patch or a JSON patch is no JSON, or JSON of the wrong shape; `error` is what the decoder says."""
+    return malformed(f"error decoding patch: {error}")
 
 
 def malformed(message: str) -> PatchRefused:
-    """The patch is JSON, but no patch of its type."""
+    """The patch is no patch of its type. Of a strategic merge patch, `message` may be all the decoder says."""
     return PatchRefused(Refusal(400, "BadRequest", message))
 
 

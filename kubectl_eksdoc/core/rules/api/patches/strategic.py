@@ -19,10 +19,9 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.rules.api.patches import directives, lists, refusals
+from kubectl_eksdoc.core.rules.api.patches import directives, lists, nesting, refusals
 from kubectl_eksdoc.core.rules.api.patches.element_order import arranged, check_order
 from kubectl_eksdoc.core.rules.api.patches.go_values import LIST, MAP, json_word, type_in_message, type_of
-from kubectl_eksdoc.core.rules.api.patches.nesting import too_deep
 
 Path = tuple[str, ...]
 """The names of fields from the object's root, entries of lists left out: ``("spec", "containers", "env")``."""
@@ -66,8 +65,8 @@ def apply_strategic(doc: Doc, patch: Any, keys: MergeKeys, replaced: Collection[
         return doc
     if not isinstance(patch, dict):
         raise refusals.malformed(f"json: cannot unmarshal {json_word(patch)} into Go value of type {MAP}")
-    if too_deep(patch):
-        raise refusals.not_json()
+    if nesting.too_deep(patch):
+        raise refusals.malformed(nesting.ERROR)
     return _merged(doc, patch, _Place(keys, replaced))
 
 
