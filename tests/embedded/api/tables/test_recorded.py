@@ -1,7 +1,7 @@
 """Tables and partial metadata: whole bodies, as a real kube-apiserver 1.36.2 gave them.
 
 The Date of these answers was not recorded; the ages in them say that it was 07:46:12. Nor were the nodes in full, but
-for one: the others get its status, with what their group's kubelets report (`clusters/` has it).
+for one: the others get its status, with what their group's kubelets report (`clusters/small-traps`).
 """
 
 from __future__ import annotations
