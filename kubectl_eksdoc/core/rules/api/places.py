@@ -10,13 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
 from typing import Any, Literal
 
 ListType = Literal["atomic", "set", "map"]
 Strategy = Literal["merge", "replace", "retainKeys"]
-
-_NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,8 +29,8 @@ class Place:
     atomic: bool = False
     list_type: ListType = "atomic"
     keys: tuple[str, ...] = ()
-    defaults: Mapping[str, Any] = _NOTHING
-    named: Mapping[str, Place] = field(default=_NOTHING, repr=False)
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+    named: Mapping[str, Place] = field(default_factory=dict, repr=False)
     entries: Place | None = None
     untyped: bool = False
     items: Place | None = None
@@ -68,7 +65,7 @@ MERGED_SET = Place(list_type="set", strategy=("merge",))
 
 def fields(**named: Place) -> Place:
     """An object of which `named` fields are not plain."""
-    return Place(named=MappingProxyType(named))
+    return Place(named=named)
 
 
 def by(*keys: str, items: Place = PLAIN, **defaults: object) -> Place:
@@ -78,7 +75,7 @@ def by(*keys: str, items: Place = PLAIN, **defaults: object) -> Place:
 
 def owned_by(*keys: str, items: Place = PLAIN, **defaults: object) -> Place:
     """Like `by`, but a strategic merge patch replaces the whole list."""
-    return Place(list_type="map", keys=keys, items=items, defaults=MappingProxyType(defaults))
+    return Place(list_type="map", keys=keys, items=items, defaults=defaults)
 
 
 def retaining(place: Place) -> Place:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.rules.api.places import PLAIN, Place, Strategy, fields
@@ -45,7 +44,7 @@ def schema_of(api_version: str, kind: str) -> Schema:
 def schema_of_custom(open_api: Doc) -> Schema:
     """From a CRD's ``versions[].schema.openAPIV3Schema``; its metadata is what every object's is, whatever it says."""
     declared = place_of(open_api)
-    root = replace(declared, named=MappingProxyType({**declared.named, "metadata": METADATA}))
+    root = replace(declared, named={**declared.named, "metadata": METADATA})
     return Schema(root, blank_of("", ""))
 
 

@@ -8,7 +8,6 @@ chose, so server-side apply counts them as keys of a map.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Any
 
 from kubectl_eksdoc.core.model.api_objects import Doc
@@ -25,8 +24,8 @@ def place_of(schema: Doc) -> Place:
         atomic=schema.get("x-kubernetes-map-type") == "atomic",
         list_type=_LIST_TYPES.get(schema.get("x-kubernetes-list-type", ""), "atomic"),
         keys=tuple(schema.get("x-kubernetes-list-map-keys") or ()),
-        defaults=MappingProxyType(_key_defaults(items) if isinstance(items, dict) else {}),
-        named=MappingProxyType(_named(schema)),
+        defaults=_key_defaults(items) if isinstance(items, dict) else {},
+        named=_named(schema),
         entries=_entries(schema),
         items=place_of(items) if isinstance(items, dict) else None,
     )

@@ -72,6 +72,15 @@ _BLANKS: Mapping[tuple[str, str], Doc] = {
         )
     },
     ("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicy"): _SPEC_AND_STATUS,
+    **{
+        ("authorization.k8s.io/v1", kind): _SPEC_AND_STATUS
+        for kind in (
+            "LocalSubjectAccessReview",
+            "SelfSubjectAccessReview",
+            "SelfSubjectRulesReview",
+            "SubjectAccessReview",
+        )
+    },
     ("storage.k8s.io/v1", "StorageClass"): {"metadata": {}, "provisioner": ""},
     ("storage.k8s.io/v1", "VolumeAttachment"): _spec(attacher="", source={}, nodeName=""),
     ("storage.k8s.io/v1", "CSIDriver"): _SPEC,
