@@ -23,7 +23,7 @@ from kubectl_eksdoc.core.rules.api.ownership.entries import (
     without_entries,
 )
 from kubectl_eksdoc.core.rules.api.ownership.fields import NONE, Fields, fields_of, with_named
-from kubectl_eksdoc.core.rules.api.ownership.merging import merged, removed
+from kubectl_eksdoc.core.rules.api.ownership.merging import merged, removed, without_new_nulls
 from kubectl_eksdoc.core.rules.api.ownership.taking import UNTRACKED, conflicts, taken
 from kubectl_eksdoc.core.rules.api.ownership.updates import settled, written
 from kubectl_eksdoc.core.rules.api.places import Place
@@ -78,7 +78,7 @@ def apply(
     if after != before and applier in owners:
         mine = owners[applier]
         owners[applier] = Entry(mine.fields, mine.api_version, now)
-    doc = with_entries(after, owners)
+    doc = with_entries(without_new_nulls(after, before), owners)
     return Applied(doc if live is None else settled(live, doc))
 
 

@@ -62,17 +62,21 @@ def _compared(old: Any, new: Any, place: Place) -> _Found:
     if not _has_parts(old, new, place):
         return _as_one(old, new)
     if isinstance(old, dict) or isinstance(new, dict):
-        if isinstance(old, list) or isinstance(new, list):
-            return _as_one(old, new)
-        trees = _children(_parts(old, {}), _parts(new, {}), place)
+        added, changed, removed = _children(_parts(old, {}), _parts(new, {}), place)
     else:
-        trees = _items(_parts(old, []), _parts(new, []), place)
-    added, changed, removed = trees
+        added, changed, removed = _items(_parts(old, []), _parts(new, []), place)
     return (
         node_of(added, old is _ABSENT),
-        node_of(changed, False),
+        node_of(changed, _is_another_type(old, new)),
         node_of(removed, new is _ABSENT),
     )
+
+
+def _is_another_type(old: Any, new: Any) -> bool:
+    """Whether a value was there before and after, of different types; null is of any."""
+    if old is None or new is None or isinstance(old, _Absent) or isinstance(new, _Absent):
+        return False
+    return any(isinstance(old, t) != isinstance(new, t) for t in (dict, list))
 
 
 def _has_parts(old: Any, new: Any, place: Place) -> bool:

@@ -18,15 +18,8 @@ from kubectl_eksdoc.core.rules.api.places import Place
 
 
 def merged(live: Doc, config: Doc, place: Place) -> Doc:
-    """`live` with what `config` says. A leaf that the configuration sets to null is left out."""
-    result = dict(live)
-    for name, wanted in config.items():
-        value = _merged(live.get(name), wanted, place.under(name))
-        if value is None:
-            result.pop(name, None)
-        else:
-            result[name] = value
-    return result
+    """`live` with what `config` says."""
+    return {**live, **{name: _merged(live.get(name), wanted, place.under(name)) for name, wanted in config.items()}}
 
 
 def _merged(live: Any, wanted: Any, place: Place) -> Any:
@@ -34,24 +27,16 @@ def _merged(live: Any, wanted: Any, place: Place) -> Any:
         # Null keeps a granular object or list that has something in it, and replaces anything else.
         return live if _is_granular(live, place) else None
     if isinstance(wanted, dict) and isinstance(live, dict) and not place.atomic:
-        return merged(live, wanted, place) if wanted or live else wanted
+        return merged(live, wanted, place)
     if isinstance(wanted, list) and isinstance(live, list) and place.list_type != "atomic":
-        return _merged_items(live, wanted, place) if wanted or live else wanted
-    return _without_nulls(wanted, place)
+        return _merged_items(live, wanted, place)
+    return wanted
 
 
 def _is_granular(value: Any, place: Place) -> bool:
     if isinstance(value, dict):
         return bool(value) and not place.atomic
     return isinstance(value, list) and bool(value) and place.list_type != "atomic"
-
-
-def _without_nulls(wanted: Any, place: Place) -> Any:
-    if isinstance(wanted, dict) and not place.atomic and wanted:
-        return merged({}, wanted, place)
-    if isinstance(wanted, list) and place.list_type == "map":
-        return [_without_nulls(item, place.of_items()) for item in wanted]
-    return wanted
 
 
 def _merged_items(live: list[Any], wanted: list[Any], place: Place) -> list[Any]:
@@ -64,7 +49,7 @@ def _merged_items(live: list[Any], wanted: list[Any], place: Place) -> list[Any]
             continue
         same = before.get(step, [])
         item = after[step][0]
-        result.append(_merged(same[0], item, place.of_items()) if len(same) == 1 else _without_nulls(item, place))
+        result.append(_merged(same[0], item, place.of_items()) if len(same) == 1 else item)
     return result
 
 
@@ -106,12 +91,12 @@ def _order(live: list[Step], wanted: list[Step]) -> list[tuple[Step, int]]:
 
 
 def removed(doc: Doc, gone: Fields, place: Place) -> Doc:
-    """`doc` without the fields of the set and all that is in them; what this leaves empty goes, too."""
+    """`doc` without the fields of the set and all that is in them; objects and lists that this empties become null."""
     return _removed_fields(doc, gone.tree, place)
 
 
 def _removed(value: Any, gone: Tree, place: Place) -> Any:
-    """None where nothing is left. Atomic values lose nothing in part: a field below one takes the whole."""
+    """Null where nothing is left. Atomic values lose nothing in part: a field below one takes the whole."""
     if isinstance(value, dict):
         return None if place.atomic else _removed_fields(value, gone, place) or None
     if isinstance(value, list):
@@ -126,9 +111,7 @@ def _removed_fields(doc: Doc, gone: Tree, place: Place) -> Doc:
         if node is None:
             result[name] = value
         elif not is_member(node):
-            kept = _removed(value, node, place.under(name))
-            if kept is not None:
-                result[name] = kept
+            result[name] = _removed(value, node, place.under(name))
     return result
 
 
@@ -143,3 +126,17 @@ def _removed_items(items: list[Any], gone: Tree, place: Place) -> list[Any]:
             if kept is not None:
                 result.append(kept)
     return result
+
+
+def without_new_nulls(value: Any, before: Any) -> Any:
+    """`value` without the nulls that `before` has not: a server's types have no room for them."""
+    if value is before:
+        return value
+    if isinstance(value, dict):
+        old = before if isinstance(before, dict) else {}
+        return {
+            name: without_new_nulls(inner, old.get(name))
+            for name, inner in value.items()
+            if inner is not None or (name in old and old[name] is None)
+        }
+    return [without_new_nulls(item, None) for item in value] if isinstance(value, list) else value
