@@ -1,0 +1,88 @@
+"""How one place of a document is merged: what its maps and lists are, and under which keys items are the same.
+
+Two rules look here. Server-side apply asks whether a map or list is one value (atomic) or has parts that different
+managers own (upstream's x-kubernetes-list-type, -list-map-keys and -map-type). A strategic merge patch asks for the
+patch strategy and merge key, which differ for a few fields (ports merge by their number alone, but are owned by number
+and protocol).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+ListType = Literal["atomic", "set", "map"]
+Strategy = Literal["merge", "replace", "retainKeys"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Place:
+    """One place, whatever stands there: `atomic` speaks of a map, `list_type`, `keys` and `items` of a list.
+
+    `named` are the fields of an object that differ from a plain one. `entries` is what stands under any other name:
+    with `entries` the names are data (a map), without they are fields and plain; where the place is `untyped`, all
+    names here and below are data. `defaults` are values of keys that an item leaves out. `strategy` and `merge_key` are
+    for strategic merge patches only; without strategy, maps are merged and lists replaced.
+    """
+
+    atomic: bool = False
+    list_type: ListType = "atomic"
+    keys: tuple[str, ...] = ()
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+    named: Mapping[str, Place] = field(default_factory=dict, repr=False)
+    entries: Place | None = None
+    untyped: bool = False
+    items: Place | None = None
+    strategy: tuple[Strategy, ...] = ()
+    merge_key: str = ""
+
+    def under(self, name: str) -> Place:
+        """The place under a field's name, or under a key of a map."""
+        found = self.named.get(name) or self.entries
+        return found or (self if self.untyped else PLAIN)
+
+    def of_items(self) -> Place:
+        return self.items or PLAIN
+
+    def is_field(self, name: str) -> bool:
+        """Whether `name` is a declared field here; else it is a key that somebody chose."""
+        return name in self.named or not (self.untyped or self.entries)
+
+
+PLAIN = Place()
+"""Maps are granular with fields of fixed names, lists are atomic: what an object is unless something says otherwise."""
+
+WHOLE = Place(atomic=True)
+"""A map that is owned as one value."""
+
+UNTYPED = Place(untyped=True)
+"""Nothing is known of what stands here."""
+
+SET = Place(list_type="set")
+MERGED_SET = Place(list_type="set", strategy=("merge",))
+
+
+def fields(**named: Place) -> Place:
+    """An object of which `named` fields are not plain."""
+    return Place(named=named)
+
+
+def by(*keys: str, items: Place = PLAIN, **defaults: object) -> Place:
+    """A list whose items are the same when `keys` are; a strategic merge patch goes by the first of them alone."""
+    return replace(owned_by(*keys, items=items, **defaults), strategy=("merge",), merge_key=keys[0])
+
+
+def owned_by(*keys: str, items: Place = PLAIN, **defaults: object) -> Place:
+    """Like `by`, but a strategic merge patch replaces the whole list."""
+    return Place(list_type="map", keys=keys, items=items, defaults=defaults)
+
+
+def retaining(place: Place) -> Place:
+    """`place` where the patch may list the keys that stay (``$retainKeys``)."""
+    return replace(place, strategy=(*place.strategy, "retainKeys"))
+
+
+def merged_by(key: str) -> Place:
+    """A list that is owned as one value, yet merged by `key` in a strategic merge patch."""
+    return Place(strategy=("merge",), merge_key=key)
