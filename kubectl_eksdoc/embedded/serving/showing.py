@@ -9,6 +9,8 @@ from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.sim.cluster.store import Item, Key
 from kubectl_eksdoc.embedded.api.negotiation import PARTIAL, PARTIAL_LIST, PLAIN, TABLE, Form, choose
 from kubectl_eksdoc.embedded.api.resources import Served
+from kubectl_eksdoc.embedded.api.tables.partial import partial, partial_list
+from kubectl_eksdoc.embedded.api.tables.table import IncludeObject, table
 from kubectl_eksdoc.embedded.serving.messages import Request
 from kubectl_eksdoc.objects.single import encode
 
@@ -56,10 +58,7 @@ class Shown:
 
 def in_form(form: Form, served: Served, docs: Sequence[Doc], metadata: Doc | None, now: datetime, include: str) -> Doc:
     """Objects as a Table, or their metadata alone; `metadata` is the list's, None for a single object."""
-    from kubectl_eksdoc.embedded.api.tables import partial_object, partial_object_list, table
-
     if form == TABLE:
-        return table(served, docs, now, include or "Metadata", metadata)
-    if metadata is None:
-        return partial_object(docs[0])
-    return partial_object_list(docs, metadata)
+        wanted: IncludeObject = include if include in ("Metadata", "Object", "None") else "Metadata"  # type: ignore[assignment]
+        return table(served, docs, now, wanted, metadata)
+    return partial(docs[0]) if metadata is None else partial_list(docs, metadata)

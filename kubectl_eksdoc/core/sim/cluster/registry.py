@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.api_objects import Doc, at, with_value, without
 from kubectl_eksdoc.core.rules.api import statuses
-from kubectl_eksdoc.core.rules.api.statuses import Cause
+from kubectl_eksdoc.core.rules.api.statuses import Cause, Named
 from kubectl_eksdoc.core.sim.cluster.agenda import Agenda
 from kubectl_eksdoc.core.sim.cluster.names import Names
 from kubectl_eksdoc.core.sim.cluster.store import Item, Key, Stale, Store
@@ -60,6 +61,12 @@ class Registry:
     def now(self) -> str:
         """As metadata has it: whole seconds."""
         return rfc3339(self.agenda.now)
+
+    def learn(self, plural: str, group: str, kind: str, **traits: Any) -> Traits:
+        """Objects of one kind more; `traits` as those of `Traits`."""
+        made = Traits(Named(plural, group, kind), **traits)
+        self.traits[made.resource] = made
+        return made
 
     def get(self, resource: str, key: Key) -> Item:
         """

@@ -1,4 +1,4 @@
-"""Creating, replacing, patching and deleting objects, as requests ask for it.
+"""What the bodies of writing requests mean: objects, options of deletions.
 
 Source: apiserver pkg/endpoints/handlers/{create,update,patch,delete}.go.
 """
@@ -7,26 +7,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
-from kubectl_eksdoc.core.model.api_objects import Doc, at
-from kubectl_eksdoc.core.rules.api.statuses import Details, Named, Refusal, Status, bad_request, modified
-from kubectl_eksdoc.core.sim.cluster.registry import Deleted, DeleteOptions, Registry
-from kubectl_eksdoc.core.sim.cluster.store import Item
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.rules.api.statuses import Details, Named, Refusal, Status, bad_request
+from kubectl_eksdoc.core.sim.cluster.registry import Deleted, DeleteOptions
 from kubectl_eksdoc.embedded.serving.messages import Request
 from kubectl_eksdoc.embedded.serving.targets import Target
-
-CONFLICTS = 5
-"""So often a patch is made anew when somebody else wrote meanwhile; not if it names a resourceVersion itself."""
-
-
-@dataclass(frozen=True, slots=True)
-class Written:
-    """`code`: 200, or 201 where something was made."""
-
-    item: Item
-    code: int = 200
 
 
 def body_of(request: Request) -> Any:
@@ -100,18 +87,6 @@ def delete_options(request: Request) -> DeleteOptions:
 def deletion_status(deleted: Deleted, of: Named) -> Doc:
     """What a deletion is answered with, of kinds that are not answered with the object."""
     details = Details(deleted.item.key[1], of.group, of.plural, deleted.item.uid)
-    return Status(200, "", "", details).doc() | {"code": None}
-
-
-def replace(registry: Registry, target: Target, doc: Doc, dry_run: bool) -> Written:
-    """An update (PUT). What is not there is not made.
-
-    Raises:
-        Refusal: 404 and 409.
-    """
-    item = registry.get(target.resource, target.key)
-    asked = at(doc, "metadata", "resourceVersion")
-    if asked not in (None, "", str(item.version)):
-        raise modified(registry.traits[target.resource].named, target.name)
-    made = registry.update(item, doc, status=target.subresource == "status", dry_run=dry_run)
-    return Written(made)
+    doc = Status(200, "", "", details).doc()
+    del doc["code"]
+    return doc

@@ -1,0 +1,154 @@
+"""Objects after a create, an update, a patch or an apply, with who owns which of their fields.
+
+Source: apiserver pkg/endpoints/handlers/{create,update,patch}.go; strategies' GetResetFields.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from kubectl_eksdoc.core.model.api_objects import Doc, without
+from kubectl_eksdoc.core.rules.api.ownership.applying import Refused, apply
+from kubectl_eksdoc.core.rules.api.ownership.conflicts import Conflicts
+from kubectl_eksdoc.core.rules.api.ownership.fields import NONE, Fields
+from kubectl_eksdoc.core.rules.api.ownership.updates import settled, updated
+from kubectl_eksdoc.core.rules.api.patches.json_patch import apply_json_patch
+from kubectl_eksdoc.core.rules.api.patches.merge import apply_merge
+from kubectl_eksdoc.core.rules.api.patches.strategic import Path, apply_strategic
+from kubectl_eksdoc.core.rules.api.places import Place
+from kubectl_eksdoc.core.rules.api.schema import Schema, schema_of, schema_of_custom
+from kubectl_eksdoc.core.rules.api.statuses import Cause, Details, Named, Refusal, Status, bad_request, invalid
+from kubectl_eksdoc.embedded.serving.messages import Request
+from kubectl_eksdoc.embedded.serving.targets import Target
+
+MERGE = "application/merge-patch+json"
+JSON_PATCH = "application/json-patch+json"
+STRATEGIC = "application/strategic-merge-patch+json"
+APPLY = ("application/apply-patch+yaml", "application/apply-patch+json", "application/apply-patch+cbor")
+
+_REPLACED: Mapping[str, tuple[Path, ...]] = {"poddisruptionbudgets.policy": (("spec", "selector"),)}
+"""Objects that a strategic merge patch replaces as a whole (patchStrategy replace)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Writer:
+    """Who writes, and when, as managedFields have it; `subresource` is "" for the object itself. `has_status`: the
+    kind's status is a subresource."""
+
+    manager: str
+    now: str
+    subresource: str = ""
+    has_status: bool = False
+
+
+def manager_of(request: Request) -> str:
+    """The field manager a request names, or the program it comes from (its User-Agent up to the slash)."""
+    named = request.word("fieldManager")
+    return named or request.headers.get("user-agent", "").partition("/")[0] or "unknown"
+
+
+def schema_for(target: Target, open_api: Doc | None) -> Schema:
+    """`open_api` is the schema of a custom resource, where its definition has one."""
+    served = target.served
+    if served.custom and open_api is not None:
+        return schema_of_custom(open_api)
+    return schema_of(served.api_version, served.kind)
+
+
+def owned(live: Doc | None, new: Doc, writer: Writer, schema: Schema) -> Doc:
+    """`new` with its managedFields, written over `live`."""
+    made = updated(live, new, writer.manager, writer.now, schema, writer.subresource, _reset(writer))
+    return made if live is None else settled(live, made)
+
+
+def patched(request: Request, target: Target, live: Doc, schema: Schema, patch: Any) -> Doc:
+    """`live` after the request's patch, not an apply, which is all in its body.
+
+    Raises:
+        Refusal: 415, no such patches are taken.
+        PatchRefused: it does not fit.
+    """
+    content = content_type(request)
+    if content == MERGE:
+        return apply_merge(live, patch)
+    if content == JSON_PATCH:
+        return apply_json_patch(live, patch)
+    if content == STRATEGIC and not target.served.custom:
+        return apply_strategic(live, patch, SchemaKeys(schema.root), _REPLACED.get(target.resource, ()))
+    accepted = [JSON_PATCH, MERGE, APPLY[0]] if target.served.custom else [JSON_PATCH, MERGE, STRATEGIC, APPLY[0]]
+    text = f"the body of the request was in an unknown format - accepted media types include: {', '.join(accepted)}"
+    raise Refusal(Status(415, "UnsupportedMediaType", text))
+
+
+def applied(request: Request, live: Doc | None, config: Doc, writer: Writer, schema: Schema) -> Doc:
+    """`live` (None: there is none) after a server-side apply of `config`.
+
+    Raises:
+        Refusal: 409 with every conflict, 422 without a field manager, 400.
+    """
+    if not request.word("fieldManager"):
+        where = Named("", "meta.k8s.io", "PatchOptions")
+        cause = Cause("FieldValueRequired", "Required value: is required for apply patch", "fieldManager")
+        raise invalid(where, "", (cause,))
+    force = request.flag("force")
+    asked = apply(live, config, writer.manager, force, writer.now, schema, writer.subresource, _reset(writer))
+    if isinstance(asked, Conflicts):
+        causes = tuple(Cause(c["reason"], c["message"], c["field"]) for c in asked.causes)
+        raise Refusal(Status(409, "Conflict", asked.message, Details(causes=causes)))
+    if isinstance(asked, Refused):
+        raise Refusal(Status(asked.code, "BadRequest" if asked.code == 400 else "", asked.message))
+    return asked.doc
+
+
+def content_type(request: Request) -> str:
+    return request.headers.get("content-type", "").partition(";")[0].strip()
+
+
+def named_after(target: Target, config: Doc) -> Doc:
+    """A configuration to apply, of this object; it must not name a version.
+
+    Raises:
+        Refusal: 400.
+    """
+    meta = config.get("metadata")
+    if not isinstance(meta, dict):
+        meta = {}
+    if meta.get("managedFields"):
+        raise bad_request("metadata.managedFields must be nil")
+    named = {"name": target.name, **({"namespace": target.namespace} if target.served.namespaced else {})}
+    return {**without(config, ("metadata",)), "metadata": {**meta, **named}}
+
+
+class SchemaKeys:
+    """The merge keys of a schema, as strategic merge patches ask for them."""
+
+    def __init__(self, root: Place) -> None:
+        self._root = root
+
+    def merge_key(self, path: Path) -> str | None:
+        place = self._at(path)
+        return place.merge_key or None if "merge" in place.strategy else None
+
+    def merges_scalars(self, path: Path) -> bool:
+        place = self._at(path)
+        return "merge" in place.strategy and not place.merge_key
+
+    def _at(self, path: Path) -> Place:
+        place = self._root
+        for step in path:
+            if place.items is not None:
+                place = place.items
+            place = place.under(step)
+        return place
+
+
+_MAIN, _OF_STATUS = Fields.of_paths(("status",)), Fields.of_paths(("spec",))
+
+
+def _reset(writer: Writer) -> Fields:
+    """What the strategy ignores in such a write, so that nobody comes to own it by one."""
+    if not writer.has_status:
+        return NONE
+    return _OF_STATUS if writer.subresource == "status" else _MAIN

@@ -1,0 +1,176 @@
+"""Requests about objects: get, list, create, update, patch, delete, each answered as the client wants it shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from kubectl_eksdoc.core.model.api_objects import Doc, at
+from kubectl_eksdoc.core.rules.api.schema import Schema
+from kubectl_eksdoc.core.rules.api.statuses import Refusal, modified, not_found
+from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
+from kubectl_eksdoc.core.sim.cluster.registry import Deleted
+from kubectl_eksdoc.core.sim.cluster.store import Item
+from kubectl_eksdoc.core.sim.cluster.traits import Traits
+from kubectl_eksdoc.embedded.api.negotiation import PLAIN
+from kubectl_eksdoc.embedded.serving import changes
+from kubectl_eksdoc.embedded.serving.admission import admitted
+from kubectl_eksdoc.embedded.serving.bodies import body_of, delete_options, deletion_status, object_of
+from kubectl_eksdoc.embedded.serving.changes import Writer
+from kubectl_eksdoc.embedded.serving.messages import Reply, Request
+from kubectl_eksdoc.embedded.serving.reading import page_of
+from kubectl_eksdoc.embedded.serving.showing import Shown, form_of, in_form
+from kubectl_eksdoc.embedded.serving.targets import Target
+from kubectl_eksdoc.objects.single import encode
+
+_TRIES = 5
+"""So often a patch is made anew when the object changed meanwhile."""
+
+
+class Objects:
+    """Answers for the objects of one control plane."""
+
+    def __init__(self, plane: ControlPlane) -> None:
+        self._plane = plane
+        self._registry = plane.registry
+        self._shown = Shown()
+
+    def answer(self, verb: str, request: Request, target: Target) -> Reply:
+        """
+        Raises:
+            Refusal, PatchRefused, TooOldToContinue: in the server's words.
+        """
+        self.know(target)
+        answers = {
+            "get": self._get,
+            "list": self._list,
+            "create": self._create,
+            "update": self._update,
+            "patch": self._patch,
+            "delete": self._delete,
+            "deletecollection": self._delete_collection,
+        }
+        return answers[verb](request, target)
+
+    def know(self, target: Target) -> Traits:
+        """What the store must know of the target's kind."""
+        known = self._registry.traits.get(target.resource)
+        return known or self._registry.learn(
+            target.served.plural,
+            target.served.group,
+            target.served.kind,
+            api_version=target.served.api_version,
+            namespaced=target.served.namespaced,
+            has_status=target.served.subresource("status") is not None,
+            counts=target.served.custom,
+        )
+
+    def shown_as(self, request: Request, target: Target) -> Callable[[Item], bytes]:
+        """How this client wants single objects."""
+        form, served = form_of(request), target.served
+        if form == PLAIN:
+            return lambda item: self._shown.whole(item, served)
+        include, now = request.word("includeObject"), self._plane.agenda.now
+        return lambda item: encode(in_form(form, served, [item.doc], None, now, include))
+
+    def reply(self, request: Request, target: Target, item: Item, code: int = 200) -> Reply:
+        return Reply(code, self.shown_as(request, target)(item))
+
+    def writer(self, request: Request, target: Target) -> Writer:
+        has_status = target.served.subresource("status") is not None
+        return Writer(changes.manager_of(request), self._registry.now, target.subresource, has_status)
+
+    def unstored(self, request: Request, target: Target) -> Doc:
+        """The object in the body of a request that only asks something."""
+        return self._owned(request, target, None, object_of(request, target))
+
+    def _get(self, request: Request, target: Target) -> Reply:
+        return self.reply(request, target, self._registry.get(target.resource, target.key))
+
+    def _list(self, request: Request, target: Target) -> Reply:
+        page, form, served = page_of(self._plane.store, request, target), form_of(request), target.served
+        if form == PLAIN:
+            return Reply(200, self._shown.listed(page.items, served, page.metadata))
+        docs, now = [item.doc for item in page.items], self._plane.agenda.now
+        return Reply(200, encode(in_form(form, served, docs, page.metadata, now, request.word("includeObject"))))
+
+    def _create(self, request: Request, target: Target) -> Reply:
+        doc = admitted(target, None, object_of(request, target))
+        name = str(at(doc, "metadata", "name") or "")
+        if name and self._plane.store.get(target.resource, (target.key[0], name)) is None:
+            doc = self._owned(request, target, None, doc)
+        made = self._registry.create(target.resource, doc, target.key[0], dry_run=request.dry_run)
+        return self.reply(request, target, made, 201)
+
+    def _update(self, request: Request, target: Target) -> Reply:
+        doc = object_of(request, target)
+        live = self._plane.store.get(target.resource, target.key)
+        if live is None:
+            raise not_found(self._registry.traits[target.resource].named, target.name)
+        return self.reply(request, target, self._write(request, target, live, doc))
+
+    def _patch(self, request: Request, target: Target) -> Reply:
+        if changes.content_type(request) in changes.APPLY:
+            return self._apply(request, target)
+        patch = self._patch_in(request)
+        live = self._registry.get(target.resource, target.key)
+        doc = changes.patched(request, target, live.doc, self._schema(target), patch)
+        return self.reply(request, target, self._write(request, target, live, doc))
+
+    def _patch_in(self, request: Request) -> Any:
+        plain = Request(request.method, request.path, request.query, {}, request.body)
+        return body_of(plain)
+
+    def _apply(self, request: Request, target: Target) -> Reply:
+        config = self._patch_in(request)
+        if not isinstance(config, dict):
+            config = {}
+        live = self._plane.store.get(target.resource, target.key)
+        config = changes.named_after(target, config)
+        writer = self.writer(request, target)
+        doc = changes.applied(request, live.doc if live else None, config, writer, self._schema(target))
+        if live is None:
+            made = self._registry.create(
+                target.resource, admitted(target, None, doc), target.key[0], dry_run=request.dry_run
+            )
+            return self.reply(request, target, made, 201)
+        made = self._registry.update(
+            live, admitted(target, live.doc, doc), status=target.subresource == "status", dry_run=request.dry_run
+        )
+        return self.reply(request, target, made)
+
+    def _write(self, request: Request, target: Target, live: Item, doc: Doc) -> Item:
+        """Over what is there, if the document does not name another version."""
+        asked = at(doc, "metadata", "resourceVersion")
+        if asked not in (None, "", str(live.version)):
+            raise modified(self._registry.traits[target.resource].named, target.name)
+        doc = self._owned(request, target, live.doc, admitted(target, live.doc, doc))
+        status = target.subresource == "status"
+        return self._registry.update(live, doc, status=status, dry_run=request.dry_run)
+
+    def _owned(self, request: Request, target: Target, live: Doc | None, doc: Doc) -> Doc:
+        return changes.owned(live, doc, self.writer(request, target), self._schema(target))
+
+    def _schema(self, target: Target) -> Schema:
+        return changes.schema_for(target, None)
+
+    def _delete(self, request: Request, target: Target) -> Reply:
+        options = delete_options(request)
+        item = self._registry.get(target.resource, target.key)
+        deleted = self._registry.delete(item, options)
+        return self._deleted(request, target, deleted)
+
+    def _deleted(self, request: Request, target: Target, deleted: Deleted) -> Reply:
+        traits = self._registry.traits[target.resource]
+        if traits.returned or not deleted.gone:
+            return self.reply(request, target, deleted.item)
+        return Reply(200, encode(deletion_status(deleted, traits.named)))
+
+    def _delete_collection(self, request: Request, target: Target) -> Reply:
+        options, page = delete_options(request), page_of(self._plane.store, request, target)
+        for item in page.items:
+            try:
+                self._registry.delete(item, options)
+            except Refusal:
+                continue  # it is gone, or another precondition of it does not hold
+        return Reply(200, self._shown.listed(page.items, target.served, page.metadata))

@@ -1,0 +1,124 @@
+"""Subresources that are no part of the object as it is stored: evictions, scales, logs, bindings, reviews."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from kubectl_eksdoc.core.model.api_objects import Doc, at, with_value
+from kubectl_eksdoc.core.rules.api.statuses import Cause, Details, Refusal, Status, bad_request, modified
+from kubectl_eksdoc.core.rules.eviction_requests import EvictionRequest
+from kubectl_eksdoc.core.rules.evictions import Answer, Why
+from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
+from kubectl_eksdoc.embedded.serving.access import User
+from kubectl_eksdoc.embedded.serving.bodies import body_of
+from kubectl_eksdoc.embedded.serving.messages import Reply, Request
+from kubectl_eksdoc.embedded.serving.objects import Objects
+from kubectl_eksdoc.embedded.serving.targets import Target
+from kubectl_eksdoc.objects.single import encode
+
+_Answering = Callable[[ControlPlane, Objects, Request, Target], Reply]
+
+
+def answer(plane: ControlPlane, objects: Objects, request: Request, target: Target, user: User) -> Reply:
+    """
+    Raises:
+        Refusal: in the server's words.
+    """
+    objects.know(target)
+    answering = _ANSWERS.get(target.subresource)
+    if answering is None:
+        raise Refusal(Status(501, "", f"the embedded server does not answer {target.subresource}"))
+    return answering(plane, objects, request, target)
+
+
+def _evict(plane: ControlPlane, objects: Objects, request: Request, target: Target) -> Reply:
+    body = body_of(request) if request.body else {}
+    if not isinstance(body, dict):
+        raise bad_request("the body is no Eviction")
+    options = body.get("deleteOptions") or {}
+    conditions = options.get("preconditions") or {}
+    asked = EvictionRequest(
+        name=str(at(body, "metadata", "name") or target.name),
+        url_name=target.name,
+        namespace=target.namespace,
+        dry_run=request.query.get("dryRun", ()),
+        body_dry_run=tuple(options.get("dryRun") or ()),
+        uid=conditions.get("uid"),
+        resource_version=conditions.get("resourceVersion"),
+        ignore_store_read_error=bool(options.get("ignoreStoreReadErrorWithClusterBreakingPotential")),
+        method=request.method,
+        api_version=str(body.get("apiVersion") or ""),
+        kind=str(body.get("kind") or ""),
+    )
+    given = plane.evictions.evict(asked, options.get("gracePeriodSeconds"))
+    return _of_eviction(given, target)
+
+
+def _of_eviction(given: Answer, target: Target) -> Reply:
+    if given.ok:
+        return Reply(given.code, encode(Status(given.code).doc()))
+    status = Status(given.code, given.reason, given.message, _details(given, target))
+    headers = {"Retry-After": str(given.retry_after)} if given.retry_after else {}
+    return Reply(given.code, encode(status.doc()), headers=headers)
+
+
+def _details(given: Answer, target: Target) -> Details | None:
+    if given.code == 429:
+        return Details(causes=(Cause("DisruptionBudget", given.cause),), retry_after_s=given.retry_after)
+    if given.reason == "NotFound":
+        return Details(target.name, "", "pods")
+    if given.reason == "Conflict" and given.why is Why.REQUEST:
+        return Details(target.name, "", "Pod")
+    if given.budget is not None and given.reason == "Forbidden":
+        return Details(given.budget.name, "policy", "poddisruptionbudget")
+    return None
+
+
+def _scale(plane: ControlPlane, objects: Objects, request: Request, target: Target) -> Reply:
+    item = plane.registry.get(target.resource, target.key)
+    if request.method == "GET":
+        return Reply(200, encode(_scale_of(item.doc)))
+    body = body_of(Request(request.method, request.path, request.query, {}, request.body))
+    wanted = at(body, "spec", "replicas") if isinstance(body, dict) else None
+    if isinstance(wanted, bool) or not isinstance(wanted, int):
+        raise bad_request("the scale names no number of replicas")
+    asked = at(body, "metadata", "resourceVersion")
+    if asked not in (None, "", str(item.version)):
+        raise modified(plane.registry.traits[target.resource].named, target.name)
+    written = plane.registry.update(item, with_value(item.doc, ("spec", "replicas"), wanted), dry_run=request.dry_run)
+    return Reply(200, encode(_scale_of(written.doc)))
+
+
+def _scale_of(doc: Doc) -> Doc:
+    meta = doc["metadata"]
+    kept = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
+    labels = at(doc, "spec", "selector", "matchLabels") or {}
+    status: Doc = {"replicas": at(doc, "status", "replicas") or 0}
+    if labels:
+        status["selector"] = ",".join(f"{key}={value}" for key, value in sorted(labels.items()))
+    return {
+        "kind": "Scale",
+        "apiVersion": "autoscaling/v1",
+        "metadata": {key: meta[key] for key in kept if key in meta},
+        "spec": {"replicas": at(doc, "spec", "replicas") or 0},
+        "status": status,
+    }
+
+
+def _log(plane: ControlPlane, objects: Objects, request: Request, target: Target) -> Reply:
+    """Canned: a line for each time the container started."""
+    item = plane.registry.get(target.resource, target.key)
+    names = [str(each["name"]) for each in at(item.doc, "spec", "containers") or ()]
+    container = request.word("container")
+    if container and container not in names:
+        raise bad_request(f"container {container} is not valid for pod {target.name}")
+    if not container and len(names) > 1:
+        said = f"a container name must be specified for pod {target.name}, choose one of: [{' '.join(names)}]"
+        raise bad_request(said)
+    if not at(item.doc, "spec", "nodeName"):
+        return Reply(204)
+    started = at(item.doc, "status", "startTime") or ""
+    return Reply(200, f"{started} {container or names[0]} started\n".encode(), "text/plain")
+
+
+_ANSWERS: dict[str, _Answering] = {"eviction": _evict, "scale": _scale, "log": _log}
