@@ -12,6 +12,7 @@ from typing import Any
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.rules.api.statuses import Details, Named, Refusal, Status, bad_request
 from kubectl_eksdoc.core.sim.cluster.registry import Deleted, DeleteOptions
+from kubectl_eksdoc.embedded.serving import protobuf
 from kubectl_eksdoc.embedded.serving.messages import Request
 from kubectl_eksdoc.embedded.serving.targets import Target
 
@@ -23,8 +24,11 @@ def body_of(request: Request) -> Any:
     """
     content = request.headers.get("content-type", "application/json").partition(";")[0].strip()
     if content == "application/vnd.kubernetes.protobuf":
-        text = "the body of the request was in an unknown format - accepted media types include: application/json"
-        raise Refusal(Status(415, "UnsupportedMediaType", text))
+        try:
+            return protobuf.decode(request.body)
+        except protobuf.NotUnderstood as error:
+            text = "the body of the request was in an unknown format - accepted media types include: application/json"
+            raise Refusal(Status(415, "UnsupportedMediaType", text)) from error
     try:
         return json.loads(request.body or b"null")
     except (ValueError, RecursionError) as error:
