@@ -16,6 +16,9 @@ def from_definition(definition: Doc) -> tuple[Served, ...]:
     As apiextensions-apiserver announces them (customresource_discovery_controller.go): under the accepted names, when
     they are established, and without the verbs that write while the definition is being deleted. A definition that
     has no status yet counts as established under the names it asks for: nobody else gives names away here.
+
+    Raises:
+        KeyError: the definition lacks what a server requires of one, and should not have been let in.
     """
     spec, status = definition.get("spec") or {}, definition.get("status") or {}
     if status.get("conditions") and not _condition(definition, "Established"):

@@ -5,6 +5,9 @@ the kind takes `fieldValidation`. If so the server validates, which it must for 
 wants the whole schema and refuses what it cannot check. So each document has the paths of its resources with their
 PATCH, the parameters of that, and no schemas: ``kubectl explain`` finds nothing, and ``kubectl apply`` takes the merge
 keys it was built with, because no PATCH here declares a strategic merge.
+
+kubectl 1.27 and 1.28 also fetch ``/openapi/v2`` first, in protobuf alone, and stop when it is not there; what is in it
+they do not need any more.
 """
 
 from __future__ import annotations
@@ -22,6 +25,12 @@ _PARAMETERS = {
     "fieldValidation": "string",
     "force": "boolean",
 }
+V2_DOCUMENT = b"\x0a\x032.0"
+"""The body of ``/openapi/v2``: gnostic's Document (OpenAPIv2.proto) with ``swagger: 2.0`` and nothing more."""
+
+V2_CONTENT_TYPE = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
+"""Its type. A request's Accept has an @ before v1.0 (kube-openapi, pkg/handler)."""
+
 _OTHER_PATHS = (".well-known/openid-configuration", "api", "apis", "openid/v1/jwks", "version")
 
 

@@ -75,3 +75,8 @@ def test_a_definition_changes_its_own_address_alone() -> None:
 @pytest.mark.parametrize("path", ["", "apis/nope/v1", "api/v2", "apis/apps/v1/deployments"])
 def test_no_such_document(path: str) -> None:
     assert openapi.document(BUILT_IN, path) is None
+
+
+def test_the_older_document_is_a_message_with_one_field() -> None:
+    tag, length, text = openapi.V2_DOCUMENT[0], openapi.V2_DOCUMENT[1], openapi.V2_DOCUMENT[2:]
+    assert (tag >> 3, tag & 7, length, text) == (1, 2, len(text), b"2.0")

@@ -63,7 +63,7 @@ def _component(component: Doc, _: datetime) -> Cells:
     return [name(component), word, text(healthy or {}, "message"), text(healthy or {}, "error")]
 
 
-NAMESPACES = Printer((NAME, Column("Status", "The status of the namespace"), AGE), _namespace)
+NAMESPACES = Printer((NAME, Column("Status", "Whether it is active or terminating"), AGE), _namespace)
 CONFIG_MAPS = Printer((NAME, Column("Data", "How many entries it has"), AGE), _config_map)
 SECRETS = Printer(
     (NAME, Column("Type", "What kind of secret it is"), Column("Data", "How many entries it has"), AGE), _secret

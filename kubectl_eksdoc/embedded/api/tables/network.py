@@ -29,7 +29,7 @@ def _external(service: Doc) -> str:
 
 
 def _port(port: Doc) -> str:
-    where = f"{port['port']}:{port['nodePort']}" if port.get("nodePort") else str(port["port"])
+    where = f"{text(port, 'port')}:{port['nodePort']}" if port.get("nodePort") else text(port, "port")
     return f"{where}/{port.get('protocol') or 'TCP'}"
 
 
@@ -50,7 +50,7 @@ def _subset(subset: Doc) -> list[str]:
     addresses, ports = [text(a, "ip") for a in listed(subset, "addresses")], listed(subset, "ports")
     if not ports:
         return addresses
-    return [f"[{a}]:{p['port']}" if ":" in a else f"{a}:{p['port']}" for p in ports for a in addresses]
+    return [f"[{a}]:{text(p, 'port')}" if ":" in a else f"{a}:{text(p, 'port')}" for p in ports for a in addresses]
 
 
 def _endpoints(endpoints: Doc, now: datetime) -> Cells:

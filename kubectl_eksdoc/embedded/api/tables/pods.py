@@ -49,7 +49,7 @@ def _restarts(status: Doc) -> _Restarts:
 def _sidecars(pod: Doc) -> set[str]:
     """Init containers that keep running: they count among the pod's containers."""
     found = listed(pod, "spec", "initContainers")
-    return {c["name"] for c in found if c.get("restartPolicy") == "Always"}
+    return {text(c, "name") for c in found if c.get("restartPolicy") == "Always"}
 
 
 def _initialization(pod: Doc) -> _Progress:

@@ -101,8 +101,8 @@ def _revision(revision: Doc, now: datetime) -> Cells:
 def _reference(owner: Doc) -> str:
     """``daemonset.apps/aws-node``."""
     group, _, _ = text(owner, "apiVersion").rpartition("/")
-    kind = f"{owner['kind']}.{group}" if group else owner["kind"]
-    return f"{kind.lower()}/{owner['name']}"
+    kind = f"{text(owner, 'kind')}.{group}" if group else text(owner, "kind")
+    return f"{kind.lower()}/{text(owner, 'name')}"
 
 
 def _budget(budget: Doc, now: datetime) -> Cells:
