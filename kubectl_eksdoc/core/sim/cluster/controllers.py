@@ -6,12 +6,12 @@ is why real controllers leave out what lies between, and so do these.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Protocol
 
 from kubectl_eksdoc.core.rules.api.statuses import Refusal
 from kubectl_eksdoc.core.sim.cluster.agenda import Agenda
-from kubectl_eksdoc.core.sim.cluster.store import Change, Key, Store, What
+from kubectl_eksdoc.core.sim.cluster.store import Change, Item, Key, Store, What
 
 RETRY_S = 0.5
 """A key whose writes were refused (another writer was faster, a webhook said no) is looked at again after this."""
@@ -39,10 +39,17 @@ class Controller(Protocol):
 
 class Loop:
     """Runs one controller on the agenda. `lag_s`: from a change until it is looked at; `pace_s`: each look takes that
-    long, for a controller has one worker."""
+    long, for a controller has one worker. `first` gives the keys to look at for an object that is there already: those
+    that it touches, if nothing else is said."""
 
     def __init__(
-        self, controller: Controller, store: Store, agenda: Agenda, lag_s: float = 0.0, pace_s: float = 0.0
+        self,
+        controller: Controller,
+        store: Store,
+        agenda: Agenda,
+        lag_s: float = 0.0,
+        pace_s: float = 0.0,
+        first: Callable[[Item], Iterable[Key]] | None = None,
     ) -> None:
         self._controller = controller
         self._agenda = agenda
@@ -55,7 +62,8 @@ class Loop:
         store.listen(self._notice)
         for resource in sorted(self._resources):
             for item in store.list(resource):
-                self._queue(controller.touched(Change(item.version, What.ADDED, item, None)))
+                change = Change(item.version, What.ADDED, item, None)
+                self._queue(first(item) if first is not None else controller.touched(change))
 
     def _notice(self, change: Change) -> None:
         if change.item.resource in self._resources:

@@ -14,7 +14,7 @@ from kubectl_eksdoc.core.rules.budgets import DELETION_TIMEOUT, CannotTell, sync
 from kubectl_eksdoc.core.sim.cluster.conditions import with_condition
 from kubectl_eksdoc.core.sim.cluster.registry import Registry, rfc3339
 from kubectl_eksdoc.core.sim.cluster.roster import BUDGETS, PODS, Roster, labels_in
-from kubectl_eksdoc.core.sim.cluster.store import Change, Key
+from kubectl_eksdoc.core.sim.cluster.store import Change, Item, Key
 
 
 class DisruptionController:
@@ -36,6 +36,13 @@ class DisruptionController:
             guards = self._roster.guards(namespace, labels)
             if guards:
                 yield namespace, guards[0].name
+
+    def unfinished(self, item: Item) -> Iterable[Key]:
+        """Statuses are as the real controller left them, stale ones too; those that wait for something go on."""
+        if item.resource == BUDGETS:
+            budget = self._roster.budget(item.key)
+            if budget is not None and (budget.disrupted or budget.observed_generation < budget.generation):
+                yield item.key
 
     def reconcile(self, key: Key) -> float | None:
         """Write what is computed now; again when the first granted eviction has waited too long."""
@@ -75,7 +82,7 @@ def with_status(doc: Doc, budget: Budget, now: datetime) -> Doc:
                 "status": budget.condition_status,
                 "reason": budget.condition_reason,
                 "message": budget.condition_message,
-                "observedGeneration": budget.observed_generation,
+                **({"observedGeneration": budget.observed_generation} if budget.observed_generation else {}),
             },
             rfc3339(now),
         )

@@ -61,7 +61,15 @@ class ControlPlane:
         for controller in workloads(self.registry):
             self._run(controller, lags.controllers_s)
         disruptions = DisruptionController(self.registry, self.roster)
-        self._run(disruptions, lags.disruptions_s, lags.disruption_sync_s)
+        loop = Loop(
+            disruptions,
+            self.store,
+            self.agenda,
+            lags.disruptions_s,
+            lags.disruption_sync_s,
+            first=disruptions.unfinished,
+        )
+        self._loops.append(loop)
         self._run(Scheduler(self.registry, self.facts), lags.scheduler_s)
         self._run(Kubelets(self.registry, self.facts, pace), 0.0)
 
@@ -71,5 +79,5 @@ class ControlPlane:
         while (due_s := self.agenda.due_s) is not None and due_s <= end_s:
             self.agenda.next()
 
-    def _run(self, controller: Controller, lag_s: float, pace_s: float = 0.0) -> None:
-        self._loops.append(Loop(controller, self.store, self.agenda, lag_s, pace_s))
+    def _run(self, controller: Controller, lag_s: float) -> None:
+        self._loops.append(Loop(controller, self.store, self.agenda, lag_s))
