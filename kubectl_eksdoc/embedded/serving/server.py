@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import socket
+import struct
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
@@ -18,7 +19,7 @@ from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from kubectl_eksdoc.core.rules.api.statuses import Details, Status
-from kubectl_eksdoc.embedded.serving.api import Api
+from kubectl_eksdoc.embedded.serving.faults import ConnectionLost, Handler
 from kubectl_eksdoc.embedded.serving.messages import Reply, Request
 from kubectl_eksdoc.objects.single import encode
 
@@ -36,11 +37,15 @@ class _Handler(BaseHTTPRequestHandler):
     sys_version = ""
     disable_nagle_algorithm = True
     wbufsize = -1  # head and body in one write
-    api: Api
+    api: Handler
     hosts: frozenset[str]
 
     def _handle(self) -> None:
-        reply = self._refusal() or self._answered()
+        try:
+            reply = self._refusal() or self._answered()
+        except ConnectionLost:
+            self._reset()
+            return
         if reply.stream is None:
             self._send(reply)
         else:
@@ -74,6 +79,12 @@ class _Handler(BaseHTTPRequestHandler):
             headers["authorization"] = f"Bearer {token}"
             path = f"/{path}"
         return self.api.handle(Request(self.command, path, query, headers, body))
+
+    def _reset(self) -> None:
+        """Close without an answer, so that the client sees a reset and not an end."""
+        self.close_connection = True
+        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.connection.close()
 
     def _head(self, reply: Reply) -> None:
         self.send_response(reply.status)
@@ -115,15 +126,15 @@ class Server(ThreadingHTTPServer):
     allow_reuse_address = False
     request_queue_size = 128
 
-    def __init__(self, api: Api, port: int = 0) -> None:
+    def __init__(self, api: Handler, port: int = 0) -> None:
         """Port 0: any free one. Raises OSError: it is taken."""
 
-        class Handler(_Handler):
+        class Ours(_Handler):
             pass
 
-        super().__init__((LOOPBACK, port), Handler)
-        Handler.api = api
-        Handler.hosts = frozenset(f"{name}:{self.port}" for name in (LOOPBACK, "localhost"))
+        super().__init__((LOOPBACK, port), Ours)
+        Ours.api = api
+        Ours.hosts = frozenset(f"{name}:{self.port}" for name in (LOOPBACK, "localhost"))
 
     @property
     def port(self) -> int:
@@ -138,7 +149,7 @@ class Server(ThreadingHTTPServer):
 
 
 @contextlib.contextmanager
-def serving(api: Api, port: int = 0) -> Iterator[Server]:
+def serving(api: Handler, port: int = 0) -> Iterator[Server]:
     """A server in a thread of its own, until the block ends."""
     with Server(api, port) as server:
         thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)

@@ -1,0 +1,159 @@
+"""Faults on demand: what a client meets, and what has happened in the cluster meanwhile."""
+
+from __future__ import annotations
+
+import http.client
+import json
+from collections.abc import Sequence
+
+import pytest
+
+from kubectl_eksdoc.core.model.api_objects import Doc, at
+from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
+from kubectl_eksdoc.embedded.serving import faults
+from kubectl_eksdoc.embedded.serving.access import ADMIN, Access
+from kubectl_eksdoc.embedded.serving.api import Api, Setup
+from kubectl_eksdoc.embedded.serving.faults import (
+    EVICTIONS,
+    ConnectionLost,
+    Delayed,
+    Doubled,
+    Fault,
+    Faulty,
+    Lost,
+    Moment,
+    Swallowed,
+    WatchExpired,
+)
+from kubectl_eksdoc.embedded.serving.messages import Reply, Request
+from kubectl_eksdoc.embedded.serving.server import serving
+from tests.core.sim.cluster.planes import PODS, a_budget_doc, a_node_doc, a_plane, a_pod_doc, doc_of
+
+EVICT = "/api/v1/namespaces/default/pods/web-0/eviction"
+EVICTION = json.dumps({"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "web-0"}}).encode()
+HEADERS = {"authorization": "Bearer t", "content-type": "application/json"}
+
+
+def a_cluster() -> ControlPlane:
+    return a_plane([a_node_doc("a"), a_pod_doc("web-0", "a"), a_pod_doc("web-1", "a"), a_budget_doc()])
+
+
+def api_of(plane: ControlPlane) -> Api:
+    return Api(plane, Setup(Access({"t": ADMIN})))
+
+
+def faulty(plane: ControlPlane, *rules: Fault, slept: list[float] | None = None) -> Faulty:
+    return Faulty(api_of(plane), rules, (slept if slept is not None else []).append)
+
+
+def evict(handler: Faulty) -> Reply:
+    return handler.handle(Request("POST", EVICT, {}, HEADERS, EVICTION))
+
+
+def body(reply: Reply) -> Doc:
+    found: Doc = json.loads(reply.body)
+    return found
+
+
+def leaves(plane: ControlPlane) -> bool:
+    return at(doc_of(plane, PODS, "web-0"), "metadata", "deletionTimestamp") is not None
+
+
+def units(plane: ControlPlane) -> int:
+    return int(doc_of(plane, "poddisruptionbudgets.policy", "web")["status"]["disruptionsAllowed"])
+
+
+@pytest.mark.parametrize(
+    ("effect", "code", "reason", "retry_after"),
+    [
+        (faults.conflict("web-0"), 409, "Conflict", None),
+        (faults.throttled(3), 429, "TooManyRequests", "3"),
+        (faults.over_budget("web"), 429, "TooManyRequests", None),
+        (faults.over_budget("web", 10), 429, "TooManyRequests", "10"),
+        (faults.broken(), 500, "InternalError", None),
+        (faults.broken(503), 503, "ServiceUnavailable", None),
+        (faults.denied("guard.example.io", "not today"), 403, "Forbidden", None),
+    ],
+)
+def test_an_answer_in_the_place_of_the_servers(
+    effect: faults.Answered, code: int, reason: str, retry_after: str | None
+) -> None:
+    plane = a_cluster()
+    reply = evict(faulty(plane, Fault(effect, EVICTIONS)))
+    assert (reply.status, body(reply)["reason"], reply.headers.get("Retry-After")) == (code, reason, retry_after)
+    assert not leaves(plane), "the server never heard of it"
+
+
+def test_only_a_budgets_refusal_has_its_cause() -> None:
+    plane = a_cluster()
+    causes = [
+        at(body(evict(faulty(plane, Fault(effect)))), "details", "causes")
+        for effect in (faults.over_budget("web"), faults.throttled())
+    ]
+    assert [cause["reason"] for cause in causes[0]] == ["DisruptionBudget"] and causes[1] is None
+
+
+@pytest.mark.parametrize(("moment", "done"), [(Moment.BEFORE, False), (Moment.AFTER, True)])
+def test_a_lost_answer_tells_nothing_of_what_was_done(moment: Moment, done: bool) -> None:
+    plane = a_cluster()
+    with pytest.raises(ConnectionLost):
+        evict(faulty(plane, Fault(Lost(moment), EVICTIONS)))
+    assert leaves(plane) is done and units(plane) == (0 if done else 1)
+
+
+def test_a_swallowed_eviction_succeeds_and_nothing_happens() -> None:
+    plane = a_cluster()
+    assert evict(faulty(plane, Fault(Swallowed(), EVICTIONS))).status == 201
+    assert not leaves(plane) and units(plane) == 1
+
+
+def test_a_doubled_eviction_is_answered_for_the_second_time() -> None:
+    """The pod is being deleted by then, so that the budget is not asked again."""
+    plane = a_cluster()
+    assert evict(faulty(plane, Fault(Doubled(), EVICTIONS))).status == 201
+    assert leaves(plane) and units(plane) == 0
+
+
+def test_a_delay_is_slept_and_then_it_is_done() -> None:
+    plane, slept = a_cluster(), list[float]()
+    assert evict(faulty(plane, Fault(Delayed(2.5), EVICTIONS), slept=slept)).status == 201
+    assert slept == [2.5] and leaves(plane)
+
+
+def test_an_expired_watch_says_so_and_ends() -> None:
+    plane = a_cluster()
+    handler = faulty(plane, Fault(WatchExpired(), watches=True))
+    reply = handler.handle(Request("GET", "/api/v1/pods", {"watch": ("1",)}, HEADERS))
+    assert reply.stream is not None
+    (line,) = reply.stream
+    assert (json.loads(line)["type"], json.loads(line)["object"]["code"]) == ("ERROR", 410)
+    assert handler.handle(Request("GET", "/api/v1/pods", {}, HEADERS)).status == 200, "lists are not met"
+
+
+def test_of_the_requests_that_fit_some_pass_and_some_are_met() -> None:
+    handler = faulty(a_cluster(), Fault(faults.broken(), r"/pods/", "GET", skip=1, times=2))
+    asked = Request("GET", "/api/v1/namespaces/default/pods/web-0", {}, HEADERS)
+    assert [handler.handle(asked).status for _ in range(5)] == [200, 500, 500, 200, 200]
+
+
+@pytest.mark.parametrize("moment", list(Moment))
+def test_over_http_the_connection_is_reset(moment: Moment) -> None:
+    plane = a_cluster()
+    with serving(faulty(plane, Fault(Lost(moment), EVICTIONS, times=1))) as server:
+        assert statuses(server.port, 1) == ["reset"]
+        assert leaves(plane) is (moment is Moment.AFTER)
+        assert statuses(server.port, 1) == [201], "the server goes on"
+
+
+def statuses(port: int, times: int) -> Sequence[int | str]:
+    found: list[int | str] = []
+    for _ in range(times):
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+        try:
+            connection.request("POST", EVICT, EVICTION, HEADERS)
+            found.append(connection.getresponse().status)
+        except (ConnectionResetError, http.client.RemoteDisconnected):
+            found.append("reset")
+        finally:
+            connection.close()
+    return found
