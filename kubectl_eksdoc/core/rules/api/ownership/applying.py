@@ -94,7 +94,7 @@ def _applied(
     after = merged(before, config, place)
     if last is not None and last.fields:
         after = _pruned(after, last.fields, claimed, place)
-    seen = compare(before, after, place).without(reset)
+    seen = compare(schema.filled(before), schema.filled(after), place).without(reset)
     if not force:
         found = conflicts(claimed, applier, seen)
         if found:
