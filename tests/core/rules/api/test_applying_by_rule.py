@@ -118,6 +118,21 @@ def test_an_object_emptied_by_its_last_owner_is_gone() -> None:
     assert "labels" not in applied(live, service(type="NodePort"), "ann")["metadata"]
 
 
+def test_defaults_in_an_object_go_with_the_object_when_its_applier_leaves_it() -> None:
+    """The applier never had the default, but the named field that it is in."""
+    live = applied(None, service(type="NodePort", sessionAffinityConfig={"clientIP": {"timeoutSeconds": 60}}), "ann")
+    defaulted = with_value(live, ("spec", "sessionAffinityConfig", "mode"), "some")
+    assert applied(defaulted, service(type="NodePort"), "ann")["spec"] == {"type": "NodePort"}
+    # A value that somebody else owns keeps the object around it, and with it what nobody owns.
+    owned = updated(
+        defaulted, with_value(defaulted, ("spec", "sessionAffinityConfig", "other"), 1), "bob", EARLY, SERVICES
+    )
+    assert applied(owned, service(type="NodePort"), "ann")["spec"] == {
+        "type": "NodePort",
+        "sessionAffinityConfig": {"other": 1, "mode": "some"},
+    }
+
+
 def test_nulls_are_owned_and_not_stored() -> None:
     result = applied(None, with_value(service(type=None), ("metadata", "creationTimestamp"), None), "ann")
     assert without_entries(result) == without(service(), ("spec", "type"))

@@ -45,6 +45,7 @@ def test_lists_by_keys(api_version: str, kind: str, path: tuple[str | int, ...],
     [
         ("v1", "Pod", ("spec", "tolerations")),
         ("v1", "Pod", ("status", "containerStatuses")),
+        ("v1", "Pod", ("status", "hostIPs")),
         ("v1", "Pod", (*CONTAINER, "args")),
         ("v1", "Node", ("spec", "taints")),
         ("v1", "Pod", ("metadata", "managedFields")),
