@@ -59,8 +59,8 @@ def apply(
 ) -> Applied | Conflicts | Refused:
     """`live` (None: there is none yet) after `manager` applied `config` at `now`; with `force` nothing conflicts.
 
-    `reset` are fields that are never owned, as in `updates.updated`. A null in `config` takes a plain value away, even a
-    creationTimestamp, which the server then puts back as it does for any update; whoever does that, or defaults, asks
+    `reset` are fields that are never owned, as in `updates.updated`. A null in `config` takes a plain value away, even
+    a creationTimestamp, which the server puts back as it does for any update; whoever does that, or defaults, asks
     `updates.settled` once more. Raises MalformedEntries where `live` has managedFields that no server wrote.
     """
     refusal = _refusal(config, schema.root)
