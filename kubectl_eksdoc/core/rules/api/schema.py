@@ -19,10 +19,14 @@ from kubectl_eksdoc.core.rules.api.types.metadata import METADATA
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Schema:
-    """`root` is the place of the whole document; `blank` is what a create is compared with."""
+    """`root` is the place of the whole document; `blank` is what an object of the kind has before anyone writes."""
 
     root: Place
     blank: Doc
+
+    def filled(self, doc: Doc) -> Doc:
+        """`doc` with what its kind always has, however little of that it spells out: as a server compares it."""
+        return _filled(doc, self.blank)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +35,14 @@ class Merging:
 
     strategy: tuple[Strategy, ...]
     key: str
+
+
+def _filled(doc: Doc, blank: Doc) -> Doc:
+    found = dict(doc)
+    for name, always in blank.items():
+        given = found.get(name, always)
+        found[name] = _filled(given, always) if isinstance(given, dict) and isinstance(always, dict) else given
+    return found
 
 
 _UNKNOWN = fields(metadata=METADATA)

@@ -152,7 +152,7 @@ def test_an_update_owns_what_it_changed_and_nothing_that_is_gone(steps: list[tup
     if not at(live, "metadata", "managedFields"):
         assert not at(result, "metadata", "managedFields")
         return
-    seen = compare(without_entries(live), new, SCHEMA.root)
+    seen = compare(SCHEMA.filled(without_entries(live)), SCHEMA.filled(new), SCHEMA.root)
     mine = read(result).get(owner_of("ann", "Update", "apps/v1", ""))
     gained = seen.written - UNTRACKED
     assert not gained - (mine.fields if mine else NONE)

@@ -59,8 +59,9 @@ def apply(
 ) -> Applied | Conflicts | Refused:
     """`live` (None: there is none yet) after `manager` applied `config` at `now`; with `force` nothing conflicts.
 
-    `reset` are fields that are never owned, as in `updates.updated`. Raises MalformedEntries where `live` has
-    managedFields that no server wrote.
+    `reset` are fields that are never owned, as in `updates.updated`. A null in `config` takes a plain value away, even
+    a creationTimestamp, which the server puts back as it does for any update; whoever does that, or defaults, asks
+    `updates.settled` once more. Raises MalformedEntries where `live` has managedFields that no server wrote.
     """
     refusal = _refusal(config, schema.root)
     if refusal is not None:
@@ -94,7 +95,7 @@ def _applied(
     after = merged(before, config, place)
     if last is not None and last.fields:
         after = _pruned(after, last.fields, claimed, place)
-    seen = compare(before, after, place).without(reset)
+    seen = compare(schema.filled(before), schema.filled(after), place).without(reset)
     if not force:
         found = conflicts(claimed, applier, seen)
         if found:

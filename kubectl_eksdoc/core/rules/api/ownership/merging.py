@@ -85,7 +85,6 @@ def _order(live: list[Step], wanted: list[Step]) -> list[tuple[Step, int]]:
         if right < len(wanted):
             placed.append((wanted[right], -1))
             done.add(wanted[right])
-            following += wanted[right] == expected
             right += 1
     return placed
 

@@ -94,6 +94,7 @@ def value_of(step: Step) -> Scalar:
     return _scalar(step[2:], step)
 
 
+@lru_cache(maxsize=4096)
 def order_of(step: Step) -> tuple[Any, ...]:
     """To sort steps as the server does: fields, then keys, then values, then positions (PathElement.Compare)."""
     rank = _KINDS.find(step[:1])

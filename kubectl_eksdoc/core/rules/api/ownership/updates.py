@@ -54,7 +54,7 @@ def written(
     owners: Owners, before: Doc, after: Doc, writer: Owner, now: str, schema: Schema, reset: Fields
 ) -> dict[Owner, Entry]:
     """The entries after `writer` changed `before` to `after`. An entry that gains nothing keeps its time."""
-    seen = compare(before, after, schema.root).without(reset)
+    seen = compare(schema.filled(before), schema.filled(after), schema.root).without(reset)
     result = taken(owners, None, seen)
     gained = seen.written - UNTRACKED
     if gained:
