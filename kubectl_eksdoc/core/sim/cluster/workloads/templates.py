@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 from zlib import crc32
 
-from kubectl_eksdoc.core.model.api_objects import Doc, at
+from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.kinds import Resource
 from kubectl_eksdoc.core.sim.cluster.names import ALPHABET
 from kubectl_eksdoc.core.sim.cluster.store import Item, Store
@@ -72,15 +72,30 @@ def canonical(value: Any) -> str:
     return repr(value)
 
 
-def same_template(one: Doc, other: Doc, besides: str = "") -> bool:
-    """Whether two templates are alike, a label of that key aside."""
-    return canonical(_plain(one, besides)) == canonical(_plain(other, besides))
+class Texts:
+    """Mutable: the canonical text of documents, made once for each."""
 
+    def __init__(self, besides: str = "") -> None:
+        """Of templates, a label of that key is left out."""
+        self._besides = besides
+        self._made: dict[int, tuple[Doc, str]] = {}
 
-def _plain(template: Doc, besides: str) -> Doc:
-    meta = {key: value for key, value in (template.get("metadata") or {}).items() if key != "creationTimestamp"}
-    labels = {key: value for key, value in (at(template, "metadata", "labels") or {}).items() if key != besides}
-    return {**template, "metadata": {**meta, "labels": labels}}
+    def of(self, template: Doc) -> str:
+        held = self._made.get(id(template))
+        if held is not None:
+            return held[1]
+        if len(self._made) >= _MOST:
+            self._made.clear()
+        text = canonical(self._plain(template))
+        self._made[id(template)] = (template, text)
+        return text
+
+    def _plain(self, template: Doc) -> Doc:
+        """Without what is no part of a pod: the label, and what a stored patch says of itself."""
+        meta = {key: value for key, value in (template.get("metadata") or {}).items() if key != "creationTimestamp"}
+        labels = {key: value for key, value in (meta.get("labels") or {}).items() if key != self._besides}
+        plain = {key: value for key, value in template.items() if key != "$patch"}
+        return {**plain, "metadata": {**meta, "labels": labels}}
 
 
 def _empty(value: Any) -> bool:
