@@ -74,8 +74,6 @@ def page_of(store: Store, request: Request, target: Target) -> Page:
     elif request.word("resourceVersionMatch") == "Exact":
         version = _version(request)
     items = _as_of(store, target, version, token)
-    if token is not None:
-        items = [item for item in items if path_of(item.key) > token.start]
     taken, left = _taken(items, choice, limit)
     if not left:
         return Page(tuple(taken), version)
@@ -102,16 +100,17 @@ def _as_of(store: Store, target: Target, version: int, token: Token | None) -> l
     namespace = target.namespace if target.served.namespaced else ""
     if version > store.version:
         raise expired(f"Too large resource version: {version}, current: {store.version}")
+    after = token.start if token is not None else ""
     if version == store.version:
-        return list(store.list(target.resource, namespace))
+        return list(store.list(target.resource, namespace, after))
     try:
         found = store.as_of(target.resource, version).values()
     except Expired as error:
         if token is None:
             raise expired("The resourceVersion for the provided list is too old.") from error
         raise TooOldToContinue(paging.encode(Token(ANY_VERSION, token.start))) from error
-    there = [item for item in found if not namespace or item.key[0] == namespace]
-    return sorted(there, key=lambda item: path_of(item.key))
+    there = {path_of(item.key): item for item in found if not namespace or item.key[0] == namespace}
+    return [there[path] for path in sorted(there) if path > after]
 
 
 def _limit(request: Request) -> int:

@@ -113,13 +113,18 @@ class Store:
     def get(self, resource: str, key: Key) -> Item | None:
         return self._tables[resource].items.get(key)
 
-    def list(self, resource: str, namespace: str = "") -> Iterator[Item]:
-        """All objects, or those of one namespace, in the order of `path_of`. Nothing may be changed meanwhile."""
+    def list(self, resource: str, namespace: str = "", after: str = "") -> Iterator[Item]:
+        """All objects, or those of one namespace, in the order of `path_of`, from behind the path `after` on.
+
+        What is changed while it is read may be seen or not.
+        """
         table = self._tables[resource]
         paths = table.paths
-        if namespace:
-            paths = paths[bisect_left(paths, namespace + "/") : bisect_left(paths, namespace + "0")]
-        return (table.items[_key(path)] for path in paths)
+        first = bisect_left(paths, f"{namespace}/") if namespace else 0
+        last = bisect_left(paths, f"{namespace}0") if namespace else len(paths)
+        if after:
+            first = max(first, bisect_right(paths, after))
+        return (table.items[_key(path)] for path in paths[first:last])
 
     def count(self, resource: str) -> int:
         return len(self._tables[resource].items)
