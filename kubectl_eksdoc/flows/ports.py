@@ -7,6 +7,9 @@ from typing import Protocol
 
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.kinds import Resource
+from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.rules.evictions import Answer
+from kubectl_eksdoc.core.sim.cluster.kubelets import Pace
 
 
 class ClusterReader(Protocol):
@@ -19,4 +22,46 @@ class ClusterReader(Protocol):
             ClusterError: the cluster refused or cannot be reached at all.
             SnapshotError: the dump cannot be read.
         """
+        ...
+
+
+class Stage(ClusterReader, Protocol):
+    """A cluster in virtual time, on which a drain can be tried: nothing here touches a real one.
+
+    What is asked of it is what is asked of a real cluster, and the answers are those of its API server.
+    """
+
+    @property
+    def seconds(self) -> float:
+        """Virtual time since it was set up."""
+        ...
+
+    def start(self, pace: Pace) -> None:
+        """From now on everybody works: controllers, scheduler, and kubelets at this pace."""
+        ...
+
+    def cordon(self, node: str) -> None: ...
+
+    def evict(self, pod: Pod) -> Answer:
+        """Ask for the eviction of exactly this pod (by its UID)."""
+        ...
+
+    def allowed(self, budget: str) -> int:
+        """Disruptions that a budget (ns/name) allows now; 0 where there is none of that name."""
+        ...
+
+    def is_there(self, pod: Pod) -> bool:
+        """Whether exactly this pod is there, be it leaving or not."""
+        ...
+
+    def join(self, like: str, name: str) -> None:
+        """A new node, like one that is there."""
+        ...
+
+    def pass_time(self, until_s: float) -> bool:
+        """Let time pass until something has happened, at most until then; False if nothing happened."""
+        ...
+
+    def pending(self) -> Sequence[tuple[str, str]]:
+        """Pods (ns/name) without a node, each with what the scheduler said."""
         ...

@@ -80,6 +80,10 @@ class Clock:
             )
         return moves
 
+    def usual_times(self, pod: Pod) -> tuple[float, float]:
+        """Seconds that the pod takes to stop, and one like it to start."""
+        return stop_of(pod, self.world.policy.grace_of(pod))[0], self._start_s(pod)[0]
+
     def workload(self, pod: Pod) -> str:
         """What replicas share: the uid of who answers for them."""
         owner = pod.owner

@@ -1,0 +1,102 @@
+"""The simulated cluster as a `flows.ports.Stage`: a drain is tried on it, in virtual time and this thread."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.api_objects import Doc, at, with_value
+from kubectl_eksdoc.core.model.cluster import Cluster, Identity, Source
+from kubectl_eksdoc.core.model.kinds import ReadState, Resource
+from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.rules.api.statuses import Refusal
+from kubectl_eksdoc.core.rules.eviction_requests import EvictionRequest
+from kubectl_eksdoc.core.rules.evictions import Answer, Why
+from kubectl_eksdoc.core.sim.cluster.controllers import Controller
+from kubectl_eksdoc.core.sim.cluster.kubelets import Pace
+from kubectl_eksdoc.core.sim.cluster.mishaps import node_joins
+from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
+from kubectl_eksdoc.core.sim.cluster.registry import PODS, Registry
+from kubectl_eksdoc.core.sim.cluster.scheduling import NODES
+from kubectl_eksdoc.objects.collector import Collector
+from kubectl_eksdoc.objects.single import encode
+
+BUDGETS = kinds.BUDGETS.full_name
+
+
+class EmbeddedStage:
+    """`held`: the resources whose objects are all known; of others reading says that the dump has none."""
+
+    def __init__(
+        self,
+        plane: ControlPlane,
+        identity: Identity,
+        source: Source,
+        held: Iterable[Resource],
+        workloads: Callable[[Registry], Iterable[Controller]],
+    ) -> None:
+        self._plane = plane
+        self._identity = identity
+        self._source = source
+        self._held = frozenset(held)
+        self._workloads = workloads
+
+    def read(self, resources: Sequence[Resource]) -> Cluster:
+        """What is there now."""
+        collector = Collector(self._source)
+        for resource in resources:
+            if resource not in self._held:
+                collector.mark(resource, ReadState.NOT_HELD)
+                continue
+            for item in self._plane.store.list(resource.full_name):
+                collector.add_item(resource, encode(item.doc), "the rehearsal")
+            collector.mark(resource, ReadState.READ)
+        return collector.cluster(self._identity, self._plane.agenda.now)
+
+    @property
+    def seconds(self) -> float:
+        return self._plane.agenda.seconds
+
+    def start(self, pace: Pace) -> None:
+        self._plane.start(pace, self._workloads)
+
+    def cordon(self, node: str) -> None:
+        item = self._plane.registry.get(NODES, ("", node))
+        self._plane.registry.update(item, with_value(item.doc, ("spec", "unschedulable"), True))
+
+    def evict(self, pod: Pod) -> Answer:
+        try:
+            return self._plane.evictions.evict(EvictionRequest(pod.name, pod.name, pod.namespace, uid=pod.uid))
+        except Refusal as refusal:  # admission's: a namespace that is being deleted
+            said = refusal.status
+            return Answer(said.code, Why.REQUEST, said.reason, said.message)
+
+    def allowed(self, budget: str) -> int:
+        namespace, _, name = budget.partition("/")
+        found = self._plane.roster.budget((namespace, name))
+        return found.status.allowed if found is not None else 0
+
+    def is_there(self, pod: Pod) -> bool:
+        item = self._plane.store.get(PODS, (pod.namespace, pod.name))
+        return item is not None and item.uid == pod.uid
+
+    def join(self, like: str, name: str) -> None:
+        node_joins(self._plane, like, name, 0.0)
+        self._plane.agenda.run_until(self._plane.agenda.seconds)
+
+    def pass_time(self, until_s: float) -> bool:
+        agenda = self._plane.agenda
+        due_s = agenda.due_s
+        happens = due_s is not None and due_s <= until_s
+        agenda.run_until(due_s if happens and due_s is not None else until_s)
+        return happens
+
+    def pending(self) -> Sequence[tuple[str, str]]:
+        waiting = (item for item in self._plane.store.list(PODS) if not at(item.doc, "spec", "nodeName"))
+        return tuple((f"{item.key[0]}/{item.key[1]}", _said(item.doc)) for item in waiting)
+
+
+def _said(pod: Doc) -> str:
+    conditions = at(pod, "status", "conditions") or ()
+    said = [str(each.get("message") or "") for each in conditions if each.get("type") == "PodScheduled"]
+    return said[0] if said else ""
