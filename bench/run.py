@@ -117,6 +117,29 @@ def _server(plan: Plan) -> Iterator[str]:
         yield str(path)  # leaving closes the server's standard input, which ends it
 
 
+def embedded(plan: Plan) -> Iterator[Line]:
+    """The simulated cluster that drains are rehearsed on."""
+    quick = plan.times == 1
+    count = 200 if quick else plan.pods
+    ask = partial(_embedded, plan)
+    (loads,) = in_turn(plan.times, partial(ask, "load", count))
+    yield Line("medium loaded into the simulated cluster", _inner(loads), "s", 3)
+    (evictions,) = in_turn(1 if quick else 3, partial(ask, "evict", count))
+    said = json.loads(evictions.runs[0].stdout)
+    what = f"{count} evictions in virtual time, {said['refused']:,} refusals between them"
+    yield Line(what, _inner(evictions), "s", 20)
+    (lists,) = in_turn(plan.times, partial(ask, "list", count))
+    pairs = [json.loads(run.stdout) for run in lists.runs]
+    yield Line(f"list of {count} pods ({pairs[0]['bytes'] >> 20} MiB) over HTTP", _inner(lists), "s")
+    times = sorted(pair["seconds"] / pair["static"] for pair in pairs)
+    yield Line("the same against sending the same bytes", times[len(times) // 2], "x", 5)
+
+
+def _embedded(plan: Plan, what: str, count: int) -> Run:
+    command = (sys.executable, str(HERE / "embedded.py"), what, str(MEDIUM), "--count", str(count))
+    return run(command, plan.env, keep=True)
+
+
 PARTS = {
     "snapshot": snapshot,
     "start": start,
@@ -126,6 +149,7 @@ PARTS = {
     "gap": gaps,
     "what-if": what_if,
     "large-snapshot": large_snapshot,
+    "embedded": embedded,
 }
 """What ``--only`` names, in the order of the table."""
 

@@ -72,7 +72,7 @@ class _Run:
         self._leaving: dict[str, list[Eviction]] = defaultdict(list)  # by node, evicted and not yet gone
         self._empty_s: dict[str, float] = {}
         self._done: set[str] = set()
-        self._joining: list[tuple[float, str, str]] = []  # when, like which node, in whose place ("" none)
+        self._joining: list[tuple[float, str]] = []  # when a new node joins, and in the place of which one
         self._joined: set[str] = set()  # nodes in whose place new ones are
         self._not_before: dict[str, float] = {}  # by uid
 
@@ -83,7 +83,7 @@ class _Run:
     def to_the_end(self) -> Rehearsal:
         self._cordon()
         last_s = self._now
-        while self._waiting or self._active or self._joining:
+        while self._waiting or self._active:
             before = len(self._moments)
             self._step()
             if len(self._moments) > before:
@@ -98,9 +98,8 @@ class _Run:
     def _cordon(self) -> None:
         policy = self._plan.policy
         drained = [target.node for target in self._plan.targets if target.order]
-        for new, like in surged(drained, policy.surge or 0):
-            self._stage.join(like.name, new.name)
-            self._note(Happened.JOINED, new.name)
+        for i, (_, like) in enumerate(surged(drained, policy.surge or 0), 1):
+            self._new_node(like.name, f"{like.name}-surge-{i}")
         for target in self._plan.targets:
             if target.order:
                 self._stage.cordon(target.node.name)
@@ -115,12 +114,15 @@ class _Run:
             self._see(name)
 
     def _join(self) -> None:
-        for when, like, place_of in list(self._joining):
+        for when, node in list(self._joining):
             if when <= self._now:
-                self._joining.remove((when, like, place_of))
-                self._stage.join(like, f"{like} (new)")
-                self._joined.add(place_of)
-                self._note(Happened.JOINED, f"{like} (new)")
+                self._joining.remove((when, node))
+                self._joined.add(node)
+                self._new_node(node, f"{node}-new")
+
+    def _new_node(self, like: str, name: str) -> None:
+        self._stage.join(like, name)
+        self._note(Happened.JOINED, name)
 
     def _begin(self) -> None:
         gated = bool(self._plan.policy.max_unavailable or self._plan.policy.pins)
@@ -171,12 +173,12 @@ class _Run:
             self._done.add(node)
             self._note(Happened.DONE, node)
             if self._plan.policy.surge is not None and not target.left:
-                self._joining.append((self._now + NEW_NODE_S[0], node, node))
+                self._joining.append((self._now + NEW_NODE_S[0], node))
 
     def _next_s(self) -> float:
         """When this run has something to do by itself; the stage may have something before."""
         moments = [self._now + RETRY_S]
-        moments += [when for when, _, _ in self._joining]
+        moments += [when for when, _ in self._joining]
         moments += [self._empty_s[node] + SETTLE_S for node in self._active if node in self._empty_s]
         return min((when for when in moments if when > self._now), default=self._now + RETRY_S)
 

@@ -37,16 +37,13 @@ class Steady:
 
 
 def a_node_doc(name: str, cpu: str = "4", **spec: Any) -> Doc:
-    status: Doc = {"allocatable": {"cpu": cpu, "memory": "16Gi", "pods": "20"}}
-    addresses = [{"type": "InternalIP", "address": "10.0.0.1"}]
-    meta = {"name": name, "uid": f"uid-{name}", "labels": {"kubernetes.io/hostname": name}}
-    return {
-        "kind": "Node",
-        "apiVersion": "v1",
-        "metadata": meta,
-        "spec": spec,
-        "status": {**status, "addresses": addresses},
+    status: Doc = {
+        "allocatable": {"cpu": cpu, "memory": "16Gi", "pods": "20"},
+        "addresses": [{"type": "InternalIP", "address": "10.0.0.1"}],
+        "conditions": [{"type": "Ready", "status": "True"}],
     }
+    meta = {"name": name, "uid": f"uid-{name}", "labels": {"kubernetes.io/hostname": name}}
+    return {"kind": "Node", "apiVersion": "v1", "metadata": meta, "spec": spec, "status": status}
 
 
 def a_pod_doc(name: str, node: str = "", cpu: str = "1", ready: bool = True, app: str = "web", **spec: Any) -> Doc:

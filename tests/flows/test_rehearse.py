@@ -1,0 +1,150 @@
+"""A drain tried in virtual time, on recorded clusters and on small ones where something is in the way."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+
+from kubectl_eksdoc.core.model.api_objects import Doc, with_value
+from kubectl_eksdoc.core.model.budgets import Amount
+from kubectl_eksdoc.core.plan.drain.policy import ALL, DrainPolicy, Targeting
+from kubectl_eksdoc.core.plan.drain.rehearsal import Happened, Rehearsal
+from kubectl_eksdoc.core.sim.cluster import mishaps
+from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
+from kubectl_eksdoc.core.sim.cluster.store import Change
+from kubectl_eksdoc.embedded.stage import EmbeddedStage
+from kubectl_eksdoc.flows.rehearse import rehearse
+from tests.core.sim.cluster.planes import BUDGETS, a_node_doc, a_pod_doc
+from tests.flows.stages import made, recorded
+
+BLUE = Targeting(nodegroups=("blue",))
+
+
+def lowest_headroom(plane: ControlPlane) -> list[int]:
+    """Every number of allowed disruptions that is written from now on."""
+    seen: list[int] = []
+
+    def note(change: Change) -> None:
+        if change.item.resource == BUDGETS:
+            seen.append(int(change.item.doc["status"]["disruptionsAllowed"]))
+
+    plane.store.listen(note)
+    return seen
+
+
+RECORDED = [("small-traps.tar.gz", 16), ("medium.tar.gz", 632), ("landing.tar.gz", 12)]
+
+
+@pytest.mark.parametrize(("archive", "evictions"), RECORDED)
+def test_a_recorded_cluster_is_drained_as_planned(archive: str, evictions: int) -> None:
+    plane, stage = recorded(archive)
+    headroom = lowest_headroom(plane)
+    cluster, rehearsal = rehearse(stage, BLUE, DrainPolicy())
+    drained = {target.node.name for target in rehearsal.plan.targets if target.order}
+    estimate = rehearsal.plan.estimate
+    assert estimate is not None and rehearsal.late_s is not None
+    assert happened(rehearsal, Happened.EVICTED) == evictions == len(rehearsal.plan.evictions)
+    assert set(subjects(rehearsal, Happened.DONE)) == drained
+    assert not rehearsal.undone and not rehearsal.refusals and not rehearsal.re_evicted
+    assert min(headroom, default=0) >= 0
+    assert abs(rehearsal.late_s) <= 0.1 * estimate.usual_s, "the plan's usual run is what happens"
+    waited = {pod.key for pod in cluster.pods if not pod.node}
+    assert {each.pod for each in rehearsal.pending} <= waited, "whatever was evicted has a place"
+
+
+def test_nothing_lands_on_a_target() -> None:
+    plane, stage = recorded("medium.tar.gz")
+    _, rehearsal = rehearse(stage, BLUE, DrainPolicy())
+    drained = set(subjects(rehearsal, Happened.DONE))
+    owned = (item.doc for item in plane.store.list("pods") if item.doc["spec"].get("nodeName") in drained)
+    kinds = {owner["kind"] for doc in owned for owner in doc["metadata"].get("ownerReferences", ())}
+    assert kinds == {"DaemonSet"}
+
+
+def web(replicas: int, nodes: int) -> list[Doc]:
+    """A ReplicaSet's pods, one on each of the first nodes, each taking most of its node."""
+    template = {"metadata": {"labels": {"app": "web"}}, "spec": a_pod_doc("x", cpu="3")["spec"]}
+    spec = {"replicas": replicas, "selector": {"matchLabels": {"app": "web"}}, "template": template}
+    meta = {"name": "web", "namespace": "default", "uid": "uid-rs", "generation": 1}
+    status = {"replicas": replicas, "readyReplicas": replicas, "availableReplicas": replicas, "observedGeneration": 1}
+    owner = {"kind": "ReplicaSet", "apiVersion": "apps/v1", "name": "web", "uid": "uid-rs", "controller": True}
+    pods = [a_pod_doc(f"web-{i}", f"old-{i}", cpu="3") for i in range(replicas)]
+    for pod in pods:
+        pod["metadata"]["ownerReferences"] = [owner]
+    made_nodes = [with_group(a_node_doc(f"old-{i}")) for i in range(nodes)]
+    head = {"kind": "ReplicaSet", "apiVersion": "apps/v1", "metadata": meta}
+    return [*made_nodes, *pods, {**head, "spec": spec, "status": status}]
+
+
+def with_group(node: Doc) -> Doc:
+    return with_value(node, ("metadata", "labels", "eks.amazonaws.com/nodegroup"), "blue")
+
+
+def tried(stage: EmbeddedStage, policy: DrainPolicy) -> Rehearsal:
+    return rehearse(stage, BLUE, policy)[1]
+
+
+def subjects(rehearsal: Rehearsal, what: Happened) -> list[str]:
+    return [moment.subject for moment in rehearsal.moments if moment.what is what]
+
+
+def happened(rehearsal: Rehearsal, what: Happened) -> int:
+    return len(subjects(rehearsal, what))
+
+
+def test_with_a_surge_each_new_node_makes_room_for_the_next() -> None:
+    _, stage = made(*web(3, 3))
+    rehearsal = tried(stage, DrainPolicy(surge=1))
+    assert happened(rehearsal, Happened.DONE) == 3 and not rehearsal.undone
+    begun = {moment.subject: moment.at_s for moment in rehearsal.moments if moment.what is Happened.BEGUN}
+    joined = [moment.at_s for moment in rehearsal.moments if moment.what is Happened.JOINED]
+    assert sorted(begun.values())[1] >= joined[1] > 0, "the second node waits for the first one's successor"
+    assert not rehearsal.pending
+
+
+def test_a_wave_waits_for_the_one_before() -> None:
+    docs = [*web(2, 2), a_node_doc("new-0"), a_node_doc("new-1")]
+    _, stage = made(*docs)
+    rehearsal = tried(stage, DrainPolicy(max_unavailable=((ALL, Amount(1)),)))
+    order = [(m.what, m.subject) for m in rehearsal.moments if m.what in (Happened.BEGUN, Happened.DONE)]
+    assert [what for what, _ in order] == [Happened.BEGUN, Happened.DONE] * 2
+
+
+def test_what_somebody_else_takes_from_a_budget_is_waited_for() -> None:
+    budget = {
+        "kind": "PodDisruptionBudget",
+        "apiVersion": "policy/v1",
+        "metadata": {"name": "web", "namespace": "default", "uid": "uid-pdb", "generation": 1},
+        "spec": {"minAvailable": 1, "selector": {"matchLabels": {"app": "web"}}},
+        "status": {
+            "disruptionsAllowed": 1,
+            "currentHealthy": 2,
+            "desiredHealthy": 1,
+            "expectedPods": 2,
+            "observedGeneration": 1,
+        },
+    }
+    plane, stage = made(*web(2, 2), a_node_doc("new-0"), a_node_doc("new-1"), budget)
+    mishaps.deleted_by_another(plane, "default", "web-0", 0.0)
+    headroom = lowest_headroom(plane)
+    rehearsal = tried(stage, DrainPolicy())
+    assert not rehearsal.undone and min(headroom) >= 0
+    evicted = [moment.at_s for moment in rehearsal.moments if moment.what is Happened.EVICTED]
+    assert evicted and evicted[-1] > 10, "web-1 goes when the pod in the place of web-0 is Ready"
+
+
+def test_a_node_that_is_never_emptied_is_told_with_what_is_left_on_it() -> None:
+    docs = [*web(1, 1), a_node_doc("new-0")]
+    pod = next(doc for doc in docs if doc["kind"] == "Pod")
+    pod["metadata"]["finalizers"] = ["example.io/hold"]
+    _, stage = made(*docs)
+    rehearsal = tried(stage, DrainPolicy())
+    assert rehearsal.undone == {"old-0": ("default/web-0",)}
+    assert rehearsal.late_s is None
+
+
+def test_moments_are_in_order_and_the_same_every_time() -> None:
+    runs = [rehearse(recorded("small-traps.tar.gz")[1], BLUE, DrainPolicy())[1] for _ in range(2)]
+    assert runs[0].moments == runs[1].moments
+    assert all(one.at_s <= other.at_s for one, other in pairwise(runs[0].moments))
