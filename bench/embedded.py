@@ -19,7 +19,7 @@ from typing import Any
 from kubectl_eksdoc.cli.main import collect_seldom
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.rules.eviction_requests import EvictionRequest
-from kubectl_eksdoc.core.sim.cluster.workloads.everything import everything
+from kubectl_eksdoc.core.sim.cluster.workloads.everything import every_controller
 from kubectl_eksdoc.embedded.loading import load
 from kubectl_eksdoc.embedded.serving.access import ADMIN, Access
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
@@ -65,14 +65,14 @@ def _load(archive: str, count: int) -> dict[str, float]:
     """From the archive until everybody works."""
     before = time.perf_counter()
     plane = load(_docs(archive), NOW).plane
-    plane.start(Pace(), everything)
+    plane.start(Pace(), every_controller)
     return {"seconds": time.perf_counter() - before, "pods": plane.store.count("pods")}
 
 
 def _evict(archive: str, count: int) -> dict[str, float]:
     """Every pod that may go is evicted, again and again, as its budget allows, until there were so many."""
     plane = load(_docs(archive), NOW).plane
-    plane.start(Pace(), everything)
+    plane.start(Pace(), every_controller)
     plane.rest(60)
     before, granted, refused = time.perf_counter(), 0, 0
     while granted < count:

@@ -12,7 +12,7 @@ from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.cluster import Identity, Source
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
-from kubectl_eksdoc.core.sim.cluster.workloads.everything import everything
+from kubectl_eksdoc.core.sim.cluster.workloads.everything import every_controller
 from kubectl_eksdoc.embedded.loading import load
 from kubectl_eksdoc.embedded.stage import EmbeddedStage
 
@@ -36,4 +36,4 @@ def made(*docs: Doc) -> tuple[ControlPlane, EmbeddedStage]:
 
 def staged(docs: Iterable[Doc], held: Iterable[kinds.Resource]) -> tuple[ControlPlane, EmbeddedStage]:
     plane = load(docs, NOW).plane
-    return plane, EmbeddedStage(plane, Identity("test", "test"), Source.SNAPSHOT, held, everything)
+    return plane, EmbeddedStage(plane, Identity("test", "test"), Source.SNAPSHOT, held, every_controller)

@@ -5,6 +5,7 @@ Source of the texts: apiserver pkg/endpoints/handlers/responsewriters/errors.go 
 
 from __future__ import annotations
 
+import hmac
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
@@ -17,7 +18,7 @@ EVERYTHING = "*"
 class Rule:
     """Verbs on resources (``pods``, ``pods/eviction``) of groups; in those namespaces, or everywhere if there are none.
 
-    ``*`` stands for all of them.
+    ``*`` stands for all of them, and ends a path that stands for what begins so.
     """
 
     verbs: tuple[str, ...]
@@ -30,7 +31,7 @@ class Rule:
         if not _one_of(action.verb, self.verbs):
             return False
         if action.path:
-            return _one_of(action.path, self.paths)
+            return any(_covers(path, action.path) for path in self.paths)
         named = action.resource if not action.subresource else f"{action.resource}/{action.subresource}"
         here = not self.namespaces or action.namespace in self.namespaces
         return here and _one_of(named, self.resources) and _one_of(action.group, self.groups)
@@ -59,18 +60,26 @@ class User:
 
 
 READING = ("get", "list", "watch")
-_ASK_ABOUT_ONESELF = Rule(
-    ("create",), ("selfsubjectaccessreviews", "selfsubjectrulesreviews", "selfsubjectreviews"), (EVERYTHING,)
+_ASK_ABOUT_ONESELF = (
+    Rule(("create",), ("selfsubjectaccessreviews", "selfsubjectrulesreviews"), ("authorization.k8s.io",)),
+    Rule(("create",), ("selfsubjectreviews",), ("authentication.k8s.io",)),
 )
-_OPEN_PATHS = Rule(("get",), paths=("/version", "/healthz", "/livez", "/readyz", "/api", "/apis", "/openapi"))
+_OPEN_PATHS = Rule(
+    ("get",),
+    resources=(),
+    paths=(
+        *("/version", "/healthz", "/livez", "/readyz", "/api", "/api/*", "/apis", "/apis/*", "/openapi", "/openapi/*"),
+    ),
+)
+"""What `system:basic-user` and `system:discovery` let every authenticated user do."""
 
 ADMIN = User("admin", (Rule((EVERYTHING,), paths=(EVERYTHING,)),))
-VIEWER = User("viewer", (Rule(READING, paths=(EVERYTHING,)), _ASK_ABOUT_ONESELF, _OPEN_PATHS))
+VIEWER = User("viewer", (Rule(READING, paths=(EVERYTHING,)), *_ASK_ABOUT_ONESELF, _OPEN_PATHS))
 
 
 def restricted(name: str, rules: Iterable[Rule]) -> User:
     """A user with these rules, and what every authenticated user may."""
-    return User(name, (*rules, _ASK_ABOUT_ONESELF, _OPEN_PATHS))
+    return User(name, (*rules, *_ASK_ABOUT_ONESELF, _OPEN_PATHS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,16 +88,26 @@ class Access:
 
     users: Mapping[str, User] = field(default_factory=dict)
 
-    def user(self, authorization: str) -> User:
-        """
+    def user(self, headers: Mapping[str, str]) -> User:
+        """Who asks, or whom they ask as (``kubectl --as``).
+
         Raises:
-            Refusal: 401, nobody has that token.
+            Refusal: 401, nobody has that token; 403, they may not ask as somebody else.
         """
-        scheme, _, token = authorization.partition(" ")
-        found = self.users.get(token.strip()) if scheme.lower() == "bearer" else None
+        scheme, _, token = headers.get("authorization", "").partition(" ")
+        found = self._known(token.strip()) if scheme.lower() == "bearer" else None
         if found is None:
             raise Refusal(Status(401, "Unauthorized", "Unauthorized"))
-        return found
+        named = headers.get("impersonate-user", "")
+        if not named:
+            return found
+        check(found, Action("impersonate", resource="users", name=named))
+        return next((each for each in self.users.values() if each.name == named), restricted(named, ()))
+
+    def _known(self, token: str) -> User | None:
+        """Compared so that the time it takes tells nothing of the tokens there are."""
+        given = token.encode()
+        return next((user for each, user in self.users.items() if hmac.compare_digest(each.encode(), given)), None)
 
 
 def check(user: User, action: Action) -> None:
@@ -111,4 +130,8 @@ def check(user: User, action: Action) -> None:
 
 
 def _one_of(word: str, words: tuple[str, ...]) -> bool:
-    return any(each in (EVERYTHING, word) or (each.endswith("/*") and word.startswith(each[:-1])) for each in words)
+    return EVERYTHING in words or word in words
+
+
+def _covers(path: str, asked: str) -> bool:
+    return path == asked or (path.endswith(EVERYTHING) and asked.startswith(path[:-1]))

@@ -6,25 +6,30 @@ One lock around everything, since the simulated cluster has one thread. A watch 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+import time
+from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.rules.api.patches.refusals import PatchRefused
 from kubectl_eksdoc.core.rules.api.statuses import Details, Refusal, Status, expired
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
+from kubectl_eksdoc.core.sim.cluster.store import Change
 from kubectl_eksdoc.embedded.api import aggregated_discovery, catalogue, discovery, openapi
 from kubectl_eksdoc.embedded.api.catalogue import Catalogue
 from kubectl_eksdoc.embedded.api.discovery import Build
-from kubectl_eksdoc.embedded.serving import subresources
+from kubectl_eksdoc.embedded.serving import metrics, reviews, subresources
 from kubectl_eksdoc.embedded.serving.access import Access, Action, User, check
 from kubectl_eksdoc.embedded.serving.clockwork import ByHand, Clockwork
-from kubectl_eksdoc.embedded.serving.messages import Reply, Request
+from kubectl_eksdoc.embedded.serving.messages import Reply, Request, status_reply
+from kubectl_eksdoc.embedded.serving.metrics import DeprecatedUse
 from kubectl_eksdoc.embedded.serving.objects import Objects
 from kubectl_eksdoc.embedded.serving.reading import TOO_OLD_TO_CONTINUE, TooOldToContinue
-from kubectl_eksdoc.embedded.serving.reviews import SELF_ACCESS, reviewed
+from kubectl_eksdoc.embedded.serving.streaming import Streaming
 from kubectl_eksdoc.embedded.serving.targets import Target, action_of, target_of, verb_of
-from kubectl_eksdoc.embedded.serving.watching import Asked, Watch, asked
+from kubectl_eksdoc.embedded.serving.watching import Watch, asked
 from kubectl_eksdoc.objects.single import encode
 
 _TEXT = "text/plain; charset=utf-8"
@@ -32,48 +37,83 @@ _HEALTH = ("/healthz", "/livez", "/readyz")
 DEFINITIONS = "customresourcedefinitions.apiextensions.k8s.io"
 API_SERVICES = "apiservices.apiregistration.k8s.io"
 
-LOOK_S = 0.05
-"""A watch looks for news at least so often while virtual time passes by itself."""
+_FAULTS = 20
+"""The latest of ours that are kept."""
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """`address` is where it is served, as ``/api`` tells."""
+    """`address` is where it is served, as ``/api`` tells; `deprecated` what ``/metrics`` says is still used."""
 
     access: Access = field(default_factory=Access)
     build: Build = field(default_factory=Build)
     address: str = "127.0.0.1:6443"
+    deprecated: tuple[DeprecatedUse, ...] = ()
 
 
 class Api:
-    """Answers requests about one simulated cluster."""
+    """Answers requests about one simulated cluster. `faults`: the latest that went wrong by nobody's fault but ours."""
 
-    def __init__(self, plane: ControlPlane, setup: Setup, clockwork: Clockwork | None = None) -> None:
+    def __init__(
+        self,
+        plane: ControlPlane,
+        setup: Setup,
+        clockwork: Clockwork | None = None,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._plane = plane
         self._setup = setup
         self._clockwork = clockwork or ByHand()
-        self._lock = threading.Lock()
-        self._changed = threading.Condition(self._lock)
+        self._changed = threading.Condition(threading.Lock())
         self._objects = Objects(plane)
+        self._streaming = Streaming(plane.agenda, self._clockwork, self._changed, self._advance, monotonic)
         self._catalogue: tuple[int, Catalogue] | None = None
-        plane.store.listen(lambda change: self._changed.notify_all() if self._lock.locked() else None)
+        self._stirred = False
+        self.faults: deque[Exception] = deque(maxlen=_FAULTS)
+        plane.store.listen(self._note)
 
     def handle(self, request: Request) -> Reply:
         """Never raises: whatever is wrong with a request is its answer."""
-        with self._lock:
-            self._clockwork.advance(self._plane.agenda)
+        with self._changed:
+            self._advance()
             try:
                 return self._answer(request)
             except Refusal as refusal:
-                return _status(refusal.status)
+                return status_reply(refusal.status)
             except PatchRefused as refused:
                 return Reply(refused.refusal.code, encode(refused.refusal.status()))
             except TooOldToContinue as refused:
                 doc = expired(TOO_OLD_TO_CONTINUE).status.doc()
                 return Reply(410, encode({**doc, "metadata": {"continue": refused.token}}))
+            except Exception as error:
+                self.faults.append(error)
+                text = f"Internal error occurred: {type(error).__name__}"
+                return status_reply(Status(500, "InternalError", text))
+            finally:
+                self._tell()
+
+    def now(self, deed: Callable[[ControlPlane], T]) -> T:
+        """Do something to the cluster, or look something up, between two requests."""
+        with self._changed:
+            self._advance()
+            try:
+                return deed(self._plane)
+            finally:
+                self._tell()
+
+    def _note(self, change: Change) -> None:
+        self._stirred = True
+
+    def _tell(self) -> None:
+        """Wake the watches, once for whatever has changed."""
+        if self._stirred:
+            self._stirred = False
+            self._changed.notify_all()
 
     def _answer(self, request: Request) -> Reply:
-        user = self._setup.access.user(request.headers.get("authorization", ""))
+        user = self._setup.access.user(request.headers)
         served = self._served()
         target = target_of(request.path, served)
         if target is None:
@@ -88,11 +128,11 @@ class Api:
             verbs = subresource.verbs if subresource is not None else ()
         if verb not in verbs:
             raise Refusal(_not_allowed())
-        if target.resource == SELF_ACCESS:
+        if target.resource in reviews.ANSWERS:
             doc = self._objects.unstored(request, target)
-            return Reply(201, encode(reviewed(doc, user)))
+            return Reply(201, encode(reviews.ANSWERS[target.resource](doc, user)))
         if verb == "watch":
-            return Reply(200, stream=self._watch(request, target, asked(request, target)))
+            return self._watch(request, target)
         return self._objects.answer(verb, request, target)
 
     def _served(self) -> Catalogue:
@@ -111,6 +151,11 @@ class Api:
         check(user, Action(request.method.lower(), path=path or "/"))
         if path in _HEALTH:
             return Reply(200, b"ok", _TEXT)
+        if path == "/metrics":
+            return Reply(200, metrics.text(self._setup.deprecated), metrics.CONTENT_TYPE)
+        match path.split("/"):
+            case ["", "apis", group, version, *_] if served.unanswered(group, version):
+                return Reply(503, b"service unavailable\n", _TEXT)
         doc, content = self._discovered(path, request.headers.get("accept", ""), served)
         if doc is None:
             return Reply(404, b"404 page not found\n", _TEXT)
@@ -141,42 +186,18 @@ class Api:
                 return discovery.resource_list(served, group, version), ""
         return None, ""
 
-    def _watch(self, request: Request, target: Target, what: Asked) -> Iterator[bytes]:
-        """Lines of events until its time is over. What is there at once is looked up at once, under the lock."""
-        shown = self._objects.shown_as(request, target)
+    def _watch(self, request: Request, target: Target) -> Reply:
+        what = asked(request, target)
         watch = Watch(self._plane.store, what)
-        first = [_line(event.type, event.doc, lambda event=event: shown(event.item)) for event in watch.news()]  # type: ignore[misc]
-        return self._lines(watch, what, shown, first)
+        return Reply(200, stream=self._streaming.lines(watch, what, self._objects.shown_as(request, target)))
 
-    def _lines(self, watch: Watch, what: Asked, shown: Callable[..., bytes], first: list[bytes]) -> Iterator[bytes]:
-        yield from first
-        end_s = self._plane.agenda.seconds + what.seconds
-        while not watch.ended and self._plane.agenda.seconds < end_s:
-            with self._changed:
-                self._changed.wait(self._pause_s(end_s))
-                self._clockwork.advance(self._plane.agenda)
-                lines = [
-                    _line(event.type, event.doc, lambda event=event: shown(event.item))  # type: ignore[misc]
-                    for event in watch.news()
-                ]
-            yield from lines
-
-    def _pause_s(self, end_s: float) -> float:
-        due_s = self._plane.agenda.due_s
-        until_s = end_s if due_s is None else min(due_s, end_s)
-        return max(0.001, min(LOOK_S, self._clockwork.real_s(until_s - self._plane.agenda.seconds)))
-
-
-def _line(type_: str, doc: Doc | None, shown: Callable[[], bytes]) -> bytes:
-    body = encode(doc) if doc is not None else shown()
-    return b'{"type":"%b","object":%b}\n' % (type_.encode(), body)
-
-
-def _status(status: Status) -> Reply:
-    headers = {}
-    if status.details is not None and status.details.retry_after_s:
-        headers["Retry-After"] = str(status.details.retry_after_s)
-    return Reply(status.code, encode(status.doc()), headers=headers)
+    def _advance(self) -> None:
+        """Let time pass. What goes wrong in a controller is no client's fault."""
+        try:
+            self._clockwork.advance(self._plane.agenda)
+        except Exception as error:
+            self.faults.append(error)
+        self._tell()
 
 
 def _not_allowed() -> Status:

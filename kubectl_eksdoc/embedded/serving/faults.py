@@ -11,19 +11,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from threading import Lock
-from typing import Protocol
 
 from kubectl_eksdoc.core.rules.api.statuses import Cause, Details, Status, expired
-from kubectl_eksdoc.embedded.serving.messages import Reply, Request
+from kubectl_eksdoc.embedded.serving.messages import Answering, ConnectionLost, Reply, Request, status_reply
 from kubectl_eksdoc.objects.single import encode
-
-
-class Handler(Protocol):
-    def handle(self, request: Request) -> Reply: ...
-
-
-class ConnectionLost(Exception):
-    """The client gets no answer: the connection is closed without one."""
 
 
 class Moment(Enum):
@@ -38,10 +29,7 @@ class Answered:
     status: Status
 
     def reply(self) -> Reply:
-        details = self.status.details
-        seconds = details.retry_after_s if details is not None else 0
-        headers = {"Retry-After": str(seconds)} if seconds else {}
-        return Reply(self.status.code, encode(self.status.doc()), headers=headers)
+        return status_reply(self.status)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +124,7 @@ def denied(webhook: str, why: str) -> Answered:
 class Faulty:
     """A handler with faults in front of it; the first that fits a request and is due is the one it meets."""
 
-    def __init__(self, handler: Handler, faults: Sequence[Fault], sleep: Callable[[float], None]) -> None:
+    def __init__(self, handler: Answering, faults: Sequence[Fault], sleep: Callable[[float], None]) -> None:
         self._handler = handler
         self._faults = faults
         self._sleep = sleep

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Protocol
+
+from kubectl_eksdoc.core.rules.api.statuses import Status
+from kubectl_eksdoc.objects.single import encode
 
 JSON = "application/json"
 
@@ -35,10 +39,33 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """`stream`, where there is one, are the pieces of a body that has no end yet; `body` is empty then."""
+    """`stream`, where there is one, are the pieces of a body that has no end yet; `body` is empty then. An empty piece
+    says that there is nothing new: time to look whether anybody still wants to know."""
 
     status: int
     body: bytes = b""
     content_type: str = JSON
     headers: Mapping[str, str] = field(default_factory=dict)
     stream: Iterator[bytes] | None = None
+
+
+class ConnectionLost(Exception):
+    """The client gets no answer: its connection is closed without one."""
+
+
+class Answering(Protocol):
+    """Whoever takes requests: the API, or something that stands in front of it."""
+
+    def handle(self, request: Request) -> Reply:
+        """
+        Raises:
+            ConnectionLost
+        """
+
+
+def status_reply(status: Status) -> Reply:
+    """A Status as an answer."""
+    headers = {}
+    if status.details is not None and status.details.retry_after_s:
+        headers["Retry-After"] = str(status.details.retry_after_s)
+    return Reply(status.code, encode(status.doc()), headers=headers)

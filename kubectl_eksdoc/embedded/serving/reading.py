@@ -5,6 +5,7 @@ Source: apiserver pkg/endpoints/handlers/get.go, pkg/storage/etcd3/store.go (Get
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -23,6 +24,10 @@ TOO_OLD_TO_CONTINUE = (
     "Continuing with the provided token results in an inconsistent list - objects that were created, modified, or "
     "deleted between the time the first chunk was returned and now may show up in the list."
 )
+
+
+_NUMBER = re.compile(r"[0-9]{1,19}")
+_LARGEST = (1 << 63) - 1
 
 
 class TooOldToContinue(Exception):
@@ -57,7 +62,8 @@ def choice_of(request: Request, target: Target) -> Choice:
     Raises:
         Refusal: 400, a selector cannot be read.
     """
-    return chosen(target.resource, request.word("labelSelector"), request.word("fieldSelector"))
+    choice = chosen(target.resource, request.word("labelSelector"), request.word("fieldSelector"))
+    return choice.named(target.name) if target.name else choice
 
 
 def page_of(store: Store, request: Request, target: Target) -> Page:
@@ -66,13 +72,14 @@ def page_of(store: Store, request: Request, target: Target) -> Page:
         Refusal: 400 and 410.
         TooOldToContinue: 410.
     """
-    choice, limit = choice_of(request, target), _limit(request)
+    choice, limit = choice_of(request, target), number(request, "limit")
+    asked = number(request, "resourceVersion")
     token = paging.decode(request.word("continue")) if request.word("continue") else None
     version = store.version
     if token is not None and token.version != ANY_VERSION:
         version = token.version
     elif request.word("resourceVersionMatch") == "Exact":
-        version = _version(request)
+        version = asked
     items = _as_of(store, target, version, token)
     taken, left = _taken(items, choice, limit)
     if not left:
@@ -113,19 +120,16 @@ def _as_of(store: Store, target: Target, version: int, token: Token | None) -> l
     return [there[path] for path in sorted(there) if path > after]
 
 
-def _limit(request: Request) -> int:
-    word = request.word("limit")
+def number(request: Request, name: str) -> int:
+    """A query parameter that is a number; 0 without one.
+
+    Raises:
+        Refusal: 400, it is none, or none that Go has in an int64.
+    """
+    word = request.word(name)
     if not word:
         return 0
-    try:
-        return max(0, int(word))
-    except ValueError as error:
-        raise bad_request(f'strconv.ParseInt: parsing "{word}": invalid syntax') from error
-
-
-def _version(request: Request) -> int:
-    word = request.word("resourceVersion")
-    try:
-        return int(word)
-    except ValueError as error:
-        raise bad_request(f'Invalid value: "{word}": the resource version must be a number') from error
+    found = int(word) if _NUMBER.fullmatch(word) else _LARGEST + 1
+    if not 0 <= found <= _LARGEST:
+        raise bad_request(f'{name}: Invalid value: "{word}": it must be a number from 0 to {_LARGEST}')
+    return found

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kubectl_eksdoc.core.model.api_objects import Doc, at
 from kubectl_eksdoc.core.model.selectors import InvalidSelector, Selector, parse
@@ -60,6 +60,10 @@ class Choice:
     @property
     def everything(self) -> bool:
         return self.labels is None and not self.equal and not self.other
+
+    def named(self, name: str) -> Choice:
+        """Of these, the one of that name."""
+        return replace(self, equal=(*self.equal, (_NAMES["metadata.name"], name)))
 
     def takes(self, doc: Doc) -> bool:
         if self.labels is not None and not self.labels.matches(at(doc, "metadata", "labels") or {}):

@@ -5,15 +5,15 @@ Source: apiserver pkg/storage/cacher/cacher.go, pkg/storage/etcd3/watcher.go (tr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.rules.api.statuses import bad_request, expired
+from kubectl_eksdoc.core.rules.api.statuses import expired
 from kubectl_eksdoc.core.sim.cluster.store import Change, Expired, Item, Store, What
 from kubectl_eksdoc.embedded.serving.messages import Request
-from kubectl_eksdoc.embedded.serving.reading import choice_of
+from kubectl_eksdoc.embedded.serving.reading import choice_of, number
 from kubectl_eksdoc.embedded.serving.selecting import Choice
 from kubectl_eksdoc.embedded.serving.targets import Target
 
@@ -22,6 +22,8 @@ BOOKMARK_S = 60.0
 
 DEFAULT_S = 1800.0
 """A watch without timeoutSeconds ends after that (--min-request-timeout)."""
+
+LONGEST_S = 7 * 86400.0
 
 INITIAL_EVENTS_END = "k8s.io/initial-events-end"
 
@@ -51,19 +53,15 @@ def asked(request: Request, target: Target) -> Asked:
     Raises:
         Refusal: 400.
     """
-    word = request.word("resourceVersion")
-    if word and not word.isdigit():
-        raise bad_request(f'Invalid value: "{word}": the resource version must be a number')
+    version = number(request, "resourceVersion")
     initial = request.flag("sendInitialEvents")
-    version = None if word in ("", "0") or initial else int(word)
-    seconds = request.word("timeoutSeconds")
     return Asked(
         target=target,
         choice=choice_of(request, target),
-        version=version,
+        version=None if initial else version or None,
         initial=initial,
         bookmarks=request.flag("allowWatchBookmarks"),
-        seconds=float(seconds) if seconds.isdigit() and int(seconds) else DEFAULT_S,
+        seconds=min(float(number(request, "timeoutSeconds") or DEFAULT_S), LONGEST_S),
     )
 
 
@@ -138,7 +136,3 @@ def _last_seen(change: Change) -> Item:
     before = change.before
     meta = {**before.doc["metadata"], "resourceVersion": str(change.version)}
     return Item(before.resource, before.key, change.version, {**before.doc, "metadata": meta})
-
-
-Shown = Callable[[Item], bytes]
-"""The JSON of an object, as this client wants it."""

@@ -15,7 +15,6 @@ from kubectl_eksdoc.embedded.serving.access import ADMIN, Access
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
 from kubectl_eksdoc.embedded.serving.faults import (
     EVICTIONS,
-    ConnectionLost,
     Delayed,
     Doubled,
     Fault,
@@ -25,7 +24,7 @@ from kubectl_eksdoc.embedded.serving.faults import (
     Swallowed,
     WatchExpired,
 )
-from kubectl_eksdoc.embedded.serving.messages import Reply, Request
+from kubectl_eksdoc.embedded.serving.messages import ConnectionLost, Reply, Request
 from kubectl_eksdoc.embedded.serving.server import serving
 from tests.core.sim.cluster.planes import PODS, a_budget_doc, a_node_doc, a_plane, a_pod_doc, doc_of
 

@@ -1,0 +1,170 @@
+"""One connection: HTTP requests are read from it, handed to the API, and answered.
+
+A page in a browser could send requests to a port of this machine. So a request must name the address it was sent to in
+its Host header (a name that was made to resolve to 127.0.0.1 is none), must carry no Origin, and needs a token.
+
+kubectl sends no credentials without TLS (client-go, tools/clientcmd), but it keeps the path of the server's address: so
+the token may be there, too, as in ``http://127.0.0.1:40000/as/TOKEN``.
+"""
+
+from __future__ import annotations
+
+import socket
+import struct
+from collections.abc import Iterator, Mapping
+from http.server import BaseHTTPRequestHandler
+from typing import Any
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from kubectl_eksdoc.core.rules.api.statuses import Details, Refusal, Status, bad_request
+from kubectl_eksdoc.embedded.serving.messages import Answering, ConnectionLost, Reply, Request, status_reply
+
+AS = "/as/"
+"""Before a token in a path."""
+
+LONGEST_BODY = 3 * 1024 * 1024
+"""Of a request, as the API server has it (MaxRequestBodyBytes)."""
+
+_REASONS = {400: "BadRequest", 405: "MethodNotAllowed"}
+
+
+class Handler(BaseHTTPRequestHandler):
+    """`api` and `hosts` (the Host headers that are taken) are given by the server, as is `timeout`: so many seconds a
+    client may be silent, or take nothing, before its connection is closed."""
+
+    protocol_version = "HTTP/1.1"
+    server_version = "eksdoc"
+    sys_version = ""
+    disable_nagle_algorithm = True
+    wbufsize = -1  # head and body in one write
+    api: Answering
+    hosts: frozenset[str]
+
+    def _handle(self) -> None:
+        try:
+            reply = self.api.handle(self._request())
+        except Refusal as refusal:
+            # What the client still sends would be taken for its next request.
+            self.close_connection = True
+            reply = status_reply(refusal.status)
+        except ConnectionLost:
+            self._reset()
+            return
+        if reply.stream is None:
+            self._send(reply)
+        else:
+            self._stream(reply, reply.stream)
+
+    do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = _handle
+
+    def _reset(self) -> None:
+        """Close without an answer, so that the client sees a reset and not an end."""
+        self.close_connection = True
+        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.connection.close()
+
+    def _request(self) -> Request:
+        """
+        Raises:
+            Refusal: 403, it may come from a web page; 400, 411 and 413, it cannot be read.
+        """
+        if self.headers.get("Host", "") not in self.hosts or self.headers.get("Origin") is not None:
+            text = "this server answers programs on this machine, and no web page"
+            raise Refusal(Status(403, "Forbidden", text, Details()))
+        path, query = _parts(self.path)
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        body = self._body(headers)
+        if path.startswith(AS):
+            token, _, path = path.removeprefix(AS).partition("/")
+            headers["authorization"] = f"Bearer {token}"
+            path = f"/{path}"
+        return Request(self.command, path, query, headers, body)
+
+    def _body(self, headers: Mapping[str, str]) -> bytes:
+        if "transfer-encoding" in headers:
+            raise Refusal(Status(411, "LengthRequired", "the length of the body must be in Content-Length"))
+        length = headers.get("content-length", "0")
+        if not (length.isascii() and length.isdigit()):
+            raise bad_request("Content-Length is no number")
+        if len(length) > len(str(LONGEST_BODY)) or int(length) > LONGEST_BODY:
+            text = f"Request entity too large: limit is {LONGEST_BODY}"
+            raise Refusal(Status(413, "RequestEntityTooLarge", text))
+        body = self.rfile.read(int(length))
+        if len(body) < int(length):
+            raise bad_request("unexpected EOF")
+        return body
+
+    def _head(self, reply: Reply) -> None:
+        self.send_response(reply.status)
+        if reply.status != 204:
+            self.send_header("Content-Type", reply.content_type)
+        self.send_header("Cache-Control", "no-cache, private")
+        for name, value in reply.headers.items():
+            self.send_header(name, value)
+        if self.close_connection:
+            self.send_header("Connection", "close")
+
+    def _send(self, reply: Reply) -> None:
+        self._head(reply)
+        if reply.status != 204:
+            self.send_header("Content-Length", str(len(reply.body)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(reply.body)
+        self.wfile.flush()
+
+    def _stream(self, reply: Reply, pieces: Iterator[bytes]) -> None:
+        """In chunks, each as it comes; who goes away ends it. Before HTTP/1.1 there are no chunks, and the connection's
+        end is that of the answer."""
+        chunked = self.request_version not in ("HTTP/0.9", "HTTP/1.0")
+        self.close_connection = self.close_connection or not chunked
+        self._head(reply)
+        if chunked:
+            self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        self.wfile.flush()
+        for piece in pieces:
+            if piece:
+                self.wfile.write(b"%x\r\n%b\r\n" % (len(piece), piece) if chunked else piece)
+                self.wfile.flush()
+            elif self._left():
+                self.close_connection = True
+                return
+        if chunked:
+            self.wfile.write(b"0\r\n\r\n")
+            self.wfile.flush()
+
+    def _left(self) -> bool:
+        """Whether the client has closed the connection. Nothing else would tell as long as nothing is sent."""
+        self.connection.settimeout(0.0)
+        try:
+            return not self.connection.recv(1, socket.MSG_PEEK)
+        except BlockingIOError:
+            return False
+        finally:
+            self.connection.settimeout(self.timeout)
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """What is no HTTP, or a method that nobody serves: a Status, as everything else here."""
+        known = 405 if code == 501 else code
+        self.close_connection = True
+        self._send(status_reply(Status(known, _REASONS.get(known, ""), message or "", Details())))
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Nothing: stderr belongs to whoever serves."""
+
+
+def _parts(target: str) -> tuple[str, Mapping[str, tuple[str, ...]]]:
+    """Path and query of a request's first line.
+
+    Raises:
+        Refusal: 400, it is none.
+    """
+    try:
+        parts = urlsplit(target)
+    except ValueError as error:
+        raise bad_request(f"the request names no path: {error}") from error
+    query: dict[str, tuple[str, ...]] = {}
+    for name, value in parse_qsl(parts.query, keep_blank_values=True):
+        query[name] = (*query.get(name, ()), value)
+    return unquote(parts.path), query
