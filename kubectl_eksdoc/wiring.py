@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from kubectl_eksdoc.core.model.baseline import Baseline
     from kubectl_eksdoc.core.model.connection import Connection
-    from kubectl_eksdoc.flows.ports import ClusterReader
+    from kubectl_eksdoc.flows.ports import ClusterReader, Stage
+    from kubectl_eksdoc.objects.raw_objects import RawObjects
 
 Progress = Callable[[str, int], None]
 """Called with a resource's plural and the number of its objects read so far."""
@@ -31,8 +32,10 @@ class SourceChoice:
         return not (self.snapshot or self.demo)
 
 
-def open_reader(source: SourceChoice, connection: Connection, progress: Progress | None = None) -> ClusterReader:
-    """The reader of what the user chose.
+def open_reader(
+    source: SourceChoice, connection: Connection, progress: Progress | None = None, raw: RawObjects | None = None
+) -> ClusterReader:
+    """The reader of what the user chose; `raw` gets the objects that it reads.
 
     Raises:
         ConfigError: the kubeconfig cannot be used.
@@ -41,14 +44,76 @@ def open_reader(source: SourceChoice, connection: Connection, progress: Progress
     if source.demo:
         from kubectl_eksdoc.embedded.demo import DemoReader
 
-        return DemoReader()
+        return DemoReader(raw)
     if source.snapshot:
         from kubectl_eksdoc.host.snapshot import SnapshotReader
 
-        return SnapshotReader(source.snapshot, progress)
+        return SnapshotReader(source.snapshot, progress, raw=raw)
     from kubectl_eksdoc.kube.reader import LiveReader
 
-    return LiveReader(connection, progress=progress)
+    return LiveReader(connection, progress=progress, raw=raw)
+
+
+def open_stage(source: SourceChoice, connection: Connection, progress: Progress | None = None) -> Stage:
+    """What the user chose, read, and its objects on a stage of their own: nothing there touches what was read.
+
+    Raises:
+        as `open_reader`, and as reading does.
+    """
+    from kubectl_eksdoc.core.model import kinds
+    from kubectl_eksdoc.embedded.stage import stage_of
+    from kubectl_eksdoc.objects.raw_objects import RawObjects
+
+    raw = RawObjects()
+    observed = open_reader(source, connection, progress, raw).read(kinds.ALL)
+    return stage_of(observed, raw)
+
+
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """`speed`: virtual seconds in a second. The kubeconfig is written to `kubeconfig_out` ("": a new file, which goes
+    when serving is over). `ready` is called with its path and the server's address."""
+
+    speed: float
+    kubeconfig_out: str
+    ready: Callable[[str, str], None]
+
+
+def serve(source: SourceChoice, connection: Connection, progress: Progress | None, how: Serving) -> None:
+    """Serve the simulated cluster until the user interrupts.
+
+    Raises:
+        KeyboardInterrupt: the end.
+        as `open_stage`; UsageError: the kubeconfig cannot be written.
+    """
+    import os
+    import time
+    from threading import Event
+
+    from kubectl_eksdoc.core.model import kinds
+    from kubectl_eksdoc.embedded import kubeconfigs
+    from kubectl_eksdoc.embedded.served import api_of
+    from kubectl_eksdoc.embedded.serving.server import serving
+    from kubectl_eksdoc.errors import UsageError
+    from kubectl_eksdoc.flows.rehearse import pace_of
+    from kubectl_eksdoc.objects.raw_objects import RawObjects
+
+    raw = RawObjects()
+    observed = open_reader(source, connection, progress, raw).read(kinds.ALL)
+    users = kubeconfigs.tokens()
+    with serving(api_of(observed, raw, pace_of(observed), users, how.speed, time.monotonic)) as server:
+        text = kubeconfigs.kubeconfig({user.name: server.url(token) for token, user in users.items()})
+        try:
+            path = kubeconfigs.write(text, how.kubeconfig_out)
+        except OSError as error:
+            where = how.kubeconfig_out or "a temporary file"
+            raise UsageError(f"cannot write the kubeconfig to {where}: {error.strerror or error}") from error
+        try:
+            how.ready(path, server.url())
+            Event().wait()
+        finally:
+            if not how.kubeconfig_out:
+                os.unlink(path)
 
 
 def read_baseline(path: str) -> Baseline:

@@ -40,12 +40,13 @@ Global flags: kubectl eksdoc options
 """
 
 
-def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
-    """Add ``drain`` and what is under it."""
+def add_to(commands: argparse._SubParsersAction[Parser]) -> argparse._SubParsersAction[Parser]:
+    """Add ``drain`` and what is under it; returns where more can be added."""
     drain = commands.add_parser("drain", help="plan the drain of nodes", description="Plan the drain of nodes.")
     GlobalOptions.add_to(drain, level=LEVELS - 2)
     SourceOptions.add_early(drain)
-    plan = drain.add_commands().add_parser(
+    under = drain.add_commands()
+    plan = under.add_parser(
         "plan",
         help="what a drain would do, in which order, and what blocks it",
         usage="%(prog)s [NODE…] [flags]",
@@ -58,6 +59,7 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     drain_options.add_policy(plan)
     drain_options.add_comparison(plan)
     plan.set_defaults(leaf=plan, command=run_plan)
+    return under
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,24 +140,24 @@ def run_plan(args: argparse.Namespace, words: Sequence[str], around: Surrounding
             reader = around.open_reader(request.source, options.connection, progress)
             cluster, plan = plan_drain(reader, request.targeting, request.policy, given)
     except Exception as error:
-        _tell(request.notes, around)
+        tell(request.notes, around)
         if isinstance(error, Forbidden):
             raise rights.explained(error, "drain plan") from error
         raise
     # Whose cluster it is comes first, and then all that is to be said about the answer.
     around.note(identity_line(cluster, around.now(), looks.decide(options, around.stderr, around.environ)))
-    _tell((*request.notes, *_contradicted(cluster.identity, options), *pace_options.idle_pins(plan)), around)
+    tell((*request.notes, *_contradicted(cluster.identity, options), *pace_options.idle_pins(plan)), around)
     look = looks.decide(options, around.stdout, around.environ)
     reached_by = reaching.words(request.source, options, cluster.identity.context)
     given_options = drain_options.as_given(request.targeting, request.policy, request.baseline, request.order_file)
     comparison = compare(baseline, cluster, plan, given_options) if baseline else None
     if comparison and comparison.doubt:
-        _tell((f"it cannot be told whether the baseline is of this cluster: {comparison.doubt}",), around)
+        tell((f"it cannot be told whether the baseline is of this cluster: {comparison.doubt}",), around)
     view = DrainView(plan, cluster, given_options, reached_by=reached_by, comparison=comparison)
     return Answer(render(view, options.output, look), exit_code(plan))
 
 
-def _tell(notes: Sequence[str], around: Surroundings) -> None:
+def tell(notes: Sequence[str], around: Surroundings) -> None:
     for note in notes:
         around.note(f"note: {note}")
 

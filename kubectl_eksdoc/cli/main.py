@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TextIO
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.cli import drain, drain_options, exits, options_list, streams
+from kubectl_eksdoc.cli import drain, drain_options, exits, options_list, rehearse, streams
 from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser, ShowText, first_unknown, spelled_out, strays, unknown_flag, until_dashes
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
@@ -125,7 +125,8 @@ def tree(prog: str = PROG) -> Parser:
     GlobalOptions.add_to(parser, level=0)
     SourceOptions.add_early(parser)
     commands = parser.add_commands()
-    drain.add_to(commands)
+    rehearse.add_to(drain.add_to(commands))
+    rehearse.add_to(commands, level=1)
     options_list.add_to(commands)
     return parser
 

@@ -46,7 +46,7 @@ _LOST: Mapping[Resource, str] = {
 
 DRAIN_PLAN = tuple(Right("list", r, r in _NOTHING_WITHOUT, _LOST.get(r, "")) for r in kinds.ALL)
 
-BY_COMMAND: Mapping[str, tuple[Right, ...]] = {"drain plan": DRAIN_PLAN}
+BY_COMMAND: Mapping[str, tuple[Right, ...]] = {"drain plan": DRAIN_PLAN, "rehearse": DRAIN_PLAN}
 
 
 def explained(error: Forbidden, command: str) -> Forbidden:

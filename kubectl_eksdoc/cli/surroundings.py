@@ -8,15 +8,17 @@ from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, TextIO
 
-from kubectl_eksdoc.cli.streams import say
-from kubectl_eksdoc.wiring import Progress, SourceChoice, open_reader, read_baseline
+from kubectl_eksdoc.cli.streams import deliver, say
+from kubectl_eksdoc.wiring import Progress, Serving, SourceChoice, open_reader, open_stage, read_baseline, serve
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.core.model.baseline import Baseline
     from kubectl_eksdoc.core.model.connection import Connection
-    from kubectl_eksdoc.flows.ports import ClusterReader
+    from kubectl_eksdoc.flows.ports import ClusterReader, Stage
 
 OpenReader = Callable[["SourceChoice", "Connection", "Progress | None"], "ClusterReader"]
+OpenStage = Callable[["SourceChoice", "Connection", "Progress | None"], "Stage"]
+Serve = Callable[["SourceChoice", "Connection", "Progress | None", "Serving"], None]
 
 
 def _now() -> datetime:
@@ -33,6 +35,12 @@ class Surroundings:
     open_reader: OpenReader = open_reader
     now: Callable[[], datetime] = _now
     read_baseline: Callable[[str], Baseline] = read_baseline
+    open_stage: OpenStage = open_stage
+    serve: Serve = serve
+
+    def say(self, text: str) -> None:
+        """Data on stdout before the command is over."""
+        deliver(self.stdout, text)
 
     def note(self, text: str) -> None:
         """One line on stderr that is neither data nor an error, with what would steer a terminal as escapes."""

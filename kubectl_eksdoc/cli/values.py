@@ -53,6 +53,17 @@ def whole_seconds(text: str) -> int:
     return int(text)
 
 
+def speed(text: str) -> float:
+    """A positive number, how many times as fast as time."""
+    try:
+        found = float(text)
+    except ValueError:
+        found = 0.0
+    if not 0 < found <= 1_000_000:
+        raise argparse.ArgumentTypeError(f"{text!r} is no speed; write how many times as fast as time, as 60 or 0.5")
+    return found
+
+
 def page_size(text: str) -> int:
     """A positive number, or 0 for pages without a limit."""
     if not re.match(r"[0-9]{1,9}\Z", text):

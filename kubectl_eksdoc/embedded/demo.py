@@ -19,6 +19,7 @@ from kubectl_eksdoc.embedded import (
 )
 from kubectl_eksdoc.embedded.objects_meta import NOW, Json
 from kubectl_eksdoc.objects.collector import Collector
+from kubectl_eksdoc.objects.raw_objects import RawObjects
 
 DEFAULT_NODEGROUP = "blue"
 """The node group that the demo's upgrade wants to empty."""
@@ -29,11 +30,14 @@ _FIRST_VERSION = 184_001
 
 
 class DemoReader:
-    """The demo cluster as a `flows.ports.ClusterReader`."""
+    """The demo cluster as a `flows.ports.ClusterReader`; `raw` gets the objects."""
+
+    def __init__(self, raw: RawObjects | None = None) -> None:
+        self._raw = raw
 
     def read(self, resources: Sequence[Resource]) -> Cluster:
         """All of `resources`: nothing is ever refused here."""
-        collector = Collector(Source.DEMO)
+        collector = Collector(Source.DEMO, self._raw)
         held = objects()
         for resource in resources:
             collector.add_page(resource, a_list(resource, held[resource]), "the demo")

@@ -7,7 +7,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.api_objects import Doc, at
+from kubectl_eksdoc.core.model.kinds import Resource
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
 from kubectl_eksdoc.embedded.api import catalogue
 from kubectl_eksdoc.embedded.api.resources import Served
@@ -33,6 +35,7 @@ def load(docs: Iterable[Doc], now: datetime, seed: int = 0) -> Loaded:
     """
     docs = list(docs)
     plane = ControlPlane(now, StoredFacts(), seed)
+    docs += _implied(docs)
     served = catalogue.of(doc for doc in docs if doc.get("kind") == DEFINITION)
     left_out: Counter[str] = Counter()
     doubled: Counter[str] = Counter()
@@ -50,6 +53,34 @@ def load(docs: Iterable[Doc], now: datetime, seed: int = 0) -> Loaded:
         plane.store.add(_resource(found), (namespace, str(name)), doc)
     _add_namespaces(plane, docs)
     return Loaded(plane, dict(left_out), dict(doubled))
+
+
+def _implied(docs: Iterable[Doc]) -> list[Doc]:
+    """The definitions of custom kinds that this tool knows, and of which there are objects, but no definition."""
+    there = {(str(doc.get("apiVersion", "")), doc.get("kind")) for doc in docs}
+    defined = {at(doc, "metadata", "name") for doc in docs if doc.get("kind") == DEFINITION}
+    return [
+        _definition(resource)
+        for resource in kinds.ALL
+        if resource.custom and (resource.api_version, resource.kind) in there and resource.full_name not in defined
+    ]
+
+
+def _definition(resource: Resource) -> Doc:
+    names = {"plural": resource.plural, "singular": resource.kind.lower(), "kind": resource.kind}
+    version = {"name": resource.version, "served": True, "storage": True, "subresources": {"status": {}}}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": DEFINITION,
+        "metadata": {"name": resource.full_name, "uid": f"implied-{resource.full_name}"},
+        "spec": {
+            "group": resource.group,
+            "names": names,
+            "scope": "Namespaced" if resource.namespaced else "Cluster",
+            "versions": [version],
+        },
+        "status": {"conditions": [{"type": "Established", "status": "True"}]},
+    }
 
 
 def _resource(served: Served) -> str:

@@ -2,63 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.api_objects import Doc, at, with_value
-from kubectl_eksdoc.core.model.cluster import Cluster, Identity, Source
+from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.kinds import ReadState, Resource
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.rules.api.statuses import Refusal
 from kubectl_eksdoc.core.rules.eviction_requests import EvictionRequest
 from kubectl_eksdoc.core.rules.evictions import Answer, Why
-from kubectl_eksdoc.core.sim.cluster.controllers import Controller
 from kubectl_eksdoc.core.sim.cluster.kubelets import Pace
 from kubectl_eksdoc.core.sim.cluster.mishaps import node_joins
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
-from kubectl_eksdoc.core.sim.cluster.registry import PODS, Registry
+from kubectl_eksdoc.core.sim.cluster.registry import PODS
 from kubectl_eksdoc.core.sim.cluster.scheduling import NODES
+from kubectl_eksdoc.core.sim.cluster.workloads.everything import every_controller
+from kubectl_eksdoc.embedded.loading import load
 from kubectl_eksdoc.objects.collector import Collector
+from kubectl_eksdoc.objects.raw_objects import RawObjects
 from kubectl_eksdoc.objects.single import encode
 
 BUDGETS = kinds.BUDGETS.full_name
 
 
 class EmbeddedStage:
-    """`held`: the resources whose objects are all known; of others reading says that the dump has none."""
+    """`observed` is what the objects in `plane` were read as: whose cluster it is, and what of it could not be read."""
 
-    def __init__(
-        self,
-        plane: ControlPlane,
-        identity: Identity,
-        source: Source,
-        held: Iterable[Resource],
-        workloads: Callable[[Registry], Iterable[Controller]],
-    ) -> None:
+    def __init__(self, plane: ControlPlane, observed: Cluster) -> None:
         self._plane = plane
-        self._identity = identity
-        self._source = source
-        self._held = frozenset(held)
-        self._workloads = workloads
+        self._observed = observed
+        self._reads = {read.resource: read for read in observed.reads}
 
     def read(self, resources: Sequence[Resource]) -> Cluster:
-        """What is there now."""
-        collector = Collector(self._source)
+        """What is there now; what was not read at first is not known here either."""
+        collector = Collector(self._observed.source)
         for resource in resources:
-            if resource not in self._held:
-                collector.mark(resource, ReadState.NOT_HELD)
+            was = self._reads.get(resource)
+            if was is None or was.state is not ReadState.READ:
+                collector.mark(resource, was.state if was else ReadState.NOT_HELD, was.detail if was else "")
                 continue
             for item in self._plane.store.list(resource.full_name):
                 collector.add_item(resource, encode(item.doc), "the rehearsal")
             collector.mark(resource, ReadState.READ)
-        return collector.cluster(self._identity, self._plane.agenda.now)
+        cluster = collector.cluster(self._observed.identity, self._plane.agenda.now)
+        return replace(cluster, notes=self._observed.notes)
 
     @property
     def seconds(self) -> float:
         return self._plane.agenda.seconds
 
     def start(self, pace: Pace) -> None:
-        self._plane.start(pace, self._workloads)
+        self._plane.start(pace, every_controller)
 
     def cordon(self, node: str) -> None:
         item = self._plane.registry.get(NODES, ("", node))
@@ -100,3 +96,8 @@ def _said(pod: Doc) -> str:
     conditions = at(pod, "status", "conditions") or ()
     said = [str(each.get("message") or "") for each in conditions if each.get("type") == "PodScheduled"]
     return said[0] if said else ""
+
+
+def stage_of(observed: Cluster, raw: RawObjects) -> EmbeddedStage:
+    """A stage with the objects of a cluster that was read, at the moment when it was."""
+    return EmbeddedStage(load(raw.documents(), observed.observed_at).plane, observed)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.core.model.cluster import Cluster, Identity
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.drain.duration.clock import NEW_NODE_S, SETTLE_S, Clock
 from kubectl_eksdoc.core.plan.drain.landing.new_nodes import surged
@@ -17,6 +17,7 @@ from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.core.plan.drain.rehearsal import Happened, Moment, Rehearsal, Waiting
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 from kubectl_eksdoc.core.plan.drain.survey import survey
+from kubectl_eksdoc.core.sim.cluster.kubelets import Pace
 from kubectl_eksdoc.flows.drain import plan_drain
 from kubectl_eksdoc.flows.ports import Stage
 
@@ -44,13 +45,20 @@ class PlannedPace:
         return float("inf")
 
 
-def rehearse(stage: Stage, targeting: Targeting, policy: DrainPolicy) -> tuple[Cluster, Rehearsal]:
-    """Plan the drain of what is on `stage`, and do it there.
+def pace_of(cluster: Cluster) -> Pace:
+    """How long the pods of a cluster take, learned from those that run."""
+    return PlannedPace(Clock(survey(cluster, (), DrainPolicy())))
+
+
+def rehearse(
+    stage: Stage, targeting: Targeting, policy: DrainPolicy, given: Identity | None = None
+) -> tuple[Cluster, Rehearsal]:
+    """Plan the drain of what is on `stage`, and do it there; `given` as for `plan_drain`.
 
     Raises:
         as `plan_drain`.
     """
-    cluster, plan = plan_drain(stage, targeting, policy)
+    cluster, plan = plan_drain(stage, targeting, policy, given)
     targets = tuple(target.node for target in plan.targets)
     stage.start(PlannedPace(Clock(survey(cluster, targets, policy))))
     return cluster, _Run(stage, plan).to_the_end()

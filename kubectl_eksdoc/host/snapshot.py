@@ -12,6 +12,7 @@ from kubectl_eksdoc.errors import SnapshotError
 from kubectl_eksdoc.host.archive import BOUNDS, BadArchive, Bounds, Part, parts
 from kubectl_eksdoc.objects.collector import BadObject
 from kubectl_eksdoc.objects.intake import Intake, KindComesLater
+from kubectl_eksdoc.objects.raw_objects import RawObjects
 from kubectl_eksdoc.objects.stream import BadStream, Header, Item, ListStream, Trouble
 
 DUMP = (
@@ -34,9 +35,17 @@ _HINTS = {
 
 
 class SnapshotReader:
-    """A `flows.ports.ClusterReader` over a dump. `progress` is told a resource's plural and its objects so far."""
+    """A `flows.ports.ClusterReader` over a dump. `progress` is told a resource's plural and its objects so far; `raw`
+    gets the objects."""
 
-    def __init__(self, path: str, progress: Callable[[str, int], None] | None = None, bounds: Bounds = BOUNDS) -> None:
+    def __init__(
+        self,
+        path: str,
+        progress: Callable[[str, int], None] | None = None,
+        bounds: Bounds = BOUNDS,
+        raw: RawObjects | None = None,
+    ) -> None:
+        self._raw = raw
         self._path = path
         self._bounds = bounds
         self._progress = progress
@@ -47,7 +56,7 @@ class SnapshotReader:
         Raises:
             SnapshotError: it cannot be opened, is not what kubectl prints, or has no nodes or no pods.
         """
-        intake = Intake(resources, self._progress)
+        intake = Intake(resources, self._progress, self._raw)
         skipped: list[str] = []
         lists = 0
         try:

@@ -21,6 +21,7 @@ from kubectl_eksdoc.kube.prefetch import in_order
 from kubectl_eksdoc.kube.surroundings import Surroundings, of_this_process
 from kubectl_eksdoc.kube.transport import Patience, Timing, Transport
 from kubectl_eksdoc.objects.collector import BadObject, Collector
+from kubectl_eksdoc.objects.raw_objects import RawObjects
 
 VERB = "list"
 """The RBAC verb used on every resource that is asked for, in all namespaces."""
@@ -52,8 +53,8 @@ class _Failed(Exception):
 class LiveReader:
     """`flows.ports.ClusterReader` of a live cluster.
 
-    `progress` is called with a resource's plural and the number of its objects read so far. The other
-    keywords exist for tests.
+    `progress` is called with a resource's plural and the number of its objects read so far; `raw` gets the objects. The
+    other keywords exist for tests.
     """
 
     def __init__(
@@ -61,12 +62,14 @@ class LiveReader:
         connection: Connection,
         progress: Progress | None = None,
         *,
+        raw: RawObjects | None = None,
         around: Surroundings | None = None,
         patience: Patience | None = None,
         timing: Timing | None = None,
     ) -> None:
         """Raises ConfigError: the kubeconfig, a flag, a certificate or a proxy cannot be used."""
         self._around = around or of_this_process()
+        self._raw = raw
         self._connection = connection
         self._progress = progress or (lambda _plural, _count: None)
         self._access = connect(connection, self._around)
@@ -86,7 +89,7 @@ class LiveReader:
         """
         with closing(self._transport):
             version, observed_at = self._greeting()
-            collector = Collector(Source.LIVE)
+            collector = Collector(Source.LIVE, self._raw)
             for resource, first in zip(resources, in_order(self._page, resources, _AHEAD), strict=True):
                 self._read_one(collector, resource, first)
             return collector.cluster(self._identity(collector, version), observed_at)

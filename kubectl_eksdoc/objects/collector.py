@@ -18,6 +18,7 @@ from kubectl_eksdoc.objects.catalogue import BY_RESOURCE, FIELDS
 from kubectl_eksdoc.objects.identities import References, Uids, identity_of
 from kubectl_eksdoc.objects.identities import note as uids_note
 from kubectl_eksdoc.objects.nodes import identity_from
+from kubectl_eksdoc.objects.raw_objects import RawObjects
 from kubectl_eksdoc.objects.sharing import Sharing
 from kubectl_eksdoc.objects.structs import Lean, ListMeta, ListOf, Meta, Object
 
@@ -67,8 +68,10 @@ class _Table:
 class Collector:
     """Facts of one observation, gathered page by page."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, raw: RawObjects | None = None) -> None:
+        """`raw`, where it is given, gets every object as it was read."""
         self._source = source
+        self._raw = raw
         self._share = Sharing()
         self._tables: dict[Resource, _Table] = {}
         self._marks: dict[Resource, tuple[ReadState, str]] = {}
@@ -89,6 +92,8 @@ class Collector:
             raise BadObject(f"{origin}: expected a list of {resource.plural}, got {_named_kind(page.kind)}")
         items = page.items or []
         self._add(table, items, origin)
+        if self._raw is not None:
+            self._raw.add_page(resource, body)
         meta = page.metadata or ListMeta()
         return Page(len(items), meta.continue_token or "", meta.remaining)
 
@@ -104,10 +109,14 @@ class Collector:
         except MALFORMED as error:
             raise BadObject(f"{origin}: {_who(bytes(raw), resource)}: {error}") from error
         self._add(table, (item,), origin)
+        if self._raw is not None:
+            self._raw.add_item(resource, raw)
 
     def forget(self, resource: Resource) -> None:
         """Drop what was gathered of it: an expired continue token restarts the list."""
         self._tables.pop(resource, None)
+        if self._raw is not None:
+            self._raw.forget(resource)
 
     def mark(self, resource: Resource, state: ReadState, detail: str = "") -> None:
         """Say how reading `resource` ended; one that is never marked counts as not read to its end."""

@@ -9,6 +9,7 @@ import msgspec
 from kubectl_eksdoc.core.model.cluster import Cluster, Source
 from kubectl_eksdoc.core.model.kinds import ReadState, Resource
 from kubectl_eksdoc.objects.collector import MALFORMED, BadObject, Collector
+from kubectl_eksdoc.objects.raw_objects import RawObjects
 from kubectl_eksdoc.objects.stream import Header, Item
 from kubectl_eksdoc.objects.structs import Lean, Meta
 
@@ -49,15 +50,20 @@ _decode_named = msgspec.json.Decoder(_Named).decode
 
 
 class Intake:
-    """The facts of one dump. `progress` is told a resource's plural and its objects so far."""
+    """The facts of one dump. `progress` is told a resource's plural and its objects so far; `raw` gets the objects."""
 
-    def __init__(self, resources: Sequence[Resource], progress: Callable[[str, int], None] | None = None) -> None:
+    def __init__(
+        self,
+        resources: Sequence[Resource],
+        progress: Callable[[str, int], None] | None = None,
+        raw: RawObjects | None = None,
+    ) -> None:
         self._resources = tuple(resources)
         self._by_kind = {r.kind: r for r in resources}
         self._by_group = {(r.group, r.kind): r for r in resources}
         self._by_stem = {stem: r for r in resources for stem in (r.plural, r.full_name, r.kind.lower())}
         self._progress = progress
-        self._collector = Collector(Source.SNAPSHOT)
+        self._collector = Collector(Source.SNAPSHOT, raw)
         self._counts = dict.fromkeys(resources, 0)
         self._shown = dict.fromkeys(resources, 0)
         self._open_lists: dict[Resource, Header] = {}

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import json
-import tarfile
 from collections.abc import Iterable
 from datetime import datetime, timezone
 from pathlib import Path
 
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.cluster import Identity, Source
+from kubectl_eksdoc.core.model.cluster import Cluster, Identity, Source
+from kubectl_eksdoc.core.model.kinds import KindRead, ReadState
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
-from kubectl_eksdoc.core.sim.cluster.workloads.everything import every_controller
 from kubectl_eksdoc.embedded.loading import load
 from kubectl_eksdoc.embedded.stage import EmbeddedStage
+from kubectl_eksdoc.host.snapshot import SnapshotReader
+from kubectl_eksdoc.objects.raw_objects import RawObjects
 
 CLUSTERS = Path(__file__).parents[1] / "data" / "clusters"
 NOW = datetime(2026, 11, 20, 9, tzinfo=timezone.utc)
@@ -22,18 +22,17 @@ NOW = datetime(2026, 11, 20, 9, tzinfo=timezone.utc)
 
 def recorded(archive: str) -> tuple[ControlPlane, EmbeddedStage]:
     """A recorded cluster, as its dump has it."""
-    with tarfile.open(CLUSTERS / archive) as tar:
-        files = {Path(member.name).stem: tar.extractfile(member) for member in tar if member.name.endswith(".json")}
-        lists = {name: json.load(file) for name, file in files.items() if file is not None}
-    held = [resource for resource in kinds.ALL if resource.plural in lists]
-    return staged((doc for each in lists.values() for doc in each["items"]), held)
+    raw = RawObjects()
+    observed = SnapshotReader(str(CLUSTERS / archive), raw=raw).read(kinds.ALL)
+    return staged(raw.documents(), observed)
 
 
 def made(*docs: Doc) -> tuple[ControlPlane, EmbeddedStage]:
     """A cluster of these objects and no others."""
-    return staged(docs, kinds.ALL)
+    reads = tuple(KindRead(resource, ReadState.READ) for resource in kinds.ALL)
+    return staged(docs, Cluster(Identity("test", "test"), Source.SNAPSHOT, NOW, reads=reads))
 
 
-def staged(docs: Iterable[Doc], held: Iterable[kinds.Resource]) -> tuple[ControlPlane, EmbeddedStage]:
-    plane = load(docs, NOW).plane
-    return plane, EmbeddedStage(plane, Identity("test", "test"), Source.SNAPSHOT, held, every_controller)
+def staged(docs: Iterable[Doc], observed: Cluster) -> tuple[ControlPlane, EmbeddedStage]:
+    plane = load(docs, observed.observed_at).plane
+    return plane, EmbeddedStage(plane, observed)

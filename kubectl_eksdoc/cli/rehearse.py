@@ -1,0 +1,128 @@
+"""``kubectl eksdoc rehearse``, also as ``drain rehearse``: try a drain on a simulated cluster, or serve one."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+
+from kubectl_eksdoc.cli import drain_options, exits, reaching, rights, values
+from kubectl_eksdoc.cli.drain import PlanRequest, exit_code, tell
+from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
+from kubectl_eksdoc.cli.parser import Parser
+from kubectl_eksdoc.cli.progress import ProgressLine
+from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
+from kubectl_eksdoc.errors import Forbidden, UsageError
+from kubectl_eksdoc.wiring import Serving
+
+SPEED = 60.0
+"""Virtual seconds in a second of a served cluster, unless said otherwise."""
+
+_ABOUT = """\
+Try a drain on a simulated cluster made of a dump, or of what is read from the live one: the plan is made and done in
+virtual time, with real rules for evictions, budgets, controllers and the scheduler. Nothing real is changed.
+With --serve the simulated cluster is served instead, for kubectl and for this tool.
+
+Examples:
+  %(prog)s --nodegroup blue --snapshot dump.tar.gz
+  %(prog)s --nodegroup blue -o wide
+  %(prog)s --demo
+  %(prog)s --serve --snapshot dump.tar.gz --speed 10
+"""
+
+_EXIT_CODES = """\
+Exit codes: 0 all went as planned, 1 blockers, or a node was not emptied, 5 something is unknown; 2 usage, 3 cluster.
+Global flags: kubectl eksdoc options
+"""
+
+
+def add_to(commands: argparse._SubParsersAction[Parser], level: int = LEVELS - 1) -> None:
+    """Add ``rehearse``; `level` as for the global options."""
+    parser = commands.add_parser(
+        "rehearse",
+        help="try a drain on a simulated cluster, or serve one",
+        usage="%(prog)s [NODE…] [flags]",
+        description=_ABOUT,
+        epilog=_EXIT_CODES,
+    )
+    GlobalOptions.add_to(parser, level=level)
+    drain_options.add_targeting(parser)
+    SourceOptions.add_to(parser)
+    _add_serving(parser)
+    drain_options.add_policy(parser)
+    parser.set_defaults(leaf=parser, command=run_rehearse, baseline=None)
+
+
+def _add_serving(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("Serving the simulated cluster")
+    group.add_argument(
+        "--serve",
+        action="switch",
+        default=False,
+        help="serve it on this machine until Ctrl-C, and print the path of a kubeconfig",
+    )
+    group.add_argument(
+        "--speed",
+        type=values.speed,
+        default=None,
+        metavar="N",
+        help=f"virtual seconds in each second while it is served (default: {SPEED:g})",
+    )
+    group.add_argument("--kubeconfig-out", default=None, metavar="FILE", help="write the kubeconfig there")
+
+
+def run_rehearse(args: argparse.Namespace, words: Sequence[str], around: Surroundings) -> Answer:
+    """What came of the drain, in the format asked for; with ``--serve`` nothing, once it is over.
+
+    Raises:
+        EksdocError: the command line, the dump or the cluster is at fault; the error says which.
+    """
+    if args.serve:
+        return _serve(args, words, around)
+    if args.speed is not None or args.kubeconfig_out is not None:
+        flag = "--speed" if args.speed is not None else "--kubeconfig-out"
+        raise UsageError(f"{flag} is for --serve: without it virtual time takes no time")
+    request = PlanRequest.from_args(args, words)
+    # Imported late: help and errors of usage must not pay for what only a rehearsal needs.
+    from kubectl_eksdoc.cli import look as looks
+    from kubectl_eksdoc.core.model.cluster import Identity
+    from kubectl_eksdoc.flows.rehearse import rehearse
+    from kubectl_eksdoc.render.identity import identity_line
+    from kubectl_eksdoc.render.rehearsal import RehearsalView, render
+
+    options = request.options
+    given = Identity(cluster=options.cluster_name, region=options.region)
+    try:
+        with ProgressLine(around.stderr) as progress:
+            stage = around.open_stage(request.source, options.connection, progress)
+        cluster, rehearsal = rehearse(stage, request.targeting, request.policy, given)
+    except Exception as error:
+        tell(request.notes, around)
+        if isinstance(error, Forbidden):
+            raise rights.explained(error, "rehearse") from error
+        raise
+    around.note(identity_line(cluster, around.now(), looks.decide(options, around.stderr, around.environ)))
+    tell(request.notes, around)
+    asked = drain_options.as_given(request.targeting, request.policy, "", request.order_file)
+    reached_by = reaching.words(request.source, options, cluster.identity.context)
+    view = RehearsalView(rehearsal, cluster, asked, reached_by=reached_by)
+    text = render(view, options.output, looks.decide(options, around.stdout, around.environ))
+    return Answer(text, exits.FAILS if rehearsal.undone else exit_code(rehearsal.plan))
+
+
+def _serve(args: argparse.Namespace, words: Sequence[str], around: Surroundings) -> Answer:
+    options, source = GlobalOptions.from_args(args), SourceOptions.from_args(args).choice
+    if words:
+        raise UsageError(f"--serve serves the whole cluster: it takes no node, as {words[0]!r}")
+    speed = SPEED if args.speed is None else args.speed
+
+    def ready(path: str, url: str) -> None:
+        around.say(f"{path}\n")
+        around.note(f"serving a simulated cluster at {url}, {speed:g} times as fast as time; stop it with Ctrl-C")
+        around.note(f"try: kubectl --kubeconfig {path} get nodes")
+
+    try:
+        with ProgressLine(around.stderr) as progress:
+            around.serve(source, options.connection, progress, Serving(speed, args.kubeconfig_out or "", ready))
+    except KeyboardInterrupt:
+        pass
+    return Answer("")

@@ -1,0 +1,32 @@
+"""A simulated cluster made of what was read, behind an API whose time passes as fast as asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from kubectl_eksdoc.core.model import versions
+from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.core.sim.cluster.kubelets import Pace
+from kubectl_eksdoc.core.sim.cluster.workloads.everything import every_controller
+from kubectl_eksdoc.embedded.api.discovery import Build
+from kubectl_eksdoc.embedded.loading import load
+from kubectl_eksdoc.embedded.serving.access import Access, User
+from kubectl_eksdoc.embedded.serving.api import Api, Setup
+from kubectl_eksdoc.embedded.serving.clockwork import Scaled
+from kubectl_eksdoc.objects.raw_objects import RawObjects
+
+
+def api_of(
+    observed: Cluster,
+    raw: RawObjects,
+    pace: Pace,
+    users: Mapping[str, User],
+    speed: float,
+    monotonic: Callable[[], float],
+) -> Api:
+    """`users` by their tokens; `monotonic` gives the wall's seconds. It says that it is the server that was read."""
+    plane = load(raw.documents(), observed.observed_at).plane
+    plane.start(pace, every_controller)
+    said = observed.identity.server_version
+    build = Build(git_version=said) if versions.parse(said) is not None else Build()
+    return Api(plane, Setup(Access(users), build), Scaled(monotonic, speed))

@@ -1,0 +1,39 @@
+"""Objects as they were read, beside their facts: for whoever makes a cluster of them again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from kubectl_eksdoc.core.model.kinds import Resource
+from kubectl_eksdoc.objects.structs import ListOf
+
+_decode_page = msgspec.json.Decoder(ListOf[msgspec.Raw]).decode
+
+
+class RawObjects:
+    """Mutable: a reader fills it while it reads. Objects of a list lack their kind; here they have it."""
+
+    def __init__(self) -> None:
+        self._held: dict[Resource, list[bytes]] = {}
+
+    def add_page(self, resource: Resource, body: bytes) -> None:
+        """The objects of a List that could be read."""
+        items = _decode_page(body).items
+        self._held.setdefault(resource, []).extend(bytes(raw) for raw in items or ())
+
+    def add_item(self, resource: Resource, raw: bytes | memoryview) -> None:
+        self._held.setdefault(resource, []).append(bytes(raw))
+
+    def forget(self, resource: Resource) -> None:
+        """A list is read anew."""
+        self._held.pop(resource, None)
+
+    def documents(self) -> Iterator[dict[str, Any]]:
+        """Each as often as it was read, in the version that is served now: what is read is the same in all."""
+        for resource, held in self._held.items():
+            for raw in held:
+                yield {**json.loads(raw), "kind": resource.kind, "apiVersion": resource.api_version}
