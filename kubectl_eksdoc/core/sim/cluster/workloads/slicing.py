@@ -58,7 +58,7 @@ def _stay(item: Item, left: dict[str, Doc]) -> list[Doc]:
     for each in item.doc.get("endpoints") or ():
         new = left.pop((each.get("targetRef") or {}).get("uid", ""), None)
         if new is not None:
-            kept.append(each if new == each else new)
+            kept.append(each if new is each or new == each else new)
     return kept
 
 
