@@ -59,10 +59,15 @@ class User:
 
 
 READING = ("get", "list", "watch")
+NO_RESOURCES: tuple[str, ...] = ()
 _ASK_ABOUT_ONESELF = Rule(
     ("create",), ("selfsubjectaccessreviews", "selfsubjectrulesreviews", "selfsubjectreviews"), (EVERYTHING,)
 )
-_OPEN_PATHS = Rule(("get",), paths=("/version", "/healthz", "/livez", "/readyz", "/api", "/apis", "/openapi"))
+_OPEN_PATHS = Rule(
+    ("get",),
+    NO_RESOURCES,
+    paths=("/version", "/healthz", "/livez", "/readyz", "/api", "/api/*", "/apis", "/apis/*", "/openapi", "/openapi/*"),
+)
 
 ADMIN = User("admin", (Rule((EVERYTHING,), paths=(EVERYTHING,)),))
 VIEWER = User("viewer", (Rule(READING, paths=(EVERYTHING,)), _ASK_ABOUT_ONESELF, _OPEN_PATHS))

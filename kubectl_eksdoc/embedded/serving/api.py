@@ -6,7 +6,7 @@ One lock around everything, since the simulated cluster has one thread. A watch 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from kubectl_eksdoc.core.model.api_objects import Doc
@@ -24,7 +24,7 @@ from kubectl_eksdoc.embedded.serving.objects import Objects
 from kubectl_eksdoc.embedded.serving.reading import TOO_OLD_TO_CONTINUE, TooOldToContinue
 from kubectl_eksdoc.embedded.serving.reviews import SELF_ACCESS, reviewed
 from kubectl_eksdoc.embedded.serving.targets import Target, action_of, target_of, verb_of
-from kubectl_eksdoc.embedded.serving.watching import Asked, Watch, asked
+from kubectl_eksdoc.embedded.serving.watching import Asked, Bookmarks, Event, Shown, Watch, asked
 from kubectl_eksdoc.objects.single import encode
 
 _TEXT = "text/plain; charset=utf-8"
@@ -38,11 +38,13 @@ LOOK_S = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """`address` is where it is served, as ``/api`` tells."""
+    """`address` is where it is served, as ``/api`` tells. `watch_cache`: as servers have it that are not told
+    otherwise (--watch-cache)."""
 
     access: Access = field(default_factory=Access)
     build: Build = field(default_factory=Build)
     address: str = "127.0.0.1:6443"
+    watch_cache: bool = True
 
 
 class Api:
@@ -54,7 +56,7 @@ class Api:
         self._clockwork = clockwork or ByHand()
         self._lock = threading.Lock()
         self._changed = threading.Condition(self._lock)
-        self._objects = Objects(plane)
+        self._objects = Objects(plane, setup.watch_cache)
         self._catalogue: tuple[int, Catalogue] | None = None
         plane.store.listen(lambda change: self._changed.notify_all() if self._lock.locked() else None)
 
@@ -125,7 +127,7 @@ class Api:
         if path == "/version":
             return discovery.version(self._setup.build), ""
         if path == "/openapi/v3":
-            return openapi.index(served), ""
+            return openapi.index(served), _TEXT
         if path.startswith("/openapi/v3/"):
             return openapi.document(served, path.removeprefix("/openapi/v3/")), ""
         match parts:
@@ -144,22 +146,24 @@ class Api:
     def _watch(self, request: Request, target: Target, what: Asked) -> Iterator[bytes]:
         """Lines of events until its time is over. What is there at once is looked up at once, under the lock."""
         shown = self._objects.shown_as(request, target)
-        watch = Watch(self._plane.store, what)
-        first = [_line(event.type, event.doc, lambda event=event: shown(event.item)) for event in watch.news()]  # type: ignore[misc]
-        return self._lines(watch, what, shown, first)
+        watch = Watch(self._plane.store, what, self._setup.watch_cache)
+        return self._lines(watch, what, shown, [_line(event, shown) for event in watch.news()])
 
-    def _lines(self, watch: Watch, what: Asked, shown: Callable[..., bytes], first: list[bytes]) -> Iterator[bytes]:
+    def _lines(self, watch: Watch, what: Asked, shown: Shown, first: list[bytes]) -> Iterator[bytes]:
         yield from first
+        bookmarks = Bookmarks(self._plane.agenda.seconds, what)
         end_s = self._plane.agenda.seconds + what.seconds
         while not watch.ended and self._plane.agenda.seconds < end_s:
             with self._changed:
                 self._changed.wait(self._pause_s(end_s))
                 self._clockwork.advance(self._plane.agenda)
-                lines = [
-                    _line(event.type, event.doc, lambda event=event: shown(event.item))  # type: ignore[misc]
-                    for event in watch.news()
-                ]
+                lines = [_line(event, shown) for event in watch.news()]
+                lines += [_line(event, shown) for event in self._bookmark(watch, bookmarks)]
             yield from lines
+
+    def _bookmark(self, watch: Watch, bookmarks: Bookmarks) -> tuple[Event, ...]:
+        due = bookmarks.due(self._plane.agenda.seconds)
+        return (watch.bookmark(),) if due and not watch.ended else ()
 
     def _pause_s(self, end_s: float) -> float:
         due_s = self._plane.agenda.due_s
@@ -167,9 +171,9 @@ class Api:
         return max(0.001, min(LOOK_S, self._clockwork.real_s(until_s - self._plane.agenda.seconds)))
 
 
-def _line(type_: str, doc: Doc | None, shown: Callable[[], bytes]) -> bytes:
-    body = encode(doc) if doc is not None else shown()
-    return b'{"type":"%b","object":%b}\n' % (type_.encode(), body)
+def _line(event: Event, shown: Shown) -> bytes:
+    body = shown(event.item) if event.item is not None else encode(event.doc)
+    return b'{"type":"%b","object":%b}\n' % (event.type.encode(), body)
 
 
 def _status(status: Status) -> Reply:
