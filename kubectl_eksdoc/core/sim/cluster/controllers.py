@@ -70,7 +70,7 @@ class Loop:
 
     def _work(self) -> None:
         self._woken = False
-        while self._queued:
+        for _ in range(len(self._queued)):  # what its own writes queue waits until others have seen them, too
             key = next(iter(self._queued))
             del self._queued[key]
             try:

@@ -1,0 +1,191 @@
+"""The endpoint slice controller: the pods behind each Service that has a selector.
+
+Source: pkg/controller/endpointslice/endpointslice_controller.go, staging/src/k8s.io/endpointslice/reconciler.go,
+Kubernetes v1.36. The annotation with the time of the last change says when the slice was written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.sim.cluster.registry import Registry
+from kubectl_eksdoc.core.sim.cluster.store import Change, Item, Key, What
+from kubectl_eksdoc.core.sim.cluster.workloads import endpoints, pods
+from kubectl_eksdoc.core.sim.cluster.workloads.index import Index
+from kubectl_eksdoc.core.sim.cluster.workloads.owning import keys_of_owner, reference_to
+from kubectl_eksdoc.core.sim.cluster.workloads.services import Memberships
+from kubectl_eksdoc.core.sim.cluster.workloads.slicing import spread
+
+SERVICES, NODES = kinds.SERVICES.full_name, kinds.NODES.full_name
+SLICES = kinds.ENDPOINT_SLICES.full_name
+
+MANAGED_BY, MANAGER = "endpointslice.kubernetes.io/managed-by", "endpointslice-controller.k8s.io"
+SERVICE_NAME, HEADLESS = "kubernetes.io/service-name", "service.kubernetes.io/headless"
+TRIGGERED = "endpoints.kubernetes.io/last-change-trigger-time"
+
+_Ports = tuple[tuple[tuple[str, object], ...], ...]
+
+
+class _Known(NamedTuple):
+    """What was made of a pod for a service of that spec; `endpoint` None: the pod has no address."""
+
+    pod: Item
+    spec: Doc
+    zone: str | None
+    frozen: _Ports
+    ports: list[Doc]
+    endpoint: Doc | None
+
+
+class EndpointSlices:
+    """A `Controller`; keys are those of Services."""
+
+    resources: Iterable[str] = (SERVICES, pods.PODS, NODES, SLICES)
+
+    def __init__(self, registry: Registry, index: Index) -> None:
+        self._registry = registry
+        self._index = index
+        self._memberships = Memberships()
+        self._known: dict[str, dict[str, _Known]] = {}
+        self._writing = False
+
+    def touched(self, change: Change) -> Iterable[Key]:
+        item = change.item
+        if item.resource == SERVICES:
+            self._memberships.note(change)
+            if change.what is What.DELETED:
+                self._known.pop(item.uid, None)
+            return (item.key,)
+        if item.resource == SLICES:
+            return () if self._writing else keys_of_owner(change, kinds.SERVICES)
+        if item.resource == pods.PODS:
+            return self._memberships.concerned(change)
+        if change.before is not None and change.what is What.MODIFIED and _zone(change.before) == _zone(item):
+            return ()
+        return [key for pod in self._index.on_node(item.key[1]) for key in self._memberships.of(pod)]
+
+    def reconcile(self, key: Key) -> float | None:
+        service = self._registry.store.get(SERVICES, key)
+        if service is None or service.leaving:
+            return None
+        spec = service.doc["spec"]
+        selector = spec.get("selector")
+        if not selector or spec.get("type") == "ExternalName":
+            return None
+        held = [item for item in self._index.controlled(service.uid, SLICES) if not item.leaving and _managed(item)]
+        families = spec.get("ipFamilies") or ["IPv4"]
+        own = list(self._index.labelled(key[0], selector))
+        self._writing = True  # it need not look again at what it wrote itself
+        try:
+            for family in families:
+                self._reconcile_family(service, family, own, [item for item in held if _family(item) == family])
+            for item in held:
+                if _family(item) not in families:
+                    self._registry.delete(item)
+        finally:
+            self._writing = False
+        return None
+
+    def _reconcile_family(self, service: Item, family: str, own: list[Item], held: list[Item]) -> None:
+        order: dict[_Ports, list[Doc]] = {}
+        wanted = self._wanted(service.doc, family, own, order)
+        by_ports: dict[_Ports, list[Item]] = {}
+        for item in held:
+            by_ports.setdefault(_frozen(item.doc.get("ports")), []).append(item)
+        spare: list[Item] = []
+        new: list[Doc] = []
+        stays = 0
+        for ports in {**by_ports, **wanted}:
+            result = spread(by_ports.get(ports, ()), wanted.get(ports, {}))
+            spare += result.spare
+            stays += len(result.kept)
+            for item, listed in result.kept:
+                self._write(item, service, listed, item.doc.get("ports") or [])
+            new += [self._made(service, family, listed, order[ports]) for listed in result.new]
+        if not stays and not new:
+            new = [self._made(service, family, [], [])]
+        for doc in new:
+            if spare:  # one that would go is used again
+                self._write(spare.pop(0), service, doc["endpoints"], doc["ports"])
+            else:
+                self._registry.create(SLICES, doc, service.key[0])
+        for item in spare:
+            self._registry.delete(item)
+
+    def _wanted(
+        self, service: Doc, family: str, own: Iterable[Item], order: dict[_Ports, list[Doc]]
+    ) -> dict[_Ports, dict[str, Doc]]:
+        """Endpoints by the ports they are reached at and the pod's UID; `order` gets the ports as they are listed."""
+        known = self._known.get(service["metadata"]["uid"], {})
+        seen: dict[str, _Known] = {}
+        found: dict[_Ports, dict[str, Doc]] = {}
+        for pod in own:
+            node = self._registry.store.get(NODES, ("", pods.node_of(pod.doc)))
+            zone = _zone(node) if node is not None else None
+            held = known.get(pod.uid + family)
+            if held is None or held.pod is not pod or held.zone != zone or held.spec is not service["spec"]:
+                held = _look(pod, service, family, zone)
+            seen[pod.uid + family] = held
+            if held.endpoint is None or (node is None and self._index.held(NODES)):
+                continue  # without an address, or its node is gone, and so will it be
+            order.setdefault(held.frozen, held.ports)
+            found.setdefault(held.frozen, {})[pod.uid] = held.endpoint
+        others = {key: value for key, value in known.items() if not key.endswith(family)}
+        self._known[service["metadata"]["uid"]] = {**others, **seen}
+        return found
+
+    def _write(self, item: Item, service: Item, listed: list[Doc], ports: list[Doc]) -> None:
+        """Write a slice, if that changes anything."""
+        meta = item.doc["metadata"]
+        labels = _labels(service.doc)
+        same = (item.doc.get("endpoints") or []) == listed and (item.doc.get("ports") or []) == ports
+        if same and meta.get("labels") == labels:
+            return
+        annotations = {**(meta.get("annotations") or {}), TRIGGERED: self._registry.now}
+        meta = {**meta, "labels": labels, "annotations": annotations}
+        self._registry.update(item, {**item.doc, "metadata": meta, "endpoints": listed, "ports": ports})
+
+    def _made(self, service: Item, family: str, listed: list[Doc], ports: list[Doc]) -> Doc:
+        meta = {
+            "generateName": service.key[1] + "-",
+            "labels": _labels(service.doc),
+            "annotations": {TRIGGERED: self._registry.now},
+            "ownerReferences": [reference_to(service, kinds.SERVICES)],
+        }
+        kind = {"apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice"}
+        return {**kind, "metadata": meta, "addressType": family, "endpoints": listed, "ports": ports}
+
+
+def _look(pod: Item, service: Doc, family: str, zone: str | None) -> _Known:
+    addresses = endpoints.addresses(pod.doc, family)
+    listed = endpoints.ports(service, pod.doc) if addresses else []
+    made = endpoints.endpoint(pod, service, addresses, zone) if addresses else None
+    return _Known(pod, service["spec"], zone, _frozen(listed), listed, made)
+
+
+def _labels(service: Doc) -> dict[str, str]:
+    """Those of the service, and by whom the slice is kept and for whom."""
+    kept = {key: value for key, value in pods.labels_of(service).items() if key not in (MANAGED_BY, SERVICE_NAME)}
+    kept.pop(HEADLESS, None)
+    if service["spec"].get("clusterIP") == "None":
+        kept[HEADLESS] = ""
+    return {**kept, MANAGED_BY: MANAGER, SERVICE_NAME: service["metadata"]["name"]}
+
+
+def _managed(item: Item) -> bool:
+    return pods.labels_of(item.doc).get(MANAGED_BY) == MANAGER
+
+
+def _family(item: Item) -> str:
+    return str(item.doc.get("addressType", ""))
+
+
+def _zone(node: Item) -> str | None:
+    return pods.labels_of(node.doc).get(endpoints.ZONE)
+
+
+def _frozen(ports: Iterable[Doc] | None) -> _Ports:
+    return tuple(sorted(tuple(sorted(each.items())) for each in ports or ()))

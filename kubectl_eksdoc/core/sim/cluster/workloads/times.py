@@ -1,0 +1,17 @@
+"""Times as the API writes them: ``2026-11-20T08:00:00Z``, of leases and the like with a fraction."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+from functools import lru_cache
+
+
+@lru_cache(maxsize=4096)
+def moment(text: str) -> datetime:
+    """
+    Raises:
+        ValueError: it is no time.
+    """
+    plain = text[:-1] if text.endswith("Z") else text
+    form = "%Y-%m-%dT%H:%M:%S.%f" if "." in plain else "%Y-%m-%dT%H:%M:%S"
+    return datetime.strptime(plain, form).replace(tzinfo=timezone.utc)
