@@ -19,7 +19,11 @@ _OPERATORS = {"in": "In", "notin": "NotIn", "=": "In", "==": "In", "!=": "NotIn"
 
 
 class InvalidSelector(ValueError):
-    """The text is not a label selector; the message says where it breaks."""
+    """The text is not a label selector; the message says where it breaks, `servers` as an API server says it."""
+
+    def __init__(self, message: str, servers: str = "") -> None:
+        super().__init__(message)
+        self.servers = servers or message
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +100,7 @@ def parse(text: str) -> Selector:
     while reader.take(","):
         terms.append(_term_of(reader))
     if not reader.ended():
-        raise reader.unexpected("a comma or the end")
+        raise reader.unexpected("a comma or the end", "',' or 'end of string'", within=False)
     return Selector(tuple(terms))
 
 
@@ -126,13 +130,17 @@ class _Reader:
         """The next token, which must be a word: `what` says which kind of word."""
         found = self.peek()
         if not found or found[0] in "=!(),><":
-            raise self.unexpected(what)
+            raise self.unexpected(what, "identifier")
         self.at += 1
         return found
 
-    def unexpected(self, what: str) -> InvalidSelector:
+    def unexpected(self, what: str, servers: str, within: bool = True) -> InvalidSelector:
+        """`servers`: what labels.Parse says that it expected; `within` a requirement, not between two."""
         found = repr(self.peek()) if self.peek() else "the end"
-        return InvalidSelector(f"{what} is expected in {self.text!r}, not {found}")
+        said = f"found '{self.peek()}', expected: {servers}"
+        if within:
+            said = f"unable to parse requirement: {said}"
+        return InvalidSelector(f"{what} is expected in {self.text!r}, not {found}", said)
 
 
 def _term_of(reader: _Reader) -> Requirement:
@@ -144,7 +152,7 @@ def _term_of(reader: _Reader) -> Requirement:
     word = reader.peek()
     operator = _OPERATORS.get(word)
     if operator is None:
-        raise reader.unexpected("an operator (=, !=, in, notin, >, <)")
+        raise reader.unexpected("an operator (=, !=, in, notin, >, <)", "in, notin, =, ==, !=, gt, lt")
     reader.take(word)
     if word in ("in", "notin"):
         return _checked(key, operator, _set_of(reader))
@@ -155,16 +163,16 @@ def _term_of(reader: _Reader) -> Requirement:
 def _set_of(reader: _Reader) -> tuple[str, ...]:
     """``(a,b)``; between two commas, and beside a parenthesis, the value is empty, but ``()`` is no set."""
     if not reader.take("("):
-        raise reader.unexpected("'('")
+        raise reader.unexpected("'('", "'('")
     if reader.peek() == ")":
-        raise reader.unexpected("a label value")
+        raise reader.unexpected("a label value", "',', ')' or identifier")
     values = []
     while True:
         values.append("" if reader.peek() in (",", ")") else reader.word("a label value"))
         if reader.take(")"):
             return tuple(dict.fromkeys(values))
         if not reader.take(","):
-            raise reader.unexpected("a comma or ')'")
+            raise reader.unexpected("a comma or ')'", "',' or ')'")
 
 
 def _checked(key: str, operator: str, values: tuple[str, ...]) -> Requirement:

@@ -45,12 +45,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """`address` is where it is served, as ``/api`` tells; `deprecated` what ``/metrics`` says is still used."""
+    """`address` is where it is served, as ``/api`` tells; `deprecated` what ``/metrics`` says is still used.
+    `watch_cache`: as servers have it that are not told otherwise (--watch-cache)."""
 
     access: Access = field(default_factory=Access)
     build: Build = field(default_factory=Build)
     address: str = "127.0.0.1:6443"
     deprecated: tuple[DeprecatedUse, ...] = ()
+    watch_cache: bool = True
 
 
 class Api:
@@ -67,7 +69,7 @@ class Api:
         self._setup = setup
         self._clockwork = clockwork or ByHand()
         self._changed = threading.Condition(threading.Lock())
-        self._objects = Objects(plane)
+        self._objects = Objects(plane, setup.watch_cache)
         self._streaming = Streaming(plane.agenda, self._clockwork, self._changed, self._advance, monotonic)
         self._catalogue: tuple[int, Catalogue] | None = None
         self._stirred = False
@@ -170,7 +172,7 @@ class Api:
         if path == "/version":
             return discovery.version(self._setup.build), ""
         if path == "/openapi/v3":
-            return openapi.index(served), ""
+            return openapi.index(served), _TEXT
         if path.startswith("/openapi/v3/"):
             return openapi.document(served, path.removeprefix("/openapi/v3/")), ""
         match parts:
@@ -188,7 +190,7 @@ class Api:
 
     def _watch(self, request: Request, target: Target) -> Reply:
         what = asked(request, target)
-        watch = Watch(self._plane.store, what)
+        watch = Watch(self._plane.store, what, self._setup.watch_cache)
         return Reply(200, stream=self._streaming.lines(watch, what, self._objects.shown_as(request, target)))
 
     def _advance(self) -> None:

@@ -17,7 +17,9 @@ from kubectl_eksdoc.embedded.serving import changes
 from kubectl_eksdoc.embedded.serving.admission import admitted
 from kubectl_eksdoc.embedded.serving.bodies import body_of, delete_options, deletion_status, object_of
 from kubectl_eksdoc.embedded.serving.changes import Writer
+from kubectl_eksdoc.embedded.serving.defaults import begun, counted, with_defaults, without_empty_metadata
 from kubectl_eksdoc.embedded.serving.messages import Reply, Request
+from kubectl_eksdoc.embedded.serving.policies import Asked, Policies
 from kubectl_eksdoc.embedded.serving.reading import page_of
 from kubectl_eksdoc.embedded.serving.showing import Shown, form_of, in_form
 from kubectl_eksdoc.embedded.serving.targets import Target
@@ -30,10 +32,12 @@ _TRIES = 5
 class Objects:
     """Answers for the objects of one control plane."""
 
-    def __init__(self, plane: ControlPlane) -> None:
+    def __init__(self, plane: ControlPlane, watch_cache: bool = True) -> None:
         self._plane = plane
+        self._watch_cache = watch_cache
         self._registry = plane.registry
         self._shown = Shown()
+        self.policies = Policies(plane.store)
 
     def answer(self, verb: str, request: Request, target: Target) -> Reply:
         """
@@ -88,17 +92,22 @@ class Objects:
         return self.reply(request, target, self._registry.get(target.resource, target.key))
 
     def _list(self, request: Request, target: Target) -> Reply:
-        page, form, served = page_of(self._plane.store, request, target), form_of(request), target.served
+        page, form, served = (
+            page_of(self._plane.store, request, target, self._watch_cache),
+            form_of(request),
+            target.served,
+        )
         if form == PLAIN:
             return Reply(200, self._shown.listed(page.items, served, page.metadata))
         docs, now = [item.doc for item in page.items], self._plane.agenda.now
         return Reply(200, encode(in_form(form, served, docs, page.metadata, now, request.word("includeObject"))))
 
     def _create(self, request: Request, target: Target) -> Reply:
-        doc = admitted(target, None, object_of(request, target))
+        doc = admitted(target, None, with_defaults(object_of(request, target)))
         name = str(at(doc, "metadata", "name") or "")
-        if name and self._plane.store.get(target.resource, (target.key[0], name)) is None:
-            doc = self._owned(request, target, None, doc)
+        self._registry.check_namespace(target.resource, target.key[0], name)
+        self.policies.check(Asked("CREATE", target, name, doc))
+        doc = begun(self._owned(request, target, None, doc))
         made = self._registry.create(target.resource, doc, target.key[0], dry_run=request.dry_run)
         return self.reply(request, target, made, 201)
 
@@ -129,23 +138,31 @@ class Objects:
         config = changes.named_after(target, config)
         writer = self.writer(request, target)
         doc = changes.applied(request, live.doc if live else None, config, writer, self._schema(target))
+        doc = with_defaults(doc)
         if live is None:
-            made = self._registry.create(
-                target.resource, admitted(target, None, doc), target.key[0], dry_run=request.dry_run
-            )
+            self._registry.check_namespace(target.resource, target.key[0], target.name)
+            self.policies.check(Asked("CREATE", target, target.name, doc))
+            doc = begun(admitted(target, None, doc))
+            made = self._registry.create(target.resource, doc, target.key[0], dry_run=request.dry_run)
             return self.reply(request, target, made, 201)
-        made = self._registry.update(
-            live, admitted(target, live.doc, doc), status=target.subresource == "status", dry_run=request.dry_run
-        )
-        return self.reply(request, target, made)
+        status = target.subresource == "status"
+        doc = admitted(target, live.doc, doc)
+        self.policies.check(Asked("UPDATE", target, target.name, doc, live.doc))
+        if not status:
+            doc = counted(live.doc, doc)
+        return self.reply(request, target, self._registry.update(live, doc, status=status, dry_run=request.dry_run))
 
     def _write(self, request: Request, target: Target, live: Item, doc: Doc) -> Item:
         """Over what is there, if the document does not name another version."""
         asked = at(doc, "metadata", "resourceVersion")
         if asked not in (None, "", str(live.version)):
             raise modified(self._registry.traits[target.resource].named, target.name)
-        doc = self._owned(request, target, live.doc, admitted(target, live.doc, doc))
         status = target.subresource == "status"
+        doc = admitted(target, live.doc, without_empty_metadata(doc))
+        self.policies.check(Asked("UPDATE", target, target.name, doc, live.doc))
+        doc = self._owned(request, target, live.doc, doc)
+        if not status:
+            doc = counted(live.doc, doc)
         return self._registry.update(live, doc, status=status, dry_run=request.dry_run)
 
     def _owned(self, request: Request, target: Target, live: Doc | None, doc: Doc) -> Doc:
@@ -157,6 +174,7 @@ class Objects:
     def _delete(self, request: Request, target: Target) -> Reply:
         options = delete_options(request)
         item = self._registry.get(target.resource, target.key)
+        self.policies.check(Asked("DELETE", target, target.name, None, item.doc))
         deleted = self._registry.delete(item, options)
         return self._deleted(request, target, deleted)
 
@@ -167,7 +185,7 @@ class Objects:
         return Reply(200, encode(deletion_status(deleted, traits.named)))
 
     def _delete_collection(self, request: Request, target: Target) -> Reply:
-        options, page = delete_options(request), page_of(self._plane.store, request, target)
+        options, page = delete_options(request), page_of(self._plane.store, request, target, self._watch_cache)
         for item in page.items:
             try:
                 self._registry.delete(item, options)

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.rules.api.statuses import bad_request, expired
+from kubectl_eksdoc.core.rules.api.statuses import Cause, Details, Refusal, Status, bad_request, expired
 from kubectl_eksdoc.core.sim.cluster.store import Expired, Item, Store, path_of
 from kubectl_eksdoc.embedded.serving import paging
 from kubectl_eksdoc.embedded.serving.messages import Request
@@ -66,10 +66,10 @@ def choice_of(request: Request, target: Target) -> Choice:
     return choice.named(target.name) if target.name else choice
 
 
-def page_of(store: Store, request: Request, target: Target) -> Page:
+def page_of(store: Store, request: Request, target: Target, watch_cache: bool = True) -> Page:
     """
     Raises:
-        Refusal: 400 and 410.
+        Refusal: 400, 410 and 504.
         TooOldToContinue: 410.
     """
     choice, limit = choice_of(request, target), number(request, "limit")
@@ -80,12 +80,15 @@ def page_of(store: Store, request: Request, target: Target) -> Page:
         version = token.version
     elif request.word("resourceVersionMatch") == "Exact":
         version = asked
+    elif asked > store.version:
+        raise _too_large(asked, store.version)
     items = _as_of(store, target, version, token)
     taken, left = _taken(items, choice, limit)
     if not left:
         return Page(tuple(taken), version)
-    following = Token(version, path_of(taken[-1].key))
-    return Page(tuple(taken), version, paging.encode(following), left if choice.everything else None)
+    listed = f"{_namespace(target)}/" if _namespace(target) else ""
+    following = Token(version, path_of(taken[-1].key).removeprefix(listed))
+    return Page(tuple(taken), version, paging.encode(following, watch_cache), left if choice.everything else None)
 
 
 def _taken(items: Iterable[Item], choice: Choice, limit: int) -> tuple[list[Item], int]:
@@ -104,10 +107,10 @@ def _taken(items: Iterable[Item], choice: Choice, limit: int) -> tuple[list[Item
 
 
 def _as_of(store: Store, target: Target, version: int, token: Token | None) -> list[Item]:
-    namespace = target.namespace if target.served.namespaced else ""
+    namespace = _namespace(target)
     if version > store.version:
-        raise expired(f"Too large resource version: {version}, current: {store.version}")
-    after = token.start if token is not None else ""
+        raise _too_large(version, store.version)
+    after = f"{namespace}/{token.start}" if token is not None and namespace else token.start if token else ""
     if version == store.version:
         return list(store.list(target.resource, namespace, after))
     try:
@@ -115,9 +118,21 @@ def _as_of(store: Store, target: Target, version: int, token: Token | None) -> l
     except Expired as error:
         if token is None:
             raise expired("The resourceVersion for the provided list is too old.") from error
-        raise TooOldToContinue(paging.encode(Token(ANY_VERSION, token.start))) from error
+        raise TooOldToContinue(paging.encode(Token(ANY_VERSION, token.start), rooted=False)) from error
     there = {path_of(item.key): item for item in found if not namespace or item.key[0] == namespace}
     return [there[path] for path in sorted(there) if path > after]
+
+
+def _namespace(target: Target) -> str:
+    """That a list is of, "" for all."""
+    return target.namespace if target.served.namespaced else ""
+
+
+def _too_large(version: int, current: int) -> Refusal:
+    """A version that is not there yet (apiserver pkg/storage/errors.go, NewTooLargeResourceVersionError)."""
+    text = f"Timeout: Too large resource version: {version}, current: {current}"
+    cause = Cause("ResourceVersionTooLarge", "Too large resource version")
+    return Refusal(Status(504, "Timeout", text, Details(causes=(cause,), retry_after_s=1)))
 
 
 def number(request: Request, name: str) -> int:

@@ -82,7 +82,7 @@ def chosen(resource: str, labels: str, fields: str, known: Callable[[str], bool]
     try:
         selector = parse(labels) if labels.strip() else None
     except InvalidSelector as error:
-        raise bad_request(f"unable to parse requirement: {error}") from error
+        raise bad_request(error.servers) from error
     equal: list[tuple[tuple[str, ...], str]] = []
     other: list[tuple[tuple[str, ...], str]] = []
     for term in filter(None, fields.split(",")):

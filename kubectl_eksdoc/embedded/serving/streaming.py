@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from kubectl_eksdoc.core.sim.cluster.agenda import Agenda
 from kubectl_eksdoc.core.sim.cluster.store import Item
 from kubectl_eksdoc.embedded.serving.clockwork import Clockwork
-from kubectl_eksdoc.embedded.serving.watching import BOOKMARK_S, Asked, Event, Watch
+from kubectl_eksdoc.embedded.serving.watching import Asked, Bookmarks, Event, Watch
 from kubectl_eksdoc.objects.single import encode
 
 LOOK_S = 0.05
@@ -40,16 +40,15 @@ class Streaming:
 
     def _following(self, watch: Watch, what: Asked, shown: Shown, first: bytes) -> Iterator[bytes]:
         yield first
-        now_s = told_s = self.monotonic()
-        end_s = now_s + what.seconds
+        now_s = self.monotonic()
+        bookmarks, end_s = Bookmarks(now_s, what), now_s + what.seconds
         while not watch.ended and now_s < end_s:
             with self.changed:
                 self.changed.wait(self._pause_s(end_s - now_s))
                 self.advance()
                 news = _lines(watch, shown)
             now_s = self.monotonic()
-            if what.bookmarks and now_s - told_s >= BOOKMARK_S and not watch.ended:
-                told_s = now_s
+            if bookmarks.due(now_s) and not watch.ended:
                 news += _line(watch.bookmark(), shown)
             yield news
 

@@ -13,6 +13,7 @@ from kubectl_eksdoc.embedded.serving.access import User
 from kubectl_eksdoc.embedded.serving.bodies import body_of
 from kubectl_eksdoc.embedded.serving.messages import Reply, Request
 from kubectl_eksdoc.embedded.serving.objects import Objects
+from kubectl_eksdoc.embedded.serving.policies import Asked
 from kubectl_eksdoc.embedded.serving.targets import Target
 from kubectl_eksdoc.objects.single import encode
 
@@ -35,6 +36,8 @@ def _evict(plane: ControlPlane, objects: Objects, request: Request, target: Targ
     body = body_of(request) if request.body else {}
     if not isinstance(body, dict):
         raise bad_request("the body is no Eviction")
+    plane.evictions.check_namespace(target.namespace, target.name)
+    objects.policies.check(Asked("CREATE", target, target.name, body))
     options = body.get("deleteOptions") or {}
     conditions = options.get("preconditions") or {}
     asked = EvictionRequest(
@@ -108,17 +111,36 @@ def _scale_of(doc: Doc) -> Doc:
 def _log(plane: ControlPlane, objects: Objects, request: Request, target: Target) -> Reply:
     """Canned: a line for each time the container started."""
     item = plane.registry.get(target.resource, target.key)
-    names = [str(each["name"]) for each in at(item.doc, "spec", "containers") or ()]
-    container = request.word("container")
-    if container and container not in names:
-        raise bad_request(f"container {container} is not valid for pod {target.name}")
-    if not container and len(names) > 1:
-        said = f"a container name must be specified for pod {target.name}, choose one of: [{' '.join(names)}]"
-        raise bad_request(said)
+    container = _container_of(item.doc, request.word("container"))
     if not at(item.doc, "spec", "nodeName"):
-        return Reply(204)
+        return Reply(204, content_type="")
     started = at(item.doc, "status", "startTime") or ""
-    return Reply(200, f"{started} {container or names[0]} started\n".encode(), "text/plain")
+    return Reply(200, f"{started} {container} started\n".encode(), "text/plain")
 
 
-_ANSWERS: dict[str, _Answering] = {"eviction": _evict, "scale": _scale, "log": _log}
+def _exec(plane: ControlPlane, objects: Objects, request: Request, target: Target) -> Reply:
+    """What is said before a connection is upgraded; the upgrade itself is not answered here."""
+    item = plane.registry.get(target.resource, target.key)
+    _container_of(item.doc, request.word("container"))
+    if not at(item.doc, "spec", "nodeName"):
+        raise bad_request(f"pod {target.name} does not have a host assigned")
+    if not request.headers.get("upgrade"):
+        raise bad_request("Upgrade request required")
+    raise Refusal(Status(501, "", f"the embedded server does not answer {target.subresource}"))
+
+
+def _container_of(pod: Doc, asked: str) -> str:
+    """The one that is asked for, or the only one (pkg/registry/core/pod/strategy.go, LogLocation, streamLocation).
+
+    Raises:
+        Refusal: 400, there is none of that name, or several and none is named.
+    """
+    name, names = pod["metadata"]["name"], [str(each["name"]) for each in at(pod, "spec", "containers") or ()]
+    if asked and asked not in names:
+        raise bad_request(f"container {asked} is not valid for pod {name}")
+    if not asked and len(names) > 1:
+        raise bad_request(f"a container name must be specified for pod {name}, choose one of: [{' '.join(names)}]")
+    return asked or names[0]
+
+
+_ANSWERS: dict[str, _Answering] = {"eviction": _evict, "scale": _scale, "log": _log, "exec": _exec, "attach": _exec}

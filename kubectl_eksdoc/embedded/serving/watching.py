@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.rules.api.statuses import expired
+from kubectl_eksdoc.core.rules.api.types.blank import blank_of
 from kubectl_eksdoc.core.sim.cluster.store import Change, Expired, Item, Store, What
 from kubectl_eksdoc.embedded.serving.messages import Request
 from kubectl_eksdoc.embedded.serving.reading import choice_of, number
@@ -19,6 +20,9 @@ from kubectl_eksdoc.embedded.serving.targets import Target
 
 BOOKMARK_S = 60.0
 """Seconds between bookmarks, which tell a client without news from where it may go on."""
+
+BEFORE_END_S = 2.0
+"""So long before a watch ends there is a last bookmark."""
 
 DEFAULT_S = 1800.0
 """A watch without timeoutSeconds ends after that (--min-request-timeout)."""
@@ -65,12 +69,38 @@ def asked(request: Request, target: Target) -> Asked:
     )
 
 
-class Watch:
-    """One client's watch. Mutable: `news` gives what has happened since it was asked last."""
+class Bookmarks:
+    """When a client that wants them is told from where to go on: each minute, and shortly before the watch's end.
 
-    def __init__(self, store: Store, what: Asked) -> None:
+    Source: apiserver pkg/storage/cacher/cache_watcher.go (nextBookmarkTime).
+    """
+
+    def __init__(self, now_s: float, what: Asked) -> None:
+        self._wanted = what.bookmarks
+        self._last_s = now_s + what.seconds - BEFORE_END_S
+        self._next_s = self._following(now_s)
+
+    def due(self, now_s: float) -> bool:
+        """Whether one is due, which is then told."""
+        if not self._wanted or now_s < self._next_s:
+            return False
+        self._next_s = self._following(now_s)
+        return True
+
+    def _following(self, now_s: float) -> float:
+        return min(now_s + BOOKMARK_S, self._last_s) if now_s < self._last_s else now_s + BOOKMARK_S
+
+
+class Watch:
+    """One client's watch. Mutable: `news` gives what has happened since it was asked last.
+
+    With a watch cache it goes on from wherever changes are kept, without one from where etcd is not compacted.
+    """
+
+    def __init__(self, store: Store, what: Asked, watch_cache: bool = True) -> None:
         self._store = store
         self._asked = what
+        self._watch_cache = watch_cache
         self._namespace = what.target.namespace if what.target.served.namespaced else ""
         self._begun = False
         self._version = store.version if what.version is None else what.version
@@ -80,6 +110,9 @@ class Watch:
         """What happened; an error ends it."""
         if not self._begun:
             self._begun = True
+            if not self._watch_cache and self._version < self._store.compacted:
+                yield self._too_old("The resourceVersion for the provided watch is too old.")
+                return
             yield from self._first()
         yield from self._changes()
 
@@ -100,8 +133,8 @@ class Watch:
         try:
             changes = list(self._store.since(self._asked.target.resource, self._version))
         except Expired:
-            self.ended = True
-            yield Event("ERROR", None, expired(f"too old resource version: {self._version}").status.doc())
+            oldest = self._store.oldest(self._asked.target.resource)
+            yield self._too_old(f"too old resource version: {self._version} ({oldest})")
             return
         for change in changes:
             self._version = change.version
@@ -123,10 +156,18 @@ class Watch:
             return None
         return Event("DELETED", _last_seen(change))
 
+    def _too_old(self, text: str) -> Event:
+        self.ended = True
+        return Event("ERROR", None, expired(text).status.doc())
+
     def _bookmark(self, more: Doc) -> Event:
+        """An object of the kind that holds nothing but a version."""
         served = self._asked.target.served
-        meta = {"resourceVersion": str(self._version), "creationTimestamp": None, **more}
-        return Event("BOOKMARK", None, {"kind": served.kind, "apiVersion": served.api_version, "metadata": meta})
+        blank = blank_of(served.api_version, served.kind)
+        meta = {"resourceVersion": str(self._version), **more}
+        return Event(
+            "BOOKMARK", None, {"kind": served.kind, "apiVersion": served.api_version, **blank, "metadata": meta}
+        )
 
 
 def _last_seen(change: Change) -> Item:

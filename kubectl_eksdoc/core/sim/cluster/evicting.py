@@ -29,15 +29,23 @@ class Evictions:
         self._roster = roster
         self._facts = facts
 
+    def check_namespace(self, namespace: str, pod: str) -> None:
+        """The first thing that is looked at, before policies and budgets.
+
+        Raises:
+            Refusal: 403, the namespace is being deleted.
+        """
+        held = self._registry.store.get(NAMESPACES, ("", namespace))
+        if held is not None and held.leaving:
+            raise terminating(self._registry.traits[PODS].named, pod, namespace)
+
     def evict(self, request: EvictionRequest, grace_s: int | None = None) -> Answer:
         """The endpoint's answer, after its effects.
 
         Raises:
             Refusal: admission refused it (a namespace that is being deleted).
         """
-        namespace = self._registry.store.get(NAMESPACES, ("", request.namespace))
-        if namespace is not None and namespace.leaving:
-            raise terminating(self._registry.traits[PODS].named, request.url_name, request.namespace)
+        self.check_namespace(request.namespace, request.url_name)
         within = _Within(self._registry, self._roster, self._facts, request.namespace, grace_s)
         return serve(request, within, self._registry.agenda.now)
 

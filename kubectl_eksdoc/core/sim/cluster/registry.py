@@ -95,7 +95,7 @@ class Registry:
                 "",
                 (Cause("FieldValueRequired", "Required value: name or generateName is required", "metadata.name"),),
             )
-        self._namespace_takes(traits, namespace, name)
+        self.check_namespace(resource, namespace, name)
         for unset in ("resourceVersion", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "generation"):
             meta.pop(unset, None)
         meta |= {"name": name, "uid": self.names.uid(), "creationTimestamp": self.now}
@@ -181,8 +181,13 @@ class Registry:
             name = self.names.after(base)
         return name
 
-    def _namespace_takes(self, traits: Traits, namespace: str, name: str) -> None:
-        """Nothing is created in a namespace that is not there, or that is being deleted (NamespaceLifecycle)."""
+    def check_namespace(self, resource: str, namespace: str, name: str) -> None:
+        """Nothing is created in a namespace that is not there, or that is being deleted (NamespaceLifecycle).
+
+        Raises:
+            Refusal: 404 and 403.
+        """
+        traits = self.traits[resource]
         if not traits.namespaced:
             return
         held = self.store.get(NAMESPACES, ("", namespace))

@@ -7,7 +7,7 @@ be read as it was when its first page was; those that are too old are expired (4
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
-from collections import defaultdict, deque
+from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import Enum
@@ -81,11 +81,11 @@ class _Table:
 
     __slots__ = ("changes", "items", "oldest", "paths")
 
-    def __init__(self) -> None:
+    def __init__(self, oldest: int) -> None:
         self.items: dict[Key, Item] = {}
         self.paths: list[str] = []  # sorted, as lists are
         self.changes: deque[Change] = deque()
-        self.oldest = 0  # no change after this version is missing
+        self.oldest = oldest  # no change after this version is missing
 
 
 Listener = Callable[[Change], None]
@@ -98,7 +98,9 @@ class Store:
         """`version` is that of the last change; so many changes are `kept` of each resource."""
         self._version = version
         self._kept = kept
-        self._tables: dict[str, _Table] = defaultdict(_Table)
+        self._compacted = 0
+        self._forgotten = version  # changes up to here are kept of no resource
+        self._tables: dict[str, _Table] = {}
         self._listeners: list[Listener] = []
 
     @property
@@ -111,14 +113,14 @@ class Store:
         self._listeners.append(listener)
 
     def get(self, resource: str, key: Key) -> Item | None:
-        return self._tables[resource].items.get(key)
+        return self._table(resource).items.get(key)
 
     def list(self, resource: str, namespace: str = "", after: str = "") -> Iterator[Item]:
         """All objects, or those of one namespace, in the order of `path_of`, from behind the path `after` on.
 
         What is changed while it is read may be seen or not.
         """
-        table = self._tables[resource]
+        table = self._table(resource)
         paths = table.paths
         first = bisect_left(paths, f"{namespace}/") if namespace else 0
         last = bisect_left(paths, f"{namespace}0") if namespace else len(paths)
@@ -127,7 +129,7 @@ class Store:
         return (table.items[_key(path)] for path in paths[first:last])
 
     def count(self, resource: str) -> int:
-        return len(self._tables[resource].items)
+        return len(self._table(resource).items)
 
     def resources(self) -> Iterator[str]:
         """Those that have, or had, an object."""
@@ -139,7 +141,7 @@ class Store:
         Raises:
             Stale: there is one of that name.
         """
-        table = self._tables[resource]
+        table = self._table(resource)
         if key in table.items:
             raise Stale
         item = self._made(resource, key, doc)
@@ -179,7 +181,7 @@ class Store:
         Raises:
             Expired: some of them are not kept any more.
         """
-        table = self._tables[resource]
+        table = self._table(resource)
         if version < table.oldest:
             raise Expired
         changes = table.changes
@@ -192,7 +194,9 @@ class Store:
         Raises:
             Expired: the changes since then are not kept any more.
         """
-        items = dict(self._tables[resource].items)
+        if version < self._compacted:
+            raise Expired
+        items = dict(self._table(resource).items)
         for change in reversed(tuple(self.since(resource, version))):
             if change.before is None:
                 del items[change.item.key]
@@ -200,14 +204,34 @@ class Store:
                 items[change.item.key] = change.before
         return items
 
+    @property
+    def compacted(self) -> int:
+        """No list is made of a version before this one."""
+        return self._compacted
+
+    def oldest(self, resource: str) -> int:
+        """Of the versions after which all changes of the resource are kept, the first."""
+        return self._table(resource).oldest
+
     def compact(self) -> None:
-        """Forget all changes so far."""
+        """Drop what was before now, as etcd is told to; changes are kept all the same, as a watch cache does."""
+        self._compacted = self._version
+
+    def forget(self) -> None:
+        """Drop the changes so far, as an API server that begins anew does not know them."""
+        self._forgotten = self._version
         for table in self._tables.values():
             table.changes.clear()
             table.oldest = self._version
 
+    def _table(self, resource: str) -> _Table:
+        found = self._tables.get(resource)
+        if found is None:
+            found = self._tables[resource] = _Table(self._forgotten)
+        return found
+
     def _current(self, item: Item) -> _Table:
-        table = self._tables[item.resource]
+        table = self._table(item.resource)
         there = table.items.get(item.key)
         if there is None or there.version != item.version:
             raise Stale

@@ -39,6 +39,15 @@ def of_resource(
 CONTROLLER_REVISIONS = Resource("ControllerRevision", "controllerrevisions", "apps")
 CRON_JOBS = Resource("CronJob", "cronjobs", "batch")
 EVENTS = Resource("Event", "events")
+ADMISSION_POLICIES = Resource(
+    "ValidatingAdmissionPolicy", "validatingadmissionpolicies", "admissionregistration.k8s.io", namespaced=False
+)
+ADMISSION_BINDINGS = Resource(
+    "ValidatingAdmissionPolicyBinding",
+    "validatingadmissionpolicybindings",
+    "admissionregistration.k8s.io",
+    namespaced=False,
+)
 
 _COUNTED = (
     kinds.DEPLOYMENTS,
@@ -75,6 +84,8 @@ BUILT_IN: tuple[Traits, ...] = (
     of_resource(kinds.PRIORITY_CLASSES, counts=True),
     of_resource(kinds.VALIDATING_WEBHOOKS, counts=True),
     of_resource(kinds.MUTATING_WEBHOOKS, counts=True),
+    of_resource(ADMISSION_POLICIES, counts=True, has_status=True),
+    of_resource(ADMISSION_BINDINGS, counts=True),
     *(of_resource(resource, counts=True, has_status=True) for resource in _COUNTED),
     *(of_resource(resource, has_status=True) for resource in _WITH_STATUS),
     *(of_resource(resource) for resource in _PLAIN),

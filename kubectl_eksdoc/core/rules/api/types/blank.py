@@ -28,6 +28,10 @@ def _spec(**always: object) -> Doc:
     return {"metadata": {}, "spec": always, "status": {}}
 
 
+def _zeros(*numbers: str) -> Doc:
+    return dict.fromkeys(numbers, 0)
+
+
 _BLANKS: Mapping[tuple[str, str], Doc] = {
     ("v1", "Pod"): _spec(**_POD_SPEC),
     ("v1", "PodTemplate"): {"metadata": {}, "template": _TEMPLATE},
@@ -48,13 +52,19 @@ _BLANKS: Mapping[tuple[str, str], Doc] = {
         for kind in ("Namespace", "Node", "PersistentVolume", "ReplicationController", "ResourceQuota", "Service")
     },
     ("apps/v1", "ControllerRevision"): {"metadata": {}, "data": None, "revision": 0},
-    ("apps/v1", "DaemonSet"): _spec(selector=None, template=_TEMPLATE, updateStrategy={}),
+    ("apps/v1", "DaemonSet"): {
+        **_spec(selector=None, template=_TEMPLATE, updateStrategy={}),
+        "status": _zeros("currentNumberScheduled", "numberMisscheduled", "desiredNumberScheduled", "numberReady"),
+    },
     ("apps/v1", "Deployment"): _spec(selector=None, template=_TEMPLATE, strategy={}),
     ("apps/v1", "ReplicaSet"): _spec(selector=None, template=_TEMPLATE),
     ("apps/v1", "StatefulSet"): _spec(selector=None, template=_TEMPLATE, serviceName="", updateStrategy={}),
     ("batch/v1", "Job"): _spec(template=_TEMPLATE),
     ("batch/v1", "CronJob"): _spec(schedule="", jobTemplate={"metadata": {}, "spec": {"template": _TEMPLATE}}),
-    ("policy/v1", "PodDisruptionBudget"): _SPEC_AND_STATUS,
+    ("policy/v1", "PodDisruptionBudget"): {
+        **_SPEC_AND_STATUS,
+        "status": _zeros("disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods"),
+    },
     ("discovery.k8s.io/v1", "EndpointSlice"): {"metadata": {}, "addressType": "", "endpoints": None, "ports": None},
     ("coordination.k8s.io/v1", "Lease"): _SPEC,
     ("autoscaling/v1", "HorizontalPodAutoscaler"): _AUTOSCALER,

@@ -1,0 +1,66 @@
+"""Two answers as they are compared: status, what headers and body say.
+
+Replaced are the uids of new objects, and the hashes of OpenAPI documents, which are others here. Sorted are the causes
+of a conflict: Go's maps have no order, and two recorded answers to the same question differ in it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Set
+from typing import Any, NamedTuple
+
+from kubectl_eksdoc.embedded.serving.messages import Reply
+from tests.embedded.contract.recorded import Doc
+
+HEADERS = ("Content-Type", "Retry-After")
+
+
+class Said(NamedTuple):
+    """`body`: parsed JSON, of a watch all its lines in order, or text."""
+
+    status: int
+    headers: dict[str, str]
+    body: Any
+
+
+def recorded(response: Doc, known: Set[str]) -> Said:
+    headers = {name: response["headers"][name] for name in HEADERS if name in response["headers"]}
+    body = response["body"]
+    if isinstance(body, str):
+        body = _parsed(body)
+    elif "type" in body and "object" in body:
+        body = [body]  # the only event of a watch
+    return Said(response["status"], headers, _comparable(body, known))
+
+
+def answered(reply: Reply, known: Set[str]) -> Said:
+    headers = {"Content-Type": reply.content_type, **reply.headers}
+    kept = {name: headers[name] for name in HEADERS if headers.get(name)}
+    raw = b"".join(reply.stream) if reply.stream is not None else reply.body
+    return Said(reply.status, kept, _comparable(_parsed(raw.decode()), known))
+
+
+def _parsed(text: str) -> Any:
+    """Of a watch without an event nothing is left, as of an empty body."""
+    try:
+        if text.startswith('{"type"'):
+            return [json.loads(line) for line in text.splitlines()]
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def _comparable(body: Any, known: Set[str]) -> Any:
+    if not isinstance(body, dict):
+        return body
+    if "paths" in body:
+        addresses = {path: each["serverRelativeURL"] for path, each in body["paths"].items()}
+        return {path: re.sub("hash=[0-9A-F]{128}$", "hash=", address) for path, address in addresses.items()}
+    causes = (body.get("details") or {}).get("causes", ())
+    if any(cause.get("reason") == "FieldManagerConflict" for cause in causes):
+        return {**body, "details": {"causes": sorted(causes, key=lambda cause: cause["field"])}}
+    if (body.get("metadata") or {}).get("uid", "") in ("", *known):
+        return body
+    return {**body, "metadata": {**body["metadata"], "uid": "new"}}

@@ -1,0 +1,44 @@
+"""The embedded server against 157 exchanges with a real kube-apiserver 1.36.2, each from the state that one was in."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.embedded.contract import comparing
+from tests.embedded.contract.comparing import Said
+from tests.embedded.contract.recorded import exchanges
+from tests.embedded.contract.worlds import World, request_of
+
+NOT_SUPPORTED = {
+    105: "kubelets are played, and their logs are always there; the recorded server could not reach any",
+    114: "no connection is upgraded to a websocket, so nothing is executed in a pod",
+}
+"""Exchanges that are answered otherwise, and why."""
+
+
+def both(index: int) -> tuple[Said, Said]:
+    """What the embedded server says, and what the real one said."""
+    exchange, world = exchanges()[index], World(index)
+    reply = world.api.handle(request_of(exchange["request"]))
+    world.clockwork.running = True
+    return comparing.answered(reply, world.uids), comparing.recorded(exchange["response"], world.uids)
+
+
+def named(index: int) -> str:
+    return f"{index} {exchanges()[index]['name']}"
+
+
+@pytest.mark.parametrize("index", [i for i in range(157) if i not in NOT_SUPPORTED], ids=named)
+def test_answers_as_the_real_server(index: int) -> None:
+    ours, theirs = both(index)
+    assert ours == theirs
+
+
+@pytest.mark.parametrize("index", NOT_SUPPORTED, ids=named)
+def test_what_is_not_supported_is_answered_otherwise(index: int) -> None:
+    ours, theirs = both(index)
+    assert ours != theirs, "it is supported now: take it from the list"
+
+
+def test_every_recorded_exchange_is_asked() -> None:
+    assert len(exchanges()) == 157

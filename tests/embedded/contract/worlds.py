@@ -1,0 +1,112 @@
+"""The embedded server as the recorded one was before an exchange: the objects at their versions, at the same time."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+from urllib.parse import parse_qs, unquote, urlsplit
+
+from kubectl_eksdoc.core.sim.cluster.agenda import Agenda
+from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
+from kubectl_eksdoc.core.sim.cluster.store import Store
+from kubectl_eksdoc.embedded.api.catalogue import Catalogue
+from kubectl_eksdoc.embedded.api.discovery import Build
+from kubectl_eksdoc.embedded.facts import StoredFacts
+from kubectl_eksdoc.embedded.serving.access import ADMIN, Access, restricted
+from kubectl_eksdoc.embedded.serving.api import Api, Setup
+from kubectl_eksdoc.embedded.serving.messages import Request
+from tests.embedded.contract import made
+from tests.embedded.contract.recorded import Doc, Version, before, cluster_of, history, moment
+
+ACCESS = Access({"admin": ADMIN, "viewer": restricted("viewer", ())})
+ADDRESS = "192.0.2.2:16443"
+BUILD = Build(
+    git_commit="98b35193b2ac7a23a673325f5e9b830ecd5ba406", build_date="2026-08-01T00:00:00Z", go_version="go1.27.3"
+)
+WITHOUT_WATCH_CACHE = range(149, 157)
+COMPACTED = {142: 1234, 143: 1234, 144: 1234, 145: 1234, 146: 1234, 147: 1234, 148: 1234}
+COMPACTED |= dict.fromkeys(range(150, 157), 1429)
+"""Before these the versions before those were dropped from etcd."""
+
+RESTARTED = dict.fromkeys(range(141, 149), 972)
+"""Where the API server's watch cache began."""
+
+
+class Passing:
+    """A `Clockwork`: a quarter of a second passes at every look, once a watch is being read."""
+
+    def __init__(self) -> None:
+        self.running = False
+
+    def advance(self, agenda: Agenda) -> None:
+        agenda.run_until(agenda.seconds + (0.25 if self.running else 0.0))
+
+    def real_s(self, virtual_s: float) -> float:
+        return 0.0
+
+
+class World:
+    """`plane` has no controllers: nothing happens but what is asked for."""
+
+    def __init__(self, index: int) -> None:
+        self.plane = ControlPlane(moment(index), StoredFacts())
+        self.clockwork = Passing()
+        version = before(index)
+        held = [*made.versions(cluster_of(index)), *history(cluster_of(index))]
+        held = sorted((each for each in held if each.number <= version), key=lambda each: each.number)
+        _write(self.plane.store, held, version, RESTARTED.get(index, 0))
+        if index in COMPACTED:
+            self.plane.store.compact()
+        setup = Setup(ACCESS, BUILD, ADDRESS, watch_cache=index not in WITHOUT_WATCH_CACHE)
+        self.api = Api(self.plane, setup, self.clockwork)
+        self.uids = {str(doc["metadata"].get("uid")) for _, doc, _ in held}
+
+
+def request_of(recorded: Doc) -> Request:
+    """The recorded request as the server's own code sees it."""
+    url = urlsplit(recorded["path"])
+    headers = {"accept": recorded["accept"] or "", "content-type": recorded["contentType"] or ""}
+    headers |= {name.lower(): value for name, value in recorded.get("headers", {}).items()}
+    if recorded["user"]:
+        headers["authorization"] = "Bearer admin" if recorded["user"] == "cluster-admin" else "Bearer viewer"
+    query = {name: tuple(values) for name, values in parse_qs(url.query, keep_blank_values=True).items()}
+    body = b"" if recorded["body"] is None else json.dumps(recorded["body"]).encode()
+    given = {name: value for name, value in headers.items() if value}
+    return Request(recorded["method"], unquote(url.path), query, given, body)
+
+
+def _write(store: Store, held: Iterable[Version], until: int, restarted: int) -> None:
+    """The objects into the store, each at its version; what others wrote in between stands for all that is unknown."""
+    for number, doc, gone in held:
+        if store.version < restarted <= number:
+            _others(store, restarted)
+            store.forget()
+        _others(store, number - 1)
+        resource = _resource(doc)
+        key = (str(doc["metadata"].get("namespace", "")), str(doc["metadata"]["name"]))
+        there = store.get(resource, key)
+        if gone:
+            if there is not None:
+                store.remove(there)
+        elif there is None:
+            store.add(resource, key, doc)
+        else:
+            store.replace(there, doc)
+    _others(store, until)
+
+
+def _others(store: Store, until: int) -> None:
+    there = store.get("others", ("", "other"))
+    while store.version < until:
+        doc: dict[str, Any] = {"metadata": {"name": "other"}, "written": store.version}
+        there = store.add("others", ("", "other"), doc) if there is None else store.replace(there, doc)
+
+
+_CATALOGUE = Catalogue()
+
+
+def _resource(doc: Doc) -> str:
+    served = _CATALOGUE.of_kind(doc["apiVersion"], doc["kind"])
+    assert served is not None, doc["kind"]
+    return f"{served.plural}.{served.group}" if served.group else served.plural
