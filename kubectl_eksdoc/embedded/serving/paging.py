@@ -43,7 +43,8 @@ def decode(text: str) -> Token:
         raise bad_request(f"invalid continue token: continue key is not valid: {error}") from error
     if form != _FORMAT or not isinstance(version, int) or not isinstance(start, str) or version == 0:
         raise bad_request("invalid continue token: continue key is not valid: server does not recognize it")
-    return Token(version, start.rstrip("\0").removeprefix("/"))
+    start = start.rstrip("\0").removeprefix("/")
+    return Token(version, start if "/" in start else f"/{start}")  # what has no namespace is one name
 
 
 def _rooted(path: str) -> str:
