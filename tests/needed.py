@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Mapping
+from pathlib import Path
 from typing import NoReturn
 
 import pytest
@@ -20,6 +21,21 @@ def missing(what: str, environ: Mapping[str, str] = os.environ) -> NoReturn:
 def found(name: str, environ: Mapping[str, str] = os.environ) -> str:
     """The path of the program `name`, or the end of the test."""
     return shutil.which(name, path=environ.get("PATH", os.defpath)) or missing(name, environ)
+
+
+KUBECTLS = tuple(f"1.{minor}" for minor in range(27, 34))
+"""The versions that clients are tested with, where they lie beside kubectl as kubectl.1.27, …; the newest is last."""
+
+
+def kubectl_of(version: str) -> str:
+    """The path of a kubectl of that version; of the newest any will do, as machines mostly have one only."""
+    program = kubectl()
+    beside = Path(program).resolve().with_name(f"kubectl.{version}")
+    if beside.exists():
+        return str(beside)
+    if version != KUBECTLS[-1]:
+        pytest.skip(f"no kubectl {version} beside {program}")
+    return program
 
 
 def kubectl() -> str:

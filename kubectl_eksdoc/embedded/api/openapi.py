@@ -1,6 +1,7 @@
 """``/openapi/v3`` and its documents, as far as kubectl reads them before it writes.
 
-kubectl 1.27 to 1.33 asks one question of them (cli-runtime, resource/query_param_verifier_v3.go): whether the PATCH of
+kubectl 1.29 to 1.33 asks one question of them (cli-runtime, resource/query_param_verifier_v3.go; for earlier ones see
+`openapi_v2`): whether the PATCH of
 the kind takes `fieldValidation`. If so the server validates, which it must for ``apply --server-side``; if not, kubectl
 wants the whole schema and refuses what it cannot check. So each document has the paths of its resources with their
 PATCH, the parameters of that, and no schemas: ``kubectl explain`` finds nothing, and ``kubectl apply`` takes the merge
@@ -18,7 +19,7 @@ from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.embedded.api.catalogue import Catalogue
 from kubectl_eksdoc.embedded.api.resources import Served
 
-_PARAMETERS = {
+PARAMETERS = {
     "pretty": "string",
     "dryRun": "string",
     "fieldManager": "string",
@@ -48,7 +49,7 @@ def document(catalogue: Catalogue, path: str) -> Doc | None:
         return None
     group, version = _group_version(path)
     resources = catalogue.resources(group, version) if version else ()
-    paths: Doc = {_object_path(served): _operations(served) for served in resources if "patch" in served.verbs}
+    paths: Doc = {object_path(served): _operations(served) for served in resources if "patch" in served.verbs}
     return {"openapi": "3.0.0", "info": {"title": "Kubernetes", "version": "unversioned"}, "paths": paths}
 
 
@@ -73,7 +74,8 @@ def _address(catalogue: Catalogue, path: str) -> str:
     return f"/openapi/v3/{path}?hash={digest}"
 
 
-def _object_path(served: Served) -> str:
+def object_path(served: Served) -> str:
+    """The path of a resource's objects, with the names of its parameters."""
     return f"{served.root}/{'namespaces/{namespace}/' if served.namespaced else ''}{served.plural}/{{name}}"
 
 
@@ -84,7 +86,7 @@ def _operations(served: Served) -> Doc:
             {"name": name, "in": "path", "required": True, "schema": {"type": "string"}} for name in in_path
         ],
         "patch": {
-            "parameters": [{"name": n, "in": "query", "schema": {"type": type_}} for n, type_ in _PARAMETERS.items()],
+            "parameters": [{"name": n, "in": "query", "schema": {"type": type_}} for n, type_ in PARAMETERS.items()],
             "responses": {"200": {"description": "OK"}, "201": {"description": "Created"}},
             "x-kubernetes-action": "patch",
             "x-kubernetes-group-version-kind": {

@@ -17,7 +17,7 @@ from kubectl_eksdoc.core.rules.api.patches.refusals import PatchRefused
 from kubectl_eksdoc.core.rules.api.statuses import Details, Refusal, Status, expired
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
 from kubectl_eksdoc.core.sim.cluster.store import Change
-from kubectl_eksdoc.embedded.api import aggregated_discovery, catalogue, discovery, openapi
+from kubectl_eksdoc.embedded.api import aggregated_discovery, catalogue, discovery, openapi, openapi_v2
 from kubectl_eksdoc.embedded.api.catalogue import Catalogue
 from kubectl_eksdoc.embedded.api.discovery import Build
 from kubectl_eksdoc.embedded.serving import metrics, reviews, subresources
@@ -155,6 +155,8 @@ class Api:
             return Reply(200, b"ok", _TEXT)
         if path == "/metrics":
             return Reply(200, metrics.text(self._setup.deprecated), metrics.CONTENT_TYPE)
+        if path == "/openapi/v2":
+            return Reply(200, openapi_v2.document(served), openapi_v2.CONTENT_TYPE)
         match path.split("/"):
             case ["", "apis", group, version, *_] if served.unanswered(group, version):
                 return Reply(503, b"service unavailable\n", _TEXT)

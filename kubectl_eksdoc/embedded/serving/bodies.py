@@ -12,8 +12,9 @@ from typing import Any
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.rules.api.statuses import Details, Named, Refusal, Status, bad_request
 from kubectl_eksdoc.core.sim.cluster.registry import Deleted, DeleteOptions
-from kubectl_eksdoc.embedded.serving import protobuf
+from kubectl_eksdoc.embedded.serving import protobuf_forms
 from kubectl_eksdoc.embedded.serving.messages import Request
+from kubectl_eksdoc.embedded.serving.protobuf import NotUnderstood
 from kubectl_eksdoc.embedded.serving.targets import Target
 
 
@@ -25,10 +26,10 @@ def body_of(request: Request) -> Any:
     content = request.headers.get("content-type", "application/json").partition(";")[0].strip()
     if content == "application/vnd.kubernetes.protobuf":
         try:
-            return protobuf.decode(request.body)
-        except protobuf.NotUnderstood as error:
+            return protobuf_forms.decode(request.body)
+        except NotUnderstood as error:
             text = "the body of the request was in an unknown format - accepted media types include: application/json"
-            raise Refusal(Status(415, "UnsupportedMediaType", text)) from error
+            raise Refusal(Status(415, "UnsupportedMediaType", f"{text} ({error})")) from error
     try:
         return json.loads(request.body or b"null")
     except (ValueError, RecursionError) as error:

@@ -9,6 +9,7 @@ the token may be there, too, as in ``http://127.0.0.1:40000/as/TOKEN``.
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import struct
 from collections.abc import Iterator, Mapping
@@ -25,6 +26,10 @@ AS = "/as/"
 LONGEST_BODY = 3 * 1024 * 1024
 """Of a request, as the API server has it (MaxRequestBodyBytes)."""
 
+LONGEST_REST = 16 * 1024 * 1024
+LINGER_S = 1.0
+"""So much is still taken of a request that was refused, and with pauses of so many seconds at most."""
+
 _REASONS = {400: "BadRequest", 405: "MethodNotAllowed"}
 
 
@@ -39,13 +44,14 @@ class Handler(BaseHTTPRequestHandler):
     wbufsize = -1  # head and body in one write
     api: Answering
     hosts: frozenset[str]
+    _unread = False
 
     def _handle(self) -> None:
         try:
             reply = self.api.handle(self._request())
         except Refusal as refusal:
             # What the client still sends would be taken for its next request.
-            self.close_connection = True
+            self.close_connection = self._unread = True
             reply = status_reply(refusal.status)
         except ConnectionLost:
             self._reset()
@@ -147,8 +153,21 @@ class Handler(BaseHTTPRequestHandler):
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
         """What is no HTTP, or a method that nobody serves: a Status, as everything else here."""
         known = 405 if code == 501 else code
-        self.close_connection = True
+        self.close_connection = self._unread = True
         self._send(status_reply(Status(known, _REASONS.get(known, ""), message or "", Details())))
+
+    def finish(self) -> None:
+        """A connection that is closed while the client still sends is reset, and the answer lost with it: so first
+        comes the end of the answer, then a look at the rest."""
+        super().finish()
+        if not self._unread:
+            return
+        with contextlib.suppress(OSError):
+            self.connection.shutdown(socket.SHUT_WR)
+            self.connection.settimeout(LINGER_S)
+            left = LONGEST_REST
+            while left > 0 and (piece := self.connection.recv(65536)):
+                left -= len(piece)
 
     def log_message(self, format: str, *args: Any) -> None:
         """Nothing: stderr belongs to whoever serves."""

@@ -1,53 +1,51 @@
-"""The few bodies that clients send as protobuf and nothing else: kubectl's typed clients do since 1.32.
+"""Objects in protobuf as their JSON would be: kubectl's typed clients send nothing else since 1.32.
 
-Only what those requests are about is read. Field numbers are those of k8s.io/api's generated.proto files, the envelope
-is runtime.Unknown behind the magic ``k8s\\0`` (apimachinery, runtime/serializer/protobuf).
+The envelope is runtime.Unknown behind the magic ``k8s\\0`` (apimachinery, runtime/serializer/protobuf). Which kinds are
+read, and how far, is said in `protobuf_forms`; what says more than that is refused, not cut short.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from kubectl_eksdoc.core.model.api_objects import Doc
 
 MAGIC = b"k8s\0"
+DEEPEST = 32
+"""Messages in messages."""
 
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 
 
 class NotUnderstood(ValueError):
-    """It is no such message, or one of a kind that is not read here."""
+    """It is no such message, or one that is not read here."""
+
+
+Wire = int | bytes
+"""A field's value as it comes: a number, or the bytes of a text, a message or an entry of a map."""
+
+Read = Callable[[Wire, int], Any]
+"""The JSON value, None for one that JSON leaves out; the number is how deep the field lies."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Message:
-    """Fields by number: texts, numbers and booleans by their JSON name, messages with theirs."""
+class Field:
+    """`many`: it may be there several times, and is a list. `entries`: each time with one entry of an object."""
 
-    texts: Mapping[int, str] = field(default_factory=dict)
-    numbers: Mapping[int, str] = field(default_factory=dict)
-    repeated: Mapping[int, str] = field(default_factory=dict)
-    messages: Mapping[int, tuple[str, _Message]] = field(default_factory=dict)
-
-
-_META = _Message({1: "name", 2: "generateName", 3: "namespace", 5: "uid", 6: "resourceVersion"})
-_PRECONDITIONS = _Message({1: "uid", 2: "resourceVersion"})
-_DELETE_OPTIONS = _Message(
-    {4: "propagationPolicy"}, {1: "gracePeriodSeconds"}, {5: "dryRun"}, {2: ("preconditions", _PRECONDITIONS)}
-)
-_RESOURCE = _Message({1: "namespace", 2: "verb", 3: "group", 4: "version", 5: "resource", 6: "subresource", 7: "name"})
-_NO_RESOURCE = _Message({1: "path", 2: "verb"})
-_ACCESS_SPEC = _Message(messages={1: ("resourceAttributes", _RESOURCE), 2: ("nonResourceAttributes", _NO_RESOURCE)})
-_KINDS: Mapping[str, _Message] = {
-    "SelfSubjectAccessReview": _Message(messages={1: ("metadata", _META), 2: ("spec", _ACCESS_SPEC)}),
-    "DeleteOptions": _DELETE_OPTIONS,
-    "Eviction": _Message(messages={1: ("metadata", _META), 2: ("deleteOptions", _DELETE_OPTIONS)}),
-}
+    name: str
+    read: Read
+    many: bool = False
+    entries: bool = False
 
 
-def decode(body: bytes) -> Doc:
-    """The object in a protobuf body, as its JSON would be.
+Form = Mapping[int, Field]
+"""A message's fields by their numbers."""
+
+
+def decode(body: bytes, kinds: Mapping[str, Form]) -> Doc:
+    """The object in a protobuf body; `kinds` are those that are read, as ``Kind`` or ``group/version/Kind``.
 
     Raises:
         NotUnderstood
@@ -55,47 +53,83 @@ def decode(body: bytes) -> Doc:
     if not body.startswith(MAGIC):
         raise NotUnderstood("no protobuf of Kubernetes")
     envelope = dict(_fields(body[len(MAGIC) :]))
-    type_meta = {number: _text(value) for number, value in _fields(_bytes(envelope.get(1, b"")))}
-    kind = type_meta.get(2, "")
-    if kind not in _KINDS:
+    type_meta = {number: text(value) for number, value in _fields(_bytes(envelope.get(1, b"")))}
+    version, kind = type_meta.get(1, ""), type_meta.get(2, "")
+    form = kinds.get(f"{version}/{kind}", kinds.get(kind))
+    if form is None:
         raise NotUnderstood(f"a {kind or 'nameless kind'} in protobuf is not read here")
-    return {"kind": kind, "apiVersion": type_meta.get(1, ""), **_read(_bytes(envelope.get(2, b"")), _KINDS[kind])}
+    return {"kind": kind, "apiVersion": version, **message(envelope.get(2, b""), form, 0)}
 
 
-def _read(body: bytes, message: _Message) -> Doc:
+def message(value: Wire, form: Form, depth: int) -> Doc:
+    """
+    Raises:
+        NotUnderstood: also where a field says something that `form` does not have.
+    """
+    if depth > DEEPEST:
+        raise NotUnderstood("it is too deep")
     made: Doc = {}
-    for number, value in _fields(body):
-        if number in message.texts:
-            made[message.texts[number]] = _text(value)
-        elif number in message.numbers and isinstance(value, int):
-            made[message.numbers[number]] = _signed(value)
-        elif number in message.repeated:
-            made.setdefault(message.repeated[number], []).append(_text(value))
-        elif number in message.messages:
-            name, inner = message.messages[number]
-            made[name] = _read(_bytes(value), inner)
+    for number, each in _fields(_bytes(value)):
+        field = form.get(number)
+        if field is None:
+            if each and _says_something(each):
+                raise NotUnderstood(f"field {number} is not read here")
+            continue
+        found = field.read(each, depth + 1)
+        if found is None:
+            continue
+        if field.many:
+            made.setdefault(field.name, []).append(found)
+        elif field.entries:
+            made.setdefault(field.name, {}).update(found)
+        else:
+            made[field.name] = found
     return made
 
 
-def _fields(body: bytes) -> Iterator[tuple[int, Any]]:
-    """Each field's number and its value: a number, or bytes."""
+def text(value: Wire) -> str:
+    try:
+        return _bytes(value).decode()
+    except UnicodeDecodeError as error:
+        raise NotUnderstood("a text is no UTF-8") from error
+
+
+def number(value: Wire) -> int:
+    """int64 as protobuf has negative ones."""
+    if not isinstance(value, int):
+        raise NotUnderstood("a number is expected")
+    value &= (1 << 64) - 1
+    return value - (1 << 64) if value >> 63 else value
+
+
+def _says_something(value: Wire) -> bool:
+    """Whether it is more than a struct of zeros, which Go writes wherever it has no pointer."""
+    if isinstance(value, int):
+        return True
+    try:
+        return any(each and _says_something(each) for _, each in _fields(value))
+    except NotUnderstood:
+        return True
+
+
+def _fields(body: bytes) -> Iterator[tuple[int, Wire]]:
     at = 0
     while at < len(body):
         key, at = _varint(body, at)
-        number, kind = key >> 3, key & 7
+        field, kind = key >> 3, key & 7
         if kind == _VARINT:
             value, at = _varint(body, at)
-            yield number, value
+            yield field, value
             continue
         if kind == _BYTES:
             size, at = _varint(body, at)
         elif kind in (_FIXED64, _FIXED32):
             size = 8 if kind == _FIXED64 else 4
         else:
-            raise NotUnderstood(f"field {number} is of an unknown type")
+            raise NotUnderstood(f"field {field} is of an unknown type")
         if at + size > len(body):
             raise NotUnderstood("it ends within a field")
-        yield number, body[at : at + size]
+        yield field, body[at : at + size]
         at += size
 
 
@@ -111,17 +145,7 @@ def _varint(body: bytes, at: int) -> tuple[int, int]:
     raise NotUnderstood("it ends within a number")
 
 
-def _signed(value: int) -> int:
-    """int64 as protobuf has negative ones."""
-    value &= (1 << 64) - 1
-    return value - (1 << 64) if value >> 63 else value
-
-
-def _bytes(value: object) -> bytes:
+def _bytes(value: Wire) -> bytes:
     if not isinstance(value, bytes):
         raise NotUnderstood("a message is expected, not a number")
     return value
-
-
-def _text(value: object) -> str:
-    return _bytes(value).decode("utf-8", "replace")

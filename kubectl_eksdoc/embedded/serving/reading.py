@@ -86,8 +86,7 @@ def page_of(store: Store, request: Request, target: Target, watch_cache: bool = 
     taken, left = _taken(items, choice, limit)
     if not left:
         return Page(tuple(taken), version)
-    listed = f"{_namespace(target)}/" if _namespace(target) else ""
-    following = Token(version, path_of(taken[-1].key).removeprefix(listed))
+    following = Token(version, path_of(taken[-1].key).removeprefix(_listed(target)))
     return Page(tuple(taken), version, paging.encode(following, watch_cache), left if choice.everything else None)
 
 
@@ -110,7 +109,7 @@ def _as_of(store: Store, target: Target, version: int, token: Token | None) -> l
     namespace = _namespace(target)
     if version > store.version:
         raise _too_large(version, store.version)
-    after = f"{namespace}/{token.start}" if token is not None and namespace else token.start if token else ""
+    after = _listed(target) + token.start if token is not None else ""
     if version == store.version:
         return list(store.list(target.resource, namespace, after))
     try:
@@ -126,6 +125,13 @@ def _as_of(store: Store, target: Target, version: int, token: Token | None) -> l
 def _namespace(target: Target) -> str:
     """That a list is of, "" for all."""
     return target.namespace if target.served.namespaced else ""
+
+
+def _listed(target: Target) -> str:
+    """What all paths in a list begin with."""
+    if target.served.namespaced and not target.namespace:
+        return ""
+    return f"{_namespace(target)}/"
 
 
 def _too_large(version: int, current: int) -> Refusal:

@@ -1,0 +1,193 @@
+"""The kinds that are read from protobuf: reviews, evictions, deletions, what ``kubectl create`` and ``autoscale`` make.
+
+Field numbers are those of the generated.proto files of k8s.io/api and apimachinery. Fields that are not here are those
+that these commands leave empty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.embedded.serving import protobuf
+from kubectl_eksdoc.embedded.serving.protobuf import Field, Form, Wire, message, number, text
+
+
+def decode(body: bytes) -> Doc:
+    """
+    Raises:
+        NotUnderstood
+    """
+    return protobuf.decode(body, KINDS)
+
+
+def _word(name: str) -> Field:
+    return Field(name, lambda value, _: text(value) or None)
+
+
+def _words(name: str) -> Field:
+    return Field(name, lambda value, _: text(value), many=True)
+
+
+def _number(name: str) -> Field:
+    """One that is a pointer in Go: zero is something else than nothing."""
+    return Field(name, lambda value, _: number(value))
+
+
+def _count(name: str) -> Field:
+    return Field(name, lambda value, _: number(value) or None)
+
+
+def _flag(name: str) -> Field:
+    return Field(name, lambda value, _: bool(number(value)) or None)
+
+
+def _one(name: str, form: Form) -> Field:
+    return Field(name, lambda value, depth: message(value, form, depth))
+
+
+def _many(name: str, form: Form) -> Field:
+    return Field(name, lambda value, depth: message(value, form, depth), many=True)
+
+
+def _texts(name: str) -> Field:
+    """A map of texts."""
+    return Field(name, _entry, entries=True)
+
+
+def _amount(name: str) -> Field:
+    """An IntOrString."""
+    return Field(name, _int_or_string)
+
+
+def _quantities(name: str) -> Field:
+    return Field(name, _quantity, entries=True)
+
+
+def _entry(value: Wire, depth: int) -> Doc:
+    entry = message(value, {1: _word("key"), 2: _word("value")}, depth)
+    return {entry.get("key", ""): entry.get("value", "")}
+
+
+def _quantity(value: Wire, depth: int) -> Doc:
+    entry = message(value, {1: _word("key"), 2: _one("value", {1: _word("string")})}, depth)
+    return {entry.get("key", ""): entry.get("value", {}).get("string", "0")}
+
+
+def _int_or_string(value: Wire, depth: int) -> int | str:
+    given = message(value, {1: _count("type"), 2: _number("int"), 3: _word("string")}, depth)
+    return str(given.get("string", "")) if given.get("type") else int(given.get("int", 0))
+
+
+_META: Form = {
+    1: _word("name"),
+    2: _word("generateName"),
+    3: _word("namespace"),
+    5: _word("uid"),
+    6: _word("resourceVersion"),
+    11: _texts("labels"),
+    12: _texts("annotations"),
+    14: _words("finalizers"),
+}
+_SELECTOR: Form = {
+    1: _texts("matchLabels"),
+    2: _many("matchExpressions", {1: _word("key"), 2: _word("operator"), 3: _words("values")}),
+}
+_DELETE_OPTIONS: Form = {
+    1: _number("gracePeriodSeconds"),
+    2: _one("preconditions", {1: _word("uid"), 2: _word("resourceVersion")}),
+    3: _flag("orphanDependents"),
+    4: _word("propagationPolicy"),
+    5: _words("dryRun"),
+    6: _flag("ignoreStoreReadErrorWithClusterBreakingPotential"),
+}
+_RESOURCE: Form = {
+    1: _word("namespace"),
+    2: _word("verb"),
+    3: _word("group"),
+    4: _word("version"),
+    5: _word("resource"),
+    6: _word("subresource"),
+    7: _word("name"),
+}
+_ACCESS: Form = {
+    1: _one("resourceAttributes", _RESOURCE),
+    2: _one("nonResourceAttributes", {1: _word("path"), 2: _word("verb")}),
+}
+_CONTAINER: Form = {
+    1: _word("name"),
+    2: _word("image"),
+    3: _words("command"),
+    4: _words("args"),
+    5: _word("workingDir"),
+    6: _many(
+        "ports",
+        {1: _word("name"), 2: _count("hostPort"), 3: _count("containerPort"), 4: _word("protocol"), 5: _word("hostIP")},
+    ),
+    7: _many("env", {1: _word("name"), 2: _word("value")}),
+    8: _one("resources", {1: _quantities("limits"), 2: _quantities("requests")}),
+    13: _word("terminationMessagePath"),
+    14: _word("imagePullPolicy"),
+    20: _word("terminationMessagePolicy"),
+}
+_POD: Form = {
+    2: _many("containers", _CONTAINER),
+    3: _word("restartPolicy"),
+    4: _number("terminationGracePeriodSeconds"),
+    6: _word("dnsPolicy"),
+    7: _texts("nodeSelector"),
+    8: _word("serviceAccountName"),
+    14: _one("securityContext", {}),
+    19: _word("schedulerName"),
+    24: _word("priorityClassName"),
+}
+_TEMPLATE: Form = {1: _one("metadata", _META), 2: _one("spec", _POD)}
+_ROLLING: Form = {1: _amount("maxUnavailable"), 2: _amount("maxSurge")}
+_DEPLOYMENT: Form = {
+    1: _number("replicas"),
+    2: _one("selector", _SELECTOR),
+    3: _one("template", _TEMPLATE),
+    4: _one("strategy", {1: _word("type"), 2: _one("rollingUpdate", _ROLLING)}),
+    5: _count("minReadySeconds"),
+    6: _number("revisionHistoryLimit"),
+    7: _flag("paused"),
+    9: _number("progressDeadlineSeconds"),
+}
+_BUDGET: Form = {
+    1: _amount("minAvailable"),
+    2: _one("selector", _SELECTOR),
+    3: _amount("maxUnavailable"),
+    4: _word("unhealthyPodEvictionPolicy"),
+}
+_TARGET: Form = {
+    1: _word("type"),
+    2: _one("value", {1: _word("string")}),
+    3: _one("averageValue", {1: _word("string")}),
+    4: _number("averageUtilization"),
+}
+_METRIC: Form = {1: _word("type"), 4: _one("resource", {1: _word("name"), 2: _one("target", _TARGET)})}
+_AUTOSCALED: Form = {
+    1: _one("scaleTargetRef", {1: _word("kind"), 2: _word("name"), 3: _word("apiVersion")}),
+    2: _number("minReplicas"),
+    3: _count("maxReplicas"),
+}
+
+
+def _whole(spec: Form) -> Form:
+    return {1: _one("metadata", _META), 2: _one("spec", spec)}
+
+
+KINDS: Mapping[str, Form] = {
+    "SelfSubjectAccessReview": _whole(_ACCESS),
+    "SelfSubjectRulesReview": _whole({1: _word("namespace")}),
+    "SelfSubjectReview": {1: _one("metadata", _META)},
+    "DeleteOptions": _DELETE_OPTIONS,
+    "Eviction": {1: _one("metadata", _META), 2: _one("deleteOptions", _DELETE_OPTIONS)},
+    "Namespace": _whole({1: _words("finalizers")}),
+    "ConfigMap": {1: _one("metadata", _META), 2: _texts("data"), 4: _flag("immutable")},
+    "ServiceAccount": {1: _one("metadata", _META)},
+    "PodDisruptionBudget": _whole(_BUDGET),
+    "Deployment": _whole(_DEPLOYMENT),
+    "autoscaling/v1/HorizontalPodAutoscaler": _whole({**_AUTOSCALED, 4: _number("targetCPUUtilizationPercentage")}),
+    "autoscaling/v2/HorizontalPodAutoscaler": _whole({**_AUTOSCALED, 4: _many("metrics", _METRIC)}),
+}

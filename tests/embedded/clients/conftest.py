@@ -1,0 +1,51 @@
+"""A recorded cluster that is served, and the kubectls that use it: the newest always, in the long tests all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kubectl_eksdoc.embedded.serving.api import Api
+from kubectl_eksdoc.embedded.serving.server import Server
+from tests import needed
+from tests.embedded.clients import worlds
+from tests.embedded.clients.programs import Kubectl
+
+NEWEST = needed.KUBECTLS[-1]
+
+
+@pytest.fixture(
+    params=[NEWEST, *(pytest.param(version, marks=pytest.mark.long) for version in needed.KUBECTLS[:-1])],
+    scope="module",
+)
+def program(request: pytest.FixtureRequest) -> str:
+    """The path of a kubectl."""
+    return needed.kubectl_of(request.param)
+
+
+@pytest.fixture(scope="module")
+def shown() -> Iterator[tuple[Server, Api]]:
+    """A cluster that tests only look at."""
+    with worlds.served("small-traps") as world:
+        yield world
+
+
+@pytest.fixture
+def world() -> Iterator[tuple[Server, Api]]:
+    """A cluster of one's own."""
+    with worlds.served("small-traps") as world:
+        yield world
+
+
+@pytest.fixture
+def looking(program: str, shown: tuple[Server, Api], tmp_path: Path) -> Kubectl:
+    """An admin who only looks."""
+    return Kubectl(program, tmp_path, shown[0].url(worlds.ADMIN_TOKEN))
+
+
+@pytest.fixture
+def kubectl(program: str, world: tuple[Server, Api], tmp_path: Path) -> Kubectl:
+    """An admin with a cluster of their own."""
+    return Kubectl(program, tmp_path, world[0].url(worlds.ADMIN_TOKEN))

@@ -1,0 +1,64 @@
+"""kubectl as a person uses it: its words, a kubeconfig and a home of its own, and what it printed."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from tests.fakes import kubeconfigs
+
+
+class Ran(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+class Kubectl:
+    """`kubectl("get", "nodes")` is what it printed, which must end well; `ran` is all of it."""
+
+    def __init__(self, program: str, folder: Path, server: str) -> None:
+        self._program = program
+        self._kubeconfig = kubeconfigs.one(folder / "config", server)
+        self._environ = {
+            "HOME": str(folder / "home"),
+            "KUBECACHEDIR": str(folder / "cache"),
+            "KUBECONFIG": self._kubeconfig,
+            "PATH": os.environ.get("PATH", os.defpath),
+        }
+
+    def __call__(self, *words: str, given: str = "") -> str:
+        ran = self.ran(*words, given=given)
+        assert ran.code == 0, f"kubectl {' '.join(words)} ended with {ran.code}:\n{ran.out}{ran.err}"
+        return ran.out
+
+    def ran(self, *words: str, given: str = "") -> Ran:
+        done = subprocess.run(
+            [self._program, *words], input=given, env=self._environ, capture_output=True, text=True, timeout=60
+        )
+        return Ran(done.returncode, done.stdout, done.stderr)
+
+    def refused(self, *words: str, given: str = "") -> str:
+        """What it said when it failed, as it must."""
+        ran = self.ran(*words, given=given)
+        assert ran.code != 0, f"kubectl {' '.join(words)} should fail:\n{ran.out}{ran.err}"
+        return ran.err
+
+    def json(self, *words: str) -> Any:
+        return json.loads(self(*words, "-o", "json"))
+
+    @contextmanager
+    def going(self, *words: str) -> Iterator[subprocess.Popen[str]]:
+        """A command that goes on, as ``get -w`` does, until the block ends."""
+        with subprocess.Popen(
+            [self._program, *words], env=self._environ, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        ) as process:
+            try:
+                yield process
+            finally:
+                process.kill()

@@ -1,0 +1,47 @@
+"""This project's own reader finds in the served cluster what the dump of it holds."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.core.model.connection import Connection
+from kubectl_eksdoc.core.model.kinds import ReadState
+from kubectl_eksdoc.embedded.serving.clockwork import ByHand
+from kubectl_eksdoc.host.snapshot import SnapshotReader
+from kubectl_eksdoc.kube.reader import LiveReader
+from tests.embedded.clients import worlds
+from tests.fakes import kubeconfigs
+
+
+def without_source(cluster: Cluster, like: Cluster) -> Cluster:
+    """What does not depend on whether it was read from a server or from a dump."""
+    same = {name: getattr(like, name) for name in ("identity", "source", "observed_at", "reads", "notes")}
+    return replace(cluster, **same)
+
+
+@pytest.mark.parametrize("name", ["small-traps", "rich"])
+@pytest.mark.parametrize("page", [7, 2000])
+def test_the_same_facts(name: str, page: int, tmp_path: Path) -> None:
+    dumped = SnapshotReader(str(worlds.archive(name))).read(kinds.ALL)
+    with worlds.served(name, ByHand(), at_work=False) as (server, _):
+        config = kubeconfigs.one(tmp_path / "config", server.url(worlds.ADMIN_TOKEN))
+        live = LiveReader(Connection(kubeconfig=config, page_size=page)).read(kinds.ALL)
+    states = {read.state for read in live.reads if not read.resource.custom}
+    assert states == {ReadState.READ}
+    assert live.identity.server_version.startswith("v1.36")
+    if name == "small-traps":  # the dump has no namespaces; the server cannot be without
+        live = replace(live, namespaces=dumped.namespaces)
+    assert without_source(live, dumped) == dumped
+
+
+def test_what_a_viewer_may_not_see_is_named(tmp_path: Path) -> None:
+    with worlds.served("small-traps", ByHand(), at_work=False) as (server, _):
+        config = kubeconfigs.one(tmp_path / "config", server.url(worlds.DRAINER_TOKEN))
+        live = LiveReader(Connection(kubeconfig=config)).read((kinds.NODES, kinds.PODS, kinds.BUDGETS))
+    assert live.read_of(kinds.BUDGETS).state == ReadState.FORBIDDEN
+    assert live.read_of(kinds.PODS).state == ReadState.READ and len(live.pods) == 131

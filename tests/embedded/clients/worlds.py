@@ -1,0 +1,132 @@
+"""Recorded clusters that are served: loaded into a control plane with its controllers, behind the HTTP API."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import tarfile
+import time
+from collections.abc import Iterable, Iterator
+from datetime import datetime, timezone
+from functools import cache
+from pathlib import Path
+
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.sim.cluster.controllers import Controller
+from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
+from kubectl_eksdoc.core.sim.cluster.registry import Registry
+from kubectl_eksdoc.core.sim.cluster.workloads.daemon_sets import DaemonSets
+from kubectl_eksdoc.core.sim.cluster.workloads.deployments import Deployments
+from kubectl_eksdoc.core.sim.cluster.workloads.garbage import Garbage
+from kubectl_eksdoc.core.sim.cluster.workloads.index import Index
+from kubectl_eksdoc.core.sim.cluster.workloads.namespaces import Namespaces
+from kubectl_eksdoc.core.sim.cluster.workloads.replica_sets import ReplicaSets
+from kubectl_eksdoc.core.sim.cluster.workloads.stateful_sets import StatefulSets
+from kubectl_eksdoc.embedded.api import catalogue
+from kubectl_eksdoc.embedded.facts import StoredFacts
+from kubectl_eksdoc.embedded.serving.access import ADMIN, VIEWER, Access, Rule, restricted
+from kubectl_eksdoc.embedded.serving.api import Api, Setup
+from kubectl_eksdoc.embedded.serving.clockwork import Clockwork, Scaled
+from kubectl_eksdoc.embedded.serving.metrics import DeprecatedUse
+from kubectl_eksdoc.embedded.serving.server import SILENCE_S, Server, serving
+
+CLUSTERS = Path(__file__).parents[2] / "data" / "clusters"
+START = datetime(2026, 11, 20, 9, 30, tzinfo=timezone.utc)
+
+ADMIN_TOKEN, VIEWER_TOKEN, DRAINER_TOKEN = "admin-token", "viewer-token", "drainer-token"
+DRAINER = restricted(
+    "drainer",
+    (
+        Rule(("get", "list"), ("pods", "nodes"), ("",)),
+        Rule(("create",), ("pods/eviction",), ("",), namespaces=("default",)),
+    ),
+)
+SETUP = Setup(
+    Access({ADMIN_TOKEN: ADMIN, VIEWER_TOKEN: VIEWER, DRAINER_TOKEN: DRAINER}),
+    deprecated=(DeprecatedUse("policy", "v1beta1", "poddisruptionbudgets", "1.25"),),
+)
+SPEED = 30.0
+
+
+class Quick:
+    """A `Pace`: every pod is Ready after two seconds and gone after one; none ends by itself."""
+
+    def start_s(self, pod: Pod) -> float:
+        return 2.0
+
+    def stop_s(self, pod: Pod) -> float:
+        return 1.0
+
+    def run_s(self, pod: Pod) -> float:
+        return float("inf")
+
+
+def archive(name: str) -> Path:
+    return CLUSTERS / f"{name}.tar.gz"
+
+
+@cache
+def documents(name: str) -> tuple[Doc, ...]:
+    """The objects of an archive, and the namespaces they are in where it has none."""
+    with tarfile.open(archive(name)) as held:
+        members = sorted((each for each in held if each.name.endswith(".json")), key=lambda each: each.name)
+        lists = [json.load(io.TextIOWrapper(held.extractfile(each), "utf-8")) for each in members]  # type: ignore[arg-type]
+    docs = [doc for each in lists for doc in each["items"]]
+    there = {doc["metadata"]["name"] for doc in docs if doc["kind"] == "Namespace"}
+    used = {str(doc["metadata"].get("namespace", "default")) for doc in docs}
+    return (*map(_namespace, sorted(used - there)), *docs)
+
+
+def _namespace(name: str) -> Doc:
+    meta = {"name": name, "uid": f"uid-of-{name}", "creationTimestamp": "2026-11-20T08:00:00Z"}
+    return {
+        "kind": "Namespace",
+        "apiVersion": "v1",
+        "metadata": meta,
+        "spec": {"finalizers": ["kubernetes"]},
+        "status": {"phase": "Active"},
+    }
+
+
+def controllers(registry: Registry) -> Iterable[Controller]:
+    index = Index(registry.store)
+    return (
+        ReplicaSets(registry, index),
+        Deployments(registry, index),
+        StatefulSets(registry, index),
+        DaemonSets(registry, index),
+        Garbage(registry, index),
+        Namespaces(registry),
+    )
+
+
+def plane_of(name: str, at_work: bool = True) -> ControlPlane:
+    """A control plane with what an archive holds; as long as it is not at work, nothing in it changes by itself."""
+    docs = documents(name)
+    plane = ControlPlane(START, StoredFacts(), seed=7)
+    served = catalogue.of(doc for doc in docs if doc["kind"] == "CustomResourceDefinition")
+    for doc in docs:
+        known = served.of_kind(doc["apiVersion"], doc["kind"])
+        assert known is not None, doc["kind"]
+        plane.load(f"{known.plural}.{known.group}" if known.group else known.plural, [doc])
+    if at_work:
+        plane.start(Quick(), controllers)
+    return plane
+
+
+def api_of(name: str, clockwork: Clockwork | None = None, at_work: bool = True) -> Api:
+    """Its time passes on the wall, faster, unless there is another clockwork."""
+    return Api(plane_of(name, at_work), SETUP, clockwork or Scaled(time.monotonic, SPEED))
+
+
+@contextlib.contextmanager
+def served(
+    name: str, clockwork: Clockwork | None = None, silence_s: float = SILENCE_S, at_work: bool = True
+) -> Iterator[tuple[Server, Api]]:
+    """A recorded cluster's API and its server; in the end nothing must have gone wrong in them."""
+    api = api_of(name, clockwork, at_work)
+    with serving(api, silence_s=silence_s) as server:
+        yield server, api
+    assert list(api.faults) == []

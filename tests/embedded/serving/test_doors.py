@@ -1,0 +1,136 @@
+"""Who is let in: only programs on this machine that have a token, with requests of a sensible size."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import socket
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from kubectl_eksdoc.embedded.serving.access import Action, Rule
+from kubectl_eksdoc.embedded.serving.clockwork import ByHand
+from kubectl_eksdoc.embedded.serving.server import Server
+from tests.embedded.clients import worlds
+
+ADMIN = {"Authorization": f"Bearer {worlds.ADMIN_TOKEN}"}
+NODES = "/api/v1/nodes"
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with worlds.served("small-traps", ByHand()) as (server, _):
+        yield server
+
+
+def ask(server: Server, path: str, headers: dict[str, str], method: str = "GET", body: bytes = b"") -> tuple[int, Any]:
+    """Code and body of one answer; `headers` may name another Host."""
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
+    connection.putrequest(method, path, skip_host="Host" in headers)
+    if body:
+        connection.putheader("Content-Length", str(len(body)))
+    for name, value in headers.items():
+        connection.putheader(name, value)
+    connection.endheaders(body or None)
+    answer = connection.getresponse()
+    said = json.loads(answer.read())
+    connection.close()
+    assert (said["kind"] == "Status") == (answer.status >= 400)
+    return answer.status, said
+
+
+@pytest.mark.parametrize("path", [NODES, "/version", "/metrics", "/healthz", "/nothing", "/as/wrong" + NODES, "/as/"])
+@pytest.mark.parametrize(
+    "headers", [{}, {"Authorization": "Bearer wrong"}, {"Authorization": "Basic YTpi"}, {"Authorization": "Bearer "}]
+)
+def test_nobody_without_a_token(server: Server, path: str, headers: dict[str, str]) -> None:
+    assert ask(server, path, headers) == (
+        401,
+        {
+            "kind": "Status",
+            "apiVersion": "v1",
+            "metadata": {},
+            "status": "Failure",
+            "message": "Unauthorized",
+            "reason": "Unauthorized",
+            "code": 401,
+        },
+    )
+
+
+def test_a_token_in_the_path_or_in_a_header(server: Server) -> None:
+    assert ask(server, NODES, ADMIN)[0] == 200
+    assert ask(server, f"/as/{worlds.ADMIN_TOKEN}{NODES}", {})[0] == 200
+    assert ask(server, f"/as/{worlds.VIEWER_TOKEN}{NODES}/old-0", ADMIN, "DELETE")[0] == 403  # the path's counts
+
+
+@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1", "127.0.0.1:1", "localhost", "[::1]:{port}", "", "0"])
+def test_only_under_its_own_name(server: Server, host: str) -> None:
+    """A name of somebody else's that resolves to this machine (DNS rebinding) is not let in, token or not."""
+    assert ask(server, NODES, {**ADMIN, "Host": host.format(port=server.port)})[0] == 403
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+def test_its_own_names(server: Server, host: str) -> None:
+    assert ask(server, NODES, {**ADMIN, "Host": f"{host}:{server.port}"})[0] == 200
+
+
+@pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://127.0.0.1:{port}", ""])
+def test_no_web_page(server: Server, origin: str) -> None:
+    assert ask(server, NODES, {**ADMIN, "Origin": origin.format(port=server.port)})[0] == 403
+    assert ask(server, f"/as/{worlds.ADMIN_TOKEN}{NODES}", {"Origin": origin.format(port=server.port)})[0] == 403
+
+
+def test_only_loopback_is_bound(server: Server) -> None:
+    assert server.socket.getsockname()[0] == "127.0.0.1"
+    assert server.socket.family == socket.AF_INET
+
+
+def test_a_body_that_is_too_large(server: Server) -> None:
+    code, said = ask(server, NODES, {**ADMIN, "Content-Length": str(3 * 1024 * 1024 + 1)}, "POST")
+    assert code == 413 and said["reason"] == "RequestEntityTooLarge"
+    assert ask(server, NODES, {**ADMIN, "Content-Length": "9" * 5000}, "POST")[0] == 413
+
+
+@pytest.mark.parametrize("length", ["-1", "1e3", "x", "²", "0x10"])
+def test_a_length_that_is_none(server: Server, length: str) -> None:
+    assert ask(server, NODES, {**ADMIN, "Content-Length": length}, "POST")[0] == 400
+
+
+def test_bodies_in_chunks_are_not_taken(server: Server) -> None:
+    """Else their pieces would be read as the next requests."""
+    assert ask(server, NODES, {**ADMIN, "Transfer-Encoding": "chunked"}, "POST")[0] == 411
+
+
+@pytest.mark.parametrize("method", ["OPTIONS", "TRACE", "CONNECT", "NONSENSE"])
+def test_other_methods(server: Server, method: str) -> None:
+    assert ask(server, NODES, ADMIN, method)[0] == 405
+
+
+def test_impersonation_needs_a_right(server: Server) -> None:
+    as_viewer = {**ADMIN, "Impersonate-User": "viewer"}
+    assert ask(server, f"{NODES}/old-0", as_viewer)[0] == 200
+    code, said = ask(server, f"{NODES}/old-0", as_viewer, "DELETE")
+    assert code == 403 and 'User "viewer" cannot delete resource "nodes"' in said["message"]
+    assert ask(server, NODES, {**ADMIN, "Impersonate-User": "somebody"})[0] == 403
+    code, said = ask(server, NODES, {"Authorization": f"Bearer {worlds.VIEWER_TOKEN}", "Impersonate-User": "admin"})
+    assert code == 403 and 'User "viewer" cannot impersonate resource "users"' in said["message"]
+
+
+@pytest.mark.parametrize(
+    ("path", "code"), [(NODES, 200), ("/api/v1/pods", 200), ("/api/v1/secrets", 403), ("/metrics", 403), ("/apis", 200)]
+)
+def test_a_role_gives_what_it_says_and_no_more(server: Server, path: str, code: int) -> None:
+    assert ask(server, path, {"Authorization": f"Bearer {worlds.DRAINER_TOKEN}"})[0] == code
+
+
+def test_rules_as_rbac_has_them() -> None:
+    pods = Rule(("get",), ("pods",), ("",))
+    assert pods.allows(Action("get", "", "pods"))
+    assert not pods.allows(Action("get", "", "pods", "log"))
+    assert not Rule(("get",), ("pods/*",), ("",)).allows(Action("get", "", "pods", "log"))
+    paths = Rule(("get",), (), paths=("/apis/*",))
+    assert paths.allows(Action("get", path="/apis/apps/v1")) and not paths.allows(Action("get", path="/api"))
+    assert not paths.allows(Action("get", "", "pods"))
