@@ -37,8 +37,8 @@ KINDS = {
 """The recorded owners carry no kind, but a field of their spec tells it: the first of these that is there."""
 
 STALE = ("w4-030", "w4-046", "w4-106", "w4-110", "w4-153", "w4-157")
-"""Worlds with two budgets over the same pods, of which the real controller had not looked at the second since before the
-pods were there or ready: of a pod's budgets it looks at one. Controllers that begin, as those here, look at all."""
+"""Worlds with two budgets over the same pods, of which the real controller had not looked at the second since before
+the pods were there or ready: of a pod's budgets it looks at one. Controllers that begin, as those here, look at all."""
 
 
 class Idle:
