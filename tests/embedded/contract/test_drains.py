@@ -1,0 +1,162 @@
+"""Real kubectl drains, request by request, against the embedded server in virtual time.
+
+The requests are sent in the order in which they were answered, each no sooner than it was sent, and an eviction that
+was granted when its pod was seen to be marked: of two at the same moment under one budget the second waits there for
+half a second. The kubelets take as long for each pod as the played ones did.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator
+from itertools import accumulate
+from typing import Any
+
+import pytest
+
+from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.sim.cluster.kubelets import NEVER
+from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
+from kubectl_eksdoc.core.sim.cluster.workloads.everything import every_controller
+from kubectl_eksdoc.embedded.facts import StoredFacts
+from kubectl_eksdoc.embedded.serving.api import Api, Setup
+from kubectl_eksdoc.embedded.serving.messages import Reply
+from tests import raw_facts
+from tests.core.sim.workloads.test_recorded_replacements import an_owner
+from tests.embedded.contract.recorded import Doc, when
+from tests.embedded.contract.worlds import ACCESS, BUILD, request_of
+from tests.recorded_drains import DRAINS, evicted
+
+RESOURCES = {"Pod": "pods", "Node": "nodes", "PodDisruptionBudget": "poddisruptionbudgets.policy"}
+CLOSE_S = 0.02
+"""Of the two clocks no more is known: a pod may be seen, or not be seen any more, so much earlier or later."""
+
+SETS = {"ReplicaSet": "replicasets.apps", "StatefulSet": "statefulsets.apps"}
+COUNTS = {"drain-watch": (46, 7, 0), "drain-refused-watch": (75, 11, 15)}
+"""Requests, evictions that were granted, and refused."""
+
+
+class AsRecorded:
+    """A `Pace`: of each pod that was evicted how long it took to stop, and of each owner's new pods to start.
+
+    They stop at the later end of what is known, and start so much sooner that they are ready when they were seen to be.
+    """
+
+    def __init__(self, watch: str) -> None:
+        self._stops = {each.pod.uid: each.gone_s - each.evicted_s for each in evicted(watch)}
+        self._starts: dict[str, list[float]] = defaultdict(list)
+        for each in evicted(watch):
+            assert each.pod.owner is not None
+            self._starts[each.pod.owner.uid].append(each.ready_s - each.created_s - 2 * CLOSE_S)
+        self._given: dict[str, float] = {}
+
+    def start_s(self, pod: Pod) -> float:
+        left = self._starts[pod.owner.uid] if pod.owner else []
+        if pod.uid not in self._given:
+            self._given[pod.uid] = left.pop(0) if left else NEVER
+        return self._given[pod.uid]
+
+    def stop_s(self, pod: Pod) -> float:
+        return self._stops.get(pod.uid, NEVER) + CLOSE_S
+
+    def run_s(self, pod: Pod) -> float:
+        return NEVER
+
+
+def first_seen(watch: str) -> list[Doc]:
+    """What was there when the watch began."""
+    lines = raw_facts.lines(f"recordings/{watch}.jsonl.gz")
+    return [event["object"] for event in lines if event["type"] == "ADDED" and event["t"] < 1]
+
+
+def cluster(watch: str) -> ControlPlane:
+    docs = first_seen(watch)
+    plane = ControlPlane(when("2026-11-20T08:53:00Z"), StoredFacts())
+    for name in ("default", "kube-system"):
+        plane.load("namespaces", [{"kind": "Namespace", "apiVersion": "v1", "metadata": {"name": name, "uid": name}}])
+    for doc in docs:
+        plane.load(RESOURCES[doc["kind"]], [doc])
+    by_owner: dict[str, list[Doc]] = defaultdict(list)
+    for doc in docs:
+        for owner in doc["metadata"].get("ownerReferences", ()):
+            if owner["kind"] in SETS:
+                by_owner[owner["uid"]].append(doc)
+    for pods in by_owner.values():
+        owner = an_owner(pods[0], len(pods))
+        plane.load(SETS[owner["kind"]], [owner])
+    plane.load("daemonsets.apps", [_agents()])
+    return plane
+
+
+def _agents() -> Doc:
+    """The daemon set whose pods kubectl leaves alone; only that it is there is asked."""
+    meta = {"name": "aws-node", "namespace": "kube-system", "uid": "aws-node", "generation": 1}
+    labels = {"app": "aws-node"}
+    template = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "c", "image": "x"}]}}
+    spec = {"selector": {"matchLabels": labels}, "template": template}
+    return {"kind": "DaemonSet", "apiVersion": "apps/v1", "metadata": meta, "spec": spec, "status": {}}
+
+
+def answered(watch: str) -> Iterator[tuple[Doc, Reply]]:
+    """Each recorded request with our answer."""
+    lines = list(raw_facts.lines(f"recordings/{DRAINS[watch]}.jsonl.gz"))
+    plane = cluster(watch)
+    plane.start(AsRecorded(watch), every_controller)
+    api = Api(plane, Setup(ACCESS, BUILD))
+    for line, sent_s in zip(lines, accumulate(moments(watch, lines), max), strict=True):
+        plane.agenda.run_until(1.0 + sent_s)
+        reply = api.handle(request_of({**line, "user": "cluster-admin"}))
+        if line["method"] == "GET" and reply.status != line["status"]:
+            plane.agenda.run_until(1.0 + sent_s + 2 * CLOSE_S)
+            reply = api.handle(request_of({**line, "user": "cluster-admin"}))
+        yield line, reply
+
+
+def moments(watch: str, lines: list[Doc]) -> list[float]:
+    """Seconds since the first request, by kubectl's clock, which is so far behind the watch's as the quickest answer
+    to an eviction tells: kubectl asks for the pod at once."""
+    marked = {each.pod.name: each.evicted_s for each in evicted(watch)}
+    asked: dict[str, float] = {}
+    for line in lines:
+        asked.setdefault(line["path"].rpartition("/")[2], line["t"] - lines[0]["t"])
+    behind_s = max(marked[name] - asked[name] for name in marked)
+    return [
+        marked[line["path"].split("/")[-2]] - behind_s
+        if line["method"] == "POST" and line["status"] == 201
+        else line["t"] - lines[0]["t"]
+        for line in lines
+    ]
+
+
+def told(line: Doc) -> Any:
+    """What of a recorded answer does not hang on this one cluster: a node's own numbers and owners do."""
+    body = line["response"]
+    if line["responseType"] != "application/json" or "bytes" in body:
+        return None
+    return _of_any_cluster(body)
+
+
+def _of_any_cluster(body: Doc) -> Any:
+    if body.get("kind") == "Node":
+        kept = {name: body["metadata"][name] for name in ("name", "uid", "labels", "creationTimestamp")}
+        return {"metadata": kept, "spec": {**body["spec"], "taints": None}, "status": body["status"]}
+    return body
+
+
+@pytest.mark.parametrize("watch", sorted(DRAINS))
+def test_every_request_of_a_drain_is_answered_alike(watch: str) -> None:
+    for line, reply in answered(watch):
+        asked = f"{line['method']} {line['path']} after {line['t']}"
+        assert reply.status == line["status"], f"{asked}: {reply.body!r}"
+        theirs = told(line)
+        if theirs is not None:
+            assert _of_any_cluster(json.loads(reply.body)) == theirs, asked
+        assert reply.headers.get("Retry-After") == line["retryAfter"], asked
+
+
+@pytest.mark.parametrize("watch", sorted(DRAINS))
+def test_the_recordings_are_whole(watch: str) -> None:
+    lines = list(raw_facts.lines(f"recordings/{DRAINS[watch]}.jsonl.gz"))
+    evictions = [line["status"] for line in lines if line["method"] == "POST"]
+    assert (len(lines), evictions.count(201), evictions.count(429)) == COUNTS[watch]
