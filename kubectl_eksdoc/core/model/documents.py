@@ -4,3 +4,4 @@ from __future__ import annotations
 
 API_VERSION = "eksdoc.io/v1alpha1"
 DRAIN_PLAN = "DrainPlan"
+DRAIN_REHEARSAL = "DrainRehearsal"

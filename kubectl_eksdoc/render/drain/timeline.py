@@ -1,12 +1,13 @@
-"""The usual run as a text Gantt: one line a node, from its cordon until it is done, scaled to the width."""
+"""A run as a text Gantt: one line a node, from its cordon until it is done, scaled to the width."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Protocol
 
+from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 from kubectl_eksdoc.core.sim.course import Span
 from kubectl_eksdoc.render.drain.scale import short, ticks
-from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.text import cut, shown, wrap
 from kubectl_eksdoc.render.times import duration
@@ -25,8 +26,24 @@ _EVICTING = ("█", "▓")
 _EMPTY = "░"
 
 
-def timeline(view: DrainView, look: Look, indent: int = 0) -> list[str]:
-    """The lines, none wider than the look's columns; none at all where the times are not estimated."""
+class Timed(Protocol):
+    """Something that has a time for each node: a plan, or what came of it."""
+
+    @property
+    def plan(self) -> DrainPlan: ...
+
+    @property
+    def spans(self) -> Mapping[str, Span]: ...
+
+    @property
+    def wave_of(self) -> Mapping[str, int]: ...
+
+
+def timeline(view: Timed, look: Look, indent: int = 0, whole: str = "-o html") -> list[str]:
+    """The lines, none wider than the look's columns; none at all where no times are known.
+
+    `whole` is the option that shows every node.
+    """
     spans = sorted(view.spans.values(), key=lambda span: span.start_s)  # of equal ones as they are activated
     kept, end = spans[:MOST_NODES], max((span.done_s for span in spans), default=0.0) or 1.0
     if not kept:
@@ -53,7 +70,7 @@ def timeline(view: DrainView, look: Look, indent: int = 0) -> list[str]:
         bar = look.signs(_bar(span, end, room, _EVICTING[(_wave(view, span) - 1) % 2]))
         lines.append(row(names[place], waves[place] if waves else "", bar, times[place]))
     if len(kept) < len(spans):
-        lines.append(f"{' ' * indent}{look.ellipsis} and {len(spans) - len(kept)} more nodes (-o html)")
+        lines.append(f"{' ' * indent}{look.ellipsis} and {len(spans) - len(kept)} more nodes ({whole})")
     return lines + wrap(look.signs(_key(view)), look.columns, " " * indent)
 
 
@@ -76,7 +93,7 @@ def _bar(span: Span, end: float, room: int, evicting: str) -> str:
     return " " * start + evicting * (empty - start) + _EMPTY * (done - empty)
 
 
-def _key(view: DrainView) -> str:
+def _key(view: Timed) -> str:
     called = "generation" if view.plan.in_generations else "wave"
     both = f"{' and '.join(_EVICTING)} (by {called})" if _in_waves(view) else _EVICTING[0]
     return f"{both}: pods are evicted; {_EMPTY}: empty, until it is done."
@@ -91,9 +108,9 @@ def _names(names: Sequence[str], room: int, look: Look) -> list[str]:
     return [cut(name, max(room, 1), look, middle=True) for name in kept]
 
 
-def _wave(view: DrainView, span: Span) -> int:
+def _wave(view: Timed, span: Span) -> int:
     return view.wave_of.get(span.node, 0) or 1
 
 
-def _in_waves(view: DrainView) -> bool:
+def _in_waves(view: Timed) -> bool:
     return any(wave > 1 for wave in view.wave_of.values())

@@ -10,7 +10,7 @@ import json
 from importlib import resources
 from typing import Any
 
-KINDS = ("DrainPlan",)
+KINDS = ("DrainPlan", "DrainRehearsal")
 
 
 def load(kind: str) -> dict[str, Any]:

@@ -1,0 +1,81 @@
+"""The rehearsal as one plain document: what ``-o json`` and ``-o yaml`` print, as DrainRehearsal.json says.
+
+What is not known or did not happen is null, never 0 and never "".
+"""
+
+from __future__ import annotations
+
+from typing import cast
+
+from kubectl_eksdoc.core.model.documents import API_VERSION, DRAIN_REHEARSAL
+from kubectl_eksdoc.core.plan.drain.rehearsal import Moment
+from kubectl_eksdoc.render.document import Fields, finding, known, metadata, strings
+from kubectl_eksdoc.render.encode import Json
+from kubectl_eksdoc.render.rehearsal import words
+from kubectl_eksdoc.render.rehearsal.view import NodeRun, RehearsalView
+
+
+def document(view: RehearsalView) -> Fields:
+    """The whole rehearsal. Lists are sorted, so the same rehearsal is the same document."""
+    return {
+        "apiVersion": API_VERSION,
+        "kind": DRAIN_REHEARSAL,
+        "metadata": cast(Json, metadata(view.cluster, view.options, view.tool_version)),
+        "plan": cast(Json, _plan(view)),
+        "endedSeconds": _seconds(view.rehearsal.ended_s),
+        "lateSeconds": _seconds(view.rehearsal.late_s),
+        "nodes": [_node(node) for node in view.nodes],
+        "moments": [_moment(moment) for moment in view.moments],
+        "refusals": [{"cause": known(each.cause), "count": each.times} for each in view.refusals],
+        "pending": [{"pod": each.pod, "why": known(each.why), "before": each.before} for each in view.pending],
+        "reEvicted": strings(view.re_evicted),
+        "notEmptied": strings(node.name for node in view.not_emptied),
+        "differences": strings(words.differences(view)),
+        "notShown": strings(words.NOT_SHOWN),
+        "findings": [finding(each) for each in view.planned.findings],
+    }
+
+
+def _plan(view: RehearsalView) -> Fields:
+    """What it says; `estimate` is null where it does not tell how long it takes."""
+    estimate = view.plan.estimate
+    times: Fields | None = None
+    if estimate is not None:
+        times = {
+            "p50": _seconds(estimate.p50_s),
+            "p95": _seconds(estimate.p95_s),
+            "usualSeconds": _seconds(estimate.usual_s),
+        }
+    return {
+        "drained": len(view.nodes),
+        "skipped": len(view.plan.skipped),
+        "evictions": len(view.plan.evictions),
+        "estimate": cast(Json, times),
+    }
+
+
+def _node(node: NodeRun) -> Fields:
+    return {
+        "name": node.name,
+        "wave": node.target.wave or None,
+        "begunSeconds": _seconds(node.begun_s),
+        "emptySeconds": _seconds(node.empty_s),
+        "doneSeconds": _seconds(node.done_s),
+        "evictions": node.evictions,
+        "refusals": node.refusals,
+        "left": strings(node.left),
+    }
+
+
+def _moment(moment: Moment) -> Fields:
+    return {
+        "atSeconds": _seconds(moment.at_s),
+        "what": moment.what.value,
+        "subject": moment.subject,
+        "node": known(moment.node),
+        "why": known(moment.why),
+    }
+
+
+def _seconds(value: float | None) -> float | None:
+    return None if value is None else round(value, 3) + 0.0  # 0 and not -0

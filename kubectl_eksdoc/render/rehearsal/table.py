@@ -1,0 +1,82 @@
+"""``-o table``: one screen that says whether the plan holds. ``-o wide``: the same, and all that happened."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from kubectl_eksdoc.render.drain import timeline
+from kubectl_eksdoc.render.drain.rows import Drawn, unread
+from kubectl_eksdoc.render.look import Look, Tone
+from kubectl_eksdoc.render.rehearsal import rows, titles, words
+from kubectl_eksdoc.render.rehearsal.titles import Title
+from kubectl_eksdoc.render.rehearsal.view import RehearsalView
+from kubectl_eksdoc.render.tables import plain
+from kubectl_eksdoc.render.text import shown, wrap
+
+_MOST_ROWS = 30
+
+_MARGIN = "  "
+
+_FORMATS = "All that happened: -o wide; for a ticket: -o markdown; for a program: -o json"
+
+
+def table(view: RehearsalView, look: Look) -> str:
+    """The verdict, nodes, refusals, pods without a node, what differs from the plan, what cannot be shown."""
+    return _text(view, look, full=False)
+
+
+def wide(view: RehearsalView, look: Look) -> str:
+    """Nothing is cut and no column dropped, so lines may be wider than the terminal."""
+    return _text(view, look, full=True)
+
+
+def _text(view: RehearsalView, look: Look, full: bool) -> str:
+    missing = [read for read in view.cluster.reads if not read.known]
+    sections: list[list[str]] = [
+        _summary(view, look),
+        _drawn(titles.NODES, rows.nodes(view), look, full),
+        _timeline(view, look) if full else [],
+        _drawn(titles.NOT_EMPTIED, rows.not_emptied(view), look, full),
+        _drawn(titles.REFUSALS, rows.refusals(view), look, full),
+        _drawn(titles.PENDING, rows.pending(view), look, full),
+        _drawn(titles.RE_EVICTED, rows.re_evicted(view), look, full),
+        _drawn(titles.MOMENTS, rows.moments(view.moments), look, full) if full else [],
+        _told(titles.DIFFERENCES, words.differences(view), look),
+        _told(titles.NOT_SHOWN, words.NOT_SHOWN, look),
+        _drawn(titles.NOT_READ, unread(missing), look, full),
+        _told(titles.NOTES, view.cluster.notes, look),
+        [] if full else wrap(_FORMATS, look.columns),
+    ]
+    return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
+
+
+def _summary(view: RehearsalView, look: Look) -> list[str]:
+    lines = [look.paint(text, Tone.TITLE) for text in wrap(shown(words.verdict(view), look), look.columns)]
+    for text in (words.new_nodes(view), words.plan_in_words(view)):
+        lines += wrap(shown(text, look), look.columns) if text else []
+    return lines
+
+
+def _titled(title: Title, lines: Sequence[str], look: Look) -> list[str]:
+    return [look.paint(shown(title.screen, look), Tone.TITLE), *lines] if lines else []
+
+
+def _drawn(title: Title, drawn: Drawn, look: Look, full: bool) -> list[str]:
+    columns, every = drawn
+    kept = every if full or len(every) <= _MOST_ROWS + 1 else every[:_MOST_ROWS]
+    lines = plain(columns, kept, look, indent=len(_MARGIN), fit=not full)
+    if len(kept) < len(every):
+        lines.append(f"{_MARGIN}{look.ellipsis} and {len(every) - len(kept)} more (-o wide)")
+    return _titled(title, lines, look)
+
+
+def _told(title: Title, texts: Iterable[str], look: Look) -> list[str]:
+    lines = [line for text in texts for line in wrap(shown(f"- {text}", look), look.columns, _MARGIN, _MARGIN * 2)]
+    return _titled(title, lines, look)
+
+
+def _timeline(view: RehearsalView, look: Look) -> list[str]:
+    lines = timeline.timeline(view, look, len(_MARGIN), titles.WHOLE)
+    if lines and (text := titles.without_bar(view, look)):
+        lines += wrap(shown(text, look), look.columns, _MARGIN)
+    return _titled(titles.TIMELINE, lines, look)

@@ -1,0 +1,146 @@
+"""What all formats of a rehearsal are made from: its rows in their one order."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
+
+from kubectl_eksdoc import __version__
+from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.core.plan.drain.outcome import Target
+from kubectl_eksdoc.core.plan.drain.rehearsal import Happened, Moment, Rehearsal
+from kubectl_eksdoc.core.plan.drain.result import DrainPlan
+from kubectl_eksdoc.core.sim.course import Span
+from kubectl_eksdoc.render.drain.view import DrainView
+
+
+class NodeRun(NamedTuple):
+    """A node that the plan drains. Times from the start, None for what did not happen; `left` are the pods (ns/name)
+    that should have gone and did not."""
+
+    target: Target
+    begun_s: float | None
+    empty_s: float | None
+    done_s: float | None
+    evictions: int
+    refusals: int
+    emptied: bool
+    left: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        return self.target.node.name
+
+
+class Refused(NamedTuple):
+    """How often a cause was given; "" where the server said none."""
+
+    cause: str
+    times: int
+
+
+class StillWaiting(NamedTuple):
+    """A pod without a node at the end: what the scheduler said ("": nothing), and whether it waited before."""
+
+    pod: str
+    why: str
+    before: bool
+
+
+@dataclass(frozen=True)
+class RehearsalView:
+    """A rehearsal, the facts that its plan was made from, and the options as given (JSON values by name).
+
+    Without slots, because the rows are made once, when first asked for.
+    """
+
+    rehearsal: Rehearsal
+    cluster: Cluster
+    options: Mapping[str, object] = field(default_factory=dict)
+    tool_version: str = __version__
+
+    @property
+    def plan(self) -> DrainPlan:
+        return self.rehearsal.plan
+
+    @cached_property
+    def planned(self) -> DrainView:
+        """The plan as it is shown by itself."""
+        return DrainView(self.plan, self.cluster, self.options, self.tool_version)
+
+    @cached_property
+    def moments(self) -> tuple[Moment, ...]:
+        """By time; what happened at one moment as it happened."""
+        return tuple(sorted(self.rehearsal.moments, key=lambda moment: moment.at_s))
+
+    @cached_property
+    def nodes(self) -> tuple[NodeRun, ...]:
+        """Those that the plan drains, in its order."""
+        evictions = Counter(m.node for m in self.moments if m.what is Happened.EVICTED)
+        refusals = Counter(m.node for m in self.moments if m.what is Happened.REFUSED)
+        undone = self.rehearsal.undone
+        runs = []
+        for target in self.planned.targets:
+            name = target.node.name
+            if target.order:
+                begun, empty, done = (
+                    self._when.get((what, name)) for what in (Happened.BEGUN, Happened.EMPTY, Happened.DONE)
+                )
+                counts = evictions[name], refusals[name]
+                runs.append(
+                    NodeRun(
+                        target, begun, empty, done, *counts, name not in undone, tuple(sorted(undone.get(name, ())))
+                    )
+                )
+        return tuple(runs)
+
+    @cached_property
+    def not_emptied(self) -> tuple[NodeRun, ...]:
+        return tuple(node for node in self.nodes if not node.emptied)
+
+    @cached_property
+    def refusals(self) -> tuple[Refused, ...]:
+        """The most frequent cause first."""
+        counts = self.rehearsal.refusals.items()
+        return tuple(Refused(*each) for each in sorted(counts, key=lambda item: (-item[1], item[0])))
+
+    @cached_property
+    def pending(self) -> tuple[StillWaiting, ...]:
+        """Those that the drain leaves without a node first, then those that had none before; by name."""
+        before = {pod.key for pod in self.cluster.pods if not pod.node}
+        rows = (StillWaiting(each.pod, each.why, each.pod in before) for each in self.rehearsal.pending)
+        return tuple(sorted(rows, key=lambda row: (row.before, row.pod)))
+
+    @cached_property
+    def re_evicted(self) -> tuple[str, ...]:
+        return self.rehearsal.re_evicted
+
+    @cached_property
+    def evictions(self) -> int:
+        return sum(moment.what is Happened.EVICTED for moment in self.moments)
+
+    @cached_property
+    def joined(self) -> tuple[Moment, ...]:
+        """New nodes."""
+        return tuple(moment for moment in self.moments if moment.what is Happened.JOINED)
+
+    @cached_property
+    def spans(self) -> dict[str, Span]:
+        """When each node was begun, empty and done: those that were."""
+        return {
+            node.name: Span(node.name, node.begun_s, node.empty_s, node.done_s)
+            for node in self.nodes
+            if node.begun_s is not None and node.empty_s is not None and node.done_s is not None
+        }
+
+    @property
+    def wave_of(self) -> Mapping[str, int]:
+        return self.planned.wave_of
+
+    @cached_property
+    def _when(self) -> dict[tuple[Happened, str], float]:
+        """The first time of each."""
+        return {(moment.what, moment.subject): moment.at_s for moment in reversed(self.moments)}

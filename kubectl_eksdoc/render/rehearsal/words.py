@@ -1,0 +1,160 @@
+"""A rehearsal in sentences: its verdict, where it differs from the plan, and what it cannot show."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from kubectl_eksdoc.core.model.durations import in_words
+from kubectl_eksdoc.core.plan.drain.rehearsal import Happened
+from kubectl_eksdoc.render.drain.verdict import verdict as verdict_of_plan
+from kubectl_eksdoc.render.look import Look
+from kubectl_eksdoc.render.rehearsal.view import RehearsalView
+from kubectl_eksdoc.render.text import counted, joined, listing
+from kubectl_eksdoc.render.times import duration
+
+NOT_SHOWN = (
+    "what is not in the facts it was made from: images that are slow to pull, webhooks, other people and programs that "
+    "change the cluster meanwhile",
+    "Jobs that end: they do only where it is known when",
+    "preemption: no pod pushes out another of lower priority",
+)
+"""What a rehearsal says nothing about, so that nobody takes its silence for a pass."""
+
+NOTHING_DIFFERS = (
+    "Nothing differs: it takes as long as the plan's usual run, every node is emptied, nothing is refused, and no pod "
+    "is evicted twice or ends without a node that was not waiting for one before."
+)
+
+NOTHING_REHEARSED = "Nothing was rehearsed: the plan drains no node."
+
+_MOST_NAMES = 4
+
+
+def verdict(view: RehearsalView) -> str:
+    """``Rehearsed: 8 of 8 nodes emptied by 37 evictions in 3m05s; the plan says about 2m54s (p95 4m59s).``"""
+    if not view.nodes:
+        return NOTHING_REHEARSED
+    total, undone = len(view.nodes), len(view.not_emptied)
+    by = f" by {counted(view.evictions, 'eviction')}" if view.evictions else ", with nothing to evict,"
+    ended = duration(view.rehearsal.ended_s)
+    head = f"Rehearsed: {total - undone} of {counted(total, 'node')} emptied"
+    if not undone:
+        return f"{head}{by} in {ended}; {_planned(view)}."
+    count = counted(view.evictions, "eviction") if view.evictions else "no eviction"
+    names = listing((node.name for node in view.not_emptied), _MOST_NAMES, Look())
+    was = "is" if undone == 1 else "are"
+    return f"{head}, {undone} {was} not ({names}); {count}, and nothing more happened after {ended}; {_planned(view)}."
+
+
+def plan_in_words(view: RehearsalView) -> str:
+    """What the plan says by itself: its blockers and open questions are no smaller for a rehearsal that went well."""
+    return f"The plan: {verdict_of_plan(view.planned)}"
+
+
+def new_nodes(view: RehearsalView) -> str:
+    """``2 new nodes joined, the last at 4m10s.`` or "" when none did."""
+    if not view.joined:
+        return ""
+    when = duration(view.joined[-1].at_s)
+    return f"{counted(len(view.joined), 'new node')} joined, {'the last ' if len(view.joined) > 1 else ''}at {when}."
+
+
+def differences(view: RehearsalView) -> tuple[str, ...]:
+    """Where the rehearsal and the plan disagree, a sentence each; one that says so where they do not."""
+    if not view.nodes:
+        return ()
+    said = (
+        _not_emptied(view),
+        _late(view),
+        _nodes(view),
+        _not_made(view),
+        _refused(view),
+        _twice(view),
+        _waiting(view),
+    )
+    return tuple(text for text in said if text) or (NOTHING_DIFFERS,)
+
+
+def _planned(view: RehearsalView) -> str:
+    estimate = view.plan.estimate
+    if estimate is None:
+        return "the plan does not tell how long it takes"
+    return f"the plan says about {duration(estimate.p50_s)} (p95 {duration(estimate.p95_s)})"
+
+
+def _not_emptied(view: RehearsalView) -> str:
+    names = [node.name for node in view.not_emptied]
+    if not names:
+        return ""
+    are = "is" if len(names) == 1 else "are"
+    return f"{counted(len(names), 'node')} that the plan drains {are} not emptied."
+
+
+def _late(view: RehearsalView) -> str:
+    estimate, late = view.plan.estimate, view.rehearsal.late_s
+    if estimate is None:
+        return "Whether it is late cannot be told: the plan does not tell how long it takes."
+    if late is None:
+        return f"It does not come to its end, the plan's usual run does after {duration(estimate.usual_s)}."
+    usual = duration(estimate.usual_s)
+    if not round(late):
+        return ""
+    than = f"{_words(late)} {'longer' if late > 0 else 'less'} than the plan's usual run of {usual}"
+    beyond = f", and more than its p95 of {duration(estimate.p95_s)}" if view.rehearsal.ended_s > estimate.p95_s else ""
+    return f"It takes {than}{beyond}."
+
+
+def _nodes(view: RehearsalView) -> str:
+    """Which are done at another time, how many and by how much at most."""
+    planned = view.planned.spans
+    apart = [(node.done_s - planned[name].done_s, name) for name, node in view.spans.items() if name in planned]
+    late = [each for each in apart if round(each[0]) > 0]
+    early = [(-by, name) for by, name in apart if round(by) < 0]
+    parts = [
+        f"{counted(len(those), 'node')} {'is' if len(those) == 1 else 'are'} done {than} than planned ({_most(those)})"
+        for those, than in ((late, "later"), (early, "sooner"))
+        if those
+    ]
+    return f"{joined(parts)}." if parts else ""
+
+
+def _most(those: list[tuple[float, str]]) -> str:
+    by, name = max(those, key=lambda each: each[0])
+    return f"{name} by {_words(by)}" if len(those) == 1 else f"most of all {name}, by {_words(by)}"
+
+
+def _not_made(view: RehearsalView) -> str:
+    made = Counter(moment.subject for moment in view.moments if moment.what is Happened.EVICTED)
+    missing = sum((Counter(eviction.pod.key for eviction in view.plan.evictions) - made).values())
+    if not missing:
+        return ""
+    return f"{missing} of {counted(len(view.plan.evictions), 'planned eviction')} {_was(missing)} not made."
+
+
+def _refused(view: RehearsalView) -> str:
+    count = sum(each.times for each in view.refusals)
+    return f"Evictions were refused {counted(count, 'time')}; the plan expects no refusal." if count else ""
+
+
+def _twice(view: RehearsalView) -> str:
+    count = len(view.re_evicted)
+    return f"{counted(count, 'pod')} {_was(count)} evicted more than once; the plan expects none." if count else ""
+
+
+def _waiting(view: RehearsalView) -> str:
+    """Those that waited before are no news."""
+    count = sum(not each.before for each in view.pending)
+    if not count:
+        return ""
+    placeless = sum(not eviction.lands_on for eviction in view.plan.evictions)
+    plan = f"the plan reserves none for {placeless} of its evictions" if placeless else "the plan has one for all"
+    end = "ends" if count == 1 else "end"
+    return f"{counted(count, 'pod')} {end} without a node that {_was(count)} not waiting for one before; {plan}."
+
+
+def _was(count: int) -> str:
+    return "was" if count == 1 else "were"
+
+
+def _words(seconds: float) -> str:
+    return in_words(round(abs(seconds)))

@@ -1,0 +1,261 @@
+"""A rehearsal in words and rows: every format says the same, and nothing of a cluster's acts on a terminal."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from kubectl_eksdoc.core.plan.drain.rehearsal import Happened, Rehearsal, Waiting
+from kubectl_eksdoc.core.plan.drain.result import DrainPlan
+from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.render.rehearsal import FORMATS, Look, RehearsalView, render
+from kubectl_eksdoc.render.rehearsal.words import NOT_SHOWN, NOTHING_DIFFERS, differences, verdict
+from tests.builders import a_node
+from tests.render.plans import an_empty_plan
+from tests.render.rehearsals import BADLY, TIMED, WELL, a_rehearsal, a_rehearsal_view, as_planned, at
+from tests.render.test_safety import NASTY, PAINT, unsafe_signs
+
+ROOT = Path(__file__).parents[2]
+TEXTS = ("table", "wide", "markdown")
+
+
+def squeezed(text: str) -> str:
+    """Without line breaks and Markdown's escapes, to find what was wrapped."""
+    return re.sub(r"\s+", " ", text.replace("\\", "").replace("`", "").replace("<!-- -->", ""))
+
+
+def clock(seconds: float | None) -> str:
+    """As a table has it."""
+    if seconds is None:
+        return "-"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes}m{rest:02d}s" if minutes else f"{rest}s"
+
+
+def row_of(first: str, text: str) -> list[str]:
+    """The cells of the row that names `first`, of a table or of Markdown's."""
+    lines = (re.sub(r"[|`\\]", " ", line).split() for line in text.splitlines())
+    return next(cells for cells in lines if cells[:1] == [first] or cells[1:2] == [first])
+
+
+@pytest.mark.parametrize("rehearsal", [WELL, BADLY], ids=["well", "badly"])
+@pytest.mark.parametrize("fmt", TEXTS)
+def test_every_format_has_the_same_rows(rehearsal: Rehearsal, fmt: str) -> None:
+    view = a_rehearsal_view(rehearsal)
+    doc: Any = json.loads(render(view, "json", Look()))
+    raw = render(view, fmt, Look(width=200))
+    text = squeezed(raw)
+    for node in doc["nodes"]:
+        times = [clock(node[key]) for key in ("begunSeconds", "emptySeconds", "doneSeconds")]
+        counts = [str(node["evictions"]), str(node["refusals"])]
+        assert row_of(node["name"], raw)[1:8] == [node["name"], str(node["wave"]), *times, *counts]
+        assert all(pod in text for pod in node["left"])
+    for each in doc["refusals"]:
+        assert re.search(rf"\b{each['count']}[ |]+{re.escape(each['cause'])}", text)
+    for each in doc["pending"]:
+        cells = row_of(each["pod"], raw[re.search("pending", raw, re.IGNORECASE).start() :])  # type: ignore[union-attr]
+        assert cells[1] == ("yes" if each["before"] else "no")
+        assert each["why"] is None or each["why"] in text
+    for told in (*doc["reEvicted"], *doc["notEmptied"], *doc["differences"], *doc["notShown"]):
+        assert told in text
+
+
+@pytest.mark.parametrize("rehearsal", [WELL, BADLY], ids=["well", "badly"])
+@pytest.mark.parametrize("fmt", ["wide", "markdown"])
+def test_all_that_happened_is_told_in_its_order(rehearsal: Rehearsal, fmt: str) -> None:
+    view = a_rehearsal_view(rehearsal)
+    doc: Any = json.loads(render(view, "json", Look()))
+    raw = render(view, fmt, Look())
+    part = raw[raw.index("MOMENTS" if fmt == "wide" else "<details>") :]
+    words = [re.sub(r"[|`\\]", " ", line).split() for line in part.splitlines()]
+    known = {what.value for what in Happened}
+    told = [cells[:4] for cells in words if len(cells) > 3 and cells[1] in known]
+    assert told == [[clock(m["atSeconds"]), m["what"], m["subject"], m["node"] or "-"] for m in doc["moments"]]
+    assert len(told) == len(rehearsal.moments)
+    for moment in doc["moments"]:
+        assert moment["why"] is None or moment["why"] in squeezed(part)
+
+
+def test_the_verdict_says_what_was_emptied_and_what_the_plan_says() -> None:
+    assert (
+        verdict(a_rehearsal_view())
+        == "Rehearsed: 3 of 3 nodes emptied by 3 evictions in 2m54s; the plan says about 2m54s (p95 4m59s)."
+    )
+    assert verdict(a_rehearsal_view(BADLY)) == (
+        "Rehearsed: 2 of 3 nodes emptied, 1 is not (spot-0); 3 evictions, and nothing more happened after 3m50s; the "
+        "plan says about 2m54s (p95 4m59s)."
+    )
+    untimed = replace(WELL, plan=replace(TIMED, estimate=None))
+    assert verdict(a_rehearsal_view(untimed)).endswith("in 2m54s; the plan does not tell how long it takes.")
+    still = replace(WELL, moments=())
+    assert "3 of 3 nodes emptied, with nothing to evict, in 2m54s" in verdict(a_rehearsal_view(still))
+
+
+def test_where_nothing_differs_that_is_said_alone() -> None:
+    assert differences(a_rehearsal_view()) == (NOTHING_DIFFERS,)
+    assert differences(a_rehearsal_view(replace(WELL, ended_s=174.4))) == (NOTHING_DIFFERS,), "half a second is none"
+
+
+@pytest.mark.parametrize(
+    ("late_s", "said"),
+    [
+        (11.0, "It takes 11 s longer than the plan's usual run of 2m54s."),
+        (-12.0, "It takes 12 s less than the plan's usual run of 2m54s."),
+        (130.0, "It takes 2 min longer than the plan's usual run of 2m54s, and more than its p95 of 4m59s."),
+    ],
+)
+def test_late_and_early_are_said_in_words(late_s: float, said: str) -> None:
+    told = differences(a_rehearsal_view(a_rehearsal(as_planned(late_s), 174.0 + late_s)))
+    by = said.split(" takes ")[1].split(" longer")[0].split(" less")[0]
+    than = "later" if late_s > 0 else "sooner"
+    assert told == (said, f"1 node is done {than} than planned (spot-0 by {by}).")
+
+
+def test_each_thing_that_goes_wrong_is_a_difference() -> None:
+    told = differences(a_rehearsal_view(BADLY))
+    assert NOTHING_DIFFERS not in told and len(told) == 7
+    assert told[0] == "1 node that the plan drains is not emptied."
+    assert "1 of 3 planned evictions was not made." in told
+    assert "Evictions were refused 4 times; the plan expects no refusal." in told
+    assert "1 pod was evicted more than once; the plan expects none." in told
+    assert "2 pods end without a node that were not waiting for one before; " in told[-1]
+
+
+def test_a_plan_without_times_cannot_be_late() -> None:
+    view = a_rehearsal_view(replace(WELL, plan=replace(TIMED, estimate=None)))
+    assert differences(view) == ("Whether it is late cannot be told: the plan does not tell how long it takes.",)
+    assert "late" in render(view, "table", Look())
+
+
+def test_pods_that_waited_before_are_those_without_a_node_in_the_cluster() -> None:
+    view = a_rehearsal_view(BADLY)
+    assert {each.pod: each.before for each in view.pending} == {
+        "shop/web-5f7-8": False,
+        "shop/web-5f7-9": False,
+        "shop/report-1": True,
+    }
+
+
+@pytest.mark.parametrize("fmt", FORMATS)
+def test_a_plan_that_drains_nothing_can_be_shown(fmt: str) -> None:
+    text = render(a_rehearsal_view(a_rehearsal((), 0.0, plan=an_empty_plan())), fmt, Look())
+    assert text.endswith("\n")
+    if fmt in TEXTS:
+        assert "Nothing was rehearsed: the plan drains no node." in text and "Nothing differs" not in text
+
+
+@pytest.mark.parametrize("fmt", TEXTS)
+def test_what_a_rehearsal_cannot_show_is_always_said(fmt: str) -> None:
+    text = squeezed(render(a_rehearsal_view(), fmt, Look(width=80)))
+    assert all(limit in text for limit in NOT_SHOWN)
+
+
+def test_a_format_that_is_none_is_refused() -> None:
+    with pytest.raises(UsageError, match="no output format 'html'"):
+        render(a_rehearsal_view(), "html", Look())
+
+
+def many() -> RehearsalView:
+    """A hundred nodes, a hundred pods that wait, and moments for more than a ticket has room for."""
+    first = next(target for target in TIMED.targets if target.order)
+    targets = tuple(replace(first, order=n, node=a_node(f"node-{n:03}")) for n in range(1, 101))
+    plan: DrainPlan = replace(TIMED, targets=targets)
+    moments = tuple(at(float(n), Happened.EVICTED, f"shop/pod-{n}", "node-001") for n in range(5000))
+    waiting = tuple(Waiting(f"shop/waits-{n:03}", "0/100 nodes are available") for n in range(100))
+    undone = {target.node.name: tuple(f"shop/left-{n:04}" for n in range(400)) for target in targets}
+    return a_rehearsal_view(a_rehearsal(moments, 5000.0, waiting, undone, plan))
+
+
+def test_long_lists_are_cut_in_the_table_and_whole_in_wide() -> None:
+    table, wide = render(many(), "table", Look()), render(many(), "wide", Look())
+    assert "node-030" in table and "node-031" not in table and "waits-029" in table and "waits-030" not in table
+    assert table.count("  … and 70 more (-o wide)") == 3
+    assert "node-100" in wide and "waits-099" in wide and "shop/pod-4999" in wide and "left-0399" in wide
+
+
+def test_a_ticket_is_not_longer_than_github_takes() -> None:
+    text = render(many(), "markdown", Look())
+    assert len(text) <= 65_536 and "more moments; all of them are in `-o json`." in text
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+@pytest.mark.parametrize("ascii_only", [False, True])
+@pytest.mark.parametrize("view", [a_rehearsal_view(), a_rehearsal_view(BADLY), many()], ids=["well", "badly", "many"])
+def test_no_line_is_wider_than_the_terminal(view: RehearsalView, width: int, ascii_only: bool) -> None:
+    look = Look(width=width, ascii=ascii_only)
+    lines = render(view, "table", look).splitlines()
+    assert [line for line in lines if len(line) > width] == []
+    coloured = render(view, "table", replace(look, colour=True))
+    assert PAINT.sub("", coloured).splitlines() == lines
+
+
+@pytest.mark.parametrize("fmt", FORMATS)
+def test_ascii_is_ascii(fmt: str) -> None:
+    assert render(a_rehearsal_view(BADLY), fmt, Look(ascii=True)).isascii()
+
+
+def a_hostile_view(text: str) -> RehearsalView:
+    """`text` in every name and every word of a server's."""
+    first = next(target for target in TIMED.targets if target.order)
+    plan = replace(TIMED, targets=(replace(first, node=replace(first.node, name=text)),))
+    moments = (
+        *(at(1.0, Happened.EVICTED, text, text) for _ in range(2)),
+        at(2.0, Happened.REFUSED, text, text, text),
+        at(2.0, Happened.BEGUN, text),
+    )
+    rehearsal = a_rehearsal(moments, 3.0, (Waiting(text, text),), {text: (text,)}, plan)
+    return a_rehearsal_view(rehearsal, options={"selector": text})
+
+
+def check(text: str, fmt: str, look: Look) -> None:
+    out = render(a_hostile_view(text), fmt, look)
+    assert not unsafe_signs(PAINT.sub("", out) if look.colour else out)
+    assert out.encode("ascii" if look.ascii else "utf-8")
+
+
+@pytest.mark.parametrize("fmt", FORMATS)
+@pytest.mark.parametrize("text", NASTY)
+def test_names_of_a_dump_do_not_move_the_cursor(fmt: str, text: str) -> None:
+    for look in (Look(), Look(colour=True), Look(ascii=True)):
+        check(f"a{text}b", fmt, look)
+
+
+MARKDOWN = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
+markup = st.text(st.sampled_from("ab1 |`<>&*_[]()!~#@$\\-.:/\n"), max_size=30)
+
+
+@settings(max_examples=40, deadline=None)
+@given(markup)
+def test_a_ticket_has_the_same_structure_whatever_a_cluster_says(text: str) -> None:
+    plain, tricked = (
+        [token.type for token in MARKDOWN.parse(render(a_hostile_view(t), "markdown", Look()))]
+        for t in ("xx", f"x{text}x")
+    )
+    assert tricked == plain
+
+
+LOADED = """
+import sys
+from kubectl_eksdoc.render.rehearsal import Look, render
+from tests.render.rehearsals import a_rehearsal_view
+render(a_rehearsal_view(), sys.argv[1], Look())
+print(*sorted({"tabulate", "yaml"} & set(sys.modules)))
+"""
+
+
+@pytest.mark.parametrize(("fmt", "loads"), [("json", ""), ("markdown", ""), ("yaml", "yaml"), ("wide", "tabulate")])
+def test_a_format_loads_only_its_own_library(fmt: str, loads: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", LOADED, fmt], cwd=ROOT, capture_output=True, text=True, check=True, timeout=30
+    )
+    assert done.stdout.strip() == loads

@@ -1,0 +1,124 @@
+"""Every document of a rehearsal is as DrainRehearsal.json says, which shares its common parts with DrainPlan.json."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+
+import kubectl_eksdoc.render.schemas as schemas
+from kubectl_eksdoc.core.plan.drain.rehearsal import Happened, Rehearsal
+from kubectl_eksdoc.render.rehearsal import Look, render
+from kubectl_eksdoc.render.rehearsal.document import document
+from tests.render.plans import an_empty_plan
+from tests.render.rehearsals import BADLY, WELL, a_rehearsal, a_rehearsal_view, at
+from tests.render.test_schema import OPTIONAL, enum_at, objects, places, words
+
+SCHEMA = schemas.load("DrainRehearsal")
+JUDGE = jsonschema.Draft202012Validator(SCHEMA)
+
+SHARED = ("metadata", "cluster", "kindRead", "finding", "subject", "remedy", "code")
+
+REHEARSALS = {"well": WELL, "badly": BADLY, "empty": a_rehearsal((), 0.0, plan=an_empty_plan())}
+
+
+def complaints(doc: Any) -> list[str]:
+    return [f"{'/'.join(map(str, e.absolute_path))}: {e.message}" for e in JUDGE.iter_errors(doc)]
+
+
+def test_the_schema_is_one() -> None:
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+
+
+@pytest.mark.parametrize("went", REHEARSALS)
+def test_documents_are_valid(went: str) -> None:
+    view = a_rehearsal_view(REHEARSALS[went])
+    said = json.loads(render(view, "json", Look()))
+    assert complaints(document(view)) == [] and complaints(said) == []
+    assert yaml.safe_load(render(view, "yaml", Look())) == said
+
+
+def test_what_all_documents_have_is_said_once() -> None:
+    """EKSDOC_UPDATE_GOLDEN=1 takes it over from DrainPlan.json."""
+    plan = schemas.load("DrainPlan")["$defs"]
+    if os.environ.get("EKSDOC_UPDATE_GOLDEN"):
+        schema = schemas.load("DrainRehearsal")
+        schema["$defs"] |= {name: plan[name] for name in SHARED}
+        path = Path(schemas.__file__).parent / "DrainRehearsal.json"
+        path.write_text(json.dumps(schema, indent=2) + "\n", encoding="utf-8", newline="\n")
+    ours = schemas.load("DrainRehearsal")["$defs"]
+    without_codes = {name for name in SHARED if name != "code"}
+    assert {name: ours[name] for name in without_codes} == {name: plan[name] for name in without_codes}
+    assert set(ours["code"]["enum"]) == enum_at("code")
+
+
+def test_the_schema_knows_every_word() -> None:
+    assert set(SCHEMA["$defs"]["moment"]["properties"]["what"]["enum"]) == words(Happened)
+
+
+def test_objects_are_closed_and_require_all_they_have() -> None:
+    for path, schema in objects(SCHEMA):
+        if path.endswith("/options"):
+            continue
+        assert schema["additionalProperties"] is False, path
+        assert set(schema["properties"]) - OPTIONAL - {"missing"} <= set(schema["required"]), path
+        assert schema["required"], path
+
+
+def test_the_schema_notices_what_is_missing_and_what_is_too_much() -> None:
+    """Planted once in each kind of object of a full document: a key too few, and a key too many."""
+    doc = document(a_rehearsal_view(BADLY))
+    firsts = {path: (holder, key) for path, holder, key in reversed(places(doc))}
+    for path, (holder, key) in firsts.items():
+        kept = dict(holder)
+        if key not in OPTIONAL:
+            del holder[key]
+            assert not JUDGE.is_valid(doc), f"{path} may be left out"
+        holder.clear()
+        holder.update(kept)
+        holder[f"{key}X"] = kept[key]
+        assert not JUDGE.is_valid(doc), f"something beside {path} is taken"
+        del holder[f"{key}X"]
+    assert complaints(doc) == []
+
+
+def test_what_is_not_known_is_null_and_never_zero_or_empty() -> None:
+    doc: Any = document(
+        a_rehearsal_view(replace(BADLY, moments=(*BADLY.moments, at(300.0, Happened.REFUSED, "a/b", "n"))))
+    )
+    assert doc["lateSeconds"] is None
+    spot = next(node for node in doc["nodes"] if node["name"] == "spot-0")
+    assert spot["begunSeconds"] == 200.5 and spot["emptySeconds"] is None and spot["doneSeconds"] is None
+    assert {"cause": None, "count": 1} in doc["refusals"]
+    assert next(each for each in doc["pending"] if each["pod"] == "shop/web-5f7-8")["why"] is None
+    assert [path for path, holder, key in places(doc) if holder[key] == ""] == []
+    assert document(a_rehearsal_view(REHEARSALS["empty"]))["plan"] == {
+        "drained": 0,
+        "skipped": 0,
+        "evictions": 0,
+        "estimate": None,
+    }
+
+
+@pytest.mark.parametrize("rehearsal", [WELL, BADLY], ids=["well", "badly"])
+def test_the_order_in_which_facts_are_handed_over_changes_nothing(rehearsal: Rehearsal) -> None:
+    plan = rehearsal.plan
+    turned = replace(
+        rehearsal,
+        plan=replace(plan, targets=plan.targets[::-1], evictions=plan.evictions[::-1], findings=plan.findings[::-1]),
+        pending=rehearsal.pending[::-1],
+        undone=dict(reversed(list(rehearsal.undone.items()))),
+    )
+    assert render(a_rehearsal_view(turned), "json", Look()) == render(a_rehearsal_view(rehearsal), "json", Look())
+
+
+def test_times_are_from_the_start_and_lateness_has_a_sign() -> None:
+    doc: Any = document(a_rehearsal_view(replace(WELL, ended_s=170.25)))
+    assert (doc["endedSeconds"], doc["lateSeconds"]) == (170.25, -3.75)
+    assert doc["plan"]["estimate"] == {"p50": 174.0, "p95": 299.0, "usualSeconds": 174.0}
