@@ -26,12 +26,6 @@ PARAMETERS = {
     "fieldValidation": "string",
     "force": "boolean",
 }
-V2_DOCUMENT = b"\x0a\x032.0"
-"""The body of ``/openapi/v2``: gnostic's Document (OpenAPIv2.proto) with ``swagger: 2.0`` and nothing more."""
-
-V2_CONTENT_TYPE = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
-"""Its type. A request's Accept has an @ before v1.0 (kube-openapi, pkg/handler)."""
-
 _OTHER_PATHS = (".well-known/openid-configuration", "api", "apis", "openid/v1/jwks", "version")
 
 

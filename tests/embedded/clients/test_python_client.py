@@ -90,7 +90,7 @@ def test_a_watch_from_a_version_on(core: client.CoreV1Api) -> None:
 
 
 def test_a_watch_that_is_too_old(core: client.CoreV1Api, api: Api) -> None:
-    api.now(lambda plane: plane.store.compact())
+    api.now(lambda plane: plane.store.forget())
     with pytest.raises(ApiException) as caught:
         for _ in watch.Watch().stream(core.list_namespaced_pod, "default", resource_version="5", timeout_seconds=1):
             pass
