@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from kubectl_eksdoc.cli import drain_options, exits, reaching, rights, values
+from kubectl_eksdoc.cli import drain_options, exits, rights, values
 from kubectl_eksdoc.cli.drain import PlanRequest, exit_code, tell
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
@@ -103,8 +103,7 @@ def run_rehearse(args: argparse.Namespace, words: Sequence[str], around: Surroun
     around.note(identity_line(cluster, around.now(), looks.decide(options, around.stderr, around.environ)))
     tell(request.notes, around)
     asked = drain_options.as_given(request.targeting, request.policy, "", request.order_file)
-    reached_by = reaching.words(request.source, options, cluster.identity.context)
-    view = RehearsalView(rehearsal, cluster, asked, reached_by=reached_by)
+    view = RehearsalView(rehearsal, cluster, asked)
     text = render(view, options.output, looks.decide(options, around.stdout, around.environ))
     return Answer(text, exits.FAILS if rehearsal.undone else exit_code(rehearsal.plan))
 

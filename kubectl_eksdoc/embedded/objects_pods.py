@@ -50,8 +50,17 @@ def template_of(app: App) -> Json:
     spec |= {key: deepcopy(list(value)) for key, value in given.items() if value}
     if app.priority:
         spec["priorityClassName"] = app.priority
+    if app.kind == "DaemonSet":
+        spec["affinity"] = {"nodeAffinity": _not_on_fargate()}
     metadata = {"labels": labels_of(app), "annotations": dict(app.annotations)}
     return {"metadata": {key: value for key, value in metadata.items() if value}, "spec": spec}
+
+
+def _not_on_fargate() -> Json:
+    """As the managed add-ons say it: a Fargate node has room for its one pod."""
+    term = {"key": "eks.amazonaws.com/compute-type", "operator": "NotIn", "values": ["fargate"]}
+    terms = [{"matchExpressions": [term]}]
+    return {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
 
 
 def pods_of(app: App, addresses: Addresses) -> list[Json]:

@@ -36,6 +36,7 @@ KINDS = {
 }
 """The recorded owners carry no kind, but a field of their spec tells it: the first of these that is there."""
 
+
 class Idle:
     """A `Pace`: nothing starts, and nothing stops before its grace period is over."""
 
