@@ -95,6 +95,11 @@ def test_the_verdict_says_what_was_emptied_and_what_the_plan_says() -> None:
         "Rehearsed: 2 of 3 nodes emptied, 1 is not (spot-0); 3 evictions, and nothing more happened after 3m50s; the "
         "plan says about 2m54s (p95 4m59s)."
     )
+    estimate = TIMED.estimate
+    assert estimate is not None
+    slow = replace(WELL, plan=replace(TIMED, estimate=replace(estimate, p50_s=200.0)))
+    said = "the plan says about 3m20s (p95 4m59s), 2m54s where every pod is as usual."
+    assert verdict(a_rehearsal_view(slow)).endswith(said), "which of both times it is compared with"
     untimed = replace(WELL, plan=replace(TIMED, estimate=None))
     assert verdict(a_rehearsal_view(untimed)).endswith("in 2m54s; the plan does not tell how long it takes.")
     still = replace(WELL, moments=())
@@ -158,6 +163,13 @@ def test_a_plan_that_drains_nothing_can_be_shown(fmt: str) -> None:
 def test_what_a_rehearsal_cannot_show_is_always_said(fmt: str) -> None:
     text = squeezed(render(a_rehearsal_view(), fmt, Look(width=80)))
     assert all(limit in text for limit in NOT_SHOWN)
+
+
+@pytest.mark.parametrize("fmt", TEXTS)
+def test_kinds_that_were_not_read_are_named(fmt: str) -> None:
+    text = render(a_rehearsal_view(), fmt, Look())
+    missing = [read.resource.full_name for read in a_rehearsal_view().cluster.reads if not read.known]
+    assert missing and all(name in text for name in missing)
 
 
 def test_a_format_that_is_none_is_refused() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from kubectl_eksdoc.core.model.kinds import ReadState
 from kubectl_eksdoc.render.drain import timeline
 from kubectl_eksdoc.render.drain.rows import Drawn, unread
 from kubectl_eksdoc.render.look import Look, Tone
@@ -31,7 +32,6 @@ def wide(view: RehearsalView, look: Look) -> str:
 
 
 def _text(view: RehearsalView, look: Look, full: bool) -> str:
-    missing = [read for read in view.cluster.reads if not read.known]
     sections: list[list[str]] = [
         _summary(view, look),
         _drawn(titles.NODES, rows.nodes(view), look, full),
@@ -43,7 +43,7 @@ def _text(view: RehearsalView, look: Look, full: bool) -> str:
         _drawn(titles.MOMENTS, rows.moments(view.moments), look, full) if full else [],
         _told(titles.DIFFERENCES, words.differences(view), look),
         _told(titles.NOT_SHOWN, words.NOT_SHOWN, look),
-        _drawn(titles.NOT_READ, unread(missing), look, full),
+        _not_read(view, look, full),
         _told(titles.NOTES, view.cluster.notes, look),
         [] if full else wrap(_FORMATS, look.columns),
     ]
@@ -73,6 +73,20 @@ def _drawn(title: Title, drawn: Drawn, look: Look, full: bool) -> list[str]:
 def _told(title: Title, texts: Iterable[str], look: Look) -> list[str]:
     lines = [line for text in texts for line in wrap(shown(f"- {text}", look), look.columns, _MARGIN, _MARGIN * 2)]
     return _titled(title, lines, look)
+
+
+def _not_read(view: RehearsalView, look: Look, full: bool) -> list[str]:
+    """What a dump does not hold is a list of names; why the rest was not read differs from kind to kind."""
+    missing = [read for read in view.cluster.reads if not read.known]
+    absent = [] if full else [read.resource.full_name for read in missing if read.state is ReadState.NOT_HELD]
+    told = _drawn(
+        titles.NOT_READ, unread(read for read in missing if read.resource.full_name not in absent), look, full
+    )
+    lines = told[1:]
+    if absent:
+        text = f"not in the dump: {', '.join(absent)}"
+        lines += wrap(shown(text, look), look.columns, first=_MARGIN, rest=_MARGIN * 2)
+    return _titled(titles.NOT_READ, lines, look)
 
 
 def _timeline(view: RehearsalView, look: Look) -> list[str]:

@@ -79,7 +79,9 @@ def _planned(view: RehearsalView) -> str:
     estimate = view.plan.estimate
     if estimate is None:
         return "the plan does not tell how long it takes"
-    return f"the plan says about {duration(estimate.p50_s)} (p95 {duration(estimate.p95_s)})"
+    half, usual = duration(estimate.p50_s), duration(estimate.usual_s)
+    as_usual = "" if usual == half else f", {usual} where every pod is as usual"
+    return f"the plan says about {half} (p95 {duration(estimate.p95_s)}){as_usual}"
 
 
 def _not_emptied(view: RehearsalView) -> str:
