@@ -94,7 +94,7 @@ class _Run:
         while self._waiting or self._active:
             before = len(self._moments)
             self._step()
-            if len(self._moments) > before:
+            if any(moment.what is not Happened.REFUSED for moment in self._moments[before:]):
                 last_s = self._now
             elif self._now - last_s >= GIVE_UP_S:
                 break

@@ -6,10 +6,13 @@ from itertools import pairwise
 
 import pytest
 
+from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.api_objects import Doc, with_value
 from kubectl_eksdoc.core.model.budgets import Amount
+from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.drain.policy import ALL, DrainPolicy, Targeting
 from kubectl_eksdoc.core.plan.drain.rehearsal import Happened, Rehearsal
+from kubectl_eksdoc.core.rules.evictions import Answer, Why
 from kubectl_eksdoc.core.sim.cluster import mishaps
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
 from kubectl_eksdoc.core.sim.cluster.store import Change
@@ -58,8 +61,8 @@ def test_nothing_lands_on_a_target() -> None:
     _, rehearsal = rehearse(stage, BLUE, DrainPolicy())
     drained = set(subjects(rehearsal, Happened.DONE))
     owned = (item.doc for item in plane.store.list("pods") if item.doc["spec"].get("nodeName") in drained)
-    kinds = {owner["kind"] for doc in owned for owner in doc["metadata"].get("ownerReferences", ())}
-    assert kinds == {"DaemonSet"}
+    owners = {owner["kind"] for doc in owned for owner in doc["metadata"].get("ownerReferences", ())}
+    assert owners == {"DaemonSet"}
 
 
 def web(replicas: int, nodes: int) -> list[Doc]:
@@ -148,3 +151,17 @@ def test_moments_are_in_order_and_the_same_every_time() -> None:
     runs = [rehearse(recorded("small-traps.tar.gz")[1], BLUE, DrainPolicy())[1] for _ in range(2)]
     assert runs[0].moments == runs[1].moments
     assert all(one.at_s <= other.at_s for one, other in pairwise(runs[0].moments))
+
+
+def test_what_is_refused_every_time_is_given_up() -> None:
+    """As by a webhook that never lets it pass."""
+    plane, stage = made(*web(1, 1), a_node_doc("new-0"))
+
+    class Refusing(EmbeddedStage):
+        def evict(self, pod: Pod) -> Answer:
+            return Answer(403, Why.REQUEST, "Forbidden", "not today")
+
+    refusing = Refusing(plane, stage.read(kinds.ALL))
+    rehearsal = tried(refusing, DrainPolicy())
+    assert rehearsal.undone == {"old-0": ("default/web-0",)}
+    assert set(rehearsal.refusals) == {"not today"} and rehearsal.refusals.total() > 100

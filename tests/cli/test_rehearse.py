@@ -1,0 +1,151 @@
+"""``kubectl eksdoc rehearse`` on the built-in cluster, and the served cluster as kubectl meets it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import stat
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kubectl_eksdoc.cli.main import run
+from kubectl_eksdoc.cli.surroundings import Surroundings
+from kubectl_eksdoc.embedded.kubeconfigs import USERS, kubeconfig, tokens, write
+from kubectl_eksdoc.wiring import Serving
+from tests.cli.running import Terminal, run_cli
+from tests.contracts.source import ROOT
+
+BLUE = ("--demo", "--nodegroup", "blue")
+
+
+def test_the_demo_is_rehearsed() -> None:
+    ran = run_cli("rehearse", "--demo")
+    assert ran.out.startswith("Rehearsed: 5 of 5 nodes emptied by 37 evictions in ")
+    assert "demo cluster" in ran.err and ran.code == 1, "three nodes are skipped, which the plan's blockers say"
+
+
+@pytest.mark.parametrize("words", [("rehearse",), ("drain", "rehearse")])
+def test_both_commands_are_the_same(words: tuple[str, ...]) -> None:
+    ran = run_cli(*words, *BLUE, "-o", "json")
+    body = json.loads(ran.out)
+    assert (body["kind"], len(body["nodes"])) == ("DrainRehearsal", 5)
+    assert run_cli("rehearse", *BLUE, "-o", "json").out == ran.out, "the same every time"
+
+
+def test_the_plan_is_that_of_drain_plan() -> None:
+    out, err = Terminal(), Terminal()
+    run(["drain", "plan", *BLUE, "-o", "json"], out, err, around=Surroundings(out, err))
+    plan = json.loads(out.getvalue())
+    rehearsal = json.loads(run_cli("rehearse", *BLUE, "-o", "json").out)
+    assert rehearsal["findings"] == plan["findings"]
+    evicted = [moment["subject"] for moment in rehearsal["moments"] if moment["what"] == "evicted"]
+    assert sorted(evicted) == sorted(f"{e['namespace']}/{e['name']}" for e in plan["evictions"])
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("rehearse", "--demo", "--speed", "3"), "--speed is for --serve"),
+        (("rehearse", "--demo", "--kubeconfig-out", "x"), "--kubeconfig-out is for --serve"),
+        (("rehearse", "--demo", "--serve", "old-1"), "--serve serves the whole cluster"),
+        (("rehearse", "--demo", "--serve", "--speed", "0"), "'0' is no speed"),
+        (("rehearse", "--demo", "--serve", "--speed", "nan"), "'nan' is no speed"),
+        (("rehearse",), "no node is named or selected"),
+        (("rehearse", "--demo", "nope"), "node not found: nope"),
+    ],
+)
+def test_what_does_not_fit_is_said(words: tuple[str, ...], said: str) -> None:
+    ran = run_cli(*words)
+    assert ran.code == 2 and said in ran.err and not ran.out
+
+
+def test_serving_prints_the_kubeconfig_first_and_ends_with_an_interrupt() -> None:
+    asked: list[Serving] = []
+
+    def serve(source: object, connection: object, progress: object, how: Serving) -> None:
+        asked.append(how)
+        how.ready("/tmp/kc", "http://127.0.0.1:1")
+        raise KeyboardInterrupt
+
+    out, err = Terminal(), Terminal()
+    around = replace(Surroundings(out, err), serve=serve)
+    assert run(["rehearse", "--serve", "--demo", "--speed", "5"], out, err, around=around) == 0
+    assert out.getvalue() == "/tmp/kc\n"
+    assert "5 times as fast as time" in err.getvalue() and "kubectl --kubeconfig /tmp/kc get nodes" in err.getvalue()
+    assert asked[0].speed == 5.0
+
+
+def test_a_kubeconfig_has_a_context_for_each_user_and_is_private(tmp_path: Path) -> None:
+    users = tokens()
+    assert {user.name for user in users.values()} == {user.name for user in USERS} and len(users) == len(USERS)
+    text = kubeconfig({user.name: f"http://h/as/{token}" for token, user in users.items()})
+    config = json.loads(text)
+    assert config["current-context"] == "rehearsal"
+    assert {each["name"] for each in config["contexts"]} == {"rehearsal", "rehearsal-viewer", "rehearsal-operator"}
+    path = write(text, str(tmp_path / "kc"))
+    assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
+    with pytest.raises(FileExistsError):
+        write(text, path)
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], Path]]:
+    """A served demo in a process of its own, and its kubeconfig."""
+    path = tmp_path / "kubeconfig"
+    command = (sys.executable, "-m", "kubectl_eksdoc", "rehearse", "--serve", "--demo", "--kubeconfig-out", str(path))
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env)
+    try:
+        assert process.stdout is not None and process.stdout.readline() == f"{path}\n"
+        yield process, path
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def url_of(config: dict[str, Any], context: str) -> str:
+    return next(str(each["cluster"]["server"]) for each in config["clusters"] if each["name"] == context)
+
+
+def test_the_served_demo_answers_until_it_is_interrupted(served: tuple[subprocess.Popen[str], Path]) -> None:
+    process, path = served
+    config = json.loads(path.read_text())
+    with urllib.request.urlopen(f"{url_of(config, 'rehearsal')}/version", timeout=10) as answer:
+        assert re.match(r"v1\.\d+", json.load(answer)["gitVersion"])
+    ran = run_cli_on(path, "drain", "plan", "--nodegroup", "blue", "-o", "json")
+    assert ran.returncode == 1 and len(json.loads(ran.stdout)["targets"]) == 8, "this tool reads it as a live cluster"
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=10) == 0
+    assert path.exists(), "a file that was asked for stays"
+
+
+def run_cli_on(kubeconfig_path: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    command = (sys.executable, "-m", "kubectl_eksdoc", *words, "--kubeconfig", str(kubeconfig_path))
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return subprocess.run(command, capture_output=True, text=True, env=env, timeout=60, check=False)
+
+
+def test_a_temporary_kubeconfig_goes_with_its_server() -> None:
+    command = (sys.executable, "-m", "kubectl_eksdoc", "rehearse", "--serve", "--demo")
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env) as process:
+        assert process.stdout is not None
+        path = Path(process.stdout.readline().strip())
+        assert path.exists()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=10) == 0
+    for _ in range(50):
+        if not path.exists():
+            return
+        time.sleep(0.1)
+    raise AssertionError("it is still there")
