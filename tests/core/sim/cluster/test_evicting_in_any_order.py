@@ -71,7 +71,10 @@ class Guarded:
         self.plane.agenda.run_until(self.plane.agenda.seconds + seconds)
 
     def evict(self, place: int) -> bool:
+        """Whether it was granted; not, if there is no pod to ask for."""
         pods = list(self.plane.store.list("pods"))
+        if not pods:
+            return False
         pod = pods[place % len(pods)]
         self.evicted.add(pod.uid)
         granted = self.plane.evictions.evict(EvictionRequest(name=pod.key[1], url_name=pod.key[1], namespace="default"))
