@@ -158,7 +158,8 @@ class Objects:
         if asked not in (None, "", str(live.version)):
             raise modified(self._registry.traits[target.resource].named, target.name)
         status = target.subresource == "status"
-        doc = admitted(target, live.doc, without_empty_metadata(doc))
+        doc = without_empty_metadata(doc)
+        doc = admitted(target, live.doc, doc if status else with_defaults(doc))
         self.policies.check(Asked("UPDATE", target, target.name, doc, live.doc))
         doc = self._owned(request, target, live.doc, doc)
         if not status:

@@ -119,7 +119,8 @@ def test_what_the_server_sets_nobody_else_does(said: str, replicas: int) -> None
     doc = {"kind": "ReplicaSet", "apiVersion": "apps/v1", "metadata": meta, "spec": {"replicas": 1}}
     made = into.create("replicasets.apps", doc, "shop")
     assert made.doc["metadata"]["generation"] == 1
-    assert not {said} & {made.uid, made.doc["metadata"]["resourceVersion"]}
+    assert made.doc["metadata"]["resourceVersion"] == str(into.store.version)
+    assert made.uid not in ("", said)
     assert not made.leaving
     changed = into.update(made, with_value(made.doc, ("spec", "replicas"), replicas))
     assert changed.doc["metadata"]["generation"] == (1 if replicas == 1 else 2)
