@@ -16,11 +16,12 @@ from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
 from kubectl_eksdoc.embedded.api import aggregated_discovery, catalogue, discovery, openapi
 from kubectl_eksdoc.embedded.api.catalogue import Catalogue
 from kubectl_eksdoc.embedded.api.discovery import Build
-from kubectl_eksdoc.embedded.serving import subresources
+from kubectl_eksdoc.embedded.serving import expressions, subresources
 from kubectl_eksdoc.embedded.serving.access import Access, Action, User, check
 from kubectl_eksdoc.embedded.serving.clockwork import ByHand, Clockwork
 from kubectl_eksdoc.embedded.serving.messages import Reply, Request
 from kubectl_eksdoc.embedded.serving.objects import Objects
+from kubectl_eksdoc.embedded.serving.policies import Holds, Policies
 from kubectl_eksdoc.embedded.serving.reading import TOO_OLD_TO_CONTINUE, TooOldToContinue
 from kubectl_eksdoc.embedded.serving.reviews import SELF_ACCESS, reviewed
 from kubectl_eksdoc.embedded.serving.targets import Target, action_of, target_of, verb_of
@@ -39,12 +40,13 @@ LOOK_S = 0.05
 @dataclass(frozen=True, slots=True)
 class Setup:
     """`address` is where it is served, as ``/api`` tells. `watch_cache`: as servers have it that are not told
-    otherwise (--watch-cache)."""
+    otherwise (--watch-cache). `holds` evaluates the expressions of admission policies."""
 
     access: Access = field(default_factory=Access)
     build: Build = field(default_factory=Build)
     address: str = "127.0.0.1:6443"
     watch_cache: bool = True
+    holds: Holds = expressions.holds
 
 
 class Api:
@@ -56,7 +58,7 @@ class Api:
         self._clockwork = clockwork or ByHand()
         self._lock = threading.Lock()
         self._changed = threading.Condition(self._lock)
-        self._objects = Objects(plane, setup.watch_cache)
+        self._objects = Objects(plane, Policies(plane.store, setup.holds), setup.watch_cache)
         self._catalogue: tuple[int, Catalogue] | None = None
         plane.store.listen(lambda change: self._changed.notify_all() if self._lock.locked() else None)
 

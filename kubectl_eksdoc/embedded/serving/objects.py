@@ -32,12 +32,12 @@ _TRIES = 5
 class Objects:
     """Answers for the objects of one control plane."""
 
-    def __init__(self, plane: ControlPlane, watch_cache: bool = True) -> None:
+    def __init__(self, plane: ControlPlane, policies: Policies, watch_cache: bool = True) -> None:
         self._plane = plane
         self._watch_cache = watch_cache
         self._registry = plane.registry
         self._shown = Shown()
-        self.policies = Policies(plane.store)
+        self.policies = policies
 
     def answer(self, verb: str, request: Request, target: Target) -> Reply:
         """
