@@ -20,12 +20,13 @@ from kubectl_eksdoc.core.sim.cluster.store import Change
 from kubectl_eksdoc.embedded.api import aggregated_discovery, catalogue, discovery, openapi, openapi_v2
 from kubectl_eksdoc.embedded.api.catalogue import Catalogue
 from kubectl_eksdoc.embedded.api.discovery import Build
-from kubectl_eksdoc.embedded.serving import metrics, reviews, subresources
+from kubectl_eksdoc.embedded.serving import expressions, metrics, reviews, subresources
 from kubectl_eksdoc.embedded.serving.access import Access, Action, User, check
 from kubectl_eksdoc.embedded.serving.clockwork import ByHand, Clockwork
 from kubectl_eksdoc.embedded.serving.messages import Reply, Request, status_reply
 from kubectl_eksdoc.embedded.serving.metrics import DeprecatedUse
 from kubectl_eksdoc.embedded.serving.objects import Objects
+from kubectl_eksdoc.embedded.serving.policies import Holds, Policies
 from kubectl_eksdoc.embedded.serving.reading import TOO_OLD_TO_CONTINUE, TooOldToContinue
 from kubectl_eksdoc.embedded.serving.streaming import Streaming
 from kubectl_eksdoc.embedded.serving.targets import Target, action_of, target_of, verb_of
@@ -46,13 +47,15 @@ T = TypeVar("T")
 @dataclass(frozen=True, slots=True)
 class Setup:
     """`address` is where it is served, as ``/api`` tells; `deprecated` what ``/metrics`` says is still used.
-    `watch_cache`: as servers have it that are not told otherwise (--watch-cache)."""
+    `watch_cache`: as servers have it that are not told otherwise (--watch-cache). `holds` evaluates the expressions of
+    admission policies."""
 
     access: Access = field(default_factory=Access)
     build: Build = field(default_factory=Build)
     address: str = "127.0.0.1:6443"
     deprecated: tuple[DeprecatedUse, ...] = ()
     watch_cache: bool = True
+    holds: Holds = expressions.holds
 
 
 class Api:
@@ -69,7 +72,7 @@ class Api:
         self._setup = setup
         self._clockwork = clockwork or ByHand()
         self._changed = threading.Condition(threading.Lock())
-        self._objects = Objects(plane, setup.watch_cache)
+        self._objects = Objects(plane, Policies(plane.store, setup.holds), setup.watch_cache)
         self._streaming = Streaming(plane.agenda, self._clockwork, self._changed, self._advance, monotonic)
         self._catalogue: tuple[int, Catalogue] | None = None
         self._stirred = False

@@ -32,12 +32,12 @@ _TRIES = 5
 class Objects:
     """Answers for the objects of one control plane."""
 
-    def __init__(self, plane: ControlPlane, watch_cache: bool = True) -> None:
+    def __init__(self, plane: ControlPlane, policies: Policies, watch_cache: bool = True) -> None:
         self._plane = plane
         self._watch_cache = watch_cache
         self._registry = plane.registry
         self._shown = Shown()
-        self.policies = Policies(plane.store)
+        self.policies = policies
 
     def answer(self, verb: str, request: Request, target: Target) -> Reply:
         """
@@ -158,7 +158,8 @@ class Objects:
         if asked not in (None, "", str(live.version)):
             raise modified(self._registry.traits[target.resource].named, target.name)
         status = target.subresource == "status"
-        doc = admitted(target, live.doc, without_empty_metadata(doc))
+        doc = without_empty_metadata(doc)
+        doc = admitted(target, live.doc, doc if status else with_defaults(doc))
         self.policies.check(Asked("UPDATE", target, target.name, doc, live.doc))
         doc = self._owned(request, target, live.doc, doc)
         if not status:

@@ -22,11 +22,23 @@ CLUSTERS = {"small": range(78), "third": range(78, 79), "second": range(79, 157)
 _BEGIN = {0: 1328, 78: 20, 79: 1240, 141: 1184, 149: 1374}
 """The store's version where an exchange does not go on where the one before it ended."""
 
-_KNOWN = {67: 1384, 142: 1234, 144: 1234, 146: 1234, 147: 1234, 150: 1429, 152: 1429, 154: 1429, 155: 1429}
+_KNOWN = {55: 1341, 56: 1359, 60: 1370, 61: 1372, 66: 1380, 67: 1384} | {
+    142: 1234,
+    144: 1234,
+    146: 1234,
+    147: 1234,
+    150: 1429,
+    152: 1429,
+    154: 1429,
+    155: 1429,
+}
 """The store's version before exchanges whose answers do not tell: what happened meanwhile is seen in later ones."""
 
 _EARLIER = 20
 """The version of what is known to have been there, but not since when."""
+
+_MARKED = {56: "2026-11-20T07:46:14Z", 60: "2026-11-20T07:46:15Z", 66: "2026-11-20T07:46:15Z"}
+"""When pods were evicted, as they tell themselves later."""
 
 _WHEN = {"small": "2026-11-20T07:46:12Z", "third": "2026-11-20T08:30:00Z", "second": "2026-11-20T08:57:30Z"}
 """When the exchanges were that do not tell."""
@@ -84,7 +96,7 @@ def before(index: int) -> int:
 def moment(index: int) -> datetime:
     """When the request was served, as far as times in the answer tell."""
     body = exchanges()[index]["response"]["body"]
-    told = [_WHEN[cluster_of(index)]]
+    told = [_MARKED.get(index, _WHEN[cluster_of(index)])]
     if exchanges()[index]["request"]["method"] != "GET" and isinstance(body, dict):
         meta = body["metadata"]
         told += [entry["time"] for entry in meta.get("managedFields", ())]

@@ -1,7 +1,7 @@
 """The API server's answers that are no object: Status documents, and the refusals that make them.
 
 Source: apimachinery pkg/api/errors/errors.go; the texts and details as a 1.36 server answered them
-(tests/data/contract).
+(tests/data/recordings, tests/embedded/contract).
 """
 
 from __future__ import annotations

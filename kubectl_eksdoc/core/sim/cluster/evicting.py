@@ -98,6 +98,7 @@ class _Within:
 def _as_target(doc: Doc, now: str) -> Doc:
     """The pod marked as one that is evicted."""
     status = dict(doc.get("status") or {})
-    target = {"type": "DisruptionTarget", "status": "True", "reason": BY_EVICTION, "message": EVICTING}
+    target: Doc = {"type": "DisruptionTarget", "status": "True", "lastProbeTime": None}
+    target |= {"reason": BY_EVICTION, "message": EVICTING}
     status["conditions"] = with_condition(status.get("conditions") or [], target, now)
     return with_value(doc, ("status",), status)
