@@ -5,7 +5,6 @@ Source: apiserver pkg/endpoints/handlers/{create,update,patch,delete}.go.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,6 +15,7 @@ from kubectl_eksdoc.embedded.serving import protobuf_forms
 from kubectl_eksdoc.embedded.serving.messages import Request
 from kubectl_eksdoc.embedded.serving.protobuf import NotUnderstood
 from kubectl_eksdoc.embedded.serving.targets import Target
+from kubectl_eksdoc.objects.single import NoJson, decode
 
 
 def body_of(request: Request) -> Any:
@@ -31,8 +31,8 @@ def body_of(request: Request) -> Any:
             text = "the body of the request was in an unknown format - accepted media types include: application/json"
             raise Refusal(Status(415, "UnsupportedMediaType", f"{text} ({error})")) from error
     try:
-        return json.loads(request.body or b"null")
-    except (ValueError, RecursionError) as error:
+        return decode(request.body or b"null")
+    except NoJson as error:
         raise bad_request(f"couldn't get version/kind; json parse error: {error}") from error
 
 
