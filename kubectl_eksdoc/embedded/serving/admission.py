@@ -11,9 +11,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from kubectl_eksdoc.core.model.api_objects import Doc, at
-from kubectl_eksdoc.core.rules.api.statuses import Cause, Named, bad_request, invalid
+from kubectl_eksdoc.core.rules.api.statuses import Cause, Named, invalid
 from kubectl_eksdoc.core.rules.budget_validation import BudgetSpec, FieldError, problems
-from kubectl_eksdoc.embedded.serving.shapes import misfits
+from kubectl_eksdoc.embedded.serving import shapes
+from kubectl_eksdoc.embedded.serving.bodies import check_shape
 from kubectl_eksdoc.embedded.serving.targets import Target
 
 BUDGETS = "poddisruptionbudgets.policy"
@@ -25,20 +26,11 @@ def admitted(target: Target, live: Doc | None, doc: Doc) -> Doc:
     Raises:
         Refusal: 400 and 422.
     """
-    _check_shape(target, doc)
+    check_shape(shapes.of_resource(target.resource), doc, target.served.kind, target.served.version)
     _check_required(target, doc)
     if target.resource == BUDGETS and target.subresource != "status":
         _check_budget(target, doc)
     return doc
-
-
-def _check_shape(target: Target, doc: Doc) -> None:
-    """As the decoder says it; of several misfits the first."""
-    served = target.served
-    for misfit in misfits(target.resource, doc):
-        where = ".".join(misfit.path)
-        said = f"json: cannot unmarshal {misfit.found} into Go struct field .{where} of type {misfit.wanted}"
-        raise bad_request(f'{served.kind} in version "{served.version}" cannot be handled as a {served.kind}: {said}')
 
 
 def _check_required(target: Target, doc: Doc) -> None:

@@ -135,60 +135,71 @@ _ROLLING: Shape = {
     "type": _TEXT,
     "rollingUpdate": {"maxUnavailable": _AMOUNT, "maxSurge": _AMOUNT, "partition": _INT},
 }
-_WORKLOAD: Shape = {
-    "spec": {
-        "replicas": _INT,
-        "selector": _SELECTOR,
-        "template": _TEMPLATE,
-        "strategy": _ROLLING,
-        "updateStrategy": _ROLLING,
-        **dict.fromkeys(("minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds"), _INT),
-        **_texts("serviceName", "podManagementPolicy"),
-        "paused": _FLAG,
-        "volumeClaimTemplates": Listed({"metadata": METADATA, "spec": Mapped(_ANY)}),
-    },
-    "status": {**_COUNTS, "conditions": _CONDITIONS},
+_WORKLOAD_SPEC: Shape = {
+    "replicas": _INT,
+    "selector": _SELECTOR,
+    "template": _TEMPLATE,
+    "strategy": _ROLLING,
+    "updateStrategy": _ROLLING,
+    **dict.fromkeys(("minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds"), _INT),
+    **_texts("serviceName", "podManagementPolicy"),
+    "paused": _FLAG,
+    "volumeClaimTemplates": Listed({"metadata": METADATA, "spec": Mapped(_ANY)}),
 }
-_NODE: Shape = {
-    "spec": {
-        **_texts("providerID", "podCIDR"),
-        "unschedulable": _FLAG,
-        "taints": Listed(_texts("key", "value", "effect", "timeAdded")),
-    },
-    "status": {
-        "conditions": _CONDITIONS,
-        "addresses": Listed(_texts("type", "address")),
-        "capacity": _QUANTITIES,
-        "allocatable": _QUANTITIES,
-        "nodeInfo": _TEXTS,
-    },
+_NODE_SPEC: Shape = {
+    **_texts("providerID", "podCIDR"),
+    "unschedulable": _FLAG,
+    "taints": Listed(_texts("key", "value", "effect", "timeAdded")),
 }
-_BUDGET: Shape = {
-    "spec": {
-        "selector": _SELECTOR,
-        "minAvailable": _AMOUNT,
-        "maxUnavailable": _AMOUNT,
-        "unhealthyPodEvictionPolicy": _TEXT,
-    },
-    "status": {
-        **dict.fromkeys(
-            ("disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods", "observedGeneration"), _INT
-        ),
-        "disruptedPods": _TEXTS,
-        "conditions": _CONDITIONS,
-    },
+_NODE_STATUS: Shape = {
+    "conditions": _CONDITIONS,
+    "addresses": Listed(_texts("type", "address")),
+    "capacity": _QUANTITIES,
+    "allocatable": _QUANTITIES,
+    "nodeInfo": _TEXTS,
 }
+_BUDGET_SPEC: Shape = {
+    "selector": _SELECTOR,
+    "minAvailable": _AMOUNT,
+    "maxUnavailable": _AMOUNT,
+    "unhealthyPodEvictionPolicy": _TEXT,
+}
+_BUDGET_STATUS: Shape = {
+    **dict.fromkeys(
+        ("disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods", "observedGeneration"), _INT
+    ),
+    "disruptedPods": _TEXTS,
+    "conditions": _CONDITIONS,
+}
+
+
+def _object(**more: Shape) -> Shape:
+    return {"metadata": METADATA, **more}
+
+
+_META_ALONE = _object()
+_APP = _object(spec=_WORKLOAD_SPEC, status={**_COUNTS, "conditions": _CONDITIONS})
 _BY_RESOURCE: Mapping[str, Shape] = {
-    "pods": {"spec": _POD_SPEC, "status": _POD_STATUS},
-    "nodes": _NODE,
-    "namespaces": {"spec": {"finalizers": Listed(_TEXT)}, "status": {"phase": _TEXT, "conditions": _CONDITIONS}},
-    "configmaps": {"data": _TEXTS, "binaryData": _TEXTS, "immutable": _FLAG},
-    "poddisruptionbudgets.policy": _BUDGET,
-    "deployments.apps": _WORKLOAD,
-    "replicasets.apps": _WORKLOAD,
-    "statefulsets.apps": _WORKLOAD,
-    "daemonsets.apps": _WORKLOAD,
+    "pods": _object(spec=_POD_SPEC, status=_POD_STATUS),
+    "nodes": _object(spec=_NODE_SPEC, status=_NODE_STATUS),
+    "namespaces": _object(spec={"finalizers": Listed(_TEXT)}, status={"phase": _TEXT, "conditions": _CONDITIONS}),
+    "configmaps": _object(data=_TEXTS, binaryData=_TEXTS, immutable=_FLAG),
+    "poddisruptionbudgets.policy": _object(spec=_BUDGET_SPEC, status=_BUDGET_STATUS),
+    "deployments.apps": _APP,
+    "replicasets.apps": _APP,
+    "statefulsets.apps": _APP,
+    "daemonsets.apps": _APP,
 }
+DELETE_OPTIONS: Shape = {
+    "gracePeriodSeconds": _INT,
+    "preconditions": _texts("uid", "resourceVersion"),
+    "dryRun": Listed(_TEXT),
+    "propagationPolicy": _TEXT,
+    "orphanDependents": _FLAG,
+    "ignoreStoreReadErrorWithClusterBreakingPotential": _FLAG,
+}
+EVICTION = _object(deleteOptions=DELETE_OPTIONS)
+SCALE = _object(spec={"replicas": _INT})
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,15 +211,14 @@ class Misfit:
     wanted: str
 
 
-def misfits(resource: str, doc: Any) -> Iterator[Misfit]:
-    """What of the object is not what it must be; nulls are as good as nothing."""
-    yield from _misfits({"metadata": METADATA, **_fields_of(resource)}, doc, ())
+def of_resource(resource: str) -> Shape:
+    """Of its objects; of most kinds only the metadata is looked at."""
+    return _BY_RESOURCE.get(resource, _META_ALONE)
 
 
-def _fields_of(resource: str) -> Mapping[str, Shape]:
-    found = _BY_RESOURCE.get(resource, {})
-    assert isinstance(found, Mapping)
-    return found
+def misfits(shape: Shape, doc: Any) -> Iterator[Misfit]:
+    """What of `doc` is not what it must be; nulls are as good as nothing."""
+    yield from _misfits(shape, doc, ())
 
 
 def _misfits(shape: Shape, value: Any, path: tuple[str, ...]) -> Iterator[Misfit]:
