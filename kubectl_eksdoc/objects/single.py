@@ -8,11 +8,31 @@ from typing import Any
 import msgspec
 
 from kubectl_eksdoc.core.model.kinds import Resource
+from kubectl_eksdoc.objects.caches import RawError
 from kubectl_eksdoc.objects.catalogue import BY_RESOURCE
 from kubectl_eksdoc.objects.sharing import Sharing
 
 encode: Callable[[Any], bytes] = msgspec.json.encode
 """A document as the bytes of its JSON, keys in the order they have."""
+
+
+class NoJson(ValueError):
+    """It is no JSON: or none that an object can be made of, as text with half a character in it."""
+
+
+class NoSuchObject(ValueError):
+    """An object that is none of its kind."""
+
+
+def decode(raw: bytes) -> Any:
+    """
+    Raises:
+        NoJson: the message says where.
+    """
+    try:
+        return msgspec.json.decode(raw)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
+        raise NoJson(str(error)) from error
 
 
 class Facts:
@@ -28,7 +48,10 @@ class Facts:
         """The fact of one object, which has a name and a uid.
 
         Raises:
-            msgspec.MsgspecError, RawError: it is no object of `resource`.
+            NoSuchObject: it is none of `resource`; the message says where it differs.
         """
-        found, _ = BY_RESOURCE[resource].project(self._decoders[resource](raw), self._share)
+        try:
+            found, _ = BY_RESOURCE[resource].project(self._decoders[resource](raw), self._share)
+        except (msgspec.MsgspecError, RawError) as error:
+            raise NoSuchObject(str(error)) from error
         return found

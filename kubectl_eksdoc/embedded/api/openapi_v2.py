@@ -11,7 +11,8 @@ from kubectl_eksdoc.embedded.api.catalogue import Catalogue
 from kubectl_eksdoc.embedded.api.openapi import PARAMETERS, object_path
 from kubectl_eksdoc.embedded.api.resources import Served
 
-CONTENT_TYPE = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
+CONTENT_TYPE = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
+"""Clients ask for it with an @ in it, which no media type may have."""
 
 
 def document(catalogue: Catalogue) -> bytes:

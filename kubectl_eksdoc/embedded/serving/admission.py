@@ -1,16 +1,20 @@
-"""What admission and validation say before an object is written: only what decides about drains is looked at.
+"""What decoding, admission and validation say before an object is written: only what decides about drains is looked at,
+and that nobody who reads the object later stumbles over it.
 
-Source: pkg/apis/policy/validation/validation.go.
+Source: pkg/apis/{policy,core,apps}/validation/validation.go.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from kubectl_eksdoc.core.model.api_objects import Doc, at
 from kubectl_eksdoc.core.rules.api.statuses import Cause, Named, invalid
 from kubectl_eksdoc.core.rules.budget_validation import BudgetSpec, FieldError, problems
+from kubectl_eksdoc.embedded.serving import shapes
+from kubectl_eksdoc.embedded.serving.bodies import check_shape
 from kubectl_eksdoc.embedded.serving.targets import Target
 
 BUDGETS = "poddisruptionbudgets.policy"
@@ -20,11 +24,38 @@ def admitted(target: Target, live: Doc | None, doc: Doc) -> Doc:
     """The object as it may be written over `live` (None: it is new).
 
     Raises:
-        Refusal: 422.
+        Refusal: 400 and 422.
     """
+    check_shape(shapes.of_resource(target.resource), doc, target.served.kind, target.served.version)
+    _check_required(target, doc)
     if target.resource == BUDGETS and target.subresource != "status":
         _check_budget(target, doc)
     return doc
+
+
+def _check_required(target: Target, doc: Doc) -> None:
+    if target.subresource == "status":
+        return
+    missing = [path for path in _REQUIRED.get(target.resource, ()) if not at(doc, *path)]
+    if missing:
+        causes = tuple(Cause("FieldValueRequired", "Required value", ".".join(path)) for path in missing)
+        raise invalid(_named(target), str(at(doc, "metadata", "name") or ""), causes)
+
+
+_TEMPLATE = ("spec", "template", "spec", "containers")
+_APPS = (("spec", "selector"), ("spec", "template", "metadata", "labels"), _TEMPLATE)
+_REQUIRED: Mapping[str, tuple[tuple[str, ...], ...]] = {
+    "pods": (("spec", "containers"),),
+    "deployments.apps": _APPS,
+    "replicasets.apps": _APPS,
+    "statefulsets.apps": _APPS,
+    "daemonsets.apps": _APPS,
+}
+"""Without these, controllers and kubelets would have nothing to go by."""
+
+
+def _named(target: Target) -> Named:
+    return Named(target.served.plural, target.served.group, target.served.kind)
 
 
 def _check_budget(target: Target, doc: Doc) -> None:
@@ -37,9 +68,8 @@ def _check_budget(target: Target, doc: Doc) -> None:
         )
     )
     if found:
-        named = Named(target.served.plural, target.served.group, target.served.kind)
         causes = tuple(Cause(each.reason, _said(each, spec), each.field) for each in found)
-        raise invalid(named, str(at(doc, "metadata", "name") or ""), causes)
+        raise invalid(_named(target), str(at(doc, "metadata", "name") or ""), causes)
 
 
 def _amount(given: Any) -> int | str | None:

@@ -29,7 +29,7 @@ from kubectl_eksdoc.embedded.serving.objects import Objects
 from kubectl_eksdoc.embedded.serving.policies import Holds, Policies
 from kubectl_eksdoc.embedded.serving.reading import TOO_OLD_TO_CONTINUE, TooOldToContinue
 from kubectl_eksdoc.embedded.serving.streaming import Streaming
-from kubectl_eksdoc.embedded.serving.targets import Target, action_of, target_of, verb_of
+from kubectl_eksdoc.embedded.serving.targets import Target, action_of, names_enough, target_of, verb_of
 from kubectl_eksdoc.embedded.serving.watching import Watch, asked
 from kubectl_eksdoc.objects.single import encode
 
@@ -131,7 +131,7 @@ class Api:
         if target.subresource:
             subresource = target.served.subresource(target.subresource)
             verbs = subresource.verbs if subresource is not None else ()
-        if verb not in verbs:
+        if verb not in verbs or not names_enough(verb, target):
             raise Refusal(_not_allowed())
         if target.resource in reviews.ANSWERS:
             doc = self._objects.unstored(request, target)

@@ -5,8 +5,6 @@ Source: apiserver pkg/endpoints/handlers/{create,update,patch,delete}.go.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
 from typing import Any
 
 from kubectl_eksdoc.core.model.api_objects import Doc
@@ -15,7 +13,13 @@ from kubectl_eksdoc.core.sim.cluster.registry import Deleted, DeleteOptions
 from kubectl_eksdoc.embedded.serving import protobuf_forms
 from kubectl_eksdoc.embedded.serving.messages import Request
 from kubectl_eksdoc.embedded.serving.protobuf import NotUnderstood
+from kubectl_eksdoc.embedded.serving.reading import number
+from kubectl_eksdoc.embedded.serving.shapes import DELETE_OPTIONS, Shape, misfits
 from kubectl_eksdoc.embedded.serving.targets import Target
+from kubectl_eksdoc.objects.single import NoJson, decode
+
+LONGEST_GRACE_S = 100 * 365 * 86400
+"""Beyond that there is no date."""
 
 
 def body_of(request: Request) -> Any:
@@ -31,8 +35,8 @@ def body_of(request: Request) -> Any:
             text = "the body of the request was in an unknown format - accepted media types include: application/json"
             raise Refusal(Status(415, "UnsupportedMediaType", f"{text} ({error})")) from error
     try:
-        return json.loads(request.body or b"null")
-    except (ValueError, RecursionError) as error:
+        return decode(request.body or b"null")
+    except NoJson as error:
         raise bad_request(f"couldn't get version/kind; json parse error: {error}") from error
 
 
@@ -64,24 +68,32 @@ def object_of(request: Request, target: Target) -> Doc:
     return {**doc, "kind": served.kind, "apiVersion": served.api_version, "metadata": meta}
 
 
+def check_shape(shape: Shape, doc: Any, kind: str, version: str = "v1") -> None:
+    """
+    Raises:
+        Refusal: 400, of several misfits the first, as the decoder says it.
+    """
+    for misfit in misfits(shape, doc):
+        where = ".".join((kind, *misfit.path))
+        said = f"json: cannot unmarshal {misfit.found} into Go struct field {where} of type {misfit.wanted}"
+        raise bad_request(f'{kind} in version "{version}" cannot be handled as a {kind}: {said}')
+
+
 def delete_options(request: Request) -> DeleteOptions:
     """From the body, and what the query says beside it.
 
     Raises:
         Refusal: 400.
     """
-    body = body_of(request)
-    doc: Mapping[str, Any] = body if isinstance(body, dict) else {}
-    conditions = doc.get("preconditions") if isinstance(doc.get("preconditions"), dict) else {}
-    assert isinstance(conditions, dict)
-    grace = doc.get("gracePeriodSeconds", request.word("gracePeriodSeconds") or None)
-    try:
-        seconds = None if grace is None else int(grace)
-    except (TypeError, ValueError) as error:
-        raise bad_request(f"gracePeriodSeconds: {grace!r} is not a number of seconds") from error
+    doc = body_of(request) or {}
+    check_shape(DELETE_OPTIONS, doc, "DeleteOptions")
+    conditions = doc.get("preconditions") or {}
+    grace_s = doc.get("gracePeriodSeconds")
+    if grace_s is None and request.word("gracePeriodSeconds"):
+        grace_s = number(request, "gracePeriodSeconds")
     orphan = "Orphan" if doc.get("orphanDependents") is True else None
     return DeleteOptions(
-        grace_s=seconds,
+        grace_s=None if grace_s is None else min(grace_s, LONGEST_GRACE_S),
         uid=conditions.get("uid"),
         resource_version=conditions.get("resourceVersion"),
         propagation=doc.get("propagationPolicy") or request.word("propagationPolicy") or orphan,

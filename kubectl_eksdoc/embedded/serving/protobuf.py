@@ -72,7 +72,7 @@ def message(value: Wire, form: Form, depth: int) -> Doc:
     for number, each in _fields(_bytes(value)):
         field = form.get(number)
         if field is None:
-            if each and _says_something(each):
+            if each and _says_something(each, depth + 1):
                 raise NotUnderstood(f"field {number} is not read here")
             continue
         found = field.read(each, depth + 1)
@@ -102,12 +102,12 @@ def number(value: Wire) -> int:
     return value - (1 << 64) if value >> 63 else value
 
 
-def _says_something(value: Wire) -> bool:
+def _says_something(value: Wire, depth: int) -> bool:
     """Whether it is more than a struct of zeros, which Go writes wherever it has no pointer."""
-    if isinstance(value, int):
+    if isinstance(value, int) or depth > DEEPEST:
         return True
     try:
-        return any(each and _says_something(each) for _, each in _fields(value))
+        return any(each and _says_something(each, depth + 1) for _, each in _fields(value))
     except NotUnderstood:
         return True
 

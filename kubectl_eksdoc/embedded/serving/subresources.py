@@ -10,10 +10,11 @@ from kubectl_eksdoc.core.rules.eviction_requests import EvictionRequest
 from kubectl_eksdoc.core.rules.evictions import Answer, Why
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
 from kubectl_eksdoc.embedded.serving.access import User
-from kubectl_eksdoc.embedded.serving.bodies import body_of
+from kubectl_eksdoc.embedded.serving.bodies import LONGEST_GRACE_S, body_of, check_shape
 from kubectl_eksdoc.embedded.serving.messages import Reply, Request
 from kubectl_eksdoc.embedded.serving.objects import Objects
 from kubectl_eksdoc.embedded.serving.policies import Asked
+from kubectl_eksdoc.embedded.serving.shapes import EVICTION, SCALE
 from kubectl_eksdoc.embedded.serving.targets import Target
 from kubectl_eksdoc.objects.single import encode
 
@@ -33,9 +34,8 @@ def answer(plane: ControlPlane, objects: Objects, request: Request, target: Targ
 
 
 def _evict(plane: ControlPlane, objects: Objects, request: Request, target: Target) -> Reply:
-    body = body_of(request) if request.body else {}
-    if not isinstance(body, dict):
-        raise bad_request("the body is no Eviction")
+    body = body_of(request) or {}
+    check_shape(EVICTION, body, "Eviction")
     plane.evictions.check_namespace(target.namespace, target.name)
     objects.policies.check(Asked("CREATE", target, target.name, body))
     options = body.get("deleteOptions") or {}
@@ -53,7 +53,8 @@ def _evict(plane: ControlPlane, objects: Objects, request: Request, target: Targ
         api_version=str(body.get("apiVersion") or ""),
         kind=str(body.get("kind") or ""),
     )
-    given = plane.evictions.evict(asked, options.get("gracePeriodSeconds"))
+    grace_s = options.get("gracePeriodSeconds")
+    given = plane.evictions.evict(asked, None if grace_s is None else min(grace_s, LONGEST_GRACE_S))
     return _of_eviction(given, target)
 
 
@@ -82,9 +83,10 @@ def _scale(plane: ControlPlane, objects: Objects, request: Request, target: Targ
     if request.method == "GET":
         return Reply(200, encode(_scale_of(item.doc)))
     body = body_of(Request(request.method, request.path, request.query, {}, request.body))
-    wanted = at(body, "spec", "replicas") if isinstance(body, dict) else None
-    if isinstance(wanted, bool) or not isinstance(wanted, int):
-        raise bad_request("the scale names no number of replicas")
+    check_shape(SCALE, body or {}, "Scale")
+    wanted = at(body or {}, "spec", "replicas")
+    if wanted is None:
+        wanted = at(item.doc, "spec", "replicas") if request.method == "PATCH" else 0
     asked = at(body, "metadata", "resourceVersion")
     if asked not in (None, "", str(item.version)):
         raise modified(plane.registry.traits[target.resource].named, target.name)

@@ -68,6 +68,13 @@ def verb_of(request: Request, target: Target) -> str:
     return "watch" if request.flag("watch") else "list"
 
 
+def names_enough(verb: str, target: Target) -> bool:
+    """A new object is made in its collection; other writes name theirs in the path."""
+    if verb == "create":
+        return not target.name
+    return bool(target.name) or verb not in ("update", "patch")
+
+
 def action_of(request: Request, target: Target) -> Action:
     return Action(
         verb_of(request, target),

@@ -72,6 +72,7 @@ def test_a_dry_run_changes_nothing(kubectl: Kubectl, how: str, world: tuple[Serv
     assert kubectl("get", "pods,nodes,pdb", "-A", "-o", "jsonpath={.items[*].metadata.resourceVersion}") == before
 
 
+@pytest.mark.long
 def test_pods_are_deleted_where_evictions_are_not_wanted(kubectl: Kubectl) -> None:
     ran = kubectl.ran(*DRAIN, "old-3", "--disable-eviction", "--timeout=50s")
     assert ran.code == 0, ran.err

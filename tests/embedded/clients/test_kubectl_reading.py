@@ -43,7 +43,7 @@ def test_lists_chosen_sorted_and_in_pages(looking: Kubectl) -> None:
     chosen = looking("get", "pods", "-l", "app=app-0", "--field-selector", "spec.nodeName=old-1", "-o", "name")
     assert chosen == "pod/app-0-77746998fd-cnkqn\n"
     whole = looking("get", "pods", "-A", "-o", "name")
-    assert looking("get", "pods", "-A", "-o", "name", "--chunk-size", "7") == whole
+    assert looking("get", "pods", "-A", "-o", "name", "--chunk-size", "50") == whole
     by_node = looking("get", "pods", "--sort-by", ".spec.nodeName", "-o", "custom-columns=N:.spec.nodeName")
     assert by_node.split()[1:] == sorted(by_node.split()[1:])
 

@@ -59,3 +59,10 @@ def test_a_role_of_one_s_own(draining: Kubectl) -> None:
 def test_an_unknown_token(program: str, shown: tuple[Server, Api], tmp_path: Path) -> None:
     nobody = Kubectl(program, tmp_path, shown[0].url("wrong"))
     assert "You must be logged in to the server" in nobody.refused("get", "nodes")
+
+
+def test_asking_as_somebody_else(looking: Kubectl, draining: Kubectl) -> None:
+    assert can(looking, "create", "pods", "--subresource=eviction", "--as", "viewer") == "no"
+    assert can(looking, "list", "pods", "--as", "nobody-known") == "no"
+    said = draining.refused("get", "pods", "--as", "admin")
+    assert 'User "drainer" cannot impersonate resource "users" in API group "" at the cluster scope' in said
