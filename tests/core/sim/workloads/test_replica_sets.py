@@ -128,8 +128,9 @@ def test_a_set_that_is_leaving_does_nothing_any_more() -> None:
     world.set(item, "metadata", "finalizers", to=["orphan"])
     world.delete(world.get(SETS, "web"))
     world.delete(world.pods()[0])
+    world.create("pods", a_pod("orphan"))
     world.settle()
-    assert len(world.pods()) == 1
+    assert len(world.pods()) == 2 and "ownerReferences" not in world.get("pods", "orphan").doc["metadata"]
 
 
 def test_when_pods_cannot_be_made_the_status_says_so_and_it_is_tried_again() -> None:

@@ -1,6 +1,7 @@
 """What the API server adds to a pod's spec when it is created: defaults, service account, priority, tolerations, QoS.
 
-Source: pkg/apis/core/v1/defaults.go (SetDefaults_PodSpec), plugin/pkg/admission/{serviceaccount,priority,
+Source: pkg/apis/core/v1/defaults.go (SetDefaults_PodSpec,
+defaultHostNetworkPorts), plugin/pkg/admission/{serviceaccount,priority,
 defaulttolerationseconds}/admission.go, pkg/apis/core/v1/helper/qos/qos.go (ComputePodQOS), Kubernetes v1.36.
 The volume with the service account's token is left out: nothing here reads it.
 """
@@ -45,7 +46,7 @@ def admitted(spec: Doc, store: Store) -> Doc:
     priority, preemption = _priority(spec, store)
     return {
         **_DEFAULTS,
-        **spec,
+        **_on_host_ports(spec),
         "serviceAccount": account,
         "serviceAccountName": account,
         "priority": priority,
@@ -67,6 +68,21 @@ def qos_class(spec: Doc) -> str:
     if not asked:
         return "BestEffort"
     return "Guaranteed" if guaranteed else "Burstable"
+
+
+def _on_host_ports(spec: Doc) -> Doc:
+    """On the host's network a container's port is one of the host."""
+    if not spec.get("hostNetwork"):
+        return spec
+    parts = [part for part in ("containers", "initContainers") if spec.get(part)]
+    return {**spec, **{part: [_with_host_ports(each) for each in spec[part]] for part in parts}}
+
+
+def _with_host_ports(container: Doc) -> Doc:
+    if not container.get("ports"):
+        return container
+    ports = [{**each, "hostPort": each.get("hostPort") or each["containerPort"]} for each in container["ports"]]
+    return {**container, "ports": ports}
 
 
 def _resources(spec: Doc) -> Iterator[Doc]:

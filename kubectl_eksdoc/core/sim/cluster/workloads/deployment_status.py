@@ -13,7 +13,7 @@ from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.sim.cluster.store import Item
 from kubectl_eksdoc.core.sim.cluster.workloads.conditions import condition
 from kubectl_eksdoc.core.sim.cluster.workloads.replica_sets import wanted
-from kubectl_eksdoc.core.sim.cluster.workloads.rollout_sizes import Limits, counted, limits_of
+from kubectl_eksdoc.core.sim.cluster.workloads.rollout_sizes import Limits, counted
 from kubectl_eksdoc.core.sim.cluster.workloads.times import moment
 
 AVAILABLE, PROGRESSING, FAILURE = "Available", "Progressing", "ReplicaFailure"
@@ -22,10 +22,9 @@ TIMED_OUT, NEW_AVAILABLE = "ProgressDeadlineExceeded", "NewReplicaSetAvailable"
 _NO_DEADLINE = 2**31 - 1
 
 
-def status_of(deployment: Doc, new: Item | None, old: Sequence[Item], now: str) -> Doc:
+def status_of(deployment: Doc, new: Item | None, old: Sequence[Item], limits: Limits, now: str) -> Doc:
     """Counts, and whether enough is available; other conditions as they are."""
     every = [*old, *((new,) if new is not None else ())]
-    limits = limits_of(deployment)
     available = _sum(every, "availableReplicas")
     counts = {
         "observedGeneration": int(deployment["metadata"].get("generation") or 0),
@@ -82,7 +81,7 @@ def deadline_of(deployment: Doc) -> int | None:
 
 
 def complete(deployment: Doc, status: Doc) -> bool:
-    replicas = limits_of(deployment).replicas
+    replicas = wanted(deployment)
     counts = [int(status.get(what) or 0) for what in ("updatedReplicas", "replicas", "availableReplicas")]
     seen = int(status.get("observedGeneration") or 0) >= int(deployment["metadata"].get("generation") or 0)
     return counts == [replicas] * 3 and seen

@@ -20,6 +20,7 @@ from kubectl_eksdoc.core.sim.cluster.workloads.owning import claimed, controller
 from kubectl_eksdoc.core.sim.cluster.workloads.replica_sets import REPLICA_SETS, wanted
 from kubectl_eksdoc.core.sim.cluster.workloads.rollout_sizes import (
     DESIRED,
+    Limits,
     Sizes,
     counted,
     limits_of,
@@ -42,10 +43,11 @@ class Deployments:
         self._index = index
         self._selectors = Selectors()
         self._generations = Generations(registry)
+        self._writing = False
 
     def touched(self, change: Change) -> Iterable[Key]:
         if change.item.resource == DEPLOYMENTS:
-            return (change.item.key,)
+            return () if self._writing else (change.item.key,)
         if change.item.resource == pods.PODS:
             return self._waiting_for(change) if change.what is What.DELETED else ()
         owners = keys_of_owner(change, kinds.DEPLOYMENTS)
@@ -58,16 +60,17 @@ class Deployments:
         selector = self._selectors.of(item.doc["spec"].get("selector"))
         own = claimed(self._registry, self._index, item, kinds.DEPLOYMENTS, selector, REPLICA_SETS)
         new, old = self._generations.told_apart(item, own)
+        limits = limits_of(item.doc)
         if item.leaving:
-            self._write(item, statuses.status_of(item.doc, new, old, self._registry.now))
+            self._write(item, statuses.status_of(item.doc, new, old, limits, self._registry.now))
             return None
         item = self._with_pause(item)
         if item.doc["spec"].get("paused") or self._was_scaled(item, new, old):
-            self._scale(item, new, old)
+            self._scale(item, new, old, limits)
             return None
-        if limits_of(item.doc).rolling:
-            return self._roll(item, new, old)
-        return self._recreate(item, new, old)
+        if limits.rolling:
+            return self._roll(item, new, old, limits)
+        return self._recreate(item, new, old, limits)
 
     def _waiting_for(self, change: Change) -> Iterable[Key]:
         """Deployments that begin anew only when their last pod is gone."""
@@ -98,47 +101,47 @@ class Deployments:
         return self._conditioned(item, statuses.progressing("Unknown", word[0], f"Deployment is {word[1]}"))
 
     def _was_scaled(self, item: Item, new: Item | None, old: Sequence[Item]) -> bool:
-        replicas = limits_of(item.doc).replicas
+        replicas = wanted(item.doc)
         every = [*old, *((new,) if new is not None else ())]
         return any(noted(each, DESIRED) not in (None, replicas) for each in every if wanted(each.doc))
 
-    def _scale(self, item: Item, new: Item | None, old: list[Item]) -> None:
+    def _scale(self, item: Item, new: Item | None, old: list[Item], limits: Limits) -> None:
         """Only sizes change: no new ReplicaSet is made."""
         if new is not None:
             new = self._generations.synced(item, new, old)
             item = self._revised(item, new)
-        sizes = scaled_sizes(limits_of(item.doc), new, old, counted(item, "replicas"))
-        new, old = self._resized(item, sizes, new, old, note=len(sizes) > 1)
+        sizes = scaled_sizes(limits, new, old, counted(item, "replicas"))
+        new, old = self._resized(limits, sizes, new, old, note=len(sizes) > 1)
         if item.doc["spec"].get("paused"):
             self._generations.clean_up(item, old)
-        self._write(item, statuses.status_of(item.doc, new, old, self._registry.now))
+        self._write(item, statuses.status_of(item.doc, new, old, limits, self._registry.now))
 
-    def _roll(self, item: Item, new: Item | None, old: list[Item]) -> float | None:
-        item, there = self._latest(item, new, old)
-        steps = rolled(limits_of(item.doc), there, old)
-        latest, old = self._resized(item, steps, there, old)
+    def _roll(self, item: Item, new: Item | None, old: list[Item], limits: Limits) -> float | None:
+        item, there = self._latest(item, new, old, limits)
+        steps = rolled(limits, there, old)
+        latest, old = self._resized(limits, steps, there, old)
         if not steps:
             self._generations.clean_up(item, old)
-        return self._report(item, latest, old)
+        return self._report(item, latest, old, limits)
 
-    def _recreate(self, item: Item, new: Item | None, old: list[Item]) -> float | None:
+    def _recreate(self, item: Item, new: Item | None, old: list[Item], limits: Limits) -> float | None:
         """The old pods must be gone before the new ones are made."""
         running = [each for each in old if wanted(each.doc)]
         if running:
-            new, old = self._resized(item, [(each, 0) for each in running], new, old)
-            return self._report(item, new, old)
+            new, old = self._resized(limits, [(each, 0) for each in running], new, old)
+            return self._report(item, new, old, limits)
         if any(counted(each, "replicas") or self._runs(each) for each in old):
-            return self._report(item, new, old)
-        item, there = self._latest(item, new, old)
-        latest, old = self._resized(item, [(there, limits_of(item.doc).replicas)], there, old)
-        if statuses.complete(item.doc, statuses.status_of(item.doc, latest, old, self._registry.now)):
+            return self._report(item, new, old, limits)
+        item, there = self._latest(item, new, old, limits)
+        latest, old = self._resized(limits, [(there, limits.replicas)], there, old)
+        if statuses.complete(item.doc, statuses.status_of(item.doc, latest, old, limits, self._registry.now)):
             self._generations.clean_up(item, old)
-        return self._report(item, latest, old)
+        return self._report(item, latest, old, limits)
 
     def _runs(self, item: Item) -> bool:
         return any(not pods.is_finished(pod.doc) for pod in self._index.controlled(item.uid, pods.PODS))
 
-    def _latest(self, item: Item, new: Item | None, old: Sequence[Item]) -> tuple[Item, Item]:
+    def _latest(self, item: Item, new: Item | None, old: Sequence[Item], limits: Limits) -> tuple[Item, Item]:
         """The deployment and the ReplicaSet of its template, made if it is missing."""
         if new is not None:
             new = self._generations.synced(item, new, old)
@@ -147,7 +150,7 @@ class Deployments:
                 text = f'Found new replica set "{new.key[1]}"'
                 item = self._conditioned(item, statuses.progressing("True", "FoundNewReplicaSet", text))
             return item, new
-        new, collisions = self._generations.create(item, old, limits_of(item.doc))
+        new, collisions = self._generations.create(item, old, limits)
         item = self._revised(item, new)
         if collisions != int(at(item.doc, "status", "collisionCount") or 0):
             item = self._written(item, with_value(item.doc, ("status", "collisionCount"), collisions))
@@ -157,10 +160,9 @@ class Deployments:
         return item, new
 
     def _resized(
-        self, item: Item, sizes: Sizes, new: Item | None, old: Sequence[Item], note: bool = False
+        self, limits: Limits, sizes: Sizes, new: Item | None, old: Sequence[Item], note: bool = False
     ) -> tuple[Item | None, list[Item]]:
         """Both as they are after that; `note`: what the deployment wants is noted where the size stays, too."""
-        limits = limits_of(item.doc)
         made = {each.uid: (each, size) for each, size in sizes if note or wanted(each.doc) != size}
         written = {uid: self._generations.resize(each, size, limits) for uid, (each, size) in made.items()}
         return written.get(new.uid, new) if new is not None else None, [written.get(each.uid, each) for each in old]
@@ -178,8 +180,8 @@ class Deployments:
         made = statuses.with_condition(held, new, self._registry.now)
         return self._written(item, with_value(item.doc, ("status", "conditions"), made))
 
-    def _report(self, item: Item, new: Item | None, old: Sequence[Item]) -> float | None:
-        status = statuses.status_of(item.doc, new, old, self._registry.now)
+    def _report(self, item: Item, new: Item | None, old: Sequence[Item], limits: Limits) -> float | None:
+        status = statuses.status_of(item.doc, new, old, limits, self._registry.now)
         now = self._registry.agenda.now
         status = statuses.with_progress(item.doc, status, new, old, now, self._registry.now)
         self._write(item, status)
@@ -190,4 +192,9 @@ class Deployments:
             self._written(item, {**item.doc, "status": status})
 
     def _written(self, item: Item, doc: Doc) -> Item:
-        return self._registry.update(item, doc, status=True)
+        """It need not look again at what it wrote itself."""
+        self._writing = True
+        try:
+            return self._registry.update(item, doc, status=True)
+        finally:
+            self._writing = False

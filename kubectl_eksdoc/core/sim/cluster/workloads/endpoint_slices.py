@@ -7,6 +7,7 @@ Kubernetes v1.36. The annotation with the time of the last change says when the 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.api_objects import Doc
@@ -28,6 +29,17 @@ TRIGGERED = "endpoints.kubernetes.io/last-change-trigger-time"
 _Ports = tuple[tuple[tuple[str, object], ...], ...]
 
 
+class _Known(NamedTuple):
+    """What was made of a pod for a service of that spec; `endpoint` None: the pod has no address."""
+
+    pod: Item
+    spec: Doc
+    zone: str | None
+    frozen: _Ports
+    ports: list[Doc]
+    endpoint: Doc | None
+
+
 class EndpointSlices:
     """A `Controller`; keys are those of Services."""
 
@@ -37,14 +49,18 @@ class EndpointSlices:
         self._registry = registry
         self._index = index
         self._memberships = Memberships()
+        self._known: dict[str, dict[str, _Known]] = {}
+        self._writing = False
 
     def touched(self, change: Change) -> Iterable[Key]:
         item = change.item
         if item.resource == SERVICES:
             self._memberships.note(change)
+            if change.what is What.DELETED:
+                self._known.pop(item.uid, None)
             return (item.key,)
         if item.resource == SLICES:
-            return keys_of_owner(change, kinds.SERVICES)
+            return () if self._writing else keys_of_owner(change, kinds.SERVICES)
         if item.resource == pods.PODS:
             return self._memberships.concerned(change)
         if change.before is not None and change.what is What.MODIFIED and _zone(change.before) == _zone(item):
@@ -62,11 +78,15 @@ class EndpointSlices:
         held = [item for item in self._index.controlled(service.uid, SLICES) if not item.leaving and _managed(item)]
         families = spec.get("ipFamilies") or ["IPv4"]
         own = list(self._index.labelled(key[0], selector))
-        for family in families:
-            self._reconcile_family(service, family, own, [item for item in held if _family(item) == family])
-        for item in held:
-            if _family(item) not in families:
-                self._registry.delete(item)
+        self._writing = True  # it need not look again at what it wrote itself
+        try:
+            for family in families:
+                self._reconcile_family(service, family, own, [item for item in held if _family(item) == family])
+            for item in held:
+                if _family(item) not in families:
+                    self._registry.delete(item)
+        finally:
+            self._writing = False
         return None
 
     def _reconcile_family(self, service: Item, family: str, own: list[Item], held: list[Item]) -> None:
@@ -99,19 +119,22 @@ class EndpointSlices:
         self, service: Doc, family: str, own: Iterable[Item], order: dict[_Ports, list[Doc]]
     ) -> dict[_Ports, dict[str, Doc]]:
         """Endpoints by the ports they are reached at and the pod's UID; `order` gets the ports as they are listed."""
+        known = self._known.get(service["metadata"]["uid"], {})
+        seen: dict[str, _Known] = {}
         found: dict[_Ports, dict[str, Doc]] = {}
         for pod in own:
-            addresses = endpoints.addresses(pod.doc, family)
-            if not addresses:
-                continue
             node = self._registry.store.get(NODES, ("", pods.node_of(pod.doc)))
-            if node is None and self._index.held(NODES):
-                continue  # its node is gone, and so will it be
-            listed = endpoints.ports(service, pod.doc)
-            ports = _frozen(listed)
-            order.setdefault(ports, listed)
-            made = endpoints.endpoint(pod, service, addresses, node.doc if node is not None else None)
-            found.setdefault(ports, {})[pod.uid] = made
+            zone = _zone(node) if node is not None else None
+            held = known.get(pod.uid + family)
+            if held is None or held.pod is not pod or held.zone != zone or held.spec is not service["spec"]:
+                held = _look(pod, service, family, zone)
+            seen[pod.uid + family] = held
+            if held.endpoint is None or (node is None and self._index.held(NODES)):
+                continue  # without an address, or its node is gone, and so will it be
+            order.setdefault(held.frozen, held.ports)
+            found.setdefault(held.frozen, {})[pod.uid] = held.endpoint
+        others = {key: value for key, value in known.items() if not key.endswith(family)}
+        self._known[service["metadata"]["uid"]] = {**others, **seen}
         return found
 
     def _write(self, item: Item, service: Item, listed: list[Doc], ports: list[Doc]) -> None:
@@ -134,6 +157,13 @@ class EndpointSlices:
         }
         kind = {"apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice"}
         return {**kind, "metadata": meta, "addressType": family, "endpoints": listed, "ports": ports}
+
+
+def _look(pod: Item, service: Doc, family: str, zone: str | None) -> _Known:
+    addresses = endpoints.addresses(pod.doc, family)
+    listed = endpoints.ports(service, pod.doc) if addresses else []
+    made = endpoints.endpoint(pod, service, addresses, zone) if addresses else None
+    return _Known(pod, service["spec"], zone, _frozen(listed), listed, made)
 
 
 def _labels(service: Doc) -> dict[str, str]:

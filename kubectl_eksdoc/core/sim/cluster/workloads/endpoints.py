@@ -28,7 +28,7 @@ def addresses(pod: Doc, family: str) -> list[str]:
     return [each for each in held if (":" in each) == (family == "IPv6")]
 
 
-def endpoint(pod: Item, service: Doc, found: list[str], node: Doc | None) -> Doc:
+def endpoint(pod: Item, service: Doc, found: list[str], zone: str | None) -> Doc:
     """The endpoint of a pod; terminating ones serve as long as they are ready."""
     serving, terminating = pods.is_ready(pod.doc), pod.leaving
     ready = bool(service["spec"].get("publishNotReadyAddresses")) or (serving and not terminating)
@@ -40,7 +40,7 @@ def endpoint(pod: Item, service: Doc, found: list[str], node: Doc | None) -> Doc
     spec = pod.doc["spec"]
     if spec.get("nodeName"):
         made["nodeName"] = spec["nodeName"]
-    if node is not None and (zone := pods.labels_of(node).get(ZONE)):
+    if zone:
         made["zone"] = zone
     if spec.get("hostname") and spec.get("subdomain") == service["metadata"]["name"]:
         made["hostname"] = spec["hostname"]

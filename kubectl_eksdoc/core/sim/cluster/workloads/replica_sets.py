@@ -35,10 +35,11 @@ class ReplicaSets:
         self._index = index
         self._selectors = Selectors()
         self._templates = Templates(registry.store)
+        self._writing = False
 
     def touched(self, change: Change) -> Iterable[Key]:
         if change.item.resource == REPLICA_SETS:
-            return (change.item.key,)
+            return () if self._writing else (change.item.key,)
         if may_be_adopted(change):
             return (*keys_of_owner(change, kinds.REPLICA_SETS), *self._would_adopt(change.item))
         return keys_of_owner(change, kinds.REPLICA_SETS)
@@ -53,12 +54,21 @@ class ReplicaSets:
         refused = None if item.leaving else self._manage(item, active)
         terminating = sum(pods.is_terminating(pod.doc) for pod in own)
         status, again_s = self._status(item, active, terminating, refused)
-        current = self._registry.store.get(REPLICA_SETS, key)
-        if current is not None and status != current.doc.get("status"):
-            self._registry.update(current, {**current.doc, "status": status}, status=True)
+        self._write(key, status)
         if refused is not None:
             raise refused
         return again_s
+
+    def _write(self, key: Key, status: Doc) -> None:
+        """It need not look again at what it wrote itself."""
+        current = self._registry.store.get(REPLICA_SETS, key)
+        if current is None or status == current.doc.get("status"):
+            return
+        self._writing = True
+        try:
+            self._registry.update(current, {**current.doc, "status": status}, status=True)
+        finally:
+            self._writing = False
 
     def _would_adopt(self, pod: Item) -> Iterable[Key]:
         labels = pods.labels_of(pod.doc)

@@ -45,7 +45,8 @@ def spread(slices: Sequence[Item], wanted: Mapping[str, Doc]) -> Spread:
     while len(more) >= MOST:
         new.append(more[:MOST])
         more = more[MOST:]
-    if more and not touched and (fitting := _fitting(stay, len(more))) is not None:
+    unchanged = {item: endpoints for item, endpoints in stay.items() if item not in touched}
+    if more and (fitting := _fitting(unchanged, len(more))) is not None:
         stay[fitting] = stay[fitting] + more
     elif more:
         new.append(more)
@@ -58,11 +59,11 @@ def _stay(item: Item, left: dict[str, Doc]) -> list[Doc]:
     for each in item.doc.get("endpoints") or ():
         new = left.pop((each.get("targetRef") or {}).get("uid", ""), None)
         if new is not None:
-            kept.append(each if new == each else new)
+            kept.append(each if new is each or new == each else new)
     return kept
 
 
-def _fitting(stay: Mapping[Item, list[Doc]], more: int) -> Item | None:
+def _fitting(unchanged: Mapping[Item, list[Doc]], more: int) -> Item | None:
     """The slice that they fill best without overflowing."""
-    able = [(len(endpoints), item) for item, endpoints in stay.items() if len(endpoints) + more <= MOST]
+    able = [(len(endpoints), item) for item, endpoints in unchanged.items() if len(endpoints) + more <= MOST]
     return max(able, key=lambda each: each[0])[1] if able else None

@@ -1,0 +1,125 @@
+"""Cron jobs: when they are due, what runs beside what, and how many ended jobs are kept."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+import pytest
+
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.sim.cluster.workloads import schedules
+from kubectl_eksdoc.core.sim.cluster.workloads.cron_jobs import CronJobs
+from kubectl_eksdoc.core.sim.cluster.workloads.garbage import Garbage
+from kubectl_eksdoc.core.sim.cluster.workloads.jobs import Jobs
+from tests.core.sim.workloads.world import START, World, a_template, names, phase
+
+CRON, JOBS = "cronjobs.batch", "jobs.batch"
+
+
+def a_world(schedule: str = "*/5 * * * *", **spec: Any) -> World:
+    world = World(lambda registry, index: [CronJobs(registry, index), Jobs(registry, index), Garbage(registry, index)])
+    job = {"spec": {"template": a_template("report", restartPolicy="Never")}}
+    meta = {"name": "report"}
+    made = {"schedule": schedule, "jobTemplate": job, **spec}
+    world.create(CRON, {"apiVersion": "batch/v1", "kind": "CronJob", "metadata": meta, "spec": made})
+    world.run()
+    return world
+
+
+def status(world: World) -> Doc:
+    return world.get(CRON, "report").doc.get("status", {})
+
+
+def finish(world: World, how: str = "Succeeded") -> None:
+    for pod in world.active():
+        world.report(world.place(pod, "n1") if phase(pod) == "Pending" else pod, phase=how, ready=False)
+    world.run()
+
+
+def test_a_job_is_made_when_it_is_due_and_not_before() -> None:
+    world = a_world()
+    world.run(299)
+    assert world.all(JOBS) == []
+    world.run(1)
+    (job,) = world.all(JOBS)
+    assert job.key[1] == f"report-{int((START + timedelta(minutes=5)).timestamp()) // 60}"
+    assert job.doc["metadata"]["annotations"] == {
+        "batch.kubernetes.io/cronjob-scheduled-timestamp": "2026-11-20T09:00:00Z"
+    }
+    assert status(world)["lastScheduleTime"] == "2026-11-20T09:00:00Z"
+    assert [each["name"] for each in status(world)["active"]] == [job.key[1]]
+    finish(world)
+    assert "active" not in status(world) and status(world)["lastSuccessfulTime"] == "2026-11-20T09:00:00Z"
+
+
+@pytest.mark.parametrize(("policy", "jobs"), [("Allow", 3), ("Forbid", 1), ("Replace", 1)])
+def test_what_still_runs_when_the_next_is_due(policy: str, jobs: int) -> None:
+    world = a_world(concurrencyPolicy=policy)
+    world.run(300)
+    (first,) = names(world.all(JOBS))
+    world.run(600)
+    assert len(world.all(JOBS)) == jobs
+    assert (first in names(world.all(JOBS))) == (policy != "Replace")
+
+
+def test_a_forbidden_one_is_made_up_for_when_the_other_has_ended() -> None:
+    world = a_world(concurrencyPolicy="Forbid")
+    world.run(600)
+    assert len(world.all(JOBS)) == 1
+    finish(world)
+    assert len(world.all(JOBS)) == 2 and status(world)["lastScheduleTime"] == "2026-11-20T09:05:00Z"
+
+
+def test_one_that_is_too_late_is_left_out() -> None:
+    world = a_world(concurrencyPolicy="Forbid", startingDeadlineSeconds=60)
+    world.run(300)
+    world.run(400)
+    finish(world)
+    assert len(world.all(JOBS)) == 1
+
+
+def test_the_oldest_ended_ones_go() -> None:
+    world = a_world(successfulJobsHistoryLimit=2, failedJobsHistoryLimit=0)
+    for how in ("Succeeded", "Succeeded", "Succeeded"):
+        world.run(300)
+        finish(world, how)
+    assert len(world.all(JOBS)) == 2
+
+
+def test_a_suspended_one_makes_nothing() -> None:
+    world = a_world(suspend=True)
+    world.run(3600)
+    assert world.all(JOBS) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("* * * * *", "2026-11-20 08:56"),
+        ("*/15 * * * *", "2026-11-20 09:00"),
+        ("30 8 * * *", "2026-11-21 08:30"),
+        ("0 0 1 * *", "2026-12-01 00:00"),
+        ("0 9 * * mon-fri", "2026-11-20 09:00"),
+        ("0 9 * * 0", "2026-11-22 09:00"),
+        ("0 9 21 * 1", "2026-11-21 09:00"),
+        ("0 9 23 * fri", "2026-11-20 09:00"),
+        ("5,10 10-12 * feb *", "2027-02-01 10:05"),
+        ("@daily", "2026-11-21 00:00"),
+        ("0 0 29 2 *", "2028-02-29 00:00"),
+        ("3/20 9 * * *", "2026-11-20 09:03"),
+    ],
+)
+def test_schedules(text: str, expected: str) -> None:
+    due = schedules.parse(text).after(datetime(2026, 11, 20, 8, 55, 30, tzinfo=timezone.utc))
+    assert due is not None and due.strftime("%Y-%m-%d %H:%M") == expected
+
+
+@pytest.mark.parametrize("text", ["", "* * * *", "60 * * * *", "* * 0 * *", "5-1 * * * *", "*/0 * * * *", "x * * * *"])
+def test_what_is_no_schedule(text: str) -> None:
+    with pytest.raises(schedules.InvalidSchedule):
+        schedules.parse(text)
+
+
+def test_a_day_that_never_comes() -> None:
+    assert schedules.parse("0 0 31 2 *").after(START) is None
