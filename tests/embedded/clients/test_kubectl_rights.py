@@ -14,12 +14,12 @@ from tests.embedded.clients.programs import Kubectl
 
 @pytest.fixture
 def viewing(program: str, shown: tuple[Server, Api], tmp_path: Path) -> Kubectl:
-    return Kubectl(program, tmp_path, shown[0].url(worlds.VIEWER_TOKEN))
+    return Kubectl(program, tmp_path / "viewer", shown[0].url(worlds.VIEWER_TOKEN))
 
 
 @pytest.fixture
 def draining(program: str, shown: tuple[Server, Api], tmp_path: Path) -> Kubectl:
-    return Kubectl(program, tmp_path, shown[0].url(worlds.DRAINER_TOKEN))
+    return Kubectl(program, tmp_path / "drainer", shown[0].url(worlds.DRAINER_TOKEN))
 
 
 def can(kubectl: Kubectl, *words: str) -> str:
