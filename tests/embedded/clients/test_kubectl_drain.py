@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 import pytest
 
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.server import Server
+from tests.embedded.clients import worlds
 from tests.embedded.clients.programs import Kubectl
 
 DRAIN = ("drain", "--ignore-daemonsets", "--delete-emptydir-data")
@@ -19,7 +21,14 @@ def on(kubectl: Kubectl, node: str) -> set[str]:
     return {str(pod["metadata"]["name"]) for pod in listed["items"]}
 
 
-def test_a_budget_of_one_is_waited_for(kubectl: Kubectl, world: tuple[Server, Api]) -> None:
+@pytest.fixture
+def world() -> Iterator[tuple[Server, Api]]:
+    """Pods take three seconds of the wall's to start: longer than kubectl takes to ask for every eviction once."""
+    with worlds.served("small-traps", pace=worlds.Even(start=3 * worlds.SPEED)) as world:
+        yield world
+
+
+def test_a_budget_of_one_is_waited_for(kubectl: Kubectl) -> None:
     """Two pods of app-16 are on the node and one may be missing: the second waits for the first one's replacement."""
     before = on(kubectl, "old-1")
     assert sum(name.startswith("app-16-") for name in before) == 2
@@ -61,8 +70,8 @@ def test_what_kubectl_does_not_dare(kubectl: Kubectl) -> None:
 
 
 @pytest.mark.parametrize("how", ["client", "server"])
-def test_a_dry_run_changes_nothing(kubectl: Kubectl, how: str, world: tuple[Server, Api]) -> None:
-    """Every eviction on new-1 is granted; the server is asked where it is to be."""
+def test_a_dry_run_changes_nothing(kubectl: Kubectl, how: str) -> None:
+    """Of pods that their budgets let go; the server is asked where it is to be."""
     before = kubectl("get", "pods,nodes,pdb", "-A", "-o", "jsonpath={.items[*].metadata.resourceVersion}")
     ran = kubectl.ran(*DRAIN, "old-2", f"--dry-run={how}", "--pod-selector=app in (app-7,app-19,app-23)")
     assert ran.code == 0, ran.err

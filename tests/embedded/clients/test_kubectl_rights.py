@@ -14,12 +14,12 @@ from tests.embedded.clients.programs import Kubectl
 
 @pytest.fixture
 def viewing(program: str, shown: tuple[Server, Api], tmp_path: Path) -> Kubectl:
-    return Kubectl(program, tmp_path, shown[0].url(worlds.VIEWER_TOKEN))
+    return Kubectl(program, tmp_path / "viewer", shown[0].url(worlds.VIEWER_TOKEN))
 
 
 @pytest.fixture
 def draining(program: str, shown: tuple[Server, Api], tmp_path: Path) -> Kubectl:
-    return Kubectl(program, tmp_path, shown[0].url(worlds.DRAINER_TOKEN))
+    return Kubectl(program, tmp_path / "drainer", shown[0].url(worlds.DRAINER_TOKEN))
 
 
 def can(kubectl: Kubectl, *words: str) -> str:
@@ -64,5 +64,5 @@ def test_an_unknown_token(program: str, shown: tuple[Server, Api], tmp_path: Pat
 def test_asking_as_somebody_else(looking: Kubectl, draining: Kubectl) -> None:
     assert can(looking, "create", "pods", "--subresource=eviction", "--as", "viewer") == "no"
     assert can(looking, "list", "pods", "--as", "nobody-known") == "no"
-    said = draining.refused("get", "pods", "--as", "admin")
-    assert 'User "drainer" cannot impersonate resource "users" in API group "" at the cluster scope' in said
+    # kubectl loses the message of a refusal of discovery; tests/embedded/serving/test_doors.py has it.
+    assert "Error from server (Forbidden)" in draining.refused("get", "pods", "--as", "admin")

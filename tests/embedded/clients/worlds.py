@@ -7,23 +7,16 @@ import io
 import json
 import tarfile
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import datetime, timezone
 from functools import cache
 from pathlib import Path
 
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.sim.cluster.controllers import Controller
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
-from kubectl_eksdoc.core.sim.cluster.registry import Registry
-from kubectl_eksdoc.core.sim.cluster.workloads.daemon_sets import DaemonSets
-from kubectl_eksdoc.core.sim.cluster.workloads.deployments import Deployments
-from kubectl_eksdoc.core.sim.cluster.workloads.garbage import Garbage
-from kubectl_eksdoc.core.sim.cluster.workloads.index import Index
-from kubectl_eksdoc.core.sim.cluster.workloads.namespaces import Namespaces
-from kubectl_eksdoc.core.sim.cluster.workloads.replica_sets import ReplicaSets
-from kubectl_eksdoc.core.sim.cluster.workloads.stateful_sets import StatefulSets
+from kubectl_eksdoc.core.sim.cluster.workloads.everything import every_controller
 from kubectl_eksdoc.embedded.api import catalogue
 from kubectl_eksdoc.embedded.facts import StoredFacts
 from kubectl_eksdoc.embedded.serving.access import ADMIN, VIEWER, Access, Rule, restricted
@@ -50,17 +43,23 @@ SETUP = Setup(
 SPEED = 30.0
 
 
-class Quick:
-    """A `Pace`: every pod is Ready after two seconds and gone after one; none ends by itself."""
+@dataclass(frozen=True, slots=True)
+class Even:
+    """A `Pace`: every pod is Ready after `start`, gone after a second; none ends by itself."""
+
+    start: float = 2.0
 
     def start_s(self, pod: Pod) -> float:
-        return 2.0
+        return self.start
 
     def stop_s(self, pod: Pod) -> float:
         return 1.0
 
     def run_s(self, pod: Pod) -> float:
         return float("inf")
+
+
+QUICK = Even()
 
 
 def archive(name: str) -> Path:
@@ -90,20 +89,8 @@ def _namespace(name: str) -> Doc:
     }
 
 
-def controllers(registry: Registry) -> Iterable[Controller]:
-    index = Index(registry.store)
-    return (
-        ReplicaSets(registry, index),
-        Deployments(registry, index),
-        StatefulSets(registry, index),
-        DaemonSets(registry, index),
-        Garbage(registry, index),
-        Namespaces(registry),
-    )
-
-
-def plane_of(name: str, at_work: bool = True) -> ControlPlane:
-    """A control plane with what an archive holds; as long as it is not at work, nothing in it changes by itself."""
+def plane_of(name: str, pace: Even | None = QUICK) -> ControlPlane:
+    """A control plane with what an archive holds; without a pace it is not at work, and nothing in it changes."""
     docs = documents(name)
     plane = ControlPlane(START, StoredFacts(), seed=7)
     served = catalogue.of(doc for doc in docs if doc["kind"] == "CustomResourceDefinition")
@@ -111,22 +98,22 @@ def plane_of(name: str, at_work: bool = True) -> ControlPlane:
         known = served.of_kind(doc["apiVersion"], doc["kind"])
         assert known is not None, doc["kind"]
         plane.load(f"{known.plural}.{known.group}" if known.group else known.plural, [doc])
-    if at_work:
-        plane.start(Quick(), controllers)
+    if pace is not None:
+        plane.start(pace, every_controller)
     return plane
 
 
-def api_of(name: str, clockwork: Clockwork | None = None, at_work: bool = True) -> Api:
+def api_of(name: str, clockwork: Clockwork | None = None, pace: Even | None = QUICK) -> Api:
     """Its time passes on the wall, faster, unless there is another clockwork."""
-    return Api(plane_of(name, at_work), SETUP, clockwork or Scaled(time.monotonic, SPEED))
+    return Api(plane_of(name, pace), SETUP, clockwork or Scaled(time.monotonic, SPEED))
 
 
 @contextlib.contextmanager
 def served(
-    name: str, clockwork: Clockwork | None = None, silence_s: float = SILENCE_S, at_work: bool = True
+    name: str, clockwork: Clockwork | None = None, silence_s: float = SILENCE_S, pace: Even | None = QUICK
 ) -> Iterator[tuple[Server, Api]]:
     """A recorded cluster's API and its server; in the end nothing must have gone wrong in them."""
-    api = api_of(name, clockwork, at_work)
+    api = api_of(name, clockwork, pace)
     with serving(api, silence_s=silence_s) as server:
         yield server, api
     assert list(api.faults) == []

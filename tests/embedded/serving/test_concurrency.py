@@ -175,7 +175,7 @@ class Hands:
 
 
 def test_bookmarks_come_every_minute_to_who_wants_them_and_a_watch_ends_with_the_wall_s_time() -> None:
-    plane = worlds.plane_of("small-traps", at_work=False)
+    plane = worlds.plane_of("small-traps", pace=None)
     api = Api(plane, worlds.SETUP, ByHand(), Hands())
     version = str(plane.store.version)
     with_bookmarks = list(watched(api, PODS, 300, resourceVersion=version, allowWatchBookmarks="true"))
