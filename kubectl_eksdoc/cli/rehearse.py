@@ -115,9 +115,9 @@ def _serve(args: argparse.Namespace, words: Sequence[str], around: Surroundings)
     speed = SPEED if args.speed is None else args.speed
 
     def ready(path: str, url: str) -> None:
-        around.say(f"{path}\n")
         around.note(f"serving a simulated cluster at {url}, {speed:g} times as fast as time; stop it with Ctrl-C")
         around.note(f"try: kubectl --kubeconfig {path} get nodes")
+        around.say(f"{path}\n")  # last: who waits for it may interrupt at once
 
     try:
         with ProgressLine(around.stderr) as progress:
