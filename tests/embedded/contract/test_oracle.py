@@ -28,6 +28,13 @@ NUMBERS = ("disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPo
 STEP_S = 0.5
 """From one eviction to the next."""
 
+WOKEN = {"w4-046": 1}
+"""World to the budget (by position) whose expectedPods differ after a refused eviction.
+
+Two budgets cover the pod of this world. A pod event re-queues one of them only, the first of a list in no order
+(`getPdbForPod` of the disruption controller), so which of them is counted again is chance.
+"""
+
 KINDS = {
     "strategy": ("Deployment", "deployments.apps", "apps/v1"),
     "updateStrategy": ("StatefulSet", "statefulsets.apps", "apps/v1"),
@@ -108,9 +115,20 @@ def _numbers(budget: Doc) -> dict[str, Any]:
 @pytest.mark.parametrize("raw", WORLDS, ids=[world["namespace"] for world in WORLDS])
 def test_every_answer_and_every_status_agree(raw: Doc) -> None:
     world = World(raw)
+    differing = set()
     for step in raw["steps"]:
         said = world.evict(step)
-        assert said == {name: step[name] for name in said}
+        recorded = {name: step[name] for name in said}
+        if raw["namespace"] in WOKEN:
+            differing |= _without_woken(WOKEN[raw["namespace"]], said, recorded)
+        assert said == recorded
+    assert bool(differing) == (raw["namespace"] in WOKEN), "it agrees now: take it out of WOKEN"
+
+
+def _without_woken(which: int, said: Doc, recorded: Doc) -> set[tuple[int, int]]:
+    """Takes the count of one budget out of both, and returns the two when they differ."""
+    counts = (said["budgetsAfter"][which].pop("expectedPods"), recorded["budgetsAfter"][which].pop("expectedPods"))
+    return {counts} if counts[0] != counts[1] else set()
 
 
 def test_the_recording_is_whole() -> None:
