@@ -64,6 +64,7 @@ class Intake:
         self._by_stem = {stem: r for r in resources for stem in (r.plural, r.full_name, r.kind.lower())}
         self._progress = progress
         self._collector = Collector(Source.SNAPSHOT, raw)
+        self._raw = raw
         self._counts = dict.fromkeys(resources, 0)
         self._shown = dict.fromkeys(resources, 0)
         self._open_lists: dict[Resource, Header] = {}
@@ -75,7 +76,7 @@ class Intake:
         return kind in self._by_kind
 
     def item(self, item: Item, origin: str, stem: str, known: Header | None) -> None:
-        """Take one object, or pass it over when nobody asked for its kind.
+        """Take one object; of a kind that nobody asked for as it is, where such are kept.
 
         `stem` is the file's name, the last resort for the kind; `known` is the List's header if the whole
         List was read before.
@@ -94,10 +95,13 @@ class Intake:
             self._counts[resource] += 1
             if self._counts[resource] % TELL_EVERY == 0:
                 self._tell()
-        elif kind == CRD_KIND:
-            self._define(item)
-        elif not kind:
+            return
+        if not kind:
             raise BadObject(f"{origin}: item {item.within.items} of the List has no kind")
+        if kind == CRD_KIND:
+            self._define(item)
+        if self._raw is not None:
+            self._raw.add_other(kind, api_version, item.raw)
 
     def end(self, header: Header, stem: str) -> None:
         """A List has ended: its resource was held even if the List was empty."""

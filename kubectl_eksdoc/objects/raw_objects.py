@@ -19,6 +19,7 @@ class RawObjects:
 
     def __init__(self) -> None:
         self._held: dict[Resource, list[bytes]] = {}
+        self._others: list[tuple[str, str, bytes]] = []
 
     def add_page(self, resource: Resource, body: bytes) -> None:
         """The objects of a List that could be read."""
@@ -27,6 +28,10 @@ class RawObjects:
 
     def add_item(self, resource: Resource, raw: bytes | memoryview) -> None:
         self._held.setdefault(resource, []).append(bytes(raw))
+
+    def add_other(self, kind: str, api_version: str, raw: bytes | memoryview) -> None:
+        """An object of a kind that no fact is made of."""
+        self._others.append((kind, api_version, bytes(raw)))
 
     def forget(self, resource: Resource) -> None:
         """A list is read anew."""
@@ -37,3 +42,5 @@ class RawObjects:
         for resource, held in self._held.items():
             for raw in held:
                 yield {**json.loads(raw), "kind": resource.kind, "apiVersion": resource.api_version}
+        for kind, api_version, raw in self._others:
+            yield {**json.loads(raw), "kind": kind, "apiVersion": api_version}

@@ -14,7 +14,7 @@ from kubectl_eksdoc.embedded.serving import protobuf_forms
 from kubectl_eksdoc.embedded.serving.messages import Request
 from kubectl_eksdoc.embedded.serving.protobuf import NotUnderstood
 from kubectl_eksdoc.embedded.serving.reading import number
-from kubectl_eksdoc.embedded.serving.shapes import DELETE_OPTIONS, Shape, misfits
+from kubectl_eksdoc.core.rules.api.shapes import DELETE_OPTIONS, Shape, misfits
 from kubectl_eksdoc.embedded.serving.targets import Target
 from kubectl_eksdoc.objects.single import NoJson, decode
 

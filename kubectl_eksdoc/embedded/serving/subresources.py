@@ -14,7 +14,7 @@ from kubectl_eksdoc.embedded.serving.bodies import LONGEST_GRACE_S, body_of, che
 from kubectl_eksdoc.embedded.serving.messages import Reply, Request
 from kubectl_eksdoc.embedded.serving.objects import Objects
 from kubectl_eksdoc.embedded.serving.policies import Asked
-from kubectl_eksdoc.embedded.serving.shapes import EVICTION, SCALE
+from kubectl_eksdoc.core.rules.api.shapes import EVICTION, SCALE
 from kubectl_eksdoc.embedded.serving.targets import Target
 from kubectl_eksdoc.objects.single import encode
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.embedded.serving.defaults import begun, with_defaults
+from kubectl_eksdoc.core.rules.api.defaults import begun, with_defaults
 from tests import raw_facts
 
 KINDS = ("deployments", "statefulsets", "daemonsets")
