@@ -6,18 +6,18 @@ from collections.abc import Callable
 from typing import Any
 
 from kubectl_eksdoc.core.model.api_objects import Doc, at
+from kubectl_eksdoc.core.rules.api.defaults import begun, counted, with_defaults, without_empty_metadata
 from kubectl_eksdoc.core.rules.api.schema import Schema
 from kubectl_eksdoc.core.rules.api.statuses import Refusal, modified, not_found
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
 from kubectl_eksdoc.core.sim.cluster.registry import Deleted
 from kubectl_eksdoc.core.sim.cluster.store import Item
-from kubectl_eksdoc.core.sim.cluster.traits import Traits
+from kubectl_eksdoc.embedded.api.learning import known
 from kubectl_eksdoc.embedded.api.negotiation import PLAIN
 from kubectl_eksdoc.embedded.serving import changes
 from kubectl_eksdoc.embedded.serving.admission import admitted
 from kubectl_eksdoc.embedded.serving.bodies import body_of, delete_options, deletion_status, object_of
 from kubectl_eksdoc.embedded.serving.changes import Writer
-from kubectl_eksdoc.core.rules.api.defaults import begun, counted, with_defaults, without_empty_metadata
 from kubectl_eksdoc.embedded.serving.messages import Reply, Request
 from kubectl_eksdoc.embedded.serving.policies import Asked, Policies
 from kubectl_eksdoc.embedded.serving.reading import page_of
@@ -44,7 +44,7 @@ class Objects:
         Raises:
             Refusal, PatchRefused, TooOldToContinue: in the server's words.
         """
-        self.know(target)
+        known(self._registry, target.served)
         answers = {
             "get": self._get,
             "list": self._list,
@@ -55,19 +55,6 @@ class Objects:
             "deletecollection": self._delete_collection,
         }
         return answers[verb](request, target)
-
-    def know(self, target: Target) -> Traits:
-        """What the store must know of the target's kind."""
-        known = self._registry.traits.get(target.resource)
-        return known or self._registry.learn(
-            target.served.plural,
-            target.served.group,
-            target.served.kind,
-            api_version=target.served.api_version,
-            namespaced=target.served.namespaced,
-            has_status=target.served.subresource("status") is not None,
-            counts=target.served.custom,
-        )
 
     def shown_as(self, request: Request, target: Target) -> Callable[[Item], bytes]:
         """How this client wants single objects."""

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from kubectl_eksdoc.core.model.api_objects import Doc, at, with_value
+from kubectl_eksdoc.core.rules.api.shapes import EVICTION, SCALE
 from kubectl_eksdoc.core.rules.api.statuses import Cause, Details, Refusal, Status, bad_request, modified
 from kubectl_eksdoc.core.rules.eviction_requests import EvictionRequest
 from kubectl_eksdoc.core.rules.evictions import Answer, Why
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
+from kubectl_eksdoc.embedded.api.learning import known
 from kubectl_eksdoc.embedded.serving.access import User
 from kubectl_eksdoc.embedded.serving.bodies import LONGEST_GRACE_S, body_of, check_shape
 from kubectl_eksdoc.embedded.serving.messages import Reply, Request
 from kubectl_eksdoc.embedded.serving.objects import Objects
 from kubectl_eksdoc.embedded.serving.policies import Asked
-from kubectl_eksdoc.core.rules.api.shapes import EVICTION, SCALE
 from kubectl_eksdoc.embedded.serving.targets import Target
 from kubectl_eksdoc.objects.single import encode
 
@@ -26,7 +27,7 @@ def answer(plane: ControlPlane, objects: Objects, request: Request, target: Targ
     Raises:
         Refusal: in the server's words.
     """
-    objects.know(target)
+    known(plane.registry, target.served)
     answering = _ANSWERS.get(target.subresource)
     if answering is None:
         raise Refusal(Status(501, "", f"the embedded server does not answer {target.subresource}"))

@@ -32,7 +32,7 @@ _HISTORY = {"Complete": ("successfulJobsHistoryLimit", 3), "Failed": ("failedJob
 class CronJobs:
     """A `Controller`; keys are those of CronJobs."""
 
-    resources: Iterable[str] = (CRON_JOBS, JOBS)
+    resources = (CRON_JOBS, JOBS)
 
     def __init__(self, registry: Registry, index: Index) -> None:
         self._registry = registry

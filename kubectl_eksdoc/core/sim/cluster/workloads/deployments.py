@@ -36,7 +36,7 @@ DEPLOYMENTS = kinds.DEPLOYMENTS.full_name
 class Deployments:
     """A `Controller`; keys are those of Deployments."""
 
-    resources: Iterable[str] = (DEPLOYMENTS, REPLICA_SETS, pods.PODS)
+    resources = (DEPLOYMENTS, REPLICA_SETS, pods.PODS)
 
     def __init__(self, registry: Registry, index: Index) -> None:
         self._registry = registry

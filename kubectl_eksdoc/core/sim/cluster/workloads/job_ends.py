@@ -59,7 +59,7 @@ def ended(status: Doc, how: Doc, now: str) -> Doc:
 class EndedJobs:
     """A `Controller`; keys are those of Jobs: they go so many seconds after their end (ttlSecondsAfterFinished)."""
 
-    resources: Iterable[str] = (JOBS,)
+    resources = (JOBS,)
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry

@@ -40,7 +40,7 @@ BURST = 500
 class Jobs:
     """A `Controller`; keys are those of Jobs."""
 
-    resources: Iterable[str] = (JOBS, pods.PODS)
+    resources = (JOBS, pods.PODS)
 
     def __init__(self, registry: Registry, index: Index) -> None:
         self._registry = registry

@@ -30,7 +30,7 @@ REASON, MESSAGE = "DeletionByPodGC", "PodGC: node no longer exists"
 class PodGarbage:
     """A `Controller`; keys are ("", name of a node). Without any node in the store none is missed."""
 
-    resources: Iterable[str] = (NODES, pods.PODS)
+    resources = (NODES, pods.PODS)
 
     def __init__(self, registry: Registry, index: Index) -> None:
         self._registry = registry

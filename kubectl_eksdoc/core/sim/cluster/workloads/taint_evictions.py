@@ -24,7 +24,7 @@ REASON, MESSAGE = "DeletionByTaintManager", "Taint manager: deleting due to NoEx
 class TaintEvictions:
     """A `Controller`; keys are those of pods."""
 
-    resources: Iterable[str] = (NODES, pods.PODS)
+    resources = (NODES, pods.PODS)
 
     def __init__(self, registry: Registry, index: Index) -> None:
         self._registry = registry

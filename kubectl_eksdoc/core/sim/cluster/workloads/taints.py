@@ -35,7 +35,7 @@ _KEPT = frozenset({*BY_CONDITION.values(), UNSCHEDULABLE_TAINT})
 class NodeTaints:
     """A `Controller`; keys are those of Nodes."""
 
-    resources: Iterable[str] = (NODES,)
+    resources = (NODES,)
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
