@@ -15,15 +15,13 @@ from kubectl_eksdoc.core.rules.api.shapes import misfits, of_resource
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
 from kubectl_eksdoc.embedded.api import catalogue
 from kubectl_eksdoc.embedded.api.catalogue import Catalogue
-from kubectl_eksdoc.embedded.api.definitions import missing
+from kubectl_eksdoc.embedded.api.definitions import DEFINITION, DEFINITIONS, missing
 from kubectl_eksdoc.embedded.api.learning import known
 from kubectl_eksdoc.embedded.facts import StoredFacts
 from kubectl_eksdoc.embedded.identities import identified
 from kubectl_eksdoc.errors import SnapshotError
 from kubectl_eksdoc.objects.raw_objects import RawObjects
 from kubectl_eksdoc.objects.single import NoJson
-
-DEFINITION, DEFINITIONS = "CustomResourceDefinition", "customresourcedefinitions.apiextensions.k8s.io"
 
 
 @dataclass(frozen=True, slots=True)

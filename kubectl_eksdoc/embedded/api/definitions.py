@@ -5,6 +5,9 @@ from __future__ import annotations
 from kubectl_eksdoc.core.model.api_objects import Doc, at
 from kubectl_eksdoc.embedded.api.resources import READ_AND_WRITE, Announced, PrinterColumn, Served, Subresource
 
+DEFINITION = "CustomResourceDefinition"
+DEFINITIONS = "customresourcedefinitions.apiextensions.k8s.io"
+
 # The order is the one custom resources are announced with, not that of built-in ones.
 _VERBS = ("delete", "deletecollection", "get", "list", "patch", "create", "update", "watch")
 _VERBS_WHILE_TERMINATING = ("delete", "deletecollection", "get", "list", "watch")
@@ -80,6 +83,14 @@ def _column(declared: Doc) -> PrinterColumn:
         description=declared.get("description") or "",
         priority=declared.get("priority") or 0,
     )
+
+
+def schema_in(definition: Doc, version: str) -> Doc | None:
+    """The structural schema of one version, None where there is none."""
+    versions: list[Doc] = at(definition, "spec", "versions") or []
+    found = next((each for each in versions if each.get("name") == version), {})
+    schema: Doc | None = at(found, "schema", "openAPIV3Schema")
+    return schema
 
 
 def from_api_service(service: Doc) -> Announced:

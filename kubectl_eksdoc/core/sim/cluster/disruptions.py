@@ -1,4 +1,4 @@
-"""The disruption controller: it writes the status of budgets, and takes stale DisruptionTarget conditions back.
+"""The disruption controller: it writes the status of budgets.
 
 Source: pkg/controller/disruption/disruption.go (trySync, getPdbForPod, updatePdbStatus), Kubernetes v1.36.
 """

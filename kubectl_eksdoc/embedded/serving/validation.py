@@ -14,14 +14,14 @@ from kubectl_eksdoc.core.model.api_objects import Doc, at
 from kubectl_eksdoc.core.rules.api import shapes
 from kubectl_eksdoc.core.rules.api.statuses import Cause, Named, invalid
 from kubectl_eksdoc.core.rules.budget_validation import BudgetSpec, FieldError, problems
-from kubectl_eksdoc.embedded.api.definitions import missing
+from kubectl_eksdoc.embedded.api.definitions import DEFINITIONS, missing
 from kubectl_eksdoc.embedded.serving.bodies import check_shape
 from kubectl_eksdoc.embedded.serving.targets import Target
 
-BUDGETS, DEFINITIONS = "poddisruptionbudgets.policy", "customresourcedefinitions.apiextensions.k8s.io"
+BUDGETS = "poddisruptionbudgets.policy"
 
 
-def admitted(target: Target, live: Doc | None, doc: Doc) -> Doc:
+def valid(target: Target, live: Doc | None, doc: Doc) -> Doc:
     """The object as it may be written over `live` (None: it is new).
 
     Raises:
