@@ -9,6 +9,7 @@ from datetime import datetime
 from kubectl_eksdoc.core.model.api_objects import Doc, at
 from kubectl_eksdoc.core.sim.cluster.agenda import Agenda
 from kubectl_eksdoc.core.sim.cluster.controllers import Controller, Loop
+from kubectl_eksdoc.core.sim.cluster.disruption_targets import StaleTargets
 from kubectl_eksdoc.core.sim.cluster.disruptions import DisruptionController
 from kubectl_eksdoc.core.sim.cluster.evicting import Evictions
 from kubectl_eksdoc.core.sim.cluster.facts import Facts
@@ -70,6 +71,7 @@ class ControlPlane:
             first=disruptions.unfinished,
         )
         self._loops.append(loop)
+        self._run(StaleTargets(self.registry, self.facts), lags.disruptions_s)
         self._run(Scheduler(self.registry, self.facts), lags.scheduler_s)
         self._run(Kubelets(self.registry, self.facts, pace), 0.0)
 

@@ -9,11 +9,11 @@ from collections.abc import Iterable, Sequence
 
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.api_objects import Doc, at, with_value
+from kubectl_eksdoc.core.sim.cluster.conditions import condition
 from kubectl_eksdoc.core.sim.cluster.registry import Registry
 from kubectl_eksdoc.core.sim.cluster.store import Change, Item, Key, What
 from kubectl_eksdoc.core.sim.cluster.workloads import deployment_status as statuses
 from kubectl_eksdoc.core.sim.cluster.workloads import pods
-from kubectl_eksdoc.core.sim.cluster.workloads.conditions import condition
 from kubectl_eksdoc.core.sim.cluster.workloads.generations import REVISION, Generations
 from kubectl_eksdoc.core.sim.cluster.workloads.index import Index
 from kubectl_eksdoc.core.sim.cluster.workloads.owning import claimed, controller_of, keys_of_owner, may_be_adopted

@@ -10,10 +10,10 @@ from collections.abc import Iterable
 
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.sim.cluster.disruption_targets import disrupted
 from kubectl_eksdoc.core.sim.cluster.registry import Registry
 from kubectl_eksdoc.core.sim.cluster.store import Change, Item, Key, What
 from kubectl_eksdoc.core.sim.cluster.workloads import pods
-from kubectl_eksdoc.core.sim.cluster.workloads.conditions import disrupted
 from kubectl_eksdoc.core.sim.cluster.workloads.index import Index
 from kubectl_eksdoc.core.sim.cluster.workloads.tolerating import NO_EXECUTE, taints_of, tolerates
 
