@@ -12,6 +12,7 @@ from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.rules.api.statuses import Refusal, terminating
 from kubectl_eksdoc.core.rules.eviction_requests import EvictionRequest, Stored, conflict, serve
 from kubectl_eksdoc.core.rules.evictions import Answer, Why
+from kubectl_eksdoc.core.sim.cluster.disruption_targets import evicted
 from kubectl_eksdoc.core.sim.cluster.disruptions import with_status
 from kubectl_eksdoc.core.sim.cluster.facts import Facts
 from kubectl_eksdoc.core.sim.cluster.registry import NAMESPACES, PODS, DeleteOptions, Registry
@@ -83,9 +84,7 @@ class _Within:
         if refused is not None:
             return refused
         if not dry_run:
-            item = self._registry.update(
-                item, disrupted(item.doc, BY_EVICTION, EVICTING, self._registry.now), status=True
-            )
+            item = self._registry.update(item, evicted(item.doc, self._registry.now), status=True)
         try:
             self._registry.delete(item, DeleteOptions(self._grace_s, uid, dry_run=dry_run))
         except Refusal as refusal:
