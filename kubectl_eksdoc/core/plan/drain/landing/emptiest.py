@@ -20,7 +20,7 @@ class Emptiest:
     def __init__(self, seats: Iterable[Seat]) -> None:
         self._heap = [_entry(seat) for seat in seats]
         heapq.heapify(self._heap)
-        self._most: list[Requests] | None = None  # see `look`
+        self._most: list[tuple[int, int, int]] | None = None  # cpu, memory and ephemeral storage: see `look`
 
     def settle(self) -> None:
         """Bring all nodes to their places: some may have more room than they had."""
@@ -72,11 +72,11 @@ class Emptiest:
 
     def look(self) -> None:
         """Remember the most that any node has left: until one is added, or `settle`, room only shrinks."""
-        rooms = (entry[2].room for entry in self._heap if entry[2].room.pods > 0)
-        left = {Requests(max(0, r.cpu), max(0, r.memory), max(0, r.ephemeral)) for r in rooms}
-        most: list[Requests] = []
-        for each in sorted(left, key=lambda room: (-room.cpu, -room.memory, -room.ephemeral)):
-            if not any(_at_least(more, each) for more in most):
+        rooms = [entry[2].room for entry in self._heap]
+        left = {(max(0, r.cpu), max(0, r.memory), max(0, r.ephemeral)) for r in rooms if r.pods > 0}
+        most: list[tuple[int, int, int]] = []
+        for each in sorted(left, reverse=True):
+            if _exceeds(*each, most):
                 most.append(each)
         self._most = most
 
@@ -86,11 +86,17 @@ class Emptiest:
 
     def is_too_large(self, asked: Requests) -> bool:
         """Whether no node had room for it at the last `look`, not even if nothing else were in the way."""
-        return self._most is not None and not any(_at_least(most, asked) for most in self._most)
+        return self._most is not None and _exceeds(asked.cpu, asked.memory, asked.ephemeral, self._most)
 
 
-def _at_least(one: Requests, other: Requests) -> bool:
-    return one.cpu >= other.cpu and one.memory >= other.memory and one.ephemeral >= other.ephemeral
+def _exceeds(cpu: int, memory: int, ephemeral: int, most: Iterable[tuple[int, int, int]]) -> bool:
+    """Whether it is more than each of `most`, which have the largest cpu first, has of something."""
+    for has_cpu, has_memory, has_ephemeral in most:
+        if has_cpu < cpu:
+            break  # and so have all after it
+        if has_memory >= memory and has_ephemeral >= ephemeral:
+            return False
+    return True
 
 
 _Entry = tuple[float, str, Seat, float, float]

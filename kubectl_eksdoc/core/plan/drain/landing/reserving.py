@@ -8,12 +8,13 @@ no place.
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
 
 from kubectl_eksdoc.core.model.nodes import Node
+from kubectl_eksdoc.core.model.placement import Requests
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.drain.landing.new_nodes import copy, one_of_each, surged
 from kubectl_eksdoc.core.plan.drain.landing.preempting import NOTHING, Placed, Preemption, preemption
@@ -193,11 +194,10 @@ class Ground:
             self._room.count_all()
         pushed_out = preemption(self._world, self._room, [(pod, new) for pod, _, new in lost], landed)
         why_not = self._room.why_not()
-        reasons = {new: (*why_not.reasons(new), *self._too_late(new, why_not)) for _, _, new in lost}
-        homeless = {pod.uid: Homeless(pod, node, reasons[new]) for pod, node, new in lost}
+        kinds = dict.fromkeys([new for _, _, new in lost])
+        reasons = {new: (*why_not.reasons(new), *self._too_late(new, why_not)) for new in kinds}
         helped = _Helped(self._world, self._room, self._adds)
-        for pod, _, new in lost:
-            helped.house(pod.uid, new, homeless)
+        homeless = {pod.uid: Homeless(pod, node, reasons[new], *helped.house(new)) for pod, node, new in lost}
         unsure = self._unsure()
         self._room.back_to(mark)
         self._room.forget()
@@ -285,6 +285,12 @@ _SIZE = itemgetter(0, 1, 2, 3)
 """The key by which the largest is first, and of equals the first by name."""
 
 
+_Help = tuple[Node | None, bool, str]
+"""Of a pod without a place: the fields of `Homeless` that say what new node takes it."""
+
+_NO_HELP: _Help = (None, False, "")
+
+
 class _Helped:
     """Pods without a place on new nodes, each a copy of one that is there; those that something adds come first."""
 
@@ -293,46 +299,66 @@ class _Helped:
         # Those outside the targets first: more of what is being drained is the last advice.
         models = one_of_each(sorted(world.cluster.nodes, key=lambda n: n.name in targets))
         self._models = sorted(models, key=lambda n: n.name in targets)
+        self._added = self._models  # those of which something may add one more
         self._room = room
         self._adds = adds
-        self._open: dict[bool, deque[tuple[str, Node]]] = {True: deque(maxlen=OPEN), False: deque(maxlen=OPEN)}
+        self._copies = {True: _Copies(room), False: _Copies(room)}
         self._made = 0
         self._hopeless: set[int] = set()
         self.coming: Counter[str] = Counter()
         self.missing: Counter[str] = Counter()
 
-    def house(self, uid: str, kind: PodClass, homeless: dict[str, Homeless]) -> None:
+    def house(self, kind: PodClass) -> _Help:
+        """Put one such pod on a new node, if one helps."""
         if id(kind) in self._hopeless:
-            return
+            return _NO_HELP
         for comes in (True, False):
-            found = self._on_a_copy(kind, comes) or self._on_another_copy(kind, comes)
+            found = self._copies[comes].take(kind) or self._on_another_copy(kind, comes)
             if found is not None:
-                was = homeless[uid]
-                homeless[uid] = Homeless(was.pod, was.node, was.reasons, found[1], comes, found[0])
-                return
+                return found[1], comes, found[0]
         self._hopeless.add(id(kind))
+        return _NO_HELP
 
-    def _on_a_copy(self, kind: PodClass, comes: bool) -> tuple[str, Node] | None:
-        for name, like in self._open[comes]:
-            if self._room.fits(kind, name):
-                self._room.put(kind, name)
-                return name, like
-        return None
-
-    def _on_another_copy(self, kind: PodClass, comes: bool) -> tuple[str, Node] | None:
+    def _on_another_copy(self, kind: PodClass, comes: bool) -> _Copy | None:
         if self._made == MOST_NEW_NODES:
             return None
-        for like in self._models:
-            if comes and not self._adds(like, self.coming):
-                continue
+        if comes:  # what adds no more now does not later either
+            self._added = [like for like in self._added if self._adds(like, self.coming)]
+        for like in self._added if comes else self._models:
             mark = self._room.mark()
             made = copy(like, f"new {self._made + 1}")
             self._room.join(made, like.name)
             if self._room.fits(kind, made.name):
                 self._room.put(kind, made.name)
                 self._made += 1
-                self._open[comes].append((made.name, like))
+                self._copies[comes].made.append((made.name, like))
                 (self.coming if comes else self.missing)[like.name] += 1
                 return made.name, like
             self._room.back_to(mark)
+        return None
+
+
+_Copy = tuple[str, Node]
+"""The name of a new node, and the node it is like."""
+
+
+class _Copies:
+    """New nodes that only fill up; the latest of them are tried before another one comes."""
+
+    def __init__(self, room: Room) -> None:
+        self._room = room
+        self._full: dict[Requests, int] = {}  # how many, from the first on, have no room for what asks for so much
+        self.made: list[_Copy] = []
+
+    def take(self, kind: PodClass) -> _Copy | None:
+        """Put one such pod on the first of the open ones that takes it."""
+        room, made, asked = self._room, self.made, kind.placement.requests
+        first = max(self._full.get(asked, 0), len(made) - OPEN)
+        while first < len(made) and not room.has_room(asked, made[first][0]):
+            first += 1
+        self._full[asked] = first
+        for each in made[first:]:
+            if room.fits(kind, each[0]):
+                room.put(kind, each[0])
+                return each
         return None

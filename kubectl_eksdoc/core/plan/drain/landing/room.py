@@ -168,8 +168,12 @@ class Room:
 
     def fits(self, kind: PodClass, name: str) -> bool:
         """Whether the node of that name takes such a pod."""
-        room = self._occupancy.seats[name].room
-        return room.fits(kind.placement.requests) and self._occupancy.refusal(kind, name) is None
+        seat = self._occupancy.seats[name]
+        return self._occupancy.has_place(kind, seat) and _lets_in(kind, seat)
+
+    def has_room(self, asked: Requests, name: str) -> bool:
+        """Whether the node of that name has so much left, whatever else may be in the way."""
+        return self._occupancy.seats[name].room.fits(asked)
 
     def join(self, node: Node, like: str) -> None:
         """A new node, with the DaemonSets' pods that run on the node `like`."""
@@ -209,11 +213,7 @@ class Room:
         if ring is None:
             key = (kind.fence, kind.volumes)
             if key not in self._rings:
-                self._rings[key] = Emptiest(
-                    seat
-                    for seat in self._occupancy.seats.values()
-                    if kind.fence.refusal(seat.node) is None and volumes.refusal(kind.volumes, seat.node) is None
-                )
+                self._rings[key] = Emptiest(seat for seat in self._occupancy.seats.values() if _lets_in(kind, seat))
             ring = self._ring_of[id(kind)] = self._rings[key]
         return ring
 
@@ -224,6 +224,11 @@ class Room:
                 if comes_back_to_its_node(pod) and not pod.finished:
                     self._daemons.setdefault(pod.node, []).append(self.classes_of(pod)[1])
         return self._daemons.get(name, ())
+
+
+def _lets_in(kind: PodClass, seat: Seat) -> bool:
+    """Whether nothing about the node itself keeps such pods out."""
+    return kind.fence.refusal(seat.node) is None and volumes.refusal(kind.volumes, seat.node) is None
 
 
 _Step = Callable[[], object] | tuple[Seat, PodClass]
