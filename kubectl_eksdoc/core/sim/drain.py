@@ -87,7 +87,7 @@ class _Run:
         self._moves = dict(nodes)
         names = [node for node, _ in nodes]
         self._coming = Activation(names, terms.waves, terms.at_once, terms.domains, ground)
-        wanted = Counter(limit for _, given in nodes for move in given for limit in move.limits)
+        wanted = Counter([limit for _, given in nodes for move in given for limit in move.limits])
         self._crowded = {x for x, number in wanted.items() if number > terms.slots[x] or x in terms.strict}
         self._tiers: dict[str, _Tier] = {}  # of an active node, the one that is going
         self._held: dict[str, list[Move]] = {}  # critical ones whose turn has not come
@@ -142,7 +142,8 @@ class _Run:
     def _begin(self, rank: int, node: str, given: Sequence[Move]) -> None:
         self._started[node] = self._now
         ordinary = [move for move in given if not move.critical]
-        self._held[node] = [move for move in given if move.critical]
+        if len(ordinary) < len(given):
+            self._held[node] = [move for move in given if move.critical]
         if given:
             self._go(rank, node, ordinary or self._held.pop(node))
         else:
@@ -154,7 +155,9 @@ class _Run:
         crowded, paced = self._crowded, bool(self._terms.between_s)
         waiting = []
         for number, move in enumerate(moves):
-            limits = tuple([x for x in move.limits if x in crowded]) if move.limits else ()
+            limits = move.limits
+            if limits and not crowded.issuperset(limits):
+                limits = tuple([x for x in limits if x in crowded])
             if limits or paced:
                 waiting.append(_Entry(move.turn, move.late, rank, number, node, move, limits))
             else:
@@ -230,17 +233,18 @@ class _Run:
     def _goes(self, move: Move, node: str) -> tuple[float, float | None]:
         """Note the eviction; returns when the pod is gone, and when its replacement is Ready (None: never)."""
         at = self._now
-        gone = at + move.stop_s
-        if move.after is Replacement.NEVER:
+        uid, _, stop_s, start_s, after, _, _, _, waits_for, _, _ = move
+        gone = at + stop_s
+        if after is Replacement.NEVER:
             ready = None
         else:
-            ready = (gone if move.after is Replacement.AFTER_GONE else at) + move.start_s
-            if move.waits_for:
-                created = ready - move.start_s
-                there = self._new_nodes.setdefault(move.waits_for, created + self._terms.new_node_s)
-                ready = max(created, there) + move.start_s
+            ready = (gone if after is Replacement.AFTER_GONE else at) + start_s
+            if waits_for:
+                created = ready - start_s
+                there = self._new_nodes.setdefault(waits_for, created + self._terms.new_node_s)
+                ready = max(created, there) + start_s
         if not self._brief:
-            self._moved.append(Moved(move.uid, node, at, gone, ready))
+            self._moved.append(Moved(uid, node, at, gone, ready))
         return gone, ready
 
     def _give_back(self, limits: tuple[str, ...]) -> None:
@@ -278,7 +282,7 @@ def _lines(nodes: Sequence[tuple[str, Sequence[Move]]], strict: frozenset[str]) 
 
 def _peak(moved: Sequence[Moved]) -> int:
     """The most of `moved`, given by time of eviction, that are away at any moment."""
-    ready = sorted(m.ready_s for m in moved if m.ready_s is not None)
+    ready = sorted([m.ready_s for m in moved if m.ready_s is not None])
     back = peak = 0
     for gone, m in enumerate(moved, 1):
         while back < len(ready) and ready[back] <= m.evicted_s:

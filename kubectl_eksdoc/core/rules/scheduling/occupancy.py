@@ -58,7 +58,7 @@ class Occupancy:
         self._knows_namespaces = namespaces is not None
         self._storage = storage
         self._classes: dict[Likeness, PodClass] = {}
-        self._alike: dict[object, tuple[PodClass, Pod]] = {}  # by what pods share, see `_same`; who keeps that alive
+        self._alike: dict[object, tuple[PodClass, Pod]] = {}  # by what pods share, with one who keeps that alive
         self._first: Sequence[Pod] = ()  # those it was built with, and the class of each by its id
         self._class_of: dict[int, PodClass] = {}
         self._fences: dict[object, Fence] = {}
@@ -89,7 +89,7 @@ class Occupancy:
         made = cls(nodes, namespaces, storage)
         seats = made.seats
         placed = [pod for pod in pods if pod.node in seats and not pod.finished]
-        known = [made.class_of(pod) for pod in placed]
+        known = [made._class_like(pod) for pod in placed]
         made._first, made._class_of = placed, dict(zip(map(id, placed), known, strict=True))
         # All terms are known by now, so that none has to look for its pods among those already placed.
         for pod, kind in zip(placed, known, strict=True):
@@ -100,10 +100,13 @@ class Occupancy:
         return made
 
     def class_of(self, pod: Pod) -> PodClass:
-        first = self._class_of.get(id(pod))
-        if first is not None:
-            return first
-        same = _same(pod)
+        """What such pods are to the scheduler."""
+        return self._class_of.get(id(pod)) or self._class_like(pod)
+
+    def _class_like(self, pod: Pod) -> PodClass:
+        # The same for replicas: they share these objects, and to compare objects is quicker than what is in them.
+        leaves = pod.deletion_deadline is not None
+        same = (pod.namespace, id(pod.labels), id(pod.placement), id(pod.tolerations), pod.volumes, leaves)
         found = self._alike.get(same)
         if found is None:
             found = self._alike[same] = self.class_like(Likeness.of(pod)), pod
@@ -233,8 +236,8 @@ class Occupancy:
             watcher.count(node, count)
         for term in kind.own:
             term.hold(node, count)
-        for held, key in ((kind.on, node.name), (seat.held, kind)):
-            _add(held, key, count)
+        _add(kind.on, node.name, count)
+        _add(seat.held, kind, count)
 
     def _learn(self, like: Likeness) -> PodClass:
         labels, placement, namespace = dict(like.labels), like.placement, like.namespace
@@ -316,12 +319,6 @@ class Occupancy:
             if _join(kind, watcher):
                 for name, count in kind.on.items():
                     watcher.count(self.seats[name].node, count)
-
-
-def _same(pod: Pod) -> object:
-    """The same for replicas: they share these objects, and to compare objects is quicker than what is in them."""
-    leaves = pod.deletion_deadline is not None
-    return (pod.namespace, id(pod.labels), id(pod.placement), id(pod.tolerations), pod.volumes, leaves)
 
 
 def _join(kind: PodClass, watcher: Watcher) -> bool:

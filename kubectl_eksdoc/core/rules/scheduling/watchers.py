@@ -34,6 +34,9 @@ class Labelled(Protocol):
 
 P = TypeVar("P", bound=Labelled)
 
+_Pair = tuple[str, str]
+"""A label's key and value."""
+
 
 class Roll(Generic[P]):
     """All that can be watched, by namespace and by label pair."""
@@ -41,14 +44,21 @@ class Roll(Generic[P]):
     def __init__(self) -> None:
         self._all: list[P] = []
         self._by_namespace: dict[str, list[P]] = {}
-        self._by_pair: dict[tuple[str, str, str], list[P]] = {}
+        self._by_pair: dict[str, dict[_Pair, list[P]]] = {}
 
     def add(self, pods: P) -> None:
         namespace = pods.namespace
         self._all.append(pods)
-        self._by_namespace.setdefault(namespace, []).append(pods)
-        for key, value in pods.labels.items():
-            self._by_pair.setdefault((namespace, key, value), []).append(pods)
+        by_pair = self._by_pair.get(namespace)
+        if by_pair is None:
+            by_pair = self._by_pair[namespace] = {}
+            self._by_namespace[namespace] = []
+        self._by_namespace[namespace].append(pods)
+        for pair in pods.labels.items():
+            alike = by_pair.get(pair)
+            if alike is None:
+                alike = by_pair[pair] = []
+            alike.append(pods)
 
     def counted_by(self, watcher: Watcher) -> Iterator[P]:
         """Those that `watcher` counts, each once."""
@@ -62,15 +72,16 @@ class Roll(Generic[P]):
         for namespace in group.namespaces:
             if pairs is None:
                 yield from self._by_namespace.get(namespace, ())
-            for key, value in dict.fromkeys(pairs or ()):
-                yield from self._by_pair.get((namespace, key, value), ())
+            by_pair = self._by_pair.get(namespace, {})
+            for pair in dict.fromkeys(pairs or ()):
+                yield from by_pair.get(pair, ())
 
 
 class Watchers:
     """All watchers, by what their pods must have: a namespace (None: several), and a label pair if they demand one."""
 
     def __init__(self) -> None:
-        self._by_pair: dict[tuple[str | None, str, str], list[Watcher]] = {}
+        self._by_pair: dict[str | None, dict[_Pair, list[Watcher]]] = {}
         self._rest: dict[str | None, list[Watcher]] = {}
 
     def add(self, watcher: Watcher) -> None:
@@ -80,14 +91,17 @@ class Watchers:
         for namespace in namespaces:
             if pairs is None:
                 self._rest.setdefault(namespace, []).append(watcher)
-            for key, value in dict.fromkeys(pairs or ()):
-                self._by_pair.setdefault((namespace, key, value), []).append(watcher)
+            for pair in dict.fromkeys(pairs or ()):
+                self._by_pair.setdefault(namespace, {}).setdefault(pair, []).append(watcher)
 
     def of(self, namespace: str, labels: Labels) -> Iterator[Watcher]:
         """Those that count a pod with that namespace and those labels, each once."""
         for within in (namespace, None):
             candidates = self._rest.get(within, ())
             yield from (w for w in candidates if w.matches(namespace, labels))
-            for key, value in labels.items():
-                candidates = self._by_pair.get((within, key, value), ())
+            by_pair = self._by_pair.get(within)
+            if by_pair is None:
+                continue  # as a rule there are none for several namespaces
+            for pair in labels.items():
+                candidates = by_pair.get(pair, ())
                 yield from (w for w in candidates if w.matches(namespace, labels))

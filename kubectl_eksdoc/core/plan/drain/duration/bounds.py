@@ -95,7 +95,9 @@ def domain_words(domain: str) -> str:
 def _pods(drained: Sequence[Drained]) -> Iterator[Bound]:
     for node in drained:
         if node.moves:
-            job, move = max(zip(node.jobs, node.moves, strict=True), key=lambda pair: pair[0].head + pair[0].tail)
+            took = [head + tail for head, _, tail in node.jobs]
+            longest = took.index(max(took))
+            job, move = node.jobs[longest], node.moves[longest]
             why = "one pod of {} takes that long, with what must come before and after it on its node"
             relax = "a shorter grace period, or a faster stop, of that pod"
             yield Bound(Scarce.LONGEST_POD, job.head + job.tail, why.format(node.name), move.uid, relax)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 
@@ -46,16 +46,16 @@ class Clock:
         *,
         turns: Mapping[str, int] | None = None,
         waiting: Mapping[str, str] | None = None,
-        crowded: Collection[str] | None = None,
+        crowded: frozenset[str] | None = None,
     ) -> list[Move]:
         """The evictions of one node. `turns`: by uid, where they have one; `waiting`: by uid, the new node that the
         replacement waits for; `crowded`: the limits that can make anyone wait, where they are known."""
         moves = []
         grace_of, start_times = self.world.policy.grace_of, self._start_times
         for pod, limits, for_good, late, after, tier in tasks:
-            times = start_times.get(pod.owner.uid if pod.owner is not None else "")
-            start_s, slow_start_s = times or self._start_s(pod)
-            if crowded is not None and limits:
+            owner = pod.owner
+            start_s, slow_start_s = start_times.get(owner.uid if owner is not None else "") or self._start_s(pod)
+            if crowded is not None and limits and not crowded.issuperset(limits):
                 limits = tuple([limit for limit in limits if limit in crowded])
             if after is Replacement.NEVER:
                 # Nothing comes back for it: it keeps what it uses up for good, and no turn.

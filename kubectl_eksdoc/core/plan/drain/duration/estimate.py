@@ -135,14 +135,13 @@ class _Run:
         tasks = [booking.task for booking in course.order.bookings]
         # Where it matters who goes last the plan's order is kept to; else what waits is served.
         self._strict = frozenset(limit for task in tasks if task.late or task.for_good for limit in task.limits)
-        self._crowded = course.work.crowded
         self._turns = {task.pod.uid: turn for turn, task in enumerate(tasks)} if self._strict else {}
 
     def moves(self) -> Nodes:
         course = self._course
         if course.usual is not None:
             return [(node, course.usual.moves[node]) for node in course.activation]
-        tasks, turns, waiting, crowded = course.work.tasks, self._turns, course.waiting, self._crowded
+        tasks, turns, waiting, crowded = course.work.tasks, self._turns, course.waiting, course.work.crowded
         return [
             (node, self._clock.moves(tasks[node], turns=turns, waiting=waiting, crowded=crowded))
             for node in course.activation
@@ -176,9 +175,8 @@ def _evicted(course: Course) -> list[Pod]:
 
 
 def _assumptions(clock: Clock, course: Course, near: bool) -> tuple[str, ...]:
-    bookings, surge = course.order.bookings, clock.world.policy.surge
-    pods = [booking.task.pod for booking in bookings]
-    one_of_each = {pod.owner.uid if pod.owner is not None else "": pod for pod in pods}
+    surge = clock.world.policy.surge
+    one_of_each = {pod.owner.uid if pod.owner is not None else "": pod for pod in _evicted(course)}
     workloads = {clock.workload(pod) for pod in one_of_each.values()}
     guessed = sorted(w for w in workloads if clock.starts.of(w).assumed)
     said = [

@@ -42,10 +42,12 @@ def slow_nodes(clock: Clock, work: Work, drained: Iterable[str]) -> tuple[SlowNo
 
 def _may_be_slow(tasks: Sequence[Task], work: Work) -> bool:
     """Quickly: most nodes have neither a pod that may take so long nor two that take turns."""
-    if any(task.pod.grace_seconds >= _PATIENCE_S for task in tasks):
+    if max([task.pod.grace_seconds for task in tasks], default=0) >= _PATIENCE_S:
         return True
-    used = Counter(limit for task in tasks for limit in task.limits)
-    return any(number > work.per_round[limit] for limit, number in used.items())
+    used = [limit for task in tasks for limit in task.limits]
+    if len(set(used)) == len(used):
+        return False
+    return any(number > work.per_round[limit] for limit, number in Counter(used).items())
 
 
 def _slow(clock: Clock, node: Node, tasks: Sequence[Task], terms: Terms) -> SlowNode | None:

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from operator import itemgetter
 
 from kubectl_eksdoc.core.model.nodes import Node
 from kubectl_eksdoc.core.model.placement import Requests
@@ -77,9 +76,10 @@ class Landing:
 
 @dataclass(frozen=True, slots=True)
 class _Load:
-    """What is evicted from one node and comes again: each pod, its class and that of its replacement, largest first."""
+    """What is evicted from one node and comes again, largest first: each pod, its class (None if it is not counted
+    where it is), and that of its replacement."""
 
-    pods: tuple[tuple[Pod, PodClass, PodClass], ...]
+    pods: tuple[tuple[Pod, PodClass | None, PodClass], ...]
     cpu: int
     memory: int
 
@@ -146,26 +146,9 @@ class Ground:
             return False
         if not partly and (load.cpu > free.cpu or load.memory > free.memory or len(load.pods) > free.pods):
             return False
-        mark = self._room.mark()
-        places = {}
-        for pod, old, new in load.pods:
-            if not partly:
-                place = self._move(pod, old, new, thorough)
-            else:
-                before = self._room.mark()
-                place = self._move(pod, old, new)
-                if not place:
-                    self._room.back_to(before)  # it stays, and others must do with its being there
-                    self._room.remember(new)
-                    continue
-            if place:
-                places[pod.uid] = place
-            else:
-                self._room.back_to(mark)
-                self._lacked[node] = new, self._room.joined
-                if thorough:
-                    self._room.remember(new)
-                return False
+        places = self._some_places(load) if partly else self._all_places(node, load, thorough)
+        if places is None:
+            return False
         self._places |= places
         if self._in_place_of:
             came = {self._in_place_of[place] for place in places.values() if place in self._in_place_of}
@@ -173,6 +156,36 @@ class Ground:
                 self._needs[node] = tuple(sorted(came))
         self._admitted.add(node)
         return True
+
+    def _all_places(self, node: str, load: _Load, thorough: bool) -> dict[str, str] | None:
+        """A place for each pod, or none at all."""
+        room, places = self._room, {}
+        mark = room.mark()
+        for pod, old, new in load.pods:
+            if old is not None:
+                room.leave(old, node)
+            place = room.place(new, thorough)
+            if not place:
+                room.back_to(mark)
+                self._lacked[node] = new, room.joined
+                if thorough:
+                    room.remember(new)
+                return None
+            places[pod.uid] = place
+        return places
+
+    def _some_places(self, load: _Load) -> dict[str, str]:
+        """Places for those pods that have one."""
+        places = {}
+        for pod, old, new in load.pods:
+            before = self._room.mark()
+            place = self._move(pod, old, new)
+            if place:
+                places[pod.uid] = place
+            else:
+                self._room.back_to(before)  # it stays, and others must do with its being there
+                self._room.remember(new)
+        return places
 
     def renew(self, node: str) -> None:
         """See `Ground` of the simulation; a node on which something stays is not replaced."""
@@ -262,27 +275,27 @@ class Ground:
         count = 0 if new.alone and new not in self._late else why_not.takers(new)
         return ((TOO_LATE, count),) if count else ()
 
-    def _move(self, pod: Pod, old: PodClass, new: PodClass, thorough: bool = True) -> str:
-        if not pod.finished:  # one that has ended takes nothing
+    def _move(self, pod: Pod, old: PodClass | None, new: PodClass) -> str:
+        if old is not None:
             self._room.leave(old, pod.node)
-        return self._room.place(new, thorough)
+        return self._room.place(new)
 
     def _load(self, pods: Iterable[Pod]) -> _Load:
         # The largest first: they are the ones that need the room as it is.
         cpu = memory = 0
         sized = []
-        for pod in pods:
+        for i, pod in enumerate(pods):
             asked = pod.placement.requests
             cpu += asked.cpu
             memory += asked.memory
-            sized.append((-asked.cpu, -asked.memory, pod.namespace, pod.name, pod))
-        sized.sort(key=_SIZE)
-        classes_of = self._room.classes_of
-        return _Load(tuple([(each[4], *classes_of(each[4])) for each in sized]), cpu, memory)
-
-
-_SIZE = itemgetter(0, 1, 2, 3)
-"""The key by which the largest is first, and of equals the first by name."""
+            sized.append((-asked.cpu, -asked.memory, pod.namespace, pod.name, i, pod))
+        sized.sort()  # two pods are never compared: none has the number of another
+        classes_of, loaded = self._room.classes_of, []
+        for *_, pod in sized:
+            old, new = classes_of(pod)
+            # One that has ended takes nothing.
+            loaded.append((pod, old if old.counted and not pod.finished else None, new))
+        return _Load(tuple(loaded), cpu, memory)
 
 
 _Help = tuple[Node | None, bool, str]

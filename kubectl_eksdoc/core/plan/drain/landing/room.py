@@ -34,10 +34,9 @@ class Room:
         spaces = None if cluster.unread(kinds.NAMESPACES) else {n.name: n.labels for n in cluster.namespaces}
         self._occupancy = Occupancy.of(nodes, cluster.pods, spaces, storage, targets)
         self._pods = cluster.pods
-        self._plain: dict[int, bool] = {}  # by id of a class: nothing but room matters
         self._daemons: dict[str, list[PodClass]] | None = None
         self._rings: dict[tuple[Fence, VolumeDemand], Emptiest] = {}
-        self._ring_of: dict[int, Emptiest] = {}
+        self._ways: dict[PodClass, _Way] = {}
         self._log: list[_Step] = []
         self._joined: list[Seat] = []
         self.free = _Free()  # on all nodes that are not cordoned, at least
@@ -87,13 +86,9 @@ class Room:
 
         If not `thorough`, only a few nodes are asked: there may be a place all the same.
         """
-        ring, asked = self._ring(kind), kind.placement.requests
+        ring, asked, plain = self._ways.get(kind) or self._way(kind)
         if ring.is_too_large(asked):
             return ""
-        plain = self._plain.get(id(kind))
-        if plain is None:
-            # All kinds are known when the first is placed: a replacement brings no term that its pod did not have.
-            plain = self._plain[id(kind)] = kind.alone and not kind.counted
         if plain:  # most pods
             seat = ring.with_room(asked, thorough)
             if seat is None:
@@ -123,16 +118,14 @@ class Room:
         """Whether one of the few emptiest nodes takes such a pod that found none when so many nodes had joined."""
         if kind.alone:  # what is there already has only filled up
             return any(self.fits(kind, seat.node.name) for seat in self._joined[since:])
-        ring, has_place = self._ring(kind), self._occupancy.has_place
-        return (
-            not ring.is_too_large(kind.placement.requests)
-            and ring.first(lambda s: has_place(kind, s), False) is not None
-        )
+        ring, asked, _ = self._way(kind)
+        has_place = self._occupancy.has_place
+        return not ring.is_too_large(asked) and ring.first(lambda s: has_place(kind, s), False) is not None
 
     def remember(self, kind: PodClass) -> None:
         """Note what room there is now for such pods: it only shrinks until a node joins, or pods are taken back."""
-        ring = self._ring(kind)
-        if not ring.is_too_large(kind.placement.requests):
+        ring, asked, _ = self._way(kind)
+        if not ring.is_too_large(asked):
             ring.look()
 
     def put(self, kind: PodClass, name: str) -> None:
@@ -192,7 +185,7 @@ class Room:
             self.free.add(seat, -1)
             self._occupancy.drop_node(node.name)
             self._rings.clear()
-            self._ring_of.clear()
+            self._ways.clear()
 
         self._log.append(undo)
 
@@ -208,14 +201,16 @@ class Room:
         """Tells of a class why no node takes it, as it is now: as FailedScheduling events do, with numbers of nodes."""
         return WhyNot(self._occupancy)
 
-    def _ring(self, kind: PodClass) -> Emptiest:
-        ring = self._ring_of.get(id(kind))
-        if ring is None:
+    def _way(self, kind: PodClass) -> _Way:
+        found = self._ways.get(kind)
+        if found is None:
             key = (kind.fence, kind.volumes)
             if key not in self._rings:
                 self._rings[key] = Emptiest(seat for seat in self._occupancy.seats.values() if _lets_in(kind, seat))
-            ring = self._ring_of[id(kind)] = self._rings[key]
-        return ring
+            # All kinds are known when the first is placed: a replacement brings no term that its pod did not have.
+            plain = kind.alone and not kind.counted
+            found = self._ways[kind] = self._rings[key], kind.placement.requests, plain
+        return found
 
     def _daemons_of(self, name: str) -> Sequence[PodClass]:
         if self._daemons is None:
@@ -230,6 +225,10 @@ def _lets_in(kind: PodClass, seat: Seat) -> bool:
     """Whether nothing about the node itself keeps such pods out."""
     return kind.fence.refusal(seat.node) is None and volumes.refusal(kind.volumes, seat.node) is None
 
+
+_Way = tuple[Emptiest, Requests, bool]
+"""How a place is found for one kind of pod: the nodes that let it in, what it asks for, and whether nothing but that
+matters."""
 
 _Step = Callable[[], object] | tuple[Seat, PodClass]
 """Takes one change back: calls for it, or gives back the room of one such pod."""

@@ -25,12 +25,14 @@ class _Need(NamedTuple):
 
 def _needs(todo: Mapping[str, Sequence[Task]], per_round: Mapping[str, int]) -> dict[str, tuple[_Need, ...]]:
     """What each node needs, longest chain first."""
-    totals = Counter(limit for given in todo.values() for task in given for limit in task.limits)
+    used = {node: Counter([limit for task in given for limit in task.limits]) for node, given in todo.items()}
+    totals: Counter[str] = Counter()
+    for units in used.values():
+        totals.update(units)
     chains = {limit: -(-total // per_round[limit]) for limit, total in totals.items()}
     needs = {}
-    for node, given in todo.items():
-        units = Counter(limit for task in given for limit in task.limits)
-        found = (_Need(limit, number, chains[limit]) for limit, number in units.items())
+    for node, units in used.items():
+        found = [_Need(limit, number, chains[limit]) for limit, number in units.items()]
         needs[node] = tuple(sorted(found, key=lambda need: -need.chain))
     return needs
 

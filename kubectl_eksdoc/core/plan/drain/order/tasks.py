@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from kubectl_eksdoc.core.model.budgets import Budget
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.drain.order.rounds import Task, task_of
 from kubectl_eksdoc.core.plan.drain.outcome import PodVerdict
@@ -40,11 +41,11 @@ class Work:
         users: dict[str, int] = defaultdict(int)
         found: set[str] = set()
         for given in self.tasks.values():
-            for task in given:
-                for limit in task.limits:
+            for _, limits, for_good, late, _, _ in given:
+                for limit in limits:
                     users[limit] += 1
-                if task.for_good or task.late:
-                    found.update(task.limits)
+                if for_good or late:
+                    found.update(limits)
         return frozenset(found | {limit for limit, number in users.items() if number > self.per_round[limit]})
 
     @property
@@ -75,31 +76,56 @@ def work_again(world: Survey, judgement: Judgement, work: Work, nodes: Collectio
 def _tasks(
     world: Survey, judgement: Judgement, nodes: Iterable[str], soft: dict[str, int]
 ) -> Iterator[tuple[str, tuple[Task, ...]]]:
+    limits_of = _Limits(world, judgement.budgets, soft).of
     for name in nodes:
         if judgement.complete(name, world.policy.partial):
-            on = judgement.pods[name]
-            going = [_task(world, p.pod, judgement.budgets, soft) for p in on if p.verdict is PodVerdict.EVICT]
+            going = [p.pod for p in judgement.pods[name] if p.verdict is PodVerdict.EVICT]
             going.sort(key=_by_name)
-            yield name, tuple(going)
+            yield name, tuple([_task(world, pod, *limits_of(pod)) for pod in going])
 
 
-def _task(world: Survey, pod: Pod, budgets: Mapping[str, JudgedBudget], soft: dict[str, int]) -> Task:
-    guarded = tuple([b.key for b in world.guarded.get(pod.uid, ()) if pod.uid in budgets[b.key].counted_uids])
+def _task(world: Survey, pod: Pod, guarded: tuple[str, ...], limits: tuple[str, ...]) -> Task:
     after = replacement(pod)
-    limits = guarded
-    if world.policy.soft_budget is not None:
-        limits += _softly(world, pod, soft)
-    if pod.uid in world.needed:
-        limits += tuple(NEEDED + b.what for b in world.needed[pod.uid])
     lease = world.leases_held.get(pod.key, "") if limits and world.leases_held else ""
     return task_of(pod, limits, guarded if after is Replacement.NEVER else (), lease, after)
 
 
-def _by_name(task: Task) -> tuple[str, object]:
+def _by_name(pod: Pod) -> tuple[str, object]:
     """Numbers count where names end in one."""
-    pod = task.pod
-    numbered = pod.owner is not None and pod.owner.kind == "StatefulSet"
-    return pod.namespace, natural(pod.name) if numbered else ((1, pod.name),)
+    if pod.owner is not None and pod.owner.kind == "StatefulSet":
+        return pod.namespace, natural(pod.name)
+    return pod.namespace, ((1, pod.name),)
+
+
+class _Limits:
+    """What evictions take a turn on; what soft budgets there are is noted in `soft`."""
+
+    def __init__(self, world: Survey, budgets: Mapping[str, JudgedBudget], soft: dict[str, int]) -> None:
+        self._world = world
+        self._budgets = budgets
+        self._soft = soft
+        self._asks_more = world.policy.soft_budget is not None
+        self._alone: dict[int, tuple[JudgedBudget, tuple[str, ...]]] = {}  # by id of guards, where a budget is alone
+
+    def of(self, pod: Pod) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The budgets that count the pod, and all that limits its eviction."""
+        guards = self._world.guarded.get(pod.uid)
+        guarded = self._guarded(pod, guards) if guards is not None else ()
+        limits = guarded
+        if self._asks_more:
+            limits += _softly(self._world, pod, self._soft)
+        if pod.uid in self._world.needed:
+            limits += tuple(NEEDED + b.what for b in self._world.needed[pod.uid])
+        return guarded, limits
+
+    def _guarded(self, pod: Pod, guards: tuple[Budget, ...]) -> tuple[str, ...]:
+        if len(guards) > 1:
+            return tuple([b.key for b in guards if pod.uid in self._budgets[b.key].counted_uids])
+        alone = self._alone.get(id(guards))
+        if alone is None:  # most pods, which share their guards: they share the answer, too
+            key = guards[0].key
+            alone = self._alone[id(guards)] = self._budgets[key], (key,)
+        return alone[1] if pod.uid in alone[0].counted_uids else ()
 
 
 def _softly(world: Survey, pod: Pod, soft: dict[str, int]) -> tuple[str, ...]:
