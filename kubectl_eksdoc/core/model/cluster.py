@@ -101,6 +101,9 @@ class Cluster:
     def read_of(self, resource: Resource) -> KindRead:
         """How reading `resource` went; one that nobody asked for counts as not held."""
         for read in self.reads:
+            if read.resource is resource:  # as a rule
+                return read
+        for read in self.reads:
             if read.resource == resource:
                 return read
         return KindRead(resource, ReadState.NOT_HELD, detail="was not asked for")

@@ -20,6 +20,9 @@ MAX_DISRUPTED = 2000
 
 PROCESSING_RETRY_SECONDS = 10
 
+_NOT_ASKED = frozenset({"Pending", "Succeeded", "Failed"})
+"""The phases of pods that are evicted whatever budgets say."""
+
 WOULD_VIOLATE = "Cannot evict pod as it would violate the pod's disruption budget."
 SEVERAL_BUDGETS = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
 
@@ -102,7 +105,7 @@ def lets_unhealthy_go(budget: Budget) -> bool:
 
 def uses_up(pod: Pod, budget: Budget) -> bool:
     """Whether an eviction of `pod`, which `budget` alone selects, must be allowed by it and is counted."""
-    if pod.finished or pod.deleting or pod.phase == "Pending":
+    if pod.phase in _NOT_ASKED or pod.deletion_deadline is not None:
         return False
     return pod.ready or not lets_unhealthy_go(budget)
 

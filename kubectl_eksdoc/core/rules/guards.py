@@ -37,6 +37,7 @@ class Guards:
     _namespaces: Mapping[str, _Namespace]
     _pods: Mapping[str, tuple[Pod, ...]]
     by_uid: Mapping[str, tuple[Budget, ...]]  # of the index's pods; those that no budget selects are missing
+    shared: frozenset[str] = frozenset()  # uids of those that several select
 
     def of(self, pod: Pod) -> tuple[Budget, ...]:
         """The budgets that select `pod`, by name; it need not be one of those the index was built with."""
@@ -69,7 +70,8 @@ def matching(budgets: Iterable[Budget], pods: Iterable[Pod]) -> Guards:
             by_uid[pod.uid] = like[0]
             for chosen in like[1]:
                 chosen.append(pod)
-    return Guards(index._namespaces, {key: tuple(chosen) for key, chosen in selected.items()}, by_uid)
+    shared = frozenset([uid for uid, found in by_uid.items() if len(found) > 1])
+    return Guards(index._namespaces, {key: tuple(chosen) for key, chosen in selected.items()}, by_uid, shared)
 
 
 def _by_namespace(budgets: tuple[Budget, ...]) -> dict[str, _Namespace]:

@@ -68,7 +68,7 @@ def calls(webhook: Webhook, pod: Pod, namespaces: Mapping[str, Labels] | None) -
 
 def needed_backends(cluster: Cluster) -> tuple[Backends, ...]:
     """Everything replacements need that some ready pod of this cluster serves, sorted by name."""
-    ready = [p for p in cluster.pods if p.ready and p.node and not p.deleting]
+    ready = [p for p in cluster.pods if p.ready and p.node and p.deletion_deadline is None]
     found = [*_controllers(ready), *_webhooks(cluster, ready)]
     return tuple(sorted((b for b in found if b.pods), key=lambda b: b.what))
 
@@ -89,6 +89,8 @@ def _controllers(ready: Iterable[Pod]) -> Iterable[Backends]:
 
 
 def _webhooks(cluster: Cluster, ready: Iterable[Pod]) -> Iterable[Backends]:
+    if not cluster.webhooks:
+        return
     services = {s.key: s for s in cluster.services}
     endpoints = _ready_endpoints(cluster)
     by_namespace: dict[str, list[Pod]] = defaultdict(list)

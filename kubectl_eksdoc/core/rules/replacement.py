@@ -48,7 +48,7 @@ def replacement(pod: Pod) -> Replacement:
     A mirror pod's static pod goes on running. ReplicaSets and Jobs have dealt with a finished pod before
     it is evicted, while a StatefulSet needs its name back.
     """
-    if pod.mirror:
+    if pod.annotations and pod.mirror:
         return Replacement.NEVER
     after = by_owner(pod.owner)
     return Replacement.NEVER if pod.finished and after in _LEAVES_FINISHED else after

@@ -90,7 +90,7 @@ def _target(
     left = len(world.pods_on[node.name]) - evicted
     if refusal is not None:
         return Target(node, TargetVerdict.REFUSED, 0, 0, evicted, left, (refusal.message,), freed_by=refusal.remedy[:1])
-    held = [p for p in judgement.pods[node.name] if p.holds_its_node]
+    held = judgement.holding(node.name)
     return Target(
         node=node,
         verdict=_verdict(held, world.policy.partial),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from kubectl_eksdoc.core.model.pods import Pod
@@ -99,6 +99,7 @@ def estimate(clock: Clock, course: Course) -> Estimate | None:
     )
     found = bounds(moves, any_waves(clock.world, terms, course.activation), supplies=scarce)
     near = bool(found) and usual.makespan_s <= GOOD_ENOUGH * found[0].seconds
+    evicted = [booking.task.pod for booking in course.order.bookings]
     tried = MOST_RELAXATIONS if len(course.order.bookings) <= MANY_MOVES else 0
     return Estimate(
         p50_s=times.p50_s,
@@ -108,9 +109,9 @@ def estimate(clock: Clock, course: Course) -> Estimate | None:
         spans=usual.nodes,
         peak_away=usual.peak_away,
         assumptions=(
-            *_assumptions(clock, course, near),
+            *_assumptions(clock, course, evicted, near),
             times.said,
-            *caveats(clock.world, _evicted(course), usual.makespan_s),
+            *caveats(clock.world, evicted, usual.makespan_s),
         ),
         bounds=tuple(_named(clock.world, bound) for bound in found),
         gap=gap(usual.makespan_s, found[0]) if found else None,
@@ -170,13 +171,9 @@ def _named(world: Survey, bound: Bound) -> Bound:
     return bound if pod is None else replace(bound, subject=pod.key)
 
 
-def _evicted(course: Course) -> list[Pod]:
-    return [booking.task.pod for booking in course.order.bookings]
-
-
-def _assumptions(clock: Clock, course: Course, near: bool) -> tuple[str, ...]:
+def _assumptions(clock: Clock, course: Course, evicted: Iterable[Pod], near: bool) -> tuple[str, ...]:
     surge = clock.world.policy.surge
-    one_of_each = {pod.owner.uid if pod.owner is not None else "": pod for pod in _evicted(course)}
+    one_of_each = {pod.owner.uid if pod.owner is not None else "": pod for pod in evicted}
     workloads = {clock.workload(pod) for pod in one_of_each.values()}
     guessed = sorted(w for w in workloads if clock.starts.of(w).assumed)
     said = [

@@ -72,7 +72,7 @@ def judged(world: Survey, pod: JudgedPod, homeless: Homeless, landing: Landing) 
     if like is not None and not _own_kind(world, like):  # the finding about all of them counts the missing nodes
         reason = f"its replacement needs a new node: {refused}"
         said = Said(_VERDICT[comes], reason, codes.NEEDS_NODES, remedy=(_add(like),))
-        return JudgedPod(pod.pod, _VERDICT[comes], (*pod.said, said))
+        return JudgedPod(pod.pod, _VERDICT[comes], (*pod.said, said), pod.guards)
     message = f"its replacements find no place: {refused}"
     subject = world.owner_subject(pod.pod)
     remedy = NO_NODE_HELPS if like is None else _more_of_its_kind(like)
@@ -82,7 +82,7 @@ def judged(world: Survey, pod: JudgedPod, homeless: Homeless, landing: Landing) 
 
 def _with(pod: JudgedPod, verdict: PodVerdict, finding: Finding) -> JudgedPod:
     said = Said(verdict, finding.message, finding.code, finding, finding.remedy)
-    return JudgedPod(pod.pod, verdict, (*pod.said, said))
+    return JudgedPod(pod.pod, verdict, (*pod.said, said), pod.guards)
 
 
 def _blind(world: Survey, pod: Pod, nodes: Sequence[str]) -> Finding:

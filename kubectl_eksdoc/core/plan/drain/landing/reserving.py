@@ -159,9 +159,9 @@ class Ground:
 
     def _all_places(self, node: str, load: _Load, thorough: bool) -> dict[str, str] | None:
         """A place for each pod, or none at all."""
-        room, places = self._room, {}
+        room, names = self._room, []
         mark = room.mark()
-        for pod, old, new in load.pods:
+        for _, old, new in load.pods:
             if old is not None:
                 room.leave(old, node)
             place = room.place(new, thorough)
@@ -171,8 +171,8 @@ class Ground:
                 if thorough:
                     room.remember(new)
                 return None
-            places[pod.uid] = place
-        return places
+            names.append(place)
+        return {pod.uid: place for (pod, _, _), place in zip(load.pods, names, strict=True)}
 
     def _some_places(self, load: _Load) -> dict[str, str]:
         """Places for those pods that have one."""
@@ -291,7 +291,8 @@ class Ground:
             sized.append((-asked.cpu, -asked.memory, pod.namespace, pod.name, i, pod))
         sized.sort()  # two pods are never compared: none has the number of another
         classes_of, loaded = self._room.classes_of, []
-        for *_, pod in sized:
+        for each in sized:
+            pod = each[5]
             old, new = classes_of(pod)
             # One that has ended takes nothing.
             loaded.append((pod, old if old.counted and not pod.finished else None, new))

@@ -47,7 +47,8 @@ class Room:
     def classes_of(self, pod: Pod) -> tuple[PodClass, PodClass]:
         """What the pod is to the scheduler, and what its replacement will be."""
         kind = self._occupancy.class_of(pod)
-        return kind, kind if not pod.volumes and not pod.deleting else self._occupancy.successor_of(pod)
+        like_it = not pod.volumes and pod.deletion_deadline is None  # most pods
+        return kind, kind if like_it else self._occupancy.successor_of(pod)
 
     def mark(self) -> int:
         """Where to go back to."""

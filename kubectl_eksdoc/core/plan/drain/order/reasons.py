@@ -16,36 +16,34 @@ def evictions(
     world: Survey, order: Order, budgets: Mapping[str, JudgedBudget], places: Mapping[str, str]
 ) -> tuple[Eviction, ...]:
     """The order as the plan shows it; `places` are the nodes reserved for replacements, by pod uid."""
+    lets = {key: f"budget {key} lets {budget.per_round} go at once" for key, budget in budgets.items()}
     found = []
     for i, booking in enumerate(order.bookings, 1):
         task, node, number, turn, turns = booking
         pod, limits, _, late, after, tier = task
         budget = ""
         for limit in limits:
-            if limit in budgets:
+            if limit in lets:
                 budget = limit
                 break
         if budget and len(limits) == 1 and not (late or tier or after is Replacement.NEVER):
-            reason = _by_turn(budget, budgets, turn, turns)  # most that have a budget
+            reason = f"{lets[budget]}: {turn} of {turns}"  # most that have a budget
         else:
-            reason = _reason(world, booking, budget, budgets)
+            reason = _reason(world, booking, lets.get(budget, ""))
         found.append(Eviction(i, number, pod, node, budget, reason, places.get(pod.uid, "")))
     return tuple(found)
 
 
-def _by_turn(budget: str, budgets: Mapping[str, JudgedBudget], turn: int, turns: int) -> str:
-    return f"budget {budget} lets {budgets[budget].per_round} go at once: {turn} of {turns}"
-
-
-def _reason(world: Survey, booking: Booking, budget: str, budgets: Mapping[str, JudgedBudget]) -> str:
+def _reason(world: Survey, booking: Booking, by_budget: str) -> str:
+    """`by_budget`: how many its budget lets go at once, "" without one."""
     pod, task = booking.task.pod, booking.task
     parts = []
     if pod.finished:
         parts.append("finished: nothing stops when it goes")
     elif pod.phase == "Pending":
         parts.append("not started yet: budgets are not asked")
-    elif budget:
-        parts.append(_by_turn(budget, budgets, booking.turn, booking.turns))
+    elif by_budget:
+        parts.append(f"{by_budget}: {booking.turn} of {booking.turns}")
     elif world.budgets_of(pod):
         parts.append(f"not Ready: budget {world.budgets_of(pod)[0].key} lets it go uncounted")
     elif any(x.startswith(SOFT) for x in task.limits):

@@ -14,7 +14,7 @@ from kubectl_eksdoc.core.plan.drain.survey import Survey
 from kubectl_eksdoc.core.plan.drain.targets import natural
 from kubectl_eksdoc.core.plan.drain.verdicts.budgets import JudgedBudget
 from kubectl_eksdoc.core.plan.drain.verdicts.copies import SCALED_BY_HAND
-from kubectl_eksdoc.core.plan.drain.verdicts.judging import Judgement
+from kubectl_eksdoc.core.plan.drain.verdicts.judging import JudgedPod, Judgement
 from kubectl_eksdoc.core.rules.replacement import Replacement, replacement
 
 NEEDED = "needed: "
@@ -79,9 +79,9 @@ def _tasks(
     limits_of = _Limits(world, judgement.budgets, soft).of
     for name in nodes:
         if judgement.complete(name, world.policy.partial):
-            going = [p.pod for p in judgement.pods[name] if p.verdict is PodVerdict.EVICT]
+            going = [judged for judged in judgement.pods[name] if judged.verdict is PodVerdict.EVICT]
             going.sort(key=_by_name)
-            yield name, tuple([_task(world, pod, *limits_of(pod)) for pod in going])
+            yield name, tuple([_task(world, judged.pod, *limits_of(judged)) for judged in going])
 
 
 def _task(world: Survey, pod: Pod, guarded: tuple[str, ...], limits: tuple[str, ...]) -> Task:
@@ -90,8 +90,9 @@ def _task(world: Survey, pod: Pod, guarded: tuple[str, ...], limits: tuple[str, 
     return task_of(pod, limits, guarded if after is Replacement.NEVER else (), lease, after)
 
 
-def _by_name(pod: Pod) -> tuple[str, object]:
+def _by_name(judged: JudgedPod) -> tuple[str, object]:
     """Numbers count where names end in one."""
+    pod = judged.pod
     if pod.owner is not None and pod.owner.kind == "StatefulSet":
         return pod.namespace, natural(pod.name)
     return pod.namespace, ((1, pod.name),)
@@ -105,27 +106,25 @@ class _Limits:
         self._budgets = budgets
         self._soft = soft
         self._asks_more = world.policy.soft_budget is not None
-        self._alone: dict[int, tuple[JudgedBudget, tuple[str, ...]]] = {}  # by id of guards, where a budget is alone
+        self._alike: dict[int, tuple[str, ...]] = {}  # by id of guards that count all pods they select on targets
 
-    def of(self, pod: Pod) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    def of(self, judged: JudgedPod) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The budgets that count the pod, and all that limits its eviction."""
-        guards = self._world.guarded.get(pod.uid)
-        guarded = self._guarded(pod, guards) if guards is not None else ()
+        pod, _, _, guards = judged
+        guarded = (self._alike.get(id(guards)) or self._counting(pod, guards)) if guards else ()
         limits = guarded
         if self._asks_more:
             limits += _softly(self._world, pod, self._soft)
-        if pod.uid in self._world.needed:
+        if self._world.needed and pod.uid in self._world.needed:
             limits += tuple(NEEDED + b.what for b in self._world.needed[pod.uid])
         return guarded, limits
 
-    def _guarded(self, pod: Pod, guards: tuple[Budget, ...]) -> tuple[str, ...]:
-        if len(guards) > 1:
-            return tuple([b.key for b in guards if pod.uid in self._budgets[b.key].counted_uids])
-        alone = self._alone.get(id(guards))
-        if alone is None:  # most pods, which share their guards: they share the answer, too
-            key = guards[0].key
-            alone = self._alone[id(guards)] = self._budgets[key], (key,)
-        return alone[1] if pod.uid in alone[0].counted_uids else ()
+    def _counting(self, pod: Pod, guards: tuple[Budget, ...]) -> tuple[str, ...]:
+        judged = [self._budgets[b.key] for b in guards]
+        found = tuple([each.budget.key for each in judged if pod.uid in each.counted_uids])
+        if all(len(each.counted) == len(each.on_targets) for each in judged):
+            self._alike[id(guards)] = found  # most pods: those that share their guards share the answer, too
+        return found
 
 
 def _softly(world: Survey, pod: Pod, soft: dict[str, int]) -> tuple[str, ...]:

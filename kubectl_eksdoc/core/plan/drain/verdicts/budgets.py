@@ -84,9 +84,9 @@ class JudgedBudget:
 
 def judge(survey: Survey, budget: Budget, on_targets: Sequence[Pod]) -> JudgedBudget:
     """Judge `budget` for the pods it selects among those a drain would evict."""
-    guarded = survey.guarded
-    counted = tuple([pod for pod in on_targets if len(guarded[pod.uid]) == 1 and uses_up(pod, budget)])
-    shared = tuple([pod for pod in on_targets if len(guarded[pod.uid]) > 1])
+    several = survey.guards.shared
+    shared = tuple([pod for pod in on_targets if pod.uid in several]) if several else ()
+    counted = tuple([pod for pod in on_targets if uses_up(pod, budget) and not (shared and pod.uid in several)])
     pods = survey.guards.pods(budget)
     result = arithmetic.recompute(budget, pods, survey.scales, survey.now)
     recomputed = result.status if isinstance(result, arithmetic.Computed) else None
@@ -98,7 +98,7 @@ def judge(survey: Survey, budget: Budget, on_targets: Sequence[Pod]) -> JudgedBu
         budget=budget,
         on_targets=tuple(on_targets),
         counted=counted,
-        counted_uids=frozenset(pod.uid for pod in counted),
+        counted_uids=frozenset([pod.uid for pod in counted]),
         shared=shared,
         blocked=blocked if counted else None,
         code=code if counted else None,

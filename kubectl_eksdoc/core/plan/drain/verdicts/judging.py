@@ -15,26 +15,27 @@ from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.drain.commands import kubectl
 from kubectl_eksdoc.core.plan.drain.outcome import PodVerdict
 from kubectl_eksdoc.core.plan.drain.survey import Survey
-from kubectl_eksdoc.core.plan.drain.verdicts import filters, pods
+from kubectl_eksdoc.core.plan.drain.verdicts import pods
+from kubectl_eksdoc.core.plan.drain.verdicts.asking import Rules
 from kubectl_eksdoc.core.plan.drain.verdicts.assuming import as_if_fixed
 from kubectl_eksdoc.core.plan.drain.verdicts.budgets import JudgedBudget, judge, several_budgets
 from kubectl_eksdoc.core.plan.drain.verdicts.said import Said, cannot_tell, fold, unknown
 
+HOLDS = (PodVerdict.BLOCKED, PodVerdict.UNKNOWN)
+"""The verdicts of pods for which their node is not drained."""
+
 
 class JudgedPod(NamedTuple):
-    """`verdict` is the pod's own, before its target's: never HELD."""
+    """`verdict` is the pod's own, before its target's: never HELD. `guards` are the budgets that select it."""
 
     pod: Pod
     verdict: PodVerdict
     said: tuple[Said, ...]
+    guards: tuple[Budget, ...] = ()
 
     @property
     def deciding(self) -> tuple[Said, ...]:
         return tuple(s for s in self.said if s.verdict is self.verdict)
-
-    @property
-    def holds_its_node(self) -> bool:
-        return self.verdict in (PodVerdict.BLOCKED, PodVerdict.UNKNOWN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,14 +58,24 @@ class Judgement:
 
     def complete(self, node: str, partial: bool) -> bool:
         """Whether `node` is drained: nothing on it is held back, or the user wants the rest gone all the same."""
-        return partial or not any(p.holds_its_node for p in self.pods[node])
+        return partial or not self.holding(node)
+
+    def holding(self, node: str) -> list[JudgedPod]:
+        """The pods for which `node` is not drained."""
+        return [judged for judged in self.pods[node] if judged.verdict in HOLDS]
 
 
 def judge_pods(world: Survey, targets: Iterable[Node]) -> Judgement:
     """Judge all pods on `targets` (those that are not refused as nodes)."""
     asked = _asked(world, {node.name: world.pods_on[node.name] for node in targets})
-    going = [pod for said in asked.values() for pod, told in said if not told or fold(told) is not PodVerdict.STAY]
-    budgets = _judge_budgets(world, going)
+    guarded = [
+        (pod, guards)
+        for said in asked.values()
+        for pod, guards, told in said
+        if not told or fold(told) is not PodVerdict.STAY
+    ]
+    budgets = _judge_budgets(world, guarded)
+    going = [pod for pod, _ in guarded]
     return Judgement(
         _concluded(world, asked, budgets),
         budgets,
@@ -87,92 +98,64 @@ def judge_again(world: Survey, judgement: Judgement, budgets: Iterable[str], pod
     return replace(judgement, budgets=changed, pods={**judgement.pods, **found})
 
 
-_Told = list[tuple[Pod, Sequence[Said]]]
-"""The pods of one node, each with what rules say of it."""
+_Told = list[tuple[Pod, tuple[Budget, ...], Sequence[Said]]]
+"""The pods of one node, each with the budgets that select it and what rules say of it."""
 
 
 def _concluded(
     world: Survey, asked: Mapping[str, _Told], budgets: Mapping[str, JudgedBudget]
 ) -> dict[str, tuple[JudgedPod, ...]]:
-    sure, guarded = not world.cluster.unread(kinds.BUDGETS), world.guarded
+    sure = not world.cluster.unread(kinds.BUDGETS)
+    blocking = {key for key, budget in budgets.items() if budget.blocked is not None}
     found: dict[str, tuple[JudgedPod, ...]] = {}
     for name, said in asked.items():
         on = []
-        for pod, told in said:
-            guards = guarded.get(pod.uid)
-            if told or not sure or (guards and (len(guards) > 1 or budgets[guards[0].key].blocked is not None)):
-                on.append(_conclude(world, pod, told, budgets))
+        for pod, guards, told in said:
+            if told or not sure or (guards and (len(guards) > 1 or guards[0].key in blocking)):
+                on.append(_conclude(world, pod, guards, told, budgets))
             else:
-                on.append(JudgedPod(pod, PodVerdict.EVICT, ()))  # most: budgets have nothing to say of it either
+                on.append(JudgedPod(pod, PodVerdict.EVICT, (), guards))  # most: budgets have nothing to say either
         found[name] = tuple(on)
     return found
 
 
 def _asked(world: Survey, pods_on: Mapping[str, Iterable[Pod]]) -> dict[str, _Told]:
-    nothing_to_say: set[object] = set()
-    return {name: _ask(world, on, nothing_to_say) for name, on in pods_on.items()}
+    ask, guarded = Rules(world).ask, world.guarded
+    return {name: [(pod, guarded.get(pod.uid, ()), ask(pod)) for pod in on] for name, on in pods_on.items()}
 
 
-def _ask(world: Survey, on: Iterable[Pod], nothing_to_say: set[object]) -> _Told:
-    """Everything the rules say, besides budgets; a pod that stays is asked nothing more.
-
-    `nothing_to_say` grows: the likenesses of pods of which no rule had to say anything.
-    """
-    options = filters.options_of(world.policy)
-    asked: _Told = []
-    for pod in on:
-        like = _likeness(world, pod)
-        if like is not None and like in nothing_to_say:
-            asked.append((pod, ()))
+def _judge_budgets(world: Survey, going: Iterable[tuple[Pod, tuple[Budget, ...]]]) -> dict[str, JudgedBudget]:
+    selected: dict[str, tuple[Budget, list[Pod]]] = {}
+    chosen: dict[int, list[list[Pod]]] = {}  # by id of the budgets that select a pod: replicas share them
+    for pod, guards in going:
+        if not guards:
             continue
-        told = filters.ask(world, pod, options)
-        if fold(told) is not PodVerdict.STAY:
-            told += [said for rule in pods.RULES if (said := rule(world, pod)) is not None]
-        if like is not None and not told:
-            nothing_to_say.add(like)
-        asked.append((pod, told))
-    return asked
+        lists = chosen.get(id(guards))
+        if lists is None:
+            lists = chosen[id(guards)] = [selected.setdefault(b.key, (b, []))[1] for b in guards]
+        for each in lists:
+            each.append(pod)
+    return {key: judge(world, *selected[key]) for key in sorted(selected)}
 
 
-def _likeness(world: Survey, pod: Pod) -> object | None:
-    """What pods have in common of which nothing is to be said if nothing is said of one; None for one by itself.
-
-    Most pods are healthy replicas, and to ask all rules about each of them takes most of the time.
-    """
-    owner = pod.owner
-    if owner is None or pod.deleting or pod.finished or pod.annotations or pod.uid in world.needed:
-        return None
-    made_by = world.workloads.get(owner.uid)
-    if made_by is not None and made_by.pinned_to:
-        return None
-    return (owner.uid, id(pod.labels), id(pod.tolerations), pod.volumes, pod.readiness_gates, pod.phase, pod.ready)
-
-
-def _judge_budgets(world: Survey, going: Iterable[Pod]) -> dict[str, JudgedBudget]:
-    selected: dict[str, list[Pod]] = defaultdict(list)
-    budgets = {}
-    for pod in going:
-        for budget in world.guarded.get(pod.uid, ()):
-            selected[budget.key].append(pod)
-            budgets[budget.key] = budget
-    return {key: judge(world, budgets[key], selected[key]) for key in sorted(selected)}
-
-
-def _conclude(world: Survey, pod: Pod, told: Sequence[Said], budgets: Mapping[str, JudgedBudget]) -> JudgedPod:
+def _conclude(
+    world: Survey, pod: Pod, guards: tuple[Budget, ...], told: Sequence[Said], budgets: Mapping[str, JudgedBudget]
+) -> JudgedPod:
     if fold(told) is not PodVerdict.STAY:
-        said = _by_budgets(world, pod, budgets)
+        said = _by_budgets(world, pod, guards, budgets)
         told = as_if_fixed([*told, said] if said is not None else told, world.policy)
-    return JudgedPod(pod, fold(told), tuple(told))
+    return JudgedPod(pod, fold(told), tuple(told), guards)
 
 
-def _by_budgets(world: Survey, pod: Pod, budgets: Mapping[str, JudgedBudget]) -> Said | None:
+def _by_budgets(
+    world: Survey, pod: Pod, guards: tuple[Budget, ...], budgets: Mapping[str, JudgedBudget]
+) -> Said | None:
     if pod.finished or pod.deleting or pod.phase == "Pending":
         return None  # the eviction endpoint does not read budgets for these
     unread = world.cluster.unread(kinds.BUDGETS)
     if unread:
         question = "which budgets guard the pods on the targets"
         return cannot_tell(codes.POD_BUDGET, question, unread, pods.where(pod), PodVerdict.UNKNOWN, Severity.CRITICAL)
-    guards = world.budgets_of(pod)
     if len(guards) > 1:
         finding = several_budgets(world, pod, guards)
         return Said(PodVerdict.BLOCKED, finding.message, finding.code, finding, finding.remedy)
@@ -235,4 +218,4 @@ def used_up(judged: JudgedPod, budget: Budget) -> JudgedPod:
         (Remedy("Create its pods again elsewhere (save them first), then plan again."),),
     )
     said = Said(PodVerdict.BLOCKED, message, codes.BUDGET_EXHAUSTED, finding, finding.remedy)
-    return JudgedPod(judged.pod, PodVerdict.BLOCKED, (*judged.said, said))
+    return judged._replace(verdict=PodVerdict.BLOCKED, said=(*judged.said, said))

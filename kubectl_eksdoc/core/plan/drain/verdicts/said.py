@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from kubectl_eksdoc.core.model.codes import Code
@@ -107,9 +107,9 @@ def merged(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     return tuple(_merge(group) for group in groups.values())
 
 
-def fold(said: Iterable[Said]) -> PodVerdict:
+def fold(said: Sequence[Said]) -> PodVerdict:
     """Staying decides alone; otherwise the worst wins. Nothing said means the pod may go."""
-    return min((s.verdict for s in said), key=_RANK.__getitem__, default=PodVerdict.EVICT)
+    return min([s.verdict for s in said], key=_RANK.__getitem__) if said else PodVerdict.EVICT
 
 
 def _merge(group: list[Finding]) -> Finding:

@@ -1,0 +1,49 @@
+"""What the rules say of pods, budgets aside: of most there is nothing to say."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kubectl_eksdoc.core.model.pods import Owner, Pod
+from kubectl_eksdoc.core.plan.drain.outcome import PodVerdict
+from kubectl_eksdoc.core.plan.drain.survey import Survey
+from kubectl_eksdoc.core.plan.drain.verdicts import filters, pods
+from kubectl_eksdoc.core.plan.drain.verdicts.said import Said, fold
+
+
+class Rules:
+    """Asks every rule about a pod. Most pods are healthy replicas, and to ask about each of them would take most of
+    the time: what does not depend on the pod itself is remembered for those like it."""
+
+    def __init__(self, world: Survey) -> None:
+        self._world = world
+        self._options = filters.options_of(world.policy)
+        self._remembered: dict[object, Sequence[Said]] = {}
+        served = (pod for found in world.needed.values() for backends in found for pod in backends.pods)
+        self._needed = {pod.owner.uid for pod in served if pod.owner is not None}  # owners of what others need
+
+    def ask(self, pod: Pod) -> Sequence[Said]:
+        """Everything they say; a pod that stays is asked nothing more."""
+        owner = pod.owner
+        if owner is None or pod.deletion_deadline is not None or pod.annotations or owner.uid in self._needed:
+            return self._ask(pod)  # one by itself
+        alike = (owner.uid, id(pod.labels), id(pod.tolerations), pod.volumes, pod.readiness_gates, pod.phase, pod.ready)
+        told = self._remembered.get(alike)
+        if told is None:
+            told = self._ask(pod)
+            if self._told_of_all(pod, owner, told):
+                self._remembered[alike] = told
+        return told
+
+    def _ask(self, pod: Pod) -> Sequence[Said]:
+        told = filters.ask(self._world, pod, self._options)
+        if fold(told) is not PodVerdict.STAY:
+            told += [said for rule in pods.RULES if (said := rule(self._world, pod)) is not None]
+        return told
+
+    def _told_of_all(self, pod: Pod, owner: Owner, told: Sequence[Said]) -> bool:
+        """Whether the same is told of all like it: nothing, or that they stay, which is no finding."""
+        made_by = self._world.workloads.get(owner.uid)
+        if pod.finished or (made_by is not None and made_by.pinned_to):
+            return False
+        return not told or (fold(told) is PodVerdict.STAY and all(said.finding is None for said in told))
