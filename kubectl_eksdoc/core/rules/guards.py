@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from kubectl_eksdoc.core.model.budgets import Budget
 from kubectl_eksdoc.core.model.pods import Pod
@@ -30,13 +30,17 @@ class _Namespace:
         yield from self.others
 
 
+_Likeness = tuple[str, int]
+"""What pods have in common that the same budgets select: their namespace, and their labels, which replicas share."""
+
+
 @dataclass(frozen=True, slots=True)
 class Guards:
     """Build it with `matching`."""
 
     _namespaces: Mapping[str, _Namespace]
     _pods: Mapping[str, tuple[Pod, ...]]
-    by_uid: Mapping[str, tuple[Budget, ...]]  # of the index's pods; those that no budget selects are missing
+    _selecting: Mapping[_Likeness, tuple[Budget, ...]] = field(compare=False)  # without those that none selects
     shared: frozenset[str] = frozenset()  # uids of those that several select
 
     def of(self, pod: Pod) -> tuple[Budget, ...]:
@@ -49,6 +53,18 @@ class Guards:
             found.sort(key=lambda b: b.name)
         return tuple(found)
 
+    def known(self, pod: Pod) -> tuple[Budget, ...]:
+        """The same for one of the index's pods, quickly; replicas have the same tuple."""
+        return self._selecting.get((pod.namespace, id(pod.labels)), ())
+
+    def with_others(self, others: Mapping[str, Budget]) -> Guards:
+        """The same budgets, but for those of these keys (ns/name) the `others`, which differ in their status alone."""
+        selecting = {
+            like: tuple(others.get(b.key, b) for b in found) if any(b.key in others for b in found) else found
+            for like, found in self._selecting.items()
+        }
+        return replace(self, _selecting=selecting)
+
     def pods(self, budget: Budget) -> tuple[Pod, ...]:
         """Those of the index's pods that `budget` selects, in the order they were given."""
         return self._pods.get(budget.key, ())
@@ -58,20 +74,21 @@ def matching(budgets: Iterable[Budget], pods: Iterable[Pod]) -> Guards:
     """An index of who selects whom; its cost grows with pods and budgets, not with their product."""
     index = Guards(_by_namespace(tuple(budgets)), {}, {})
     selected: dict[str, list[Pod]] = {}
-    by_uid = {}
-    known: dict[tuple[str, int], tuple[tuple[Budget, ...], list[list[Pod]]]] = {}  # replicas share their labels
+    shared: list[str] = []
+    known: dict[_Likeness, tuple[tuple[Budget, ...], list[list[Pod]]]] = {}
     for pod in pods:
         same = (pod.namespace, id(pod.labels))
         like = known.get(same)
         if like is None:
             found = index.of(pod)
             like = known[same] = found, [selected.setdefault(budget.key, []) for budget in found]
-        if like[0]:
-            by_uid[pod.uid] = like[0]
-            for chosen in like[1]:
-                chosen.append(pod)
-    shared = frozenset([uid for uid, found in by_uid.items() if len(found) > 1])
-    return Guards(index._namespaces, {key: tuple(chosen) for key, chosen in selected.items()}, by_uid, shared)
+        for chosen in like[1]:
+            chosen.append(pod)
+        if len(like[0]) > 1:
+            shared.append(pod.uid)
+    selecting = {same: found for same, (found, _) in known.items() if found}
+    by_budget = {key: tuple(chosen) for key, chosen in selected.items()}
+    return Guards(index._namespaces, by_budget, selecting, frozenset(shared))
 
 
 def _by_namespace(budgets: tuple[Budget, ...]) -> dict[str, _Namespace]:

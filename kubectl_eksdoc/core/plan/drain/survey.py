@@ -47,7 +47,6 @@ class Survey:
     targets: tuple[Node, ...]
     pods_on: Mapping[str, tuple[Pod, ...]]
     guards: Guards
-    guarded: Mapping[str, tuple[Budget, ...]]  # by uid of a pod; without a budget it is missing
     scales: Scales
     workloads: Mapping[str, Workload]  # by uid
     jobs: Mapping[str, Job]  # by uid
@@ -72,7 +71,7 @@ class Survey:
 
     def budgets_of(self, pod: Pod) -> tuple[Budget, ...]:
         """The budgets that select `pod`."""
-        return self.guarded.get(pod.uid, ())
+        return self.guards.known(pod)
 
     def pod(self, uid: str) -> Pod | None:
         """The pod on a target with that uid."""
@@ -125,7 +124,6 @@ def survey(cluster: Cluster, targets: tuple[Node, ...], policy: DrainPolicy) -> 
         targets=targets,
         pods_on={name: tuple(pods) for name, pods in on.items()},
         guards=guards,
-        guarded=guards.by_uid,
         scales=Scales.of(cluster.workloads, cluster.unread(*SCALED)),
         workloads=workloads,
         jobs={j.uid: j for j in cluster.jobs},

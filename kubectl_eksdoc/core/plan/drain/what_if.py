@@ -156,17 +156,12 @@ class WhatIf:
             else real[key]
             for key in keys
         }
-        by_uid = dict(was.guards.by_uid)
-        for key in new:
-            for pod in was.guards.pods(real[key]):
-                by_uid[pod.uid] = tuple(new.get(budget.key, budget) for budget in by_uid[pod.uid])
         cluster = replace(
             was.cluster,
             budgets=tuple(new.get(budget.key, budget) for budget in was.cluster.budgets),
             notes=(*self._cluster.notes, *assumption_notes(policy)),
         )
-        guards = replace(was.guards, by_uid=by_uid)
-        return replace(was, cluster=cluster, policy=policy, guards=guards, guarded=by_uid)
+        return replace(was, cluster=cluster, policy=policy, guards=was.guards.with_others(new))
 
     def _decided(self, world: Survey, budgets: Iterable[str], pods: Sequence[Pod]) -> _Changed | None:
         """What is different where those budgets, and the verdicts on those pods, may be; None where more may be."""

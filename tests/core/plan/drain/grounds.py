@@ -64,7 +64,10 @@ def prepared(cluster: Cluster, policy: DrainPolicy) -> tuple[Survey, Work, dict[
     world = survey(cluster, targets_of(cluster), policy)
     work = work_of(world, judge_pods(world, world.targets))
     going = {node: [task.pod for task in given if task.comes_again] for node, given in work.tasks.items()}
-    return world, work, going, Ground(world, going, adds(world))
+    ground = Ground(world, adds(world))
+    for node, pods in going.items():
+        ground.expect(node, pods)
+    return world, work, going, ground
 
 
 def drained(cluster: Cluster, policy: DrainPolicy, again: int = 0) -> Drained:

@@ -38,12 +38,12 @@ class Trials:
     def __init__(self, world: Survey, work: Work, clock: Clock) -> None:
         self._world = world
         self.work = work
-        going = {node: [task.pod for task in given if task.comes_again] for node, given in work.tasks.items()}
-        self.ground = Ground(world, going, adds(world), work.partly)
+        self.ground = Ground(world, adds(world), work.partly)
+        self.moves: dict[str, list[Move]] = {}
         crowded = work.crowded
-        self.moves: dict[str, list[Move]] = {
-            node: clock.moves(given, crowded=crowded) for node, given in work.tasks.items()
-        }
+        for node, given in work.tasks.items():
+            self.ground.expect(node, [task.pod for task in given if task.comes_again])
+            self.moves[node] = clock.moves(given, crowded=crowded)
         self.latest: Trial | None = None  # what the ground holds
 
     def run(self, name: str, order: Sequence[str]) -> Trial:

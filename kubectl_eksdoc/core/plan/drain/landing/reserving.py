@@ -87,18 +87,20 @@ class _Load:
 class Ground:
     """Reserves places while the simulation runs (its `Ground`). Build it once, and `begin` anew for every order."""
 
-    def __init__(
-        self, world: Survey, going: Mapping[str, Sequence[Pod]], adds: Adds, partly: frozenset[str] = frozenset()
-    ) -> None:
-        """`going`: what is evicted and comes again elsewhere, by node; on the nodes `partly` other pods stay."""
+    def __init__(self, world: Survey, adds: Adds, partly: frozenset[str] = frozenset()) -> None:
+        """On the nodes `partly` pods stay."""
         self._world = world
         self._room = Room(world)
         self._adds = adds
         self._partly = partly
         self._targets = {node.name: node for node in world.targets}
-        self._loads = {name: self._load(pods) for name, pods in going.items()}
+        self._loads: dict[str, _Load] = {}
         self._all_or_nothing = not world.policy.partial
         self._clear()
+
+    def expect(self, node: str, pods: Iterable[Pod]) -> None:
+        """These are evicted from `node` and come again elsewhere; all nodes are known before the first `begin`."""
+        self._loads[node] = self._load(pods)
 
     @property
     def asked(self) -> dict[str, tuple[int, int, int]]:

@@ -20,9 +20,10 @@ def outages(world: Survey, order: Order) -> Iterable[Finding]:
     """One finding for each workload of several replicas of which no ready pod is left after one round."""
     together: dict[tuple[str, int], list[Pod]] = defaultdict(list)
     tops: dict[str, Workload] = {}
+    guards_of = world.guards.known
     for booking in order.bookings:
         pod = booking.task.pod
-        if not pod.ready or pod.uid in world.guarded:
+        if not pod.ready or guards_of(pod):
             continue
         top = world.top_of(pod)
         if top is not None and top.kind in SCALED_BY_HAND:

@@ -120,8 +120,8 @@ def _concluded(
 
 
 def _asked(world: Survey, pods_on: Mapping[str, Iterable[Pod]]) -> dict[str, _Told]:
-    ask, guarded = Rules(world).ask, world.guarded
-    return {name: [(pod, guarded.get(pod.uid, ()), ask(pod)) for pod in on] for name, on in pods_on.items()}
+    ask, guards_of = Rules(world).ask, world.guards.known
+    return {name: [(pod, guards_of(pod), ask(pod)) for pod in on] for name, on in pods_on.items()}
 
 
 def _judge_budgets(world: Survey, going: Iterable[tuple[Pod, tuple[Budget, ...]]]) -> dict[str, JudgedBudget]:
