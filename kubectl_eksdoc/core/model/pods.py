@@ -19,6 +19,9 @@ SAFE_TO_EVICT = "cluster-autoscaler.kubernetes.io/safe-to-evict"
 JUDGED_ANNOTATIONS = frozenset({MIRROR, DO_NOT_DISRUPT, DO_NOT_EVICT, SAFE_TO_EVICT})
 """The only annotations of a pod that are kept: the rest is nobody's business here, and large."""
 
+ENDED = frozenset({"Succeeded", "Failed"})
+"""The phases of a pod whose containers have all ended, and will not start again."""
+
 SYSTEM_CRITICAL_PRIORITY = 2_000_000_000
 """Lowest priority of the two system-critical classes (pkg/apis/scheduling/types.go)."""
 
@@ -121,7 +124,7 @@ class Pod:
 
     @property
     def finished(self) -> bool:
-        return self.phase in ("Succeeded", "Failed")
+        return self.phase in ENDED
 
     @property
     def deleting(self) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from enum import Enum
 
 from kubectl_eksdoc.core.model.nodes import UNSCHEDULABLE_TAINT
-from kubectl_eksdoc.core.model.pods import Owner, Pod, Toleration
+from kubectl_eksdoc.core.model.pods import ENDED, Owner, Pod, Toleration
 from kubectl_eksdoc.core.model.workloads import Workload
 
 
@@ -26,12 +26,13 @@ class Replacement(str, Enum):
 
 
 _BY_OWNER = {
-    ("apps", "ReplicaSet"): Replacement.AT_ONCE,
-    ("", "ReplicationController"): Replacement.AT_ONCE,
-    ("apps", "StatefulSet"): Replacement.AFTER_GONE,
-    ("batch", "Job"): Replacement.JOB,
-    ("apps", "DaemonSet"): Replacement.SAME_NODE,
+    "ReplicaSet": ("apps", Replacement.AT_ONCE),
+    "ReplicationController": ("", Replacement.AT_ONCE),
+    "StatefulSet": ("apps", Replacement.AFTER_GONE),
+    "Job": ("batch", Replacement.JOB),
+    "DaemonSet": ("apps", Replacement.SAME_NODE),
 }
+"""By kind: of which group it is, and what it does."""
 _LEAVES_FINISHED = (Replacement.AT_ONCE, Replacement.JOB)
 
 
@@ -39,7 +40,8 @@ def by_owner(owner: Owner | None) -> Replacement:
     """What this kind of controller does about an evicted pod."""
     if owner is None:
         return Replacement.NEVER
-    return _BY_OWNER.get((owner.group, owner.kind), Replacement.UNKNOWN)
+    known = _BY_OWNER.get(owner.kind)
+    return known[1] if known is not None and known[0] == owner.group else Replacement.UNKNOWN
 
 
 def replacement(pod: Pod) -> Replacement:
@@ -51,7 +53,7 @@ def replacement(pod: Pod) -> Replacement:
     if pod.annotations and pod.mirror:
         return Replacement.NEVER
     after = by_owner(pod.owner)
-    return Replacement.NEVER if pod.finished and after in _LEAVES_FINISHED else after
+    return Replacement.NEVER if pod.phase in ENDED and after in _LEAVES_FINISHED else after
 
 
 def comes_back_to_its_node(pod: Pod) -> bool:

@@ -67,9 +67,10 @@ class Terms:
 
 def hold_s(move: Move, lag_s: float) -> float:
     """From the eviction until its slots are given back (infinite: never): a Ready replacement the budget shows."""
-    if move.after is Replacement.NEVER:
+    _, _, stop_s, start_s, after, _, _, _, _, _, _ = move
+    if after is Replacement.NEVER:
         return inf
-    return move.start_s + lag_s + (move.stop_s if move.after is Replacement.AFTER_GONE else 0.0)
+    return start_s + lag_s + (stop_s if after is Replacement.AFTER_GONE else 0.0)
 
 
 class Moved(NamedTuple):

@@ -216,7 +216,7 @@ class _Run:
         """Let those go on that wait for what came free; they may go on to wait for another of their limits."""
         while self._unserved:
             limit = self._unserved.pop()
-            queue = self._waiting[limit]
+            queue = self._waiting.get(limit)
             while queue and self._may(limit, queue[0]):
                 self._ask(heapq.heappop(queue))
 
@@ -244,7 +244,8 @@ class _Run:
                 there = self._new_nodes.setdefault(waits_for, created + self._terms.new_node_s)
                 ready = max(created, there) + start_s
         if not self._brief:
-            self._moved.append(Moved(uid, node, at, gone, ready))
+            # As `Moved(...)`, in half the time.
+            self._moved.append(tuple.__new__(Moved, (uid, node, at, gone, ready)))
         return gone, ready
 
     def _give_back(self, limits: tuple[str, ...]) -> None:

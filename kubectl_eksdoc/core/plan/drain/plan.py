@@ -38,7 +38,7 @@ def put_together(world: Survey, chosen: Chosen) -> DrainPlan:
     """The plan for what was chosen."""
     refused, targets, policy = world.refused, world.targets, world.policy
     judgement, order, landing = chosen.judgement, chosen.order, chosen.landing
-    evicted = Counter(booking.node for booking in order.bookings)
+    evicted = Counter([booking.node for booking in order.bookings])
     rank = {name: i for i, name in enumerate(order.nodes, 1)}
     remarks = [finding for node in world.accepted for finding in nodes.remarks(node)]
     planned = tuple(
@@ -135,7 +135,7 @@ def _left_pod(judged: JudgedPod, node: str) -> Left:
 
 
 def _headroom(judgement: Judgement, order: Order, lines: Mapping[str, Line]) -> tuple[Headroom, ...]:
-    to_evict = Counter(limit for b in order.bookings for limit in b.task.limits)
+    to_evict = Counter([limit for booking in order.bookings for limit in booking.task.limits])
     return tuple(
         Headroom(
             budget=b.budget,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -73,9 +73,9 @@ class Survey:
         """The budgets that select `pod`."""
         return self.guards.known(pod)
 
-    def pod(self, uid: str) -> Pod | None:
-        """The pod on a target with that uid."""
-        return next((pod for pods in self.pods_on.values() for pod in pods if pod.uid == uid), None)
+    def pods_with(self, uids: Set[str]) -> dict[str, Pod]:
+        """The pods on targets with those uids, by uid."""
+        return {pod.uid: pod for pods in self.pods_on.values() for pod in pods if pod.uid in uids}
 
     def workload_of(self, pod: Pod) -> Workload | None:
         """The direct owner, when it is a workload that was read."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 
 from kubectl_eksdoc.core.model.nodes import Node
 from kubectl_eksdoc.core.model.placement import PodTerm
-from kubectl_eksdoc.core.model.pods import Pod, VolumeKind
+from kubectl_eksdoc.core.model.pods import ENDED, Pod, VolumeKind
 from kubectl_eksdoc.core.model.selectors import Labels
 from kubectl_eksdoc.core.rules.scheduling import (
     attach_limits,
@@ -88,12 +88,13 @@ class Occupancy:
         """
         made = cls(nodes, namespaces, storage)
         seats = made.seats
-        placed = [pod for pod in pods if pod.node in seats and not pod.finished]
+        placed = [pod for pod in pods if pod.node in seats and pod.phase not in ENDED]
         known = [made._class_like(pod) for pod in placed]
         made._first, made._class_of = placed, dict(zip(map(id, placed), known, strict=True))
         # All terms are known by now, so that none has to look for its pods among those already placed.
+        counted = {kind for kind in made._classes.values() if kind.counted}
         for pod, kind in zip(placed, known, strict=True):
-            if pod.node not in closed or kind.counted:
+            if pod.node not in closed or kind in counted:
                 made._move(kind, seats[pod.node], 1)
         for seat in seats.values():
             seat.attached.settle()
@@ -268,9 +269,10 @@ class Occupancy:
 
     def _fence(self, like: Likeness) -> Fence:
         key = (like.placement.nodes, like.tolerations)
-        if key not in self._fences:
-            self._fences[key] = Fence(*key)
-        return self._fences[key]
+        found = self._fences.get(key)
+        if found is None:
+            found = self._fences[key] = Fence(*key)
+        return found
 
     def _group(self, key: pod_affinity.Resolved) -> Group:
         return Group(key[1], key[2], key[3], self._namespaces)
@@ -293,6 +295,8 @@ class Occupancy:
         return self._companies[keys]
 
     def _limits(self, like: Likeness, labels: Labels) -> tuple[Limit, ...]:
+        if not like.placement.spread:
+            return ()
         found = []
         for each, scope in zip(like.placement.spread, spread.scopes(like.placement, like.tolerations), strict=True):
             selector = spread.selected(each, labels)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from kubectl_eksdoc.core.model.placement import Placement
 from kubectl_eksdoc.core.model.pods import Pod, Toleration, VolumeKind
@@ -15,8 +16,7 @@ from kubectl_eksdoc.core.rules.scheduling.volumes import VolumeDemand
 from kubectl_eksdoc.core.rules.scheduling.watchers import Watcher
 
 
-@dataclass(frozen=True, slots=True)
-class Likeness:
+class Likeness(NamedTuple):
     """All by which the scheduler tells pods apart. `leaving`: being deleted, and so not counted for spread.
 
     `disks` are ids of EBS volumes that the pod names itself; `new` the drivers of which each such pod gets a volume

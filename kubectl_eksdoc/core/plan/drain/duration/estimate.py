@@ -113,7 +113,7 @@ def estimate(clock: Clock, course: Course) -> Estimate | None:
             times.said,
             *caveats(clock.world, evicted, usual.makespan_s),
         ),
-        bounds=tuple(_named(clock.world, bound) for bound in found),
+        bounds=_named(clock.world, found),
         gap=gap(usual.makespan_s, found[0]) if found else None,
         moves=usual.moves,
         slow_nodes=slow_nodes(clock, course.work, course.activation),
@@ -163,12 +163,15 @@ class _Run:
         return simulate(self.moves(), self.terms(slow=False), Reserved(self._course.needs))
 
 
-def _named(world: Survey, bound: Bound) -> Bound:
-    """A bound about a pod names it as people do."""
-    if bound.name is not Scarce.LONGEST_POD:
-        return bound
-    pod = world.pod(bound.subject)
-    return bound if pod is None else replace(bound, subject=pod.key)
+def _named(world: Survey, found: Sequence[Bound]) -> tuple[Bound, ...]:
+    """Bounds about pods name them as people do."""
+    pods = world.pods_with({bound.subject for bound in found if bound.name is Scarce.LONGEST_POD})
+    return tuple(
+        replace(bound, subject=pods[bound.subject].key)
+        if bound.name is Scarce.LONGEST_POD and bound.subject in pods
+        else bound
+        for bound in found
+    )
 
 
 def _assumptions(clock: Clock, course: Course, evicted: Iterable[Pod], near: bool) -> tuple[str, ...]:

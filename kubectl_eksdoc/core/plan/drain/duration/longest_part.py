@@ -53,7 +53,7 @@ def longest_part(nodes: Nodes, terms: Terms, most: int) -> Part | None:
         return None
     picked = [(node, [move for move in moves if not chosen.isdisjoint(move.limits)]) for node, moves in nodes]
     left = [chain.most_s for limit, chain in chains.items() if limit not in chosen]
-    tail_s = max((max(move.stop_s, move.slow_stop_s) for move in _moves(nodes)), default=0.0)
+    tail_s = max([max(move.stop_s, move.slow_stop_s) for _, moves in nodes for move in moves], default=0.0)
     # A node has its critical pods stop after the others.
     return Part([(node, moves) for node, moves in picked if moves], max([2 * tail_s + terms.settle_s, *left]))
 
@@ -64,14 +64,15 @@ def _chains(nodes: Nodes, terms: Terms) -> dict[str, _Chain]:
     variances: dict[str, float] = defaultdict(float)
     known: dict[tuple[float, float, float, float, bool], tuple[float, float]] = {}
     for move in _moves(nodes):
-        if not move.limits or move.after is Replacement.NEVER:
+        _, limits, stop_s, start_s, after, _, _, _, _, slow_stop_s, slow_start_s = move
+        if not limits or after is Replacement.NEVER:
             continue
-        after_gone = move.after is Replacement.AFTER_GONE
-        key = move.start_s, move.slow_start_s, move.stop_s, move.slow_stop_s, after_gone
+        after_gone = after is Replacement.AFTER_GONE
+        key = start_s, slow_start_s, stop_s, slow_stop_s, after_gone
         moments = known.get(key)
         if moments is None:
             moments = known[key] = _moments(move, after_gone)
-        for limit in move.limits:
+        for limit in limits:
             number[limit] += 1
             means[limit] += moments[0] + terms.lag_s
             variances[limit] += moments[1]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from math import inf
 
 from kubectl_eksdoc.core.plan.drain.duration.chains import Job, chain_s, paced_s
@@ -33,7 +34,7 @@ def timed(name: str, moves: Sequence[Move], terms: Terms) -> Drained:
     lag, settle = terms.lag_s, terms.settle_s
     critical = [move for move in moves if move.critical]
     if not critical:
-        jobs = tuple([Job(0.0, hold_s(m, lag), m.stop_s + settle) for m in moves])
+        jobs = tuple([_job(hold_s(move, lag), move.stop_s + settle) for move in moves])
         seconds, limit = _tier(jobs, moves, terms)
         return Drained(name, tuple(moves), jobs, seconds or settle, limit)
     ordinary = [move for move in moves if not move.critical]
@@ -52,6 +53,12 @@ def timed(name: str, moves: Sequence[Move], terms: Terms) -> Drained:
     if both > seconds:
         seconds, limit = both, shared
     return Drained(name, tuple(moves), jobs, seconds, limit)
+
+
+@lru_cache(maxsize=1 << 14)
+def _job(hold: float, tail: float) -> Job:
+    """Replicas share it: one object for all of them is quicker to have, and to compare."""
+    return Job(0.0, hold, tail)
 
 
 def _before(ordinary: Sequence[Move], critical: Sequence[Move], terms: Terms) -> dict[str, float]:

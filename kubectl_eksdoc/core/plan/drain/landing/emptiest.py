@@ -35,6 +35,8 @@ class Emptiest:
 
     def with_room(self, asked: Requests, thorough: bool) -> Seat | None:
         """The emptiest node with room for it: the one at the top, as a rule."""
+        if self._most is not None and self.is_too_large(asked):
+            return None
         heap = self._heap
         while heap:
             key, name, seat, per_cpu, per_memory = heap[0]
@@ -42,7 +44,7 @@ class Emptiest:
             cpu, memory = per_cpu * room.cpu, per_memory * room.memory
             now = -(cpu if cpu < memory else memory)
             if now <= key:
-                return seat if room.fits(asked) else self.first(lambda seat: seat.room.fits(asked), thorough)
+                return seat if room.fits(asked) else self.first(_fitting(asked), thorough)
             heapq.heapreplace(heap, (now, name, seat, per_cpu, per_memory))
         return None
 
@@ -87,6 +89,24 @@ class Emptiest:
     def is_too_large(self, asked: Requests) -> bool:
         """Whether no node had room for it at the last `look`, not even if nothing else were in the way."""
         return self._most is not None and _exceeds(asked.cpu, asked.memory, asked.ephemeral, self._most)
+
+
+def _fitting(asked: Requests) -> Callable[[Seat], bool]:
+    """Whether a node has room for it: `Room.fits` without a step in between, for most pods ask for nothing unusual."""
+    if asked.others:
+        return lambda seat: seat.room.fits(asked)
+    cpu, memory, ephemeral = asked.cpu, asked.memory, asked.ephemeral
+
+    def fits(seat: Seat) -> bool:
+        room = seat.room
+        return (
+            room.pods > 0
+            and (cpu <= room.cpu or not cpu)
+            and (memory <= room.memory or not memory)
+            and (ephemeral <= room.ephemeral or not ephemeral)
+        )
+
+    return fits
 
 
 def _exceeds(cpu: int, memory: int, ephemeral: int, most: Iterable[tuple[int, int, int]]) -> bool:

@@ -236,16 +236,12 @@ class Ground:
         return all(pod.uid in self._places for pod, _, _ in self._loads[node].pods)
 
     def _unsure(self) -> dict[str, tuple[str, ...]]:
-        doubts: dict[int, tuple[str, ...]] = {}  # by id of a class
-        found = {}
-        for load in self._loads.values():
-            for pod, _, new in load.pods:
-                doubt = doubts.get(id(new))
-                if doubt is None:
-                    doubt = doubts[id(new)] = self._room.unknown(new)
-                if doubt:
-                    found[pod.uid] = doubt
-        return found
+        kinds = {new for load in self._loads.values() for _, _, new in load.pods}
+        doubts = {kind: doubt for kind in kinds if (doubt := self._room.unknown(kind))}
+        if not doubts:
+            return {}
+        every = (each for load in self._loads.values() for each in load.pods)
+        return {pod.uid: doubts[new] for pod, _, new in every if new in doubts}
 
     def _lost(self, node: str, landed: list[Placed]) -> list[tuple[Pod, PodClass]]:
         """What of `node` finds no place: of one that was not admitted always something, else it is as good as admitted.

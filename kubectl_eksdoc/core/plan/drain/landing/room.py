@@ -88,8 +88,6 @@ class Room:
         If not `thorough`, only a few nodes are asked: there may be a place all the same.
         """
         ring, asked, plain = self._ways.get(kind) or self._way(kind)
-        if ring.is_too_large(asked):
-            return ""
         if plain:  # most pods
             seat = ring.with_room(asked, thorough)
             if seat is None:
@@ -98,6 +96,8 @@ class Room:
             self.free.take(asked)
             self._log.append((seat, kind))
             return seat.node.name
+        if ring.is_too_large(asked):
+            return ""
         has_place = self._occupancy.has_place
         seat = ring.first(lambda seat: has_place(kind, seat), thorough)
         if seat is None:
@@ -206,11 +206,13 @@ class Room:
         found = self._ways.get(kind)
         if found is None:
             key = (kind.fence, kind.volumes)
-            if key not in self._rings:
-                self._rings[key] = Emptiest(seat for seat in self._occupancy.seats.values() if _lets_in(kind, seat))
+            ring = self._rings.get(key)
+            if ring is None:
+                seats = self._occupancy.seats.values()
+                ring = self._rings[key] = Emptiest(seat for seat in seats if _lets_in(kind, seat))
             # All kinds are known when the first is placed: a replacement brings no term that its pod did not have.
             plain = kind.alone and not kind.counted
-            found = self._ways[kind] = self._rings[key], kind.placement.requests, plain
+            found = self._ways[kind] = ring, kind.placement.requests, plain
         return found
 
     def _daemons_of(self, name: str) -> Sequence[PodClass]:

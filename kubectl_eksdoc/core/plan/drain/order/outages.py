@@ -20,10 +20,11 @@ def outages(world: Survey, order: Order) -> Iterable[Finding]:
     """One finding for each workload of several replicas of which no ready pod is left after one round."""
     together: dict[tuple[str, int], list[Pod]] = defaultdict(list)
     tops: dict[str, Workload] = {}
-    guards_of = world.guards.known
+    budgets = {budget.key for budget in world.cluster.budgets}
     for booking in order.bookings:
-        pod = booking.task.pod
-        if not pod.ready or guards_of(pod):
+        pod, limits, *_ = booking.task
+        # Most wait for a budget, which says enough.
+        if (limits and limits[0] in budgets) or not pod.ready or world.budgets_of(pod):
             continue
         top = world.top_of(pod)
         if top is not None and top.kind in SCALED_BY_HAND:
@@ -31,10 +32,12 @@ def outages(world: Survey, order: Order) -> Iterable[Finding]:
             tops[top.uid] = top
     owners = {pod.owner.uid for pods in together.values() for pod in pods if pod.owner is not None}
     ready = Counter(
-        top.uid
-        for pod in world.cluster.pods
-        if pod.owner is not None and pod.owner.uid in owners and pod.ready and not pod.deleting
-        if (top := world.top_of(pod)) is not None
+        [
+            top.uid
+            for pod in (world.cluster.pods if owners else ())
+            if pod.owner is not None and pod.owner.uid in owners and pod.ready and not pod.deleting
+            if (top := world.top_of(pod)) is not None
+        ]
     )
     for (uid, number), pods in together.items():
         if len(pods) > 1 and len(pods) == ready[uid]:

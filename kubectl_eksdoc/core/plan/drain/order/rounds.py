@@ -276,7 +276,7 @@ def _numbered(placed: Iterable[tuple[Task, str, int]], nodes: Sequence[str]) -> 
     tiers, size = len(Tier), len(rank)
     # One number for round, tier and rank in this order: a tuple of the three takes twice as long to sort by.
     ordered = sorted(placed, key=lambda each: (each[2] * tiers + each[0].tier) * size + rank[each[1]])
-    turns = Counter(task.limits[0] for task, _, _ in ordered if task.limits)
+    turns = Counter([task.limits[0] for task, _, _ in ordered if task.limits])
     seen: dict[str, int] = defaultdict(int)
     numbered = []
     for task, node, number in ordered:
@@ -284,6 +284,6 @@ def _numbered(placed: Iterable[tuple[Task, str, int]], nodes: Sequence[str]) -> 
             numbered.append(Booking(task, node, number))
             continue
         limit = task.limits[0]
-        seen[limit] += 1
-        numbered.append(Booking(task, node, number, seen[limit], turns[limit]))
+        turn = seen[limit] = seen[limit] + 1
+        numbered.append(Booking(task, node, number, turn, turns[limit]))
     return tuple(numbered)

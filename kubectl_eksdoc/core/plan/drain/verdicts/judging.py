@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -68,19 +68,10 @@ class Judgement:
 def judge_pods(world: Survey, targets: Iterable[Node]) -> Judgement:
     """Judge all pods on `targets` (those that are not refused as nodes)."""
     asked = _asked(world, {node.name: world.pods_on[node.name] for node in targets})
-    guarded = [
-        (pod, guards)
-        for said in asked.values()
-        for pod, guards, told in said
-        if not told or fold(told) is not PodVerdict.STAY
-    ]
-    budgets = _judge_budgets(world, guarded)
-    going = [pod for pod, _ in guarded]
-    return Judgement(
-        _concluded(world, asked, budgets),
-        budgets,
-        (*_unread(world, going), *_pending(world, going), *pods.on_missing_nodes(world)),
-    )
+    budgets = _judge_budgets(world, _going(asked))
+    pods_go = any(_going(asked))
+    around = (*_unread(world), *_pending(world)) if pods_go else ()
+    return Judgement(_concluded(world, asked, budgets), budgets, (*around, *pods.on_missing_nodes(world)))
 
 
 def judge_again(world: Survey, judgement: Judgement, budgets: Iterable[str], pods: Iterable[Pod]) -> Judgement:
@@ -122,6 +113,14 @@ def _concluded(
 def _asked(world: Survey, pods_on: Mapping[str, Iterable[Pod]]) -> dict[str, _Told]:
     ask, guards_of = Rules(world).ask, world.guards.known
     return {name: [(pod, guards_of(pod), ask(pod)) for pod in on] for name, on in pods_on.items()}
+
+
+def _going(asked: Mapping[str, _Told]) -> Iterator[tuple[Pod, tuple[Budget, ...]]]:
+    """The pods that no rule has stay, and the budgets that select them."""
+    for said in asked.values():
+        for pod, guards, told in said:
+            if not told or fold(told) is not PodVerdict.STAY:
+                yield pod, guards
 
 
 def _judge_budgets(world: Survey, going: Iterable[tuple[Pod, tuple[Budget, ...]]]) -> dict[str, JudgedBudget]:
@@ -167,10 +166,8 @@ def _by_budgets(
     return None
 
 
-def _unread(world: Survey, going: Sequence[Pod]) -> Iterable[Finding]:
+def _unread(world: Survey) -> Iterable[Finding]:
     """Questions about the whole cluster that were not answered, asked once if any pod is to go."""
-    if not going:
-        return
     cluster = world.cluster
     questions = (
         (codes.ONLY_BACKEND, "whether a target holds the only backend of something that replacements need"),
@@ -183,10 +180,8 @@ def _unread(world: Survey, going: Sequence[Pod]) -> Iterable[Finding]:
             yield unknown(code, question, unread)
 
 
-def _pending(world: Survey, going: Sequence[Pod]) -> Iterable[Finding]:
+def _pending(world: Survey) -> Iterable[Finding]:
     """Pods without a node: what they miss, evicted pods will miss too."""
-    if not going:
-        return
     for pod in world.cluster.pods:
         if pod.phase == "Pending" and not pod.node and not pod.deleting:
             yield Finding(
