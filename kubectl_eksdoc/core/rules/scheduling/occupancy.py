@@ -59,8 +59,6 @@ class Occupancy:
         self._storage = storage
         self._classes: dict[Likeness, PodClass] = {}
         self._alike: dict[object, tuple[PodClass, Pod]] = {}  # by what pods share, with one who keeps that alive
-        self._first: Sequence[Pod] = ()  # those it was built with, and the class of each by its id
-        self._class_of: dict[int, PodClass] = {}
         self._fences: dict[object, Fence] = {}
         self._terms: dict[object, Term] = {}
         self._companies: dict[object, Company] = {}
@@ -89,8 +87,7 @@ class Occupancy:
         made = cls(nodes, namespaces, storage)
         seats = made.seats
         placed = [pod for pod in pods if pod.node in seats and pod.phase not in ENDED]
-        known = [made._class_like(pod) for pod in placed]
-        made._first, made._class_of = placed, dict(zip(map(id, placed), known, strict=True))
+        known = [made.class_of(pod) for pod in placed]
         # All terms are known by now, so that none has to look for its pods among those already placed.
         counted = {kind for kind in made._classes.values() if kind.counted}
         for pod, kind in zip(placed, known, strict=True):
@@ -102,9 +99,6 @@ class Occupancy:
 
     def class_of(self, pod: Pod) -> PodClass:
         """What such pods are to the scheduler."""
-        return self._class_of.get(id(pod)) or self._class_like(pod)
-
-    def _class_like(self, pod: Pod) -> PodClass:
         # The same for replicas: they share these objects, and to compare objects is quicker than what is in them.
         leaves = pod.deletion_deadline is not None
         same = (pod.namespace, id(pod.labels), id(pod.placement), id(pod.tolerations), pod.volumes, leaves)

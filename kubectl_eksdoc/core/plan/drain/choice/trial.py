@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from kubectl_eksdoc.core.plan.drain.duration.clock import Clock, terms_of
 from kubectl_eksdoc.core.plan.drain.landing.places import adds
 from kubectl_eksdoc.core.plan.drain.landing.reserving import Ground, Landing
+from kubectl_eksdoc.core.plan.drain.order.rounds import coming_again
 from kubectl_eksdoc.core.plan.drain.order.tasks import Work
 from kubectl_eksdoc.core.plan.drain.order.waves import gates
 from kubectl_eksdoc.core.plan.drain.survey import Survey
@@ -42,7 +43,7 @@ class Trials:
         self.moves: dict[str, list[Move]] = {}
         crowded = work.crowded
         for node, given in work.tasks.items():
-            self.ground.expect(node, [task.pod for task in given if task.comes_again])
+            self.ground.expect(node, coming_again(given))
             self.moves[node] = clock.moves(given, crowded=crowded)
         self.latest: Trial | None = None  # what the ground holds
 

@@ -48,6 +48,12 @@ class Task(NamedTuple):
         return self.after is not Replacement.NEVER and self.after is not Replacement.SAME_NODE
 
 
+def coming_again(tasks: Iterable[Task]) -> list[Pod]:
+    """The pods of `tasks` whose replacements need a place elsewhere (see `Task.comes_again`)."""
+    never, same_node = Replacement.NEVER, Replacement.SAME_NODE
+    return [pod for pod, _, _, _, after, _ in tasks if after is not never and after is not same_node]
+
+
 def task_of(
     pod: Pod,
     limits: tuple[str, ...] = (),
@@ -285,5 +291,6 @@ def _numbered(placed: Iterable[tuple[Task, str, int]], nodes: Sequence[str]) -> 
             continue
         limit = task.limits[0]
         turn = seen[limit] = seen[limit] + 1
-        numbered.append(Booking(task, node, number, turn, turns[limit]))
+        # As `Booking(...)`, in half the time.
+        numbered.append(tuple.__new__(Booking, (task, node, number, turn, turns[limit])))
     return tuple(numbered)

@@ -105,7 +105,8 @@ def _concluded(
             if told or not sure or (guards and (len(guards) > 1 or guards[0].key in blocking)):
                 on.append(_conclude(world, pod, guards, told, budgets))
             else:
-                on.append(JudgedPod(pod, PodVerdict.EVICT, (), guards))  # most: budgets have nothing to say either
+                # Most: budgets have nothing to say either. As `JudgedPod(...)`, in half the time.
+                on.append(tuple.__new__(JudgedPod, (pod, PodVerdict.EVICT, (), guards)))
         found[name] = tuple(on)
     return found
 

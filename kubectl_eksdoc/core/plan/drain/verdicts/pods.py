@@ -95,7 +95,7 @@ def has_one_replica(survey: Survey, pod: Pod) -> Said | None:
 
 def leaves_data(survey: Survey, pod: Pod) -> Said | None:
     """hostPath: what it wrote stays on the node it leaves."""
-    paths = sorted(v.detail for v in pod.volumes if v.kind is VolumeKind.HOST_PATH and _may_hold_data(v.detail))
+    paths = sorted([v.detail for v in pod.volumes if v.kind is VolumeKind.HOST_PATH and _may_hold_data(v.detail)])
     if not paths:
         return None
     return remarks(
@@ -116,8 +116,10 @@ def _may_hold_data(path: str) -> bool:
 def is_bound_to_its_node(survey: Survey, pod: Pod) -> Said | None:
     """A local volume: the replacement, if there will be one, can start nowhere else."""
     claims = [v.detail for v in pod.volumes if v.kind is VolumeKind.CLAIM]
+    if not claims:
+        return None
     after = replacement(pod)
-    if not claims or after is Replacement.NEVER or (pod.finished and after is not Replacement.AFTER_GONE):
+    if after is Replacement.NEVER or (pod.finished and after is not Replacement.AFTER_GONE):
         return None
     unread = survey.cluster.unread(kinds.CLAIMS, kinds.VOLUMES)
     if unread:
