@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from kubectl_eksdoc.core.model.api_objects import Doc, at
-from kubectl_eksdoc.core.rules.api.defaults import begun, counted, with_defaults, without_empty_metadata
+from kubectl_eksdoc.core.rules.api.defaults import begun, carried, with_defaults, without_empty_metadata
 from kubectl_eksdoc.core.rules.api.statuses import Refusal, Status, modified, not_found
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
 from kubectl_eksdoc.core.sim.cluster.pod_admission import admitted, first_status
@@ -144,7 +144,7 @@ class Objects:
         status = target.subresource == "status"
         self.policies.check(Asked("UPDATE", target, target.name, doc, live.doc))
         if not status:
-            doc = counted(live.doc, doc)
+            doc = carried(live.doc, doc)
         return self.reply(request, target, self._registry.update(live, doc, status=status, dry_run=request.dry_run))
 
     def _write(self, request: Request, target: Target, live: Item, doc: Doc) -> Item:
@@ -158,7 +158,7 @@ class Objects:
         self.policies.check(Asked("UPDATE", target, target.name, doc, live.doc))
         doc = self._owned(request, target, live.doc, doc)
         if not status:
-            doc = counted(live.doc, doc)
+            doc = carried(live.doc, doc)
         return self._registry.update(live, doc, status=status, dry_run=request.dry_run)
 
     def _owned(self, request: Request, target: Target, live: Doc | None, doc: Doc) -> Doc:
