@@ -11,6 +11,7 @@ from kubectl_eksdoc.core.model.kinds import ReadState, Resource
 from kubectl_eksdoc.embedded import demo_world as world
 from kubectl_eksdoc.embedded import (
     objects_cluster,
+    objects_incidents,
     objects_network,
     objects_nodes,
     objects_pods,
@@ -42,6 +43,9 @@ class DemoReader:
         for resource in resources:
             collector.add_page(resource, a_list(resource, held[resource]), "the demo")
             collector.mark(resource, ReadState.READ)
+        if self._raw is not None:
+            for made in objects_incidents.others():
+                self._raw.add_other(made["kind"], made["apiVersion"], json.dumps(made).encode())
         return collector.cluster(IDENTITY, NOW)
 
 
