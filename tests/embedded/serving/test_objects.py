@@ -92,6 +92,16 @@ def test_the_default_class_is_that_of_pods_that_name_none(asking: Asking) -> Non
     assert (spec["priorityClassName"], spec["priority"]) == ("usual", 3)
 
 
+@pytest.mark.parametrize("grace_s", [10**12, 2**63 - 1, 0, -1])
+def test_any_number_of_seconds_is_a_grace_period(grace_s: int) -> None:
+    asking = Asking(moving=True)
+    asking.create(PODS, pod(terminationGracePeriodSeconds=grace_s))
+    asking.pass_s(10)
+    asking.ask("POST", f"{PODS}/new/eviction", {"metadata": {"name": "new"}}, 201)
+    asking.pass_s(10)
+    assert asking.reply("GET", f"{PODS}/new").status == 404
+
+
 def test_what_is_created_names_no_version(asking: Asking) -> None:
     doc = pod()
     doc["metadata"]["resourceVersion"] = "5"
