@@ -6,9 +6,9 @@ import json
 from copy import deepcopy
 from itertools import count
 
-from kubectl_eksdoc.embedded.demo_world import MACHINES, POD_ENI, PRIORITIES, SHOP_IMAGES, App, Machine
-from kubectl_eksdoc.embedded.objects_meta import Json, ago, an_object, condition, hexadecimal, owner, suffix
-from kubectl_eksdoc.embedded.objects_nodes import address, subnet
+from kubectl_eksdoc.embedded.demo.meta import Json, ago, an_object, condition, hexadecimal, owner, suffix
+from kubectl_eksdoc.embedded.demo.nodes import address, subnet
+from kubectl_eksdoc.embedded.demo.world import MACHINES, POD_ENI, PRIORITIES, SHOP_IMAGES, App, Machine
 
 _BY_NAME = {m.name: m for m in MACHINES}
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kubectl_eksdoc.embedded.demo_world import MACHINES, POD_ENI, REGION, Machine
-from kubectl_eksdoc.embedded.objects_meta import Json, ago, an_object, condition, hexadecimal
+from kubectl_eksdoc.embedded.demo.meta import Json, ago, an_object, condition, hexadecimal
+from kubectl_eksdoc.embedded.demo.world import MACHINES, POD_ENI, REGION, Machine
 
 _AL2 = ("v1.32.3-eks-473151a", "Amazon Linux 2", "5.10.237-230.949.amzn2.x86_64")
 _AL2023 = ("v1.33.1-eks-1b3e656", "Amazon Linux 2023.7.20250609", "6.1.140-154.222.amzn2023.x86_64")

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubectl_eksdoc.embedded.demo_world import ACCOUNT, APPS, CLUSTER, POD_ENI, App
-from kubectl_eksdoc.embedded.objects_meta import Json, an_object, condition
+from kubectl_eksdoc.embedded.demo.meta import Json, an_object, condition
+from kubectl_eksdoc.embedded.demo.world import ACCOUNT, APPS, CLUSTER, POD_ENI, App
 
 _AGE = 80_000
 _K = "kube-system"

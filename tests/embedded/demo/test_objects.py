@@ -14,7 +14,7 @@ import pytest
 
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.kinds import Resource
-from kubectl_eksdoc.embedded import demo, demo_world
+from kubectl_eksdoc.embedded.demo import reader, world
 from kubectl_eksdoc.embedded.loading import load_observed
 from kubectl_eksdoc.objects.raw_objects import RawObjects
 
@@ -23,7 +23,7 @@ Json = dict[str, Any]
 
 @pytest.fixture(scope="module")
 def held() -> dict[Resource, list[Json]]:
-    return demo.objects()
+    return reader.objects()
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +39,7 @@ def name_of(o: Json) -> tuple[str, str, str]:
 def others() -> list[Json]:
     """What besides is only served."""
     raw = RawObjects()
-    demo.DemoReader(raw).read(())
+    reader.DemoReader(raw).read(())
     return list(raw.documents())
 
 
@@ -235,20 +235,20 @@ def test_leaders_are_running_pods(held: dict[Resource, list[Json]]) -> None:
 
 
 def test_nobody_shares_an_object_with_the_next_caller() -> None:
-    first = demo.objects()
+    first = reader.objects()
     before = json.dumps(first[kinds.PODS])
-    second = demo.objects()
+    second = reader.objects()
     for pod in second[kinds.PODS]:
         pod["metadata"].setdefault("labels", {})["changed"] = "yes"
         pod["spec"]["tolerations"].clear()
         pod["spec"]["containers"][0].clear()
-    assert json.dumps(first[kinds.PODS]) == before == json.dumps(demo.objects()[kinds.PODS])
+    assert json.dumps(first[kinds.PODS]) == before == json.dumps(reader.objects()[kinds.PODS])
 
 
 def test_another_process_builds_the_same_bytes() -> None:
     code = (
-        "import hashlib; from kubectl_eksdoc.embedded import demo;"
-        "print(hashlib.sha256(b''.join(demo.a_list(r, o) for r, o in demo.objects().items())).hexdigest())"
+        "import hashlib; from kubectl_eksdoc.embedded.demo import reader;"
+        "print(hashlib.sha256(b''.join(reader.a_list(r, o) for r, o in reader.objects().items())).hexdigest())"
     )
     runs = {
         subprocess.run(
@@ -265,7 +265,7 @@ def test_another_process_builds_the_same_bytes() -> None:
 
 def test_all_of_it_can_be_served() -> None:
     raw = RawObjects()
-    observed = demo.DemoReader(raw).read(kinds.ALL)
+    observed = reader.DemoReader(raw).read(kinds.ALL)
     assert load_observed(observed, raw).notes == ()
 
 
@@ -276,10 +276,10 @@ def test_an_update_would_take_the_pods_with_security_groups_of_their_own_down(ev
     (init,) = node_daemon["initContainers"]
     assert {"name": "DISABLE_TCP_EARLY_DEMUX", "value": "true"} in init["env"]
     assert {"name": "ENABLE_POD_ENI", "value": "true"} in node_daemon["containers"][0]["env"]
-    branches = [o for o in every if o["kind"] == "Pod" and demo_world.POD_ENI in o["metadata"].get("annotations", {})]
+    branches = [o for o in every if o["kind"] == "Pod" and world.POD_ENI in o["metadata"].get("annotations", {})]
     assert {o["metadata"]["labels"]["app"] for o in branches} == {"payment"}
     for o in branches:
-        (interface,) = json.loads(o["metadata"]["annotations"][demo_world.POD_ENI])
+        (interface,) = json.loads(o["metadata"]["annotations"][world.POD_ENI])
         assert interface["privateIp"] == o["status"]["podIP"]
 
 

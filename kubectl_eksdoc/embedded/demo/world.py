@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from kubectl_eksdoc.embedded.objects_meta import Json
+from kubectl_eksdoc.embedded.demo.meta import Json
 
 ACCOUNT, REGION, CLUSTER, SERVER_VERSION = "111122223333", "ap-northeast-2", "demo-shop", "v1.33"
 VPC = "vpc-0d3a05h0p5f1e2c3b"
