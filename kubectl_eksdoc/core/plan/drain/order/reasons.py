@@ -29,7 +29,7 @@ def evictions(
             reason = _by_turn(budget, budgets, turn, turns)  # most that have a budget
         else:
             reason = _reason(world, booking, budget, budgets)
-        found.append(Eviction(i, number, pod, node, budget, reason, places.get(pod.uid, "")))
+        found.append(Eviction(i, number, pod, node, budget, reason, places.get(pod.uid, ""), limits, tier))
     return tuple(found)
 
 

@@ -1,0 +1,269 @@
+"""A drain that is under way: everything that can be done now, of everything that was seen.
+
+All targets are cordoned first, and a node is begun when all were seen cordoned, when its wave has come and when the new
+nodes are there that it needs. Of begun nodes a pod is asked for when its limits have room; what a budget refuses waits
+for a word of that budget, nothing is polled. A node is done when it was listed empty twice. It decides, and does
+nothing itself.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from math import inf
+
+from kubectl_eksdoc.core.model.acts import Act, Cordon, Evict, ListPods, Look
+from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.plan.drain.result import DrainPlan
+from kubectl_eksdoc.core.rules.api.statuses import Lost, Status
+from kubectl_eksdoc.core.rules.news import Answered, BudgetGone, BudgetIs, Found, News, NodeGone, NodeIs, PodGone, PodIs
+from kubectl_eksdoc.core.run.answers import Trouble, read
+from kubectl_eksdoc.core.run.ledger import Ledger
+from kubectl_eksdoc.core.run.moments import Happened, Moment
+from kubectl_eksdoc.core.run.nodes import APART_S, DrainedNode, Phase
+from kubectl_eksdoc.core.run.pursuits import Pursuit, Step
+from kubectl_eksdoc.core.run.seen import Seen
+
+CORDON_TRIES = 5
+
+
+class Engine:
+    """Mutable. Times are seconds since the run began. Give it news, ask what is to be done, and until when to wait.
+
+    `moments` is all that has happened, oldest first.
+    """
+
+    def __init__(self, plan: DrainPlan, seen: Seen) -> None:
+        self.plan = plan
+        self.seen = seen
+        self.moments: list[Moment] = []
+        self._nodes = _nodes_of(plan)
+        self._pursuits = {uid: pursuit for node in self._nodes.values() for uid, pursuit in node.pursuits.items()}
+        self._ledger = Ledger(plan.slots, seen)
+        self._ledger.expect(plan.evictions)
+        self._joined: set[str] = set()  # nodes in whose place new ones are
+        self._stirred = set(self._nodes)  # nodes about which something is new
+        self._timers: list[tuple[float, str]] = []
+        self._due: dict[str, float] = {}  # of a node its next timer
+        self._at_limit: dict[str, set[str]] = defaultdict(set)  # nodes with pods that wait for a limit
+        self._not_begun = list(self._nodes.values())
+        self._may_begin = False  # whether a node may have become the next one
+
+    @property
+    def over(self) -> bool:
+        return all(node.over for node in self._nodes.values())
+
+    @property
+    def undone(self) -> dict[str, tuple[str, ...]]:
+        """Nodes of the plan that are not done, each with the pods (ns/name) that are left of it."""
+        return {node.name: node.left for node in self._nodes.values() if node.phase is not Phase.DONE}
+
+    def renewed(self, node: str) -> None:
+        """A new node has joined in the place of `node`."""
+        self._joined.add(node)
+        self._may_begin = True
+
+    def take(self, news: News, now_s: float) -> None:
+        self.seen.take(news)
+        match news:
+            case PodIs(pod, _) | PodGone(pod, _):
+                self._stir_pod(pod)
+                if isinstance(news, PodIs) and pod.ready:
+                    self._stir_limits(self._ledger.ready(pod))
+            case BudgetIs(budget, _):
+                self._stir_limits((budget.key,))
+            case BudgetGone(key):
+                self._stir_limits((key,))
+            case NodeIs(node):
+                self._stir(node.name)
+            case NodeGone(name):
+                self._stir(name)
+            case Answered(Cordon(name, _), answer):
+                self._cordon_answered(self._nodes[name], answer, now_s)
+            case Answered(Evict(pod, _), answer):
+                self._eviction_answered(self._pursuits[pod.uid], answer, now_s)
+            case Found(Look(pod), pods):
+                self._pursuits[pod.uid].found(next(iter(pods), None), self.seen, now_s)
+                self._stir_pod(pod)
+            case Found(ListPods(name), pods):
+                self._listed(self._nodes[name], pods, now_s)
+
+    def acts(self, now_s: float) -> list[Act]:
+        """All that is to be done now, in this order."""
+        while self._timers and self._timers[0][0] <= now_s:
+            when, name = heapq.heappop(self._timers)
+            if self._due.get(name) == when:
+                del self._due[name]
+                self._stirred.add(name)
+        found: list[Act] = []
+        while self._stirred or self._may_begin:
+            stirred = [node for name, node in self._nodes.items() if name in self._stirred]
+            self._stirred = set()
+            for node in stirred:
+                self._look(node, now_s)
+            found += self._cordons(stirred, now_s)
+            found += self._evictions(stirred, now_s)
+            for node in stirred:
+                found += self._reads(node, now_s)
+                self._set_timer(node, now_s)
+            if self._may_begin:
+                self._may_begin = False
+                self._begin(now_s)
+        return found
+
+    def next_s(self) -> float:
+        """When there is something to do though nothing is told; infinity where there is not."""
+        return self._timers[0][0] if self._timers else inf
+
+    def _set_timer(self, node: DrainedNode, now_s: float) -> None:
+        when = node.next_s(now_s)
+        if when < self._due.get(node.name, inf):
+            self._due[node.name] = when
+            heapq.heappush(self._timers, (when, node.name))
+
+    def _stir(self, name: str) -> None:
+        if name in self._nodes:
+            self._stirred.add(name)
+
+    def _stir_pod(self, pod: Pod) -> None:
+        if pod.uid in self._pursuits:
+            self._stir(self._pursuits[pod.uid].eviction.node)
+
+    def _stir_limits(self, limits: Iterable[str]) -> None:
+        for limit in limits:
+            self._stirred |= self._at_limit.pop(limit, set())
+
+    # What was seen
+
+    def _look(self, node: DrainedNode, now_s: float) -> None:
+        if node.over:
+            return None
+        there = self.seen.nodes.get(node.name)
+        if there is None or there.uid != node.target.node.uid:
+            return self._end(node, Phase.LOST, now_s, "it is not in the cluster any more")
+        if node.phase is Phase.OPEN and there.unschedulable:
+            node.to(Phase.CORDONED, now_s)
+            self._may_begin = True
+            self._note(now_s, Happened.CORDONED, node.name)
+        for pursuit in node.pursuits.values():
+            before = pursuit.step
+            pursuit.look(self.seen, now_s)
+            self._tell(pursuit, before, now_s)
+        if node.phase is not Phase.ACTIVE:
+            return None
+        if node.kept and not self.plan.policy.partial:
+            return self._end(node, Phase.LEFT_ALONE, now_s, "; ".join(f"{p.pod.key}: {p.said}" for p in node.kept))
+        if node.empty:
+            node.to(Phase.EMPTY, now_s)
+            self._note(now_s, Happened.EMPTY, node.name)
+        return None
+
+    def _end(self, node: DrainedNode, phase: Phase, now_s: float, why: str = "") -> None:
+        told = {Phase.DONE: Happened.DONE, Phase.LOST: Happened.LOST, Phase.LEFT_ALONE: Happened.LEFT_ALONE}
+        node.to(phase, now_s, why)
+        self._may_begin = True
+        self._note(now_s, told[phase], node.name, why=why)
+
+    def _tell(self, pursuit: Pursuit, before: Step, now_s: float) -> None:
+        told = {Step.GONE: Happened.GONE, Step.KEPT: Happened.KEPT}
+        if pursuit.step is not before and pursuit.step in told:
+            self._note(now_s, told[pursuit.step], pursuit.pod.key, pursuit.eviction.node, pursuit.said)
+
+    # What was answered
+
+    def _cordon_answered(self, node: DrainedNode, answer: Status | Lost, now_s: float) -> None:
+        """Its success is not believed: the node is begun when it is seen unschedulable."""
+        node.asked, node.since_s = False, now_s
+        self._stir(node.name)
+        if isinstance(answer, Status) and answer.ok:
+            return
+        said = answer.said if isinstance(answer, Lost) else answer.message
+        node.tries += 1
+        self._note(now_s, Happened.REFUSED, node.name, why=said)
+        if node.tries >= CORDON_TRIES:
+            self._end(node, Phase.LEFT_ALONE, now_s, f"it cannot be cordoned: {said}")
+
+    def _eviction_answered(self, pursuit: Pursuit, answer: Status | Lost, now_s: float) -> None:
+        eviction, before = pursuit.eviction, pursuit.step
+        reading = read(answer)
+        pursuit.answered(reading, self.seen.version(eviction.budget), now_s)
+        if pursuit.step in (Step.WAITING, Step.KEPT):
+            self._ledger.give_back(eviction)
+            self._stir_limits(eviction.limits)
+            self._note(now_s, Happened.REFUSED, pursuit.pod.key, eviction.node, reading.said)
+        elif isinstance(answer, Status) and answer.ok:
+            self._note(now_s, Happened.EVICTED, pursuit.pod.key, eviction.node)
+        self._tell(pursuit, before, now_s)
+        self._stir(eviction.node)
+
+    def _listed(self, node: DrainedNode, pods: Sequence[Pod], now_s: float) -> None:
+        node.asked, node.since_s = False, now_s
+        self._stir(node.name)
+        if node.phase is not Phase.EMPTY:
+            return
+        node.listed = 0 if any(map(node.is_strange, pods)) else node.listed + 1
+        if node.listed == 2:
+            self._end(node, Phase.DONE, now_s)
+
+    # What is to be done
+
+    def _cordons(self, nodes: Sequence[DrainedNode], now_s: float) -> Iterator[Act]:
+        for node in nodes:
+            if node.phase is Phase.OPEN and not node.asked and (not node.tries or now_s >= node.since_s + APART_S):
+                node.asked = True
+                yield Cordon(node.name, node.target.node.uid)
+
+    def _begin(self, now_s: float) -> None:
+        """Nodes are begun when all are cordoned: what is evicted must not land on the next one."""
+        waiting = self._not_begun = [n for n in self._not_begun if n.phase in (Phase.OPEN, Phase.CORDONED)]
+        if any(node.phase is Phase.OPEN for node in waiting):
+            return
+        policy = self.plan.policy
+        gated = bool(policy.max_unavailable or policy.pins)
+        wave = min((n.target.wave for n in self._nodes.values() if not n.over), default=0) if gated else 0
+        for node in waiting:
+            if (not gated or node.target.wave == wave) and self._joined.issuperset(node.target.needs):
+                node.to(Phase.ACTIVE, now_s)
+                self._note(now_s, Happened.BEGUN, node.name)
+                self._stir(node.name)
+
+    def _evictions(self, nodes: Sequence[DrainedNode], now_s: float) -> Iterator[Act]:
+        waiting = [pursuit for node in nodes if node.phase is Phase.ACTIVE for pursuit in node.turn()]
+        for pursuit in sorted(waiting, key=lambda each: each.eviction.position):
+            if pursuit.not_before_s > now_s:
+                continue
+            if self._is_as_refused(pursuit) or not self._ledger.may(pursuit.eviction, now_s):
+                for limit in pursuit.eviction.limits:
+                    self._at_limit[limit].add(pursuit.eviction.node)
+                continue
+            self._ledger.take(pursuit.eviction, now_s)
+            pursuit.asked(now_s)
+            yield Evict(pursuit.pod, self.plan.policy.grace_seconds)
+
+    def _is_as_refused(self, pursuit: Pursuit) -> bool:
+        """Whether nothing has changed since its budget refused it."""
+        return pursuit.trouble is Trouble.BUDGET and self.seen.version(pursuit.eviction.budget) == pursuit.version
+
+    def _reads(self, node: DrainedNode, now_s: float) -> Iterator[Act]:
+        for pursuit in node.pursuits.values():
+            if pursuit.step is Step.IN_DOUBT and pursuit.not_before_s <= now_s:
+                pursuit.not_before_s = now_s + APART_S
+                yield Look(pursuit.pod)
+        if node.phase is Phase.EMPTY and not node.asked and now_s >= node.since_s + APART_S:
+            node.asked = True
+            yield ListPods(node.name)
+
+    def _note(self, at_s: float, what: Happened, subject: str, node: str = "", why: str = "") -> None:
+        self.moments.append(Moment(at_s, what, subject, node, why))
+
+
+def _nodes_of(plan: DrainPlan) -> dict[str, DrainedNode]:
+    going: dict[str, dict[str, Pursuit]] = defaultdict(dict)
+    for eviction in sorted(plan.evictions, key=lambda each: each.position):
+        going[eviction.node][eviction.pod.uid] = Pursuit(eviction)
+    stays: dict[str, set[str]] = defaultdict(set)
+    for left in plan.left:
+        stays[left.node].add(left.pod.uid)
+    drained = [target for target in plan.targets if target.order]
+    return {t.node.name: DrainedNode(t, going[t.node.name], frozenset(stays[t.node.name])) for t in drained}
