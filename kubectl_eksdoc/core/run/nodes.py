@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import Enum
 from math import inf
 
@@ -31,7 +30,6 @@ class Phase(Enum):
 ENDS = frozenset((Phase.DONE, Phase.LEFT_ALONE, Phase.LOST))
 
 
-@dataclass(slots=True)
 class DrainedNode:
     """Mutable. `pursuits` by UID, in the plan's order; `stays`: UIDs of the pods that the plan leaves on it.
 
@@ -39,15 +37,16 @@ class DrainedNode:
     `tries`: so often its cordon was refused; `asked`: a cordon or a list is under way.
     """
 
-    target: Target
-    pursuits: dict[str, Pursuit]
-    stays: frozenset[str]
-    phase: Phase = Phase.OPEN
-    since_s: float = 0.0
-    listed: int = 0
-    tries: int = 0
-    asked: bool = False
-    why: str = ""
+    def __init__(self, target: Target, pursuits: dict[str, Pursuit], stays: frozenset[str]) -> None:
+        self.target = target
+        self.pursuits = pursuits
+        self.stays = stays
+        self.phase = Phase.OPEN
+        self.since_s = 0.0
+        self.listed = 0
+        self.tries = 0
+        self.asked = False
+        self.why = ""
 
     @property
     def name(self) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 
 from kubectl_eksdoc.core.model.pods import Pod
@@ -32,21 +31,21 @@ class Step(Enum):
     KEPT = "kept"  # it does not go until somebody changes something
 
 
-@dataclass(slots=True)
 class Pursuit:
     """Mutable. `since_s`: when it came to this step; `not_before_s`: when it may be asked for, or looked at, again.
 
     `version` is that of its budget when the budget refused it: until it changes, the answer will not either.
     """
 
-    eviction: Eviction
-    step: Step = Step.WAITING
-    since_s: float = 0.0
-    not_before_s: float = 0.0
-    trouble: Trouble = Trouble.NONE
-    said: str = ""
-    fakes: int = 0
-    version: int = -1
+    def __init__(self, eviction: Eviction) -> None:
+        self.eviction = eviction
+        self.step = Step.WAITING
+        self.since_s = 0.0
+        self.not_before_s = 0.0
+        self.trouble = Trouble.NONE
+        self.said = ""
+        self.fakes = 0
+        self.version = -1
 
     @property
     def pod(self) -> Pod:
