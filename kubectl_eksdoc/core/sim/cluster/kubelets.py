@@ -5,7 +5,7 @@ How long both take is given (`Pace`): nothing in the API tells it before it happ
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import timedelta
 from typing import Protocol
 
@@ -35,15 +35,22 @@ class Pace(Protocol):
         """Of a pod that ends by itself (restartPolicy Never or OnFailure): from Ready until it has succeeded."""
 
 
+def none_is(pod: Pod) -> bool:
+    """Of no pod."""
+    return False
+
+
 class Kubelets:
-    """All of them, as one `Controller` whose keys are pods'."""
+    """All of them, as one `Controller` whose keys are pods'. A `stuck` pod does not stop when it is killed, either: its
+    containers hang in the kernel, or wait for storage that is gone."""
 
     resources = (PODS,)
 
-    def __init__(self, registry: Registry, facts: Facts, pace: Pace) -> None:
+    def __init__(self, registry: Registry, facts: Facts, pace: Pace, stuck: Callable[[Pod], bool] = none_is) -> None:
         self._registry = registry
         self._facts = facts
         self._pace = pace
+        self._stuck = stuck
         self._ends: dict[str, float] = {}  # by uid, when what the kubelet does with it now is done
         self._number = 0
 
@@ -84,6 +91,8 @@ class Kubelets:
         return None
 
     def _stop(self, item: Item) -> float | None:
+        if self._stuck(self._facts.pod(item)):
+            return None
         deadline = self._facts.pod(item).deletion_deadline
         assert deadline is not None, "it is being deleted"
         own_s = self._left_s(_stopping(item.uid), self._pace.stop_s(self._facts.pod(item)))

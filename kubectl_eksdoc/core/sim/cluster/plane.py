@@ -5,31 +5,34 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 
 from kubectl_eksdoc.core.model.api_objects import Doc, at
+from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.sim.cluster.agenda import Agenda
-from kubectl_eksdoc.core.sim.cluster.controllers import Controller, Loop
+from kubectl_eksdoc.core.sim.cluster.controllers import Controller, Loop, in_time
 from kubectl_eksdoc.core.sim.cluster.disruptions import DisruptionController
 from kubectl_eksdoc.core.sim.cluster.evicting import Evictions
 from kubectl_eksdoc.core.sim.cluster.facts import Facts
-from kubectl_eksdoc.core.sim.cluster.kubelets import Kubelets, Pace
+from kubectl_eksdoc.core.sim.cluster.kubelets import Kubelets, Pace, none_is
 from kubectl_eksdoc.core.sim.cluster.names import Names
 from kubectl_eksdoc.core.sim.cluster.registry import Registry
 from kubectl_eksdoc.core.sim.cluster.roster import Roster
 from kubectl_eksdoc.core.sim.cluster.scheduling import Scheduler
-from kubectl_eksdoc.core.sim.cluster.store import Store
+from kubectl_eksdoc.core.sim.cluster.store import Item, Key, Store
 from kubectl_eksdoc.core.sim.cluster.traits import Traits, by_resource
 
 
 @dataclass(frozen=True, slots=True)
 class Lags:
     """Seconds from a change until each part of the control plane looks at it, and of each sync of a budget, for the
-    disruption controller has one worker."""
+    disruption controller has one worker. `disruptions_late_s` is asked each time it is woken: so much later it looks."""
 
     controllers_s: float = 0.01
     scheduler_s: float = 0.01
     disruptions_s: float = 0.02
     disruption_sync_s: float = 0.0
+    disruptions_late_s: Callable[[], float] = in_time
 
 
 Workloads = Callable[[Registry], Iterable[Controller]]
@@ -49,6 +52,7 @@ class ControlPlane:
         self.roster = Roster(self.store, facts)
         self.evictions = Evictions(self.registry, self.roster, facts)
         self._loops: list[Loop] = []
+        self._begun: tuple[Pace, Workloads, Lags, Callable[[Pod], bool]] | None = None
 
     def load(self, resource: str, docs: Iterable[Doc]) -> None:
         """Objects as they are in a dump: names, uids, times and statuses stay, versions are new."""
@@ -56,8 +60,23 @@ class ControlPlane:
             namespace = str(at(doc, "metadata", "namespace") or "")
             self.store.add(resource, (namespace, str(doc["metadata"]["name"])), doc)
 
-    def start(self, pace: Pace, workloads: Workloads, lags: Lags = Lags()) -> None:
-        """From now on everybody works."""
+    def start(
+        self, pace: Pace, workloads: Workloads, lags: Lags = Lags(), stuck: Callable[[Pod], bool] = none_is
+    ) -> None:
+        """From now on everybody works; `stuck` pods do not stop even when they are killed."""
+        self._begun = (pace, workloads, lags, stuck)
+        self._begin(DisruptionController.unfinished)
+
+    def restart(self) -> None:
+        """All that works crashes and begins anew: it knows nothing but what is stored, and looks at all of it."""
+        for loop in self._loops:
+            loop.stop()
+        self._loops.clear()
+        self._begin(None)
+
+    def _begin(self, first: Callable[[DisruptionController, Item], Iterable[Key]] | None) -> None:
+        assert self._begun is not None, "it was started"
+        pace, workloads, lags, stuck = self._begun
         for controller in workloads(self.registry):
             self._run(controller, lags.controllers_s)
         disruptions = DisruptionController(self.registry, self.roster)
@@ -67,11 +86,12 @@ class ControlPlane:
             self.agenda,
             lags.disruptions_s,
             lags.disruption_sync_s,
-            first=disruptions.unfinished,
+            first=None if first is None else partial(first, disruptions),
+            late_s=lags.disruptions_late_s,
         )
         self._loops.append(loop)
         self._run(Scheduler(self.registry, self.facts), lags.scheduler_s)
-        self._run(Kubelets(self.registry, self.facts, pace), 0.0)
+        self._run(Kubelets(self.registry, self.facts, pace, stuck), 0.0)
 
     def rest(self, most_s: float) -> None:
         """Let time pass until nothing is left to do, or that much of it has passed."""
