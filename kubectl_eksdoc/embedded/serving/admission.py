@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from kubectl_eksdoc.core.model.api_objects import Doc, at
+from kubectl_eksdoc.core.rules.api import shapes
 from kubectl_eksdoc.core.rules.api.statuses import Cause, Named, invalid
 from kubectl_eksdoc.core.rules.budget_validation import BudgetSpec, FieldError, problems
-from kubectl_eksdoc.core.rules.api import shapes
 from kubectl_eksdoc.embedded.serving.bodies import check_shape
 from kubectl_eksdoc.embedded.serving.targets import Target
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 from typing import Any
 
 from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.rules.api.shapes import DELETE_OPTIONS, Shape, misfits
 from kubectl_eksdoc.core.rules.api.statuses import Details, Named, Refusal, Status, bad_request
 from kubectl_eksdoc.core.sim.cluster.registry import Deleted, DeleteOptions
 from kubectl_eksdoc.embedded.serving import protobuf_forms
 from kubectl_eksdoc.embedded.serving.messages import Request
 from kubectl_eksdoc.embedded.serving.protobuf import NotUnderstood
 from kubectl_eksdoc.embedded.serving.reading import number
-from kubectl_eksdoc.core.rules.api.shapes import DELETE_OPTIONS, Shape, misfits
 from kubectl_eksdoc.embedded.serving.targets import Target
 from kubectl_eksdoc.objects.single import NoJson, decode
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from kubectl_eksdoc.core.model.api_objects import Doc, at
+from kubectl_eksdoc.core.rules.api.defaults import begun, counted, with_defaults, without_empty_metadata
 from kubectl_eksdoc.core.rules.api.schema import Schema
 from kubectl_eksdoc.core.rules.api.statuses import Refusal, modified, not_found
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
@@ -17,7 +18,6 @@ from kubectl_eksdoc.embedded.serving import changes
 from kubectl_eksdoc.embedded.serving.admission import admitted
 from kubectl_eksdoc.embedded.serving.bodies import body_of, delete_options, deletion_status, object_of
 from kubectl_eksdoc.embedded.serving.changes import Writer
-from kubectl_eksdoc.core.rules.api.defaults import begun, counted, with_defaults, without_empty_metadata
 from kubectl_eksdoc.embedded.serving.messages import Reply, Request
 from kubectl_eksdoc.embedded.serving.policies import Asked, Policies
 from kubectl_eksdoc.embedded.serving.reading import page_of

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from kubectl_eksdoc.core.model.api_objects import Doc, at, with_value
+from kubectl_eksdoc.core.rules.api.shapes import EVICTION, SCALE
 from kubectl_eksdoc.core.rules.api.statuses import Cause, Details, Refusal, Status, bad_request, modified
 from kubectl_eksdoc.core.rules.eviction_requests import EvictionRequest
 from kubectl_eksdoc.core.rules.evictions import Answer, Why
@@ -14,7 +15,6 @@ from kubectl_eksdoc.embedded.serving.bodies import LONGEST_GRACE_S, body_of, che
 from kubectl_eksdoc.embedded.serving.messages import Reply, Request
 from kubectl_eksdoc.embedded.serving.objects import Objects
 from kubectl_eksdoc.embedded.serving.policies import Asked
-from kubectl_eksdoc.core.rules.api.shapes import EVICTION, SCALE
 from kubectl_eksdoc.embedded.serving.targets import Target
 from kubectl_eksdoc.objects.single import encode
 

@@ -26,7 +26,8 @@ from kubectl_eksdoc.core.sim.cluster.traits import Traits, by_resource
 @dataclass(frozen=True, slots=True)
 class Lags:
     """Seconds from a change until each part of the control plane looks at it, and of each sync of a budget, for the
-    disruption controller has one worker. `disruptions_late_s` is asked each time it is woken: so much later it looks."""
+    disruption controller has one worker. `disruptions_late_s` is asked each time it is woken: so much later it looks.
+    """
 
     controllers_s: float = 0.01
     scheduler_s: float = 0.01
