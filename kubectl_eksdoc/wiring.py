@@ -72,11 +72,13 @@ def open_stage(source: SourceChoice, connection: Connection, progress: Progress 
 @dataclass(frozen=True, slots=True)
 class Serving:
     """`speed`: virtual seconds in a second. The kubeconfig is written to `kubeconfig_out` ("": a new file, which goes
-    when serving is over). `ready` is called with its path and the server's address."""
+    when serving is over). `ready` is called with its path and the server's address, `note` with what users should know
+    of what is served."""
 
     speed: float
     kubeconfig_out: str
     ready: Callable[[str, str], None]
+    note: Callable[[str], None]
 
 
 def serve(source: SourceChoice, connection: Connection, progress: Progress | None, how: Serving) -> None:
@@ -92,6 +94,7 @@ def serve(source: SourceChoice, connection: Connection, progress: Progress | Non
 
     from kubectl_eksdoc.core.model import kinds
     from kubectl_eksdoc.embedded import kubeconfigs
+    from kubectl_eksdoc.embedded.loading import load_observed
     from kubectl_eksdoc.embedded.served import api_of
     from kubectl_eksdoc.embedded.serving.server import serving
     from kubectl_eksdoc.errors import UsageError
@@ -100,8 +103,11 @@ def serve(source: SourceChoice, connection: Connection, progress: Progress | Non
 
     raw = RawObjects()
     observed = open_reader(source, connection, progress, raw).read(kinds.ALL)
+    loaded = load_observed(observed, raw)
+    for note in observed.notes + loaded.notes:
+        how.note(note)
     users = kubeconfigs.tokens()
-    with serving(api_of(observed, raw, pace_of(observed), users, how.speed, time.monotonic)) as server:
+    with serving(api_of(observed, loaded, pace_of(observed), users, how.speed, time.monotonic)) as server:
         text = kubeconfigs.kubeconfig({user.name: server.url(token) for token, user in users.items()})
         try:
             path = kubeconfigs.write(text, how.kubeconfig_out)

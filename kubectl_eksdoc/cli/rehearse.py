@@ -121,7 +121,9 @@ def _serve(args: argparse.Namespace, words: Sequence[str], around: Surroundings)
 
     try:
         with ProgressLine(around.stderr) as progress:
-            around.serve(source, options.connection, progress, Serving(speed, args.kubeconfig_out or "", ready))
+            around.serve(
+                source, options.connection, progress, Serving(speed, args.kubeconfig_out or "", ready, around.note)
+            )
     except KeyboardInterrupt:
         pass
     return Answer("")

@@ -9,56 +9,114 @@ from datetime import datetime
 
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.api_objects import Doc, at
+from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.kinds import Resource
+from kubectl_eksdoc.core.rules.api.shapes import misfits, of_resource
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
 from kubectl_eksdoc.embedded.api import catalogue
-from kubectl_eksdoc.embedded.api.resources import Served
+from kubectl_eksdoc.embedded.api.catalogue import Catalogue
+from kubectl_eksdoc.embedded.api.definitions import DEFINITION, DEFINITIONS, missing
+from kubectl_eksdoc.embedded.api.learning import known
 from kubectl_eksdoc.embedded.facts import StoredFacts
-
-DEFINITION = "CustomResourceDefinition"
+from kubectl_eksdoc.embedded.identities import identified
+from kubectl_eksdoc.errors import SnapshotError
+from kubectl_eksdoc.objects.raw_objects import RawObjects
+from kubectl_eksdoc.objects.single import NoJson
 
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """`left_out`: how many objects of each kind (``apiVersion Kind``) were not taken, since nothing declares it; and
-    `doubled` those of a name that was there already."""
+    """How many objects of each kind (``apiVersion Kind``) were not taken: `left_out`, since nothing declares the kind;
+    `misshapen`, since a server could not have stored them; `doubled`, of a name that was there already."""
 
     plane: ControlPlane
     left_out: Mapping[str, int]
+    misshapen: Mapping[str, int]
     doubled: Mapping[str, int]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What of it users should know. Doubled objects of the kinds that are read are told when they are read."""
+        doubled = {kind: count for kind, count in self.doubled.items() if kind not in _READ}
+        told = (
+            (self.left_out, "no CustomResourceDefinition in the dump declares their kind"),
+            (self.misshapen, "they are no objects as a server has them"),
+            (doubled, "another one of that name is there"),
+        )
+        return tuple(f"left out of the simulated cluster, as {why}: {_named(counts)}" for counts, why in told if counts)
+
+
+_READ = frozenset(f"{resource.api_version} {resource.kind}" for resource in kinds.ALL)
+
+
+def _named(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{count:,} {kind}" for kind, count in sorted(counts.items()))
+
+
+def load_observed(observed: Cluster, raw: RawObjects) -> Loaded:
+    """The objects that a cluster was read from, at the moment when it was.
+
+    Raises:
+        SnapshotError: one of them cannot be.
+    """
+    try:
+        return load(raw.documents(), observed.observed_at)
+    except NoJson as error:
+        message = f"cannot make a simulated cluster: an object that was read is no JSON: {error}"
+        raise SnapshotError(message, "Make the dump again with kubectl.") from error
 
 
 def load(docs: Iterable[Doc], now: datetime, seed: int = 0) -> Loaded:
     """All of `docs` as they are, at `now`; nobody works on them yet (see `ControlPlane.start`).
 
-    Namespaces that objects are in are there, whether the dump has them or not.
+    Namespaces that objects are in are there, whether the dump has them or not. What has no uid gets one.
     """
-    docs = list(docs)
-    plane = ControlPlane(now, StoredFacts(), seed)
+    docs = identified(docs)
     docs += _implied(docs)
-    served = catalogue.of(doc for doc in docs if doc.get("kind") == DEFINITION)
-    left_out: Counter[str] = Counter()
-    doubled: Counter[str] = Counter()
+    loading = _Loading(ControlPlane(now, StoredFacts(), seed), catalogue.of(d for d in docs if _defines(d)))
     for doc in docs:
-        kind = f"{doc.get('apiVersion', '')} {doc.get('kind', '')}".strip()
-        found = served.of_kind(str(doc.get("apiVersion", "")), str(doc.get("kind", "")))
+        loading.take(doc)
+    _add_namespaces(loading.plane, docs)
+    return Loaded(loading.plane, dict(loading.left_out), dict(loading.misshapen), dict(loading.doubled))
+
+
+class _Loading:
+    """Mutable, and private to one call of `load`."""
+
+    def __init__(self, plane: ControlPlane, served: Catalogue) -> None:
+        self.plane = plane
+        self.left_out: Counter[str] = Counter()
+        self.misshapen: Counter[str] = Counter()
+        self.doubled: Counter[str] = Counter()
+        self._served = {f"{each.api_version} {each.kind}": each for each in reversed(served.served)}
+
+    def take(self, doc: Doc) -> None:
+        kind = f"{doc.get('apiVersion') or ''} {doc.get('kind') or ''}".strip()
+        served = self._served.get(kind)
+        if served is None:
+            self.left_out[kind] += 1
+            return
+        resource = served.full_name
         name = at(doc, "metadata", "name")
-        if found is None or not name:
-            left_out[kind] += 1
-            continue
-        namespace = str(at(doc, "metadata", "namespace") or "") if found.namespaced else ""
-        if plane.store.get(_resource(found), (namespace, str(name))) is not None:
-            doubled[kind] += 1
-            continue
-        plane.store.add(_resource(found), (namespace, str(name)), doc)
-    _add_namespaces(plane, docs)
-    return Loaded(plane, dict(left_out), dict(doubled))
+        if not name or any(misfits(of_resource(resource), doc)) or (doc.get("kind") == DEFINITION and missing(doc)):
+            self.misshapen[kind] += 1
+            return
+        key = (str(at(doc, "metadata", "namespace") or "") if served.namespaced else "", str(name))
+        if self.plane.store.get(resource, key) is not None:
+            self.doubled[kind] += 1
+            return
+        known(self.plane.registry, served)
+        self.plane.store.add(resource, key, doc)
+
+
+def _defines(doc: Doc) -> bool:
+    return doc.get("kind") == DEFINITION and not any(misfits(of_resource(DEFINITIONS), doc)) and not missing(doc)
 
 
 def _implied(docs: Iterable[Doc]) -> list[Doc]:
     """The definitions of custom kinds that this tool knows, and of which there are objects, but no definition."""
     there = {(str(doc.get("apiVersion", "")), doc.get("kind")) for doc in docs}
-    defined = {at(doc, "metadata", "name") for doc in docs if doc.get("kind") == DEFINITION}
+    defined = {str(at(doc, "metadata", "name")) for doc in docs if doc.get("kind") == DEFINITION}
     return [
         _definition(resource)
         for resource in kinds.ALL
@@ -81,10 +139,6 @@ def _definition(resource: Resource) -> Doc:
         },
         "status": {"conditions": [{"type": "Established", "status": "True"}]},
     }
-
-
-def _resource(served: Served) -> str:
-    return f"{served.plural}.{served.group}" if served.group else served.plural
 
 
 def _add_namespaces(plane: ControlPlane, docs: Iterable[Doc]) -> None:

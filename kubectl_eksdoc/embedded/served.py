@@ -9,23 +9,23 @@ from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.sim.cluster.kubelets import Pace
 from kubectl_eksdoc.core.sim.cluster.workloads.everything import every_controller
 from kubectl_eksdoc.embedded.api.discovery import Build
-from kubectl_eksdoc.embedded.loading import load
+from kubectl_eksdoc.embedded.loading import Loaded
 from kubectl_eksdoc.embedded.serving.access import Access, User
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
 from kubectl_eksdoc.embedded.serving.clockwork import Scaled
-from kubectl_eksdoc.objects.raw_objects import RawObjects
 
 
 def api_of(
     observed: Cluster,
-    raw: RawObjects,
+    loaded: Loaded,
     pace: Pace,
     users: Mapping[str, User],
     speed: float,
     monotonic: Callable[[], float],
 ) -> Api:
-    """`users` by their tokens; `monotonic` gives the wall's seconds. It says that it is the server that was read."""
-    plane = load(raw.documents(), observed.observed_at).plane
+    """What was `loaded` of a cluster; it says that it is the server that was read. `users` by their tokens; `monotonic`
+    gives the wall's seconds."""
+    plane = loaded.plane
     plane.start(pace, every_controller)
     said = observed.identity.server_version
     build = Build(git_version=said) if versions.parse(said) is not None else Build()

@@ -19,7 +19,7 @@ from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
 from kubectl_eksdoc.core.sim.cluster.registry import PODS
 from kubectl_eksdoc.core.sim.cluster.scheduling import NODES
 from kubectl_eksdoc.core.sim.cluster.workloads.everything import every_controller
-from kubectl_eksdoc.embedded.loading import load
+from kubectl_eksdoc.embedded.loading import load_observed
 from kubectl_eksdoc.objects.collector import Collector
 from kubectl_eksdoc.objects.raw_objects import RawObjects
 from kubectl_eksdoc.objects.single import encode
@@ -99,5 +99,10 @@ def _said(pod: Doc) -> str:
 
 
 def stage_of(observed: Cluster, raw: RawObjects) -> EmbeddedStage:
-    """A stage with the objects of a cluster that was read, at the moment when it was."""
-    return EmbeddedStage(load(raw.documents(), observed.observed_at).plane, observed)
+    """A stage with the objects of a cluster that was read, at the moment when it was.
+
+    Raises:
+        SnapshotError: one of them cannot be.
+    """
+    loaded = load_observed(observed, raw)
+    return EmbeddedStage(loaded.plane, replace(observed, notes=observed.notes + loaded.notes))

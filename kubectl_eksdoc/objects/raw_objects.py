@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 
 from kubectl_eksdoc.core.model.kinds import Resource
+from kubectl_eksdoc.objects.single import decode
 from kubectl_eksdoc.objects.structs import ListOf
 
 _decode_page = msgspec.json.Decoder(ListOf[msgspec.Raw]).decode
@@ -38,9 +38,13 @@ class RawObjects:
         self._held.pop(resource, None)
 
     def documents(self) -> Iterator[dict[str, Any]]:
-        """Each as often as it was read, in the version that is served now: what is read is the same in all."""
+        """Each as often as it was read, in the version that is served now: what is read is the same in all.
+
+        Raises:
+            NoJson: an object is none, in a part of it that no fact is made of.
+        """
         for resource, held in self._held.items():
             for raw in held:
-                yield {**json.loads(raw), "kind": resource.kind, "apiVersion": resource.api_version}
+                yield {**decode(raw), "kind": resource.kind, "apiVersion": resource.api_version}
         for kind, api_version, raw in self._others:
-            yield {**json.loads(raw), "kind": kind, "apiVersion": api_version}
+            yield {**decode(raw), "kind": kind, "apiVersion": api_version}

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.sim.cluster.workloads.everything import every_controller
 from kubectl_eksdoc.embedded import demo
 from kubectl_eksdoc.embedded.loading import load
 from tests.core.sim.cluster.planes import START, a_node_doc, a_pod_doc
+from tests.embedded.clients.worlds import QUICK
 
 
 def custom(kind: str, name: str = "x") -> Doc:
@@ -70,3 +72,47 @@ def test_namespaces_that_objects_are_in_are_there() -> None:
     plane = load([pod], START).plane
     found = [item.key[1] for item in plane.store.list("namespaces")]
     assert found == ["default", "kube-system", "shop"]
+
+
+def test_objects_of_the_wrong_shape_are_left_out_and_said() -> None:
+    bent = a_pod_doc("bent", "a")
+    bent["spec"]["containers"] = "none"
+    half = definition("Half")
+    del half["spec"]["names"]["kind"]
+    loaded = load([bent, half, custom("Half"), {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {}}], START)
+    assert loaded.misshapen == {
+        "apiextensions.k8s.io/v1 CustomResourceDefinition": 1,
+        "v1 ConfigMap": 1,
+        "v1 Pod": 1,
+    }
+    assert loaded.left_out == {"example.io/v1 Half": 1}
+    assert [note.partition(":")[0] for note in loaded.notes] == [
+        "left out of the simulated cluster, as no CustomResourceDefinition in the dump declares their kind",
+        "left out of the simulated cluster, as they are no objects as a server has them",
+    ]
+
+
+def test_what_belongs_to_a_custom_object_goes_with_it() -> None:
+    owner = custom("Widget")
+    owner["metadata"]["uid"] = "w"
+    pod = a_pod_doc("web-0", "a")
+    pod["metadata"]["ownerReferences"] = [
+        {"apiVersion": "example.io/v1", "kind": "Widget", "name": "x", "uid": "w", "controller": True}
+    ]
+    plane = load([definition("Widget"), owner, a_node_doc("a"), pod], START).plane
+    plane.start(QUICK, every_controller)
+    plane.registry.delete(plane.registry.get("widgets.example.io", ("default", "x")))
+    plane.rest(60.0)
+    assert plane.store.get("pods", ("default", "web-0")) is None
+
+
+def test_without_uids_references_follow_names() -> None:
+    pod, owner = a_pod_doc("web-0", "a"), custom("Widget")
+    pod["metadata"]["ownerReferences"] = [{"apiVersion": "example.io/v1", "kind": "Widget", "name": "x", "uid": "lost"}]
+    del pod["metadata"]["uid"]
+    plane = load([pod, owner, definition("Widget")], START).plane
+    held = plane.store.get("pods", ("default", "web-0"))
+    there = plane.store.get("widgets.example.io", ("default", "x"))
+    assert held is not None and there is not None
+    assert held.doc["metadata"]["ownerReferences"][0]["uid"] == there.uid == "Widget/default/x"
+    assert held.uid == "Pod/default/web-0"

@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 
 from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.api_objects import Doc, with_value
+from kubectl_eksdoc.core.model.api_objects import Doc, with_value, without
 from kubectl_eksdoc.core.model.budgets import Amount
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.drain.policy import ALL, DrainPolicy, Targeting
@@ -18,8 +18,10 @@ from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
 from kubectl_eksdoc.core.sim.cluster.store import Change
 from kubectl_eksdoc.embedded.stage import EmbeddedStage
 from kubectl_eksdoc.flows.rehearse import rehearse
+from kubectl_eksdoc.host.snapshot import SnapshotReader
+from kubectl_eksdoc.objects.raw_objects import RawObjects
 from tests.core.sim.cluster.planes import BUDGETS, a_node_doc, a_pod_doc
-from tests.flows.stages import made, recorded
+from tests.flows.stages import CLUSTERS, made, recorded, staged
 
 BLUE = Targeting(nodegroups=("blue",))
 
@@ -54,6 +56,17 @@ def test_a_recorded_cluster_is_drained_as_planned(archive: str, evictions: int) 
     assert abs(rehearsal.late_s) <= 0.1 * estimate.usual_s, "the plan's usual run is what happens"
     waited = {pod.key for pod in cluster.pods if not pod.node}
     assert {each.pod for each in rehearsal.pending} <= waited, "whatever was evicted has a place"
+
+
+def test_a_dump_without_uids_is_rehearsed_alike() -> None:
+    raw = RawObjects()
+    observed = SnapshotReader(str(CLUSTERS / "small-traps.tar.gz"), raw=raw).read(kinds.ALL)
+    told = []
+    for docs in (list(raw.documents()), [without(doc, ("metadata", "uid")) for doc in raw.documents()]):
+        _, stage = staged(docs, observed)
+        _, rehearsal = rehearse(stage, BLUE, DrainPolicy())
+        told.append([(moment.at_s, moment.what, moment.subject, moment.node) for moment in rehearsal.moments])
+    assert told[0] == told[1]
 
 
 def test_nothing_lands_on_a_target() -> None:

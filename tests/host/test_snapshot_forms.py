@@ -20,6 +20,7 @@ from kubectl_eksdoc.core.model.cluster import Cluster, Identity, Source
 from kubectl_eksdoc.core.model.kinds import KindRead, ReadState
 from kubectl_eksdoc.errors import SnapshotError
 from kubectl_eksdoc.host.snapshot import SnapshotReader
+from kubectl_eksdoc.objects.raw_objects import RawObjects
 from tests.host import dumps
 
 COUNTS = {
@@ -197,6 +198,17 @@ def test_only_what_was_asked_for_is_read(tmp_path: Path) -> None:
     assert len(cluster.pods) == 2
     assert cluster.budgets == ()
     assert [r.resource for r in cluster.reads] == [kinds.NODES, kinds.PODS]
+
+
+def test_objects_of_other_kinds_are_kept_as_they_are(tmp_path: Path) -> None:
+    settings = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "coredns", "namespace": "kube-system"}}
+    lists = {**dumps.lists_of("small-traps"), "configmaps": {"kind": "List", "apiVersion": "v1", "items": [settings]}}
+    raw = RawObjects()
+    path = dumps.folder(tmp_path, {f"{stem}.json": dumps.compact(held) for stem, held in lists.items()})
+    cluster = SnapshotReader(str(path), raw=raw).read(kinds.ALL)
+    kept = [doc for doc in raw.documents() if doc["kind"] == "ConfigMap"]
+    assert kept == [settings]
+    assert sum(1 for doc in raw.documents() if doc["kind"] == "Pod") == len(cluster.pods)
 
 
 def test_an_object_that_is_dumped_twice_is_kept_once_with_a_note(tmp_path: Path) -> None:

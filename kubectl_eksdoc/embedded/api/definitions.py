@@ -5,9 +5,30 @@ from __future__ import annotations
 from kubectl_eksdoc.core.model.api_objects import Doc, at
 from kubectl_eksdoc.embedded.api.resources import READ_AND_WRITE, Announced, PrinterColumn, Served, Subresource
 
+DEFINITION = "CustomResourceDefinition"
+DEFINITIONS = "customresourcedefinitions.apiextensions.k8s.io"
+
 # The order is the one custom resources are announced with, not that of built-in ones.
 _VERBS = ("delete", "deletecollection", "get", "list", "patch", "create", "update", "watch")
 _VERBS_WHILE_TERMINATING = ("delete", "deletecollection", "get", "list", "watch")
+
+
+def missing(definition: Doc) -> tuple[str, ...]:
+    """The fields that a definition of the right shape must have and has not, as ``spec.names.kind``; else it can be
+    served.
+
+    Source: apiextensions-apiserver pkg/apis/apiextensions/validation/validation.go.
+    """
+    paths = (("spec", "group"), ("spec", "scope"), ("spec", "names", "plural"), ("spec", "names", "kind"))
+    lacking = [".".join(path) for path in (*paths, ("spec", "versions")) if not at(definition, *path)]
+    for i, version in enumerate(at(definition, "spec", "versions") or ()):
+        version = version or {}
+        if not version.get("name"):
+            lacking.append(f"spec.versions[{i}].name")
+        for j, column in enumerate(version.get("additionalPrinterColumns") or ()):
+            where = f"spec.versions[{i}].additionalPrinterColumns[{j}]"
+            lacking += [f"{where}.{name}" for name in ("name", "type", "jsonPath") if not (column or {}).get(name)]
+    return tuple(lacking)
 
 
 def from_definition(definition: Doc) -> tuple[Served, ...]:
@@ -18,7 +39,7 @@ def from_definition(definition: Doc) -> tuple[Served, ...]:
     has no status yet counts as established under the names it asks for: nobody else gives names away here.
 
     Raises:
-        KeyError: the definition lacks what a server requires of one, and should not have been let in.
+        KeyError: something is `missing`.
     """
     spec, status = definition.get("spec") or {}, definition.get("status") or {}
     if status.get("conditions") and not _condition(definition, "Established"):
@@ -62,6 +83,14 @@ def _column(declared: Doc) -> PrinterColumn:
         description=declared.get("description") or "",
         priority=declared.get("priority") or 0,
     )
+
+
+def schema_in(definition: Doc, version: str) -> Doc | None:
+    """The structural schema of one version, None where there is none."""
+    versions: list[Doc] = at(definition, "spec", "versions") or []
+    found = next((each for each in versions if each.get("name") == version), {})
+    schema: Doc | None = at(found, "schema", "openAPIV3Schema")
+    return schema
 
 
 def from_api_service(service: Doc) -> Announced:

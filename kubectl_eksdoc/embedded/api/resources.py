@@ -65,6 +65,11 @@ class Served:
         return f"{self.group}/{self.version}" if self.group else self.version
 
     @property
+    def full_name(self) -> str:
+        """As RBAC, kubectl and the store write it: ``poddisruptionbudgets.policy``."""
+        return f"{self.plural}.{self.group}" if self.group else self.plural
+
+    @property
     def root(self) -> str:
         """The path of its group version: ``/api/v1``, ``/apis/apps/v1``."""
         return f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"

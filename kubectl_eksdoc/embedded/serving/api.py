@@ -19,6 +19,7 @@ from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
 from kubectl_eksdoc.core.sim.cluster.store import Change
 from kubectl_eksdoc.embedded.api import aggregated_discovery, catalogue, discovery, openapi, openapi_v2
 from kubectl_eksdoc.embedded.api.catalogue import Catalogue
+from kubectl_eksdoc.embedded.api.definitions import DEFINITIONS
 from kubectl_eksdoc.embedded.api.discovery import Build
 from kubectl_eksdoc.embedded.serving import expressions, metrics, reviews, subresources
 from kubectl_eksdoc.embedded.serving.access import Access, Action, User, check
@@ -35,7 +36,6 @@ from kubectl_eksdoc.objects.single import encode
 
 _TEXT = "text/plain; charset=utf-8"
 _HEALTH = ("/healthz", "/livez", "/readyz")
-DEFINITIONS = "customresourcedefinitions.apiextensions.k8s.io"
 API_SERVICES = "apiservices.apiregistration.k8s.io"
 
 _FAULTS = 20

@@ -18,7 +18,7 @@ from kubectl_eksdoc.core.rules.api.patches.json_patch import apply_json_patch
 from kubectl_eksdoc.core.rules.api.patches.merge import apply_merge
 from kubectl_eksdoc.core.rules.api.patches.strategic import Path, apply_strategic
 from kubectl_eksdoc.core.rules.api.places import Place
-from kubectl_eksdoc.core.rules.api.schema import Schema, schema_of, schema_of_custom
+from kubectl_eksdoc.core.rules.api.schema import Schema
 from kubectl_eksdoc.core.rules.api.statuses import Cause, Details, Named, Refusal, Status, bad_request, invalid
 from kubectl_eksdoc.embedded.serving.messages import Request
 from kubectl_eksdoc.embedded.serving.targets import Target
@@ -47,14 +47,6 @@ def manager_of(request: Request) -> str:
     """The field manager a request names, or the program it comes from (its User-Agent up to the slash)."""
     named = request.word("fieldManager")
     return named or request.headers.get("user-agent", "").partition("/")[0] or "unknown"
-
-
-def schema_for(target: Target, open_api: Doc | None) -> Schema:
-    """`open_api` is the schema of a custom resource, where its definition has one."""
-    served = target.served
-    if served.custom and open_api is not None:
-        return schema_of_custom(open_api)
-    return schema_of(served.api_version, served.kind)
 
 
 def owned(live: Doc | None, new: Doc, writer: Writer, schema: Schema) -> Doc:

@@ -7,22 +7,23 @@ from typing import Any
 
 from kubectl_eksdoc.core.model.api_objects import Doc, at
 from kubectl_eksdoc.core.rules.api.defaults import begun, counted, with_defaults, without_empty_metadata
-from kubectl_eksdoc.core.rules.api.schema import Schema
-from kubectl_eksdoc.core.rules.api.statuses import Refusal, modified, not_found
+from kubectl_eksdoc.core.rules.api.statuses import Refusal, Status, modified, not_found
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
-from kubectl_eksdoc.core.sim.cluster.registry import Deleted
+from kubectl_eksdoc.core.sim.cluster.pod_admission import admitted, first_status
+from kubectl_eksdoc.core.sim.cluster.registry import PODS, Deleted
 from kubectl_eksdoc.core.sim.cluster.store import Item
-from kubectl_eksdoc.core.sim.cluster.traits import Traits
+from kubectl_eksdoc.embedded.api.learning import known
 from kubectl_eksdoc.embedded.api.negotiation import PLAIN
 from kubectl_eksdoc.embedded.serving import changes
-from kubectl_eksdoc.embedded.serving.admission import admitted
 from kubectl_eksdoc.embedded.serving.bodies import body_of, delete_options, deletion_status, object_of
 from kubectl_eksdoc.embedded.serving.changes import Writer
 from kubectl_eksdoc.embedded.serving.messages import Reply, Request
 from kubectl_eksdoc.embedded.serving.policies import Asked, Policies
 from kubectl_eksdoc.embedded.serving.reading import page_of
+from kubectl_eksdoc.embedded.serving.schemas import Schemas
 from kubectl_eksdoc.embedded.serving.showing import Shown, form_of, in_form
 from kubectl_eksdoc.embedded.serving.targets import Target
+from kubectl_eksdoc.embedded.serving.validation import valid
 from kubectl_eksdoc.objects.single import encode
 
 _TRIES = 5
@@ -37,6 +38,7 @@ class Objects:
         self._watch_cache = watch_cache
         self._registry = plane.registry
         self._shown = Shown()
+        self._schemas = Schemas(plane.store)
         self.policies = policies
 
     def answer(self, verb: str, request: Request, target: Target) -> Reply:
@@ -44,7 +46,7 @@ class Objects:
         Raises:
             Refusal, PatchRefused, TooOldToContinue: in the server's words.
         """
-        self.know(target)
+        known(self._registry, target.served)
         answers = {
             "get": self._get,
             "list": self._list,
@@ -55,19 +57,6 @@ class Objects:
             "deletecollection": self._delete_collection,
         }
         return answers[verb](request, target)
-
-    def know(self, target: Target) -> Traits:
-        """What the store must know of the target's kind."""
-        known = self._registry.traits.get(target.resource)
-        return known or self._registry.learn(
-            target.served.plural,
-            target.served.group,
-            target.served.kind,
-            api_version=target.served.api_version,
-            namespaced=target.served.namespaced,
-            has_status=target.served.subresource("status") is not None,
-            counts=target.served.custom,
-        )
 
     def shown_as(self, request: Request, target: Target) -> Callable[[Item], bytes]:
         """How this client wants single objects."""
@@ -103,11 +92,21 @@ class Objects:
         return Reply(200, encode(in_form(form, served, docs, page.metadata, now, request.word("includeObject"))))
 
     def _create(self, request: Request, target: Target) -> Reply:
-        doc = admitted(target, None, with_defaults(object_of(request, target)))
+        doc = object_of(request, target)
+        if at(doc, "metadata", "resourceVersion"):
+            raise Refusal(Status(500, "", "resourceVersion should not be set on objects to be created"))
+        doc = valid(target, None, with_defaults(doc))
         name = str(at(doc, "metadata", "name") or "")
+        return self._add(request, target, name, self._owned(request, target, None, doc))
+
+    def _add(self, request: Request, target: Target, name: str, doc: Doc) -> Reply:
+        """A new object. What admission adds to it belongs to nobody."""
         self._registry.check_namespace(target.resource, target.key[0], name)
         self.policies.check(Asked("CREATE", target, name, doc))
-        doc = begun(self._owned(request, target, None, doc))
+        doc = begun(doc)
+        if target.resource == PODS:
+            spec = admitted(doc["spec"], self._plane.store)
+            doc = {**doc, "spec": spec, "status": first_status(spec)}
         made = self._registry.create(target.resource, doc, target.key[0], dry_run=request.dry_run)
         return self.reply(request, target, made, 201)
 
@@ -123,7 +122,7 @@ class Objects:
             return self._apply(request, target)
         patch = self._patch_in(request)
         live = self._registry.get(target.resource, target.key)
-        doc = changes.patched(request, target, live.doc, self._schema(target), patch)
+        doc = changes.patched(request, target, live.doc, self._schemas.of(target.served), patch)
         return self.reply(request, target, self._write(request, target, live, doc))
 
     def _patch_in(self, request: Request) -> Any:
@@ -137,16 +136,11 @@ class Objects:
         live = self._plane.store.get(target.resource, target.key)
         config = changes.named_after(target, config)
         writer = self.writer(request, target)
-        doc = changes.applied(request, live.doc if live else None, config, writer, self._schema(target))
-        doc = with_defaults(doc)
+        doc = changes.applied(request, live.doc if live else None, config, writer, self._schemas.of(target.served))
+        doc = valid(target, live.doc if live else None, with_defaults(doc))
         if live is None:
-            self._registry.check_namespace(target.resource, target.key[0], target.name)
-            self.policies.check(Asked("CREATE", target, target.name, doc))
-            doc = begun(admitted(target, None, doc))
-            made = self._registry.create(target.resource, doc, target.key[0], dry_run=request.dry_run)
-            return self.reply(request, target, made, 201)
+            return self._add(request, target, target.name, doc)
         status = target.subresource == "status"
-        doc = admitted(target, live.doc, doc)
         self.policies.check(Asked("UPDATE", target, target.name, doc, live.doc))
         if not status:
             doc = counted(live.doc, doc)
@@ -159,7 +153,7 @@ class Objects:
             raise modified(self._registry.traits[target.resource].named, target.name)
         status = target.subresource == "status"
         doc = without_empty_metadata(doc)
-        doc = admitted(target, live.doc, doc if status else with_defaults(doc))
+        doc = valid(target, live.doc, doc if status else with_defaults(doc))
         self.policies.check(Asked("UPDATE", target, target.name, doc, live.doc))
         doc = self._owned(request, target, live.doc, doc)
         if not status:
@@ -167,10 +161,7 @@ class Objects:
         return self._registry.update(live, doc, status=status, dry_run=request.dry_run)
 
     def _owned(self, request: Request, target: Target, live: Doc | None, doc: Doc) -> Doc:
-        return changes.owned(live, doc, self.writer(request, target), self._schema(target))
-
-    def _schema(self, target: Target) -> Schema:
-        return changes.schema_for(target, None)
+        return changes.owned(live, doc, self.writer(request, target), self._schemas.of(target.served))
 
     def _delete(self, request: Request, target: Target) -> Reply:
         options = delete_options(request)

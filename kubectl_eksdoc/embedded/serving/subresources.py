@@ -10,6 +10,7 @@ from kubectl_eksdoc.core.rules.api.statuses import Cause, Details, Refusal, Stat
 from kubectl_eksdoc.core.rules.eviction_requests import EvictionRequest
 from kubectl_eksdoc.core.rules.evictions import Answer, Why
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
+from kubectl_eksdoc.embedded.api.learning import known
 from kubectl_eksdoc.embedded.serving.access import User
 from kubectl_eksdoc.embedded.serving.bodies import LONGEST_GRACE_S, body_of, check_shape
 from kubectl_eksdoc.embedded.serving.messages import Reply, Request
@@ -26,7 +27,7 @@ def answer(plane: ControlPlane, objects: Objects, request: Request, target: Targ
     Raises:
         Refusal: in the server's words.
     """
-    objects.know(target)
+    known(plane.registry, target.served)
     answering = _ANSWERS.get(target.subresource)
     if answering is None:
         raise Refusal(Status(501, "", f"the embedded server does not answer {target.subresource}"))

@@ -27,7 +27,7 @@ class Target:
     @property
     def resource(self) -> str:
         """As the store names it."""
-        return f"{self.served.plural}.{self.served.group}" if self.served.group else self.served.plural
+        return self.served.full_name
 
     @property
     def key(self) -> tuple[str, str]:

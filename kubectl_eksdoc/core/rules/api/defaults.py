@@ -63,12 +63,17 @@ def without_empty_metadata(doc: Doc) -> Doc:
     return {**doc, "metadata": {key: value for key, value in meta.items() if value not in (None, {}, [])}}
 
 
-def _pod_spec(spec: Doc) -> Doc:
+def _of_templates(spec: Doc) -> Doc:
     made = {**spec}
     for name in ("initContainers", "containers"):
         if isinstance(spec.get(name), list):
             made[name] = [_container(each) if isinstance(each, dict) else each for each in spec[name]]
     return _filled(made, _POD_SPEC)
+
+
+def of_pods(spec: Doc) -> Doc:
+    """A pod's spec, with its defaults; a template's has one less."""
+    return _filled(_of_templates(spec), {"enableServiceLinks": True})
 
 
 def _container(container: Doc) -> Doc:
@@ -88,7 +93,7 @@ def _templated(more: Doc, under: str, amounts: Doc, kind: str = "RollingUpdate")
         template = spec.get("template")
         made = {**spec}
         if isinstance(template, dict) and isinstance(template.get("spec"), dict):
-            made["template"] = {**template, "spec": _pod_spec(template["spec"])}
+            made["template"] = {**template, "spec": _of_templates(template["spec"])}
         strategy = _filled(spec.get(under) or {}, {"type": kind})
         if strategy["type"] == kind:
             strategy["rollingUpdate"] = _filled(strategy.get("rollingUpdate") or {}, amounts)
@@ -117,7 +122,7 @@ _DEPLOYED: Doc = {"replicas": 1, "revisionHistoryLimit": 10, "progressDeadlineSe
 _ORDERED: Doc = {"replicas": 1, "revisionHistoryLimit": 10, "podManagementPolicy": "OrderedReady"}
 
 _DEFAULTS: Mapping[tuple[str, str], Callable[[Doc], Doc]] = {
-    ("v1", "Pod"): _pod_spec,
+    ("v1", "Pod"): of_pods,
     ("apps/v1", "DaemonSet"): _templated({"revisionHistoryLimit": 10}, "updateStrategy", _ONE_BY_ONE),
     ("apps/v1", "Deployment"): _templated(_DEPLOYED, "strategy", _QUARTER),
     ("apps/v1", "StatefulSet"): _templated(_ORDERED, "updateStrategy", {"partition": 0}),

@@ -173,6 +173,28 @@ _BUDGET_STATUS: Shape = {
 }
 
 
+_NAMES: Shape = {
+    **_texts("plural", "singular", "kind", "listKind"),
+    "shortNames": Listed(_TEXT),
+    "categories": Listed(_TEXT),
+}
+_COLUMN: Shape = {**_texts("name", "type", "jsonPath", "format", "description"), "priority": _INT}
+_VERSION: Shape = {
+    "name": _TEXT,
+    "served": _FLAG,
+    "storage": _FLAG,
+    "schema": {"openAPIV3Schema": Mapped(_ANY)},
+    "subresources": {"status": Mapped(_ANY), "scale": Mapped(_ANY)},
+    "additionalPrinterColumns": Listed(_COLUMN),
+}
+_DEFINITION: Shape = {**_texts("group", "scope"), "names": _NAMES, "versions": Listed(_VERSION)}
+_API_SERVICE: Shape = {
+    **_texts("group", "version"),
+    **dict.fromkeys(("groupPriorityMinimum", "versionPriority"), _INT),
+    "service": _texts("namespace", "name"),
+}
+
+
 def _object(**more: Shape) -> Shape:
     return {"metadata": METADATA, **more}
 
@@ -189,6 +211,10 @@ _BY_RESOURCE: Mapping[str, Shape] = {
     "replicasets.apps": _APP,
     "statefulsets.apps": _APP,
     "daemonsets.apps": _APP,
+    "customresourcedefinitions.apiextensions.k8s.io": _object(
+        spec=_DEFINITION, status={"conditions": _CONDITIONS, "acceptedNames": _NAMES}
+    ),
+    "apiservices.apiregistration.k8s.io": _object(spec=_API_SERVICE, status={"conditions": _CONDITIONS}),
 }
 DELETE_OPTIONS: Shape = {
     "gracePeriodSeconds": _INT,

@@ -17,13 +17,15 @@ from kubectl_eksdoc.core.rules.api.types.metadata import METADATA
 _LIST_TYPES: Mapping[str, ListType] = {"set": "set", "map": "map"}
 
 
-def place_of(schema: Doc) -> Place:
-    """The place that `schema` describes, with all below it."""
+def place_of(schema: Any) -> Place:
+    """The place that `schema` describes, with all below it; what is no schema describes a plain one."""
+    if not isinstance(schema, dict):
+        return PLAIN
     items = schema.get("items")
     return Place(
         atomic=schema.get("x-kubernetes-map-type") == "atomic",
-        list_type=_LIST_TYPES.get(schema.get("x-kubernetes-list-type", ""), "atomic"),
-        keys=tuple(schema.get("x-kubernetes-list-map-keys") or ()),
+        list_type=_LIST_TYPES.get(str(schema.get("x-kubernetes-list-type")), "atomic"),
+        keys=tuple(map(str, _listed(schema.get("x-kubernetes-list-map-keys")))),
         defaults=_key_defaults(items) if isinstance(items, dict) else {},
         named=_named(schema),
         entries=_entries(schema),
@@ -32,8 +34,7 @@ def place_of(schema: Doc) -> Place:
 
 
 def _named(schema: Doc) -> dict[str, Place]:
-    properties = schema.get("properties") or {}
-    named = {name: place_of(inner) for name, inner in properties.items()}
+    named = {name: place_of(inner) for name, inner in _properties(schema).items()}
     if schema.get("x-kubernetes-embedded-resource"):
         named |= {"apiVersion": PLAIN, "kind": PLAIN, "metadata": METADATA}
     return named
@@ -47,5 +48,16 @@ def _entries(schema: Doc) -> Place | None:
 
 
 def _key_defaults(items: Doc) -> dict[str, Any]:
-    properties = items.get("properties") or {}
-    return {name: inner["default"] for name, inner in properties.items() if "default" in inner}
+    properties = _properties(items)
+    return {
+        name: inner["default"] for name, inner in properties.items() if isinstance(inner, dict) and "default" in inner
+    }
+
+
+def _properties(schema: Doc) -> Doc:
+    properties = schema.get("properties")
+    return properties if isinstance(properties, dict) else {}
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []

@@ -6,7 +6,7 @@ is why real controllers leave out what lies between, and so do these.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Protocol
 
 from kubectl_eksdoc.core.rules.api.statuses import Refusal
@@ -21,8 +21,8 @@ class Controller(Protocol):
     """One loop of the control plane. It changes objects in `reconcile` alone, through the registry."""
 
     @property
-    def resources(self) -> Iterable[str]:
-        """Those whose changes it is told of."""
+    def resources(self) -> Collection[str]:
+        """Those whose changes it is told of; they may become more."""
 
     def touched(self, change: Change) -> Iterable[Key]:
         """The keys (of whatever it looks after) that must be looked at after `change`. Nothing is written here."""
@@ -62,13 +62,12 @@ class Loop:
         self._lag_s = lag_s
         self._pace_s = pace_s
         self._late_s = late_s
-        self._resources = frozenset(controller.resources)
         self._queued: dict[Key, None] = {}
         self._free_s = 0.0  # when the worker is free again
         self._woken = False
         self._stopped = False
         store.listen(self._notice)
-        for resource in sorted(self._resources):
+        for resource in sorted(controller.resources):
             for item in store.list(resource):
                 change = Change(item.version, What.ADDED, item, None)
                 self._queue(first(item) if first is not None else controller.touched(change))
@@ -79,7 +78,7 @@ class Loop:
         self._queued.clear()
 
     def _notice(self, change: Change) -> None:
-        if change.item.resource in self._resources and not self._stopped:
+        if not self._stopped and change.item.resource in self._controller.resources:
             self._queue(self._controller.touched(change))
 
     def _queue(self, keys: Iterable[Key]) -> None:
@@ -97,6 +96,7 @@ class Loop:
         for _ in range(len(self._queued)):  # what its own writes queue waits until others have seen them, too
             key = next(iter(self._queued))
             del self._queued[key]
+            self._free_s = self._agenda.seconds + self._pace_s
             try:
                 again_s = self._controller.reconcile(key)
             except Refusal:
@@ -104,6 +104,5 @@ class Loop:
             if again_s is not None:
                 self._agenda.after(again_s, lambda key=key: self._queue((key,)))  # type: ignore[misc]
             if self._pace_s:
-                self._free_s = self._agenda.seconds + self._pace_s
                 break
         self._queue(())

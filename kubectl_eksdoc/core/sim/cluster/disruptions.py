@@ -1,4 +1,4 @@
-"""The disruption controller: it writes the status of budgets, and takes stale DisruptionTarget conditions back.
+"""The disruption controller: it writes the status of budgets.
 
 Source: pkg/controller/disruption/disruption.go (trySync, getPdbForPod, updatePdbStatus), Kubernetes v1.36.
 """
@@ -12,9 +12,10 @@ from kubectl_eksdoc.core.model.api_objects import Doc, at, with_value
 from kubectl_eksdoc.core.model.budgets import Budget
 from kubectl_eksdoc.core.rules.budgets import DELETION_TIMEOUT, CannotTell, sync
 from kubectl_eksdoc.core.sim.cluster.conditions import with_condition
-from kubectl_eksdoc.core.sim.cluster.registry import Registry, rfc3339
+from kubectl_eksdoc.core.sim.cluster.registry import Registry
 from kubectl_eksdoc.core.sim.cluster.roster import BUDGETS, PODS, Roster, labels_in
 from kubectl_eksdoc.core.sim.cluster.store import Change, Item, Key
+from kubectl_eksdoc.core.sim.cluster.times import rfc3339
 
 
 class DisruptionController:

@@ -7,14 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kubectl_eksdoc.core.model.api_objects import Doc, with_value
 from kubectl_eksdoc.core.model.budgets import Budget
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.rules.api.statuses import Refusal, terminating
-from kubectl_eksdoc.core.rules.disruption_targets import BY_EVICTION, EVICTING
 from kubectl_eksdoc.core.rules.eviction_requests import EvictionRequest, Stored, conflict, serve
 from kubectl_eksdoc.core.rules.evictions import Answer, Why
-from kubectl_eksdoc.core.sim.cluster.conditions import with_condition
+from kubectl_eksdoc.core.sim.cluster.disruption_targets import evicted
 from kubectl_eksdoc.core.sim.cluster.disruptions import with_status
 from kubectl_eksdoc.core.sim.cluster.facts import Facts
 from kubectl_eksdoc.core.sim.cluster.registry import NAMESPACES, PODS, DeleteOptions, Registry
@@ -86,19 +84,10 @@ class _Within:
         if refused is not None:
             return refused
         if not dry_run:
-            item = self._registry.update(item, _as_target(item.doc, self._registry.now), status=True)
+            item = self._registry.update(item, evicted(item.doc, self._registry.now), status=True)
         try:
             self._registry.delete(item, DeleteOptions(self._grace_s, uid, dry_run=dry_run))
         except Refusal as refusal:
             said = refusal.status
             return Answer(said.code, Why.REQUEST, said.reason, said.message)
         return None
-
-
-def _as_target(doc: Doc, now: str) -> Doc:
-    """The pod marked as one that is evicted."""
-    status = dict(doc.get("status") or {})
-    target: Doc = {"type": "DisruptionTarget", "status": "True", "lastProbeTime": None}
-    target |= {"reason": BY_EVICTION, "message": EVICTING}
-    status["conditions"] = with_condition(status.get("conditions") or [], target, now)
-    return with_value(doc, ("status",), status)

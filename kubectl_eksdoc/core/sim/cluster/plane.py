@@ -11,6 +11,7 @@ from kubectl_eksdoc.core.model.api_objects import Doc, at
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.sim.cluster.agenda import Agenda
 from kubectl_eksdoc.core.sim.cluster.controllers import Controller, Loop, in_time
+from kubectl_eksdoc.core.sim.cluster.disruption_targets import StaleTargets
 from kubectl_eksdoc.core.sim.cluster.disruptions import DisruptionController
 from kubectl_eksdoc.core.sim.cluster.evicting import Evictions
 from kubectl_eksdoc.core.sim.cluster.facts import Facts
@@ -91,6 +92,7 @@ class ControlPlane:
             late_s=lags.disruptions_late_s,
         )
         self._loops.append(loop)
+        self._run(StaleTargets(self.registry, self.facts), lags.disruptions_s)
         self._run(Scheduler(self.registry, self.facts), lags.scheduler_s)
         self._run(Kubelets(self.registry, self.facts, pace, stuck), 0.0)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from kubectl_eksdoc.core.model import kinds
@@ -18,6 +18,7 @@ from kubectl_eksdoc.core.rules.api.statuses import Cause, Named
 from kubectl_eksdoc.core.sim.cluster.agenda import Agenda
 from kubectl_eksdoc.core.sim.cluster.names import Names
 from kubectl_eksdoc.core.sim.cluster.store import Item, Key, Stale, Store
+from kubectl_eksdoc.core.sim.cluster.times import rfc3339
 from kubectl_eksdoc.core.sim.cluster.traits import Traits
 
 PODS = kinds.PODS.full_name
@@ -195,11 +196,6 @@ class Registry:
             raise statuses.not_found(self.traits[NAMESPACES].named, namespace)
         if held.leaving:
             raise statuses.terminating(traits.named, name, namespace)
-
-
-def rfc3339(moment: datetime) -> str:
-    """``2026-11-20T08:00:00Z``: whole seconds, as metadata has times."""
-    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _kept(traits: Traits, before: Doc, doc: Doc, status: bool) -> Doc:

@@ -8,6 +8,7 @@ from kubectl_eksdoc.core.model.api_objects import Doc, at, with_value
 from kubectl_eksdoc.core.rules.api.statuses import Refusal
 from kubectl_eksdoc.core.rules.eviction_requests import EvictionRequest
 from kubectl_eksdoc.core.rules.evictions import Answer
+from kubectl_eksdoc.core.sim.cluster.disruption_targets import disrupted
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
 from kubectl_eksdoc.core.sim.cluster.registry import DeleteOptions
 from tests.core.sim.cluster.planes import BUDGETS, PODS, a_budget_doc, a_node_doc, a_plane, a_pod_doc, condition, doc_of
@@ -108,3 +109,21 @@ def test_nothing_is_evicted_in_a_namespace_that_is_being_deleted() -> None:
     with pytest.raises(Refusal, match="because it is being terminated"):
         evict(plane, "web-0")
     assert at(doc_of(plane, PODS, "web-0"), "metadata", "deletionTimestamp") is None
+
+
+def test_a_pod_that_was_marked_and_not_deleted_loses_the_mark_after_two_minutes() -> None:
+    marked = disrupted(
+        a_pod_doc("web-0", "a"), "EvictionByEvictionAPI", "Eviction API: evicting", "2026-11-20T08:00:00Z"
+    )
+    by_kubelet = disrupted(a_pod_doc("web-1", "a"), "TerminationByKubelet", "", "2026-11-20T08:00:00Z")
+    plane = a_plane([a_node_doc("a"), marked, by_kubelet])
+    plane.agenda.run_until(119)
+    assert condition(doc_of(plane, PODS, "web-0"), "DisruptionTarget")["status"] == "True"
+    plane.agenda.run_until(121)
+    assert condition(doc_of(plane, PODS, "web-0"), "DisruptionTarget") == {
+        "type": "DisruptionTarget",
+        "status": "False",
+        "lastProbeTime": None,
+        "lastTransitionTime": "2026-11-20T08:02:00Z",
+    }
+    assert condition(doc_of(plane, PODS, "web-1"), "DisruptionTarget")["status"] == "True"

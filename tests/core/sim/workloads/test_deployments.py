@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.rules.api.defaults import of_pods
 from kubectl_eksdoc.core.sim.cluster.store import Item
 from kubectl_eksdoc.core.sim.cluster.workloads.deployments import Deployments
 from kubectl_eksdoc.core.sim.cluster.workloads.garbage import Garbage
@@ -309,6 +310,6 @@ def test_whatever_happens_it_comes_to_rest_as_wanted(
     world.settle(100)
     wanted = the(world).doc["spec"]["replicas"]
     assert len(world.active()) == status(world)["updatedReplicas"] == status(world)["availableReplicas"] == wanted
-    template = the(world).doc["spec"]["template"]["spec"]["containers"]
+    template = of_pods(the(world).doc["spec"]["template"]["spec"])["containers"]
     assert all(pod.doc["spec"]["containers"] == template for pod in world.active())
     assert reasons(world)["Available"][0] == "True"

@@ -13,14 +13,14 @@ from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.rules.api.statuses import Refusal
 from kubectl_eksdoc.core.sim.cluster import traits
-from kubectl_eksdoc.core.sim.cluster.registry import DeleteOptions, Registry, rfc3339
+from kubectl_eksdoc.core.sim.cluster.registry import DeleteOptions, Registry
 from kubectl_eksdoc.core.sim.cluster.store import Change, Item, Key
+from kubectl_eksdoc.core.sim.cluster.times import moment, rfc3339
 from kubectl_eksdoc.core.sim.cluster.workloads import schedules
 from kubectl_eksdoc.core.sim.cluster.workloads.index import Index
 from kubectl_eksdoc.core.sim.cluster.workloads.job_ends import JOBS, finished_as
 from kubectl_eksdoc.core.sim.cluster.workloads.owning import keys_of_owner, reference_to
 from kubectl_eksdoc.core.sim.cluster.workloads.schedules import InvalidSchedule, Schedule
-from kubectl_eksdoc.core.sim.cluster.workloads.times import moment
 
 CRON_JOBS = traits.CRON_JOBS.full_name
 SCHEDULED = "batch.kubernetes.io/cronjob-scheduled-timestamp"
@@ -32,7 +32,7 @@ _HISTORY = {"Complete": ("successfulJobsHistoryLimit", 3), "Failed": ("failedJob
 class CronJobs:
     """A `Controller`; keys are those of CronJobs."""
 
-    resources: Iterable[str] = (CRON_JOBS, JOBS)
+    resources = (CRON_JOBS, JOBS)
 
     def __init__(self, registry: Registry, index: Index) -> None:
         self._registry = registry

@@ -13,8 +13,8 @@ from kubectl_eksdoc.core.model.api_objects import Doc, at, with_value
 from kubectl_eksdoc.core.model.nodes import UNSCHEDULABLE_TAINT
 from kubectl_eksdoc.core.model.placement import NODE_NAME_FIELD, NodeDemand, NodeTerm
 from kubectl_eksdoc.core.model.selectors import Requirement
+from kubectl_eksdoc.core.sim.cluster.pod_admission import NOT_READY, UNREACHABLE
 from kubectl_eksdoc.core.sim.cluster.store import Item
-from kubectl_eksdoc.core.sim.cluster.workloads.admission import NOT_READY, UNREACHABLE
 from kubectl_eksdoc.core.sim.cluster.workloads.pods import labels_of, node_of
 from kubectl_eksdoc.core.sim.cluster.workloads.tolerating import NO_EXECUTE, NO_SCHEDULE, all_tolerated, taints_of
 

@@ -35,7 +35,7 @@ _ByNode = Mapping[str, list[Item]]
 class DaemonSets:
     """A `Controller`; keys are those of DaemonSets."""
 
-    resources: Iterable[str] = (DAEMON_SETS, pods.PODS, NODES)
+    resources = (DAEMON_SETS, pods.PODS, NODES)
 
     def __init__(self, registry: Registry, index: Index) -> None:
         self._registry = registry

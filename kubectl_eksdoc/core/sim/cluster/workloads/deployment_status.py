@@ -10,11 +10,11 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.sim.cluster.conditions import condition
 from kubectl_eksdoc.core.sim.cluster.store import Item
-from kubectl_eksdoc.core.sim.cluster.workloads.conditions import condition
+from kubectl_eksdoc.core.sim.cluster.times import moment
 from kubectl_eksdoc.core.sim.cluster.workloads.replica_sets import wanted
 from kubectl_eksdoc.core.sim.cluster.workloads.rollout_sizes import Limits, counted
-from kubectl_eksdoc.core.sim.cluster.workloads.times import moment
 
 AVAILABLE, PROGRESSING, FAILURE = "Available", "Progressing", "ReplicaFailure"
 TIMED_OUT, NEW_AVAILABLE = "ProgressDeadlineExceeded", "NewReplicaSetAvailable"

@@ -9,11 +9,11 @@ from collections.abc import Iterable, Sequence
 
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.api_objects import Doc, at, with_value
+from kubectl_eksdoc.core.sim.cluster.conditions import condition
 from kubectl_eksdoc.core.sim.cluster.registry import Registry
 from kubectl_eksdoc.core.sim.cluster.store import Change, Item, Key, What
 from kubectl_eksdoc.core.sim.cluster.workloads import deployment_status as statuses
 from kubectl_eksdoc.core.sim.cluster.workloads import pods
-from kubectl_eksdoc.core.sim.cluster.workloads.conditions import condition
 from kubectl_eksdoc.core.sim.cluster.workloads.generations import REVISION, Generations
 from kubectl_eksdoc.core.sim.cluster.workloads.index import Index
 from kubectl_eksdoc.core.sim.cluster.workloads.owning import claimed, controller_of, keys_of_owner, may_be_adopted
@@ -36,7 +36,7 @@ DEPLOYMENTS = kinds.DEPLOYMENTS.full_name
 class Deployments:
     """A `Controller`; keys are those of Deployments."""
 
-    resources: Iterable[str] = (DEPLOYMENTS, REPLICA_SETS, pods.PODS)
+    resources = (DEPLOYMENTS, REPLICA_SETS, pods.PODS)
 
     def __init__(self, registry: Registry, index: Index) -> None:
         self._registry = registry

@@ -43,7 +43,7 @@ class _Known(NamedTuple):
 class EndpointSlices:
     """A `Controller`; keys are those of Services."""
 
-    resources: Iterable[str] = (SERVICES, pods.PODS, NODES, SLICES)
+    resources = (SERVICES, pods.PODS, NODES, SLICES)
 
     def __init__(self, registry: Registry, index: Index) -> None:
         self._registry = registry

@@ -21,13 +21,12 @@ _FINALIZERS = ("metadata", "finalizers")
 
 
 class Garbage:
-    """A `Controller`; keys are ("", UID). It is told of all kinds that the registry knows when it is made."""
+    """A `Controller`; keys are ("", UID). It is told of all kinds that the registry knows."""
 
     def __init__(self, registry: Registry, index: Index) -> None:
         self._registry = registry
         self._index = index
-        self.resources: Iterable[str] = tuple(registry.traits)
-        self._kinds = {(each.named.group, each.named.kind): name for name, each in registry.traits.items()}
+        self.resources = registry.traits.keys()
 
     def touched(self, change: Change) -> Iterable[Key]:
         meta = change.item.doc["metadata"]
@@ -90,8 +89,10 @@ class Garbage:
         held = self._index.of_uid(owner["uid"])
         if held is not None:
             return held.key[0] not in ("", namespace) or held.key[1] != owner["name"]
-        resource = self._kinds.get((_group(owner), owner["kind"]))
-        return resource is not None and self._index.held(resource)
+        named = (_group(owner), owner["kind"])
+        traits = self._registry.traits.items()
+        resource = next((name for name, each in traits if (each.named.group, each.named.kind) == named), "")
+        return bool(resource) and self._index.held(resource)
 
     def _waiting(self, owner: Doc) -> bool:
         held = self._index.of_uid(owner["uid"])

@@ -11,10 +11,10 @@ from datetime import datetime
 
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.sim.cluster.conditions import condition, put
 from kubectl_eksdoc.core.sim.cluster.registry import DeleteOptions, Registry
 from kubectl_eksdoc.core.sim.cluster.store import Change, Key, What
-from kubectl_eksdoc.core.sim.cluster.workloads.conditions import condition, put
-from kubectl_eksdoc.core.sim.cluster.workloads.times import moment
+from kubectl_eksdoc.core.sim.cluster.times import moment
 
 JOBS = kinds.JOBS.full_name
 
@@ -59,7 +59,7 @@ def ended(status: Doc, how: Doc, now: str) -> Doc:
 class EndedJobs:
     """A `Controller`; keys are those of Jobs: they go so many seconds after their end (ttlSecondsAfterFinished)."""
 
-    resources: Iterable[str] = (JOBS,)
+    resources = (JOBS,)
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry

@@ -9,10 +9,10 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from kubectl_eksdoc.core.model.api_objects import Doc, at
+from kubectl_eksdoc.core.sim.cluster.conditions import condition
 from kubectl_eksdoc.core.sim.cluster.store import Item
+from kubectl_eksdoc.core.sim.cluster.times import moment
 from kubectl_eksdoc.core.sim.cluster.workloads import pods
-from kubectl_eksdoc.core.sim.cluster.workloads.conditions import condition
-from kubectl_eksdoc.core.sim.cluster.workloads.times import moment
 
 TRACKING = "batch.kubernetes.io/job-tracking"
 """The finalizer that pods keep until they are counted."""

@@ -10,11 +10,12 @@ from collections.abc import Iterable
 
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.api_objects import Doc, with_value
+from kubectl_eksdoc.core.sim.cluster.conditions import condition, put
 from kubectl_eksdoc.core.sim.cluster.registry import Registry
 from kubectl_eksdoc.core.sim.cluster.store import Change, Item, Key, What
+from kubectl_eksdoc.core.sim.cluster.times import moment
 from kubectl_eksdoc.core.sim.cluster.workloads import job_ends as ends
 from kubectl_eksdoc.core.sim.cluster.workloads import pods
-from kubectl_eksdoc.core.sim.cluster.workloads.conditions import condition, put
 from kubectl_eksdoc.core.sim.cluster.workloads.index import Index
 from kubectl_eksdoc.core.sim.cluster.workloads.job_indexes import index_of, indexed, parsed, pending, written
 from kubectl_eksdoc.core.sim.cluster.workloads.job_pods import (
@@ -31,7 +32,6 @@ from kubectl_eksdoc.core.sim.cluster.workloads.owning import claimed, keys_of_ow
 from kubectl_eksdoc.core.sim.cluster.workloads.selecting import Selectors
 from kubectl_eksdoc.core.sim.cluster.workloads.surplus import surplus
 from kubectl_eksdoc.core.sim.cluster.workloads.templates import Templates
-from kubectl_eksdoc.core.sim.cluster.workloads.times import moment
 
 JOBS = ends.JOBS
 BURST = 500
@@ -40,7 +40,7 @@ BURST = 500
 class Jobs:
     """A `Controller`; keys are those of Jobs."""
 
-    resources: Iterable[str] = (JOBS, pods.PODS)
+    resources = (JOBS, pods.PODS)
 
     def __init__(self, registry: Registry, index: Index) -> None:
         self._registry = registry

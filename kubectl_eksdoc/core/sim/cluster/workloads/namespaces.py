@@ -21,7 +21,7 @@ class Namespaces:
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
-        self.resources: Iterable[str] = tuple(registry.traits)
+        self.resources = registry.traits.keys()
 
     def touched(self, change: Change) -> Iterable[Key]:
         if change.item.resource == NAMESPACES:

@@ -10,10 +10,10 @@ from collections.abc import Iterable
 
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.api_objects import with_value
+from kubectl_eksdoc.core.sim.cluster.disruption_targets import disrupted
 from kubectl_eksdoc.core.sim.cluster.registry import DeleteOptions, Registry
 from kubectl_eksdoc.core.sim.cluster.store import Change, Item, Key, What
 from kubectl_eksdoc.core.sim.cluster.workloads import pods
-from kubectl_eksdoc.core.sim.cluster.workloads.conditions import disrupted
 from kubectl_eksdoc.core.sim.cluster.workloads.index import Index
 
 NODES = kinds.NODES.full_name
@@ -30,7 +30,7 @@ REASON, MESSAGE = "DeletionByPodGC", "PodGC: node no longer exists"
 class PodGarbage:
     """A `Controller`; keys are ("", name of a node). Without any node in the store none is missed."""
 
-    resources: Iterable[str] = (NODES, pods.PODS)
+    resources = (NODES, pods.PODS)
 
     def __init__(self, registry: Registry, index: Index) -> None:
         self._registry = registry

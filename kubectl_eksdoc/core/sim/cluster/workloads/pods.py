@@ -10,8 +10,8 @@ from datetime import datetime, timedelta
 
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.sim.cluster.workloads.conditions import condition
-from kubectl_eksdoc.core.sim.cluster.workloads.times import moment
+from kubectl_eksdoc.core.sim.cluster.conditions import condition
+from kubectl_eksdoc.core.sim.cluster.times import moment
 
 PODS = kinds.PODS.full_name
 FINISHED = ("Succeeded", "Failed")

@@ -28,7 +28,7 @@ BURST = 500
 class ReplicaSets:
     """A `Controller`; keys are those of ReplicaSets."""
 
-    resources: Iterable[str] = (REPLICA_SETS, pods.PODS)
+    resources = (REPLICA_SETS, pods.PODS)
 
     def __init__(self, registry: Registry, index: Index) -> None:
         self._registry = registry

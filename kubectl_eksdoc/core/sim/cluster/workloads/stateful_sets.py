@@ -29,7 +29,7 @@ STATEFUL_SETS = kinds.STATEFUL_SETS.full_name
 class StatefulSets:
     """A `Controller`; keys are those of StatefulSets."""
 
-    resources: Iterable[str] = (STATEFUL_SETS, pods.PODS)
+    resources = (STATEFUL_SETS, pods.PODS)
 
     def __init__(self, registry: Registry, index: Index) -> None:
         self._registry = registry

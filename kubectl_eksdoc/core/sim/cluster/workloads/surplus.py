@@ -14,8 +14,8 @@ from math import log2
 
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.sim.cluster.store import Item
+from kubectl_eksdoc.core.sim.cluster.times import moment
 from kubectl_eksdoc.core.sim.cluster.workloads import pods
-from kubectl_eksdoc.core.sim.cluster.workloads.times import moment
 
 DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
 

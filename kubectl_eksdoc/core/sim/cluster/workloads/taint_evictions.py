@@ -10,10 +10,10 @@ from collections.abc import Iterable
 
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.sim.cluster.disruption_targets import disrupted
 from kubectl_eksdoc.core.sim.cluster.registry import Registry
 from kubectl_eksdoc.core.sim.cluster.store import Change, Item, Key, What
 from kubectl_eksdoc.core.sim.cluster.workloads import pods
-from kubectl_eksdoc.core.sim.cluster.workloads.conditions import disrupted
 from kubectl_eksdoc.core.sim.cluster.workloads.index import Index
 from kubectl_eksdoc.core.sim.cluster.workloads.tolerating import NO_EXECUTE, taints_of, tolerates
 
@@ -24,7 +24,7 @@ REASON, MESSAGE = "DeletionByTaintManager", "Taint manager: deleting due to NoEx
 class TaintEvictions:
     """A `Controller`; keys are those of pods."""
 
-    resources: Iterable[str] = (NODES, pods.PODS)
+    resources = (NODES, pods.PODS)
 
     def __init__(self, registry: Registry, index: Index) -> None:
         self._registry = registry

@@ -12,10 +12,10 @@ from collections.abc import Iterable, Iterator
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.api_objects import Doc, with_value
 from kubectl_eksdoc.core.model.nodes import UNSCHEDULABLE_TAINT
+from kubectl_eksdoc.core.sim.cluster.conditions import condition
+from kubectl_eksdoc.core.sim.cluster.pod_admission import NOT_READY, UNREACHABLE
 from kubectl_eksdoc.core.sim.cluster.registry import Registry
 from kubectl_eksdoc.core.sim.cluster.store import Change, Key, What
-from kubectl_eksdoc.core.sim.cluster.workloads.admission import NOT_READY, UNREACHABLE
-from kubectl_eksdoc.core.sim.cluster.workloads.conditions import condition
 from kubectl_eksdoc.core.sim.cluster.workloads.tolerating import NO_EXECUTE, NO_SCHEDULE
 
 NODES = kinds.NODES.full_name
@@ -35,7 +35,7 @@ _KEPT = frozenset({*BY_CONDITION.values(), UNSCHEDULABLE_TAINT})
 class NodeTaints:
     """A `Controller`; keys are those of Nodes."""
 
-    resources: Iterable[str] = (NODES,)
+    resources = (NODES,)
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry

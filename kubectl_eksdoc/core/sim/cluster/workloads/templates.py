@@ -11,9 +11,10 @@ from zlib import crc32
 
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.kinds import Resource
+from kubectl_eksdoc.core.rules.api.defaults import of_pods
 from kubectl_eksdoc.core.sim.cluster.names import ALPHABET
+from kubectl_eksdoc.core.sim.cluster.pod_admission import PRIORITY_CLASSES, admitted, first_status
 from kubectl_eksdoc.core.sim.cluster.store import Item, Store
-from kubectl_eksdoc.core.sim.cluster.workloads.admission import PRIORITY_CLASSES, admitted, qos_class
 from kubectl_eksdoc.core.sim.cluster.workloads.owning import reference_to
 
 _MOST = 10_000
@@ -46,8 +47,8 @@ class Templates:
             return held[2], held[3]
         if len(self._made) >= _MOST:
             self._made.clear()
-        spec = admitted(template.get("spec") or {}, self._store)
-        status = {"phase": "Pending", "qosClass": qos_class(spec)}
+        spec = admitted(of_pods(template.get("spec") or {}), self._store)
+        status = first_status(spec)
         self._made[id(template)] = (template, self._classes, spec, status)
         return spec, status
 

@@ -1,7 +1,6 @@
-"""What the API server adds to a pod's spec when it is created: defaults, service account, priority, tolerations, QoS.
+"""What admission adds to a pod when it is created: service account, priority, tolerations; and its QoS class.
 
-Source: pkg/apis/core/v1/defaults.go (SetDefaults_PodSpec,
-defaultHostNetworkPorts), plugin/pkg/admission/{serviceaccount,priority,
+Source: pkg/apis/core/v1/defaults.go (defaultHostNetworkPorts), plugin/pkg/admission/{serviceaccount,priority,
 defaulttolerationseconds}/admission.go, pkg/apis/core/v1/helper/qos/qos.go (ComputePodQOS), Kubernetes v1.36.
 The volume with the service account's token is left out: nothing here reads it.
 """
@@ -25,19 +24,11 @@ SYSTEM_PRIORITIES = {"system-cluster-critical": 2_000_000_000, "system-node-crit
 NOT_READY, UNREACHABLE = "node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"
 TOLERATED_S = 300
 
-_DEFAULTS: Doc = {
-    "dnsPolicy": "ClusterFirst",
-    "enableServiceLinks": True,
-    "restartPolicy": "Always",
-    "schedulerName": "default-scheduler",
-    "securityContext": {},
-    "terminationGracePeriodSeconds": 30,
-}
 _PODS = Named("pods", "", "Pod")
 
 
 def admitted(spec: Doc, store: Store) -> Doc:
-    """`spec` as the server would store it.
+    """A pod's `spec`, which has its defaults, as the server would store it.
 
     Raises:
         Refusal: 403, its priority class is not there.
@@ -45,7 +36,6 @@ def admitted(spec: Doc, store: Store) -> Doc:
     account = spec.get("serviceAccountName") or spec.get("serviceAccount") or "default"
     priority, preemption = _priority(spec, store)
     return {
-        **_DEFAULTS,
         **_on_host_ports(spec),
         "serviceAccount": account,
         "serviceAccountName": account,
@@ -54,6 +44,11 @@ def admitted(spec: Doc, store: Store) -> Doc:
         "tolerations": [*(spec.get("tolerations") or ()), *_added_tolerations(spec)],
         **_global_class(spec, store),
     }
+
+
+def first_status(spec: Doc) -> Doc:
+    """The status with which a pod of that spec begins."""
+    return {"phase": "Pending", "qosClass": qos_class(spec)}
 
 
 def qos_class(spec: Doc) -> str:

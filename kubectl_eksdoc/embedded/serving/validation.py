@@ -14,13 +14,14 @@ from kubectl_eksdoc.core.model.api_objects import Doc, at
 from kubectl_eksdoc.core.rules.api import shapes
 from kubectl_eksdoc.core.rules.api.statuses import Cause, Named, invalid
 from kubectl_eksdoc.core.rules.budget_validation import BudgetSpec, FieldError, problems
+from kubectl_eksdoc.embedded.api.definitions import DEFINITIONS, missing
 from kubectl_eksdoc.embedded.serving.bodies import check_shape
 from kubectl_eksdoc.embedded.serving.targets import Target
 
 BUDGETS = "poddisruptionbudgets.policy"
 
 
-def admitted(target: Target, live: Doc | None, doc: Doc) -> Doc:
+def valid(target: Target, live: Doc | None, doc: Doc) -> Doc:
     """The object as it may be written over `live` (None: it is new).
 
     Raises:
@@ -36,9 +37,11 @@ def admitted(target: Target, live: Doc | None, doc: Doc) -> Doc:
 def _check_required(target: Target, doc: Doc) -> None:
     if target.subresource == "status":
         return
-    missing = [path for path in _REQUIRED.get(target.resource, ()) if not at(doc, *path)]
-    if missing:
-        causes = tuple(Cause("FieldValueRequired", "Required value", ".".join(path)) for path in missing)
+    lacking = [".".join(path) for path in _REQUIRED.get(target.resource, ()) if not at(doc, *path)]
+    if target.resource == DEFINITIONS:
+        lacking += missing(doc)
+    if lacking:
+        causes = tuple(Cause("FieldValueRequired", "Required value", field) for field in lacking)
         raise invalid(_named(target), str(at(doc, "metadata", "name") or ""), causes)
 
 

@@ -15,3 +15,8 @@ def moment(text: str) -> datetime:
     plain = text[:-1] if text.endswith("Z") else text
     form = "%Y-%m-%dT%H:%M:%S.%f" if "." in plain else "%Y-%m-%dT%H:%M:%S"
     return datetime.strptime(plain, form).replace(tzinfo=timezone.utc)
+
+
+def rfc3339(moment: datetime) -> str:
+    """``2026-11-20T08:00:00Z``: whole seconds, as metadata has times."""
+    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
