@@ -7,10 +7,18 @@ pkg/api/errors/errors.go; pkg/registry/core/pod/storage/eviction.go. Kubernetes 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from kubectl_eksdoc.core.rules.api.statuses import Cause, Details, Named, Status, expired, modified
 from kubectl_eksdoc.core.rules.evictions import PROCESSING_RETRY_SECONDS, WOULD_VIOLATE
+from kubectl_eksdoc.embedded.serving.access import ADMIN, Action, forbidden
 from kubectl_eksdoc.embedded.serving.faults import Answered, Moment
+from kubectl_eksdoc.embedded.serving.messages import Request
 from kubectl_eksdoc.embedded.serving.reading import TOO_OLD_TO_CONTINUE
+from kubectl_eksdoc.embedded.serving.targets import verb_of, words_of
+
+SOMEBODY = ADMIN.name
+"""Who is refused: faults stand before the API, which knows who asks."""
 
 FLOW_SCHEMA = ("X-Kubernetes-PF-FlowSchema-UID", "5c6a2c2e-3b1d-4a0b-9d53-4f1f6a2f6f10")
 """By this header a client can tell priority and fairness from a budget."""
@@ -19,6 +27,29 @@ FLOW_SCHEMA = ("X-Kubernetes-PF-FlowSchema-UID", "5c6a2c2e-3b1d-4a0b-9d53-4f1f6a
 def conflict(name: str = "pod", plural: str = "pods", group: str = "") -> Answered:
     """409: somebody else wrote in between."""
     return Answered(modified(Named(plural, group, ""), name).status)
+
+
+def conflicting(request: Request) -> Answered | None:
+    """409 of the object that is asked for."""
+    said = words_of(request.path)
+    return conflict(said.name, said.plural, said.group) if said is not None and said.name else None
+
+
+def forbidding(resource: str = "") -> Callable[[Request], Answered | None]:
+    """403 of whatever is asked for, or only of a resource, as RBAC says it."""
+
+    def forbid(request: Request) -> Answered | None:
+        said = words_of(request.path)
+        if said is None:
+            path = Action(request.method.lower(), path=request.path)
+            return None if resource else Answered(forbidden(SOMEBODY, path))
+        if resource and resource not in (said.plural, f"{said.plural}.{said.group}"):
+            return None
+        verb = verb_of(request, said.name)
+        action = Action(verb, said.group, said.plural, said.subresource, said.namespace, said.name)
+        return Answered(forbidden(SOMEBODY, action))
+
+    return forbid
 
 
 def throttled(seconds: int = 1) -> Answered:
@@ -67,6 +98,6 @@ def webhook_down(webhook: str) -> Answered:
     return Answered(Status(500, "InternalError", f"Internal error occurred: {why}", details))
 
 
-def list_expired() -> Answered:
+def expiring(request: Request) -> Answered | None:
     """410: the continue token of a list is too old."""
-    return Answered(expired(TOO_OLD_TO_CONTINUE).status)
+    return Answered(expired(TOO_OLD_TO_CONTINUE).status) if request.word("continue") else None

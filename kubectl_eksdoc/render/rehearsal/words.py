@@ -67,6 +67,7 @@ def differences(view: RehearsalView) -> tuple[str, ...]:
         _not_emptied(view),
         _late(view),
         _nodes(view),
+        _missing(view),
         _not_made(view),
         _refused(view),
         _twice(view),
@@ -123,6 +124,11 @@ def _nodes(view: RehearsalView) -> str:
 def _most(those: list[tuple[float, str]]) -> str:
     by, name = max(those, key=lambda each: each[0])
     return f"{name} by {_words(by)}" if len(those) == 1 else f"most of all {name}, by {_words(by)}"
+
+
+def _missing(view: RehearsalView) -> str:
+    count = len(view.missing)
+    return f"{counted(count, 'new node')} that the plan waits for did not join." if count else ""
 
 
 def _not_made(view: RehearsalView) -> str:

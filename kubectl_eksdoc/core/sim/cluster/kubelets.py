@@ -12,7 +12,7 @@ from typing import Protocol
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.api_objects import Doc, at, with_value
 from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.sim.cluster.conditions import with_condition
+from kubectl_eksdoc.core.sim.cluster.conditions import condition, with_condition
 from kubectl_eksdoc.core.sim.cluster.facts import Facts
 from kubectl_eksdoc.core.sim.cluster.registry import PODS, DeleteOptions, Registry
 from kubectl_eksdoc.core.sim.cluster.store import Change, Item, Key, What
@@ -42,9 +42,10 @@ def none_is(pod: Pod) -> bool:
 
 class Kubelets:
     """All of them, as one `Controller` whose keys are pods'. A `stuck` pod does not stop when it is killed, either: its
-    containers hang in the kernel, or wait for storage that is gone."""
+    containers hang in the kernel, or wait for storage that is gone. On a node of whose kubelet nobody has heard (its
+    Ready is Unknown) nothing is done either."""
 
-    resources = (PODS,)
+    resources = (NODES, PODS)
 
     def __init__(self, registry: Registry, facts: Facts, pace: Pace, stuck: Callable[[Pod], bool] = none_is) -> None:
         self._registry = registry
@@ -55,6 +56,15 @@ class Kubelets:
         self._number = 0
 
     def touched(self, change: Change) -> Iterable[Key]:
+        if change.item.resource == NODES:
+            back = change.before is not None and _unheard(change.before.doc) and not _unheard(change.item.doc)
+            return self._keys_on(change.item.key[1]) if back else ()
+        return self._keys_of(change)
+
+    def _keys_on(self, node: str) -> Iterable[Key]:
+        return [pod.key for pod in self._registry.store.list(PODS) if at(pod.doc, "spec", "nodeName") == node]
+
+    def _keys_of(self, change: Change) -> Iterable[Key]:
         if change.what is What.DELETED:
             self._ends.pop(change.item.uid, None)
             self._ends.pop(_stopping(change.item.uid), None)
@@ -68,13 +78,13 @@ class Kubelets:
         if item is None:
             return None
         node = self._registry.store.get(NODES, ("", str(at(item.doc, "spec", "nodeName"))))
-        if node is None:
+        if node is None or _unheard(node.doc):
             return None  # nobody is there to do it
         if item.leaving:
             return self._stop(item)
         if _starts(item.doc):
             return self._start(item, node)
-        return self._run_out(item)
+        return self._run_out(item) if _runs_out(item.doc) else None
 
     def _left_s(self, what: str, seconds: float) -> float:
         """Seconds until `what`, which takes so many from when it is asked about first, is done."""
@@ -109,6 +119,10 @@ class Kubelets:
             return None if left_s == NEVER else left_s
         self._registry.update(item, _succeeded(item.doc, self._registry.now), status=True)
         return None
+
+
+def _unheard(node: Doc) -> bool:
+    return (condition(node, "Ready") or {}).get("status") == "Unknown"
 
 
 def _stopping(uid: str) -> str:

@@ -6,17 +6,19 @@ whether there was anything to do it to; with ``after_s`` it is done so many seco
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass
-
 from kubectl_eksdoc.core.model.api_objects import Doc, at, with_value, without
-from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.rules.api.statuses import Refusal
 from kubectl_eksdoc.core.rules.eviction_requests import EvictionRequest
-from kubectl_eksdoc.core.sim.cluster.kubelets import NEVER, NODES, Pace
+from kubectl_eksdoc.core.sim.cluster.conditions import condition, put
+from kubectl_eksdoc.core.sim.cluster.kubelets import NODES
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
 from kubectl_eksdoc.core.sim.cluster.registry import PODS, DeleteOptions
 from kubectl_eksdoc.core.sim.cluster.store import Item
+
+HEARD_OF = ("Ready", "MemoryPressure", "DiskPressure", "PIDPressure")
+"""What a kubelet tells of its node."""
+
+UNHEARD = {"reason": "NodeStatusUnknown", "message": "Kubelet stopped posting node status."}
 
 
 def disappear(plane: ControlPlane, node: str) -> bool:
@@ -25,6 +27,38 @@ def disappear(plane: ControlPlane, node: str) -> bool:
     if item is None:
         return False
     plane.registry.delete(item)
+    return True
+
+
+def lose(plane: ControlPlane, node: str) -> bool:
+    """Nobody hears of its kubelet any more, and the node lifecycle controller says so of the node and of its pods;
+    False if it is so already. Nothing on it is started or stopped from then on.
+
+    Source: pkg/controller/nodelifecycle/node_lifecycle_controller.go (tryUpdateNodeHealth), pkg/controller/util/node/
+    controller_utils.go (MarkPodsNotReady), Kubernetes v1.36.
+    """
+    item, now = plane.store.get(NODES, ("", node)), plane.registry.now
+    if item is None or (condition(item.doc, "Ready") or {}).get("status") == "Unknown":
+        return False
+    held = at(item.doc, "status", "conditions") or ()
+    for kind in HEARD_OF:
+        told = condition(item.doc, kind) or {"type": kind}
+        held = put(held, {**told, "status": "Unknown", "lastTransitionTime": now, **UNHEARD})
+    plane.registry.update(item, with_value(item.doc, ("status", "conditions"), list(held)), status=True)
+    for pod in pods_on(plane, node):
+        ready = condition(pod.doc, "Ready")
+        if ready is not None and ready.get("status") == "True":
+            held = put(pod.doc["status"]["conditions"], {**ready, "status": "False", "lastTransitionTime": now})
+            plane.registry.update(pod, with_value(pod.doc, ("status", "conditions"), held), status=True)
+    return True
+
+
+def hold(plane: ControlPlane, pod: Item, finalizer: str) -> bool:
+    """Somebody wants to be asked before the pod goes; False if they do already, or it is too late."""
+    held = at(pod.doc, "metadata", "finalizers") or []
+    if pod.leaving or finalizer in held:
+        return False
+    plane.registry.update(pod, with_value(pod.doc, ("metadata", "finalizers"), [*held, finalizer]))
     return True
 
 
@@ -44,6 +78,10 @@ def cordon(plane: ControlPlane, node: str, cordoned: bool = True) -> bool:
     path = ("spec", "unschedulable")
     plane.registry.update(item, with_value(item.doc, path, True) if cordoned else without(item.doc, path))
     return True
+
+
+def uncordon(plane: ControlPlane, node: str) -> bool:
+    return cordon(plane, node, cordoned=False)
 
 
 def drain(plane: ControlPlane, node: str) -> bool:
@@ -103,25 +141,6 @@ def drained_by_another(plane: ControlPlane, name: str, after_s: float) -> None:
 
 def deleted_by_another(plane: ControlPlane, namespace: str, name: str, after_s: float) -> None:
     plane.agenda.after(after_s, lambda: delete(plane, namespace, name))
-
-
-@dataclass(frozen=True, slots=True)
-class Hanging:
-    """A pace at which some pods (by namespace/name) never stop by themselves, so that they are killed when their grace
-    period is over, and some never become Ready."""
-
-    pace: Pace
-    never_stop: Collection[str] = ()
-    never_start: Collection[str] = ()
-
-    def start_s(self, pod: Pod) -> float:
-        return NEVER if pod.key in self.never_start else self.pace.start_s(pod)
-
-    def stop_s(self, pod: Pod) -> float:
-        return NEVER if pod.key in self.never_stop else self.pace.stop_s(pod)
-
-    def run_s(self, pod: Pod) -> float:
-        return self.pace.run_s(pod)
 
 
 def _new(model: Doc, name: str) -> Doc:

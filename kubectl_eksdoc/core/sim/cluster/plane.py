@@ -20,7 +20,7 @@ from kubectl_eksdoc.core.sim.cluster.names import Names
 from kubectl_eksdoc.core.sim.cluster.registry import Registry
 from kubectl_eksdoc.core.sim.cluster.roster import Roster
 from kubectl_eksdoc.core.sim.cluster.scheduling import Scheduler
-from kubectl_eksdoc.core.sim.cluster.store import Item, Key, Store
+from kubectl_eksdoc.core.sim.cluster.store import Item, Key, Listener, Store
 from kubectl_eksdoc.core.sim.cluster.traits import Traits, by_resource
 
 
@@ -54,7 +54,8 @@ class ControlPlane:
         self.roster = Roster(self.store, facts)
         self.evictions = Evictions(self.registry, self.roster, facts)
         self._loops: list[Loop] = []
-        self._begun: tuple[Pace, Workloads, Lags, Callable[[Pod], bool]] | None = None
+        self._listeners: tuple[Listener, ...] = ()
+        self._begun: tuple[Workloads, Lags] | None = None
 
     def load(self, resource: str, docs: Iterable[Doc]) -> None:
         """Objects as they are in a dump: names, uids, times and statuses stay, versions are new."""
@@ -66,19 +67,31 @@ class ControlPlane:
         self, pace: Pace, workloads: Workloads, lags: Lags = Lags(), stuck: Callable[[Pod], bool] = none_is
     ) -> None:
         """From now on everybody works; `stuck` pods do not stop even when they are killed."""
-        self._begun = (pace, workloads, lags, stuck)
+        self._begun = (workloads, lags)
         self._begin(DisruptionController.unfinished)
+        Loop(Kubelets(self.registry, self.facts, pace, stuck), self.store, self.agenda)
 
     def restart(self) -> None:
-        """All that works crashes and begins anew: it knows nothing but what is stored, and looks at all of it."""
+        """Controllers and scheduler crash and begin anew: they know nothing but what is stored, and look at all of it.
+        Kubelets are on their nodes and go on."""
         for loop in self._loops:
             loop.stop()
         self._loops.clear()
+        self.store.leave(self._listeners)
         self._begin(None)
 
     def _begin(self, first: Callable[[DisruptionController, Item], Iterable[Key]] | None) -> None:
         assert self._begun is not None, "it was started"
-        pace, workloads, lags, stuck = self._begun
+        there = self.store.listeners
+        self._work(*self._begun, first)
+        self._listeners = tuple(each for each in self.store.listeners if each not in there)
+
+    def _work(
+        self,
+        workloads: Workloads,
+        lags: Lags,
+        first: Callable[[DisruptionController, Item], Iterable[Key]] | None,
+    ) -> None:
         for controller in workloads(self.registry):
             self._run(controller, lags.controllers_s)
         disruptions = DisruptionController(self.registry, self.roster)
@@ -94,7 +107,6 @@ class ControlPlane:
         self._loops.append(loop)
         self._run(StaleTargets(self.registry, self.facts), lags.disruptions_s)
         self._run(Scheduler(self.registry, self.facts), lags.scheduler_s)
-        self._run(Kubelets(self.registry, self.facts, pace, stuck), 0.0)
 
     def rest(self, most_s: float) -> None:
         """Let time pass until nothing is left to do, or that much of it has passed."""

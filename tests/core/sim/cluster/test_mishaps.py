@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from kubectl_eksdoc.core.model.api_objects import at
 from kubectl_eksdoc.core.sim.cluster import mishaps
-from kubectl_eksdoc.core.sim.cluster.mishaps import Hanging
+from kubectl_eksdoc.core.sim.cluster.kubelets import NEVER
+from kubectl_eksdoc.core.sim.cluster.paces import Slower
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
 from tests.core.sim.cluster.planes import (
     NODES,
@@ -72,7 +73,8 @@ def test_a_deletion_asks_no_budget() -> None:
 
 
 def test_hanging_pods_take_their_whole_grace_period_or_never_start() -> None:
-    pace = Hanging(Steady(), never_stop=["default/web-0"], never_start=["default/new"])
+    pace = Slower(Steady(), lambda pod: pod.name == "web-0", more_to_stop_s=NEVER)
+    pace = Slower(pace, lambda pod: pod.name == "new", more_to_start_s=NEVER)
     plane = a_plane([*WEB, a_pod_doc("new", cpu="100m")], pace)
     for name in ("web-0", "web-1"):
         mishaps.deleted_by_another(plane, "default", name, 0)
