@@ -151,6 +151,9 @@ class _Run:
     def _ask(self, node: str) -> None:
         """Ask for what may go: system-critical pods when the others of their node are gone."""
         left = self._left[node]
+        for eviction in [each for each in left if not self._stage.is_there(each.pod)]:
+            left.remove(eviction)  # by another's hand, or with its node
+            self._note(Happened.GONE, eviction.pod.key, node)
         ordinary = [e for e in left if not e.pod.system_critical]
         if not ordinary and self._leaving[node] and any(not e.pod.system_critical for e in self._leaving[node]):
             return

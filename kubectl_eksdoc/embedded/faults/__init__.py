@@ -1,5 +1,6 @@
-"""The faults that users switch on by name: what each is called, does and takes, in one registry.
+"""The faults that users switch on by name, in one registry: help, documents and errors draw from it.
 
-Here belongs what binds a name to a fault of requests (`embedded.serving.faults`) or to a trouble of the cluster
-(`core.sim.cluster.troubles`). How either comes about never does. Help, documents and errors draw from the registry.
+Belongs here: what a fault is called, does and takes, and which fault of requests (`embedded.serving.faults`) or trouble
+of the cluster (`core.sim.cluster.troubles`) it is.
+Never here: how either comes about.
 """
