@@ -12,27 +12,18 @@ from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.core.model.kinds import ReadState, Resource
-from kubectl_eksdoc.embedded.faults.registry import ALL, made, parse
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.clockwork import ByHand
-from kubectl_eksdoc.embedded.serving.faults import Faulty
-from kubectl_eksdoc.embedded.serving.server import serving
 from kubectl_eksdoc.errors import ClusterError
 from kubectl_eksdoc.kube.reader import LiveReader
 from kubectl_eksdoc.kube.transport import Patience, Timing
 from tests.embedded.clients import worlds
+from tests.embedded.clients.among_faults import MET, OF_READING, served
 from tests.fakes import kubeconfigs
 
 PAGE = 50
 HASTY = Patience(silence=0.3)
 NO_TIME = Timing(sleep=lambda seconds: None)
-
-MET = tuple(named.name for named in ALL if named.of_requests)
-OF_READING = frozenset(
-    ("throttled", "server-error", "unavailable", "server-timeout", "list-expired", "forbidden")
-    + ("slow", "unanswered", "reset", "answer-lost", "cut-short")
-)
-"""Those that a reader can meet: the others are of writes, evictions and watches."""
 
 OVERCOME = OF_READING - {"forbidden"}
 """Those that trying again gets the better of, unless there are too many."""
@@ -43,19 +34,11 @@ def api() -> Api:
     return worlds.api_of("small-traps", ByHand(), pace=None)
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    return tmp_path
-
-
 def read(api: Api, folder: Path, *faults: str, seed: int = 0, resources: Sequence[Resource] = kinds.ALL) -> Cluster:
-    chosen = made([parse(text) for text in faults], seed)
-    with serving(Faulty(api, chosen.requests, lambda seconds: None, seed)) as server:
+    with served(api, *faults, seed=seed) as server:
         config = kubeconfigs.one(folder / "config", server.url(worlds.ADMIN_TOKEN))
         reader = LiveReader(Connection(kubeconfig=config, page_size=PAGE), patience=HASTY, timing=NO_TIME)
-        found = reader.read(resources)
-    assert not server.errors
-    return found
+        return reader.read(resources)
 
 
 @pytest.fixture(scope="module")
@@ -89,8 +72,8 @@ def tried(api: Api, folder: Path, fault: str, seed: int) -> Cluster | None:
 
 @pytest.mark.parametrize("name", MET)
 @pytest.mark.parametrize("share", ["5%", "30%"])
-def test_the_same_facts_or_a_sentence(api: Api, without: Cluster, folder: Path, name: str, share: str) -> None:
-    found = tried(api, folder, f"{name}@{share}", seed=1)
+def test_the_same_facts_or_a_sentence(api: Api, without: Cluster, tmp_path: Path, name: str, share: str) -> None:
+    found = tried(api, tmp_path, f"{name}@{share}", seed=1)
     if name not in OF_READING:
         assert found is not None and facts(found) == facts(without)
     if share == "5%" and name in OVERCOME:
@@ -100,23 +83,23 @@ def test_the_same_facts_or_a_sentence(api: Api, without: Cluster, folder: Path, 
 @pytest.mark.long
 @pytest.mark.parametrize("name", sorted(OF_READING))
 @pytest.mark.parametrize("share", ["5%", "30%", "60%"])
-def test_whatever_the_chance(api: Api, folder: Path, name: str, share: str) -> None:
+def test_whatever_the_chance(api: Api, tmp_path: Path, name: str, share: str) -> None:
     for seed in range(2, 12):
-        tried(api, folder, f"{name}@{share}", seed)
+        tried(api, tmp_path, f"{name}@{share}", seed)
 
 
 @pytest.mark.parametrize("name", sorted(OF_READING - {"slow", "list-expired"}))
-def test_where_every_request_meets_it_the_reader_gives_up(api: Api, folder: Path, name: str) -> None:
+def test_where_every_request_meets_it_the_reader_gives_up(api: Api, tmp_path: Path, name: str) -> None:
     with pytest.raises(ClusterError):
-        read(api, folder, name)
+        read(api, tmp_path, name)
 
 
-def test_a_list_that_expires_each_time_is_read_in_one_answer(api: Api, without: Cluster, folder: Path) -> None:
-    assert facts(read(api, folder, "list-expired")) == facts(without)
+def test_a_list_that_expires_each_time_is_read_in_one_answer(api: Api, without: Cluster, tmp_path: Path) -> None:
+    assert facts(read(api, tmp_path, "list-expired")) == facts(without)
 
 
-def test_one_resource_that_is_refused_is_named_and_the_others_are_read(api: Api, folder: Path) -> None:
-    found = read(api, folder, "forbidden=poddisruptionbudgets.policy")
+def test_one_resource_that_is_refused_is_named_and_the_others_are_read(api: Api, tmp_path: Path) -> None:
+    found = read(api, tmp_path, "forbidden=poddisruptionbudgets.policy")
     refused = [each for each in found.reads if each.state is ReadState.FORBIDDEN]
     assert [each.resource for each in refused] == [kinds.BUDGETS] and not found.budgets
     assert "list poddisruptionbudgets.policy" in refused[0].detail
