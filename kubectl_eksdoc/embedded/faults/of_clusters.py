@@ -59,29 +59,26 @@ def _absent(given: Given) -> Trouble:
     return Trouble(joins=lambda: chance.next() >= given.share)
 
 
-def _on_a_node(do: Callable[[ControlPlane, str], bool], what: str) -> Callable[[Given], Trouble]:
-    """Of the node that is meant, or of any."""
+def _to_a_node(do: Callable[[ControlPlane, str, Note], object]) -> Callable[[Given], Trouble]:
+    """To the one that is meant, or to any."""
 
     def make(given: Given) -> Trouble:
         def happen(plane: ControlPlane, chance: Chance, note: Note) -> None:
             names = [given.text] if given.text else [item.key[1] for item in plane.store.list(NODES)]
-            if names and do(plane, node := chance.one_of(names)):
-                note(node, what)
+            if names:
+                do(plane, chance.one_of(names), note)
 
         return Trouble(happen, given.at_s, given.share)
 
     return make
 
 
-def _scaled_down(given: Given) -> Trouble:
-    def happen(plane: ControlPlane, chance: Chance, note: Note) -> None:
-        names = [given.text] if given.text else [item.key[1] for item in plane.store.list(NODES)]
-        if names:
-            node = chance.one_of(names)
-            if autoscaling.remove(plane, node, lambda what: note(node, what)):
-                note(node, "is being removed by an autoscaler")
+def _on_a_node(do: Callable[[ControlPlane, str], bool], what: str) -> Callable[[Given], Trouble]:
+    def happen(plane: ControlPlane, node: str, note: Note) -> None:
+        if do(plane, node):
+            note(node, what)
 
-    return Trouble(happen, given.at_s, given.share)
+    return _to_a_node(happen)
 
 
 def _deleted(given: Given) -> Trouble:
@@ -167,7 +164,7 @@ CLUSTERS = (
     Named(
         "autoscaler-removes",
         "an autoscaler evicts the pods of a node and takes it away",
-        _scaled_down,
+        _to_a_node(lambda plane, node, note: autoscaling.remove(plane, node, lambda what: note(node, what))),
         Of.MINUTES,
         Takes.NODE,
     ),

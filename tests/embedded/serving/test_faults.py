@@ -43,8 +43,8 @@ def api_of(plane: ControlPlane) -> Api:
     return Api(plane, Setup(Access({"t": ADMIN})))
 
 
-def faulty(plane: ControlPlane, *rules: Fault, slept: list[float] | None = None) -> Faulty:
-    return Faulty(api_of(plane), rules, (slept if slept is not None else []).append)
+def faulty(plane: ControlPlane, *rules: Fault, slept: list[float] | None = None, seed: int = 0) -> Faulty:
+    return Faulty(api_of(plane), rules, (slept if slept is not None else []).append, seed)
 
 
 def evict(handler: Faulty) -> Reply:

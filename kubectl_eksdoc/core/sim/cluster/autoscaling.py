@@ -19,12 +19,13 @@ TRIES_S = 120.0
 
 
 def remove(plane: ControlPlane, node: str, told: Callable[[str], None]) -> bool:
-    """Begin to; False if there is no such node, or it is being removed. `told` hears how it ended."""
+    """Begin to; False if there is no such node, or it is being removed. `told` hears that it began, and how it ended."""
     item = plane.store.get(NODES, ("", node))
     if item is None or any(each.get("key") == TAINT for each in _taints(item.doc)):
         return False
     taint = {"key": TAINT, "value": str(round(plane.agenda.now.timestamp())), "effect": "NoSchedule"}
     plane.registry.update(item, with_value(item.doc, ("spec", "taints"), [*_taints(item.doc), taint]))
+    told("is being removed by an autoscaler")
     end_s = plane.agenda.seconds + TRIES_S
 
     def try_it() -> None:
@@ -33,10 +34,10 @@ def remove(plane: ControlPlane, node: str, told: Callable[[str], None]) -> bool:
         left = [pod for pod in pods_on(plane, node) if not stays(pod.doc)]
         if not left:
             disappear(plane, node)
-            told("removed by an autoscaler")
+            told("was removed by an autoscaler")
         elif plane.agenda.seconds >= end_s:
             _keep(plane, node)
-            told("kept by the autoscaler, which could not empty it")
+            told("was kept by the autoscaler, which could not empty it")
         else:
             for pod in left:
                 if not pod.leaving:
