@@ -13,8 +13,8 @@ from kubectl_eksdoc.render.text import counted, joined, listing
 from kubectl_eksdoc.render.times import duration
 
 NOT_SHOWN = (
-    "what is not in the facts it was made from: images that are slow to pull, webhooks, other people and programs that "
-    "change the cluster meanwhile",
+    "what is neither in the facts it was made from nor asked for by --fault: images that are slow to pull, webhooks, "
+    "other people and programs that change the cluster meanwhile",
     "Jobs that end: they do only where it is known when",
     "preemption: no pod pushes out another of lower priority",
 )

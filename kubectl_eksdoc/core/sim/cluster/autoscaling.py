@@ -19,7 +19,7 @@ TRIES_S = 120.0
 
 
 def remove(plane: ControlPlane, node: str, told: Callable[[str], None]) -> bool:
-    """Begin to; False if there is no such node, or it is being removed. `told` hears that it began, and how it ended."""
+    """Begin to; False if there is no such node, or it is being removed. `told` hears that, and how it ended."""
     item = plane.store.get(NODES, ("", node))
     if item is None or any(each.get("key") == TAINT for each in _taints(item.doc)):
         return False
