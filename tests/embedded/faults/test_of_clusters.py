@@ -93,6 +93,17 @@ def test_a_share_of_the_pods_is_the_same_in_every_run() -> None:
     assert len({tuple(stuck(seed)) for seed in range(5)}) > 1
 
 
+def test_a_pod_whose_images_are_pulled_without_an_end_is_being_created() -> None:
+    plane, _ = a_troubled("endless-pulls", docs=(*WEB, a_pod_doc("new", cpu="100m")))
+    until(plane, 3600)
+    status = doc_of(plane, PODS, "new")["status"]
+    assert status["containerStatuses"][0]["state"] == {"waiting": {"reason": "ContainerCreating"}}
+    assert condition(doc_of(plane, PODS, "new"), "Ready")["reason"] == "ContainersNotReady"
+    mishaps.delete(plane, "default", "new")
+    until(plane, 3700)
+    assert not there(plane, "new"), "it can be stopped"
+
+
 @pytest.mark.parametrize(("fault", "ready_s"), [("no-new-nodes", 20), ("slow-pods=5m", 320), ("endless-pulls", 0)])
 def test_new_pods_are_late_or_never_ready(fault: str, ready_s: float) -> None:
     plane, _ = a_troubled(fault, docs=(*WEB, a_pod_doc("new", cpu="100m")))

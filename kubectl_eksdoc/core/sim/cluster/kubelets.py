@@ -21,6 +21,8 @@ NODES = kinds.NODES.full_name
 
 NEVER = float("inf")
 
+_WAITING = {"ready": False, "started": False, "imageID": "", "state": {"waiting": {"reason": "ContainerCreating"}}}
+
 
 class Pace(Protocol):
     """Seconds. `NEVER` for what does not come to its end."""
@@ -93,8 +95,11 @@ class Kubelets:
 
     def _start(self, item: Item, node: Item) -> float | None:
         left_s = self._left_s(item.uid, self._pace.start_s(self._facts.pod(item)))
+        if left_s == NEVER:
+            self._registry.update(item, _creating(item.doc, node.doc, self._registry.now), status=True)
+            return None
         if left_s > 0:
-            return None if left_s == NEVER else left_s
+            return left_s
         self._ends.pop(item.uid, None)
         self._number += 1
         self._registry.update(item, _running(item.doc, node.doc, self._number, self._registry.now), status=True)
@@ -138,18 +143,37 @@ def _runs_out(doc: Doc) -> bool:
     return at(doc, "status", "phase") == "Running" and at(doc, "spec", "restartPolicy") in ("Never", "OnFailure")
 
 
+def _creating(doc: Doc, node: Doc, now: str) -> Doc:
+    """As while its images are pulled (pkg/kubelet/kubelet_pods.go, status/generate.go)."""
+    names = [each["name"] for each in _containers(doc)]
+    unready = {"reason": "ContainersNotReady", "message": f"containers with unready status: [{' '.join(names)}]"}
+    status = dict(doc.get("status") or {})
+    conditions = status.get("conditions") or []
+    for each in ("PodReadyToStartContainers", "Initialized"):
+        conditions = with_condition(conditions, {"type": each, "status": "True", "lastProbeTime": None}, now)
+    for each in ("Ready", "ContainersReady"):
+        made = {"type": each, "status": "False", "lastProbeTime": None, **unready}
+        conditions = with_condition(conditions, made, now)
+    containers = [{**_started(each, now), **_WAITING} for each in _containers(doc)]
+    status |= {"phase": "Pending", "conditions": conditions, "startTime": now, "containerStatuses": containers}
+    return with_value(doc, ("status",), {**status, **_host(node)})
+
+
 def _running(doc: Doc, node: Doc, number: int, now: str) -> Doc:
     status = dict(doc.get("status") or {})
     conditions = status.get("conditions") or []
     for each in ("Initialized", "PodReadyToStartContainers", "ContainersReady", "Ready"):
         conditions = with_condition(conditions, {"type": each, "status": "True", "lastProbeTime": None}, now)
     address = f"10.{64 + number // 65536 % 64}.{number // 256 % 256}.{number % 256}"
-    hosts = [each["address"] for each in at(node, "status", "addresses") or () if each.get("type") == "InternalIP"]
     status |= {"phase": "Running", "conditions": conditions, "podIP": address, "podIPs": [{"ip": address}]}
     status |= {"startTime": now, "containerStatuses": [_started(each, now) for each in _containers(doc)]}
-    if hosts:
-        status |= {"hostIP": hosts[0], "hostIPs": [{"ip": hosts[0]}]}
-    return with_value(doc, ("status",), status)
+    return with_value(doc, ("status",), {**status, **_host(node)})
+
+
+def _host(node: Doc) -> Doc:
+    addresses = at(node, "status", "addresses") or ()
+    hosts = [each["address"] for each in addresses if each.get("type") == "InternalIP"]
+    return {"hostIP": hosts[0], "hostIPs": [{"ip": hosts[0]}]} if hosts else {}
 
 
 def _succeeded(doc: Doc, now: str) -> Doc:
