@@ -42,9 +42,12 @@ def _held(given: Given) -> Trouble:
     """The pods that are there at the start; those that are made later are their controllers'."""
 
     def hold(plane: ControlPlane, chance: Chance, note: Note) -> None:
-        for pod in list(plane.store.list(PODS)):
-            if _is(given, *pod.key) and mishaps.hold(plane, pod, FINALIZER):
-                note(_pod(pod.key), "has a finalizer that nobody takes away")
+        meant = [pod for pod in plane.store.list(PODS) if _is(given, *pod.key)]
+        held = [pod for pod in meant if mishaps.hold(plane, pod, FINALIZER)]
+        if len(held) == 1:
+            note(_pod(held[0].key), f"has the finalizer {FINALIZER}")
+        elif held:
+            note(f"{len(held)} pods", f"have the finalizer {FINALIZER}")
 
     return Trouble(hold, at_s=0.0)
 
