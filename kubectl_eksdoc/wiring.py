@@ -44,7 +44,7 @@ def open_reader(
         SnapshotError: the dump cannot be opened.
     """
     if source.demo:
-        from kubectl_eksdoc.embedded.demo import DemoReader
+        from kubectl_eksdoc.embedded.demo.reader import DemoReader
 
         return DemoReader(raw)
     if source.snapshot:

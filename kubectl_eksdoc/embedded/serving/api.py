@@ -196,7 +196,7 @@ class Api:
     def _watch(self, request: Request, target: Target) -> Reply:
         what = asked(request, target)
         watch = Watch(self._plane.store, what, self._setup.watch_cache)
-        return Reply(200, stream=self._streaming.lines(watch, what, self._objects.shown_as(request, target)))
+        return Reply(200, stream=self._streaming.lines(watch, what, self._objects.told(request, target)))
 
     def _advance(self) -> None:
         """Let time pass. What goes wrong in a controller is no client's fault."""

@@ -20,7 +20,8 @@ EVERY_S = 60.0
 
 
 class Befallen(NamedTuple):
-    """`at_s` of the agenda; `subject` is a node, a pod (ns/name), some pods or the control plane; `what` has become of it."""
+    """`at_s` of the agenda; `subject` is a node, a pod (ns/name), some pods or the control plane; `what` is what has
+    become of it."""
 
     at_s: float
     subject: str

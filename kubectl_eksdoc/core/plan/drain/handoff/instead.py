@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import timedelta
 
 from kubectl_eksdoc.core.model import codes
 from kubectl_eksdoc.core.model.durations import in_words
@@ -86,7 +85,7 @@ def _joining(surge: int | None) -> str:
 def _update(leaving: Departure) -> Option:
     nodes, zones = len(leaving.members), len(leaving.zones)
     stops, may, unasked, unjudged = _sorted(leaving)
-    slow = [e.pod.key for e in leaving.evictions if timedelta(seconds=e.pod.grace_seconds) >= PATIENCE]
+    slow = [e.pod.key for e in leaving.evictions if e.pod.grace_seconds >= PATIENCE.total_seconds()]
     slow += [pod for node in leaving.slow if not node.certain for pod in node.pods]
     too_slow = [pod for node in leaving.slow if node.certain for pod in node.pods]
     surge_why = (
