@@ -130,7 +130,7 @@ def test_a_wave_waits_for_the_one_before() -> None:
 
 def test_what_somebody_else_takes_from_a_budget_is_waited_for() -> None:
     plane, stage = made(*web(2, 2), a_node_doc("new-0"), a_node_doc("new-1"), a_budget_doc())
-    mishaps.deleted_by_another(plane, "default", "web-0", 0.0)
+    plane.agenda.after(0.0, lambda: mishaps.delete(plane, "default", "web-0"))
     headroom = lowest_headroom(plane)
     rehearsal = tried(stage, DrainPolicy())
     assert not rehearsal.undone and min(headroom) >= 0

@@ -76,13 +76,9 @@ class Named:
     @property
     def default_shown(self) -> str:
         """What holds where nothing is said; "" where there is nothing to say."""
-        if self.takes is Takes.SECONDS:
-            return f"{self.default:g}s"
-        return "" if self.takes is Takes.NOTHING else f"{self.default:g}" if self.takes is Takes.EVENTS else self._text
-
-    @property
-    def _text(self) -> str:
-        return str(self.default) or "any"
+        if isinstance(self.default, float):
+            return f"{self.default:g}{'s' if self.takes is Takes.SECONDS else ''}"
+        return "" if self.takes is Takes.NOTHING else self.default or "any"
 
     @property
     def of_requests(self) -> bool:

@@ -1,7 +1,7 @@
 """What goes wrong in a cluster while it is being drained: other people, machines that vanish, things that hang.
 
-Each is done to a control plane that is running, as somebody outside of it would do it. What is done at once tells
-whether there was anything to do it to; with ``after_s`` it is done so many seconds later.
+Each is done at once to a control plane that is running, as somebody outside of it would do it, and tells whether there
+was anything to do it to.
 """
 
 from __future__ import annotations
@@ -119,28 +119,6 @@ def stays(pod: Doc) -> bool:
     """Whether no drain evicts it: a DaemonSet's pod, or a mirror of a static one."""
     owners = at(pod, "metadata", "ownerReferences") or ()
     return any(each.get("controller") and each.get("kind") in ("DaemonSet", "Node") for each in owners)
-
-
-def node_disappears(plane: ControlPlane, name: str, after_s: float) -> None:
-    plane.agenda.after(after_s, lambda: disappear(plane, name))
-
-
-def node_joins(plane: ControlPlane, like: str, name: str, after_s: float) -> None:
-    """Raises Refusal: 404, there is no node to be like."""
-    model = plane.registry.get(NODES, ("", like)).doc
-    plane.agenda.after(after_s, lambda: join(plane, model, name))
-
-
-def cordoned_by_another(plane: ControlPlane, name: str, after_s: float, cordoned: bool = True) -> None:
-    plane.agenda.after(after_s, lambda: cordon(plane, name, cordoned))
-
-
-def drained_by_another(plane: ControlPlane, name: str, after_s: float) -> None:
-    plane.agenda.after(after_s, lambda: drain(plane, name))
-
-
-def deleted_by_another(plane: ControlPlane, namespace: str, name: str, after_s: float) -> None:
-    plane.agenda.after(after_s, lambda: delete(plane, namespace, name))
 
 
 def _new(model: Doc, name: str) -> Doc:
