@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.api_objects import Doc, at, with_value
+from kubectl_eksdoc.core.model.api_objects import Doc, at
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.kinds import ReadState, Resource
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.rules.api.statuses import Refusal
 from kubectl_eksdoc.core.rules.eviction_requests import EvictionRequest
 from kubectl_eksdoc.core.rules.evictions import Answer, Why
+from kubectl_eksdoc.core.sim.cluster import mishaps
 from kubectl_eksdoc.core.sim.cluster.kubelets import Pace
-from kubectl_eksdoc.core.sim.cluster.mishaps import node_joins
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
 from kubectl_eksdoc.core.sim.cluster.registry import PODS
 from kubectl_eksdoc.core.sim.cluster.scheduling import NODES
+from kubectl_eksdoc.core.sim.cluster.troubles import Befallen, Trouble, Troubled
 from kubectl_eksdoc.core.sim.cluster.workloads.everything import every_controller
 from kubectl_eksdoc.embedded.loading import load_observed
 from kubectl_eksdoc.objects.collector import Collector
@@ -30,10 +31,13 @@ BUDGETS = kinds.BUDGETS.full_name
 class EmbeddedStage:
     """`observed` is what the objects in `plane` were read as: whose cluster it is, and what of it could not be read."""
 
-    def __init__(self, plane: ControlPlane, observed: Cluster) -> None:
+    def __init__(self, plane: ControlPlane, observed: Cluster, troubles: Iterable[Trouble] = (), seed: int = 0) -> None:
         self._plane = plane
         self._observed = observed
         self._reads = {read.resource: read for read in observed.reads}
+        self._befallen: list[Befallen] = []
+        self._troubled = Troubled(plane, troubles, self._befallen.append, seed)
+        self._models = {item.key[1]: item.doc for item in plane.store.list(NODES)}  # a node may be gone when it is one
 
     def read(self, resources: Sequence[Resource]) -> Cluster:
         """What is there now; what was not read at first is not known here either."""
@@ -54,11 +58,14 @@ class EmbeddedStage:
         return self._plane.agenda.seconds
 
     def start(self, pace: Pace) -> None:
-        self._plane.start(pace, every_controller)
+        self._troubled.start(pace, every_controller)
+
+    @property
+    def befallen(self) -> Sequence[Befallen]:
+        return tuple(self._befallen)
 
     def cordon(self, node: str) -> None:
-        item = self._plane.registry.get(NODES, ("", node))
-        self._plane.registry.update(item, with_value(item.doc, ("spec", "unschedulable"), True))
+        mishaps.cordon(self._plane, node)
 
     def evict(self, pod: Pod) -> Answer:
         try:
@@ -76,9 +83,12 @@ class EmbeddedStage:
         item = self._plane.store.get(PODS, (pod.namespace, pod.name))
         return item is not None and item.uid == pod.uid
 
-    def join(self, like: str, name: str) -> None:
-        node_joins(self._plane, like, name, 0.0)
+    def join(self, like: str, name: str) -> bool:
+        if not self._troubled.joins():
+            return False
+        mishaps.join(self._plane, self._models[like], name)
         self._plane.agenda.run_until(self._plane.agenda.seconds)
+        return True
 
     def pass_time(self, until_s: float) -> bool:
         agenda = self._plane.agenda
@@ -98,11 +108,11 @@ def _said(pod: Doc) -> str:
     return said[0] if said else ""
 
 
-def stage_of(observed: Cluster, raw: RawObjects) -> EmbeddedStage:
+def stage_of(observed: Cluster, raw: RawObjects, troubles: Iterable[Trouble] = (), seed: int = 0) -> EmbeddedStage:
     """A stage with the objects of a cluster that was read, at the moment when it was.
 
     Raises:
         SnapshotError: one of them cannot be.
     """
     loaded = load_observed(observed, raw)
-    return EmbeddedStage(loaded.plane, replace(observed, notes=observed.notes + loaded.notes))
+    return EmbeddedStage(loaded.plane, replace(observed, notes=observed.notes + loaded.notes), troubles, seed)

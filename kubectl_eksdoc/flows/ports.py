@@ -10,6 +10,7 @@ from kubectl_eksdoc.core.model.kinds import Resource
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.rules.evictions import Answer
 from kubectl_eksdoc.core.sim.cluster.kubelets import Pace
+from kubectl_eksdoc.core.sim.cluster.troubles import Befallen
 
 
 class ClusterReader(Protocol):
@@ -54,12 +55,17 @@ class Stage(ClusterReader, Protocol):
         """Whether exactly this pod is there, be it leaving or not."""
         ...
 
-    def join(self, like: str, name: str) -> None:
-        """A new node, like one that is there."""
+    def join(self, like: str, name: str) -> bool:
+        """A new node, like one that was there at the start; False if it does not come."""
         ...
 
     def pass_time(self, until_s: float) -> bool:
         """Let time pass until something has happened, at most until then; False if nothing happened."""
+        ...
+
+    @property
+    def befallen(self) -> Sequence[Befallen]:
+        """What went wrong so far because it was asked for."""
         ...
 
     def pending(self) -> Sequence[tuple[str, str]]:

@@ -7,6 +7,7 @@ and its wave has come, a pod is asked for when its budget allows it, and what is
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable
 
 from kubectl_eksdoc.core.model.cluster import Cluster, Identity
 from kubectl_eksdoc.core.model.pods import Pod
@@ -101,7 +102,12 @@ class _Run:
             self._stage.pass_time(self._begun_s + self._next_s())
         undone = {name: self._names(name) for name in (*self._active, *(t.node.name for t in self._waiting))}
         pending = tuple(Waiting(*each) for each in self._stage.pending())
-        return Rehearsal(self._plan, tuple(self._moments), last_s, pending, undone)
+        return Rehearsal(self._plan, (*self._moments, *self._faults()), last_s, pending, undone)
+
+    def _faults(self) -> Iterable[Moment]:
+        """What befell the stage while it was drained."""
+        for at_s, subject, what in self._stage.befallen:
+            yield Moment(max(0.0, at_s - self._begun_s), Happened.BEFALLEN, subject, why=what)
 
     def _cordon(self) -> None:
         policy = self._plan.policy
@@ -125,12 +131,13 @@ class _Run:
         for when, node in list(self._joining):
             if when <= self._now:
                 self._joining.remove((when, node))
-                self._joined.add(node)
-                self._new_node(node, f"{node}-new")
+                if self._new_node(node, f"{node}-new"):
+                    self._joined.add(node)
 
-    def _new_node(self, like: str, name: str) -> None:
-        self._stage.join(like, name)
-        self._note(Happened.JOINED, name)
+    def _new_node(self, like: str, name: str) -> bool:
+        came = self._stage.join(like, name)
+        self._note(Happened.JOINED if came else Happened.MISSING, name)
+        return came
 
     def _begin(self) -> None:
         gated = bool(self._plan.policy.max_unavailable or self._plan.policy.pins)
@@ -144,6 +151,9 @@ class _Run:
     def _ask(self, node: str) -> None:
         """Ask for what may go: system-critical pods when the others of their node are gone."""
         left = self._left[node]
+        for eviction in [each for each in left if not self._stage.is_there(each.pod)]:
+            left.remove(eviction)  # by another's hand, or with its node
+            self._note(Happened.GONE, eviction.pod.key, node)
         ordinary = [e for e in left if not e.pod.system_critical]
         if not ordinary and self._leaving[node] and any(not e.pod.system_critical for e in self._leaving[node]):
             return

@@ -16,11 +16,12 @@ from kubectl_eksdoc.core.rules.evictions import Answer, Why
 from kubectl_eksdoc.core.sim.cluster import mishaps
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
 from kubectl_eksdoc.core.sim.cluster.store import Change
+from kubectl_eksdoc.embedded.faults import registry
 from kubectl_eksdoc.embedded.stage import EmbeddedStage
 from kubectl_eksdoc.flows.rehearse import rehearse
 from kubectl_eksdoc.host.snapshot import SnapshotReader
 from kubectl_eksdoc.objects.raw_objects import RawObjects
-from tests.core.sim.cluster.planes import BUDGETS, a_node_doc, a_pod_doc
+from tests.core.sim.cluster.planes import BUDGETS, a_budget_doc, a_node_doc, a_pod_doc
 from tests.flows.stages import CLUSTERS, made, recorded, staged
 
 BLUE = Targeting(nodegroups=("blue",))
@@ -128,21 +129,8 @@ def test_a_wave_waits_for_the_one_before() -> None:
 
 
 def test_what_somebody_else_takes_from_a_budget_is_waited_for() -> None:
-    budget = {
-        "kind": "PodDisruptionBudget",
-        "apiVersion": "policy/v1",
-        "metadata": {"name": "web", "namespace": "default", "uid": "uid-pdb", "generation": 1},
-        "spec": {"minAvailable": 1, "selector": {"matchLabels": {"app": "web"}}},
-        "status": {
-            "disruptionsAllowed": 1,
-            "currentHealthy": 2,
-            "desiredHealthy": 1,
-            "expectedPods": 2,
-            "observedGeneration": 1,
-        },
-    }
-    plane, stage = made(*web(2, 2), a_node_doc("new-0"), a_node_doc("new-1"), budget)
-    mishaps.deleted_by_another(plane, "default", "web-0", 0.0)
+    plane, stage = made(*web(2, 2), a_node_doc("new-0"), a_node_doc("new-1"), a_budget_doc())
+    plane.agenda.after(0.0, lambda: mishaps.delete(plane, "default", "web-0"))
     headroom = lowest_headroom(plane)
     rehearsal = tried(stage, DrainPolicy())
     assert not rehearsal.undone and min(headroom) >= 0
@@ -178,3 +166,58 @@ def test_what_is_refused_every_time_is_given_up() -> None:
     rehearsal = tried(refusing, DrainPolicy())
     assert rehearsal.undone == {"old-0": ("default/web-0",)}
     assert set(rehearsal.refusals) == {"not today"} and rehearsal.refusals.total() > 100
+
+
+def a_troubled(*faults: str, seed: int = 0) -> EmbeddedStage:
+    return troubled(recorded("small-traps.tar.gz"), *faults, seed=seed)
+
+
+def troubled(cluster: tuple[ControlPlane, EmbeddedStage], *faults: str, seed: int = 0) -> EmbeddedStage:
+    """With what is to go wrong in it."""
+    plane, stage = cluster
+    chosen = registry.made([registry.parse(text) for text in faults], seed)
+    return EmbeddedStage(plane, stage.read(kinds.ALL), chosen.cluster, seed)
+
+
+@pytest.mark.parametrize("faults", [("pod-deleted=default/web-1@1s",), ("node-gone=old-1@1s", "endless-pulls")])
+def test_who_goes_by_another_hand_is_not_evicted(faults: tuple[str, ...]) -> None:
+    """web-1 waits for its budget when it goes, or its node does."""
+    docs = [*web(2, 2), a_node_doc("new-0"), a_node_doc("new-1"), a_budget_doc()]
+    stage = troubled(made(*docs), *faults)
+    rehearsal = tried(stage, DrainPolicy())
+    assert subjects(rehearsal, Happened.EVICTED) == ["default/web-0"]
+    assert set(subjects(rehearsal, Happened.GONE)) == {"default/web-0", "default/web-1"}
+    assert set(subjects(rehearsal, Happened.DONE)) == {"old-0", "old-1"} and not rehearsal.undone
+    assert not rehearsal.refusals, "nobody is asked to evict it"
+    (befallen,) = (moment for moment in rehearsal.moments if moment.what is Happened.BEFALLEN)
+    assert befallen.at_s == 1.0 and befallen.subject in faults[0] and befallen.why
+
+
+def test_pods_that_never_stop_keep_their_nodes() -> None:
+    _, rehearsal = rehearse(a_troubled("stuck-pods=*/*"), BLUE, DrainPolicy())
+    assert rehearsal.undone and rehearsal.late_s is None
+    assert not happened(rehearsal, Happened.GONE)
+
+
+def test_an_autoscaler_that_adds_nothing_leaves_what_waits_for_it() -> None:
+    policy = DrainPolicy(surge=1)
+    _, rehearsal = rehearse(a_troubled("no-new-nodes"), BLUE, policy)
+    assert happened(rehearsal, Happened.MISSING) and not happened(rehearsal, Happened.JOINED)
+    needing = {target.node.name for target in rehearsal.plan.targets if target.order and target.needs}
+    assert needing <= set(rehearsal.undone)
+
+
+def test_controllers_that_crash_all_the_time_do_not_stop_it() -> None:
+    _, rehearsal = rehearse(a_troubled("controllers-restart@100%"), BLUE, DrainPolicy())
+    assert not rehearsal.undone and not rehearsal.refusals
+    assert happened(rehearsal, Happened.BEFALLEN) >= rehearsal.ended_s // 60
+
+
+def test_the_same_seed_is_the_same_rehearsal() -> None:
+    def told(seed: int) -> object:
+        return rehearse(a_troubled("stuck-finalizers@30%", "slow-pods=2m@50%", seed=seed), BLUE, DrainPolicy())[
+            1
+        ].moments
+
+    assert told(1) == told(1)
+    assert told(1) != told(2)

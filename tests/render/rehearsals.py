@@ -96,6 +96,8 @@ BADLY = a_rehearsal(
         *of_pod(WEB[0].key, "old-0", 75.0, 105.0),
         at(106.0, Happened.REFUSED, WEB[0].key, "old-0", 'admission webhook "guard.example.com" denied the request'),
         *of_pod(WEB[0].key, "old-0", 111.0, 190.5),
+        at(120.0, Happened.BEFALLEN, "spot-0", why="is NotReady: its kubelet is not heard of"),
+        at(130.0, Happened.MISSING, "old-0-new"),
         at(200.5, Happened.BEGUN, "spot-0"),
         at(230.5, Happened.JOINED, "old-1-new"),
     ),

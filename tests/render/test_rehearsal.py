@@ -128,8 +128,9 @@ def test_late_and_early_are_said_in_words(late_s: float, said: str) -> None:
 
 def test_each_thing_that_goes_wrong_is_a_difference() -> None:
     told = differences(a_rehearsal_view(BADLY))
-    assert NOTHING_DIFFERS not in told and len(told) == 7
+    assert NOTHING_DIFFERS not in told and len(told) == 8
     assert told[0] == "1 node that the plan drains is not emptied."
+    assert "1 new node that the plan waits for did not join." in told
     assert "1 of 3 planned evictions was not made." in told
     assert "Evictions were refused 4 times; the plan expects no refusal." in told
     assert "1 pod was evicted more than once; the plan expects none." in told

@@ -124,7 +124,7 @@ class Api:
         if target is None:
             return self._without_resource(request, user, served)
         check(user, action_of(request, target))
-        verb = verb_of(request, target)
+        verb = verb_of(request, target.name)
         if target.subresource and target.subresource != "status":
             return subresources.answer(self._plane, self._objects, request, target, user)
         verbs = target.served.verbs

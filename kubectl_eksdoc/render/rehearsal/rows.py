@@ -74,6 +74,11 @@ def _left(node: NodeRun, most: int | None) -> str:
     return pods if node.begun_s is not None else f"never begun: {pods}"
 
 
+def faults(view: RehearsalView) -> Drawn:
+    columns = [Column("TIME", right=True), Column("SUBJECT", middle=True), Column("WHAT", floor=24, lines=4)]
+    return columns, [[duration(m.at_s), m.subject, m.why] for m in view.faults]
+
+
 def moments(rows: Iterable[Moment]) -> Drawn:
     columns = [Column("TIME", right=True), Column("WHAT"), Column("SUBJECT"), Column("NODE"), Column("WHY")]
     return columns, [[duration(m.at_s), m.what.value, m.subject, m.node or NONE, m.why or NONE] for m in rows]

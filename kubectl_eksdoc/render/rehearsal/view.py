@@ -128,6 +128,16 @@ class RehearsalView:
         return tuple(moment for moment in self.moments if moment.what is Happened.JOINED)
 
     @cached_property
+    def missing(self) -> tuple[Moment, ...]:
+        """New nodes that did not join."""
+        return tuple(moment for moment in self.moments if moment.what is Happened.MISSING)
+
+    @cached_property
+    def faults(self) -> tuple[Moment, ...]:
+        """What befell the cluster because it was asked for."""
+        return tuple(moment for moment in self.moments if moment.what is Happened.BEFALLEN)
+
+    @cached_property
     def spans(self) -> dict[str, Span]:
         """When each node was begun, empty and done: those that were."""
         return {

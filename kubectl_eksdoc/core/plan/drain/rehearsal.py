@@ -20,11 +20,13 @@ class Happened(str, Enum):
     EMPTY = "empty"  # nothing that is evicted is on the node any more
     DONE = "done"  # the node is empty since some seconds
     JOINED = "joined"  # a new node in the place of one that is done, or before the drain
+    MISSING = "missing"  # a new node that should have joined
+    BEFALLEN = "befallen"  # a fault that was asked for
 
 
 class Moment(NamedTuple):
     """`at_s` from the start of the drain; `subject` is a node, or a pod (ns/name), `node` the pod's. `why` of a
-    refusal: the server's cause, or its message."""
+    refusal: the server's cause, or its message; of a fault what became of the subject."""
 
     at_s: float
     what: Happened
