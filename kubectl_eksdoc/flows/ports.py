@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
+from kubectl_eksdoc.core.model.acts import Act
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.kinds import Resource
-from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.rules.evictions import Answer
+from kubectl_eksdoc.core.rules.news import News
 from kubectl_eksdoc.core.sim.cluster.kubelets import Pace
 from kubectl_eksdoc.core.sim.cluster.troubles import Befallen
 
@@ -41,18 +41,12 @@ class Stage(ClusterReader, Protocol):
         """From now on everybody works: controllers, scheduler, and kubelets at this pace."""
         ...
 
-    def cordon(self, node: str) -> None: ...
-
-    def evict(self, pod: Pod) -> Answer:
-        """Ask for the eviction of exactly this pod (by its UID)."""
+    def do(self, act: Act) -> News:
+        """Done at once, and answered."""
         ...
 
-    def allowed(self, budget: str) -> int:
-        """Disruptions that a budget (ns/name) allows now; 0 where there is none of that name."""
-        ...
-
-    def is_there(self, pod: Pod) -> bool:
-        """Whether exactly this pod is there, be it leaving or not."""
+    def news(self) -> Sequence[News]:
+        """What has changed since it was asked last, as it would be watched."""
         ...
 
     def join(self, like: str, name: str) -> bool:

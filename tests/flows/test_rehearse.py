@@ -7,12 +7,14 @@ from itertools import pairwise
 import pytest
 
 from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.acts import Act, Evict
 from kubectl_eksdoc.core.model.api_objects import Doc, with_value, without
 from kubectl_eksdoc.core.model.budgets import Amount
-from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.drain.policy import ALL, DrainPolicy, Targeting
-from kubectl_eksdoc.core.plan.drain.rehearsal import Happened, Rehearsal
-from kubectl_eksdoc.core.rules.evictions import Answer, Why
+from kubectl_eksdoc.core.rules.api.statuses import Status
+from kubectl_eksdoc.core.rules.news import Answered, News
+from kubectl_eksdoc.core.run.moments import Happened
+from kubectl_eksdoc.core.run.rehearsal import Rehearsal
 from kubectl_eksdoc.core.sim.cluster import mishaps
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
 from kubectl_eksdoc.core.sim.cluster.store import Change
@@ -159,13 +161,14 @@ def test_what_is_refused_every_time_is_given_up() -> None:
     plane, stage = made(*web(1, 1), a_node_doc("new-0"))
 
     class Refusing(EmbeddedStage):
-        def evict(self, pod: Pod) -> Answer:
-            return Answer(403, Why.REQUEST, "Forbidden", "not today")
+        def do(self, act: Act) -> News:
+            said = 'admission webhook "w" denied the request: not today'
+            return Answered(act, Status(403, "Forbidden", said)) if isinstance(act, Evict) else super().do(act)
 
     refusing = Refusing(plane, stage.read(kinds.ALL))
     rehearsal = tried(refusing, DrainPolicy())
     assert rehearsal.undone == {"old-0": ("default/web-0",)}
-    assert set(rehearsal.refusals) == {"not today"} and rehearsal.refusals.total() > 100
+    assert all(said.endswith("not today") for said in rehearsal.refusals) and rehearsal.refusals.total() > 100
 
 
 def a_troubled(*faults: str, seed: int = 0) -> EmbeddedStage:
@@ -187,7 +190,8 @@ def test_who_goes_by_another_hand_is_not_evicted(faults: tuple[str, ...]) -> Non
     rehearsal = tried(stage, DrainPolicy())
     assert subjects(rehearsal, Happened.EVICTED) == ["default/web-0"]
     assert set(subjects(rehearsal, Happened.GONE)) == {"default/web-0", "default/web-1"}
-    assert set(subjects(rehearsal, Happened.DONE)) == {"old-0", "old-1"} and not rehearsal.undone
+    ended = subjects(rehearsal, Happened.DONE) + subjects(rehearsal, Happened.LOST)
+    assert sorted(ended) == ["old-0", "old-1"] and not rehearsal.undone
     assert not rehearsal.refusals, "nobody is asked to evict it"
     (befallen,) = (moment for moment in rehearsal.moments if moment.what is Happened.BEFALLEN)
     assert befallen.at_s == 1.0 and befallen.subject in faults[0] and befallen.why

@@ -7,8 +7,9 @@ from dataclasses import replace
 
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.plan.drain.duration.estimate import Estimate
-from kubectl_eksdoc.core.plan.drain.rehearsal import Happened, Moment, Rehearsal, Waiting
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
+from kubectl_eksdoc.core.run.moments import Happened, Moment
+from kubectl_eksdoc.core.run.rehearsal import Rehearsal, Waiting
 from kubectl_eksdoc.core.sim.course import Span
 from kubectl_eksdoc.render.rehearsal import RehearsalView
 from tests.builders import a_pod

@@ -15,8 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from kubectl_eksdoc.core.plan.drain.rehearsal import Happened, Rehearsal, Waiting
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
+from kubectl_eksdoc.core.run.moments import Happened
+from kubectl_eksdoc.core.run.rehearsal import Rehearsal, Waiting
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.render.rehearsal import FORMATS, Look, RehearsalView, render
 from kubectl_eksdoc.render.rehearsal.words import NOT_SHOWN, NOTHING_DIFFERS, differences, verdict

@@ -19,7 +19,7 @@ class PodIs(NamedTuple):
 class PodGone(NamedTuple):
     """Nothing has this UID any more."""
 
-    pod: Pod
+    uid: str
     version: int
 
 

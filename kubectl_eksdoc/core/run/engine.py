@@ -45,7 +45,7 @@ class Engine:
         self._joined: set[str] = set()  # nodes in whose place new ones are
         self._stirred = set(self._nodes)  # nodes about which something is new
         self._timers: list[tuple[float, str]] = []
-        self._due: dict[str, float] = {}  # of a node its next timer
+        self._due: dict[str, float] = {}  # of a node, or of a limit, its next timer
         self._at_limit: dict[str, set[str]] = defaultdict(set)  # nodes with pods that wait for a limit
         self._not_begun = list(self._nodes.values())
         self._may_begin = False  # whether a node may have become the next one
@@ -56,8 +56,13 @@ class Engine:
 
     @property
     def undone(self) -> dict[str, tuple[str, ...]]:
-        """Nodes of the plan that are not done, each with the pods (ns/name) that are left of it."""
-        return {node.name: node.left for node in self._nodes.values() if node.phase is not Phase.DONE}
+        """Nodes of the plan that are there and not done, each with the pods (ns/name) that are left of it."""
+        ends = (Phase.DONE, Phase.LOST)
+        return {node.name: node.left for node in self._nodes.values() if node.phase not in ends}
+
+    def tell(self, at_s: float, what: Happened, subject: str, node: str = "", why: str = "") -> None:
+        """Something happened beside it."""
+        self.moments.append(Moment(at_s, what, subject, node, why))
 
     def renewed(self, node: str) -> None:
         """A new node has joined in the place of `node`."""
@@ -67,10 +72,12 @@ class Engine:
     def take(self, news: News, now_s: float) -> None:
         self.seen.take(news)
         match news:
-            case PodIs(pod, _) | PodGone(pod, _):
-                self._stir_pod(pod)
-                if isinstance(news, PodIs) and pod.ready:
+            case PodIs(pod, _):
+                self._stir_pod(pod.uid)
+                if pod.ready:
                     self._stir_limits(self._ledger.ready(pod))
+            case PodGone(uid, _):
+                self._stir_pod(uid)
             case BudgetIs(budget, _):
                 self._stir_limits((budget.key,))
             case BudgetGone(key):
@@ -84,8 +91,7 @@ class Engine:
             case Answered(Evict(pod, _), answer):
                 self._eviction_answered(self._pursuits[pod.uid], answer, now_s)
             case Found(Look(pod), pods):
-                self._pursuits[pod.uid].found(next(iter(pods), None), self.seen, now_s)
-                self._stir_pod(pod)
+                self._found(self._pursuits[pod.uid], next(iter(pods), None), now_s)
             case Found(ListPods(name), pods):
                 self._listed(self._nodes[name], pods, now_s)
 
@@ -95,7 +101,8 @@ class Engine:
             when, name = heapq.heappop(self._timers)
             if self._due.get(name) == when:
                 del self._due[name]
-                self._stirred.add(name)
+                self._stir(name)
+                self._stir_limits((name,))
         found: list[Act] = []
         while self._stirred or self._may_begin:
             stirred = [node for name, node in self._nodes.items() if name in self._stirred]
@@ -106,7 +113,7 @@ class Engine:
             found += self._evictions(stirred, now_s)
             for node in stirred:
                 found += self._reads(node, now_s)
-                self._set_timer(node, now_s)
+                self._set_timer(node.name, node.next_s(now_s))
             if self._may_begin:
                 self._may_begin = False
                 self._begin(now_s)
@@ -116,19 +123,19 @@ class Engine:
         """When there is something to do though nothing is told; infinity where there is not."""
         return self._timers[0][0] if self._timers else inf
 
-    def _set_timer(self, node: DrainedNode, now_s: float) -> None:
-        when = node.next_s(now_s)
-        if when < self._due.get(node.name, inf):
-            self._due[node.name] = when
-            heapq.heappush(self._timers, (when, node.name))
+    def _set_timer(self, of: str, when: float) -> None:
+        """Of a node or a limit; their names cannot be the same, for a limit's has a character that no node's has."""
+        if when < self._due.get(of, inf):
+            self._due[of] = when
+            heapq.heappush(self._timers, (when, of))
 
     def _stir(self, name: str) -> None:
         if name in self._nodes:
             self._stirred.add(name)
 
-    def _stir_pod(self, pod: Pod) -> None:
-        if pod.uid in self._pursuits:
-            self._stir(self._pursuits[pod.uid].eviction.node)
+    def _stir_pod(self, uid: str) -> None:
+        if uid in self._pursuits:
+            self._stir(self._pursuits[uid].eviction.node)
 
     def _stir_limits(self, limits: Iterable[str]) -> None:
         for limit in limits:
@@ -138,37 +145,46 @@ class Engine:
 
     def _look(self, node: DrainedNode, now_s: float) -> None:
         if node.over:
-            return None
+            return
         there = self.seen.nodes.get(node.name)
         if there is None or there.uid != node.target.node.uid:
-            return self._end(node, Phase.LOST, now_s, "it is not in the cluster any more")
-        if node.phase is Phase.OPEN and there.unschedulable:
+            self._lose(node, now_s)
+        elif node.phase is Phase.OPEN and there.unschedulable:
             node.to(Phase.CORDONED, now_s)
             self._may_begin = True
-            self._note(now_s, Happened.CORDONED, node.name)
+            self.tell(now_s, Happened.CORDONED, node.name)
         for pursuit in node.pursuits.values():
             before = pursuit.step
             pursuit.look(self.seen, now_s)
+            if before is Step.ACCEPTED and pursuit.step in (Step.WAITING, Step.KEPT):
+                self._free(pursuit)
             self._tell(pursuit, before, now_s)
-        if node.phase is not Phase.ACTIVE:
-            return None
-        if node.kept and not self.plan.policy.partial:
-            return self._end(node, Phase.LEFT_ALONE, now_s, "; ".join(f"{p.pod.key}: {p.said}" for p in node.kept))
-        if node.empty:
+        if node.phase is Phase.GOING and node.empty:
+            self._end(node, Phase.LOST, now_s)
+        elif node.phase is Phase.ACTIVE and node.kept and not self.plan.policy.partial:
+            self._leave_alone(node, now_s, "; ".join(f"{p.pod.key}: {p.said}" for p in node.kept))
+        elif node.phase is Phase.ACTIVE and node.empty:
             node.to(Phase.EMPTY, now_s)
-            self._note(now_s, Happened.EMPTY, node.name)
-        return None
+            self.tell(now_s, Happened.EMPTY, node.name)
 
-    def _end(self, node: DrainedNode, phase: Phase, now_s: float, why: str = "") -> None:
-        told = {Phase.DONE: Happened.DONE, Phase.LOST: Happened.LOST, Phase.LEFT_ALONE: Happened.LEFT_ALONE}
-        node.to(phase, now_s, why)
+    def _lose(self, node: DrainedNode, now_s: float) -> None:
+        """Its pods are ended by the control plane after a while, whatever their budgets say."""
+        if node.phase is not Phase.GOING:
+            node.to(Phase.GOING, now_s)
+            self.tell(now_s, Happened.LOST, node.name, why="it is not in the cluster any more")
+
+    def _leave_alone(self, node: DrainedNode, now_s: float, why: str) -> None:
+        self._end(node, Phase.LEFT_ALONE, now_s)
+        self.tell(now_s, Happened.LEFT_ALONE, node.name, why=why)
+
+    def _end(self, node: DrainedNode, phase: Phase, now_s: float) -> None:
+        node.to(phase, now_s)
         self._may_begin = True
-        self._note(now_s, told[phase], node.name, why=why)
 
     def _tell(self, pursuit: Pursuit, before: Step, now_s: float) -> None:
         told = {Step.GONE: Happened.GONE, Step.KEPT: Happened.KEPT}
         if pursuit.step is not before and pursuit.step in told:
-            self._note(now_s, told[pursuit.step], pursuit.pod.key, pursuit.eviction.node, pursuit.said)
+            self.tell(now_s, told[pursuit.step], pursuit.pod.key, pursuit.eviction.node, pursuit.said)
 
     # What was answered
 
@@ -180,22 +196,34 @@ class Engine:
             return
         said = answer.said if isinstance(answer, Lost) else answer.message
         node.tries += 1
-        self._note(now_s, Happened.REFUSED, node.name, why=said)
+        self.tell(now_s, Happened.REFUSED, node.name, why=said)
         if node.tries >= CORDON_TRIES:
-            self._end(node, Phase.LEFT_ALONE, now_s, f"it cannot be cordoned: {said}")
+            self._leave_alone(node, now_s, f"it cannot be cordoned: {said}")
 
     def _eviction_answered(self, pursuit: Pursuit, answer: Status | Lost, now_s: float) -> None:
         eviction, before = pursuit.eviction, pursuit.step
         reading = read(answer)
         pursuit.answered(reading, self.seen.version(eviction.budget), now_s)
         if pursuit.step in (Step.WAITING, Step.KEPT):
-            self._ledger.give_back(eviction)
-            self._stir_limits(eviction.limits)
-            self._note(now_s, Happened.REFUSED, pursuit.pod.key, eviction.node, reading.said)
+            self._free(pursuit)
+            self.tell(now_s, Happened.REFUSED, pursuit.pod.key, eviction.node, reading.said)
         elif isinstance(answer, Status) and answer.ok:
-            self._note(now_s, Happened.EVICTED, pursuit.pod.key, eviction.node)
+            self.tell(now_s, Happened.EVICTED, pursuit.pod.key, eviction.node)
         self._tell(pursuit, before, now_s)
         self._stir(eviction.node)
+
+    def _found(self, pursuit: Pursuit, pod: Pod | None, now_s: float) -> None:
+        before = pursuit.step
+        pursuit.found(pod, self.seen, now_s)
+        if pursuit.step is Step.WAITING and before is not Step.WAITING:
+            self._free(pursuit)
+        self._tell(pursuit, before, now_s)
+        self._stir(pursuit.eviction.node)
+
+    def _free(self, pursuit: Pursuit) -> None:
+        """It was not evicted after all."""
+        self._ledger.give_back(pursuit.eviction)
+        self._stir_limits(pursuit.eviction.limits)
 
     def _listed(self, node: DrainedNode, pods: Sequence[Pod], now_s: float) -> None:
         node.asked, node.since_s = False, now_s
@@ -205,6 +233,7 @@ class Engine:
         node.listed = 0 if any(map(node.is_strange, pods)) else node.listed + 1
         if node.listed == 2:
             self._end(node, Phase.DONE, now_s)
+            self.tell(now_s, Happened.DONE, node.name)
 
     # What is to be done
 
@@ -225,7 +254,7 @@ class Engine:
         for node in waiting:
             if (not gated or node.target.wave == wave) and self._joined.issuperset(node.target.needs):
                 node.to(Phase.ACTIVE, now_s)
-                self._note(now_s, Happened.BEGUN, node.name)
+                self.tell(now_s, Happened.BEGUN, node.name)
                 self._stir(node.name)
 
     def _evictions(self, nodes: Sequence[DrainedNode], now_s: float) -> Iterator[Act]:
@@ -236,6 +265,7 @@ class Engine:
             if self._is_as_refused(pursuit) or not self._ledger.may(pursuit.eviction, now_s):
                 for limit in pursuit.eviction.limits:
                     self._at_limit[limit].add(pursuit.eviction.node)
+                    self._set_timer(limit, self._ledger.changes_s(limit, now_s))
                 continue
             self._ledger.take(pursuit.eviction, now_s)
             pursuit.asked(now_s)
@@ -253,9 +283,6 @@ class Engine:
         if node.phase is Phase.EMPTY and not node.asked and now_s >= node.since_s + APART_S:
             node.asked = True
             yield ListPods(node.name)
-
-    def _note(self, at_s: float, what: Happened, subject: str, node: str = "", why: str = "") -> None:
-        self.moments.append(Moment(at_s, what, subject, node, why))
 
 
 def _nodes_of(plan: DrainPlan) -> dict[str, DrainedNode]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from math import inf
 
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.drain.outcome import Eviction
@@ -66,6 +67,14 @@ class Ledger:
             unseen += not each.counted
             ours += waited_s < RETURNS_S
         return min(budget.status.allowed - unseen, self._slots.get(limit, 1) - ours)
+
+    def changes_s(self, limit: str, now_s: float) -> float:
+        """When it may have more room because time passes; infinity where it does not."""
+        if limit not in self._seen.budgets:
+            return inf
+        times = [each.asked_s + UNSEEN_S for each in self._out[limit].values() if not each.counted]
+        times += [each.asked_s + RETURNS_S for each in self._out[limit].values()]
+        return min((each for each in times if each > now_s), default=inf)
 
     def out(self, limit: str) -> int:
         """How many of our own are away."""

@@ -18,11 +18,13 @@ class Happened(str, Enum):
     LEFT_ALONE = "left-alone"  # a node that cannot be emptied: the others go on
     LOST = "lost"  # a node that is not there any more
     JOINED = "joined"  # a new node in the place of one that is done, or before the drain
+    MISSING = "missing"  # a new node that should have joined
+    BEFALLEN = "befallen"  # a fault that was asked for
 
 
 class Moment(NamedTuple):
     """`at_s` from the start of the drain; `subject` is a node, or a pod (ns/name), `node` the pod's. `why` of a
-    refusal: the server's cause, or its message."""
+    refusal: the server's cause, or its message; of a fault what became of the subject."""
 
     at_s: float
     what: Happened

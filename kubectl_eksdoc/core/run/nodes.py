@@ -22,6 +22,7 @@ class Phase(Enum):
     CORDONED = "cordoned"
     ACTIVE = "active"
     EMPTY = "empty"  # seen empty, not listed twice yet
+    GOING = "going"  # it is not in the cluster any more, some of its pods are
     DONE = "done"
     LEFT_ALONE = "left-alone"
     LOST = "lost"
@@ -46,7 +47,6 @@ class DrainedNode:
         self.listed = 0
         self.tries = 0
         self.asked = False
-        self.why = ""
 
     @property
     def name(self) -> str:
@@ -69,8 +69,8 @@ class DrainedNode:
         """The pods (ns/name) that have not gone."""
         return tuple(p.pod.key for p in self.pursuits.values() if p.step is not Step.GONE)
 
-    def to(self, phase: Phase, now_s: float, why: str = "") -> None:
-        self.phase, self.since_s, self.why = phase, now_s, why
+    def to(self, phase: Phase, now_s: float) -> None:
+        self.phase, self.since_s = phase, now_s
 
     def turn(self) -> Iterator[Pursuit]:
         """The pods that may be asked for: those waiting of the first tier of which not all are gone."""

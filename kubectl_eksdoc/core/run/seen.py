@@ -29,9 +29,9 @@ class Seen:
             case PodIs(pod, version):
                 if self._is_newer(pod.uid, version):
                     self._put(pod)
-            case PodGone(pod, version):
-                if self._is_newer(pod.uid, version):
-                    self._drop(pod.uid)
+            case PodGone(uid, version):
+                if self._is_newer(uid, version):
+                    self._drop(uid)
             case BudgetIs(budget, version):
                 if self._is_newer(budget.key, version):
                     self.budgets[budget.key] = budget

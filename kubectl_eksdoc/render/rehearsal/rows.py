@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kubectl_eksdoc.core.plan.drain.rehearsal import Moment
+from kubectl_eksdoc.core.run.moments import Moment
 from kubectl_eksdoc.render.drain.rows import NONE, Drawn
 from kubectl_eksdoc.render.drain.verdict import BAD, GOOD
 from kubectl_eksdoc.render.look import Look

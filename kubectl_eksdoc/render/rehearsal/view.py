@@ -11,8 +11,9 @@ from typing import NamedTuple
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.plan.drain.outcome import Target
-from kubectl_eksdoc.core.plan.drain.rehearsal import Happened, Moment, Rehearsal
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
+from kubectl_eksdoc.core.run.moments import Happened, Moment
+from kubectl_eksdoc.core.run.rehearsal import Rehearsal
 from kubectl_eksdoc.core.sim.course import Span
 from kubectl_eksdoc.render.drain.view import DrainView
 

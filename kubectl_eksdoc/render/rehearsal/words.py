@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from kubectl_eksdoc.core.model.durations import in_words
-from kubectl_eksdoc.core.plan.drain.rehearsal import Happened
+from kubectl_eksdoc.core.run.moments import Happened
 from kubectl_eksdoc.render.drain.verdict import verdict as verdict_of_plan
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.rehearsal.view import RehearsalView
