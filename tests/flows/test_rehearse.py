@@ -8,7 +8,7 @@ import pytest
 
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.acts import Act, Evict
-from kubectl_eksdoc.core.model.api_objects import Doc, with_value, without
+from kubectl_eksdoc.core.model.api_objects import without
 from kubectl_eksdoc.core.model.budgets import Amount
 from kubectl_eksdoc.core.plan.drain.policy import ALL, DrainPolicy, Targeting
 from kubectl_eksdoc.core.rules.api.statuses import Status
@@ -23,8 +23,8 @@ from kubectl_eksdoc.embedded.stage import EmbeddedStage
 from kubectl_eksdoc.flows.rehearse import rehearse
 from kubectl_eksdoc.host.snapshot import SnapshotReader
 from kubectl_eksdoc.objects.raw_objects import RawObjects
-from tests.core.sim.cluster.planes import BUDGETS, a_budget_doc, a_node_doc, a_pod_doc
-from tests.flows.stages import CLUSTERS, made, recorded, staged
+from tests.core.sim.cluster.planes import BUDGETS, a_budget_doc, a_node_doc
+from tests.flows.stages import CLUSTERS, made, recorded, staged, web
 
 BLUE = Targeting(nodegroups=("blue",))
 
@@ -79,25 +79,6 @@ def test_nothing_lands_on_a_target() -> None:
     owned = (item.doc for item in plane.store.list("pods") if item.doc["spec"].get("nodeName") in drained)
     owners = {owner["kind"] for doc in owned for owner in doc["metadata"].get("ownerReferences", ())}
     assert owners == {"DaemonSet"}
-
-
-def web(replicas: int, nodes: int) -> list[Doc]:
-    """A ReplicaSet's pods, one on each of the first nodes, each taking most of its node."""
-    template = {"metadata": {"labels": {"app": "web"}}, "spec": a_pod_doc("x", cpu="3")["spec"]}
-    spec = {"replicas": replicas, "selector": {"matchLabels": {"app": "web"}}, "template": template}
-    meta = {"name": "web", "namespace": "default", "uid": "uid-rs", "generation": 1}
-    status = {"replicas": replicas, "readyReplicas": replicas, "availableReplicas": replicas, "observedGeneration": 1}
-    owner = {"kind": "ReplicaSet", "apiVersion": "apps/v1", "name": "web", "uid": "uid-rs", "controller": True}
-    pods = [a_pod_doc(f"web-{i}", f"old-{i}", cpu="3") for i in range(replicas)]
-    for pod in pods:
-        pod["metadata"]["ownerReferences"] = [owner]
-    made_nodes = [with_group(a_node_doc(f"old-{i}")) for i in range(nodes)]
-    head = {"kind": "ReplicaSet", "apiVersion": "apps/v1", "metadata": meta}
-    return [*made_nodes, *pods, {**head, "spec": spec, "status": status}]
-
-
-def with_group(node: Doc) -> Doc:
-    return with_value(node, ("metadata", "labels", "eks.amazonaws.com/nodegroup"), "blue")
 
 
 def tried(stage: EmbeddedStage, policy: DrainPolicy) -> Rehearsal:

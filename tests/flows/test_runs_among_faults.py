@@ -22,8 +22,8 @@ from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
 from kubectl_eksdoc.core.sim.cluster.store import Change, What
 from kubectl_eksdoc.embedded.stage import EmbeddedStage
 from kubectl_eksdoc.flows.rehearse import rehearse
-from tests.core.sim.cluster.planes import BUDGETS
-from tests.flows.stages import recorded
+from tests.core.sim.cluster.planes import BUDGETS, a_node_doc
+from tests.flows.stages import made, recorded, web
 
 BLUE = Targeting(nodegroups=("blue",))
 
@@ -136,13 +136,13 @@ def test_all_of_them_together(faults: set[str], share: float, seed: int) -> None
 
 
 def test_what_is_granted_and_not_done_is_believed_three_times() -> None:
-    plane, stage = recorded("small-traps.tar.gz")
-    swallowing = Swallowing(plane, stage.read(kinds.ALL), "default/app-7-1")
+    plane, stage = made(*web(2, 2), a_node_doc("new-0"), a_node_doc("new-1"))
+    swallowing = Swallowing(plane, stage.read(kinds.ALL), "default/web-1")
     rehearsal = rehearse(swallowing, BLUE, DrainPolicy())[1]
     alone = {moment.subject for moment in rehearsal.moments if moment.what is Happened.LEFT_ALONE}
     assert alone == set(rehearsal.undone) == {"old-1"}
     kept = {moment.subject: moment.why for moment in rehearsal.moments if moment.what is Happened.KEPT}
-    assert list(kept) == ["default/app-7-1"] and "webhook" in kept["default/app-7-1"]
+    assert list(kept) == ["default/web-1"] and "webhook" in kept["default/web-1"]
     assert swallowing.times.total() == 3
     done = {moment.subject for moment in rehearsal.moments if moment.what is Happened.DONE}
     assert done | alone == {target.node.name for target in rehearsal.plan.targets if target.order}
