@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from kubectl_eksdoc.core.model.acts import Act, Cordon, Evict, ListPods, Look
+from kubectl_eksdoc.core.model.acts import Act, Cordon, Evict, ListPods, Look, Restore
 from kubectl_eksdoc.core.model.api_objects import Doc, at
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.kinds import ReadState, Resource
@@ -70,6 +70,8 @@ class EmbeddedStage:
         match act:
             case Cordon(node, _):
                 return Answered(act, self._cordon(node))
+            case Restore(node, _):
+                return Answered(act, self._cordon(node, cordoned=False))
             case Evict(pod, grace_s):
                 return Answered(act, self._evict(pod, grace_s))
             case Look(pod):
@@ -82,9 +84,9 @@ class EmbeddedStage:
     def news(self) -> Sequence[News]:
         return self._watched.news()
 
-    def _cordon(self, node: str) -> Status:
+    def _cordon(self, node: str, cordoned: bool = True) -> Status:
         try:
-            mishaps.cordon(self._plane, node)
+            mishaps.cordon(self._plane, node, cordoned)
         except Refusal as refusal:
             return refusal.status
         return Status(200)

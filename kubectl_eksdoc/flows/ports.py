@@ -26,6 +26,26 @@ class ClusterReader(Protocol):
         ...
 
 
+class Field(Protocol):
+    """The cluster that is drained: what is asked of it is answered by news, together with what changes in it."""
+
+    def do(self, act: Act) -> None:
+        """Begin it. Exactly one answer to it will be news, be it that none came (`Lost`)."""
+        ...
+
+    def news(self, wait_s: float) -> Sequence[News]:
+        """What was told since it was asked last; if nothing was, it waits for so long.
+
+        Raises:
+            Unauthorized, Forbidden: the cluster must not be watched or listed (any more).
+        """
+        ...
+
+    def close(self) -> None:
+        """Nobody asks any more: what is under way may come to its end, and is not told."""
+        ...
+
+
 class Stage(ClusterReader, Protocol):
     """A cluster in virtual time, on which a drain can be tried: nothing here touches a real one.
 

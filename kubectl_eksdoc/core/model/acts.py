@@ -8,7 +8,15 @@ from kubectl_eksdoc.core.model.pods import Pod
 
 
 class Cordon(NamedTuple):
-    """Make exactly this node unschedulable, and note on it how it was."""
+    """Make exactly this node unschedulable, and note on it which run did, and how it was before."""
+
+    node: str
+    uid: str
+
+
+class Restore(NamedTuple):
+    """Make exactly this node what it was before this run cordoned it, byte for byte; a node that this run did not
+    cordon is left as it is."""
 
     node: str
     uid: str
@@ -33,4 +41,4 @@ class ListPods(NamedTuple):
     node: str
 
 
-Act = Cordon | Evict | Look | ListPods
+Act = Cordon | Restore | Evict | Look | ListPods

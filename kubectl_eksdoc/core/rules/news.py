@@ -40,6 +40,32 @@ class NodeGone(NamedTuple):
     name: str
 
 
+class AllPods(NamedTuple):
+    """Every pod there is, each with its version, at the version `version`: what is not among them is gone."""
+
+    pods: tuple[tuple[Pod, int], ...]
+    version: int
+
+
+class AllBudgets(NamedTuple):
+    budgets: tuple[tuple[Budget, int], ...]
+    version: int
+
+
+class AllNodes(NamedTuple):
+    nodes: tuple[Node, ...]
+
+
+class Away(NamedTuple):
+    """The cluster cannot be watched just now; what is known may be old. `said`: why, in a sentence."""
+
+    said: str
+
+
+class Back(NamedTuple):
+    """It is watched again."""
+
+
 class Answered(NamedTuple):
     """The server's answer to an act that changes something."""
 
@@ -54,4 +80,18 @@ class Found(NamedTuple):
     pods: tuple[Pod, ...]
 
 
-News = PodIs | PodGone | BudgetIs | BudgetGone | NodeIs | NodeGone | Answered | Found
+News = (
+    PodIs
+    | PodGone
+    | BudgetIs
+    | BudgetGone
+    | NodeIs
+    | NodeGone
+    | AllPods
+    | AllBudgets
+    | AllNodes
+    | Away
+    | Back
+    | Answered
+    | Found
+)

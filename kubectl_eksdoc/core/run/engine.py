@@ -17,7 +17,20 @@ from kubectl_eksdoc.core.model.acts import Act, Cordon, Evict, ListPods, Look
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 from kubectl_eksdoc.core.rules.api.statuses import Lost, Status
-from kubectl_eksdoc.core.rules.news import Answered, BudgetGone, BudgetIs, Found, News, NodeGone, NodeIs, PodGone, PodIs
+from kubectl_eksdoc.core.rules.news import (
+    AllBudgets,
+    AllNodes,
+    AllPods,
+    Answered,
+    BudgetGone,
+    BudgetIs,
+    Found,
+    News,
+    NodeGone,
+    NodeIs,
+    PodGone,
+    PodIs,
+)
 from kubectl_eksdoc.core.run.answers import Trouble, read
 from kubectl_eksdoc.core.run.ledger import Ledger
 from kubectl_eksdoc.core.run.moments import Happened, Moment
@@ -86,6 +99,13 @@ class Engine:
                 self._stir(node.name)
             case NodeGone(name):
                 self._stir(name)
+            case AllPods(pods, _):
+                for pod, _ in pods:
+                    if pod.ready:
+                        self._ledger.ready(pod)
+                self._stir_all()
+            case AllBudgets() | AllNodes():
+                self._stir_all()
             case Answered(Cordon(name, _), answer):
                 self._cordon_answered(self._nodes[name], answer, now_s)
             case Answered(Evict(pod, _), answer):
@@ -132,6 +152,9 @@ class Engine:
     def _stir(self, name: str) -> None:
         if name in self._nodes:
             self._stirred.add(name)
+
+    def _stir_all(self) -> None:
+        self._stirred.update(self._nodes)
 
     def _stir_pod(self, uid: str) -> None:
         if uid in self._pursuits:

@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from kubectl_eksdoc.core.model.budgets import Budget
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.nodes import Node
 from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.rules.news import BudgetGone, BudgetIs, News, NodeGone, NodeIs, PodGone, PodIs
+from kubectl_eksdoc.core.rules.news import (
+    AllBudgets,
+    AllNodes,
+    AllPods,
+    BudgetGone,
+    BudgetIs,
+    News,
+    NodeGone,
+    NodeIs,
+    PodGone,
+    PodIs,
+)
 
 
 class Seen:
@@ -37,6 +48,15 @@ class Seen:
                     self.budgets[budget.key] = budget
             case BudgetGone(key):
                 self.budgets.pop(key, None)
+            case AllPods(pods, version):
+                self._all_pods(pods, version)
+            case AllBudgets(budgets, version):
+                for budget, told in budgets:
+                    self.take(BudgetIs(budget, told))
+                there = {budget.key for budget, _ in budgets}
+                self.budgets = {key: each for key, each in self.budgets.items() if key in there}
+            case AllNodes(nodes):
+                self.nodes = {node.name: node for node in nodes}
             case NodeIs(node):
                 self.nodes[node.name] = node
             case NodeGone(name):
@@ -55,6 +75,13 @@ class Seen:
     def version(self, of: str) -> int:
         """Of a pod (by UID) or a budget (by key) the version it was last told in, 0 if it was only read."""
         return self._versions.get(of, 0)
+
+    def _all_pods(self, pods: Sequence[tuple[Pod, int]], version: int) -> None:
+        for pod, told in pods:
+            self.take(PodIs(pod, told))
+        there = {pod.uid for pod, _ in pods}
+        for uid in [uid for uid in self._pods if uid not in there]:
+            self.take(PodGone(uid, version))
 
     def _is_newer(self, of: str, version: int) -> bool:
         if version <= self._versions.get(of, 0):
