@@ -39,6 +39,7 @@ from kubectl_eksdoc.core.run.pursuits import Pursuit, Step
 from kubectl_eksdoc.core.run.seen import Seen
 
 CORDON_TRIES = 5
+"""So often a cordon is refused as such, and not by chance, until the node is left alone."""
 
 
 class Engine:
@@ -218,8 +219,10 @@ class Engine:
         if isinstance(answer, Status) and answer.ok:
             return
         said = answer.said if isinstance(answer, Lost) else answer.message
-        node.tries += 1
+        node.refused = True
         self.tell(now_s, Happened.REFUSED, node.name, why=said)
+        if isinstance(answer, Status) and answer.code < 500 and answer.code not in (409, 429):
+            node.tries += 1
         if node.tries >= CORDON_TRIES:
             self._leave_alone(node, now_s, f"it cannot be cordoned: {said}")
 
@@ -262,7 +265,7 @@ class Engine:
 
     def _cordons(self, nodes: Sequence[DrainedNode], now_s: float) -> Iterator[Act]:
         for node in nodes:
-            if node.phase is Phase.OPEN and not node.asked and (not node.tries or now_s >= node.since_s + APART_S):
+            if node.phase is Phase.OPEN and not node.asked and (not node.refused or now_s >= node.since_s + APART_S):
                 node.asked = True
                 yield Cordon(node.name, node.target.node.uid)
 

@@ -35,7 +35,7 @@ class DrainedNode:
     """Mutable. `pursuits` by UID, in the plan's order; `stays`: UIDs of the pods that the plan leaves on it.
 
     `since_s`: when it came to its phase, or was listed or cordoned last; `listed`: so often it was found empty;
-    `tries`: so often its cordon was refused; `asked`: a cordon or a list is under way.
+    `refused`: its cordon was, be it by chance, `tries` times as such; `asked`: a cordon or a list is under way.
     """
 
     def __init__(self, target: Target, pursuits: dict[str, Pursuit], stays: frozenset[str]) -> None:
@@ -45,6 +45,7 @@ class DrainedNode:
         self.phase = Phase.OPEN
         self.since_s = 0.0
         self.listed = 0
+        self.refused = False
         self.tries = 0
         self.asked = False
 
