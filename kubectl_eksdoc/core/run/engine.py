@@ -8,15 +8,14 @@ nothing itself.
 
 from __future__ import annotations
 
-import heapq
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from math import inf
 
 from kubectl_eksdoc.core.model.acts import Act, Cordon, Evict, ListPods, Look
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 from kubectl_eksdoc.core.rules.api.statuses import Lost, Status
+from kubectl_eksdoc.core.rules.foreign_drains import foreign_drain
 from kubectl_eksdoc.core.rules.news import (
     AllBudgets,
     AllNodes,
@@ -37,9 +36,13 @@ from kubectl_eksdoc.core.run.moments import Happened, Moment
 from kubectl_eksdoc.core.run.nodes import APART_S, DrainedNode, Phase
 from kubectl_eksdoc.core.run.pursuits import Pursuit, Step
 from kubectl_eksdoc.core.run.seen import Seen
+from kubectl_eksdoc.core.run.timers import Timers
 
 CORDON_TRIES = 5
 """So often a cordon is refused as such, and not by chance, until the node is left alone."""
+
+
+THE_RUN = "the drain"
 
 
 class Engine:
@@ -57,12 +60,13 @@ class Engine:
         self._ledger = Ledger(plan.slots, seen)
         self._ledger.expect(plan.evictions)
         self._joined: set[str] = set()  # nodes in whose place new ones are
+        self._rank = {name: place for place, name in enumerate(self._nodes)}
         self._stirred = set(self._nodes)  # nodes about which something is new
-        self._timers: list[tuple[float, str]] = []
-        self._due: dict[str, float] = {}  # of a node, or of a limit, its next timer
+        self._timers = Timers()  # of nodes, and of limits (their names have characters that no node's has)
         self._at_limit: dict[str, set[str]] = defaultdict(set)  # nodes with pods that wait for a limit
         self._not_begun = list(self._nodes.values())
         self._may_begin = False  # whether a node may have become the next one
+        self._held = self._stopped = ""  # why nothing more is asked for: for now, or at all
 
     @property
     def over(self) -> bool:
@@ -82,6 +86,30 @@ class Engine:
         """A new node has joined in the place of `node`."""
         self._joined.add(node)
         self._may_begin = True
+
+    @property
+    def stopped(self) -> str:
+        """Why it asks for nothing more; "" while it does."""
+        return self._stopped
+
+    @property
+    def in_flight(self) -> tuple[str, ...]:
+        """The pods (ns/name) that were asked for and have not gone: they go whatever this run does."""
+        steps = (Step.ASKED, Step.ACCEPTED, Step.IN_DOUBT, Step.LEAVING)
+        return tuple(p.pod.key for p in self._pursuits.values() if p.step in steps)
+
+    def hold(self, why: str, now_s: float) -> None:
+        """Ask for nothing more for now; "" lets it go on."""
+        if bool(why) is not bool(self._held):
+            self.tell(now_s, Happened.HELD if why else Happened.RELEASED, THE_RUN, why=why or self._held)
+            self._stir_all()
+        self._held = why
+
+    def stop(self, why: str, now_s: float) -> None:
+        """Ask for nothing more. What is in flight comes to its end by itself."""
+        if not self._stopped:
+            self._stopped = why
+            self.tell(now_s, Happened.STOPPED, THE_RUN, why=why)
 
     def take(self, news: News, now_s: float) -> None:
         self.seen.take(news)
@@ -118,15 +146,12 @@ class Engine:
 
     def acts(self, now_s: float) -> list[Act]:
         """All that is to be done now, in this order."""
-        while self._timers and self._timers[0][0] <= now_s:
-            when, name = heapq.heappop(self._timers)
-            if self._due.get(name) == when:
-                del self._due[name]
-                self._stir(name)
-                self._stir_limits((name,))
+        for name in self._timers.due(now_s):
+            self._stir(name)
+            self._stir_limits((name,))
         found: list[Act] = []
         while self._stirred or self._may_begin:
-            stirred = [node for name, node in self._nodes.items() if name in self._stirred]
+            stirred = [self._nodes[name] for name in sorted(self._stirred, key=self._rank.__getitem__)]
             self._stirred = set()
             for node in stirred:
                 self._look(node, now_s)
@@ -134,7 +159,7 @@ class Engine:
             found += self._evictions(stirred, now_s)
             for node in stirred:
                 found += self._reads(node, now_s)
-                self._set_timer(node.name, node.next_s(now_s))
+                self._timers.set(node.name, node.next_s(now_s))
             if self._may_begin:
                 self._may_begin = False
                 self._begin(now_s)
@@ -142,13 +167,7 @@ class Engine:
 
     def next_s(self) -> float:
         """When there is something to do though nothing is told; infinity where there is not."""
-        return self._timers[0][0] if self._timers else inf
-
-    def _set_timer(self, of: str, when: float) -> None:
-        """Of a node or a limit; their names cannot be the same, for a limit's has a character that no node's has."""
-        if when < self._due.get(of, inf):
-            self._due[of] = when
-            heapq.heappush(self._timers, (when, of))
+        return self._timers.next_s
 
     def _stir(self, name: str) -> None:
         if name in self._nodes:
@@ -170,13 +189,7 @@ class Engine:
     def _look(self, node: DrainedNode, now_s: float) -> None:
         if node.over:
             return
-        there = self.seen.nodes.get(node.name)
-        if there is None or there.uid != node.target.node.uid:
-            self._lose(node, now_s)
-        elif node.phase is Phase.OPEN and there.unschedulable:
-            node.to(Phase.CORDONED, now_s)
-            self._may_begin = True
-            self.tell(now_s, Happened.CORDONED, node.name)
+        self._look_at_itself(node, now_s)
         for pursuit in node.pursuits.values():
             before = pursuit.step
             pursuit.look(self.seen, now_s)
@@ -191,11 +204,23 @@ class Engine:
             node.to(Phase.EMPTY, now_s)
             self.tell(now_s, Happened.EMPTY, node.name)
 
-    def _lose(self, node: DrainedNode, now_s: float) -> None:
-        """Its pods are ended by the control plane after a while, whatever their budgets say."""
-        if node.phase is not Phase.GOING:
+    def _look_at_itself(self, node: DrainedNode, now_s: float) -> None:
+        """It may be cordoned now, or in others' hands: then nobody fights for it, and its pods are waited for."""
+        if node.phase is Phase.GOING:
+            return
+        there = self.seen.nodes.get(node.name)
+        if there is None or there.uid != node.target.node.uid:
             node.to(Phase.GOING, now_s)
             self.tell(now_s, Happened.LOST, node.name, why="it is not in the cluster any more")
+        elif foreign := foreign_drain(there):
+            node.to(Phase.GOING, now_s)
+            self.tell(now_s, Happened.ADOPTED, node.name, why=f"{foreign.who} is draining it ({foreign.sign})")
+        elif node.phase is Phase.OPEN and there.unschedulable:
+            node.to(Phase.CORDONED, now_s)
+            self._may_begin = True
+            self.tell(now_s, Happened.CORDONED, node.name)
+        elif node.phase is not Phase.OPEN and not there.unschedulable:
+            self._leave_alone(node, now_s, "somebody uncordoned it: it is not cordoned again without being asked")
 
     def _leave_alone(self, node: DrainedNode, now_s: float, why: str) -> None:
         self._end(node, Phase.LEFT_ALONE, now_s)
@@ -265,6 +290,8 @@ class Engine:
 
     def _cordons(self, nodes: Sequence[DrainedNode], now_s: float) -> Iterator[Act]:
         for node in nodes:
+            if self._stopped:
+                return
             if node.phase is Phase.OPEN and not node.asked and (not node.refused or now_s >= node.since_s + APART_S):
                 node.asked = True
                 yield Cordon(node.name, node.target.node.uid)
@@ -284,6 +311,8 @@ class Engine:
                 self._stir(node.name)
 
     def _evictions(self, nodes: Sequence[DrainedNode], now_s: float) -> Iterator[Act]:
+        if self._held or self._stopped:
+            return
         waiting = [pursuit for node in nodes if node.phase is Phase.ACTIVE for pursuit in node.turn()]
         for pursuit in sorted(waiting, key=lambda each: each.eviction.position):
             if pursuit.not_before_s > now_s:
@@ -291,7 +320,7 @@ class Engine:
             if self._is_as_refused(pursuit) or not self._ledger.may(pursuit.eviction, now_s):
                 for limit in pursuit.eviction.limits:
                     self._at_limit[limit].add(pursuit.eviction.node)
-                    self._set_timer(limit, self._ledger.changes_s(limit, now_s))
+                    self._timers.set(limit, self._ledger.changes_s(limit, now_s))
                 continue
             self._ledger.take(pursuit.eviction, now_s)
             pursuit.asked(now_s)

@@ -17,6 +17,10 @@ class Happened(str, Enum):
     DONE = "done"  # the node was seen empty twice
     LEFT_ALONE = "left-alone"  # a node that cannot be emptied: the others go on
     LOST = "lost"  # a node that is not there any more
+    ADOPTED = "adopted"  # a node that somebody else is draining: it is left to them, and waited for
+    HELD = "held"  # nothing more is asked for, for now
+    RELEASED = "released"  # and again it is
+    STOPPED = "stopped"  # nothing more is asked for by this run
     JOINED = "joined"  # a new node in the place of one that is done, or before the drain
     MISSING = "missing"  # a new node that should have joined
     BEFALLEN = "befallen"  # a fault that was asked for

@@ -22,7 +22,7 @@ class Phase(Enum):
     CORDONED = "cordoned"
     ACTIVE = "active"
     EMPTY = "empty"  # seen empty, not listed twice yet
-    GOING = "going"  # it is not in the cluster any more, some of its pods are
+    GOING = "going"  # somebody else empties it, or it is not in the cluster any more: its pods are waited for
     DONE = "done"
     LEFT_ALONE = "left-alone"
     LOST = "lost"
