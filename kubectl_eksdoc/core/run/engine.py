@@ -31,6 +31,7 @@ from kubectl_eksdoc.core.rules.news import (
     PodIs,
 )
 from kubectl_eksdoc.core.run.answers import Trouble, read
+from kubectl_eksdoc.core.run.guards import Guards, Limits
 from kubectl_eksdoc.core.run.ledger import Ledger
 from kubectl_eksdoc.core.run.moments import Happened, Moment
 from kubectl_eksdoc.core.run.nodes import APART_S, DrainedNode, Phase
@@ -51,9 +52,10 @@ class Engine:
     `moments` is all that has happened, oldest first.
     """
 
-    def __init__(self, plan: DrainPlan, seen: Seen) -> None:
+    def __init__(self, plan: DrainPlan, seen: Seen, limits: Limits = Limits()) -> None:
         self.plan = plan
         self.seen = seen
+        self._guards = Guards(plan, seen, limits)
         self.moments: list[Moment] = []
         self._nodes = _nodes_of(plan)
         self._pursuits = {uid: pursuit for node in self._nodes.values() for uid, pursuit in node.pursuits.items()}
@@ -98,10 +100,17 @@ class Engine:
         steps = (Step.ASKED, Step.ACCEPTED, Step.IN_DOUBT, Step.LEAVING)
         return tuple(p.pod.key for p in self._pursuits.values() if p.step in steps)
 
+    @property
+    def is_settled(self) -> bool:
+        """Whether it was stopped, and nothing of what it asked for is under way any more."""
+        return bool(self._stopped) and not self.in_flight
+
     def hold(self, why: str, now_s: float) -> None:
         """Ask for nothing more for now; "" lets it go on."""
-        if bool(why) is not bool(self._held):
-            self.tell(now_s, Happened.HELD if why else Happened.RELEASED, THE_RUN, why=why or self._held)
+        if why and not self._held:
+            self.tell(now_s, Happened.HELD, THE_RUN, why=why)
+        elif self._held and not why:
+            self.tell(now_s, Happened.RELEASED, THE_RUN)
             self._stir_all()
         self._held = why
 
@@ -113,6 +122,7 @@ class Engine:
 
     def take(self, news: News, now_s: float) -> None:
         self.seen.take(news)
+        self._guards.take(news, now_s)
         match news:
             case PodIs(pod, _):
                 self._stir_pod(pod.uid)
@@ -146,6 +156,7 @@ class Engine:
 
     def acts(self, now_s: float) -> list[Act]:
         """All that is to be done now, in this order."""
+        self._ask_guards(now_s)
         for name in self._timers.due(now_s):
             self._stir(name)
             self._stir_limits((name,))
@@ -165,9 +176,15 @@ class Engine:
                 self._begin(now_s)
         return found
 
-    def next_s(self) -> float:
+    def next_s(self, now_s: float) -> float:
         """When there is something to do though nothing is told; infinity where there is not."""
-        return self._timers.next_s
+        return min((self._timers.next_s, *self._guards.next_s(now_s)))
+
+    def _ask_guards(self, now_s: float) -> None:
+        why = self._guards.stop(now_s)
+        if why:
+            self.stop(why, now_s)
+        self.hold(self._guards.hold(now_s), now_s)
 
     def _stir(self, name: str) -> None:
         if name in self._nodes:
