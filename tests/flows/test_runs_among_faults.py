@@ -20,9 +20,10 @@ from kubectl_eksdoc.core.run.moments import Happened
 from kubectl_eksdoc.core.run.rehearsal import Rehearsal
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
 from kubectl_eksdoc.core.sim.cluster.store import Change, What
+from kubectl_eksdoc.embedded.faults import registry
 from kubectl_eksdoc.embedded.stage import EmbeddedStage
 from kubectl_eksdoc.flows.rehearse import rehearse
-from tests.core.sim.cluster.planes import BUDGETS, a_node_doc
+from tests.core.sim.cluster.planes import BUDGETS, a_budget_doc, a_node_doc
 from tests.flows.stages import made, recorded, web
 
 BLUE = Targeting(nodegroups=("blue",))
@@ -147,3 +148,79 @@ def test_what_is_granted_and_not_done_is_believed_three_times() -> None:
     done = {moment.subject for moment in rehearsal.moments if moment.what is Happened.DONE}
     assert done | alone == {target.node.name for target in rehearsal.plan.targets if target.order}
     assert done, "the others go on"
+
+
+CLUSTER_FAULTS = (
+    "stuck-pods@30%",
+    "stuck-finalizers@30%",
+    "slow-pods=3m@30%",
+    "silent-pods@30%",
+    "budgets-late=20s@50%",
+    "node-not-ready@5s",
+    "node-gone@5s",
+    "autoscaler-removes@5s",
+    "controllers-restart@100%",
+    "other-cordons@1s",
+    "other-uncordons@5s",
+    "other-drains@5s",
+    "pod-deleted@30%",
+)
+
+
+class Counting(EmbeddedStage):
+    """Looks at everything that is asked for."""
+
+    def __init__(self, plane: ControlPlane, observed: Cluster, faults: list[str], seed: int) -> None:
+        chosen = registry.made([registry.parse(text) for text in faults], seed)
+        super().__init__(plane, observed, chosen.cluster, seed)
+        self._store = plane.store
+        self.evicted: Counter[str] = Counter()
+
+    def do(self, act: Act) -> News:
+        if isinstance(act, Evict):
+            node = self._store.get(kinds.NODES.full_name, ("", act.pod.node))
+            assert node is None or node.doc["spec"].get("unschedulable"), "only from cordoned nodes"
+        news = super().do(act)
+        if isinstance(act, Evict) and isinstance(news, Answered) and isinstance(news.answer, Status) and news.answer.ok:
+            self.evicted[act.pod.uid] += 1
+        return news
+
+
+def among(faults: list[str], seed: int) -> tuple[Counting, Rehearsal]:
+    plane, stage = recorded("small-traps.tar.gz")
+    counting = Counting(plane, stage.read(kinds.ALL), faults, seed)
+    return counting, rehearse(counting, BLUE, DrainPolicy())[1]
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.sets(st.sampled_from(CLUSTER_FAULTS), min_size=1, max_size=4), st.integers(0, 2**16))
+def test_whatever_befalls_the_cluster_it_ends_and_says_why(faults: set[str], seed: int) -> None:
+    counting, rehearsal = among(sorted(faults), seed)
+    assert max(counting.evicted.values(), default=0) <= 1
+    told = {moment.subject for moment in rehearsal.moments if moment.what is Happened.LEFT_ALONE}
+    stopped = any(moment.what is Happened.STOPPED for moment in rehearsal.moments)
+    waiting = {name for name, pods in rehearsal.undone.items() if pods}
+    assert set(rehearsal.undone) <= told | waiting or stopped
+
+
+def test_a_node_that_somebody_uncordons_is_left_to_them() -> None:
+    docs = [*web(2, 2), a_node_doc("new-0"), a_node_doc("new-1"), a_budget_doc()]
+    plane, stage = made(*docs)
+    counting = Counting(plane, stage.read(kinds.ALL), ["other-uncordons=old-1@1s"], 0)
+    rehearsal = rehearse(counting, BLUE, DrainPolicy())[1]
+    (left,) = (moment for moment in rehearsal.moments if moment.what is Happened.LEFT_ALONE)
+    assert left.subject == "old-1" and "somebody uncordoned it" in left.why
+    assert not plane.store.get("nodes", ("", "old-1")).doc["spec"].get("unschedulable"), "nobody fights for it"
+    assert rehearsal.undone == {"old-1": ("default/web-1",)}
+
+
+def test_replacements_without_a_node_hold_it_and_stop_it() -> None:
+    """A node that somebody cordons takes the room that was reserved on it."""
+    plane, stage = made(*web(2, 2), a_node_doc("new-0"), a_node_doc("new-1"), a_budget_doc())
+    counting = Counting(plane, stage.read(kinds.ALL), ["other-cordons=new-0@0s", "other-cordons=new-1@0s"], 0)
+    rehearsal = rehearse(counting, BLUE, DrainPolicy())[1]
+    whats = [moment.what for moment in rehearsal.moments]
+    assert Happened.HELD in whats and Happened.STOPPED in whats
+    (stopped,) = (moment for moment in rehearsal.moments if moment.what is Happened.STOPPED)
+    assert "has no node for 10 min: Unschedulable: 0/4 nodes are available" in stopped.why
+    assert counting.evicted.total() == 1 and rehearsal.undone

@@ -93,7 +93,7 @@ class Guards:
         if self._is_failing(now_s):
             return f"{sum(self._answers)} of the last {len(self._answers)} answers are errors of the server"
         waiting = [pod for pod, since_s in self._pending.values() if now_s - since_s >= self._limits.hold_s]
-        return f"{_named(waiting)} without a node" if waiting else ""
+        return f"{_named(waiting)} no node yet" if waiting else ""
 
     def stop(self, now_s: float) -> str:
         """Why nothing more must be asked for at all; "" if it may."""
@@ -104,7 +104,7 @@ class Guards:
             return f"the server answers with errors for {in_words(limits.failing_s)}"
         late = [pod for pod, since_s in self._pending.values() if now_s - since_s >= limits.pending_s]
         if late:
-            return f"{_named(late)} without a node for {in_words(limits.pending_s)}: {late[0].not_ready_because}"
+            return f"{_named(late)} no node for {in_words(limits.pending_s)}: {late[0].not_ready_because}"
         if len(self._down) > limits.not_ready:
             return f"{len(self._down)} nodes became NotReady meanwhile: {', '.join(sorted(self._down))}"
         return ""
@@ -152,4 +152,4 @@ class Guards:
 
 def _named(pods: list[Pod]) -> str:
     first = pods[0].key
-    return first if len(pods) == 1 else f"{first} and {len(pods) - 1} more"
+    return f"{first} has" if len(pods) == 1 else f"{first} and {len(pods) - 1} more have"
