@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.core.model.baseline import Baseline
+    from kubectl_eksdoc.core.model.cluster import Cluster
     from kubectl_eksdoc.core.model.connection import Connection
+    from kubectl_eksdoc.embedded.faults.registry import Chosen
     from kubectl_eksdoc.flows.ports import ClusterReader, Stage
     from kubectl_eksdoc.objects.raw_objects import RawObjects
 
@@ -42,7 +44,7 @@ def open_reader(
         SnapshotError: the dump cannot be opened.
     """
     if source.demo:
-        from kubectl_eksdoc.embedded.demo import DemoReader
+        from kubectl_eksdoc.embedded.demo.reader import DemoReader
 
         return DemoReader(raw)
     if source.snapshot:
@@ -54,11 +56,21 @@ def open_reader(
     return LiveReader(connection, progress=progress, raw=raw)
 
 
-def open_stage(source: SourceChoice, connection: Connection, progress: Progress | None = None) -> Stage:
+@dataclass(frozen=True, slots=True)
+class Faults:
+    """What is to go wrong on purpose, as users write it (``slow=2s@5%``), and the seed of its chance."""
+
+    texts: tuple[str, ...] = ()
+    seed: int = 0
+
+
+def open_stage(
+    source: SourceChoice, connection: Connection, progress: Progress | None = None, faults: Faults = Faults()
+) -> Stage:
     """What the user chose, read, and its objects on a stage of their own: nothing there touches what was read.
 
     Raises:
-        as `open_reader`, and as reading does.
+        as `open_reader`, and as reading does; UsageError: a fault is of a node that is not there.
     """
     from kubectl_eksdoc.core.model import kinds
     from kubectl_eksdoc.embedded.stage import stage_of
@@ -66,7 +78,18 @@ def open_stage(source: SourceChoice, connection: Connection, progress: Progress 
 
     raw = RawObjects()
     observed = open_reader(source, connection, progress, raw).read(kinds.ALL)
-    return stage_of(observed, raw)
+    chosen = _chosen(faults, observed)
+    return stage_of(observed, raw, chosen.cluster, faults.seed)
+
+
+def _chosen(faults: Faults, observed: Cluster) -> Chosen:
+    from kubectl_eksdoc.embedded.faults.registry import Chosen, check_nodes, made, parse
+
+    if not faults.texts:
+        return Chosen()
+    asked = [parse(text) for text in faults.texts]
+    check_nodes(asked, {node.name for node in observed.nodes})
+    return made(asked, faults.seed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +102,7 @@ class Serving:
     kubeconfig_out: str
     ready: Callable[[str, str], None]
     note: Callable[[str], None]
+    faults: Faults = Faults()
 
 
 def serve(source: SourceChoice, connection: Connection, progress: Progress | None, how: Serving) -> None:
@@ -93,9 +117,11 @@ def serve(source: SourceChoice, connection: Connection, progress: Progress | Non
     from threading import Event
 
     from kubectl_eksdoc.core.model import kinds
+    from kubectl_eksdoc.core.sim.cluster.troubles import Troubled
     from kubectl_eksdoc.embedded import kubeconfigs
     from kubectl_eksdoc.embedded.loading import load_observed
     from kubectl_eksdoc.embedded.served import api_of
+    from kubectl_eksdoc.embedded.serving.faults import Faulty
     from kubectl_eksdoc.embedded.serving.server import serving
     from kubectl_eksdoc.errors import UsageError
     from kubectl_eksdoc.flows.rehearse import pace_of
@@ -107,7 +133,11 @@ def serve(source: SourceChoice, connection: Connection, progress: Progress | Non
     for note in observed.notes + loaded.notes:
         how.note(note)
     users = kubeconfigs.tokens()
-    with serving(api_of(observed, loaded, pace_of(observed), users, how.speed, time.monotonic)) as server:
+    chosen = _chosen(how.faults, observed)
+    troubled = Troubled(loaded.plane, chosen.cluster, lambda each: how.note(f"fault: {each.said}"), how.faults.seed)
+    api = api_of(observed, loaded, pace_of(observed), users, how.speed, time.monotonic, troubled)
+    over = Event()  # who sleeps for a fault does not hold up the end
+    with serving(Faulty(api, chosen.requests, over.wait, how.faults.seed)) as server:
         text = kubeconfigs.kubeconfig({user.name: server.url(token) for token, user in users.items()})
         try:
             path = kubeconfigs.write(text, how.kubeconfig_out)
@@ -116,8 +146,9 @@ def serve(source: SourceChoice, connection: Connection, progress: Progress | Non
             raise UsageError(f"cannot write the kubeconfig to {where}: {error.strerror or error}") from error
         try:
             how.ready(path, server.url())
-            Event().wait()
+            over.wait()
         finally:
+            over.set()
             if not how.kubeconfig_out:
                 os.unlink(path)
 

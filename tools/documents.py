@@ -23,6 +23,8 @@ BLOCKS: Mapping[str, Callable[[], str]] = {
     "order": transcript.order,
     "order-file": transcript.order_file,
     "pin": transcript.pin,
+    "faulty-rehearsal": transcript.faults,
+    "faults": tables.faults,
     "flags": tables.flags,
     "refused-flags": tables.refused_flags,
     "dump": tables.dump,

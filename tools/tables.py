@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from kubectl_eksdoc.cli import exits, rights
 from kubectl_eksdoc.cli.flags import HONOURED, REFUSED
+from kubectl_eksdoc.embedded.faults.registry import ALL
 from kubectl_eksdoc.objects.intake import CRD_PLURAL
 
 
@@ -17,6 +18,12 @@ def flags() -> str:
 
 def refused_flags() -> str:
     return _table(("flag", "why not"), [(_code(", ".join(refused.names)), refused.why) for refused in REFUSED])
+
+
+def faults() -> str:
+    """What can be made to go wrong by name."""
+    rows = [(_code(each.shown), each.about, each.default_shown, each.of.value) for each in ALL]
+    return _table(("fault", "what goes wrong", "value, unless said", "a share is of"), rows)
 
 
 def exit_codes() -> str:
@@ -61,7 +68,7 @@ def dump() -> str:
 
 
 def _code(text: str) -> str:
-    return f"`{text}`"
+    return f"`{text}`" if text else ""
 
 
 def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -1,4 +1,4 @@
-"""What plans of the built-in cluster print, for the README and docs/: run, not written."""
+"""What plans and rehearsals of the built-in cluster print, for the README and docs/: run, not written."""
 
 from __future__ import annotations
 
@@ -85,6 +85,18 @@ def order_file() -> str:
 
 def pin() -> str:
     return _course("--pin", "blue-1=2")
+
+
+def faults() -> str:
+    """A rehearsal in which things go wrong: the verdict, the nodes, what befell, and what differs."""
+    flags = ("--fault", "node-not-ready=blue-2@5s", "--fault", "slow-pods=2m@20%")
+    text, _ = _ran("rehearse", "--demo", *flags)
+    kept = ("NODES", "NOT EMPTIED", "FAULTS", "DIFFERENCES")
+    paragraphs = text.rstrip("\n").split("\n\n")
+    shown = [paragraph for paragraph in paragraphs[1:] if paragraph.startswith(kept)]
+    verdict = paragraphs[0].split("\nThe plan:")[0]
+    said = "\n\n".join([verdict, "[…]", *shown, "[…]"])
+    return _console(f"$ kubectl eksdoc {' '.join(('rehearse', '--demo', *flags))}", said)
 
 
 def _course(*flags: str) -> str:

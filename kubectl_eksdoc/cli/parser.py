@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NoReturn
 
-from kubectl_eksdoc.cli.spelling import maybe
+from kubectl_eksdoc.core.model.spelling import maybe
 from kubectl_eksdoc.errors import UsageError
 
 _INVALID_CHOICE = re.compile(r"invalid choice: '([^']*)'")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from kubectl_eksdoc.cli import drain_options, exits, rights, values
+from kubectl_eksdoc.cli import drain_options, exits, fault_options, rights, values
 from kubectl_eksdoc.cli.drain import PlanRequest, exit_code, tell
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
@@ -25,7 +25,7 @@ With --serve the simulated cluster is served instead, for kubectl and for this t
 Examples:
   %(prog)s --nodegroup blue --snapshot dump.tar.gz
   %(prog)s --nodegroup blue -o wide
-  %(prog)s --demo
+  %(prog)s --demo --fault node-not-ready=blue-2@90s --fault slow-pods=2m@10%%
   %(prog)s --serve --snapshot dump.tar.gz --speed 10
 """
 
@@ -48,6 +48,7 @@ def add_to(commands: argparse._SubParsersAction[Parser], level: int = LEVELS - 1
     drain_options.add_targeting(parser)
     SourceOptions.add_to(parser)
     _add_serving(parser)
+    fault_options.add_to(parser)
     drain_options.add_policy(parser)
     parser.set_defaults(leaf=parser, command=run_rehearse, baseline=None)
 
@@ -76,14 +77,19 @@ def run_rehearse(args: argparse.Namespace, words: Sequence[str], around: Surroun
     Raises:
         EksdocError: the command line, the dump or the cluster is at fault; the error says which.
     """
+    # Imported late: help and errors of usage must not pay for what only a rehearsal needs.
+    from kubectl_eksdoc.cli import look as looks
+
+    if fault_options.wants_list(args):
+        look = looks.decide(GlobalOptions.from_args(args), around.stdout, around.environ)
+        return Answer(fault_options.listed(look))
     if args.serve:
         return _serve(args, words, around)
     if args.speed is not None or args.kubeconfig_out is not None:
         flag = "--speed" if args.speed is not None else "--kubeconfig-out"
         raise UsageError(f"{flag} is for --serve: without it virtual time takes no time")
     request = PlanRequest.from_args(args, words)
-    # Imported late: help and errors of usage must not pay for what only a rehearsal needs.
-    from kubectl_eksdoc.cli import look as looks
+    faults = fault_options.faults_from(args)
     from kubectl_eksdoc.core.model.cluster import Identity
     from kubectl_eksdoc.flows.rehearse import rehearse
     from kubectl_eksdoc.render.identity import identity_line
@@ -93,7 +99,7 @@ def run_rehearse(args: argparse.Namespace, words: Sequence[str], around: Surroun
     given = Identity(cluster=options.cluster_name, region=options.region)
     try:
         with ProgressLine(around.stderr) as progress:
-            stage = around.open_stage(request.source, options.connection, progress)
+            stage = around.open_stage(request.source, options.connection, progress, faults)
         cluster, rehearsal = rehearse(stage, request.targeting, request.policy, given)
     except Exception as error:
         tell(request.notes, around)
@@ -103,6 +109,7 @@ def run_rehearse(args: argparse.Namespace, words: Sequence[str], around: Surroun
     around.note(identity_line(cluster, around.now(), looks.decide(options, around.stderr, around.environ)))
     tell(request.notes, around)
     asked = drain_options.as_given(request.targeting, request.policy, "", request.order_file)
+    asked |= fault_options.as_given(faults)
     view = RehearsalView(rehearsal, cluster, asked)
     text = render(view, options.output, looks.decide(options, around.stdout, around.environ))
     return Answer(text, exits.FAILS if rehearsal.undone else exit_code(rehearsal.plan))
@@ -113,6 +120,7 @@ def _serve(args: argparse.Namespace, words: Sequence[str], around: Surroundings)
     if words:
         raise UsageError(f"--serve serves the whole cluster: it takes no node, as {words[0]!r}")
     speed = SPEED if args.speed is None else args.speed
+    faults = fault_options.faults_from(args)
 
     def ready(path: str, url: str) -> None:
         around.note(f"serving a simulated cluster at {url}, {speed:g} times as fast as time; stop it with Ctrl-C")
@@ -121,9 +129,8 @@ def _serve(args: argparse.Namespace, words: Sequence[str], around: Surroundings)
 
     try:
         with ProgressLine(around.stderr) as progress:
-            around.serve(
-                source, options.connection, progress, Serving(speed, args.kubeconfig_out or "", ready, around.note)
-            )
+            how = Serving(speed, args.kubeconfig_out or "", ready, around.note, faults)
+            around.serve(source, options.connection, progress, how)
     except KeyboardInterrupt:
         pass
     return Answer("")

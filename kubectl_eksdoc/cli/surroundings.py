@@ -9,7 +9,7 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING, TextIO
 
 from kubectl_eksdoc.cli.streams import deliver, say
-from kubectl_eksdoc.wiring import Progress, Serving, SourceChoice, open_reader, open_stage, read_baseline, serve
+from kubectl_eksdoc.wiring import Faults, Progress, Serving, SourceChoice, open_reader, open_stage, read_baseline, serve
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.core.model.baseline import Baseline
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.flows.ports import ClusterReader, Stage
 
 OpenReader = Callable[["SourceChoice", "Connection", "Progress | None"], "ClusterReader"]
-OpenStage = Callable[["SourceChoice", "Connection", "Progress | None"], "Stage"]
+OpenStage = Callable[["SourceChoice", "Connection", "Progress | None", "Faults"], "Stage"]
 Serve = Callable[["SourceChoice", "Connection", "Progress | None", "Serving"], None]
 
 

@@ -10,10 +10,10 @@ import re
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
-from kubectl_eksdoc.cli.spelling import maybe
 from kubectl_eksdoc.core.model import codes, selectors, versions
 from kubectl_eksdoc.core.model.budgets import Amount
 from kubectl_eksdoc.core.model.selectors import Selector
+from kubectl_eksdoc.core.model.spelling import maybe
 from kubectl_eksdoc.core.model.versions import Version
 from kubectl_eksdoc.core.plan.drain.policy import ALL, DEFAULT_EFFORT, NODEGROUP, ZONE
 from kubectl_eksdoc.errors import UsageError

@@ -1,5 +1,5 @@
-"""A cluster without a cluster: the demo's objects, later a simulated API server.
+"""A cluster without a cluster: the simulated one of `core.sim.cluster`, made of a dump or of the demo's objects.
 
-Belongs here: objects made up to show and test the tool.
-Never here: anything a real cluster's answer depends on.
+Belongs here: what turns objects into a simulated cluster and puts it behind the ports and the API of a live one.
+Never here: what Kubernetes does, and anything a real cluster's answer depends on.
 """

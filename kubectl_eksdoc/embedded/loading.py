@@ -11,6 +11,7 @@ from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.api_objects import Doc, at
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.kinds import Resource
+from kubectl_eksdoc.core.rules.api.defaults import begun
 from kubectl_eksdoc.core.rules.api.shapes import misfits, of_resource
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
 from kubectl_eksdoc.embedded.api import catalogue
@@ -145,6 +146,5 @@ def _add_namespaces(plane: ControlPlane, docs: Iterable[Doc]) -> None:
     named = {str(at(doc, "metadata", "namespace") or "") for doc in docs} | {"default", "kube-system"}
     for name in sorted(named - {""}):
         if plane.store.get("namespaces", ("", name)) is None:
-            meta = {"name": name, "labels": {"kubernetes.io/metadata.name": name}}
-            doc = {"apiVersion": "v1", "kind": "Namespace", "metadata": meta, "spec": {"finalizers": ["kubernetes"]}}
-            plane.registry.create("namespaces", {**doc, "status": {"phase": "Active"}})
+            doc: Doc = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+            plane.registry.create("namespaces", begun(doc))

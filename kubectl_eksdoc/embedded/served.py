@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from kubectl_eksdoc.core.model import versions
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.sim.cluster.kubelets import Pace
+from kubectl_eksdoc.core.sim.cluster.troubles import Troubled
 from kubectl_eksdoc.core.sim.cluster.workloads.everything import every_controller
 from kubectl_eksdoc.embedded.api.discovery import Build
 from kubectl_eksdoc.embedded.loading import Loaded
@@ -22,11 +23,12 @@ def api_of(
     users: Mapping[str, User],
     speed: float,
     monotonic: Callable[[], float],
+    troubled: Troubled | None = None,
 ) -> Api:
     """What was `loaded` of a cluster; it says that it is the server that was read. `users` by their tokens; `monotonic`
-    gives the wall's seconds."""
+    gives the wall's seconds; `troubled` is the plane with what is to go wrong in it."""
     plane = loaded.plane
-    plane.start(pace, every_controller)
+    (troubled or plane).start(pace, every_controller)
     said = observed.identity.server_version
     build = Build(git_version=said) if versions.parse(said) is not None else Build()
     return Api(plane, Setup(Access(users), build), Scaled(monotonic, speed))

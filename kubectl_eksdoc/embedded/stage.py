@@ -2,38 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.api_objects import Doc, at, with_value
+from kubectl_eksdoc.core.model.acts import Act, Cordon, Evict, ListPods, Look, Restore
+from kubectl_eksdoc.core.model.api_objects import Doc, at
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.kinds import ReadState, Resource
 from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.rules.api.statuses import Refusal
+from kubectl_eksdoc.core.rules.api.statuses import Refusal, Status
 from kubectl_eksdoc.core.rules.eviction_requests import EvictionRequest
-from kubectl_eksdoc.core.rules.evictions import Answer, Why
+from kubectl_eksdoc.core.rules.news import Answered, Found, News
+from kubectl_eksdoc.core.sim.cluster import mishaps
 from kubectl_eksdoc.core.sim.cluster.kubelets import Pace
-from kubectl_eksdoc.core.sim.cluster.mishaps import node_joins
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
 from kubectl_eksdoc.core.sim.cluster.registry import PODS
 from kubectl_eksdoc.core.sim.cluster.scheduling import NODES
+from kubectl_eksdoc.core.sim.cluster.troubles import Befallen, Trouble, Troubled
 from kubectl_eksdoc.core.sim.cluster.workloads.everything import every_controller
+from kubectl_eksdoc.embedded.eviction_status import status_of
 from kubectl_eksdoc.embedded.loading import load_observed
+from kubectl_eksdoc.embedded.watched import Watched
 from kubectl_eksdoc.objects.collector import Collector
 from kubectl_eksdoc.objects.raw_objects import RawObjects
 from kubectl_eksdoc.objects.single import encode
-
-BUDGETS = kinds.BUDGETS.full_name
 
 
 class EmbeddedStage:
     """`observed` is what the objects in `plane` were read as: whose cluster it is, and what of it could not be read."""
 
-    def __init__(self, plane: ControlPlane, observed: Cluster) -> None:
+    def __init__(self, plane: ControlPlane, observed: Cluster, troubles: Iterable[Trouble] = (), seed: int = 0) -> None:
         self._plane = plane
         self._observed = observed
         self._reads = {read.resource: read for read in observed.reads}
+        self._befallen: list[Befallen] = []
+        self._troubled = Troubled(plane, troubles, self._befallen.append, seed)
+        self._facts = plane.facts
+        self._watched = Watched(plane.store, plane.facts)
+        self._models = {item.key[1]: item.doc for item in plane.store.list(NODES)}  # a node may be gone when it is one
 
     def read(self, resources: Sequence[Resource]) -> Cluster:
         """What is there now; what was not read at first is not known here either."""
@@ -54,31 +60,50 @@ class EmbeddedStage:
         return self._plane.agenda.seconds
 
     def start(self, pace: Pace) -> None:
-        self._plane.start(pace, every_controller)
+        self._troubled.start(pace, every_controller)
 
-    def cordon(self, node: str) -> None:
-        item = self._plane.registry.get(NODES, ("", node))
-        self._plane.registry.update(item, with_value(item.doc, ("spec", "unschedulable"), True))
+    @property
+    def befallen(self) -> Sequence[Befallen]:
+        return tuple(self._befallen)
 
-    def evict(self, pod: Pod) -> Answer:
+    def do(self, act: Act) -> News:
+        match act:
+            case Cordon(node, _):
+                return Answered(act, self._cordon(node))
+            case Restore(node, _):
+                return Answered(act, self._cordon(node, cordoned=False))
+            case Evict(pod, grace_s):
+                return Answered(act, self._evict(pod, grace_s))
+            case Look(pod):
+                item = self._plane.store.get(PODS, (pod.namespace, pod.name))
+                return Found(act, () if item is None else (self._facts.pod(item),))
+            case ListPods(node):
+                held = (item for item in self._plane.store.list(PODS) if at(item.doc, "spec", "nodeName") == node)
+                return Found(act, tuple(map(self._facts.pod, held)))
+
+    def news(self) -> Sequence[News]:
+        return self._watched.news()
+
+    def _cordon(self, node: str, cordoned: bool = True) -> Status:
         try:
-            return self._plane.evictions.evict(EvictionRequest(pod.name, pod.name, pod.namespace, uid=pod.uid))
+            mishaps.cordon(self._plane, node, cordoned)
+        except Refusal as refusal:
+            return refusal.status
+        return Status(200)
+
+    def _evict(self, pod: Pod, grace_s: int | None) -> Status:
+        request = EvictionRequest(pod.name, pod.name, pod.namespace, uid=pod.uid)
+        try:
+            return status_of(self._plane.evictions.evict(request, grace_s), pod.name)
         except Refusal as refusal:  # admission's: a namespace that is being deleted
-            said = refusal.status
-            return Answer(said.code, Why.REQUEST, said.reason, said.message)
+            return refusal.status
 
-    def allowed(self, budget: str) -> int:
-        namespace, _, name = budget.partition("/")
-        found = self._plane.roster.budget((namespace, name))
-        return found.status.allowed if found is not None else 0
-
-    def is_there(self, pod: Pod) -> bool:
-        item = self._plane.store.get(PODS, (pod.namespace, pod.name))
-        return item is not None and item.uid == pod.uid
-
-    def join(self, like: str, name: str) -> None:
-        node_joins(self._plane, like, name, 0.0)
+    def join(self, like: str, name: str) -> bool:
+        if not self._troubled.joins():
+            return False
+        mishaps.join(self._plane, self._models[like], name)
         self._plane.agenda.run_until(self._plane.agenda.seconds)
+        return True
 
     def pass_time(self, until_s: float) -> bool:
         agenda = self._plane.agenda
@@ -98,11 +123,11 @@ def _said(pod: Doc) -> str:
     return said[0] if said else ""
 
 
-def stage_of(observed: Cluster, raw: RawObjects) -> EmbeddedStage:
+def stage_of(observed: Cluster, raw: RawObjects, troubles: Iterable[Trouble] = (), seed: int = 0) -> EmbeddedStage:
     """A stage with the objects of a cluster that was read, at the moment when it was.
 
     Raises:
         SnapshotError: one of them cannot be.
     """
     loaded = load_observed(observed, raw)
-    return EmbeddedStage(loaded.plane, replace(observed, notes=observed.notes + loaded.notes))
+    return EmbeddedStage(loaded.plane, replace(observed, notes=observed.notes + loaded.notes), troubles, seed)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
+from kubectl_eksdoc.core.model.acts import Act
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.kinds import Resource
-from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.rules.evictions import Answer
+from kubectl_eksdoc.core.rules.news import News
 from kubectl_eksdoc.core.sim.cluster.kubelets import Pace
+from kubectl_eksdoc.core.sim.cluster.troubles import Befallen
 
 
 class ClusterReader(Protocol):
@@ -22,6 +23,26 @@ class ClusterReader(Protocol):
             ClusterError: the cluster refused or cannot be reached at all.
             SnapshotError: the dump cannot be read.
         """
+        ...
+
+
+class Field(Protocol):
+    """The cluster that is drained: what is asked of it is answered by news, together with what changes in it."""
+
+    def do(self, act: Act) -> None:
+        """Begin it. Exactly one answer to it will be news, be it that none came (`Lost`)."""
+        ...
+
+    def news(self, wait_s: float) -> Sequence[News]:
+        """What was told since it was asked last; if nothing was, it waits for so long.
+
+        Raises:
+            Unauthorized, Forbidden: the cluster must not be watched or listed (any more).
+        """
+        ...
+
+    def close(self) -> None:
+        """Nobody asks any more: what is under way may come to its end, and is not told."""
         ...
 
 
@@ -40,26 +61,25 @@ class Stage(ClusterReader, Protocol):
         """From now on everybody works: controllers, scheduler, and kubelets at this pace."""
         ...
 
-    def cordon(self, node: str) -> None: ...
-
-    def evict(self, pod: Pod) -> Answer:
-        """Ask for the eviction of exactly this pod (by its UID)."""
+    def do(self, act: Act) -> News:
+        """Done at once, and answered."""
         ...
 
-    def allowed(self, budget: str) -> int:
-        """Disruptions that a budget (ns/name) allows now; 0 where there is none of that name."""
+    def news(self) -> Sequence[News]:
+        """What has changed since it was asked last, as it would be watched."""
         ...
 
-    def is_there(self, pod: Pod) -> bool:
-        """Whether exactly this pod is there, be it leaving or not."""
-        ...
-
-    def join(self, like: str, name: str) -> None:
-        """A new node, like one that is there."""
+    def join(self, like: str, name: str) -> bool:
+        """A new node, like one that was there at the start; False if it does not come."""
         ...
 
     def pass_time(self, until_s: float) -> bool:
         """Let time pass until something has happened, at most until then; False if nothing happened."""
+        ...
+
+    @property
+    def befallen(self) -> Sequence[Befallen]:
+        """What went wrong so far because it was asked for."""
         ...
 
     def pending(self) -> Sequence[tuple[str, str]]:

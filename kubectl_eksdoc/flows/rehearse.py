@@ -6,17 +6,20 @@ and its wave has come, a pod is asked for when its budget allows it, and what is
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 
 from kubectl_eksdoc.core.model.cluster import Cluster, Identity
 from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.plan.drain.duration.clock import NEW_NODE_S, SETTLE_S, Clock
+from kubectl_eksdoc.core.plan.drain.duration.clock import NEW_NODE_S, Clock
 from kubectl_eksdoc.core.plan.drain.landing.new_nodes import surged
-from kubectl_eksdoc.core.plan.drain.outcome import Eviction, Target
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
-from kubectl_eksdoc.core.plan.drain.rehearsal import Happened, Moment, Rehearsal, Waiting
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 from kubectl_eksdoc.core.plan.drain.survey import survey
+from kubectl_eksdoc.core.run.engine import Engine
+from kubectl_eksdoc.core.run.moments import Happened, Moment
+from kubectl_eksdoc.core.run.rehearsal import Rehearsal, Waiting
+from kubectl_eksdoc.core.run.seen import Seen
 from kubectl_eksdoc.core.sim.cluster.kubelets import Pace
 from kubectl_eksdoc.flows.drain import plan_drain
 from kubectl_eksdoc.flows.ports import Stage
@@ -24,8 +27,8 @@ from kubectl_eksdoc.flows.ports import Stage
 GIVE_UP_S = 3600.0
 """So long nothing of the drain may happen until it is given up: no start or stop takes longer."""
 
-RETRY_S = 5.0
-"""What was refused for another reason than its budget is asked for again after this."""
+LOOK_S = 60.0
+"""So often it is looked whether there is still something to wait for."""
 
 
 class PlannedPace:
@@ -61,137 +64,89 @@ def rehearse(
     cluster, plan = plan_drain(stage, targeting, policy, given)
     targets = tuple(target.node for target in plan.targets)
     stage.start(PlannedPace(Clock(survey(cluster, targets, policy))))
-    return cluster, _Run(stage, plan).to_the_end()
+    return cluster, _Run(stage, cluster, plan).to_the_end()
 
 
 class _Run:
     """One drain on one stage. Mutable, and private to one call of `rehearse`."""
 
-    def __init__(self, stage: Stage, plan: DrainPlan) -> None:
+    def __init__(self, stage: Stage, cluster: Cluster, plan: DrainPlan) -> None:
         self._stage = stage
         self._plan = plan
+        self._engine = Engine(plan, Seen(cluster))
         self._begun_s = stage.seconds
-        self._moments: list[Moment] = []
-        self._left: dict[str, list[Eviction]] = defaultdict(list)  # by node, in the plan's order, not yet evicted
-        for eviction in sorted(plan.evictions, key=lambda e: (e.round, e.position)):
-            self._left[eviction.node].append(eviction)
-        self._waiting = [target for target in plan.targets if target.order]
-        self._active: dict[str, Target] = {}
-        self._leaving: dict[str, list[Eviction]] = defaultdict(list)  # by node, evicted and not yet gone
-        self._empty_s: dict[str, float] = {}
-        self._done: set[str] = set()
         self._joining: list[tuple[float, str]] = []  # when a new node joins, and in the place of which one
-        self._joined: set[str] = set()  # nodes in whose place new ones are
-        self._not_before: dict[str, float] = {}  # by uid
+        self._told = 0  # moments that were looked at
 
     @property
     def _now(self) -> float:
         return self._stage.seconds - self._begun_s
 
     def to_the_end(self) -> Rehearsal:
-        self._cordon()
+        self._surge()
         last_s = self._now
-        while self._waiting or self._active:
-            before = len(self._moments)
+        while True:
             self._step()
-            if any(moment.what is not Happened.REFUSED for moment in self._moments[before:]):
+            if any(moment.what is not Happened.REFUSED for moment in self._new()):
                 last_s = self._now
-            elif self._now - last_s >= GIVE_UP_S:
+            if self._engine.over or self._engine.is_settled or self._now - last_s >= GIVE_UP_S:
                 break
             self._stage.pass_time(self._begun_s + self._next_s())
-        undone = {name: self._names(name) for name in (*self._active, *(t.node.name for t in self._waiting))}
         pending = tuple(Waiting(*each) for each in self._stage.pending())
-        return Rehearsal(self._plan, tuple(self._moments), last_s, pending, undone)
-
-    def _cordon(self) -> None:
-        policy = self._plan.policy
-        drained = [target.node for target in self._plan.targets if target.order]
-        for i, (_, like) in enumerate(surged(drained, policy.surge or 0), 1):
-            self._new_node(like.name, f"{like.name}-surge-{i}")
-        for target in self._plan.targets:
-            if target.order:
-                self._stage.cordon(target.node.name)
-                self._note(Happened.CORDONED, target.node.name)
+        moments = (*self._engine.moments, *self._faults())
+        return Rehearsal(self._plan, moments, last_s, pending, self._engine.undone)
 
     def _step(self) -> None:
         """Everything that can be done now."""
         self._join()
-        self._begin()
-        for name in list(self._active):
-            self._ask(name)
-            self._see(name)
+        engine, now_s = self._engine, self._now
+        self._hear()
+        while acts := engine.acts(now_s):
+            for act in acts:
+                engine.take(self._stage.do(act), now_s)
+            self._hear()
+
+    def _hear(self) -> None:
+        for news in self._stage.news():
+            self._engine.take(news, self._now)
+
+    def _new(self) -> Sequence[Moment]:
+        """What has happened since it was asked last; a node that is done is replaced where the user wants that."""
+        new = self._engine.moments[self._told :]
+        self._told = len(self._engine.moments)
+        replaced = self._plan.policy.surge is not None
+        for moment in new:
+            if moment.what is Happened.DONE and replaced and not self._stays[moment.subject]:
+                self._joining.append((self._now + NEW_NODE_S[0], moment.subject))
+        return new
+
+    @cached_property
+    def _stays(self) -> Mapping[str, int]:
+        """How many pods of each node the plan leaves there."""
+        return {target.node.name: target.left for target in self._plan.targets}
+
+    def _surge(self) -> None:
+        drained = [target.node for target in self._plan.targets if target.order]
+        for i, (_, like) in enumerate(surged(drained, self._plan.policy.surge or 0), 1):
+            self._new_node(like.name, f"{like.name}-surge-{i}")
 
     def _join(self) -> None:
         for when, node in list(self._joining):
             if when <= self._now:
                 self._joining.remove((when, node))
-                self._joined.add(node)
-                self._new_node(node, f"{node}-new")
+                if self._new_node(node, f"{node}-new"):
+                    self._engine.renewed(node)
 
-    def _new_node(self, like: str, name: str) -> None:
-        self._stage.join(like, name)
-        self._note(Happened.JOINED, name)
-
-    def _begin(self) -> None:
-        gated = bool(self._plan.policy.max_unavailable or self._plan.policy.pins)
-        wave = min((t.wave for t in (*self._waiting, *self._active.values())), default=0)
-        for target in list(self._waiting):
-            if (not gated or target.wave == wave) and self._joined.issuperset(target.needs):
-                self._waiting.remove(target)
-                self._active[target.node.name] = target
-                self._note(Happened.BEGUN, target.node.name)
-
-    def _ask(self, node: str) -> None:
-        """Ask for what may go: system-critical pods when the others of their node are gone."""
-        left = self._left[node]
-        ordinary = [e for e in left if not e.pod.system_critical]
-        if not ordinary and self._leaving[node] and any(not e.pod.system_critical for e in self._leaving[node]):
-            return
-        for eviction in ordinary or list(left):
-            if self._not_before.get(eviction.pod.uid, 0.0) > self._now:
-                continue
-            if eviction.budget and self._stage.allowed(eviction.budget) <= 0:
-                continue
-            self._evict(node, eviction)
-
-    def _evict(self, node: str, eviction: Eviction) -> None:
-        pod = eviction.pod
-        answer = self._stage.evict(pod)
-        if answer.ok or answer.code == 404:
-            self._left[node].remove(eviction)
-            self._leaving[node].append(eviction)
-            self._note(Happened.EVICTED, pod.key, node)
-            return
-        self._not_before[pod.uid] = self._now + RETRY_S
-        self._note(Happened.REFUSED, pod.key, node, answer.cause or answer.message)
-
-    def _see(self, node: str) -> None:
-        """What has gone, and whether the node is empty, and done."""
-        for eviction in list(self._leaving[node]):
-            if not self._stage.is_there(eviction.pod):
-                self._leaving[node].remove(eviction)
-                self._note(Happened.GONE, eviction.pod.key, node)
-        if self._left[node] or self._leaving[node]:
-            return
-        if node not in self._empty_s:
-            self._empty_s[node] = self._now
-            self._note(Happened.EMPTY, node)
-        if self._now >= self._empty_s[node] + SETTLE_S:
-            target = self._active.pop(node)
-            self._done.add(node)
-            self._note(Happened.DONE, node)
-            if self._plan.policy.surge is not None and not target.left:
-                self._joining.append((self._now + NEW_NODE_S[0], node))
+    def _new_node(self, like: str, name: str) -> bool:
+        came = self._stage.join(like, name)
+        self._engine.tell(self._now, Happened.JOINED if came else Happened.MISSING, name)
+        return came
 
     def _next_s(self) -> float:
         """When this run has something to do by itself; the stage may have something before."""
-        moments = [self._now + RETRY_S]
-        moments += [when for when, _ in self._joining]
-        moments += [self._empty_s[node] + SETTLE_S for node in self._active if node in self._empty_s]
-        return min((when for when in moments if when > self._now), default=self._now + RETRY_S)
+        return min((self._engine.next_s(self._now), self._now + LOOK_S, *(when for when, _ in self._joining)))
 
-    def _names(self, node: str) -> tuple[str, ...]:
-        return tuple(e.pod.key for e in (*self._left[node], *self._leaving[node]))
-
-    def _note(self, what: Happened, subject: str, node: str = "", why: str = "") -> None:
-        self._moments.append(Moment(self._now, what, subject, node, why))
+    def _faults(self) -> Iterable[Moment]:
+        """What befell the stage while it was drained."""
+        for at_s, subject, what in self._stage.befallen:
+            yield Moment(max(0.0, at_s - self._begun_s), Happened.BEFALLEN, subject, why=what)

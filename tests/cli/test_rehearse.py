@@ -10,6 +10,7 @@ import stat
 import subprocess
 import sys
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from dataclasses import replace
@@ -20,8 +21,9 @@ import pytest
 
 from kubectl_eksdoc.cli.main import run
 from kubectl_eksdoc.cli.surroundings import Surroundings
+from kubectl_eksdoc.embedded.faults.registry import ALL
 from kubectl_eksdoc.embedded.kubeconfigs import USERS, kubeconfig, tokens, write
-from kubectl_eksdoc.wiring import Serving
+from kubectl_eksdoc.wiring import Faults, Serving
 from tests.cli.running import Terminal, run_cli
 from tests.contracts.source import ROOT
 
@@ -60,6 +62,11 @@ def test_the_plan_is_that_of_drain_plan() -> None:
         (("rehearse", "--demo", "--serve", "old-1"), "--serve serves the whole cluster"),
         (("rehearse", "--demo", "--serve", "--speed", "0"), "'0' is no speed"),
         (("rehearse", "--demo", "--serve", "--speed", "nan"), "'nan' is no speed"),
+        (("rehearse", "--demo", "--fault", "nodegone"), "--fault: 'nodegone' is no fault (did you mean node-gone?)"),
+        (("rehearse", "--demo", "--fault", "slow@5%"), "--fault slow@5% is met by clients, and only --serve has some"),
+        (("rehearse", "--demo", "--serve", "--fault", "no-new-nodes"), "--fault no-new-nodes is for rehearsals"),
+        (("rehearse", "--demo", "--fault", "node-gone=blu-1"), "there is no node 'blu-1' (did you mean blue-1"),
+        (("rehearse", "--demo", "--fault-seed", "-1"), "--fault-seed: '-1' is no seed"),
         (("rehearse",), "no node is named or selected"),
         (("rehearse", "--demo", "nope"), "node not found: nope"),
     ],
@@ -96,6 +103,59 @@ def test_a_kubeconfig_has_a_context_for_each_user_and_is_private(tmp_path: Path)
     assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
     with pytest.raises(FileExistsError):
         write(text, path)
+
+
+def test_what_befell_is_in_the_rehearsal_and_what_was_asked_for_in_its_options() -> None:
+    faults = ("--fault", "node-not-ready=blue-2@5s", "--fault", "slow-pods=1m@50%", "--fault-seed", "4")
+    body = json.loads(run_cli("rehearse", *BLUE, *faults, "-o", "json").out)
+    assert body["metadata"]["options"]["fault"] == ["node-not-ready=blue-2@5s", "slow-pods=1m@50%"]
+    assert body["metadata"]["options"]["fault-seed"] == 4
+    befallen = [each for each in body["moments"] if each["what"] == "befallen"]
+    assert [(each["atSeconds"], each["subject"]) for each in befallen] == [(5, "blue-2")]
+    assert "blue-2" in body["notEmptied"]
+
+
+def test_all_faults_are_listed() -> None:
+    ran = run_cli("rehearse", "--fault", "list")
+    assert ran.code == 0 and not ran.err
+    assert [line.split()[0] for line in ran.out.splitlines()[1:] if line[:1].islower()] == [each.shown for each in ALL]
+
+
+def test_serving_is_given_the_faults() -> None:
+    asked: list[Serving] = []
+
+    def serve(source: object, connection: object, progress: object, how: Serving) -> None:
+        asked.append(how)
+
+    out, err = Terminal(), Terminal()
+    around = replace(Surroundings(out, err), serve=serve)
+    argv = ["rehearse", "--serve", "--demo", "--fault", "throttled=2@5%", "--fault", "node-gone", "--fault-seed", "7"]
+    assert run(argv, out, err, around=around) == 0
+    assert asked[0].faults == Faults(("throttled=2@5%", "node-gone"), 7)
+
+
+def test_a_served_demo_meets_its_faults_and_says_what_befell_it(tmp_path: Path) -> None:
+    path = tmp_path / "kubeconfig"
+    faults = ("--fault", "forbidden=nodes", "--fault", "node-gone=blue-1@1s")
+    command = (sys.executable, "-m", "kubectl_eksdoc", "rehearse", "--serve", "--demo", "--kubeconfig-out", str(path))
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with subprocess.Popen((*command, *faults), stdout=-1, stderr=-1, text=True, env=env) as process:
+        try:
+            assert process.stdout is not None and process.stdout.readline() == f"{path}\n"
+            url = url_of(json.loads(path.read_text()), "rehearsal")
+            with pytest.raises(urllib.error.HTTPError, match="403"):
+                urllib.request.urlopen(f"{url}/api/v1/nodes", timeout=10)
+            for _ in range(100):  # time passes when somebody looks
+                with urllib.request.urlopen(f"{url}/api/v1/pods?limit=1", timeout=10):
+                    time.sleep(0.05)
+                if process.stderr is not None and "is gone with its instance" in process.stderr.readline():
+                    break
+            else:
+                raise AssertionError("nobody said so")
+            process.send_signal(signal.SIGINT)
+            assert process.wait(timeout=10) == 0
+        finally:
+            process.kill()
 
 
 @pytest.fixture

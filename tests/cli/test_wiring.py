@@ -8,7 +8,7 @@ import pytest
 
 from kubectl_eksdoc.core.model.cluster import Source
 from kubectl_eksdoc.core.model.connection import Connection
-from kubectl_eksdoc.embedded.demo import DemoReader
+from kubectl_eksdoc.embedded.demo.reader import DemoReader
 from kubectl_eksdoc.errors import ConfigError, SnapshotError
 from kubectl_eksdoc.flows.drain import READS
 from kubectl_eksdoc.host.snapshot import SnapshotReader

@@ -6,7 +6,7 @@ from typing import Any
 
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.sim.cluster.workloads.everything import every_controller
-from kubectl_eksdoc.embedded import demo
+from kubectl_eksdoc.embedded.demo import reader as demo
 from kubectl_eksdoc.embedded.loading import load
 from tests.core.sim.cluster.planes import START, a_node_doc, a_pod_doc
 from tests.embedded.clients.worlds import QUICK

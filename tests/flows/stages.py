@@ -7,7 +7,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.api_objects import Doc, with_value
 from kubectl_eksdoc.core.model.cluster import Cluster, Identity, Source
 from kubectl_eksdoc.core.model.kinds import KindRead, ReadState
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
@@ -15,6 +15,7 @@ from kubectl_eksdoc.embedded.loading import load
 from kubectl_eksdoc.embedded.stage import EmbeddedStage
 from kubectl_eksdoc.host.snapshot import SnapshotReader
 from kubectl_eksdoc.objects.raw_objects import RawObjects
+from tests.core.sim.cluster.planes import a_node_doc, a_pod_doc
 
 CLUSTERS = Path(__file__).parents[1] / "data" / "clusters"
 NOW = datetime(2026, 11, 20, 9, tzinfo=timezone.utc)
@@ -36,3 +37,22 @@ def made(*docs: Doc) -> tuple[ControlPlane, EmbeddedStage]:
 def staged(docs: Iterable[Doc], observed: Cluster) -> tuple[ControlPlane, EmbeddedStage]:
     plane = load(docs, observed.observed_at).plane
     return plane, EmbeddedStage(plane, observed)
+
+
+def web(replicas: int, nodes: int) -> list[Doc]:
+    """A ReplicaSet's pods, one on each of the first nodes, each taking most of its node."""
+    template = {"metadata": {"labels": {"app": "web"}}, "spec": a_pod_doc("x", cpu="3")["spec"]}
+    spec = {"replicas": replicas, "selector": {"matchLabels": {"app": "web"}}, "template": template}
+    meta = {"name": "web", "namespace": "default", "uid": "uid-rs", "generation": 1}
+    status = {"replicas": replicas, "readyReplicas": replicas, "availableReplicas": replicas, "observedGeneration": 1}
+    owner = {"kind": "ReplicaSet", "apiVersion": "apps/v1", "name": "web", "uid": "uid-rs", "controller": True}
+    pods = [a_pod_doc(f"web-{i}", f"old-{i}", cpu="3") for i in range(replicas)]
+    for pod in pods:
+        pod["metadata"]["ownerReferences"] = [owner]
+    made_nodes = [with_group(a_node_doc(f"old-{i}")) for i in range(nodes)]
+    head = {"kind": "ReplicaSet", "apiVersion": "apps/v1", "metadata": meta}
+    return [*made_nodes, *pods, {**head, "spec": spec, "status": status}]
+
+
+def with_group(node: Doc) -> Doc:
+    return with_value(node, ("metadata", "labels", "eks.amazonaws.com/nodegroup"), "blue")

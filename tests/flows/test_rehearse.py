@@ -7,21 +7,24 @@ from itertools import pairwise
 import pytest
 
 from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.api_objects import Doc, with_value, without
+from kubectl_eksdoc.core.model.acts import Act, Evict
+from kubectl_eksdoc.core.model.api_objects import without
 from kubectl_eksdoc.core.model.budgets import Amount
-from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.drain.policy import ALL, DrainPolicy, Targeting
-from kubectl_eksdoc.core.plan.drain.rehearsal import Happened, Rehearsal
-from kubectl_eksdoc.core.rules.evictions import Answer, Why
+from kubectl_eksdoc.core.rules.api.statuses import Status
+from kubectl_eksdoc.core.rules.news import Answered, News
+from kubectl_eksdoc.core.run.moments import Happened
+from kubectl_eksdoc.core.run.rehearsal import Rehearsal
 from kubectl_eksdoc.core.sim.cluster import mishaps
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
 from kubectl_eksdoc.core.sim.cluster.store import Change
+from kubectl_eksdoc.embedded.faults import registry
 from kubectl_eksdoc.embedded.stage import EmbeddedStage
 from kubectl_eksdoc.flows.rehearse import rehearse
 from kubectl_eksdoc.host.snapshot import SnapshotReader
 from kubectl_eksdoc.objects.raw_objects import RawObjects
-from tests.core.sim.cluster.planes import BUDGETS, a_node_doc, a_pod_doc
-from tests.flows.stages import CLUSTERS, made, recorded, staged
+from tests.core.sim.cluster.planes import BUDGETS, a_budget_doc, a_node_doc
+from tests.flows.stages import CLUSTERS, made, recorded, staged, web
 
 BLUE = Targeting(nodegroups=("blue",))
 
@@ -78,25 +81,6 @@ def test_nothing_lands_on_a_target() -> None:
     assert owners == {"DaemonSet"}
 
 
-def web(replicas: int, nodes: int) -> list[Doc]:
-    """A ReplicaSet's pods, one on each of the first nodes, each taking most of its node."""
-    template = {"metadata": {"labels": {"app": "web"}}, "spec": a_pod_doc("x", cpu="3")["spec"]}
-    spec = {"replicas": replicas, "selector": {"matchLabels": {"app": "web"}}, "template": template}
-    meta = {"name": "web", "namespace": "default", "uid": "uid-rs", "generation": 1}
-    status = {"replicas": replicas, "readyReplicas": replicas, "availableReplicas": replicas, "observedGeneration": 1}
-    owner = {"kind": "ReplicaSet", "apiVersion": "apps/v1", "name": "web", "uid": "uid-rs", "controller": True}
-    pods = [a_pod_doc(f"web-{i}", f"old-{i}", cpu="3") for i in range(replicas)]
-    for pod in pods:
-        pod["metadata"]["ownerReferences"] = [owner]
-    made_nodes = [with_group(a_node_doc(f"old-{i}")) for i in range(nodes)]
-    head = {"kind": "ReplicaSet", "apiVersion": "apps/v1", "metadata": meta}
-    return [*made_nodes, *pods, {**head, "spec": spec, "status": status}]
-
-
-def with_group(node: Doc) -> Doc:
-    return with_value(node, ("metadata", "labels", "eks.amazonaws.com/nodegroup"), "blue")
-
-
 def tried(stage: EmbeddedStage, policy: DrainPolicy) -> Rehearsal:
     return rehearse(stage, BLUE, policy)[1]
 
@@ -128,21 +112,8 @@ def test_a_wave_waits_for_the_one_before() -> None:
 
 
 def test_what_somebody_else_takes_from_a_budget_is_waited_for() -> None:
-    budget = {
-        "kind": "PodDisruptionBudget",
-        "apiVersion": "policy/v1",
-        "metadata": {"name": "web", "namespace": "default", "uid": "uid-pdb", "generation": 1},
-        "spec": {"minAvailable": 1, "selector": {"matchLabels": {"app": "web"}}},
-        "status": {
-            "disruptionsAllowed": 1,
-            "currentHealthy": 2,
-            "desiredHealthy": 1,
-            "expectedPods": 2,
-            "observedGeneration": 1,
-        },
-    }
-    plane, stage = made(*web(2, 2), a_node_doc("new-0"), a_node_doc("new-1"), budget)
-    mishaps.deleted_by_another(plane, "default", "web-0", 0.0)
+    plane, stage = made(*web(2, 2), a_node_doc("new-0"), a_node_doc("new-1"), a_budget_doc())
+    plane.agenda.after(0.0, lambda: mishaps.delete(plane, "default", "web-0"))
     headroom = lowest_headroom(plane)
     rehearsal = tried(stage, DrainPolicy())
     assert not rehearsal.undone and min(headroom) >= 0
@@ -171,10 +142,67 @@ def test_what_is_refused_every_time_is_given_up() -> None:
     plane, stage = made(*web(1, 1), a_node_doc("new-0"))
 
     class Refusing(EmbeddedStage):
-        def evict(self, pod: Pod) -> Answer:
-            return Answer(403, Why.REQUEST, "Forbidden", "not today")
+        def do(self, act: Act) -> News:
+            said = 'admission webhook "w" denied the request: not today'
+            return Answered(act, Status(403, "Forbidden", said)) if isinstance(act, Evict) else super().do(act)
 
     refusing = Refusing(plane, stage.read(kinds.ALL))
     rehearsal = tried(refusing, DrainPolicy())
     assert rehearsal.undone == {"old-0": ("default/web-0",)}
-    assert set(rehearsal.refusals) == {"not today"} and rehearsal.refusals.total() > 100
+    assert all(said.endswith("not today") for said in rehearsal.refusals) and rehearsal.refusals.total() > 100
+
+
+def a_troubled(*faults: str, seed: int = 0) -> EmbeddedStage:
+    return troubled(recorded("small-traps.tar.gz"), *faults, seed=seed)
+
+
+def troubled(cluster: tuple[ControlPlane, EmbeddedStage], *faults: str, seed: int = 0) -> EmbeddedStage:
+    """With what is to go wrong in it."""
+    plane, stage = cluster
+    chosen = registry.made([registry.parse(text) for text in faults], seed)
+    return EmbeddedStage(plane, stage.read(kinds.ALL), chosen.cluster, seed)
+
+
+@pytest.mark.parametrize("faults", [("pod-deleted=default/web-1@1s",), ("node-gone=old-1@1s", "endless-pulls")])
+def test_who_goes_by_another_hand_is_not_evicted(faults: tuple[str, ...]) -> None:
+    """web-1 waits for its budget when it goes, or its node does."""
+    docs = [*web(2, 2), a_node_doc("new-0"), a_node_doc("new-1"), a_budget_doc()]
+    stage = troubled(made(*docs), *faults)
+    rehearsal = tried(stage, DrainPolicy())
+    assert subjects(rehearsal, Happened.EVICTED) == ["default/web-0"]
+    assert set(subjects(rehearsal, Happened.GONE)) == {"default/web-0", "default/web-1"}
+    ended = subjects(rehearsal, Happened.DONE) + subjects(rehearsal, Happened.LOST)
+    assert sorted(ended) == ["old-0", "old-1"] and not rehearsal.undone
+    assert not rehearsal.refusals, "nobody is asked to evict it"
+    (befallen,) = (moment for moment in rehearsal.moments if moment.what is Happened.BEFALLEN)
+    assert befallen.at_s == 1.0 and befallen.subject in faults[0] and befallen.why
+
+
+def test_pods_that_never_stop_keep_their_nodes() -> None:
+    _, rehearsal = rehearse(a_troubled("stuck-pods=*/*"), BLUE, DrainPolicy())
+    assert rehearsal.undone and rehearsal.late_s is None
+    assert not happened(rehearsal, Happened.GONE)
+
+
+def test_an_autoscaler_that_adds_nothing_leaves_what_waits_for_it() -> None:
+    policy = DrainPolicy(surge=1)
+    _, rehearsal = rehearse(a_troubled("no-new-nodes"), BLUE, policy)
+    assert happened(rehearsal, Happened.MISSING) and not happened(rehearsal, Happened.JOINED)
+    needing = {target.node.name for target in rehearsal.plan.targets if target.order and target.needs}
+    assert needing <= set(rehearsal.undone)
+
+
+def test_controllers_that_crash_all_the_time_do_not_stop_it() -> None:
+    _, rehearsal = rehearse(a_troubled("controllers-restart@100%"), BLUE, DrainPolicy())
+    assert not rehearsal.undone and not rehearsal.refusals
+    assert happened(rehearsal, Happened.BEFALLEN) >= rehearsal.ended_s // 60
+
+
+def test_the_same_seed_is_the_same_rehearsal() -> None:
+    def told(seed: int) -> object:
+        return rehearse(a_troubled("stuck-finalizers@30%", "slow-pods=2m@50%", seed=seed), BLUE, DrainPolicy())[
+            1
+        ].moments
+
+    assert told(1) == told(1)
+    assert told(1) != told(2)

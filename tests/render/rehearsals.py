@@ -7,8 +7,9 @@ from dataclasses import replace
 
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.plan.drain.duration.estimate import Estimate
-from kubectl_eksdoc.core.plan.drain.rehearsal import Happened, Moment, Rehearsal, Waiting
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
+from kubectl_eksdoc.core.run.moments import Happened, Moment
+from kubectl_eksdoc.core.run.rehearsal import Rehearsal, Waiting
 from kubectl_eksdoc.core.sim.course import Span
 from kubectl_eksdoc.render.rehearsal import RehearsalView
 from tests.builders import a_pod
@@ -96,6 +97,8 @@ BADLY = a_rehearsal(
         *of_pod(WEB[0].key, "old-0", 75.0, 105.0),
         at(106.0, Happened.REFUSED, WEB[0].key, "old-0", 'admission webhook "guard.example.com" denied the request'),
         *of_pod(WEB[0].key, "old-0", 111.0, 190.5),
+        at(120.0, Happened.BEFALLEN, "spot-0", why="is NotReady: its kubelet is not heard of"),
+        at(130.0, Happened.MISSING, "old-0-new"),
         at(200.5, Happened.BEGUN, "spot-0"),
         at(230.5, Happened.JOINED, "old-1-new"),
     ),

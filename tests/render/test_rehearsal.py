@@ -15,8 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from kubectl_eksdoc.core.plan.drain.rehearsal import Happened, Rehearsal, Waiting
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
+from kubectl_eksdoc.core.run.moments import Happened
+from kubectl_eksdoc.core.run.rehearsal import Rehearsal, Waiting
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.render.rehearsal import FORMATS, Look, RehearsalView, render
 from kubectl_eksdoc.render.rehearsal.words import NOT_SHOWN, NOTHING_DIFFERS, differences, verdict
@@ -128,8 +129,9 @@ def test_late_and_early_are_said_in_words(late_s: float, said: str) -> None:
 
 def test_each_thing_that_goes_wrong_is_a_difference() -> None:
     told = differences(a_rehearsal_view(BADLY))
-    assert NOTHING_DIFFERS not in told and len(told) == 7
+    assert NOTHING_DIFFERS not in told and len(told) == 8
     assert told[0] == "1 node that the plan drains is not emptied."
+    assert "1 new node that the plan waits for did not join." in told
     assert "1 of 3 planned evictions was not made." in told
     assert "Evictions were refused 4 times; the plan expects no refusal." in told
     assert "1 pod was evicted more than once; the plan expects none." in told

@@ -13,7 +13,8 @@ import pytest
 import yaml
 
 import kubectl_eksdoc.render.schemas as schemas
-from kubectl_eksdoc.core.plan.drain.rehearsal import Happened, Rehearsal
+from kubectl_eksdoc.core.run.moments import Happened
+from kubectl_eksdoc.core.run.rehearsal import Rehearsal
 from kubectl_eksdoc.render.rehearsal import Look, render
 from kubectl_eksdoc.render.rehearsal.document import document
 from tests.render.plans import an_empty_plan

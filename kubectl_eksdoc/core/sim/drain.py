@@ -244,8 +244,7 @@ class _Run:
                 there = self._new_nodes.setdefault(waits_for, created + self._terms.new_node_s)
                 ready = max(created, there) + start_s
         if not self._brief:
-            # As `Moved(...)`, in half the time.
-            self._moved.append(tuple.__new__(Moved, (uid, node, at, gone, ready)))
+            self._moved.append(Moved(uid, node, at, gone, ready))
         return gone, ready
 
     def _give_back(self, limits: tuple[str, ...]) -> None:

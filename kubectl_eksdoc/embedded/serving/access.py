@@ -115,18 +115,22 @@ def check(user: User, action: Action) -> None:
     Raises:
         Refusal: 403, in the server's words.
     """
-    if user.may(action):
-        return
+    if not user.may(action):
+        raise Refusal(forbidden(user.name, action))
+
+
+def forbidden(user: str, action: Action) -> Status:
+    """That a user may not do it."""
     if action.path:
-        text = f'forbidden: User "{user.name}" cannot {action.verb} path "{action.path}"'
-        raise Refusal(Status(403, "Forbidden", text, Details()))
+        text = f'forbidden: User "{user}" cannot {action.verb} path "{action.path}"'
+        return Status(403, "Forbidden", text, Details())
     full = f"{action.resource}.{action.group}" if action.group else action.resource
     subject = f'{full} "{action.name}"' if action.name else full
     named = f"{action.resource}/{action.subresource}" if action.subresource else action.resource
     where = f'in the namespace "{action.namespace}"' if action.namespace else "at the cluster scope"
-    text = f'User "{user.name}" cannot {action.verb} resource "{named}" in API group "{action.group}" {where}'
+    text = f'User "{user}" cannot {action.verb} resource "{named}" in API group "{action.group}" {where}'
     details = Details(action.name, action.group, action.resource)
-    raise Refusal(Status(403, "Forbidden", f"{subject} is forbidden: {text}", details))
+    return Status(403, "Forbidden", f"{subject} is forbidden: {text}", details)
 
 
 def _one_of(word: str, words: tuple[str, ...]) -> bool:

@@ -124,7 +124,7 @@ class Api:
         if target is None:
             return self._without_resource(request, user, served)
         check(user, action_of(request, target))
-        verb = verb_of(request, target)
+        verb = verb_of(request, target.name)
         if target.subresource and target.subresource != "status":
             return subresources.answer(self._plane, self._objects, request, target, user)
         verbs = target.served.verbs
@@ -196,7 +196,7 @@ class Api:
     def _watch(self, request: Request, target: Target) -> Reply:
         what = asked(request, target)
         watch = Watch(self._plane.store, what, self._setup.watch_cache)
-        return Reply(200, stream=self._streaming.lines(watch, what, self._objects.shown_as(request, target)))
+        return Reply(200, stream=self._streaming.lines(watch, what, self._objects.told(request, target)))
 
     def _advance(self) -> None:
         """Let time pass. What goes wrong in a controller is no client's fault."""

@@ -18,7 +18,7 @@ from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from kubectl_eksdoc.core.rules.api.statuses import Details, Refusal, Status, bad_request
-from kubectl_eksdoc.embedded.serving.messages import Answering, ConnectionLost, Reply, Request, status_reply
+from kubectl_eksdoc.embedded.serving.messages import Answering, ConnectionLost, Reply, Request, Unanswered, status_reply
 
 AS = "/as/"
 """Before a token in a path."""
@@ -56,6 +56,9 @@ class Handler(BaseHTTPRequestHandler):
         except ConnectionLost:
             self._reset()
             return
+        except Unanswered:
+            self._keep_waiting()
+            return
         if reply.stream is None:
             self._send(reply)
         else:
@@ -68,6 +71,12 @@ class Handler(BaseHTTPRequestHandler):
         self.close_connection = True
         self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.connection.close()
+
+    def _keep_waiting(self) -> None:
+        """Say nothing until the client goes away, or is silent for too long."""
+        self.close_connection = True
+        with contextlib.suppress(OSError):
+            self.connection.recv(1, socket.MSG_PEEK)
 
     def _request(self) -> Request:
         """
@@ -116,7 +125,8 @@ class Handler(BaseHTTPRequestHandler):
             self.send_header("Content-Length", str(len(reply.body)))
         self.end_headers()
         if self.command != "HEAD":
-            self.wfile.write(reply.body)
+            self.wfile.write(reply.body if reply.sent is None else reply.body[: reply.sent])
+        self.close_connection = self.close_connection or reply.sent is not None
         self.wfile.flush()
 
     def _stream(self, reply: Reply, pieces: Iterator[bytes]) -> None:
@@ -129,13 +139,17 @@ class Handler(BaseHTTPRequestHandler):
             self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
         self.wfile.flush()
-        for piece in pieces:
-            if piece:
-                self.wfile.write(b"%x\r\n%b\r\n" % (len(piece), piece) if chunked else piece)
-                self.wfile.flush()
-            elif self._left():
-                self.close_connection = True
-                return
+        try:
+            for piece in pieces:
+                if piece:
+                    self.wfile.write(b"%x\r\n%b\r\n" % (len(piece), piece) if chunked else piece)
+                    self.wfile.flush()
+                elif self._left():
+                    self.close_connection = True
+                    return
+        except ConnectionLost:
+            self.close_connection = True
+            return
         if chunked:
             self.wfile.write(b"0\r\n\r\n")
             self.wfile.flush()

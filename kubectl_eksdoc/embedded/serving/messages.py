@@ -40,17 +40,23 @@ class Request:
 @dataclass(frozen=True, slots=True)
 class Reply:
     """`stream`, where there is one, are the pieces of a body that has no end yet; `body` is empty then. An empty piece
-    says that there is nothing new: time to look whether anybody still wants to know."""
+    says that there is nothing new: time to look whether anybody still wants to know. `sent`: so much of the body is
+    sent, and then the connection ends."""
 
     status: int
     body: bytes = b""
     content_type: str = JSON
     headers: Mapping[str, str] = field(default_factory=dict)
     stream: Iterator[bytes] | None = None
+    sent: int | None = None
 
 
 class ConnectionLost(Exception):
     """The client gets no answer: its connection is closed without one."""
+
+
+class Unanswered(Exception):
+    """The client gets no answer, and its connection stays open as long as it waits."""
 
 
 class Answering(Protocol):
@@ -60,6 +66,7 @@ class Answering(Protocol):
         """
         Raises:
             ConnectionLost
+            Unanswered
         """
 
 

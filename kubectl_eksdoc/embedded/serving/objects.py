@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from kubectl_eksdoc.core.model.api_objects import Doc, at
-from kubectl_eksdoc.core.rules.api.defaults import begun, counted, with_defaults, without_empty_metadata
+from kubectl_eksdoc.core.rules.api.defaults import begun, carried, with_defaults, without_empty_metadata
 from kubectl_eksdoc.core.rules.api.statuses import Refusal, Status, modified, not_found
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
 from kubectl_eksdoc.core.sim.cluster.pod_admission import admitted, first_status
@@ -21,9 +21,10 @@ from kubectl_eksdoc.embedded.serving.messages import Reply, Request
 from kubectl_eksdoc.embedded.serving.policies import Asked, Policies
 from kubectl_eksdoc.embedded.serving.reading import page_of
 from kubectl_eksdoc.embedded.serving.schemas import Schemas
-from kubectl_eksdoc.embedded.serving.showing import Shown, form_of, in_form
+from kubectl_eksdoc.embedded.serving.showing import Shown, Told, form_of, in_form
 from kubectl_eksdoc.embedded.serving.targets import Target
 from kubectl_eksdoc.embedded.serving.validation import valid
+from kubectl_eksdoc.embedded.serving.watching import Event
 from kubectl_eksdoc.objects.single import encode
 
 _TRIES = 5
@@ -58,16 +59,16 @@ class Objects:
         }
         return answers[verb](request, target)
 
-    def shown_as(self, request: Request, target: Target) -> Callable[[Item], bytes]:
-        """How this client wants single objects."""
+    def reply(self, request: Request, target: Target, item: Item, code: int = 200) -> Reply:
         form, served = form_of(request), target.served
         if form == PLAIN:
-            return lambda item: self._shown.whole(item, served)
-        include, now = request.word("includeObject"), self._plane.agenda.now
-        return lambda item: encode(in_form(form, served, [item.doc], None, now, include))
+            return Reply(code, self._shown.whole(item, served))
+        now, include = self._plane.agenda.now, request.word("includeObject")
+        return Reply(code, encode(in_form(form, served, [item.doc], None, now, include)))
 
-    def reply(self, request: Request, target: Target, item: Item, code: int = 200) -> Reply:
-        return Reply(code, self.shown_as(request, target)(item))
+    def told(self, request: Request, target: Target) -> Callable[[Event], bytes]:
+        """How this client wants what one watch tells of; the columns of its tables come with the first."""
+        return Told(request, target.served, self._shown, self._plane.agenda)
 
     def writer(self, request: Request, target: Target) -> Writer:
         has_status = target.served.subresource("status") is not None
@@ -143,7 +144,7 @@ class Objects:
         status = target.subresource == "status"
         self.policies.check(Asked("UPDATE", target, target.name, doc, live.doc))
         if not status:
-            doc = counted(live.doc, doc)
+            doc = carried(live.doc, doc)
         return self.reply(request, target, self._registry.update(live, doc, status=status, dry_run=request.dry_run))
 
     def _write(self, request: Request, target: Target, live: Item, doc: Doc) -> Item:
@@ -157,7 +158,7 @@ class Objects:
         self.policies.check(Asked("UPDATE", target, target.name, doc, live.doc))
         doc = self._owned(request, target, live.doc, doc)
         if not status:
-            doc = counted(live.doc, doc)
+            doc = carried(live.doc, doc)
         return self._registry.update(live, doc, status=status, dry_run=request.dry_run)
 
     def _owned(self, request: Request, target: Target, live: Doc | None, doc: Doc) -> Doc:

@@ -6,12 +6,14 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.sim.cluster.agenda import Agenda
 from kubectl_eksdoc.core.sim.cluster.store import Item, Key
 from kubectl_eksdoc.embedded.api.negotiation import PARTIAL, PARTIAL_LIST, PLAIN, TABLE, Form, choose
 from kubectl_eksdoc.embedded.api.resources import Served
 from kubectl_eksdoc.embedded.api.tables.partial import partial, partial_list
 from kubectl_eksdoc.embedded.api.tables.table import IncludeObject, table
 from kubectl_eksdoc.embedded.serving.messages import Request
+from kubectl_eksdoc.embedded.serving.watching import Event
 from kubectl_eksdoc.objects.single import encode
 
 _TYPE = ("kind", "apiVersion")
@@ -56,9 +58,41 @@ class Shown:
         return b'%b,"items":[%b]}' % (head[:-1], body)
 
 
-def in_form(form: Form, served: Served, docs: Sequence[Doc], metadata: Doc | None, now: datetime, include: str) -> Doc:
+class Told:
+    """The bytes of what one watch tells of, event by event: only the first table names its columns.
+
+    Source: apiserver pkg/endpoints/handlers/response.go (watchEmbeddedEncoder, doTransformObject).
+    """
+
+    def __init__(self, request: Request, served: Served, shown: Shown, agenda: Agenda) -> None:
+        self._form = form_of(request)
+        self._include = request.word("includeObject")
+        self._served = served
+        self._shown = shown
+        self._agenda = agenda
+        self._headers = True
+
+    def __call__(self, event: Event) -> bytes:
+        if self._form != PLAIN and event.type != "ERROR":
+            return encode(self._in_form(event.item.doc if event.item is not None else event.doc or {}))
+        return encode(event.doc) if event.item is None else self._shown.whole(event.item, self._served)
+
+    def _in_form(self, doc: Doc) -> Doc:
+        headers, self._headers = self._headers, False
+        return in_form(self._form, self._served, [doc], None, self._agenda.now, self._include, headers)
+
+
+def in_form(
+    form: Form,
+    served: Served,
+    docs: Sequence[Doc],
+    metadata: Doc | None,
+    now: datetime,
+    include: str,
+    headers: bool = True,
+) -> Doc:
     """Objects as a Table, or their metadata alone; `metadata` is the list's, None for a single object."""
     if form == TABLE:
         wanted: IncludeObject = include if include in ("Metadata", "Object", "None") else "Metadata"  # type: ignore[assignment]
-        return table(served, docs, now, wanted, metadata)
+        return table(served, docs, now, wanted, metadata, headers)
     return partial(docs[0]) if metadata is None else partial_list(docs, metadata)

@@ -11,16 +11,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from kubectl_eksdoc.core.sim.cluster.agenda import Agenda
-from kubectl_eksdoc.core.sim.cluster.store import Item
 from kubectl_eksdoc.embedded.serving.clockwork import Clockwork
 from kubectl_eksdoc.embedded.serving.watching import Asked, Bookmarks, Event, Watch
-from kubectl_eksdoc.objects.single import encode
 
 LOOK_S = 0.05
 """A watch looks for news at least so often while virtual time passes by itself."""
 
-Shown = Callable[[Item], bytes]
-"""The JSON of an object, as this client wants it."""
+Shown = Callable[[Event], bytes]
+"""The JSON of what an event tells of, as this client wants it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,5 +61,4 @@ def _lines(watch: Watch, shown: Shown) -> bytes:
 
 
 def _line(event: Event, shown: Shown) -> bytes:
-    body = shown(event.item) if event.item is not None else encode(event.doc)
-    return b'{"type":"%b","object":%b}\n' % (event.type.encode(), body)
+    return b'{"type":"%b","object":%b}\n' % (event.type.encode(), shown(event))

@@ -6,11 +6,12 @@ from collections.abc import Callable
 
 from kubectl_eksdoc.core.model.api_objects import Doc, at, with_value
 from kubectl_eksdoc.core.rules.api.shapes import EVICTION, SCALE
-from kubectl_eksdoc.core.rules.api.statuses import Cause, Details, Refusal, Status, bad_request, modified
+from kubectl_eksdoc.core.rules.api.statuses import Refusal, Status, bad_request, modified
 from kubectl_eksdoc.core.rules.eviction_requests import EvictionRequest
-from kubectl_eksdoc.core.rules.evictions import Answer, Why
+from kubectl_eksdoc.core.rules.evictions import Answer
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
 from kubectl_eksdoc.embedded.api.learning import known
+from kubectl_eksdoc.embedded.eviction_status import status_of
 from kubectl_eksdoc.embedded.serving.access import User
 from kubectl_eksdoc.embedded.serving.bodies import LONGEST_GRACE_S, body_of, check_shape
 from kubectl_eksdoc.embedded.serving.messages import Reply, Request
@@ -60,23 +61,8 @@ def _evict(plane: ControlPlane, objects: Objects, request: Request, target: Targ
 
 
 def _of_eviction(given: Answer, target: Target) -> Reply:
-    if given.ok:
-        return Reply(given.code, encode(Status(given.code).doc()))
-    status = Status(given.code, given.reason, given.message, _details(given, target))
     headers = {"Retry-After": str(given.retry_after)} if given.retry_after else {}
-    return Reply(given.code, encode(status.doc()), headers=headers)
-
-
-def _details(given: Answer, target: Target) -> Details | None:
-    if given.code == 429:
-        return Details(causes=(Cause("DisruptionBudget", given.cause),), retry_after_s=given.retry_after)
-    if given.reason == "NotFound":
-        return Details(target.name, "", "pods")
-    if given.reason == "Conflict" and given.why is Why.REQUEST:
-        return Details(target.name, "", "Pod")
-    if given.budget is not None and given.reason == "Forbidden":
-        return Details(given.budget.name, "policy", "poddisruptionbudget")
-    return None
+    return Reply(given.code, encode(status_of(given, target.name).doc()), headers=headers)
 
 
 def _scale(plane: ControlPlane, objects: Objects, request: Request, target: Target) -> Reply:

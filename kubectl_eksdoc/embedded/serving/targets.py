@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kubectl_eksdoc.embedded.api.catalogue import Catalogue
@@ -34,8 +35,34 @@ class Target:
         return self.namespace if self.served.namespaced else "", self.name
 
 
-def target_of(path: str, catalogue: Catalogue) -> Target | None:
-    """None where the path is no resource's, or one that is not served."""
+@dataclass(frozen=True, slots=True)
+class Words:
+    """A path in words, whether or not such a resource is served; `rest` is what stands behind the namespace."""
+
+    group: str
+    version: str
+    namespace: str
+    rest: Sequence[str]
+
+    @property
+    def plural(self) -> str:
+        return self.rest[0]
+
+    @property
+    def name(self) -> str:
+        return self.rest[1] if len(self.rest) > 1 else ""
+
+    @property
+    def subresource(self) -> str:
+        return self.rest[2] if len(self.rest) > 2 else ""
+
+    @property
+    def too_many(self) -> bool:
+        return len(self.rest) > 3 and self.subresource != "proxy"
+
+
+def words_of(path: str) -> Words | None:
+    """None where the path is no resource's."""
     parts = [part for part in path.split("/") if part]
     if parts[:1] == ["api"] and len(parts) > 2:
         group, version, rest = "", parts[1], parts[2:]
@@ -48,22 +75,27 @@ def target_of(path: str, catalogue: Catalogue) -> Target | None:
         namespace = rest[1]
         if len(rest) > 2 and rest[2] not in _OF_A_NAMESPACE:
             rest = rest[2:]
-    served = catalogue.find(group, version, rest[0])
-    if served is None or (len(rest) > 3 and rest[2] != "proxy"):
-        return None
-    name, subresource = (rest[1] if len(rest) > 1 else ""), (rest[2] if len(rest) > 2 else "")
-    if subresource and served.subresource(subresource) is None:
-        return None
-    return Target(served, namespace, name, subresource)
+    return Words(group, version, namespace, rest)
 
 
-def verb_of(request: Request, target: Target) -> str:
-    """As RBAC has it."""
+def target_of(path: str, catalogue: Catalogue) -> Target | None:
+    """None where the path is no resource's, or one that is not served."""
+    said = words_of(path)
+    served = catalogue.find(said.group, said.version, said.plural) if said is not None else None
+    if said is None or served is None or said.too_many:
+        return None
+    if said.subresource and served.subresource(said.subresource) is None:
+        return None
+    return Target(served, said.namespace, said.name, said.subresource)
+
+
+def verb_of(request: Request, name: str) -> str:
+    """As RBAC has it; `name` of the object, "" of a collection."""
     if request.method in _VERBS:
         return _VERBS[request.method]
     if request.method == "DELETE":
-        return "delete" if target.name else "deletecollection"
-    if target.name and not request.flag("watch"):
+        return "delete" if name else "deletecollection"
+    if name and not request.flag("watch"):
         return "get"
     return "watch" if request.flag("watch") else "list"
 
@@ -77,7 +109,7 @@ def names_enough(verb: str, target: Target) -> bool:
 
 def action_of(request: Request, target: Target) -> Action:
     return Action(
-        verb_of(request, target),
+        verb_of(request, target.name),
         target.served.group,
         target.served.plural,
         target.subresource,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import cast
 
 from kubectl_eksdoc.core.model.documents import API_VERSION, DRAIN_REHEARSAL
-from kubectl_eksdoc.core.plan.drain.rehearsal import Moment
+from kubectl_eksdoc.core.run.moments import Moment
 from kubectl_eksdoc.render.document import Fields, finding, known, metadata, strings
 from kubectl_eksdoc.render.encode import Json
 from kubectl_eksdoc.render.rehearsal import words

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kubectl_eksdoc.core.plan.drain.rehearsal import Moment
+from kubectl_eksdoc.core.run.moments import Moment
 from kubectl_eksdoc.render.drain.rows import NONE, Drawn
 from kubectl_eksdoc.render.drain.verdict import BAD, GOOD
 from kubectl_eksdoc.render.look import Look
@@ -72,6 +72,11 @@ def not_emptied(view: RehearsalView, most: int | None = None) -> Drawn:
 def _left(node: NodeRun, most: int | None) -> str:
     pods = listing(node.left, len(node.left) if most is None else most, Look()) or NONE
     return pods if node.begun_s is not None else f"never begun: {pods}"
+
+
+def faults(view: RehearsalView) -> Drawn:
+    columns = [Column("TIME", right=True), Column("SUBJECT", middle=True), Column("WHAT", floor=24, lines=4)]
+    return columns, [[duration(m.at_s), m.subject, m.why] for m in view.faults]
 
 
 def moments(rows: Iterable[Moment]) -> Drawn:

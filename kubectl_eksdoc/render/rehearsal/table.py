@@ -37,6 +37,7 @@ def _text(view: RehearsalView, look: Look, full: bool) -> str:
         _drawn(titles.NODES, rows.nodes(view), look, full),
         _timeline(view, look) if full else [],
         _drawn(titles.NOT_EMPTIED, rows.not_emptied(view), look, full),
+        _drawn(titles.FAULTS, rows.faults(view), look, full),
         _drawn(titles.REFUSALS, rows.refusals(view), look, full),
         _drawn(titles.PENDING, rows.pending(view), look, full),
         _drawn(titles.RE_EVICTED, rows.re_evicted(view), look, full),

@@ -69,6 +69,7 @@ def _sections(view: RehearsalView, look: Look, most: int) -> Iterable[tuple[Titl
     yield titles.NODES, _table(rows.nodes(view), "nodes", most)
     yield titles.TIMELINE, _timeline(view, look)
     yield titles.NOT_EMPTIED, _table(rows.not_emptied(view, most), "nodes", most)
+    yield titles.FAULTS, _table(rows.faults(view), "faults", most)
     yield titles.REFUSALS, _table(rows.refusals(view), "causes", most)
     yield titles.PENDING, _table(rows.pending(view), "pods", most)
     yield titles.RE_EVICTED, _table(rows.re_evicted(view), "pods", most)

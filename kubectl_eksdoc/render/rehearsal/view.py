@@ -11,8 +11,9 @@ from typing import NamedTuple
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.plan.drain.outcome import Target
-from kubectl_eksdoc.core.plan.drain.rehearsal import Happened, Moment, Rehearsal
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
+from kubectl_eksdoc.core.run.moments import Happened, Moment
+from kubectl_eksdoc.core.run.rehearsal import Rehearsal
 from kubectl_eksdoc.core.sim.course import Span
 from kubectl_eksdoc.render.drain.view import DrainView
 
@@ -126,6 +127,16 @@ class RehearsalView:
     def joined(self) -> tuple[Moment, ...]:
         """New nodes."""
         return tuple(moment for moment in self.moments if moment.what is Happened.JOINED)
+
+    @cached_property
+    def missing(self) -> tuple[Moment, ...]:
+        """New nodes that did not join."""
+        return tuple(moment for moment in self.moments if moment.what is Happened.MISSING)
+
+    @cached_property
+    def faults(self) -> tuple[Moment, ...]:
+        """What befell the cluster because it was asked for."""
+        return tuple(moment for moment in self.moments if moment.what is Happened.BEFALLEN)
 
     @cached_property
     def spans(self) -> dict[str, Span]:

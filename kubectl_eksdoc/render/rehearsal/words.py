@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from kubectl_eksdoc.core.model.durations import in_words
-from kubectl_eksdoc.core.plan.drain.rehearsal import Happened
+from kubectl_eksdoc.core.run.moments import Happened
 from kubectl_eksdoc.render.drain.verdict import verdict as verdict_of_plan
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.rehearsal.view import RehearsalView
@@ -13,8 +13,8 @@ from kubectl_eksdoc.render.text import counted, joined, listing
 from kubectl_eksdoc.render.times import duration
 
 NOT_SHOWN = (
-    "what is not in the facts it was made from: images that are slow to pull, webhooks, other people and programs that "
-    "change the cluster meanwhile",
+    "what is neither in the facts it was made from nor asked for by --fault: images that are slow to pull, webhooks, "
+    "other people and programs that change the cluster meanwhile",
     "Jobs that end: they do only where it is known when",
     "preemption: no pod pushes out another of lower priority",
 )
@@ -67,6 +67,7 @@ def differences(view: RehearsalView) -> tuple[str, ...]:
         _not_emptied(view),
         _late(view),
         _nodes(view),
+        _missing(view),
         _not_made(view),
         _refused(view),
         _twice(view),
@@ -123,6 +124,11 @@ def _nodes(view: RehearsalView) -> str:
 def _most(those: list[tuple[float, str]]) -> str:
     by, name = max(those, key=lambda each: each[0])
     return f"{name} by {_words(by)}" if len(those) == 1 else f"most of all {name}, by {_words(by)}"
+
+
+def _missing(view: RehearsalView) -> str:
+    count = len(view.missing)
+    return f"{counted(count, 'new node')} that the plan waits for did not join." if count else ""
 
 
 def _not_made(view: RehearsalView) -> str:

@@ -5,16 +5,18 @@ from __future__ import annotations
 import http.client
 import json
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
 from kubectl_eksdoc.core.model.api_objects import Doc, at
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
-from kubectl_eksdoc.embedded.serving import faults
+from kubectl_eksdoc.embedded.serving import fault_answers
 from kubectl_eksdoc.embedded.serving.access import ADMIN, Access
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
 from kubectl_eksdoc.embedded.serving.faults import (
     EVICTIONS,
+    Answered,
     Delayed,
     Doubled,
     Fault,
@@ -41,8 +43,8 @@ def api_of(plane: ControlPlane) -> Api:
     return Api(plane, Setup(Access({"t": ADMIN})))
 
 
-def faulty(plane: ControlPlane, *rules: Fault, slept: list[float] | None = None) -> Faulty:
-    return Faulty(api_of(plane), rules, (slept if slept is not None else []).append)
+def faulty(plane: ControlPlane, *rules: Fault, slept: list[float] | None = None, seed: int = 0) -> Faulty:
+    return Faulty(api_of(plane), rules, (slept if slept is not None else []).append, seed)
 
 
 def evict(handler: Faulty) -> Reply:
@@ -58,38 +60,78 @@ def leaves(plane: ControlPlane) -> bool:
     return at(doc_of(plane, PODS, "web-0"), "metadata", "deletionTimestamp") is not None
 
 
+def because(said: str) -> Doc:
+    return {"reason": "DisruptionBudget", "message": f"The disruption budget web {said}"}
+
+
 def units(plane: ControlPlane) -> int:
     return int(doc_of(plane, "poddisruptionbudgets.policy", "web")["status"]["disruptionsAllowed"])
 
 
+UID = fault_answers.FLOW_SCHEMA[0]
+TEXT = "text/plain; charset=utf-8"
+MODIFIED = "the object has been modified; please apply your changes to the latest version and try again"
+WOULD = "Cannot evict pod as it would violate the pod's disruption budget."
+
+
+def a_failure(code: int, message: str, reason: str = "", **details: Any) -> Doc:
+    """A Status as the API server prints one."""
+    doc: Doc = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "message": message}
+    return {**doc, **({"reason": reason} if reason else {}), **details, "code": code}
+
+
 @pytest.mark.parametrize(
-    ("effect", "code", "reason", "retry_after"),
+    ("effect", "retry_after", "said"),
     [
-        (faults.conflict("web-0"), 409, "Conflict", None),
-        (faults.throttled(3), 429, "TooManyRequests", "3"),
-        (faults.over_budget("web"), 429, "TooManyRequests", None),
-        (faults.over_budget("web", 10), 429, "TooManyRequests", "10"),
-        (faults.broken(), 500, "InternalError", None),
-        (faults.broken(503), 503, "ServiceUnavailable", None),
-        (faults.denied("guard.example.io", "not today"), 403, "Forbidden", None),
+        (
+            fault_answers.conflict("web-0"),
+            None,
+            a_failure(
+                409,
+                f'Operation cannot be fulfilled on pods "web-0": {MODIFIED}',
+                "Conflict",
+                details={"name": "web-0", "kind": "pods"},
+            ),
+        ),
+        (
+            fault_answers.over_budget("web"),
+            None,
+            a_failure(
+                429, WOULD, "TooManyRequests", details={"causes": [because("does not allow evicting pods currently")]}
+            ),
+        ),
+        (
+            fault_answers.processing("web"),
+            "10",
+            a_failure(
+                429,
+                WOULD,
+                "TooManyRequests",
+                details={"causes": [because("is still being processed by the server.")], "retryAfterSeconds": 10},
+            ),
+        ),
+        (fault_answers.broken(), None, a_failure(500, "etcdserver: leader changed")),
+        (fault_answers.broken(503), "1", a_failure(503, "apiserver is shutting down", "ServiceUnavailable")),
+        (
+            fault_answers.denied("guard.example.io", "not today"),
+            None,
+            a_failure(403, 'admission webhook "guard.example.io" denied the request: not today', "Forbidden"),
+        ),
     ],
 )
-def test_an_answer_in_the_place_of_the_servers(
-    effect: faults.Answered, code: int, reason: str, retry_after: str | None
-) -> None:
+def test_an_answer_in_the_place_of_the_servers(effect: Answered, retry_after: str | None, said: Doc) -> None:
     plane = a_cluster()
     reply = evict(faulty(plane, Fault(effect, EVICTIONS)))
-    assert (reply.status, body(reply)["reason"], reply.headers.get("Retry-After")) == (code, reason, retry_after)
+    assert (reply.status, body(reply), reply.headers.get("Retry-After")) == (said["code"], said, retry_after)
     assert not leaves(plane), "the server never heard of it"
 
 
-def test_only_a_budgets_refusal_has_its_cause() -> None:
-    plane = a_cluster()
-    causes = [
-        at(body(evict(faulty(plane, Fault(effect)))), "details", "causes")
-        for effect in (faults.over_budget("web"), faults.throttled())
-    ]
-    assert [cause["reason"] for cause in causes[0]] == ["DisruptionBudget"] and causes[1] is None
+def test_priority_and_fairness_answers_in_text_and_with_its_header() -> None:
+    """As apiserver's filters do, which stand before everything that knows what a Status is."""
+    reply = evict(faulty(a_cluster(), Fault(fault_answers.throttled(3))))
+    assert (reply.status, reply.content_type) == (429, TEXT)
+    assert reply.body == b"Too many requests, please try again later.\n"
+    assert reply.headers["Retry-After"] == "3" and reply.headers[UID]
 
 
 @pytest.mark.parametrize(("moment", "done"), [(Moment.BEFORE, False), (Moment.AFTER, True)])
@@ -130,7 +172,7 @@ def test_an_expired_watch_says_so_and_ends() -> None:
 
 
 def test_of_the_requests_that_fit_some_pass_and_some_are_met() -> None:
-    handler = faulty(a_cluster(), Fault(faults.broken(), r"/pods/", "GET", skip=1, times=2))
+    handler = faulty(a_cluster(), Fault(fault_answers.broken(), r"/pods/", "GET", skip=1, times=2))
     asked = Request("GET", "/api/v1/namespaces/default/pods/web-0", {}, HEADERS)
     assert [handler.handle(asked).status for _ in range(5)] == [200, 500, 500, 200, 200]
 

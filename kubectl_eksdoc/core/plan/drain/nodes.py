@@ -9,16 +9,7 @@ from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, When
 from kubectl_eksdoc.core.model.nodes import Node, NodeOwner
 from kubectl_eksdoc.core.plan.drain.commands import kubectl, shell
-
-FOREIGN_TAINTS = {
-    "karpenter.sh/disrupted": "Karpenter",
-    "karpenter.sh/disruption": "Karpenter",  # its name before v1
-    "ToBeDeletedByClusterAutoscaler": "the Cluster Autoscaler",
-}
-
-
-TERMINATION_TAINTS = "aws-node-termination-handler/"
-"""Beginning of the taints that the AWS Node Termination Handler puts on nodes (its --taint-node option)."""
+from kubectl_eksdoc.core.rules.foreign_drains import TERMINATION_TAINTS, foreign_drain
 
 _ENDS_BECAUSE = {
     "spot-itn": "a Spot interruption, two minutes after its notice",
@@ -57,16 +48,15 @@ def refusal(node: Node, owners: Iterable[Subject] = ()) -> Finding | None:
             "it is being deleted already (metadata.deletionTimestamp is set)",
             Remedy("Leave it to whoever deletes it, and see how far it is.", kubectl("describe", "node", node.name)),
         )
-    for taint in node.taints:
-        who = FOREIGN_TAINTS.get(taint.key)
-        if who:
-            return _fails(
-                node,
-                codes.NODE_FOREIGN_DRAIN,
-                Severity.HIGH,
-                f"{who} is draining it (taint {taint.key})",
-                Remedy(f"Leave it to {who}, or stop that first; two drains of one node fight."),
-            )
+    foreign = foreign_drain(node)
+    if foreign is not None:
+        return _fails(
+            node,
+            codes.NODE_FOREIGN_DRAIN,
+            Severity.HIGH,
+            f"{foreign.who} is draining it ({foreign.sign})",
+            Remedy(f"Leave it to {foreign.who}, or stop that first; two drains of one node fight."),
+        )
     if node.ready not in ("True", "False"):
         return _fails(
             node,

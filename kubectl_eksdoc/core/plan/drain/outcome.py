@@ -49,6 +49,8 @@ class Eviction(NamedTuple):
 
     `lands_on` is the node where a place is reserved for its replacement, which may be a new one (see
     `landing.new_nodes`); "" where there is none: nothing replaces it there, or it waits for a node that is added.
+    `limits` name all of which only so many may be away at once (`DrainPlan.slots`), its budget among them; of its
+    node the pods of a lower `tier` go first.
     """
 
     position: int
@@ -58,6 +60,8 @@ class Eviction(NamedTuple):
     budget: str  # ns/name, "" when no budget counts it
     reason: str
     lands_on: str = ""
+    limits: tuple[str, ...] = ()
+    tier: int = 0
 
 
 @dataclass(frozen=True, slots=True)

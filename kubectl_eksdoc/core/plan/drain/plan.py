@@ -74,6 +74,7 @@ def put_together(world: Survey, chosen: Chosen) -> DrainPlan:
         estimate=timed,
         handoffs=hand_offs(world.cluster, planned, left, going, policy, timed.slow_nodes if timed else ()),
         tried=chosen.tried,
+        slots=chosen.work.per_round,
     )
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from kubectl_eksdoc.core.model.budgets import Budget, BudgetStatus
 from kubectl_eksdoc.core.model.findings import Finding, Status
@@ -56,6 +57,7 @@ class DrainPlan:
     estimate: Estimate | None = None
     handoffs: tuple[HandOff, ...] = ()
     tried: tuple[Tried, ...] = ()  # orders, the chosen one first
+    slots: Mapping[str, int] = field(default_factory=dict)  # of each limit, how many of its pods may be away at once
 
     @property
     def in_generations(self) -> bool:

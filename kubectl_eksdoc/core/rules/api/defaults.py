@@ -1,7 +1,7 @@
 """What the server fills in where an object says nothing, and what it writes of an object itself.
 
-Source: pkg/apis/{core,apps,admissionregistration}/v1/defaults.go; the strategies' PrepareForCreate and -Update in
-pkg/registry/{core/pod,core/namespace,apps/daemonset}/strategy.go.
+Source: pkg/apis/{core,apps,batch,admissionregistration}/v1/defaults.go; the strategies' PrepareForCreate and -Update
+in pkg/registry/{core/pod,core/namespace,apps/daemonset}/strategy.go.
 """
 
 from __future__ import annotations
@@ -13,6 +13,9 @@ from kubectl_eksdoc.core.model.api_objects import Doc, at, with_value, without
 from kubectl_eksdoc.core.rules.api.types.blank import blank_of
 
 TEMPLATE_GENERATION = ("metadata", "annotations", "deprecated.daemonset.template.generation")
+
+NAMESPACE_NAME = ("metadata", "labels", "kubernetes.io/metadata.name")
+NAMESPACE_FINALIZERS = ("spec", "finalizers")
 
 _CONTAINER: Doc = {
     "resources": {},
@@ -44,17 +47,26 @@ def begun(doc: Doc) -> Doc:
     status = _FIRST_STATUS.get((version, kind), blank_of(version, kind).get("status"))
     if status is not None and kind not in _COME_WITH_STATUS:
         doc = {**without(doc, ("status",)), "status": status}
-    return with_value(doc, TEMPLATE_GENERATION, "1") if kind == "DaemonSet" else doc
+    if kind == "DaemonSet":
+        return with_value(doc, TEMPLATE_GENERATION, "1")
+    if kind == "Namespace":
+        doc = with_value(doc, NAMESPACE_NAME, at(doc, "metadata", "name"))
+        return with_value(doc, NAMESPACE_FINALIZERS, at(doc, *NAMESPACE_FINALIZERS) or ["kubernetes"])
+    return doc
 
 
-def counted(before: Doc, doc: Doc) -> Doc:
-    """A DaemonSet's count of its templates, which an annotation still has."""
-    if doc.get("kind") != "DaemonSet":
-        return doc
-    number = at(before, *TEMPLATE_GENERATION) or "0"
-    if at(before, "spec", "template") != at(doc, "spec", "template"):
-        number = str(int(number) + 1)
-    return with_value(doc, TEMPLATE_GENERATION, number)
+def carried(before: Doc, doc: Doc) -> Doc:
+    """`doc` in the place of `before`, with what no client changes: a DaemonSet's count of its templates, which an
+    annotation still has, and a Namespace's finalizers."""
+    match doc.get("kind"):
+        case "DaemonSet":
+            number = at(before, *TEMPLATE_GENERATION) or "0"
+            if at(before, "spec", "template") != at(doc, "spec", "template"):
+                number = str(int(number) + 1)
+            return with_value(doc, TEMPLATE_GENERATION, number)
+        case "Namespace":
+            return with_value(doc, NAMESPACE_FINALIZERS, at(before, *NAMESPACE_FINALIZERS))
+    return doc
 
 
 def without_empty_metadata(doc: Doc) -> Doc:
@@ -86,20 +98,44 @@ def _container(container: Doc) -> Doc:
     return made
 
 
+def _with_template(spec: Doc) -> Doc:
+    template = spec.get("template")
+    if not isinstance(template, dict) or not isinstance(template.get("spec"), dict):
+        return {**spec}
+    return {**spec, "template": {**template, "spec": _of_templates(template["spec"])}}
+
+
 def _templated(more: Doc, under: str, amounts: Doc, kind: str = "RollingUpdate") -> Callable[[Doc], Doc]:
     """A workload: its template, how it is updated (`under` that name), and `more`."""
 
     def default(spec: Doc) -> Doc:
-        template = spec.get("template")
-        made = {**spec}
-        if isinstance(template, dict) and isinstance(template.get("spec"), dict):
-            made["template"] = {**template, "spec": _of_templates(template["spec"])}
         strategy = _filled(spec.get(under) or {}, {"type": kind})
         if strategy["type"] == kind:
             strategy["rollingUpdate"] = _filled(strategy.get("rollingUpdate") or {}, amounts)
-        return _filled({**made, under: strategy}, more)
+        return _filled({**_with_template(spec), under: strategy}, more)
 
     return default
+
+
+def _replicated(spec: Doc) -> Doc:
+    return _filled(_with_template(spec), {"replicas": 1})
+
+
+def _job(spec: Doc) -> Doc:
+    once: Doc = {"parallelism": 1}
+    if spec.get("completions") is None and spec.get("parallelism") is None:
+        once["completions"] = 1
+    limit = 2**31 - 1 if spec.get("backoffLimitPerIndex") is not None else 6
+    replaced = "Failed" if spec.get("podFailurePolicy") is not None else "TerminatingOrFailed"
+    usual = {"completionMode": "NonIndexed", "suspend": False, "podReplacementPolicy": replaced}
+    return _filled(_with_template(spec), {**once, "backoffLimit": limit, **usual, "manualSelector": False})
+
+
+def _cron_job(spec: Doc) -> Doc:
+    """Of the Jobs that it makes only the pods: the rest gets its defaults when they are made."""
+    job = at(spec, "jobTemplate", "spec")
+    made = with_value(spec, ("jobTemplate", "spec"), _with_template(job)) if isinstance(job, dict) else spec
+    return _filled(made, _SCHEDULED)
 
 
 def _policy(spec: Doc) -> Doc:
@@ -119,14 +155,23 @@ def _filled(doc: Doc, defaults: Doc) -> Doc:
 
 
 _DEPLOYED: Doc = {"replicas": 1, "revisionHistoryLimit": 10, "progressDeadlineSeconds": 600}
+_SCHEDULED: Doc = {
+    "concurrencyPolicy": "Allow",
+    "suspend": False,
+    "successfulJobsHistoryLimit": 3,
+    "failedJobsHistoryLimit": 1,
+}
 _ORDERED: Doc = {"replicas": 1, "revisionHistoryLimit": 10, "podManagementPolicy": "OrderedReady"}
 
 _DEFAULTS: Mapping[tuple[str, str], Callable[[Doc], Doc]] = {
     ("v1", "Pod"): of_pods,
     ("apps/v1", "DaemonSet"): _templated({"revisionHistoryLimit": 10}, "updateStrategy", _ONE_BY_ONE),
     ("apps/v1", "Deployment"): _templated(_DEPLOYED, "strategy", _QUARTER),
+    ("apps/v1", "ReplicaSet"): _replicated,
     ("apps/v1", "StatefulSet"): _templated(_ORDERED, "updateStrategy", {"partition": 0}),
     ("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicy"): _policy,
+    ("batch/v1", "CronJob"): _cron_job,
+    ("batch/v1", "Job"): _job,
 }
 
 _FIRST_STATUS: Mapping[tuple[str, str], Doc] = {

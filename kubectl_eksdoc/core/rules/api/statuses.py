@@ -68,6 +68,13 @@ class Status:
         return {**made, "code": self.code}
 
 
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """No answer, or no whole one: what was asked for may have been done or not."""
+
+    said: str
+
+
 class Refusal(Exception):
     """A request that is answered with a failure; nothing was changed."""
 

@@ -6,7 +6,7 @@ import heapq
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
-Deed = Callable[[], None]
+Deed = Callable[[], object]
 
 
 class Agenda:

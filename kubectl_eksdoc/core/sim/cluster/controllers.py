@@ -37,10 +37,15 @@ class Controller(Protocol):
         """
 
 
+def in_time() -> float:
+    """Never later."""
+    return 0.0
+
+
 class Loop:
     """Runs one controller on the agenda. `lag_s`: from a change until it is looked at; `pace_s`: each look takes that
-    long, for a controller has one worker. `first` gives the keys to look at for an object that is there already: those
-    that it touches, if nothing else is said."""
+    long, for a controller has one worker. `late_s` is asked whenever it is woken: so much later still it looks. `first`
+    gives the keys to look at for an object that is there already: those that it touches, if nothing else is said."""
 
     def __init__(
         self,
@@ -50,30 +55,41 @@ class Loop:
         lag_s: float = 0.0,
         pace_s: float = 0.0,
         first: Callable[[Item], Iterable[Key]] | None = None,
+        late_s: Callable[[], float] = in_time,
     ) -> None:
         self._controller = controller
         self._agenda = agenda
         self._lag_s = lag_s
         self._pace_s = pace_s
+        self._late_s = late_s
         self._queued: dict[Key, None] = {}
         self._free_s = 0.0  # when the worker is free again
         self._woken = False
+        self._stopped = False
         store.listen(self._notice)
         for resource in sorted(controller.resources):
             for item in store.list(resource):
                 change = Change(item.version, What.ADDED, item, None)
                 self._queue(first(item) if first is not None else controller.touched(change))
 
+    def stop(self) -> None:
+        """It crashes: what it has queued is lost, and it looks at nothing more."""
+        self._stopped = True
+        self._queued.clear()
+
     def _notice(self, change: Change) -> None:
-        if change.item.resource in self._controller.resources:
+        if not self._stopped and change.item.resource in self._controller.resources:
             self._queue(self._controller.touched(change))
 
     def _queue(self, keys: Iterable[Key]) -> None:
+        if self._stopped:
+            return
         for key in keys:
             self._queued.setdefault(key)
         if self._queued and not self._woken:
             self._woken = True
-            self._agenda.after(max(self._lag_s, self._free_s - self._agenda.seconds), self._work)
+            lag_s = self._lag_s + self._late_s()
+            self._agenda.after(max(lag_s, self._free_s - self._agenda.seconds), self._work)
 
     def _work(self) -> None:
         self._woken = False

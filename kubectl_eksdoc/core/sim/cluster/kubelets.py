@@ -5,14 +5,14 @@ How long both take is given (`Pace`): nothing in the API tells it before it happ
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import timedelta
 from typing import Protocol
 
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.api_objects import Doc, at, with_value
 from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.sim.cluster.conditions import with_condition
+from kubectl_eksdoc.core.sim.cluster.conditions import condition, with_condition
 from kubectl_eksdoc.core.sim.cluster.facts import Facts
 from kubectl_eksdoc.core.sim.cluster.registry import PODS, DeleteOptions, Registry
 from kubectl_eksdoc.core.sim.cluster.store import Change, Item, Key, What
@@ -20,6 +20,8 @@ from kubectl_eksdoc.core.sim.cluster.store import Change, Item, Key, What
 NODES = kinds.NODES.full_name
 
 NEVER = float("inf")
+
+_WAITING = {"ready": False, "started": False, "imageID": "", "state": {"waiting": {"reason": "ContainerCreating"}}}
 
 
 class Pace(Protocol):
@@ -35,19 +37,36 @@ class Pace(Protocol):
         """Of a pod that ends by itself (restartPolicy Never or OnFailure): from Ready until it has succeeded."""
 
 
+def none_is(pod: Pod) -> bool:
+    """Of no pod."""
+    return False
+
+
 class Kubelets:
-    """All of them, as one `Controller` whose keys are pods'."""
+    """All of them, as one `Controller` whose keys are pods'. A `stuck` pod does not stop when it is killed, either: its
+    containers hang in the kernel, or wait for storage that is gone. On a node of whose kubelet nobody has heard (its
+    Ready is Unknown) nothing is done either."""
 
-    resources = (PODS,)
+    resources = (NODES, PODS)
 
-    def __init__(self, registry: Registry, facts: Facts, pace: Pace) -> None:
+    def __init__(self, registry: Registry, facts: Facts, pace: Pace, stuck: Callable[[Pod], bool] = none_is) -> None:
         self._registry = registry
         self._facts = facts
         self._pace = pace
+        self._stuck = stuck
         self._ends: dict[str, float] = {}  # by uid, when what the kubelet does with it now is done
         self._number = 0
 
     def touched(self, change: Change) -> Iterable[Key]:
+        if change.item.resource == NODES:
+            back = change.before is not None and _unheard(change.before.doc) and not _unheard(change.item.doc)
+            return self._keys_on(change.item.key[1]) if back else ()
+        return self._keys_of(change)
+
+    def _keys_on(self, node: str) -> Iterable[Key]:
+        return [pod.key for pod in self._registry.store.list(PODS) if at(pod.doc, "spec", "nodeName") == node]
+
+    def _keys_of(self, change: Change) -> Iterable[Key]:
         if change.what is What.DELETED:
             self._ends.pop(change.item.uid, None)
             self._ends.pop(_stopping(change.item.uid), None)
@@ -61,13 +80,13 @@ class Kubelets:
         if item is None:
             return None
         node = self._registry.store.get(NODES, ("", str(at(item.doc, "spec", "nodeName"))))
-        if node is None:
+        if node is None or _unheard(node.doc):
             return None  # nobody is there to do it
         if item.leaving:
             return self._stop(item)
         if _starts(item.doc):
             return self._start(item, node)
-        return self._run_out(item)
+        return self._run_out(item) if _runs_out(item.doc) else None
 
     def _left_s(self, what: str, seconds: float) -> float:
         """Seconds until `what`, which takes so many from when it is asked about first, is done."""
@@ -76,14 +95,19 @@ class Kubelets:
 
     def _start(self, item: Item, node: Item) -> float | None:
         left_s = self._left_s(item.uid, self._pace.start_s(self._facts.pod(item)))
+        if left_s == NEVER:
+            self._registry.update(item, _creating(item.doc, node.doc, self._registry.now), status=True)
+            return None
         if left_s > 0:
-            return None if left_s == NEVER else left_s
+            return left_s
         self._ends.pop(item.uid, None)
         self._number += 1
         self._registry.update(item, _running(item.doc, node.doc, self._number, self._registry.now), status=True)
         return None
 
     def _stop(self, item: Item) -> float | None:
+        if self._stuck(self._facts.pod(item)):
+            return None
         deadline = self._facts.pod(item).deletion_deadline
         assert deadline is not None, "it is being deleted"
         own_s = self._left_s(_stopping(item.uid), self._pace.stop_s(self._facts.pod(item)))
@@ -102,6 +126,10 @@ class Kubelets:
         return None
 
 
+def _unheard(node: Doc) -> bool:
+    return (condition(node, "Ready") or {}).get("status") == "Unknown"
+
+
 def _stopping(uid: str) -> str:
     return f"stop {uid}"
 
@@ -115,18 +143,37 @@ def _runs_out(doc: Doc) -> bool:
     return at(doc, "status", "phase") == "Running" and at(doc, "spec", "restartPolicy") in ("Never", "OnFailure")
 
 
+def _creating(doc: Doc, node: Doc, now: str) -> Doc:
+    """As while its images are pulled (pkg/kubelet/kubelet_pods.go, status/generate.go)."""
+    names = [each["name"] for each in _containers(doc)]
+    unready = {"reason": "ContainersNotReady", "message": f"containers with unready status: [{' '.join(names)}]"}
+    status = dict(doc.get("status") or {})
+    conditions = status.get("conditions") or []
+    for each in ("PodReadyToStartContainers", "Initialized"):
+        conditions = with_condition(conditions, {"type": each, "status": "True", "lastProbeTime": None}, now)
+    for each in ("Ready", "ContainersReady"):
+        made = {"type": each, "status": "False", "lastProbeTime": None, **unready}
+        conditions = with_condition(conditions, made, now)
+    containers = [{**_started(each, now), **_WAITING} for each in _containers(doc)]
+    status |= {"phase": "Pending", "conditions": conditions, "startTime": now, "containerStatuses": containers}
+    return with_value(doc, ("status",), {**status, **_host(node)})
+
+
 def _running(doc: Doc, node: Doc, number: int, now: str) -> Doc:
     status = dict(doc.get("status") or {})
     conditions = status.get("conditions") or []
     for each in ("Initialized", "PodReadyToStartContainers", "ContainersReady", "Ready"):
         conditions = with_condition(conditions, {"type": each, "status": "True", "lastProbeTime": None}, now)
     address = f"10.{64 + number // 65536 % 64}.{number // 256 % 256}.{number % 256}"
-    hosts = [each["address"] for each in at(node, "status", "addresses") or () if each.get("type") == "InternalIP"]
     status |= {"phase": "Running", "conditions": conditions, "podIP": address, "podIPs": [{"ip": address}]}
     status |= {"startTime": now, "containerStatuses": [_started(each, now) for each in _containers(doc)]}
-    if hosts:
-        status |= {"hostIP": hosts[0], "hostIPs": [{"ip": hosts[0]}]}
-    return with_value(doc, ("status",), status)
+    return with_value(doc, ("status",), {**status, **_host(node)})
+
+
+def _host(node: Doc) -> Doc:
+    addresses = at(node, "status", "addresses") or ()
+    hosts = [each["address"] for each in addresses if each.get("type") == "InternalIP"]
+    return {"hostIP": hosts[0], "hostIPs": [{"ip": hosts[0]}]} if hosts else {}
 
 
 def _succeeded(doc: Doc, now: str) -> Doc:

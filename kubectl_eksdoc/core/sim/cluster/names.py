@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from kubectl_eksdoc.core.sim.cluster.chance import MASK, STEP, mixed
+
 ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 """Of generated names: without vowels and what is mistaken for others (apimachinery pkg/util/rand)."""
 
@@ -9,14 +11,12 @@ SUFFIX = 5
 LONGEST = 63 - SUFFIX
 """Of what stands before a generated suffix."""
 
-_MASK = (1 << 64) - 1
-
 
 class Names:
     """Mutable: each name it gives is the next of its line."""
 
     def __init__(self, seed: int = 0) -> None:
-        self._state = seed & _MASK
+        self._state = seed & MASK
 
     def after(self, base: str) -> str:
         """`base` and five random characters, as generateName asks for."""
@@ -34,9 +34,6 @@ class Names:
         return "-".join((text[:8], text[8:12], text[12:16], text[16:20], text[20:]))
 
     def _next(self) -> int:
-        """The next of 64 random bits (splitmix64, by S. Vigna: public domain)."""
-        self._state = (self._state + 0x9E3779B97F4A7C15) & _MASK
-        mixed = self._state
-        mixed = (mixed ^ mixed >> 30) * 0xBF58476D1CE4E5B9 & _MASK
-        mixed = (mixed ^ mixed >> 27) * 0x94D049BB133111EB & _MASK
-        return mixed ^ mixed >> 31
+        """The next of 64 random bits."""
+        self._state = self._state + STEP & MASK
+        return mixed(self._state)

@@ -5,32 +5,36 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 
 from kubectl_eksdoc.core.model.api_objects import Doc, at
+from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.sim.cluster.agenda import Agenda
-from kubectl_eksdoc.core.sim.cluster.controllers import Controller, Loop
+from kubectl_eksdoc.core.sim.cluster.controllers import Controller, Loop, in_time
 from kubectl_eksdoc.core.sim.cluster.disruption_targets import StaleTargets
 from kubectl_eksdoc.core.sim.cluster.disruptions import DisruptionController
 from kubectl_eksdoc.core.sim.cluster.evicting import Evictions
 from kubectl_eksdoc.core.sim.cluster.facts import Facts
-from kubectl_eksdoc.core.sim.cluster.kubelets import Kubelets, Pace
+from kubectl_eksdoc.core.sim.cluster.kubelets import Kubelets, Pace, none_is
 from kubectl_eksdoc.core.sim.cluster.names import Names
 from kubectl_eksdoc.core.sim.cluster.registry import Registry
 from kubectl_eksdoc.core.sim.cluster.roster import Roster
 from kubectl_eksdoc.core.sim.cluster.scheduling import Scheduler
-from kubectl_eksdoc.core.sim.cluster.store import Store
+from kubectl_eksdoc.core.sim.cluster.store import Item, Key, Listener, Store
 from kubectl_eksdoc.core.sim.cluster.traits import Traits, by_resource
 
 
 @dataclass(frozen=True, slots=True)
 class Lags:
     """Seconds from a change until each part of the control plane looks at it, and of each sync of a budget, for the
-    disruption controller has one worker."""
+    disruption controller has one worker. `disruptions_late_s` is asked each time it is woken: so much later it looks.
+    """
 
     controllers_s: float = 0.01
     scheduler_s: float = 0.01
     disruptions_s: float = 0.02
     disruption_sync_s: float = 0.0
+    disruptions_late_s: Callable[[], float] = in_time
 
 
 Workloads = Callable[[Registry], Iterable[Controller]]
@@ -50,6 +54,8 @@ class ControlPlane:
         self.roster = Roster(self.store, facts)
         self.evictions = Evictions(self.registry, self.roster, facts)
         self._loops: list[Loop] = []
+        self._listeners: tuple[Listener, ...] = ()
+        self._begun: tuple[Workloads, Lags] | None = None
 
     def load(self, resource: str, docs: Iterable[Doc]) -> None:
         """Objects as they are in a dump: names, uids, times and statuses stay, versions are new."""
@@ -57,8 +63,35 @@ class ControlPlane:
             namespace = str(at(doc, "metadata", "namespace") or "")
             self.store.add(resource, (namespace, str(doc["metadata"]["name"])), doc)
 
-    def start(self, pace: Pace, workloads: Workloads, lags: Lags = Lags()) -> None:
-        """From now on everybody works."""
+    def start(
+        self, pace: Pace, workloads: Workloads, lags: Lags = Lags(), stuck: Callable[[Pod], bool] = none_is
+    ) -> None:
+        """From now on everybody works; `stuck` pods do not stop even when they are killed."""
+        self._begun = (workloads, lags)
+        self._begin(DisruptionController.unfinished)
+        Loop(Kubelets(self.registry, self.facts, pace, stuck), self.store, self.agenda)
+
+    def restart(self) -> None:
+        """Controllers and scheduler crash and begin anew: they know nothing but what is stored, and look at all of it.
+        Kubelets are on their nodes and go on."""
+        for loop in self._loops:
+            loop.stop()
+        self._loops.clear()
+        self.store.leave(self._listeners)
+        self._begin(None)
+
+    def _begin(self, first: Callable[[DisruptionController, Item], Iterable[Key]] | None) -> None:
+        assert self._begun is not None, "it was started"
+        there = self.store.listeners
+        self._work(*self._begun, first)
+        self._listeners = tuple(each for each in self.store.listeners if each not in there)
+
+    def _work(
+        self,
+        workloads: Workloads,
+        lags: Lags,
+        first: Callable[[DisruptionController, Item], Iterable[Key]] | None,
+    ) -> None:
         for controller in workloads(self.registry):
             self._run(controller, lags.controllers_s)
         disruptions = DisruptionController(self.registry, self.roster)
@@ -68,12 +101,12 @@ class ControlPlane:
             self.agenda,
             lags.disruptions_s,
             lags.disruption_sync_s,
-            first=disruptions.unfinished,
+            first=None if first is None else partial(first, disruptions),
+            late_s=lags.disruptions_late_s,
         )
         self._loops.append(loop)
         self._run(StaleTargets(self.registry, self.facts), lags.disruptions_s)
         self._run(Scheduler(self.registry, self.facts), lags.scheduler_s)
-        self._run(Kubelets(self.registry, self.facts, pace), 0.0)
 
     def rest(self, most_s: float) -> None:
         """Let time pass until nothing is left to do, or that much of it has passed."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import Any
 
 from kubectl_eksdoc.core.model import kinds
@@ -18,7 +17,7 @@ from kubectl_eksdoc.core.rules.api.statuses import Cause, Named
 from kubectl_eksdoc.core.sim.cluster.agenda import Agenda
 from kubectl_eksdoc.core.sim.cluster.names import Names
 from kubectl_eksdoc.core.sim.cluster.store import Item, Key, Stale, Store
-from kubectl_eksdoc.core.sim.cluster.times import rfc3339
+from kubectl_eksdoc.core.sim.cluster.times import later, rfc3339
 from kubectl_eksdoc.core.sim.cluster.traits import Traits
 
 PODS = kinds.PODS.full_name
@@ -170,7 +169,7 @@ class Registry:
                 return doc
         elif traits.counts:
             doc = with_value(doc, ("metadata", "generation"), int(meta.get("generation") or 0) + 1)
-        deadline = rfc3339(self.agenda.now + timedelta(seconds=grace_s))
+        deadline = rfc3339(later(self.agenda.now, grace_s))
         doc = with_value(doc, ("metadata", "deletionTimestamp"), deadline)
         if item.resource == NAMESPACES:
             return doc

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
@@ -111,6 +111,14 @@ class Store:
     def listen(self, listener: Listener) -> None:
         """Call `listener` with every change from now on; it must not change anything itself."""
         self._listeners.append(listener)
+
+    @property
+    def listeners(self) -> tuple[Listener, ...]:
+        return tuple(self._listeners)
+
+    def leave(self, listeners: Collection[Listener]) -> None:
+        """They are told nothing any more."""
+        self._listeners = [each for each in self._listeners if each not in listeners]
 
     def get(self, resource: str, key: Key) -> Item | None:
         return self._table(resource).items.get(key)

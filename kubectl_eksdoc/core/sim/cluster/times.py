@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from functools import lru_cache
+
+_FIRST, _LAST = (datetime(year, 1, 1, tzinfo=timezone.utc) for year in (1, 9999))
 
 
 @lru_cache(maxsize=4096)
@@ -15,6 +17,17 @@ def moment(text: str) -> datetime:
     plain = text[:-1] if text.endswith("Z") else text
     form = "%Y-%m-%dT%H:%M:%S.%f" if "." in plain else "%Y-%m-%dT%H:%M:%S"
     return datetime.strptime(plain, form).replace(tzinfo=timezone.utc)
+
+
+def later(since: datetime, seconds: float) -> datetime:
+    """So many seconds after `since`, or before it; beyond what a calendar has, in its first or its last year.
+
+    The API takes any int64 for a number of seconds.
+    """
+    try:
+        return since + timedelta(seconds=seconds)
+    except OverflowError:
+        return _LAST if seconds > 0 else _FIRST
 
 
 def rfc3339(moment: datetime) -> str:

@@ -73,9 +73,13 @@ def a_budget_doc(name: str = "web", allowed: int = 1, healthy: int = 2, app: str
 
 
 def a_plane(
-    docs: Iterable[Doc] = (), pace: Pace = Steady(), workloads: Iterable[Controller] = (), seed: int = 1
+    docs: Iterable[Doc] = (),
+    pace: Pace = Steady(),
+    workloads: Iterable[Controller] = (),
+    seed: int = 1,
+    started: bool = True,
 ) -> ControlPlane:
-    """With the namespace default, `docs` as they are, and everybody at work."""
+    """With the namespace default, `docs` as they are, and everybody at work if it is `started`."""
     plane = ControlPlane(START, StoredFacts(), seed)
     plane.load(
         "namespaces", [{"kind": "Namespace", "apiVersion": "v1", "metadata": {"name": "default", "uid": "uid-ns"}}]
@@ -83,7 +87,8 @@ def a_plane(
     names = {(t.api_version, t.named.kind): resource for resource, t in plane.registry.traits.items()}
     for doc in docs:
         plane.load(names[doc["apiVersion"], doc["kind"]], [doc])
-    plane.start(pace, lambda registry: workloads)
+    if started:
+        plane.start(pace, lambda registry: workloads)
     return plane
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from kubectl_eksdoc.core.model.api_objects import at
 from kubectl_eksdoc.core.sim.cluster import mishaps
-from kubectl_eksdoc.core.sim.cluster.mishaps import Hanging
+from kubectl_eksdoc.core.sim.cluster.kubelets import NEVER
+from kubectl_eksdoc.core.sim.cluster.paces import Slower
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
 from tests.core.sim.cluster.planes import (
     NODES,
@@ -25,9 +28,13 @@ def cordoned(plane: ControlPlane, name: str) -> bool:
     return bool(at(doc_of(plane, NODES, name), "spec", "unschedulable"))
 
 
+def later(plane: ControlPlane, seconds: float, mishap: Callable[[], object]) -> None:
+    plane.agenda.after(seconds, mishap)
+
+
 def test_a_node_that_disappears_is_gone_and_nobody_stops_its_pods() -> None:
     plane = a_plane(WEB)
-    mishaps.node_disappears(plane, "a", 10)
+    later(plane, 10, lambda: mishaps.disappear(plane, "a"))
     plane.agenda.run_until(9)
     assert plane.store.get(NODES, ("", "a")) is not None
     plane.agenda.run_until(11)
@@ -37,7 +44,7 @@ def test_a_node_that_disappears_is_gone_and_nobody_stops_its_pods() -> None:
 
 def test_a_node_that_joins_takes_what_waited() -> None:
     plane = a_plane([a_node_doc("a", unschedulable=True), a_pod_doc("waits")])
-    mishaps.node_joins(plane, "a", "b", 10)
+    later(plane, 10, lambda: mishaps.join(plane, doc_of(plane, NODES, "a"), "b"))
     plane.rest(60)
     assert at(doc_of(plane, PODS, "waits"), "spec", "nodeName") == "b"
     assert not cordoned(plane, "b")
@@ -46,8 +53,8 @@ def test_a_node_that_joins_takes_what_waited() -> None:
 
 def test_another_operator_cordons_and_uncordons() -> None:
     plane = a_plane(WEB)
-    mishaps.cordoned_by_another(plane, "a", 5)
-    mishaps.cordoned_by_another(plane, "a", 15, cordoned=False)
+    later(plane, 5, lambda: mishaps.cordon(plane, "a"))
+    later(plane, 15, lambda: mishaps.uncordon(plane, "a"))
     plane.agenda.run_until(10)
     assert cordoned(plane, "a")
     plane.agenda.run_until(20)
@@ -56,7 +63,7 @@ def test_another_operator_cordons_and_uncordons() -> None:
 
 def test_another_operators_drain_takes_the_budgets_unit() -> None:
     plane = a_plane(WEB)
-    mishaps.drained_by_another(plane, "a", 5)
+    later(plane, 5, lambda: mishaps.drain(plane, "a"))
     plane.agenda.run_until(6)
     assert cordoned(plane, "a")
     left = [name for name in ("web-0", "web-1") if not at(doc_of(plane, PODS, name), "metadata", "deletionTimestamp")]
@@ -66,16 +73,17 @@ def test_another_operators_drain_takes_the_budgets_unit() -> None:
 def test_a_deletion_asks_no_budget() -> None:
     plane = a_plane(WEB)
     for name in ("web-0", "web-1"):
-        mishaps.deleted_by_another(plane, "default", name, 5)
+        mishaps.delete(plane, "default", name)
     plane.rest(60)
     assert plane.store.count(PODS) == 0
 
 
 def test_hanging_pods_take_their_whole_grace_period_or_never_start() -> None:
-    pace = Hanging(Steady(), never_stop=["default/web-0"], never_start=["default/new"])
+    pace = Slower(Steady(), lambda pod: pod.name == "web-0", more_to_stop_s=NEVER)
+    pace = Slower(pace, lambda pod: pod.name == "new", more_to_start_s=NEVER)
     plane = a_plane([*WEB, a_pod_doc("new", cpu="100m")], pace)
     for name in ("web-0", "web-1"):
-        mishaps.deleted_by_another(plane, "default", name, 0)
+        mishaps.delete(plane, "default", name)
     plane.agenda.run_until(29)
     assert plane.store.get(PODS, ("default", "web-0")) is not None
     assert plane.store.get(PODS, ("default", "web-1")) is None

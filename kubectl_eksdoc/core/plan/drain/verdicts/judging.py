@@ -105,8 +105,7 @@ def _concluded(
             if told or not sure or (guards and (len(guards) > 1 or guards[0].key in blocking)):
                 on.append(_conclude(world, pod, guards, told, budgets))
             else:
-                # Most: budgets have nothing to say either. As `JudgedPod(...)`, in half the time.
-                on.append(tuple.__new__(JudgedPod, (pod, PodVerdict.EVICT, (), guards)))
+                on.append(JudgedPod(pod, PodVerdict.EVICT, (), guards))  # most: budgets have nothing to say either
         found[name] = tuple(on)
     return found
 

@@ -15,7 +15,7 @@ from kubectl_eksdoc.core.rules.api.statuses import Refusal
 from kubectl_eksdoc.core.sim.cluster import traits
 from kubectl_eksdoc.core.sim.cluster.registry import DeleteOptions, Registry
 from kubectl_eksdoc.core.sim.cluster.store import Change, Item, Key
-from kubectl_eksdoc.core.sim.cluster.times import moment, rfc3339
+from kubectl_eksdoc.core.sim.cluster.times import later, moment, rfc3339
 from kubectl_eksdoc.core.sim.cluster.workloads import schedules
 from kubectl_eksdoc.core.sim.cluster.workloads.index import Index
 from kubectl_eksdoc.core.sim.cluster.workloads.job_ends import JOBS, finished_as
@@ -104,7 +104,7 @@ class CronJobs:
         since = moment(status.get("lastScheduleTime") or item.doc["metadata"]["creationTimestamp"])
         start_s = item.doc["spec"].get("startingDeadlineSeconds")
         if start_s is not None:
-            since = max(since, now - timedelta(seconds=int(start_s)))
+            since = max(since, later(now, -int(start_s)))
         latest = None
         due = schedule.after(since)
         for _ in range(_MOST_MISSED):
@@ -119,7 +119,7 @@ class CronJobs:
 
     def _too_late(self, spec: Doc, due: datetime, now: datetime) -> bool:
         limit_s = spec.get("startingDeadlineSeconds")
-        return limit_s is not None and due + timedelta(seconds=int(limit_s)) < now
+        return limit_s is not None and later(due, int(limit_s)) < now
 
     def _waits(self, spec: Doc, running: list[Item]) -> bool:
         """Whether what runs keeps the next from being made; where it is to be replaced it goes."""

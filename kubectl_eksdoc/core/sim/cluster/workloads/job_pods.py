@@ -6,12 +6,12 @@ Source: pkg/controller/job/{job_controller,pod_failure_policy,backoff_utils}.go,
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from kubectl_eksdoc.core.model.api_objects import Doc, at
 from kubectl_eksdoc.core.sim.cluster.conditions import condition
 from kubectl_eksdoc.core.sim.cluster.store import Item
-from kubectl_eksdoc.core.sim.cluster.times import moment
+from kubectl_eksdoc.core.sim.cluster.times import later, moment, rfc3339
 from kubectl_eksdoc.core.sim.cluster.workloads import pods
 
 TRACKING = "batch.kubernetes.io/job-tracking"
@@ -71,8 +71,8 @@ def ended_at(pod: Doc) -> str:
         return str(ready["lastTransitionTime"])
     meta = pod["metadata"]
     if "deletionTimestamp" in meta:
-        asked = moment(meta["deletionTimestamp"]) - timedelta(seconds=int(meta.get("deletionGracePeriodSeconds") or 0))
-        return asked.strftime("%Y-%m-%dT%H:%M:%SZ")
+        asked = later(moment(meta["deletionTimestamp"]), -int(meta.get("deletionGracePeriodSeconds") or 0))
+        return rfc3339(asked)
     return str(meta.get("creationTimestamp") or "")
 
 

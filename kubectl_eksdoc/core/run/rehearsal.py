@@ -5,32 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import Enum
 from typing import NamedTuple
 
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
-
-
-class Happened(str, Enum):
-    CORDONED = "cordoned"
-    BEGUN = "begun"  # the node's first eviction may be asked for
-    EVICTED = "evicted"
-    REFUSED = "refused"
-    GONE = "gone"  # the pod's object
-    EMPTY = "empty"  # nothing that is evicted is on the node any more
-    DONE = "done"  # the node is empty since some seconds
-    JOINED = "joined"  # a new node in the place of one that is done, or before the drain
-
-
-class Moment(NamedTuple):
-    """`at_s` from the start of the drain; `subject` is a node, or a pod (ns/name), `node` the pod's. `why` of a
-    refusal: the server's cause, or its message."""
-
-    at_s: float
-    what: Happened
-    subject: str
-    node: str = ""
-    why: str = ""
+from kubectl_eksdoc.core.run.moments import Happened, Moment
 
 
 class Waiting(NamedTuple):

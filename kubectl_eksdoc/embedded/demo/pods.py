@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from copy import deepcopy
 from itertools import count
 
-from kubectl_eksdoc.embedded.demo_world import MACHINES, PRIORITIES, SHOP_IMAGES, App, Machine
-from kubectl_eksdoc.embedded.objects_meta import Json, ago, an_object, condition, hexadecimal, owner, suffix
-from kubectl_eksdoc.embedded.objects_nodes import address, subnet
+from kubectl_eksdoc.embedded.demo.meta import Json, ago, an_object, condition, hexadecimal, owner, suffix
+from kubectl_eksdoc.embedded.demo.nodes import address, subnet
+from kubectl_eksdoc.embedded.demo.world import MACHINES, POD_ENI, PRIORITIES, SHOP_IMAGES, App, Machine
 
 _BY_NAME = {m.name: m for m in MACHINES}
 
@@ -79,7 +80,8 @@ def _image(app: App) -> str:
 
 def _container(app: App) -> Json:
     resources = {"requests": {"cpu": f"{app.cpu}m", "memory": f"{app.memory}Mi"}}
-    resources["limits"] = {"memory": f"{2 * app.memory}Mi"}
+    resources["limits"] = {"memory": f"{2 * app.memory}Mi", **app.extended}
+    resources["requests"] |= app.extended
     body: Json = {"name": app.name, "image": _image(app), "imagePullPolicy": "IfNotPresent", "resources": resources}
     body |= {"terminationMessagePath": "/dev/termination-log", "terminationMessagePolicy": "File"}
     mounts = [*app.volumes, "data"] if app.disk else [*app.volumes]
@@ -107,8 +109,17 @@ def _pod(app: App, index: int, machine: Machine, addresses: Addresses) -> Json:
     if machine.pool == "fargate":
         labels["eks.amazonaws.com/fargate-profile"] = app.name
     body: Json = {"spec": spec, "status": _status(app, name, age, machine, ip, crashing=index < app.unready)}
-    meta: Json = {"labels": labels, "annotations": app.annotations, "owned_by": owned_by}
+    said = {**app.annotations, **_branch_of(app, ip, index)}
+    meta: Json = {"labels": labels, "annotations": said, "owned_by": owned_by}
     return an_object("v1", "Pod", name, app.namespace, age=age, **meta, **body)
+
+
+def _branch_of(app: App, ip: str, index: int) -> dict[str, str]:
+    """What the VPC resource controller notes of a pod with security groups of its own: its branch interface."""
+    if POD_ENI not in app.extended:
+        return {}
+    interface: Json = {"eniId": f"eni-{hexadecimal(17, 'branch', ip)}", "privateIp": ip, "vlanId": index + 1}
+    return {POD_ENI: json.dumps([interface], separators=(",", ":"))}
 
 
 def _identity(app: App, index: int) -> tuple[str, dict[str, str], Json | None]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kubectl_eksdoc.embedded.demo_world import MACHINES, REGION, Machine
-from kubectl_eksdoc.embedded.objects_meta import Json, ago, an_object, condition, hexadecimal
+from kubectl_eksdoc.embedded.demo.meta import Json, ago, an_object, condition, hexadecimal
+from kubectl_eksdoc.embedded.demo.world import MACHINES, POD_ENI, REGION, Machine
 
 _AL2 = ("v1.32.3-eks-473151a", "Amazon Linux 2", "5.10.237-230.949.amzn2.x86_64")
 _AL2023 = ("v1.33.1-eks-1b3e656", "Amazon Linux 2023.7.20250609", "6.1.140-154.222.amzn2023.x86_64")
@@ -11,6 +11,8 @@ _SYSTEMS = {"blue": _AL2, "fargate": _AL2, "green": _AL2023, "general": _AL2023}
 
 # pods, cpu, memory, allocatable cpu, allocatable memory: of m6i.xlarge, and of Fargate's node
 _SIZES = (("58", "4", "15896Mi", "3920m", "14884Mi"), ("1", "2", "3983Mi", "2", "3858Mi"))
+
+_BRANCHES = "18"  # branch interfaces of an m6i.xlarge
 
 _SUBNETS = {"a": "10.0.16", "b": "10.0.32", "c": "10.0.48"}
 
@@ -73,8 +75,10 @@ def _labels(machine: Machine) -> dict[str, str]:
             "karpenter.sh/initialized": "true",
             "karpenter.sh/nodepool": machine.pool,
             "karpenter.sh/registered": "true",
+            "vpc.amazonaws.com/has-trunk-attached": "true",
         }
     return labels | {
+        "vpc.amazonaws.com/has-trunk-attached": "true",
         "eks.amazonaws.com/capacityType": "ON_DEMAND",
         "eks.amazonaws.com/nodegroup": machine.pool,
         "eks.amazonaws.com/nodegroup-image": f"ami-{hexadecimal(17, 'image', machine.pool)}",
@@ -84,6 +88,7 @@ def _labels(machine: Machine) -> dict[str, str]:
 def _status(machine: Machine) -> Json:
     kubelet, image, kernel = _SYSTEMS[machine.pool]
     pods, cpu, memory, free_cpu, free_memory = _SIZES[machine.pool == "fargate"]
+    counted = {"pods": pods} if machine.pool == "fargate" else {"pods": pods, POD_ENI: _BRANCHES}
     dns = f"ip-{address(machine).replace('.', '-')}.{REGION}.compute.internal"
     addresses = {"InternalIP": address(machine), "InternalDNS": dns, "Hostname": machine.name}
     ids: Json = {key: hexadecimal(32, key, machine.name) for key in ("bootID", "machineID", "systemUUID")}
@@ -91,8 +96,8 @@ def _status(machine: Machine) -> Json:
     versions = {"kubeletVersion": kubelet, "kubeProxyVersion": "", "containerRuntimeVersion": "containerd://1.7.27"}
     return {
         "addresses": [{"type": kind, "address": value} for kind, value in addresses.items()],
-        "allocatable": {"cpu": free_cpu, "ephemeral-storage": "76224326324", "memory": free_memory, "pods": pods},
-        "capacity": {"cpu": cpu, "ephemeral-storage": "83873772Ki", "memory": memory, "pods": pods},
+        "allocatable": {"cpu": free_cpu, "ephemeral-storage": "76224326324", "memory": free_memory, **counted},
+        "capacity": {"cpu": cpu, "ephemeral-storage": "83873772Ki", "memory": memory, **counted},
         "conditions": [
             condition(kind, holds, machine.age - 1, lastHeartbeatTime=ago(2), reason=reason, message=message)
             for kind, holds, reason, message in _HEALTH

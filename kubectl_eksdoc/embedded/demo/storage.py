@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from kubectl_eksdoc.embedded.demo_world import MACHINES, App, Machine
-from kubectl_eksdoc.embedded.objects_meta import Json, an_object, hexadecimal, uid
-from kubectl_eksdoc.embedded.objects_nodes import instance_id
+from kubectl_eksdoc.embedded.demo.meta import Json, an_object, hexadecimal, uid
+from kubectl_eksdoc.embedded.demo.nodes import instance_id
+from kubectl_eksdoc.embedded.demo.world import MACHINES, App, Machine
 
 EBS = "ebs.csi.aws.com"
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from kubectl_eksdoc.embedded.demo_world import App, Rule
-from kubectl_eksdoc.embedded.objects_meta import Json, ago, an_object, condition, owner, uid
-from kubectl_eksdoc.embedded.objects_pods import is_ready, labels_of, template_hash, template_of
+from kubectl_eksdoc.embedded.demo.meta import Json, ago, an_object, condition, owner, uid
+from kubectl_eksdoc.embedded.demo.pods import is_ready, labels_of, template_hash, template_of
+from kubectl_eksdoc.embedded.demo.world import App, Rule
 
 _AGE = 50_000
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kubectl_eksdoc.embedded.demo_world import ACCOUNT, MACHINES, REGION, VPC, App
-from kubectl_eksdoc.embedded.objects_meta import Json, an_object, hexadecimal, owner, suffix
-from kubectl_eksdoc.embedded.objects_pods import is_ready, labels_of
+from kubectl_eksdoc.embedded.demo.meta import Json, an_object, hexadecimal, owner, suffix
+from kubectl_eksdoc.embedded.demo.pods import is_ready, labels_of
+from kubectl_eksdoc.embedded.demo.world import ACCOUNT, MACHINES, REGION, VPC, App
 
 _ZONES = {machine.name: machine.zone for machine in MACHINES}
 

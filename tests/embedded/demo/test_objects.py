@@ -14,14 +14,16 @@ import pytest
 
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.kinds import Resource
-from kubectl_eksdoc.embedded import demo
+from kubectl_eksdoc.embedded.demo import reader, world
+from kubectl_eksdoc.embedded.loading import load_observed
+from kubectl_eksdoc.objects.raw_objects import RawObjects
 
 Json = dict[str, Any]
 
 
 @pytest.fixture(scope="module")
 def held() -> dict[Resource, list[Json]]:
-    return demo.objects()
+    return reader.objects()
 
 
 @pytest.fixture(scope="module")
@@ -31,6 +33,20 @@ def every(held: dict[Resource, list[Json]]) -> list[Json]:
 
 def name_of(o: Json) -> tuple[str, str, str]:
     return o["kind"], o["metadata"].get("namespace", ""), o["metadata"]["name"]
+
+
+@pytest.fixture(scope="module")
+def others() -> list[Json]:
+    """What besides is only served."""
+    raw = RawObjects()
+    reader.DemoReader(raw).read(())
+    return list(raw.documents())
+
+
+def named(of: list[Json], kind: str, name: str = "") -> Json:
+    """The object of that kind; of several, the one of that name."""
+    (found,) = (o for o in of if o["kind"] == kind and o["metadata"]["name"].startswith(name))
+    return found
 
 
 def test_every_kind_is_held(held: dict[Resource, list[Json]]) -> None:
@@ -219,20 +235,20 @@ def test_leaders_are_running_pods(held: dict[Resource, list[Json]]) -> None:
 
 
 def test_nobody_shares_an_object_with_the_next_caller() -> None:
-    first = demo.objects()
+    first = reader.objects()
     before = json.dumps(first[kinds.PODS])
-    second = demo.objects()
+    second = reader.objects()
     for pod in second[kinds.PODS]:
         pod["metadata"].setdefault("labels", {})["changed"] = "yes"
         pod["spec"]["tolerations"].clear()
         pod["spec"]["containers"][0].clear()
-    assert json.dumps(first[kinds.PODS]) == before == json.dumps(demo.objects()[kinds.PODS])
+    assert json.dumps(first[kinds.PODS]) == before == json.dumps(reader.objects()[kinds.PODS])
 
 
 def test_another_process_builds_the_same_bytes() -> None:
     code = (
-        "import hashlib; from kubectl_eksdoc.embedded import demo;"
-        "print(hashlib.sha256(b''.join(demo.a_list(r, o) for r, o in demo.objects().items())).hexdigest())"
+        "import hashlib; from kubectl_eksdoc.embedded.demo import reader;"
+        "print(hashlib.sha256(b''.join(reader.a_list(r, o) for r, o in reader.objects().items())).hexdigest())"
     )
     runs = {
         subprocess.run(
@@ -245,3 +261,44 @@ def test_another_process_builds_the_same_bytes() -> None:
         for seed, zone in (("1", "UTC"), ("2", "Asia/Seoul"))
     }
     assert len(runs) == 1
+
+
+def test_all_of_it_can_be_served() -> None:
+    raw = RawObjects()
+    observed = reader.DemoReader(raw).read(kinds.ALL)
+    assert load_observed(observed, raw).notes == ()
+
+
+def test_an_update_would_take_the_pods_with_security_groups_of_their_own_down(every: list[Json]) -> None:
+    (node_daemon,) = (
+        o["spec"]["template"]["spec"] for o in every if name_of(o) == ("DaemonSet", "kube-system", "aws-node")
+    )
+    (init,) = node_daemon["initContainers"]
+    assert {"name": "DISABLE_TCP_EARLY_DEMUX", "value": "true"} in init["env"]
+    assert {"name": "ENABLE_POD_ENI", "value": "true"} in node_daemon["containers"][0]["env"]
+    branches = [o for o in every if o["kind"] == "Pod" and world.POD_ENI in o["metadata"].get("annotations", {})]
+    assert {o["metadata"]["labels"]["app"] for o in branches} == {"payment"}
+    for o in branches:
+        (interface,) = json.loads(o["metadata"]["annotations"][world.POD_ENI])
+        assert interface["privateIp"] == o["status"]["podIP"]
+
+
+def test_a_pod_still_talks_to_docker(every: list[Json]) -> None:
+    volumes = [volume for o in every if o["kind"] == "Pod" for volume in o["spec"]["volumes"]]
+    assert "/var/run/docker.sock" in [volume["hostPath"]["path"] for volume in volumes if "hostPath" in volume]
+
+
+def test_a_controller_has_its_credentials_from_the_instance_metadata(others: list[Json]) -> None:
+    role = "eks.amazonaws.com/role-arn"
+    assert role in named(others, "ServiceAccount", "karpenter")["metadata"]["annotations"]
+    assert "annotations" not in named(others, "ServiceAccount", "aws-load-balancer-controller")["metadata"]
+    assert named(others, "EC2NodeClass")["spec"]["metadataOptions"]["httpPutResponseHopLimit"] == 1
+
+
+def test_names_are_looked_up_on_spot_and_nobody_hears_of_interruptions(every: list[Json], others: list[Json]) -> None:
+    assert "lameduck 5s" in named(others, "ConfigMap")["data"]["Corefile"]
+    karpenter = named(every, "Deployment", "karpenter")["spec"]["template"]["spec"]["containers"][0]
+    assert "INTERRUPTION_QUEUE" not in [each["name"] for each in karpenter["env"]]
+    dns = [o for o in every if o["kind"] == "Pod" and o["metadata"]["labels"].get("k8s-app") == "kube-dns"]
+    nodes = [named(every, "Node", o["spec"]["nodeName"])["metadata"]["labels"] for o in dns]
+    assert "spot" in [labels.get("karpenter.sh/capacity-type") for labels in nodes]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kubectl_eksdoc.embedded.demo_world import PRIORITIES
-from kubectl_eksdoc.embedded.objects_meta import Json, ago, an_object, condition, uid
+from kubectl_eksdoc.embedded.demo.meta import Json, ago, an_object, condition, uid
+from kubectl_eksdoc.embedded.demo.world import PRIORITIES
 
 _AGE = 90_000
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from kubectl_eksdoc.embedded.objects_meta import Json
+from kubectl_eksdoc.embedded.demo.meta import Json
 
 ACCOUNT, REGION, CLUSTER, SERVER_VERSION = "111122223333", "ap-northeast-2", "demo-shop", "v1.33"
 VPC = "vpc-0d3a05h0p5f1e2c3b"
@@ -34,6 +34,9 @@ LOCKS = {
     "aws-load-balancer-controller-leader": "kube-system/aws-load-balancer-controller",
 }
 """Lease of leader election → the application whose first pod holds it."""
+
+POD_ENI = "vpc.amazonaws.com/pod-eni"
+"""Of it, the pods with security groups of their own ask for one each."""
 
 FARGATE = "fargate-ip-10-0-48-24"
 
@@ -77,7 +80,7 @@ class App:
     """What runs: `on` names the node of each replica. `cpu` in millicores, `memory` and `disk` in Mi and Gi.
 
     `unready` says how many of the first replicas crash; `service` is the Service's name if not the app's;
-    `minutes` is the pods' age, 0 for as old as their node allows.
+    `minutes` is the pods' age, 0 for as old as their node allows; `extended` is what it asks for of other resources.
     """
 
     kind: str
@@ -103,6 +106,7 @@ class App:
     image: str = ""
     args: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)
+    extended: Mapping[str, str] = field(default_factory=dict)
     init: tuple[Json, ...] = ()
     pod_spec: Mapping[str, Any] = field(default_factory=dict)
 
@@ -138,7 +142,8 @@ HEALTHY = (
     App(_D, "shop", "cart", "blue-1 blue-2 blue-6 green-3", 250, 512, _ONE, port=8080),
     App(_D, "shop", "checkout", "blue-1 blue-2 blue-3 blue-5 green-2 green-4", 250, 768, _at_least("67%"), port=8080,
         priority="shop-critical", grace=60),
-    App(_D, "shop", "payment", "blue-2 blue-4 green-1", 200, 512, _ONE, port=8443, priority="shop-critical", grace=90),
+    App(_D, "shop", "payment", "blue-2 blue-4 green-1", 200, 512, _ONE, port=8443, priority="shop-critical", grace=90,
+        extended={POD_ENI: "1"}),
     App(_D, "shop", "catalog", "blue-3 blue-4 blue-5 green-3 spot-1", 300, 768, _at_least("60%"), port=8080),
     App(_D, "shop", "search", "blue-1 blue-5 green-4 spot-2", 500, 1024, _up_to("50%"), port=9200),
     App(_D, "shop", "shipping", "blue-3 blue-7 green-3", 150, 256, _ONE, port=8080),
@@ -174,7 +179,8 @@ TRAPS = (
     App(_D, "batch", "ledger-worker", "blue-8 spot-2", 500, 1024,
         annotations={"karpenter.sh/do-not-disrupt": "true"}, grace=300),
     App("Job", "batch", "reindex", "blue-7", 500, 1024, minutes=26, grace=60),
-    App(_D, "ops", "log-relay", "blue-8 green-2", 100, 128, tolerations=(_ANYTHING,)),
+    App(_D, "ops", "log-relay", "blue-8 green-2", 100, 128, tolerations=(_ANYTHING,),
+        volumes={"docker": {"hostPath": {"path": "/var/run/docker.sock", "type": ""}}}),
     App("Pod", "ops", "debug-shell", "blue-7", 50, 64, minutes=12_000),
     App(_D, "policy", "policy-webhook", "blue-3 blue-5", 150, 256, port=9443),
 )  # fmt: skip
@@ -202,7 +208,7 @@ SYSTEM = (
     App("DaemonSet", _K, "aws-node", INSTANCES, 50, 64, labels={"k8s-app": "aws-node"}, grace=10,
         priority="system-node-critical", tolerations=(_ANYTHING,), pod_spec={"hostNetwork": True},
         image=f"{EKS_IMAGES}/amazon-k8s-cni:v1.19.5-eksbuild.1",
-        env={"ENABLE_POD_ENI": "false", "WARM_ENI_TARGET": "1", "VPC_ID": VPC},
+        env={"ENABLE_POD_ENI": "true", "WARM_ENI_TARGET": "1", "VPC_ID": VPC},
         init=({"name": "aws-vpc-cni-init", "image": f"{EKS_IMAGES}/amazon-k8s-cni-init:v1.19.5-eksbuild.1",
                "env": [{"name": "DISABLE_TCP_EARLY_DEMUX", "value": "true"}, {"name": "ENABLE_IPv6", "value": "false"}],
                "resources": {"requests": {"cpu": "25m"}}},),

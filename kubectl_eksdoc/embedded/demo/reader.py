@@ -8,16 +8,9 @@ from collections.abc import Sequence
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.cluster import Cluster, Identity, Source
 from kubectl_eksdoc.core.model.kinds import ReadState, Resource
-from kubectl_eksdoc.embedded import demo_world as world
-from kubectl_eksdoc.embedded import (
-    objects_cluster,
-    objects_network,
-    objects_nodes,
-    objects_pods,
-    objects_storage,
-    objects_workloads,
-)
-from kubectl_eksdoc.embedded.objects_meta import NOW, Json
+from kubectl_eksdoc.embedded.demo import cluster, incidents, network, nodes, storage, workloads, world
+from kubectl_eksdoc.embedded.demo.meta import NOW, Json
+from kubectl_eksdoc.embedded.demo.pods import Addresses, pods_of
 from kubectl_eksdoc.objects.collector import Collector
 from kubectl_eksdoc.objects.raw_objects import RawObjects
 
@@ -42,6 +35,9 @@ class DemoReader:
         for resource in resources:
             collector.add_page(resource, a_list(resource, held[resource]), "the demo")
             collector.mark(resource, ReadState.READ)
+        if self._raw is not None:
+            for made in incidents.others():
+                self._raw.add_other(made["kind"], made["apiVersion"], json.dumps(made).encode())
         return collector.cluster(IDENTITY, NOW)
 
 
@@ -69,8 +65,8 @@ def a_list(resource: Resource, items: Sequence[Json]) -> bytes:
 
 
 def _pods() -> dict[str, list[Json]]:
-    addresses = objects_pods.Addresses()
-    return {app.key: objects_pods.pods_of(app, addresses) for app in world.APPS}
+    addresses = Addresses()
+    return {app.key: pods_of(app, addresses) for app in world.APPS}
 
 
 def _applications(pods: dict[str, list[Json]]) -> list[Json]:
@@ -78,29 +74,29 @@ def _applications(pods: dict[str, list[Json]]) -> list[Json]:
     for app in world.APPS:
         own = pods[app.key]
         made += own
-        made += objects_workloads.controllers_of(app, own)
-        made += objects_workloads.budgets_of(app, own)
+        made += workloads.controllers_of(app, own)
+        made += workloads.budgets_of(app, own)
         if app.port:
-            made += [objects_network.service_of(app), objects_network.endpoints_of(app, own)]
+            made += [network.service_of(app), network.endpoints_of(app, own)]
         if app.service_type == "LoadBalancer":
-            made.append(objects_network.target_group_of(app))
+            made.append(network.target_group_of(app))
         if app.name == "web":
-            made.append(objects_workloads.an_autoscaler(app, 4, 20))
-        made += objects_storage.claims_and_volumes(app)
+            made.append(workloads.an_autoscaler(app, 4, 20))
+        made += storage.claims_and_volumes(app)
     return made
 
 
 def _cluster_wide(pods: dict[str, list[Json]]) -> list[Json]:
     return [
-        *map(objects_nodes.a_node, world.MACHINES),
-        *map(objects_nodes.a_node_lease, world.MACHINES),
-        *map(objects_cluster.a_namespace, world.NAMESPACES),
-        *objects_cluster.priority_classes(),
-        objects_storage.a_storage_class("gp2", "kubernetes.io/aws-ebs"),
-        objects_storage.a_storage_class("gp3", objects_storage.EBS),
-        *map(objects_storage.a_csi_node, world.MACHINES),
-        *(objects_cluster.a_lock(name, pods[app][0]) for name, app in world.LOCKS.items()),
-        objects_cluster.a_node_pool("general", 200),
-        *objects_network.validating_webhooks(),
-        *objects_network.mutating_webhooks(),
+        *map(nodes.a_node, world.MACHINES),
+        *map(nodes.a_node_lease, world.MACHINES),
+        *map(cluster.a_namespace, world.NAMESPACES),
+        *cluster.priority_classes(),
+        storage.a_storage_class("gp2", "kubernetes.io/aws-ebs"),
+        storage.a_storage_class("gp3", storage.EBS),
+        *map(storage.a_csi_node, world.MACHINES),
+        *(cluster.a_lock(name, pods[app][0]) for name, app in world.LOCKS.items()),
+        cluster.a_node_pool("general", 200),
+        *network.validating_webhooks(),
+        *network.mutating_webhooks(),
     ]

@@ -1,0 +1,141 @@
+"""What to make of each answer to an eviction: the pod leaves, has to wait, or nobody knows yet.
+
+Source: facts of pkg/registry/core/pod/storage/eviction.go and its callers, Kubernetes v1.36: success is 201, an empty
+budget is 429 with a cause, 429 without one is throttling, a write conflict of the budget surfaces as 409, and after a
+5xx or a lost connection the eviction may have been counted, and the pod deleted, or not.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import NamedTuple
+
+from kubectl_eksdoc.core.rules.api.statuses import Lost, Status
+from kubectl_eksdoc.core.rules.evictions import SEVERAL_BUDGETS
+
+SOON_S = 1.0
+"""What others were faster at (a conflict) is asked for again after this."""
+
+SLOWLY_S = 30.0
+"""What a webhook or a controller that is behind refuses is asked for again after this."""
+
+TERMINATING_S = 5.0
+"""What somebody is at work on (a namespace that is being deleted, a live migration) is asked for again after this."""
+
+
+class Next(Enum):
+    """What follows an answer."""
+
+    LEAVES = "leaves"  # accepted; believed when the pod is seen leaving, gone or replaced
+    GONE = "gone"  # it is not there any more, or another pod has its name
+    BUDGET = "budget"  # until its budget says something new: that is watched, not polled
+    AGAIN = "again"  # after a time
+    LOOK = "look"  # nobody knows whether it was done: look at the pod and its budget first
+    NEVER = "never"  # not until somebody changes something
+
+
+class Trouble(Enum):
+    """What stands in the way, as users and programs are told."""
+
+    NONE = "none"
+    BUDGET = "budget"
+    BUDGET_BEHIND = "budget-behind"  # its controller has not seen its spec, or too many evictions
+    CONTENTION = "contention"
+    THROTTLED = "throttled"
+    DENIED = "denied"  # an admission webhook or policy
+    WEBHOOK_DOWN = "webhook-down"
+    SWALLOWED = "swallowed"  # accepted, and nothing happened
+    NAMESPACE = "namespace"  # it is being deleted
+    SEVERAL_BUDGETS = "several-budgets"
+    RIGHT = "right"
+    REQUEST = "request"  # it was refused as malformed: a bug of ours
+    SERVER = "server"
+
+
+class Reading(NamedTuple):
+    """`after_s` seconds at least until it is asked for again; `said`: the server's words."""
+
+    next: Next
+    trouble: Trouble = Trouble.NONE
+    after_s: float = 0.0
+    said: str = ""
+
+
+def read(answer: Status | Lost) -> Reading:
+    """What an answer to the eviction of one pod, by its UID, means."""
+    if isinstance(answer, Lost):
+        return Reading(Next.LOOK, Trouble.SERVER, SOON_S, answer.said)
+    by_code = {403: _forbidden, 404: _not_found, 409: _conflict, 429: _too_many, 500: _failed}
+    if 200 <= answer.code < 300:
+        return Reading(Next.LEAVES)
+    if _by_admission(answer.message):  # with whatever code it likes: 404 and 409, too
+        after_s = TERMINATING_S if answer.code == 429 else SLOWLY_S
+        return Reading(Next.AGAIN, Trouble.DENIED, max(_retry_s(answer), after_s), answer.message)
+    if answer.code in by_code:
+        return by_code[answer.code](answer)
+    if answer.code >= 500:
+        return _unknown(answer)
+    return Reading(Next.NEVER, Trouble.RIGHT if answer.code == 401 else Trouble.REQUEST, 0.0, answer.message)
+
+
+def _forbidden(answer: Status) -> Reading:
+    said = answer.message
+    if _has_cause(answer, "NamespaceTerminating"):
+        return Reading(Next.AGAIN, Trouble.NAMESPACE, TERMINATING_S, said)
+    if "disruptions allowed is negative" in said or "DisruptedPods map too big" in said:
+        return Reading(Next.AGAIN, Trouble.BUDGET_BEHIND, SLOWLY_S, said)
+    return Reading(Next.NEVER, Trouble.RIGHT, 0.0, said)
+
+
+def _not_found(answer: Status) -> Reading:
+    """The budget may be what was not found: it was deleted while the server tried again."""
+    kind = answer.details.kind if answer.details is not None else ""
+    if kind == "poddisruptionbudgets":
+        return Reading(Next.AGAIN, Trouble.CONTENTION, 0.0, answer.message)
+    return Reading(Next.GONE, said=answer.message)
+
+
+def _conflict(answer: Status) -> Reading:
+    if "UID in the precondition" in answer.message:
+        return Reading(Next.GONE, said=answer.message)
+    return Reading(Next.AGAIN, Trouble.CONTENTION, SOON_S, answer.message)
+
+
+def _too_many(answer: Status) -> Reading:
+    after_s = _retry_s(answer)
+    if _has_cause(answer, "DisruptionBudget"):
+        if after_s:
+            return Reading(Next.BUDGET, Trouble.BUDGET_BEHIND, after_s, _cause(answer))
+        return Reading(Next.BUDGET, Trouble.BUDGET, 0.0, _cause(answer))
+    return Reading(Next.AGAIN, Trouble.THROTTLED, max(after_s, SOON_S), answer.message)
+
+
+def _failed(answer: Status) -> Reading:
+    if SEVERAL_BUDGETS in answer.message:
+        return Reading(Next.NEVER, Trouble.SEVERAL_BUDGETS, 0.0, answer.message)
+    if "failed calling webhook" in answer.message:
+        return Reading(Next.AGAIN, Trouble.WEBHOOK_DOWN, SLOWLY_S, answer.message)
+    return _unknown(answer)
+
+
+def _unknown(answer: Status) -> Reading:
+    return Reading(Next.LOOK, Trouble.SERVER, max(_retry_s(answer), SOON_S), answer.message)
+
+
+def _by_admission(said: str) -> bool:
+    """A webhook's or a policy's no (apiserver, plugin/webhook/errors/statuserror.go, plugin/policy/validating)."""
+    return ("admission webhook" in said or "ValidatingAdmissionPolicy" in said) and "denied" in said
+
+
+def _retry_s(answer: Status) -> float:
+    return float(answer.details.retry_after_s if answer.details is not None else 0)
+
+
+def _has_cause(answer: Status, reason: str) -> bool:
+    return answer.details is not None and any(cause.reason == reason for cause in answer.details.causes)
+
+
+def _cause(answer: Status) -> str:
+    """The cause says which budget, and how far it is off; the message only that one is in the way."""
+    causes = answer.details.causes if answer.details is not None else ()
+    return next((cause.message for cause in causes if cause.reason == "DisruptionBudget"), answer.message)

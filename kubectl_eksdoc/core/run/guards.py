@@ -1,0 +1,155 @@
+"""When a run must ask for nothing more, for now or at all: what it meets that no plan knows.
+
+Each has a default and a flag. What holds a run is over when its cause is; what stops it is for a person to look at.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from kubectl_eksdoc.core.model.acts import Cordon, Evict, Restore
+from kubectl_eksdoc.core.model.durations import in_words
+from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.plan.drain.result import DrainPlan
+from kubectl_eksdoc.core.rules.api.statuses import Lost
+from kubectl_eksdoc.core.rules.news import (
+    AllNodes,
+    AllPods,
+    Answered,
+    Away,
+    Back,
+    News,
+    NodeGone,
+    NodeIs,
+    PodGone,
+    PodIs,
+)
+from kubectl_eksdoc.core.run.seen import Seen
+
+ANSWERS = 20
+"""So many of the latest answers are looked at for errors, and none before there is half of it."""
+
+ERRORS = 0.5
+"""With a greater share of errors among them nothing more is asked for, for `ERRORS_S` after the last."""
+
+ERRORS_S = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """`hold_s`, `pending_s`: a replacement without a node for so long holds, or stops, the run. `not_ready`: so many
+    nodes outside the targets may become NotReady. `away_s`, `failing_s`: the cluster cannot be watched, or answers
+    with errors, for so long. `blocked_s`: a pod whose budget does not move for so long is given up, with its node."""
+
+    hold_s: float = 10.0
+    pending_s: float = 600.0
+    not_ready: int = 2
+    away_s: float = 600.0
+    failing_s: float = 300.0
+    blocked_s: float = 1800.0
+
+
+class Guards:
+    """Mutable. Told what the engine is told; asked before it is asked."""
+
+    def __init__(self, plan: DrainPlan, seen: Seen, limits: Limits) -> None:
+        self._limits = limits
+        self._seen = seen
+        self._targets = {target.node.name for target in plan.targets}
+        self._owners = {e.pod.owner.uid for e in plan.evictions if e.pod.owner is not None}
+        self._known = {pod.uid for pod in seen.pods()}
+        self._were_ready = {node.name for node in seen.nodes.values() if node.ready == "True"}
+        self._pending: dict[str, tuple[Pod, float]] = {}  # by UID, with the time since when
+        self._answers: deque[bool] = deque(maxlen=ANSWERS)  # whether each was an error
+        self._last_error_s = self._failing_since_s = 0.0
+        self._away: tuple[str, float] | None = None
+        self._down: set[str] = set()
+
+    def take(self, news: News, now_s: float) -> None:
+        match news:
+            case PodIs(pod, _):
+                self._see(pod, now_s)
+            case PodGone(uid, _):
+                self._pending.pop(uid, None)
+            case AllPods(pods, _):
+                self._pending = {uid: held for uid, held in self._pending.items() if self._seen.pod(uid) is not None}
+                for pod, _ in pods:
+                    self._see(pod, now_s)
+            case NodeIs() | NodeGone() | AllNodes():
+                self._down = set(self._not_ready())
+            case Away(said):
+                self._away = self._away or (said, now_s)
+            case Back():
+                self._away = None
+            case Answered(Evict() | Cordon() | Restore(), answer):
+                self._count(isinstance(answer, Lost) or answer.code >= 500, now_s)
+
+    def hold(self, now_s: float) -> str:
+        """Why nothing more may be asked for now; "" if it may."""
+        if self._away is not None:
+            return f"the cluster cannot be watched: {self._away[0]}"
+        if self._is_failing(now_s):
+            return f"{sum(self._answers)} of the last {len(self._answers)} answers are errors of the server"
+        waiting = [pod for pod, since_s in self._pending.values() if now_s - since_s >= self._limits.hold_s]
+        return f"{_named(waiting)} no node yet" if waiting else ""
+
+    def stop(self, now_s: float) -> str:
+        """Why nothing more must be asked for at all; "" if it may."""
+        limits = self._limits
+        if self._away is not None and now_s - self._away[1] >= limits.away_s:
+            return f"the cluster cannot be watched for {in_words(limits.away_s)}: {self._away[0]}"
+        if self._is_failing(now_s) and now_s - self._failing_since_s >= limits.failing_s:
+            return f"the server answers with errors for {in_words(limits.failing_s)}"
+        late = [pod for pod, since_s in self._pending.values() if now_s - since_s >= limits.pending_s]
+        if late:
+            return f"{_named(late)} no node for {in_words(limits.pending_s)}: {late[0].not_ready_because}"
+        if len(self._down) > limits.not_ready:
+            return f"{len(self._down)} nodes became NotReady meanwhile: {', '.join(sorted(self._down))}"
+        return ""
+
+    def next_s(self, now_s: float) -> Iterator[float]:
+        """When its word may change though nothing is told."""
+        limits = self._limits
+        for _, since_s in self._pending.values():
+            yield from (each for each in (since_s + limits.hold_s, since_s + limits.pending_s) if each > now_s)
+        if self._away is not None:
+            yield self._away[1] + limits.away_s
+        if self._is_failing(now_s):
+            yield min(self._last_error_s + ERRORS_S, self._failing_since_s + limits.failing_s)
+
+    @property
+    def pending(self) -> int:
+        """How many replacements have no node now."""
+        return len(self._pending)
+
+    def _see(self, pod: Pod, now_s: float) -> None:
+        if pod.node or pod.deleting or pod.finished:
+            self._pending.pop(pod.uid, None)
+        elif pod.uid not in self._known and pod.owner is not None and pod.owner.uid in self._owners:
+            since_s = self._pending[pod.uid][1] if pod.uid in self._pending else now_s
+            self._pending[pod.uid] = pod, since_s
+
+    def _not_ready(self) -> Iterator[str]:
+        for name in self._were_ready - self._targets:
+            node = self._seen.nodes.get(name)
+            if node is not None and node.ready != "True":
+                yield name
+
+    def _count(self, error: bool, now_s: float) -> None:
+        was_failing = self._is_failing(now_s)
+        self._answers.append(error)
+        if error:
+            self._last_error_s = now_s
+        if self._is_failing(now_s) and not was_failing:
+            self._failing_since_s = now_s
+
+    def _is_failing(self, now_s: float) -> bool:
+        share = sum(self._answers) / max(len(self._answers), ANSWERS / 2)
+        return share > ERRORS and now_s - self._last_error_s < ERRORS_S
+
+
+def _named(pods: list[Pod]) -> str:
+    first = pods[0].key
+    return f"{first} has" if len(pods) == 1 else f"{first} and {len(pods) - 1} more have"

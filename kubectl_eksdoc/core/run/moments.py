@@ -1,0 +1,37 @@
+"""What happens in a run, as one stream: every face shows it, every journal keeps it."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import NamedTuple
+
+
+class Happened(str, Enum):
+    CORDONED = "cordoned"
+    BEGUN = "begun"  # the node's first eviction may be asked for
+    EVICTED = "evicted"  # accepted
+    REFUSED = "refused"
+    GONE = "gone"  # the pod's object
+    KEPT = "kept"  # a pod does not go until somebody changes something
+    EMPTY = "empty"  # nothing that is evicted is on the node any more
+    DONE = "done"  # the node was seen empty twice
+    LEFT_ALONE = "left-alone"  # a node that cannot be emptied: the others go on
+    LOST = "lost"  # a node that is not there any more
+    ADOPTED = "adopted"  # a node that somebody else is draining: it is left to them, and waited for
+    HELD = "held"  # nothing more is asked for, for now
+    RELEASED = "released"  # and again it is
+    STOPPED = "stopped"  # nothing more is asked for by this run
+    JOINED = "joined"  # a new node in the place of one that is done, or before the drain
+    MISSING = "missing"  # a new node that should have joined
+    BEFALLEN = "befallen"  # a fault that was asked for
+
+
+class Moment(NamedTuple):
+    """`at_s` from the start of the drain; `subject` is a node, or a pod (ns/name), `node` the pod's. `why` of a
+    refusal: the server's cause, or its message; of a fault what became of the subject."""
+
+    at_s: float
+    what: Happened
+    subject: str
+    node: str = ""
+    why: str = ""

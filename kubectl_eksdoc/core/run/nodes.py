@@ -1,0 +1,97 @@
+"""One node that is drained: where it stands, and the pods of it that have to go."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import Enum
+from math import inf
+
+from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.plan.drain.outcome import Target
+from kubectl_eksdoc.core.rules.replacement import comes_back_to_its_node
+from kubectl_eksdoc.core.run.pursuits import BELIEVED_S, Pursuit, Step
+
+APART_S = 5.0
+"""A node is listed so long after its last pod has gone, and again after that: one may have been on its way to it."""
+
+
+class Phase(Enum):
+    """The last three are ends."""
+
+    OPEN = "open"  # not cordoned yet
+    CORDONED = "cordoned"
+    ACTIVE = "active"
+    EMPTY = "empty"  # seen empty, not listed twice yet
+    GOING = "going"  # somebody else empties it, or it is not in the cluster any more: its pods are waited for
+    DONE = "done"
+    LEFT_ALONE = "left-alone"
+    LOST = "lost"
+
+
+ENDS = frozenset((Phase.DONE, Phase.LEFT_ALONE, Phase.LOST))
+
+
+class DrainedNode:
+    """Mutable. `pursuits` by UID, in the plan's order; `stays`: UIDs of the pods that the plan leaves on it.
+
+    `since_s`: when it came to its phase, or was listed or cordoned last; `listed`: so often it was found empty;
+    `refused`: its cordon was, be it by chance, `tries` times as such; `asked`: a cordon or a list is under way.
+    """
+
+    def __init__(self, target: Target, pursuits: dict[str, Pursuit], stays: frozenset[str]) -> None:
+        self.target = target
+        self.pursuits = pursuits
+        self.stays = stays
+        self.phase = Phase.OPEN
+        self.since_s = 0.0
+        self.listed = 0
+        self.refused = False
+        self.tries = 0
+        self.asked = False
+
+    @property
+    def name(self) -> str:
+        return self.target.node.name
+
+    @property
+    def over(self) -> bool:
+        return self.phase in ENDS
+
+    @property
+    def empty(self) -> bool:
+        return all(pursuit.over for pursuit in self.pursuits.values())
+
+    @property
+    def kept(self) -> list[Pursuit]:
+        return [pursuit for pursuit in self.pursuits.values() if pursuit.step is Step.KEPT]
+
+    @property
+    def left(self) -> tuple[str, ...]:
+        """The pods (ns/name) that have not gone."""
+        return tuple(p.pod.key for p in self.pursuits.values() if p.step is not Step.GONE)
+
+    def to(self, phase: Phase, now_s: float) -> None:
+        self.phase, self.since_s = phase, now_s
+
+    def turn(self) -> Iterator[Pursuit]:
+        """The pods that may be asked for: those waiting of the first tier of which not all are gone."""
+        left = [p for p in self.pursuits.values() if not p.over]
+        tier = min((p.eviction.tier for p in left), default=0)
+        return (p for p in left if p.eviction.tier == tier and p.step is Step.WAITING)
+
+    def is_strange(self, pod: Pod) -> bool:
+        """Whether a pod should not be on this node once it is empty."""
+        return not (pod.uid in self.stays or pod.mirror or pod.finished or comes_back_to_its_node(pod))
+
+    def next_s(self, now_s: float) -> float:
+        """When there is something to do for it though nothing is told; infinity where there is not."""
+        if self.over:
+            return inf
+        times = [self.since_s + APART_S] if self.phase in (Phase.OPEN, Phase.EMPTY) else []
+        if self.phase is Phase.ACTIVE:
+            for pursuit in self.pursuits.values():
+                if pursuit.step is Step.ACCEPTED:
+                    times.append(pursuit.since_s + BELIEVED_S)
+                elif pursuit.step in (Step.WAITING, Step.IN_DOUBT):
+                    times.append(pursuit.not_before_s)
+        return min((each for each in times if each > now_s), default=inf)

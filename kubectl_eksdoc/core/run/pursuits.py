@@ -1,0 +1,120 @@
+"""One pod on its way out: asked for, leaving, gone, or stuck; and what each answer and each sight of it changes."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.plan.drain.outcome import Eviction
+from kubectl_eksdoc.core.run.answers import Next, Reading, Trouble
+from kubectl_eksdoc.core.run.seen import Seen
+
+BELIEVED_S = 10.0
+"""A pod whose eviction was accepted must be seen leaving within this: some webhooks answer yes and change nothing."""
+
+FAKES = 3
+"""So often an accepted eviction may change nothing until the pod counts as kept by somebody."""
+
+FAKE_PAUSE_S = 30.0
+
+COUNTED_S = 120.0
+"""So long a budget counts an eviction that was granted and did not happen (DeletionTimeout, disruption.go)."""
+
+
+class Step(Enum):
+    WAITING = "waiting"  # to be asked for
+    ASKED = "asked"  # there is no answer yet
+    ACCEPTED = "accepted"
+    IN_DOUBT = "in-doubt"  # it may have been evicted or not
+    LEAVING = "leaving"  # it has a deletionTimestamp
+    GONE = "gone"
+    KEPT = "kept"  # it does not go until somebody changes something
+
+
+class Pursuit:
+    """Mutable. `since_s`: when it came to this step; `not_before_s`: when it may be asked for, or looked at, again.
+
+    `version` is that of its budget when the budget refused it: until it changes, the answer will not either.
+    """
+
+    def __init__(self, eviction: Eviction) -> None:
+        self.eviction = eviction
+        self.step = Step.WAITING
+        self.since_s = 0.0
+        self.not_before_s = 0.0
+        self.trouble = Trouble.NONE
+        self.said = ""
+        self.fakes = 0
+        self.version = -1
+
+    @property
+    def pod(self) -> Pod:
+        return self.eviction.pod
+
+    @property
+    def over(self) -> bool:
+        return self.step in (Step.GONE, Step.KEPT)
+
+    def to(self, step: Step, now_s: float) -> None:
+        self.step, self.since_s = step, now_s
+
+    def asked(self, now_s: float) -> None:
+        self.to(Step.ASKED, now_s)
+        self.trouble, self.said = Trouble.NONE, ""
+
+    def answered(self, reading: Reading, budget_version: int, now_s: float) -> None:
+        if self.step is not Step.ASKED:
+            return  # what was seen meanwhile says more
+        self.trouble, self.said = reading.trouble, reading.said
+        self.not_before_s = now_s + reading.after_s
+        match reading.next:
+            case Next.LEAVES:
+                self.to(Step.ACCEPTED, now_s)
+            case Next.GONE:
+                self.to(Step.GONE, now_s)
+            case Next.LOOK:
+                self.to(Step.IN_DOUBT, now_s)
+            case Next.NEVER:
+                self.to(Step.KEPT, now_s)
+            case Next.BUDGET:
+                self.version = budget_version
+                self.to(Step.WAITING, now_s)
+            case Next.AGAIN:
+                self.to(Step.WAITING, now_s)
+
+    def look(self, seen: Seen, now_s: float) -> None:
+        """What is seen of it counts more than any answer."""
+        if self.over:
+            return
+        pod = seen.pod(self.pod.uid)
+        if pod is None:
+            self.to(Step.GONE, now_s)
+        elif pod.deleting and self.step is not Step.LEAVING:
+            self.to(Step.LEAVING, now_s)
+            self.trouble, self.said = Trouble.NONE, ""
+        elif self.step is Step.ACCEPTED and now_s - self.since_s >= BELIEVED_S:
+            self._was_swallowed(now_s)
+
+    def found(self, pod: Pod | None, seen: Seen, now_s: float) -> None:
+        """It was looked at just now, since nobody knew whether it had been evicted."""
+        if self.step is not Step.IN_DOUBT:
+            return
+        if pod is None or pod.uid != self.pod.uid:
+            self.to(Step.GONE, now_s)
+        elif pod.deleting:
+            self.to(Step.LEAVING, now_s)
+        elif self._is_counted(seen) and now_s - self.since_s < COUNTED_S:
+            self.not_before_s = now_s + BELIEVED_S  # asking again would count it twice
+        else:
+            self.to(Step.WAITING, now_s)
+
+    def _is_counted(self, seen: Seen) -> bool:
+        budget = seen.budgets.get(self.eviction.budget)
+        return budget is not None and self.pod.name in budget.disrupted
+
+    def _was_swallowed(self, now_s: float) -> None:
+        self.fakes += 1
+        self.trouble = Trouble.SWALLOWED
+        self.said = f"its eviction was accepted {self.fakes} times, and nothing happened: a webhook may be in between"
+        self.not_before_s = now_s + FAKE_PAUSE_S
+        self.to(Step.KEPT if self.fakes >= FAKES else Step.WAITING, now_s)

@@ -1,0 +1,28 @@
+"""The eviction endpoint's answer as the Status that a client gets.
+
+Source: pkg/registry/core/pod/storage/eviction.go; the details as a 1.36 server answered them (tests/embedded/contract).
+"""
+
+from __future__ import annotations
+
+from kubectl_eksdoc.core.rules.api.statuses import Cause, Details, Status
+from kubectl_eksdoc.core.rules.evictions import Answer, Why
+
+
+def status_of(given: Answer, pod: str) -> Status:
+    """`pod` is its name."""
+    if given.ok:
+        return Status(given.code)
+    return Status(given.code, given.reason, given.message, _details(given, pod))
+
+
+def _details(given: Answer, pod: str) -> Details | None:
+    if given.code == 429:
+        return Details(causes=(Cause("DisruptionBudget", given.cause),), retry_after_s=given.retry_after)
+    if given.reason == "NotFound":
+        return Details(pod, "", "pods")
+    if given.reason == "Conflict" and given.why is Why.REQUEST:
+        return Details(pod, "", "Pod")
+    if given.budget is not None and given.reason == "Forbidden":
+        return Details(given.budget.name, "policy", "poddisruptionbudget")
+    return None

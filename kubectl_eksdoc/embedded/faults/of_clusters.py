@@ -1,0 +1,202 @@
+"""Faults of the cluster itself: pods that hang, nodes that are lost, controllers that crash, other people."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fnmatch import fnmatchcase
+
+from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.sim.cluster import autoscaling, mishaps
+from kubectl_eksdoc.core.sim.cluster.chance import Chance, of_text
+from kubectl_eksdoc.core.sim.cluster.kubelets import NEVER, NODES
+from kubectl_eksdoc.core.sim.cluster.paces import Slower
+from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
+from kubectl_eksdoc.core.sim.cluster.registry import PODS
+from kubectl_eksdoc.core.sim.cluster.store import Key
+from kubectl_eksdoc.core.sim.cluster.troubles import Note, Trouble
+from kubectl_eksdoc.embedded.faults.named import Given, Named, Of, Takes
+
+FINALIZER = "example.com/never-removed"
+CONTROL_PLANE = "control plane"
+
+
+def _is(given: Given, namespace: str, name: str) -> bool:
+    key = f"{namespace}/{name}"
+    return fnmatchcase(key, given.text or "*") and of_text(given.seed, key) < given.share
+
+
+def _some(given: Given) -> Callable[[Pod], bool]:
+    """Those pods that are meant, and of them the share: by their names, so that they are the same in every run."""
+    return lambda pod: _is(given, pod.namespace, pod.name)
+
+
+def _hanging(start_s: float = 0.0, stop_s: float = 0.0) -> Callable[[Given], Trouble]:
+    return lambda given: Trouble(paced=lambda pace: Slower(pace, _some(given), start_s, stop_s))
+
+
+def _slow(given: Given) -> Trouble:
+    return Trouble(paced=lambda pace: Slower(pace, _some(given), given.number))
+
+
+def _held(given: Given) -> Trouble:
+    """The pods that are there at the start; those that are made later are their controllers'."""
+
+    def hold(plane: ControlPlane, chance: Chance, note: Note) -> None:
+        meant = [pod for pod in plane.store.list(PODS) if _is(given, *pod.key)]
+        held = [pod for pod in meant if mishaps.hold(plane, pod, FINALIZER)]
+        if len(held) == 1:
+            note(_pod(held[0].key), f"has the finalizer {FINALIZER}")
+        elif held:
+            note(f"{len(held)} pods", f"have the finalizer {FINALIZER}")
+
+    return Trouble(hold, at_s=0.0)
+
+
+def _late(given: Given) -> Trouble:
+    chance = Chance(given.seed)
+    return Trouble(late_s=lambda: given.number if chance.next() < given.share else 0.0)
+
+
+def _absent(given: Given) -> Trouble:
+    chance = Chance(given.seed)
+    return Trouble(joins=lambda: chance.next() >= given.share)
+
+
+def _to_a_node(do: Callable[[ControlPlane, str, Note], object]) -> Callable[[Given], Trouble]:
+    """To the one that is meant, or to any."""
+
+    def make(given: Given) -> Trouble:
+        def happen(plane: ControlPlane, chance: Chance, note: Note) -> None:
+            names = [given.text] if given.text else [item.key[1] for item in plane.store.list(NODES)]
+            if names:
+                do(plane, chance.one_of(names), note)
+
+        return Trouble(happen, given.at_s, given.share)
+
+    return make
+
+
+def _on_a_node(do: Callable[[ControlPlane, str], bool], what: str) -> Callable[[Given], Trouble]:
+    def happen(plane: ControlPlane, node: str, note: Note) -> None:
+        if do(plane, node):
+            note(node, what)
+
+    return _to_a_node(happen)
+
+
+def _deleted(given: Given) -> Trouble:
+    def happen(plane: ControlPlane, chance: Chance, note: Note) -> None:
+        pods = [pod.key for pod in plane.store.list(PODS) if fnmatchcase(_pod(pod.key), given.text or "*")]
+        if pods and mishaps.delete(plane, *(key := chance.one_of(pods))):
+            note(_pod(key), "was deleted by somebody else")
+
+    return Trouble(happen, given.at_s, given.share)
+
+
+def _restarted(given: Given) -> Trouble:
+    def happen(plane: ControlPlane, chance: Chance, note: Note) -> None:
+        plane.restart()
+        note(CONTROL_PLANE, "has crashed and begun anew")
+
+    return Trouble(happen, given.at_s, given.share)
+
+
+def _pod(key: Key) -> str:
+    return f"{key[0]}/{key[1]}"
+
+
+CLUSTERS = (
+    Named(
+        "silent-pods",
+        "pods that do not react to being stopped, and are killed when their grace period is over",
+        _hanging(stop_s=NEVER),
+        Of.PODS,
+        Takes.PODS,
+    ),
+    Named(
+        "stuck-pods",
+        "pods that do not stop when they are killed, either",
+        lambda given: Trouble(stuck=_some(given)),
+        Of.PODS,
+        Takes.PODS,
+    ),
+    Named(
+        "stuck-finalizers",
+        "the pods that are there have a finalizer that nobody takes away",
+        _held,
+        Of.PODS,
+        Takes.PODS,
+    ),
+    Named("slow-pods", "new pods are Ready so many seconds later", _slow, Of.PODS, Takes.SECONDS, 120.0),
+    Named(
+        "endless-pulls",
+        "images of new pods are pulled without an end, so that they are never Ready",
+        _hanging(start_s=NEVER),
+        Of.PODS,
+        Takes.PODS,
+    ),
+    Named(
+        "budgets-late",
+        "the disruption controller looks at budgets so many seconds later, and their status lags",
+        _late,
+        Of.SYNCS,
+        Takes.SECONDS,
+        30.0,
+    ),
+    Named(
+        "no-new-nodes",
+        "an autoscaler that adds nothing: nodes that --surge waits for do not join",
+        _absent,
+        Of.NODES,
+        rehearsed_only=True,
+    ),
+    Named(
+        "node-not-ready",
+        "a node's kubelet is not heard of any more: it is NotReady, tainted, and its pods are not stopped",
+        _on_a_node(mishaps.lose, "is NotReady: its kubelet is not heard of"),
+        Of.MINUTES,
+        Takes.NODE,
+    ),
+    Named(
+        "node-gone",
+        "a node's instance is taken away, and its Node with it",
+        _on_a_node(mishaps.disappear, "is gone with its instance"),
+        Of.MINUTES,
+        Takes.NODE,
+    ),
+    Named(
+        "autoscaler-removes",
+        "an autoscaler evicts the pods of a node and takes it away",
+        _to_a_node(lambda plane, node, note: autoscaling.remove(plane, node, lambda what: note(node, what))),
+        Of.MINUTES,
+        Takes.NODE,
+    ),
+    Named(
+        "controllers-restart",
+        "controllers and scheduler crash, and begin anew with what is stored",
+        _restarted,
+        Of.MINUTES,
+    ),
+    Named(
+        "other-cordons",
+        "somebody else cordons a node",
+        _on_a_node(mishaps.cordon, "was cordoned by somebody else"),
+        Of.MINUTES,
+        Takes.NODE,
+    ),
+    Named(
+        "other-uncordons",
+        "somebody else uncordons a node",
+        _on_a_node(mishaps.uncordon, "was uncordoned by somebody else"),
+        Of.MINUTES,
+        Takes.NODE,
+    ),
+    Named(
+        "other-drains",
+        "somebody else cordons a node and evicts its pods, once",
+        _on_a_node(mishaps.drain, "was drained by somebody else"),
+        Of.MINUTES,
+        Takes.NODE,
+    ),
+    Named("pod-deleted", "somebody else deletes a pod, asking no budget", _deleted, Of.MINUTES, Takes.PODS),
+)

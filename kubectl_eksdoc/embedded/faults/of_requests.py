@@ -1,0 +1,146 @@
+"""Faults that clients meet: answers that are not those of the API, that are late, or that never come."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from kubectl_eksdoc.embedded.faults.named import Given, Named, Of, Takes
+from kubectl_eksdoc.embedded.serving import fault_answers as answers
+from kubectl_eksdoc.embedded.serving.faults import (
+    EVICTIONS,
+    CutShort,
+    Delayed,
+    Doubled,
+    Dropped,
+    Effect,
+    Fault,
+    Lost,
+    Moment,
+    Swallowed,
+)
+from kubectl_eksdoc.embedded.serving.messages import Request
+
+UPDATES = "PUT|PATCH"
+WRITES = "POST|PUT|PATCH|DELETE"
+
+
+def _any(effect: Callable[[Given], Effect | Callable[[Request], Effect | None]]) -> Callable[[Given], Fault]:
+    return lambda given: Fault(effect(given), share=given.share)
+
+
+def _evicting(effect: Callable[[Given], Effect]) -> Callable[[Given], Fault]:
+    return lambda given: Fault(effect(given), EVICTIONS, "POST", share=given.share)
+
+
+def _writing(effect: Callable[[Given], Effect], methods: str = WRITES) -> Callable[[Given], Fault]:
+    return lambda given: Fault(effect(given), method=methods, share=given.share)
+
+
+REQUESTS = (
+    Named(
+        "throttled",
+        "429 of priority and fairness, with a Retry-After",
+        _any(lambda given: answers.throttled(max(1, round(given.number)))),
+        Of.REQUESTS,
+        Takes.SECONDS,
+        1.0,
+    ),
+    Named(
+        "over-budget",
+        "429: evictions are refused as by a budget that is used up",
+        _evicting(lambda given: answers.over_budget(given.text)),
+        Of.REQUESTS,
+        Takes.BUDGET,
+        "busy",
+    ),
+    Named(
+        "budget-unseen",
+        "429 with Retry-After: 10: evictions are refused as by a budget that its controller has not looked at yet",
+        _evicting(lambda given: answers.processing(given.text)),
+        Of.REQUESTS,
+        Takes.BUDGET,
+        "busy",
+    ),
+    Named(
+        "server-error",
+        "500: the server's storage has no leader",
+        _any(lambda given: answers.broken()),
+        Of.REQUESTS,
+    ),
+    Named(
+        "unavailable",
+        "503 with Retry-After: 1: the server is about to stop",
+        _any(lambda given: answers.broken(503)),
+        Of.REQUESTS,
+    ),
+    Named(
+        "server-timeout",
+        "504: the server gave up waiting, and what was asked is done all the same",
+        _any(lambda given: answers.timed_out()),
+        Of.REQUESTS,
+    ),
+    Named(
+        "conflict",
+        "409: updates and patches are refused, as somebody else wrote in between",
+        lambda given: Fault(answers.conflicting, method=UPDATES, share=given.share),
+        Of.REQUESTS,
+    ),
+    Named(
+        "list-expired",
+        "410: the next page of a list is refused, its continue token being too old",
+        lambda given: Fault(answers.expiring, method="GET", watches=False, share=given.share),
+        Of.REQUESTS,
+    ),
+    Named(
+        "forbidden",
+        "403: RBAC refuses, be it any resource or this one",
+        _any(lambda given: answers.forbidding(given.text)),
+        Of.REQUESTS,
+        Takes.RESOURCE,
+    ),
+    Named(
+        "denied",
+        "403: a validating webhook refuses writes",
+        _writing(lambda given: answers.denied(given.text, "not today")),
+        Of.REQUESTS,
+        Takes.WEBHOOK,
+        "guard.example.io",
+    ),
+    Named(
+        "webhook-down",
+        "500: writes are refused, as a webhook that must be asked does not answer",
+        _writing(lambda given: answers.webhook_down(given.text)),
+        Of.REQUESTS,
+        Takes.WEBHOOK,
+        "guard.example.io",
+    ),
+    Named(
+        "slow",
+        "the server hears of a request so many real seconds late",
+        _any(lambda given: Delayed(given.number)),
+        Of.REQUESTS,
+        Takes.SECONDS,
+        5.0,
+    ),
+    Named("unanswered", "no answer, and the connection stays open", _any(lambda given: Dropped()), Of.REQUESTS),
+    Named("reset", "the connection breaks, and nothing was done", _any(lambda given: Lost()), Of.REQUESTS),
+    Named(
+        "answer-lost",
+        "the connection breaks when it was done, and nobody is told",
+        _any(lambda given: Lost(Moment.AFTER)),
+        Of.REQUESTS,
+    ),
+    Named("cut-short", "the connection breaks in the middle of an answer", _any(lambda given: CutShort()), Of.REQUESTS),
+    Named(
+        "repeated",
+        "the server hears of a write twice, as by a proxy that tries again",
+        _writing(lambda given: Doubled()),
+        Of.REQUESTS,
+    ),
+    Named(
+        "swallowed",
+        "evictions are granted and nothing happens, as with a webhook that makes dry runs of them",
+        _evicting(lambda given: Swallowed()),
+        Of.REQUESTS,
+    ),
+)

@@ -1,0 +1,28 @@
+"""A recorded cluster that is served with faults, and which of them somebody who reads can meet."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+from kubectl_eksdoc.embedded.faults.registry import ALL, made, parse
+from kubectl_eksdoc.embedded.serving.faults import Faulty
+from kubectl_eksdoc.embedded.serving.messages import Answering
+from kubectl_eksdoc.embedded.serving.server import Server, serving
+
+MET = tuple(named.name for named in ALL if named.of_requests)
+
+OF_READING = frozenset(
+    ("throttled", "server-error", "unavailable", "server-timeout", "list-expired", "forbidden")
+    + ("slow", "unanswered", "reset", "answer-lost", "cut-short")
+)
+"""The others are of writes, evictions and watches."""
+
+
+@contextlib.contextmanager
+def served(api: Answering, *faults: str, seed: int = 0) -> Iterator[Server]:
+    """Nothing is ever slept; in the end nothing must have gone wrong by our fault."""
+    chosen = made([parse(text) for text in faults], seed)
+    with serving(Faulty(api, chosen.requests, lambda seconds: None, seed)) as server:
+        yield server
+    assert not server.errors

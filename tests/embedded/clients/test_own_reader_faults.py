@@ -1,0 +1,105 @@
+"""This project's own reader among faults: it reads the same facts, or says in a sentence why not, and never a part."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.core.model.connection import Connection
+from kubectl_eksdoc.core.model.kinds import ReadState, Resource
+from kubectl_eksdoc.embedded.serving.api import Api
+from kubectl_eksdoc.embedded.serving.clockwork import ByHand
+from kubectl_eksdoc.errors import ClusterError
+from kubectl_eksdoc.kube.reader import LiveReader
+from kubectl_eksdoc.kube.transport import Patience, Timing
+from tests.embedded.clients import worlds
+from tests.embedded.clients.among_faults import MET, OF_READING, served
+from tests.fakes import kubeconfigs
+
+PAGE = 50
+HASTY = Patience(silence=0.3)
+NO_TIME = Timing(sleep=lambda seconds: None)
+
+OVERCOME = OF_READING - {"forbidden"}
+"""Those that trying again gets the better of, unless there are too many."""
+
+
+@pytest.fixture(scope="module")
+def api() -> Api:
+    return worlds.api_of("small-traps", ByHand(), pace=None)
+
+
+def read(api: Api, folder: Path, *faults: str, seed: int = 0, resources: Sequence[Resource] = kinds.ALL) -> Cluster:
+    with served(api, *faults, seed=seed) as server:
+        config = kubeconfigs.one(folder / "config", server.url(worlds.ADMIN_TOKEN))
+        reader = LiveReader(Connection(kubeconfig=config, page_size=PAGE), patience=HASTY, timing=NO_TIME)
+        return reader.read(resources)
+
+
+@pytest.fixture(scope="module")
+def without(api: Api, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """What is read where nothing goes wrong."""
+    yield read(api, tmp_path_factory.mktemp("whole"))
+
+
+def facts(cluster: Cluster) -> Cluster:
+    """Nothing of how it was read."""
+    return replace(cluster, reads=(), identity=replace(cluster.identity, server_version=""), observed_at=worlds.START)
+
+
+def read_well(cluster: Cluster) -> list[Resource]:
+    return [each.resource for each in cluster.reads if each.state is ReadState.READ]
+
+
+def tried(api: Api, folder: Path, fault: str, seed: int) -> Cluster | None:
+    """What was read: whole, or known to be not; None where the reader gave up in a sentence."""
+    try:
+        found = read(api, folder, fault, seed=seed)
+    except ClusterError as error:
+        assert type(error) is not ClusterError and error.exit_code == 3
+        assert "\n" not in error.message and "Traceback" not in str(error) and len(error.message) > 20
+        return None
+    assert all(each.detail for each in found.reads if each.state in (ReadState.FAILED, ReadState.FORBIDDEN))
+    alone = read(api, folder, resources=read_well(found))
+    assert facts(found) == facts(alone), "of a resource there is all or nothing"
+    return found
+
+
+@pytest.mark.parametrize("name", MET)
+@pytest.mark.parametrize("share", ["5%", "30%"])
+def test_the_same_facts_or_a_sentence(api: Api, without: Cluster, tmp_path: Path, name: str, share: str) -> None:
+    found = tried(api, tmp_path, f"{name}@{share}", seed=1)
+    if name not in OF_READING:
+        assert found is not None and facts(found) == facts(without)
+    if share == "5%" and name in OVERCOME:
+        assert found is not None and facts(found) == facts(without), "so few are overcome"
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", sorted(OF_READING))
+@pytest.mark.parametrize("share", ["5%", "30%", "60%"])
+def test_whatever_the_chance(api: Api, tmp_path: Path, name: str, share: str) -> None:
+    for seed in range(2, 12):
+        tried(api, tmp_path, f"{name}@{share}", seed)
+
+
+@pytest.mark.parametrize("name", sorted(OF_READING - {"slow", "list-expired"}))
+def test_where_every_request_meets_it_the_reader_gives_up(api: Api, tmp_path: Path, name: str) -> None:
+    with pytest.raises(ClusterError):
+        read(api, tmp_path, name)
+
+
+def test_a_list_that_expires_each_time_is_read_in_one_answer(api: Api, without: Cluster, tmp_path: Path) -> None:
+    assert facts(read(api, tmp_path, "list-expired")) == facts(without)
+
+
+def test_one_resource_that_is_refused_is_named_and_the_others_are_read(api: Api, tmp_path: Path) -> None:
+    found = read(api, tmp_path, "forbidden=poddisruptionbudgets.policy")
+    refused = [each for each in found.reads if each.state is ReadState.FORBIDDEN]
+    assert [each.resource for each in refused] == [kinds.BUDGETS] and not found.budgets
+    assert "list poddisruptionbudgets.policy" in refused[0].detail

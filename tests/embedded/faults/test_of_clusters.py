@@ -1,0 +1,219 @@
+"""What each fault of the cluster does to one: to its pods, its nodes, its budgets and its controllers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kubectl_eksdoc.core.model.api_objects import Doc, at
+from kubectl_eksdoc.core.sim.cluster import mishaps
+from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
+from kubectl_eksdoc.core.sim.cluster.troubles import Befallen, Troubled
+from kubectl_eksdoc.core.sim.cluster.workloads.everything import every_controller
+from kubectl_eksdoc.embedded.faults.registry import made, parse
+from tests.core.sim.cluster.planes import (
+    BUDGETS,
+    NODES,
+    PODS,
+    Steady,
+    a_budget_doc,
+    a_node_doc,
+    a_plane,
+    a_pod_doc,
+    condition,
+    doc_of,
+)
+
+WEB = (a_node_doc("a"), a_node_doc("b"), a_pod_doc("web-0", "a"), a_pod_doc("web-1", "a"), a_budget_doc())
+
+
+def a_troubled(*faults: str, docs: tuple[Doc, ...] = WEB, seed: int = 0) -> tuple[ControlPlane, list[Befallen]]:
+    """Begun anew with troubles, and what befalls it."""
+    plane, befallen = a_plane(docs, started=False), list[Befallen]()
+    chosen = made([parse(text) for text in faults], seed)
+    Troubled(plane, chosen.cluster, befallen.append, seed).start(Steady(), every_controller)
+    return plane, befallen
+
+
+def until(plane: ControlPlane, seconds: float) -> None:
+    plane.agenda.run_until(seconds)
+
+
+def there(plane: ControlPlane, pod: str) -> bool:
+    return plane.store.get(PODS, ("default", pod)) is not None
+
+
+def evicted(plane: ControlPlane, pod: str, at_s: float = 1.0) -> None:
+    until(plane, at_s)
+    item = plane.store.get(PODS, ("default", pod))
+    assert item is not None and mishaps.evict(plane, item)
+
+
+@pytest.mark.parametrize(
+    ("fault", "gone_s"), [("no-new-nodes", 5), ("silent-pods", 30), ("silent-pods=default/web-1", 5)]
+)
+def test_a_silent_pod_goes_when_its_grace_period_is_over(fault: str, gone_s: float) -> None:
+    plane, _ = a_troubled(fault)
+    evicted(plane, "web-0")
+    until(plane, gone_s)
+    assert there(plane, "web-0")
+    until(plane, gone_s + 2)
+    assert not there(plane, "web-0")
+
+
+@pytest.mark.parametrize("fault", ["stuck-pods", "stuck-pods=default/web-*", "stuck-finalizers=*/web-0"])
+def test_what_is_stuck_never_goes(fault: str) -> None:
+    plane, _ = a_troubled(fault)
+    evicted(plane, "web-0")
+    until(plane, 86_400)
+    assert at(doc_of(plane, PODS, "web-0"), "metadata", "deletionTimestamp")
+
+
+def test_a_finalizer_that_is_taken_away_after_all_lets_the_pod_go() -> None:
+    plane, befallen = a_troubled("stuck-finalizers=default/web-0")
+    evicted(plane, "web-0")
+    until(plane, 600)
+    assert [each.said for each in befallen] == ["default/web-0 has the finalizer example.com/never-removed"]
+    item = plane.registry.get(PODS, ("default", "web-0"))
+    plane.registry.update(item, {**item.doc, "metadata": {**item.doc["metadata"], "finalizers": []}})
+    until(plane, 601)
+    assert not there(plane, "web-0")
+
+
+def test_a_share_of_the_pods_is_the_same_in_every_run() -> None:
+    docs = (a_node_doc("a", cpu="64"), *(a_pod_doc(f"web-{i}", "a", cpu="10m") for i in range(15)))
+
+    def stuck(seed: int) -> list[str]:
+        plane, befallen = a_troubled("stuck-finalizers@30%", docs=docs, seed=seed)
+        until(plane, 1)
+        held = [item.key[1] for item in plane.store.list(PODS) if item.doc["metadata"].get("finalizers")]
+        assert befallen[0].subject == (f"{len(held)} pods" if len(held) > 1 else f"default/{held[0]}")
+        return held
+
+    assert 1 <= len(stuck(1)) < 15 and stuck(1) == stuck(1)
+    assert len({tuple(stuck(seed)) for seed in range(5)}) > 1
+
+
+def test_a_pod_whose_images_are_pulled_without_an_end_is_being_created() -> None:
+    plane, _ = a_troubled("endless-pulls", docs=(*WEB, a_pod_doc("new", cpu="100m")))
+    until(plane, 3600)
+    status = doc_of(plane, PODS, "new")["status"]
+    assert status["containerStatuses"][0]["state"] == {"waiting": {"reason": "ContainerCreating"}}
+    assert condition(doc_of(plane, PODS, "new"), "Ready")["reason"] == "ContainersNotReady"
+    mishaps.delete(plane, "default", "new")
+    until(plane, 3700)
+    assert not there(plane, "new"), "it can be stopped"
+
+
+@pytest.mark.parametrize(("fault", "ready_s"), [("no-new-nodes", 20), ("slow-pods=5m", 320), ("endless-pulls", 0)])
+def test_new_pods_are_late_or_never_ready(fault: str, ready_s: float) -> None:
+    plane, _ = a_troubled(fault, docs=(*WEB, a_pod_doc("new", cpu="100m")))
+    until(plane, (ready_s or 86_400) - 1)
+    assert doc_of(plane, PODS, "new")["status"]["phase"] == "Pending"
+    until(plane, 86_400)
+    assert doc_of(plane, PODS, "new")["status"]["phase"] == ("Running" if ready_s else "Pending")
+    assert doc_of(plane, PODS, "web-0")["status"]["phase"] == "Running", "what runs goes on"
+
+
+def allowed(plane: ControlPlane) -> int:
+    return int(doc_of(plane, BUDGETS, "web")["status"]["disruptionsAllowed"])
+
+
+def test_the_budgets_status_lags() -> None:
+    plane, _ = a_troubled("budgets-late=40s")
+    until(plane, 50)
+    mishaps.delete(plane, "default", "web-0")
+    until(plane, 89)
+    assert allowed(plane) == 1, "nobody has looked"
+    until(plane, 91)
+    assert allowed(plane) == 0
+
+
+def test_a_node_that_is_not_ready_is_tainted_and_its_pods_are_evicted_but_do_not_stop() -> None:
+    plane, befallen = a_troubled("node-not-ready=a@10s")
+    until(plane, 11)
+    node = doc_of(plane, NODES, "a")
+    assert condition(node, "Ready")["status"] == "Unknown" and condition(node, "Ready")["reason"] == "NodeStatusUnknown"
+    taints = {(each["key"], each["effect"]) for each in node["spec"]["taints"]}
+    assert taints == {("node.kubernetes.io/unreachable", effect) for effect in ("NoSchedule", "NoExecute")}
+    assert condition(doc_of(plane, PODS, "web-0"), "Ready")["status"] == "False"
+    until(plane, 86_400)
+    assert at(doc_of(plane, PODS, "web-0"), "metadata", "deletionTimestamp"), "it tolerates no such taint"
+    assert befallen == [Befallen(10.0, "a", "is NotReady: its kubelet is not heard of")]
+
+
+def test_a_kubelet_that_is_heard_of_again_goes_on() -> None:
+    plane, _ = a_troubled("node-not-ready=a@10s")
+    until(plane, 600)
+    item = plane.registry.get(NODES, ("", "a"))
+    doc: dict[str, Any] = {**item.doc, "status": {**item.doc["status"], "conditions": WEB[0]["status"]["conditions"]}}
+    plane.registry.update(item, doc, status=True)
+    until(plane, 700)
+    assert not there(plane, "web-0") and not there(plane, "web-1")
+
+
+def test_a_node_that_is_gone_takes_its_pods_with_it() -> None:
+    plane, befallen = a_troubled("node-gone=a@10s")
+    until(plane, 200)
+    assert plane.store.get(NODES, ("", "a")) is None and not there(plane, "web-0")
+    assert befallen == [Befallen(10.0, "a", "is gone with its instance")]
+
+
+def test_an_autoscaler_takes_a_node_away_when_it_is_empty() -> None:
+    plane, befallen = a_troubled("autoscaler-removes=b@10s")
+    until(plane, 11)
+    assert plane.store.get(NODES, ("", "b")) is None
+    assert [each.what for each in befallen] == ["is being removed by an autoscaler", "was removed by an autoscaler"]
+
+
+def test_an_autoscaler_keeps_a_node_that_it_cannot_empty() -> None:
+    docs = (*WEB[:-1], a_budget_doc(allowed=0))
+    plane, befallen = a_troubled("autoscaler-removes=a@10s", docs=docs)
+    until(plane, 11)
+    assert at(doc_of(plane, NODES, "a"), "spec", "taints")
+    until(plane, 200)
+    assert not at(doc_of(plane, NODES, "a"), "spec", "taints") and there(plane, "web-0") and there(plane, "web-1")
+    assert [each.what for each in befallen][1:] == ["was kept by the autoscaler, which could not empty it"]
+
+
+@pytest.mark.parametrize(
+    ("fault", "cordoned", "leaving"),
+    [("other-cordons=a@10s", True, 0), ("other-drains=a@10s", True, 1), ("pod-deleted=default/web-1@10s", False, 1)],
+)
+def test_what_others_do(fault: str, cordoned: bool, leaving: int) -> None:
+    plane, befallen = a_troubled(fault)
+    until(plane, 11)
+    assert bool(at(doc_of(plane, NODES, "a"), "spec", "unschedulable")) is cordoned
+    pods = [doc_of(plane, PODS, name) for name in ("web-0", "web-1")]
+    assert sum("deletionTimestamp" in pod["metadata"] for pod in pods) == leaving
+    assert len(befallen) == 1
+
+
+def test_somebody_else_uncordons_what_we_cordoned() -> None:
+    plane, _ = a_troubled("other-uncordons=a@10s")
+    mishaps.cordon(plane, "a")
+    until(plane, 11)
+    assert not at(doc_of(plane, NODES, "a"), "spec", "unschedulable")
+
+
+def test_now_and_then_is_by_chance_in_each_minute() -> None:
+    plane, befallen = a_troubled("controllers-restart@30%", seed=3)
+    until(plane, 100 * 60)
+    assert 15 <= len(befallen) <= 45
+    assert all(each.at_s % 60 == 0 for each in befallen)
+
+
+def test_restarts_leave_nobody_behind_who_listens() -> None:
+    plane, befallen = a_troubled("controllers-restart@100%")
+    before = len(plane.store.listeners)
+    until(plane, 20 * 60)
+    assert len(befallen) == 20 and len(plane.store.listeners) == before
+
+
+def test_a_new_node_comes_by_chance() -> None:
+    chosen = made([parse("no-new-nodes@50%")], 1)
+    troubled = Troubled(a_plane(), chosen.cluster, lambda each: None, 1)
+    answers = [troubled.joins() for _ in range(100)]
+    assert 30 <= sum(answers) <= 70
+    assert not any(Troubled(a_plane(), made([parse("no-new-nodes")], 1).cluster, print, 1).joins() for _ in range(9))

@@ -1,0 +1,137 @@
+"""The registry of faults: how they are written, and that each is there once, made as it was asked for."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+import pytest
+
+from kubectl_eksdoc.core.sim.cluster.troubles import Trouble
+from kubectl_eksdoc.embedded.faults.named import ONCE_AT_S, Named, Of, Takes
+from kubectl_eksdoc.embedded.faults.registry import ALL, BY_NAME, check_nodes, made, parse
+from kubectl_eksdoc.embedded.serving.faults import Fault
+from kubectl_eksdoc.embedded.serving.messages import Reply, Request
+from kubectl_eksdoc.errors import UsageError
+from tests.embedded.serving.test_faults import HEADERS, a_cluster, faulty
+
+EXAMPLES = {
+    Takes.SECONDS: "2m",
+    Takes.EVENTS: "3",
+    Takes.BUDGET: "web",
+    Takes.WEBHOOK: "guard.example.io",
+    Takes.RESOURCE: "leases.coordination.k8s.io",
+    Takes.NODE: "ip-10-0-0-1.ec2.internal",
+    Takes.PODS: "shop/web-*",
+}
+
+
+def test_each_has_its_name_and_a_line() -> None:
+    assert len(BY_NAME) == len(ALL)
+    for named in ALL:
+        assert re.fullmatch(r"[a-z]+(-[a-z]+)*", named.name)
+        assert "\n" not in named.about and not named.about.endswith(".") and len(named.about) <= 110
+
+
+@pytest.mark.parametrize("named", ALL, ids=lambda named: named.name)
+def test_each_is_made_of_what_it_takes(named: Named) -> None:
+    texts = [named.name, f"{named.name}@5%"]
+    texts += [f"{named.name}={EXAMPLES[named.takes]}@5%"] if named.takes is not Takes.NOTHING else []
+    for text in texts:
+        chosen = made([parse(text)], seed=1)
+        assert len(chosen.requests) == named.of_requests and len(chosen.cluster) == (not named.of_requests)
+        for fault in chosen.requests:
+            assert fault.share == (0.05 if "@" in text else 1.0)
+
+
+def test_a_value_a_share_and_a_time() -> None:
+    assert parse("slow=1m30s@2.5%").given == parse("slow=90@2.5%").given
+    assert (parse("slow").given.number, parse("slow=0.2").given.number) == (5.0, 0.2)
+    once, timed, often = (parse(f"node-gone{when}").given for when in ("", "@90s", "@5%"))
+    assert (once.at_s, timed.at_s, often.at_s, often.share) == (ONCE_AT_S, 90.0, None, 0.05)
+    assert parse("node-gone=a-1@2m").given.text == "a-1"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("nodegone", "'nodegone' is no fault (did you mean node-gone?)"),
+        ("429", "'429' is no fault (did you mean throttled or over-budget or budget-unseen?)"),
+        ("", "'' is no fault"),
+        ("reset=5", "reset takes no value, and '5' is one"),
+        ("slow=soon", "slow takes a duration such as 5, 30s or 2m, not 'soon'"),
+        ("slow=-5s", "slow takes a duration such as 5, 30s or 2m, not '-5s'"),
+        ("slow=", "slow takes a duration such as 5, 30s or 2m, not ''"),
+        ("watch-cut=many", "watch-cut takes a number of events, 0 or more, not 'many'"),
+        ("stuck-pods=web", "stuck-pods takes pods as NAMESPACE/NAME, with * for any text, not 'web'"),
+        ("node-gone=A_B", "node-gone takes the name of a node, not 'A_B'"),
+        ("slow@101%", "slow takes a share of requests as @5%, not @101%"),
+        ("slow@5s", "slow takes a share of requests as @5%, not @5s"),
+        ("node-gone@5 %", "node-gone takes a share of virtual minutes as @5% or a time such as @90s, not @5 %"),
+    ],
+)
+def test_what_is_none_is_said_in_a_sentence(text: str, said: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        parse(text)
+    assert caught.value.message == said and "--fault list" in caught.value.hint
+
+
+def test_a_node_that_is_not_there() -> None:
+    check_nodes([parse("node-gone=old-1"), parse("node-gone"), parse("stuck-pods=a/b")], {"old-1"})
+    with pytest.raises(UsageError, match=r"--fault node-gone=old1: there is no node 'old1' \(did you mean old-1\?\)"):
+        check_nodes([parse("node-gone=old1")], {"old-1"})
+
+
+def test_what_the_floor_asks_for_is_there() -> None:
+    """By status code, and of the cluster."""
+    codes = Counter(named.about[:3] for named in ALL if named.about[:3].isdigit())
+    assert set(codes) == {"403", "409", "410", "429", "500", "503", "504"}
+    assert {named.of for named in ALL} == set(Of)
+
+
+PODS = Request("GET", "/api/v1/pods", {}, HEADERS)
+
+
+def met(share: str, seed: int, times: int = 1000) -> list[bool]:
+    chosen = made([parse(f"server-error@{share}")], seed)
+    handler = faulty(a_cluster(), *chosen.requests, seed=seed)
+    return [handler.handle(PODS).status == 500 for _ in range(times)]
+
+
+@pytest.mark.parametrize(("share", "least", "most"), [("5%", 30, 75), ("30%", 250, 350), ("0%", 0, 0)])
+def test_a_share_is_by_chance_that_follows_from_the_seed(share: str, least: int, most: int) -> None:
+    first = met(share, seed=1)
+    assert least <= sum(first) <= most
+    assert first == met(share, seed=1), "the same in every run"
+    assert share == "0%" or first != met(share, seed=2)
+
+
+def answered(text: str, request: Request) -> Reply:
+    return faulty(a_cluster(), *made([parse(text)], 0).requests).handle(request)
+
+
+def test_rbac_refuses_any_resource_or_one() -> None:
+    version = Request("GET", "/version", {}, HEADERS)
+    nodes = Request("GET", "/api/v1/nodes/a", {}, HEADERS)
+    assert [answered("forbidden", each).status for each in (PODS, nodes, version)] == [403, 403, 403]
+    assert [answered("forbidden=pods", each).status for each in (PODS, nodes, version)] == [403, 200, 200]
+    assert b'nodes \\"a\\" is forbidden: User \\"admin\\" cannot get resource' in answered("forbidden", nodes).body
+
+
+def test_only_the_next_page_of_a_list_expires() -> None:
+    assert answered("list-expired", PODS).status == 200
+    assert answered("list-expired", Request("GET", PODS.path, {"continue": ("x",)}, HEADERS)).status == 410
+
+
+def test_only_what_has_a_name_is_written_by_somebody_else() -> None:
+    node = Request("PATCH", "/api/v1/nodes/a", {}, HEADERS, b"{}")
+    reply = answered("conflict", node)
+    assert reply.status == 409 and b'Operation cannot be fulfilled on nodes \\"a\\"' in reply.body
+    assert answered("conflict", Request("GET", "/api/v1/nodes/a", {}, HEADERS)).status == 200
+
+
+def test_faults_are_either_of_requests_or_of_the_cluster() -> None:
+    chosen = made([parse(named.name) for named in ALL], 0)
+    assert all(isinstance(each, Fault) for each in chosen.requests)
+    assert all(isinstance(each, Trouble) for each in chosen.cluster)
+    assert len(chosen.requests) + len(chosen.cluster) == len(ALL)

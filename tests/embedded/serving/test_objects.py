@@ -1,0 +1,177 @@
+"""Objects that are made: what the server adds to them, what it refuses, and that kinds learned later are kinds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.embedded.serving.asking import Asking, Doc
+
+PODS = "/api/v1/namespaces/default/pods"
+DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+WIDGETS = "/apis/example.com/v1/namespaces/default/widgets"
+PRIORITY_CLASSES = "/apis/scheduling.k8s.io/v1/priorityclasses"
+
+
+@pytest.fixture
+def asking() -> Asking:
+    return Asking()
+
+
+def pod(name: str = "new", **spec: Any) -> Doc:
+    containers = [{"name": "app", "image": "registry.example/app:1", **spec.pop("container", {})}]
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": {"containers": containers, **spec}}
+
+
+def definition(**schema: Any) -> Doc:
+    """Of widgets, whose `spec.parts` are merged by name."""
+    parts = {
+        "type": "array",
+        "x-kubernetes-list-type": "map",
+        "x-kubernetes-list-map-keys": ["name"],
+        "items": {"type": "object", "properties": {"name": {"type": "string"}, "size": {"type": "integer"}}},
+    }
+    spec = {"type": "object", "properties": {"parts": parts, **schema}}
+    version = {
+        "name": "v1",
+        "served": True,
+        "storage": True,
+        "schema": {"openAPIV3Schema": {"type": "object", "properties": {"spec": spec}}},
+    }
+    names = {"plural": "widgets", "singular": "widget", "kind": "Widget", "listKind": "WidgetList"}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "widgets.example.com"},
+        "spec": {"group": "example.com", "scope": "Namespaced", "names": names, "versions": [version]},
+    }
+
+
+def widget(*parts: Doc) -> Doc:
+    return {
+        "apiVersion": "example.com/v1",
+        "kind": "Widget",
+        "metadata": {"name": "w"},
+        "spec": {"parts": list(parts)},
+    }
+
+
+def test_a_pod_is_admitted(asking: Asking) -> None:
+    made = asking.create(PODS, pod(container={"resources": {"requests": {"cpu": "1"}}}))
+    spec = made["spec"]
+    assert spec["serviceAccountName"] == spec["serviceAccount"] == "default"
+    assert (spec["priority"], spec["preemptionPolicy"]) == (0, "PreemptLowerPriority")
+    assert [each["key"] for each in spec["tolerations"]] == [
+        "node.kubernetes.io/not-ready",
+        "node.kubernetes.io/unreachable",
+    ]
+    assert made["status"] == {"phase": "Pending", "qosClass": "Burstable"}
+
+
+def test_what_a_pod_says_of_its_status_is_not_believed(asking: Asking) -> None:
+    made = asking.create(PODS, {**pod(), "status": {"phase": "Running", "podIP": "192.0.2.9"}})
+    assert made["status"] == {"phase": "Pending", "qosClass": "BestEffort"}
+
+
+def test_a_pod_has_the_priority_of_its_class(asking: Asking) -> None:
+    asking.create(PRIORITY_CLASSES, {"metadata": {"name": "high"}, "value": 7, "preemptionPolicy": "Never"})
+    spec = asking.create(PODS, pod(priorityClassName="high"))["spec"]
+    assert (spec["priority"], spec["preemptionPolicy"]) == (7, "Never")
+
+
+def test_a_class_that_is_not_there_is_refused(asking: Asking) -> None:
+    asking.create(PRIORITY_CLASSES, {"metadata": {"name": "high"}, "value": 7})
+    said = asking.ask("POST", PODS, pod(priorityClassName="hihg"), 403)
+    assert said["message"].endswith("no PriorityClass with name hihg was found")
+
+
+def test_the_default_class_is_that_of_pods_that_name_none(asking: Asking) -> None:
+    asking.create(PRIORITY_CLASSES, {"metadata": {"name": "usual"}, "value": 3, "globalDefault": True})
+    spec = asking.create(PODS, pod())["spec"]
+    assert (spec["priorityClassName"], spec["priority"]) == ("usual", 3)
+
+
+@pytest.mark.parametrize("grace_s", [10**12, 2**63 - 1, 0, -1])
+def test_any_number_of_seconds_is_a_grace_period(grace_s: int) -> None:
+    asking = Asking(moving=True)
+    asking.create(PODS, pod(terminationGracePeriodSeconds=grace_s))
+    asking.pass_s(10)
+    asking.ask("POST", f"{PODS}/new/eviction", {"metadata": {"name": "new"}}, 201)
+    asking.pass_s(10)
+    assert asking.reply("GET", f"{PODS}/new").status == 404
+
+
+def test_what_is_created_names_no_version(asking: Asking) -> None:
+    doc = pod()
+    doc["metadata"]["resourceVersion"] = "5"
+    said = asking.ask("POST", PODS, doc, 500)
+    assert said["message"] == "resourceVersion should not be set on objects to be created"
+
+
+@pytest.mark.parametrize(
+    ("lacking", "field"),
+    [
+        ({"names": {"plural": "widgets"}}, "spec.names.kind"),
+        ({"versions": []}, "spec.versions"),
+        ({"scope": ""}, "spec.scope"),
+        ({"group": ""}, "spec.group"),
+    ],
+)
+def test_a_definition_that_says_too_little_is_refused(asking: Asking, lacking: Doc, field: str) -> None:
+    doc = definition()
+    said = asking.ask("POST", DEFINITIONS, {**doc, "spec": {**doc["spec"], **lacking}}, 422)
+    assert field in [cause["field"] for cause in said["details"]["causes"]]
+    assert asking.reply("GET", "/apis").status == 200
+
+
+def test_custom_resources_are_served_once_they_are_defined(asking: Asking) -> None:
+    assert asking.reply("GET", WIDGETS).status == 404
+    asking.create(DEFINITIONS, definition())
+    asking.create(WIDGETS, widget({"name": "a", "size": 1}))
+    assert [each["metadata"]["name"] for each in asking.ask("GET", WIDGETS)["items"]] == ["w"]
+
+
+def test_lists_of_custom_resources_are_merged_by_the_keys_their_definition_names(asking: Asking) -> None:
+    asking.create(DEFINITIONS, definition())
+    asking.apply(f"{WIDGETS}/w", widget({"name": "a", "size": 1}), "one", 201)
+    both = asking.apply(f"{WIDGETS}/w", widget({"name": "b", "size": 2}), "two")
+    assert both["spec"]["parts"] == [{"name": "a", "size": 1}, {"name": "b", "size": 2}]
+    said = asking.apply(f"{WIDGETS}/w", widget({"name": "a", "size": 9}), "two", 409)
+    assert [cause["field"] for cause in said["details"]["causes"]] == ['.spec.parts[name="a"].size']
+    left = asking.apply(f"{WIDGETS}/w", widget(), "one")
+    assert left["spec"]["parts"] == [{"name": "b", "size": 2}]
+
+
+def test_without_such_keys_a_list_is_one_value(asking: Asking) -> None:
+    asking.create(DEFINITIONS, definition(parts={"type": "array", "items": {"type": "object"}}))
+    asking.apply(f"{WIDGETS}/w", widget({"name": "a"}), "one", 201)
+    said = asking.apply(f"{WIDGETS}/w", widget({"name": "b"}), "two", 409)
+    assert [cause["field"] for cause in said["details"]["causes"]] == [".spec.parts"]
+
+
+def test_a_namespace_takes_objects_of_kinds_learned_later_with_it() -> None:
+    asking = Asking(moving=True)
+    asking.create("/api/v1/namespaces", {"metadata": {"name": "short-lived"}})
+    asking.create(DEFINITIONS, definition())
+    path = WIDGETS.replace("default", "short-lived")
+    asking.create(path, widget())
+    asking.ask("DELETE", "/api/v1/namespaces/short-lived")
+    asking.pass_s(60)
+    assert asking.ask("GET", path)["items"] == []
+    assert asking.reply("GET", "/api/v1/namespaces/short-lived").status == 404
+
+
+def test_objects_of_kinds_learned_later_go_with_their_owner() -> None:
+    asking = Asking(moving=True)
+    asking.create(DEFINITIONS, definition())
+    owner = asking.create("/api/v1/namespaces/default/configmaps", {"metadata": {"name": "owner"}})
+    owned = widget()
+    reference = {"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": owner["metadata"]["uid"]}
+    owned["metadata"]["ownerReferences"] = [reference]
+    asking.create(WIDGETS, owned)
+    asking.pass_s(5)
+    assert len(asking.ask("GET", WIDGETS)["items"]) == 1
+    asking.ask("DELETE", "/api/v1/namespaces/default/configmaps/owner")
+    asking.pass_s(60)
+    assert asking.ask("GET", WIDGETS)["items"] == []

@@ -1,0 +1,226 @@
+"""A drain whose acts are answered badly: refused, lost before or after they were done, throttled. It comes to the same
+end, asks nobody twice who goes, and never takes more from a budget than it has."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.acts import Act, Cordon, Evict
+from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
+from kubectl_eksdoc.core.rules.api.statuses import Details, Lost, Status
+from kubectl_eksdoc.core.rules.news import Answered, News
+from kubectl_eksdoc.core.run.moments import Happened
+from kubectl_eksdoc.core.run.rehearsal import Rehearsal
+from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
+from kubectl_eksdoc.core.sim.cluster.store import Change, What
+from kubectl_eksdoc.embedded.faults import registry
+from kubectl_eksdoc.embedded.stage import EmbeddedStage
+from kubectl_eksdoc.flows.rehearse import rehearse
+from tests.core.sim.cluster.planes import BUDGETS, a_budget_doc, a_node_doc
+from tests.flows.stages import made, recorded, web
+
+BLUE = Targeting(nodegroups=("blue",))
+
+BEFORE = {
+    "reset": Lost("connection reset by peer"),
+    "conflict": Status(409, "Conflict", "the object has been modified"),
+    "throttled": Status(429, "TooManyRequests", "try again later", Details(retry_after_s=2)),
+    "leader": Status(500, "InternalError", "etcdserver: leader changed"),
+    "stopping": Status(503, "ServiceUnavailable", "apiserver not ready"),
+    "webhook": Status(500, "InternalError", 'Internal error occurred: failed calling webhook "w": no endpoints'),
+    "denied": Status(403, "Forbidden", 'admission webhook "w" denied the request: not now'),
+}
+AFTER = {
+    "answer lost": Lost("connection reset by peer"),
+    "late": Status(504, "Timeout", "Timeout: request did not complete within the allotted duration"),
+}
+
+
+class Bad(EmbeddedStage):
+    """With a chance of `share` an act is answered badly, by one of `faults`. `evicted`: the UIDs that were granted."""
+
+    def __init__(self, plane: ControlPlane, observed: Cluster, faults: list[str], share: float, seed: int) -> None:
+        super().__init__(plane, observed)
+        self._faults = sorted(faults)
+        self._share = share
+        self._chance = random.Random(seed)
+        self.evicted: Counter[str] = Counter()
+        self.answered: Counter[str] = Counter()
+
+    def do(self, act: Act) -> News:
+        if isinstance(act, (Cordon, Evict)) and self._chance.random() < self._share:
+            fault = self._chance.choice(self._faults)
+            self.answered[fault] += 1
+            if fault in BEFORE:
+                return Answered(act, BEFORE[fault])
+            self._done(act)
+            return Answered(act, AFTER[fault])
+        return self._done(act)
+
+    def _done(self, act: Act) -> News:
+        news = super().do(act)
+        if isinstance(act, Evict) and isinstance(news, Answered) and isinstance(news.answer, Status) and news.answer.ok:
+            self.evicted[act.pod.uid] += 1
+        return news
+
+
+class Swallowing(EmbeddedStage):
+    """Grants every eviction of this pod (ns/name), and does nothing, as a webhook that makes dry runs of them."""
+
+    def __init__(self, plane: ControlPlane, observed: Cluster, pod: str) -> None:
+        super().__init__(plane, observed)
+        self._pod = pod
+        self.times: Counter[str] = Counter()
+
+    def do(self, act: Act) -> News:
+        if isinstance(act, Evict) and act.pod.key == self._pod:
+            self.times[act.pod.uid] += 1
+            return Answered(act, Status(201))
+        return super().do(act)
+
+
+def stretched(plane: ControlPlane) -> list[str]:
+    """Budgets that are written with less than they have, from now on."""
+    found: list[str] = []
+
+    def note(change: Change) -> None:
+        if change.item.resource == BUDGETS and change.what is not What.DELETED:
+            status = change.item.doc["status"]
+            if status["disruptionsAllowed"] < 0 or status["currentHealthy"] < status["desiredHealthy"]:
+                found.append("/".join(change.item.key))
+
+    plane.store.listen(note)
+    return found
+
+
+def drained(archive: str, faults: list[str], share: float, seed: int) -> tuple[Bad, Rehearsal, list[str]]:
+    plane, stage = recorded(archive)
+    before = {"/".join(i.key) for i in plane.store.list(BUDGETS) if below(i.doc["status"])}
+    bad = Bad(plane, stage.read(kinds.ALL), faults, share, seed)
+    found = stretched(plane)
+    rehearsal = rehearse(bad, BLUE, DrainPolicy())[1]
+    return bad, rehearsal, [each for each in found if each not in before]
+
+
+def below(status: dict[str, int]) -> bool:
+    return status["currentHealthy"] < status["desiredHealthy"]
+
+
+@pytest.mark.parametrize("share", [0.05, 0.3])
+@pytest.mark.parametrize("fault", [*BEFORE, *AFTER])
+def test_every_fault_is_survived(fault: str, share: float) -> None:
+    bad, rehearsal, short = drained("small-traps.tar.gz", [fault], share, seed=1)
+    assert not rehearsal.undone
+    assert bad.evicted.total() == len(rehearsal.plan.evictions) == 16
+    assert max(bad.evicted.values()) == 1, "nobody is asked again who goes"
+    assert short == []
+    if share > 0.2:
+        assert bad.answered[fault], "it did come"
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.sets(st.sampled_from([*BEFORE, *AFTER]), min_size=1), st.floats(0.0, 0.6), st.integers(0, 2**32))
+def test_all_of_them_together(faults: set[str], share: float, seed: int) -> None:
+    bad, rehearsal, short = drained("small-traps.tar.gz", sorted(faults), share, seed)
+    assert not rehearsal.undone
+    assert max(bad.evicted.values()) == 1 and bad.evicted.total() == len(rehearsal.plan.evictions)
+    assert short == []
+    gone = [moment.subject for moment in rehearsal.moments if moment.what is Happened.GONE]
+    assert len(gone) == len(set(gone)) == len(rehearsal.plan.evictions)
+
+
+def test_what_is_granted_and_not_done_is_believed_three_times() -> None:
+    plane, stage = made(*web(2, 2), a_node_doc("new-0"), a_node_doc("new-1"))
+    swallowing = Swallowing(plane, stage.read(kinds.ALL), "default/web-1")
+    rehearsal = rehearse(swallowing, BLUE, DrainPolicy())[1]
+    alone = {moment.subject for moment in rehearsal.moments if moment.what is Happened.LEFT_ALONE}
+    assert alone == set(rehearsal.undone) == {"old-1"}
+    kept = {moment.subject: moment.why for moment in rehearsal.moments if moment.what is Happened.KEPT}
+    assert list(kept) == ["default/web-1"] and "webhook" in kept["default/web-1"]
+    assert swallowing.times.total() == 3
+    done = {moment.subject for moment in rehearsal.moments if moment.what is Happened.DONE}
+    assert done | alone == {target.node.name for target in rehearsal.plan.targets if target.order}
+    assert done, "the others go on"
+
+
+CLUSTER_FAULTS = (
+    "stuck-pods@30%",
+    "stuck-finalizers@30%",
+    "slow-pods=3m@30%",
+    "silent-pods@30%",
+    "budgets-late=20s@50%",
+    "node-not-ready@5s",
+    "node-gone@5s",
+    "autoscaler-removes@5s",
+    "controllers-restart@100%",
+    "other-cordons@1s",
+    "other-uncordons@5s",
+    "other-drains@5s",
+    "pod-deleted@30%",
+)
+
+
+class Counting(EmbeddedStage):
+    """Looks at everything that is asked for."""
+
+    def __init__(self, plane: ControlPlane, observed: Cluster, faults: list[str], seed: int) -> None:
+        chosen = registry.made([registry.parse(text) for text in faults], seed)
+        super().__init__(plane, observed, chosen.cluster, seed)
+        self._store = plane.store
+        self.evicted: Counter[str] = Counter()
+
+    def do(self, act: Act) -> News:
+        if isinstance(act, Evict):
+            node = self._store.get(kinds.NODES.full_name, ("", act.pod.node))
+            assert node is None or node.doc["spec"].get("unschedulable"), "only from cordoned nodes"
+        news = super().do(act)
+        if isinstance(act, Evict) and isinstance(news, Answered) and isinstance(news.answer, Status) and news.answer.ok:
+            self.evicted[act.pod.uid] += 1
+        return news
+
+
+def among(faults: list[str], seed: int) -> tuple[Counting, Rehearsal]:
+    plane, stage = recorded("small-traps.tar.gz")
+    counting = Counting(plane, stage.read(kinds.ALL), faults, seed)
+    return counting, rehearse(counting, BLUE, DrainPolicy())[1]
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.sets(st.sampled_from(CLUSTER_FAULTS), min_size=1, max_size=4), st.integers(0, 2**16))
+def test_whatever_befalls_the_cluster_it_ends_and_says_why(faults: set[str], seed: int) -> None:
+    counting, rehearsal = among(sorted(faults), seed)
+    assert max(counting.evicted.values(), default=0) <= 1
+    told = {moment.subject for moment in rehearsal.moments if moment.what is Happened.LEFT_ALONE}
+    stopped = any(moment.what is Happened.STOPPED for moment in rehearsal.moments)
+    waiting = {name for name, pods in rehearsal.undone.items() if pods}
+    assert set(rehearsal.undone) <= told | waiting or stopped
+
+
+def test_a_node_that_somebody_uncordons_is_left_to_them() -> None:
+    docs = [*web(2, 2), a_node_doc("new-0"), a_node_doc("new-1"), a_budget_doc()]
+    plane, stage = made(*docs)
+    counting = Counting(plane, stage.read(kinds.ALL), ["other-uncordons=old-1@1s"], 0)
+    rehearsal = rehearse(counting, BLUE, DrainPolicy())[1]
+    (left,) = (moment for moment in rehearsal.moments if moment.what is Happened.LEFT_ALONE)
+    assert left.subject == "old-1" and "somebody uncordoned it" in left.why
+    assert not plane.store.get("nodes", ("", "old-1")).doc["spec"].get("unschedulable"), "nobody fights for it"
+    assert rehearsal.undone == {"old-1": ("default/web-1",)}
+
+
+def test_replacements_without_a_node_hold_it_and_stop_it() -> None:
+    """A node that somebody cordons takes the room that was reserved on it."""
+    plane, stage = made(*web(2, 2), a_node_doc("new-0"), a_node_doc("new-1"), a_budget_doc())
+    counting = Counting(plane, stage.read(kinds.ALL), ["other-cordons=new-0@0s", "other-cordons=new-1@0s"], 0)
+    rehearsal = rehearse(counting, BLUE, DrainPolicy())[1]
+    whats = [moment.what for moment in rehearsal.moments]
+    assert Happened.HELD in whats and Happened.STOPPED in whats
+    (stopped,) = (moment for moment in rehearsal.moments if moment.what is Happened.STOPPED)
+    assert "has no node for 10 min: Unschedulable: 0/4 nodes are available" in stopped.why
+    assert counting.evicted.total() == 1 and rehearsal.undone
