@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model import codes, kinds
 from kubectl_eksdoc.core.model.acts import Act, Cordon, Evict
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
@@ -224,3 +224,15 @@ def test_replacements_without_a_node_hold_it_and_stop_it() -> None:
     (stopped,) = (moment for moment in rehearsal.moments if moment.what is Happened.STOPPED)
     assert "has no node for 10 min: Unschedulable: 0/4 nodes are available" in stopped.why
     assert counting.evicted.total() == 1 and rehearsal.undone
+
+
+def test_a_budget_that_never_moves_is_given_up_after_a_while() -> None:
+    """As one whose pods crash: its node is left alone, the others are emptied."""
+    docs = [*web(2, 2), a_node_doc("new-0"), a_node_doc("new-1"), a_budget_doc(minAvailable=2, allowed=0)]
+    _, stage = made(*docs)
+    policy = DrainPolicy(assume_fixed=frozenset(code.name for code in codes.ALL))
+    rehearsal = rehearse(stage, BLUE, policy)[1]
+    left = {moment.subject: moment for moment in rehearsal.moments if moment.what is Happened.LEFT_ALONE}
+    assert set(left) == set(rehearsal.undone) == {"old-0", "old-1"}
+    assert all("budget default/web did not move for 30 min" in moment.why for moment in left.values())
+    assert not rehearsal.refusals, "nobody is asked who is known to refuse"

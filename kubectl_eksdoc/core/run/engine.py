@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 from kubectl_eksdoc.core.model.acts import Act, Cordon, Evict, ListPods, Look
+from kubectl_eksdoc.core.model.durations import in_words
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 from kubectl_eksdoc.core.rules.api.statuses import Lost, Status
@@ -55,6 +56,7 @@ class Engine:
     def __init__(self, plan: DrainPlan, seen: Seen, limits: Limits = Limits()) -> None:
         self.plan = plan
         self.seen = seen
+        self._limits = limits
         self._guards = Guards(plan, seen, limits)
         self.moments: list[Moment] = []
         self._nodes = _nodes_of(plan)
@@ -68,7 +70,7 @@ class Engine:
         self._at_limit: dict[str, set[str]] = defaultdict(set)  # nodes with pods that wait for a limit
         self._not_begun = list(self._nodes.values())
         self._may_begin = False  # whether a node may have become the next one
-        self._held = self._stopped = ""  # why nothing more is asked for: for now, or at all
+        self._held = self._paused = self._stopped = ""  # why nothing more is asked for: for now, or at all
 
     @property
     def over(self) -> bool:
@@ -105,8 +107,12 @@ class Engine:
         """Whether it was stopped, and nothing of what it asked for is under way any more."""
         return bool(self._stopped) and not self.in_flight
 
-    def hold(self, why: str, now_s: float) -> None:
+    def pause(self, why: str, now_s: float) -> None:
         """Ask for nothing more for now; "" lets it go on."""
+        self._paused = why
+        self._hold(why or self._held, now_s)
+
+    def _hold(self, why: str, now_s: float) -> None:
         if why and not self._held:
             self.tell(now_s, Happened.HELD, THE_RUN, why=why)
         elif self._held and not why:
@@ -131,6 +137,7 @@ class Engine:
             case PodGone(uid, _):
                 self._stir_pod(uid)
             case BudgetIs(budget, _):
+                self._ledger.moved(budget.key, now_s)
                 self._stir_limits((budget.key,))
             case BudgetGone(key):
                 self._stir_limits((key,))
@@ -176,6 +183,14 @@ class Engine:
                 self._begin(now_s)
         return found
 
+    def doubt(self, uids: Iterable[str], now_s: float) -> None:
+        """These may have been asked for already, by whoever began this run: they are looked at first."""
+        for uid in uids:
+            pursuit = self._pursuits.get(uid)
+            if pursuit is not None and pursuit.step is Step.WAITING:
+                self._ledger.take(pursuit.eviction, now_s)
+                pursuit.to(Step.IN_DOUBT, now_s)
+
     def next_s(self, now_s: float) -> float:
         """When there is something to do though nothing is told; infinity where there is not."""
         return min((self._timers.next_s, *self._guards.next_s(now_s)))
@@ -184,7 +199,7 @@ class Engine:
         why = self._guards.stop(now_s)
         if why:
             self.stop(why, now_s)
-        self.hold(self._guards.hold(now_s), now_s)
+        self._hold(self._paused or self._guards.hold(now_s), now_s)
 
     def _stir(self, name: str) -> None:
         if name in self._nodes:
@@ -219,6 +234,7 @@ class Engine:
             self._leave_alone(node, now_s, "; ".join(f"{p.pod.key}: {p.said}" for p in node.kept))
         elif node.phase is Phase.ACTIVE and node.empty:
             node.to(Phase.EMPTY, now_s)
+            node.empty_s = now_s
             self.tell(now_s, Happened.EMPTY, node.name)
 
     def _look_at_itself(self, node: DrainedNode, now_s: float) -> None:
@@ -298,7 +314,10 @@ class Engine:
         self._stir(node.name)
         if node.phase is not Phase.EMPTY:
             return
-        node.listed = 0 if any(map(node.is_strange, pods)) else node.listed + 1
+        strange = sorted(pod.key for pod in pods if node.is_strange(pod))
+        node.listed = 0 if strange else node.listed + 1
+        if strange and now_s - node.empty_s >= self._limits.blocked_s:
+            self._leave_alone(node, now_s, f"still on it: {', '.join(strange)}")
         if node.listed == 2:
             self._end(node, Phase.DONE, now_s)
             self.tell(now_s, Happened.DONE, node.name)
@@ -335,13 +354,26 @@ class Engine:
             if pursuit.not_before_s > now_s:
                 continue
             if self._is_as_refused(pursuit) or not self._ledger.may(pursuit.eviction, now_s):
-                for limit in pursuit.eviction.limits:
-                    self._at_limit[limit].add(pursuit.eviction.node)
-                    self._timers.set(limit, self._ledger.changes_s(limit, now_s))
+                self._wait_at_limits(pursuit, now_s)
                 continue
             self._ledger.take(pursuit.eviction, now_s)
             pursuit.asked(now_s)
             yield Evict(pursuit.pod, self.plan.policy.grace_seconds)
+
+    def _wait_at_limits(self, pursuit: Pursuit, now_s: float) -> None:
+        """Until one of them moves; where none does for too long the pod is kept, and its node is left alone."""
+        limits = pursuit.eviction.limits
+        for limit in limits:
+            self._at_limit[limit].add(pursuit.eviction.node)
+            self._timers.set(limit, self._ledger.changes_s(limit, now_s))
+        ends_s = max(map(self._ledger.idle_since_s, limits), default=now_s) + self._limits.blocked_s
+        if now_s < ends_s:
+            self._timers.set(pursuit.eviction.node, ends_s)
+            return
+        what = f"budget {pursuit.eviction.budget}" if pursuit.eviction.budget else limits[0]
+        pursuit.keep(f"{what} did not move for {in_words(self._limits.blocked_s)}", now_s)
+        self._tell(pursuit, Step.WAITING, now_s)
+        self._stir(pursuit.eviction.node)
 
     def _is_as_refused(self, pursuit: Pursuit) -> bool:
         """Whether nothing has changed since its budget refused it."""

@@ -34,7 +34,8 @@ ENDS = frozenset((Phase.DONE, Phase.LEFT_ALONE, Phase.LOST))
 class DrainedNode:
     """Mutable. `pursuits` by UID, in the plan's order; `stays`: UIDs of the pods that the plan leaves on it.
 
-    `since_s`: when it came to its phase, or was listed or cordoned last; `listed`: so often it was found empty;
+    `since_s`: when it came to its phase, or was listed or cordoned last; `empty_s`: when all that was asked for had
+    gone; `listed`: so often it was found empty;
     `refused`: its cordon was, be it by chance, `tries` times as such; `asked`: a cordon or a list is under way.
     """
 
@@ -44,6 +45,7 @@ class DrainedNode:
         self.stays = stays
         self.phase = Phase.OPEN
         self.since_s = 0.0
+        self.empty_s = 0.0
         self.listed = 0
         self.refused = False
         self.tries = 0
@@ -80,8 +82,10 @@ class DrainedNode:
         return (p for p in left if p.eviction.tier == tier and p.step is Step.WAITING)
 
     def is_strange(self, pod: Pod) -> bool:
-        """Whether a pod should not be on this node once it is empty."""
-        return not (pod.uid in self.stays or pod.mirror or pod.finished or comes_back_to_its_node(pod))
+        """Whether a pod should not be on this node once it is empty: one that came, or one that has not gone yet."""
+        if pod.mirror or comes_back_to_its_node(pod):
+            return False
+        return pod.deleting or not (pod.uid in self.stays or pod.finished)
 
     def next_s(self, now_s: float) -> float:
         """When there is something to do for it though nothing is told; infinity where there is not."""

@@ -112,6 +112,11 @@ class Pursuit:
         budget = seen.budgets.get(self.eviction.budget)
         return budget is not None and self.pod.name in budget.disrupted
 
+    def keep(self, why: str, now_s: float) -> None:
+        """It does not go until somebody changes something."""
+        self.said = self.said or why
+        self.to(Step.KEPT, now_s)
+
     def _was_swallowed(self, now_s: float) -> None:
         self.fakes += 1
         self.trouble = Trouble.SWALLOWED

@@ -1,0 +1,192 @@
+"""A drain in real time: the engine decides; here it is written down first, then done, and what comes of it is heard.
+
+Nothing changes in the cluster before its intent is in the journal, and nothing while it is not sure that the lock is
+held. What is asked for and not answered when it ends comes to its end by itself: whoever goes on looks at it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from enum import Enum
+from typing import Protocol
+
+from kubectl_eksdoc.core.model.acts import Act, Cordon, Evict, Restore
+from kubectl_eksdoc.core.model.journal import Entry, Intent, Noted
+from kubectl_eksdoc.core.rules.news import Answered, News
+from kubectl_eksdoc.core.run.engine import Engine
+from kubectl_eksdoc.core.run.moments import Happened, Moment
+from kubectl_eksdoc.core.run.scribe import Scribe, changes_something
+from kubectl_eksdoc.flows.ports import Field
+
+LOOK_S = 1.0
+"""So often it is looked whether somebody wishes something else."""
+
+
+class Wish(Enum):
+    """What the user wants of a run now."""
+
+    GO_ON = "go-on"
+    PAUSE = "pause"  # ask for nothing more until it is GO_ON again
+    STOP = "stop"  # ask for nothing more, let what is under way settle, and end
+
+
+class Journal(Protocol):
+    def write(self, entries: Sequence[Entry]) -> None:
+        """Returns when they are kept.
+
+        Raises:
+            JournalError: they cannot be.
+            LockLost: somebody else writes it.
+        """
+        ...
+
+
+class Lock(Protocol):
+    @property
+    def duration_s(self) -> float: ...
+
+    def must_be_held(self) -> None:
+        """
+        Raises:
+            LockLost: we may not hold it any more.
+        """
+        ...
+
+    def renew(self) -> bool:
+        """
+        Raises:
+            LockLost
+        """
+        ...
+
+
+class Clock(Protocol):
+    def monotonic(self) -> float: ...
+
+    def now(self) -> datetime: ...
+
+
+_NOTED: Mapping[Happened, Noted] = {
+    Happened.DONE: Noted.NODE_DONE,
+    Happened.LEFT_ALONE: Noted.LEFT_ALONE,
+    Happened.LOST: Noted.LOST,
+}
+
+
+class Draining:
+    """One run of an engine. Mutable; `listen` is told everything that happens, as it happens."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        field: Field,
+        journal: Journal,
+        lock: Lock,
+        clock: Clock,
+        scribe: Scribe,
+        listen: Callable[[Sequence[Moment]], object],
+        wish: Callable[[], Wish] = lambda: Wish.GO_ON,
+    ) -> None:
+        self._engine = engine
+        self._field = field
+        self._journal = journal
+        self._lock = lock
+        self._clock = clock
+        self._scribe = scribe
+        self._listen = listen
+        self._wish = wish
+        self._begun_s = clock.monotonic()
+        self._renew_s = self._begun_s
+        self._intents: dict[tuple[type, str], Intent] = {}  # those not answered, by the act's kind and UID
+        self._entries: list[Entry] = []  # to be written with the next ones
+        self._told = 0
+        self._paused = False
+
+    def to_the_end(self) -> str:
+        """Drain until nothing is left to do, or it must stop; returns why it stopped, "" if it did not.
+
+        Raises:
+            LockLost, JournalError: at once; nothing more is done.
+            Unauthorized, Forbidden: the cluster does not let us watch it any more.
+        """
+        while True:
+            self._renew()
+            self._heed()
+            self._go(self._engine.acts(self._now_s))
+            self._tell()
+            if self._engine.over or self._engine.is_settled:
+                return self._end()
+            for news in self._field.news(self._wait_s()):
+                self._hear(news)
+
+    @property
+    def _now_s(self) -> float:
+        return self._clock.monotonic() - self._begun_s
+
+    def _wait_s(self) -> float:
+        return max(0.0, min(LOOK_S, self._engine.next_s(self._now_s) - self._now_s))
+
+    def _renew(self) -> None:
+        now = self._clock.monotonic()
+        if now >= self._renew_s:
+            self._renew_s = now + self._lock.duration_s / 3
+            self._lock.renew()
+
+    def _heed(self) -> None:
+        wish = self._wish()
+        if wish is Wish.STOP:
+            self._engine.stop("the user stopped it", self._now_s)
+        if self._paused is not (wish is Wish.PAUSE):
+            self._paused = wish is Wish.PAUSE
+            noted = Noted.PAUSED if self._paused else Noted.RESUMED
+            self._entries.append(self._scribe.note(noted, self._clock.now()))
+        self._engine.pause("the user paused it" if self._paused else "", self._now_s)
+
+    def _go(self, acts: Sequence[Act]) -> None:
+        """Written down, then checked, then begun, one after the other."""
+        changing = [act for act in acts if changes_something(act)]
+        for act in changing:
+            assert isinstance(act, (Cordon, Restore, Evict))
+            intent = self._scribe.intent(act, self._clock.now())
+            self._intents[_key(act)] = intent
+            self._entries.append(intent)
+        if changing:
+            self._keep()
+        for act in acts:
+            if changes_something(act):
+                self._lock.must_be_held()
+            self._field.do(act)
+
+    def _hear(self, news: News) -> None:
+        if isinstance(news, Answered):
+            intent = self._intents.pop(_key(news.act), None)
+            if intent is not None:
+                self._entries.append(self._scribe.result(intent, news.answer, self._clock.now()))
+        self._engine.take(news, self._now_s)
+
+    def _tell(self) -> None:
+        new = self._engine.moments[self._told :]
+        self._told = len(self._engine.moments)
+        now = self._clock.now()
+        for moment in new:
+            if moment.what in _NOTED:
+                self._entries.append(self._scribe.note(_NOTED[moment.what], now, moment.subject, moment.why))
+        if new:
+            self._keep()
+            self._listen(new)
+
+    def _end(self) -> str:
+        why = self._engine.stopped
+        self._entries.append(self._scribe.note(Noted.ENDED, self._clock.now(), why=why or "done"))
+        self._keep()
+        return why
+
+    def _keep(self) -> None:
+        if self._entries:
+            self._journal.write(self._entries)
+            self._entries = []
+
+
+def _key(act: Act) -> tuple[type, str]:
+    return (type(act), act.pod.uid if isinstance(act, Evict) else str(getattr(act, "uid", "")))

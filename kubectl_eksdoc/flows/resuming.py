@@ -1,0 +1,34 @@
+"""Go on with a run that somebody began: from its journal and from the cluster as it is, on any machine."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from kubectl_eksdoc.core.model import codes
+from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.core.plan.drain.plan import make_plan
+from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
+from kubectl_eksdoc.core.run.engine import Engine
+from kubectl_eksdoc.core.run.guards import Limits
+from kubectl_eksdoc.core.run.journal import Journaled
+from kubectl_eksdoc.core.run.seen import Seen
+
+_PASSING = (codes.BUDGET_EXHAUSTED, codes.BUDGET_STALE, codes.BUDGET_DISAGREES, codes.BUDGET_UNHEALTHY)
+
+WAITED_FOR = frozenset(code.name for code in _PASSING)
+"""Blockers of a plan that pass by themselves where this run brought them about; else the engine gives up on them."""
+
+
+def engine_again(cluster: Cluster, journaled: Journaled, policy: DrainPolicy, limits: Limits = Limits()) -> Engine:
+    """What is left of the run, planned anew for what is there now. Nodes that came to an end stay as they are; what was
+    asked for without an answer is looked at before anything is asked for again.
+
+    A budget that has nothing left at the moment, perhaps since this very run used it, stops no node: it is waited for.
+    """
+    aims = journaled.begun.aims if journaled.begun is not None else ()
+    left = {aim.uid for aim in aims if aim.node not in journaled.nodes}
+    policy = replace(policy, assume_fixed=policy.assume_fixed | WAITED_FOR)
+    plan = make_plan(cluster, [node for node in cluster.nodes if node.uid in left], policy)
+    engine = Engine(plan, Seen(cluster), limits)
+    engine.doubt((change.intent.uid for change in journaled.in_doubt), 0.0)
+    return engine

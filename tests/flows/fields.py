@@ -1,0 +1,92 @@
+"""A stage as the field of a run, in virtual time; a journal and a lock that live as long as the test."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from kubectl_eksdoc.core.model.acts import Act, Cordon, Evict, Restore
+from kubectl_eksdoc.core.model.journal import Entries, Entry, Intent
+from kubectl_eksdoc.core.rules.news import News
+from kubectl_eksdoc.embedded.stage import EmbeddedStage
+from tests.flows.stages import NOW
+
+
+class Killed(BaseException):
+    """The process ends here, whatever it was about to do."""
+
+
+class StageClock:
+    def __init__(self, stage: EmbeddedStage) -> None:
+        self._stage = stage
+
+    def monotonic(self) -> float:
+        return self._stage.seconds
+
+    def now(self) -> datetime:
+        return NOW + timedelta(seconds=self._stage.seconds)
+
+
+class KeptJournal:
+    """Counts its writings: at the number `dies_at` the process is killed, before or after what was written is kept."""
+
+    def __init__(self, dies_at: int = -1, *, kept: bool = True) -> None:
+        self.entries: list[Entry] = []
+        self.writings = 0
+        self._dies_at = dies_at
+        self._kept = kept
+
+    def write(self, entries: Sequence[Entry]) -> None:
+        self.writings += 1
+        dies = self.writings == self._dies_at
+        if not dies or self._kept:
+            self.entries += entries
+        if dies:
+            raise Killed
+
+    def read(self) -> Entries:
+        return Entries(tuple(self.entries))
+
+    def intends(self, act: Act) -> bool:
+        uid = act.pod.uid if isinstance(act, Evict) else act.uid if isinstance(act, (Cordon, Restore)) else ""
+        return any(isinstance(entry, Intent) and entry.uid == uid for entry in self.entries)
+
+
+class OwnLock:
+    """Nobody else wants it."""
+
+    duration_s = 60.0
+
+    def must_be_held(self) -> None: ...
+
+    def renew(self) -> bool:
+        return True
+
+
+class StageField:
+    """`done`: every act that changes something. At the act number `dies_at` the process is killed once it is done."""
+
+    def __init__(self, stage: EmbeddedStage, journal: KeptJournal, dies_at: int = -1) -> None:
+        self._stage = stage
+        self._journal = journal
+        self._dies_at = dies_at
+        self._answers: list[News] = []
+        self.done: list[Act] = []
+
+    def do(self, act: Act) -> None:
+        if isinstance(act, (Cordon, Restore, Evict)):
+            assert self._journal.intends(act), "written down before it is done"
+            self.done.append(act)
+        self._answers.append(self._stage.do(act))
+        if len(self.done) == self._dies_at:
+            raise Killed
+
+    def news(self, wait_s: float) -> Sequence[News]:
+        found, self._answers = self._answers, []
+        found += self._stage.news()
+        if not found:
+            self._stage.pass_time(self._stage.seconds + wait_s)
+            found += self._stage.news()
+        return found
+
+    def close(self) -> None: ...

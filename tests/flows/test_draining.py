@@ -1,0 +1,211 @@
+"""A run from its beginning to its end, and one that is killed at any moment and gone on with by somebody else."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import pytest
+
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.acts import Act, Cordon, Evict
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.core.model.journal import Intent, Note, Noted, Result
+from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
+from kubectl_eksdoc.core.plan.drain.result import DrainPlan
+from kubectl_eksdoc.core.run.engine import Engine
+from kubectl_eksdoc.core.run.journal import replay
+from kubectl_eksdoc.core.run.moments import Happened, Moment
+from kubectl_eksdoc.core.run.scribe import Scribe, aims_of
+from kubectl_eksdoc.core.run.seen import Seen
+from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
+from kubectl_eksdoc.embedded.stage import EmbeddedStage
+from kubectl_eksdoc.errors import LockLost
+from kubectl_eksdoc.flows.drain import plan_drain
+from kubectl_eksdoc.flows.draining import Draining, Wish
+from kubectl_eksdoc.flows.rehearse import pace_of
+from kubectl_eksdoc.flows.resuming import engine_again
+from tests.core.sim.cluster.planes import a_budget_doc, a_node_doc
+from tests.flows.fields import KeptJournal, Killed, OwnLock, StageClock, StageField
+from tests.flows.stages import NOW, made, recorded, web
+
+BLUE = Targeting(nodegroups=("blue",))
+
+
+def three_nodes() -> list[Doc]:
+    """Three old nodes with two pods each under a budget of one, and room for them."""
+    return [*web(3, 3), *(a_node_doc(f"new-{i}") for i in range(3)), a_budget_doc(allowed=1, healthy=3)]
+
+
+def begun(stage: EmbeddedStage) -> tuple[Cluster, DrainPlan, Engine]:
+    cluster, plan = plan_drain(stage, BLUE, DrainPolicy())
+    stage.start(pace_of(cluster))
+    return cluster, plan, Engine(plan, Seen(cluster))
+
+
+class Heard:
+    """What was told, and what is wished: by the number of evictions so far."""
+
+    def __init__(self, wishes: dict[int, Wish] | None = None) -> None:
+        self.moments: list[Moment] = []
+        self._wishes = wishes or {}
+
+    def listen(self, moments: Sequence[Moment]) -> None:
+        self.moments += moments
+
+    def wish(self) -> Wish:
+        evicted = sum(moment.what is Happened.EVICTED for moment in self.moments)
+        return self._wishes.get(evicted, Wish.GO_ON)
+
+    def subjects(self, what: Happened) -> list[str]:
+        return [moment.subject for moment in self.moments if moment.what is what]
+
+
+def draining(
+    stage: EmbeddedStage, engine: Engine, journal: KeptJournal, field: StageField, scribe: Scribe, heard: Heard
+) -> Draining:
+    return Draining(engine, field, journal, OwnLock(), StageClock(stage), scribe, heard.listen, heard.wish)
+
+
+def first_entry(scribe: Scribe, plan: DrainPlan) -> object:
+    return scribe.begun(
+        "r1", NOW, plan="digest", tool="0", who="me", host="here", leader="here", aims=aims_of(plan), asked=()
+    )
+
+
+def run(stage: EmbeddedStage, heard: Heard, journal: KeptJournal, dies_at: int = -1) -> tuple[str, StageField]:
+    """A new run to its end."""
+    _, plan, engine = begun(stage)
+    scribe = Scribe()
+    journal.entries.append(first_entry(scribe, plan))  # type: ignore[arg-type]
+    field = StageField(stage, journal, dies_at)
+    return draining(stage, engine, journal, field, scribe, heard).to_the_end(), field
+
+
+def go_on(stage: EmbeddedStage, heard: Heard, journal: KeptJournal) -> tuple[str, StageField]:
+    """Somebody else goes on with what is in the journal."""
+    journaled = replay(journal.read())
+    engine = engine_again(stage.read(kinds.ALL), journaled, DrainPolicy())
+    stage.news()  # watches begin with what was read
+    field = StageField(stage, journal)
+    return draining(stage, engine, journal, field, Scribe(journaled.next_number), heard).to_the_end(), field
+
+
+def evicted(acts: Sequence[Act]) -> list[str]:
+    return [act.pod.uid for act in acts if isinstance(act, Evict)]
+
+
+def state(plane: ControlPlane) -> dict[str, object]:
+    """What matters in the end: which nodes are cordoned, and how many pods are where they may be."""
+    nodes = {i.key[1]: bool(i.doc["spec"].get("unschedulable")) for i in plane.store.list("nodes")}
+    places = Counter(
+        nodes[i.doc["spec"]["nodeName"]] for i in plane.store.list("pods") if i.doc["spec"].get("nodeName")
+    )
+    return {"cordoned": nodes, "pods on cordoned nodes": places[True], "pods": places[False]}
+
+
+def test_a_run_is_written_down() -> None:
+    plane, stage = made(*three_nodes())
+    heard, journal = Heard(), KeptJournal()
+    why, field = run(stage, heard, journal)
+    assert why == "" and sorted(heard.subjects(Happened.DONE)) == ["old-0", "old-1", "old-2"]
+    intents = [entry for entry in journal.entries if isinstance(entry, Intent)]
+    results = {entry.of for entry in journal.entries if isinstance(entry, Result)}
+    assert len(intents) == len(field.done) == 6 and results == {entry.number for entry in intents}
+    last = journal.entries[-1]
+    assert isinstance(last, Note) and last.what is Noted.ENDED and last.why == "done"
+    assert state(plane)["pods on cordoned nodes"] == 0
+
+
+def test_a_recorded_cluster() -> None:
+    _, stage = recorded("small-traps.tar.gz")
+    heard, journal = Heard(), KeptJournal()
+    why, field = run(stage, heard, journal)
+    assert why == "" and len(evicted(field.done)) == len(heard.subjects(Happened.GONE)) == 16
+    assert replay(journal.read()).ended == "done"
+
+
+def test_a_pause_is_a_pause() -> None:
+    _, stage = made(*three_nodes())
+
+    class Impatient(Heard):
+        def wish(self) -> Wish:
+            paused = self.subjects(Happened.EVICTED) and stage.seconds < 300
+            return Wish.PAUSE if paused else Wish.GO_ON
+
+    heard, journal = Impatient(), KeptJournal()
+    why, _ = run(stage, heard, journal)
+    assert why == ""
+    at = [moment.at_s for moment in heard.moments if moment.what is Happened.EVICTED]
+    assert at[0] < 5 and at[1] >= 299
+    noted = [entry.what for entry in journal.entries if isinstance(entry, Note)]
+    assert [each for each in noted if each in (Noted.PAUSED, Noted.RESUMED)] == [Noted.PAUSED, Noted.RESUMED]
+
+
+def test_who_stops_it_waits_for_what_is_under_way() -> None:
+    plane, stage = made(*three_nodes())
+    heard, journal = Heard({1: Wish.STOP}), KeptJournal()
+    why, field = run(stage, heard, journal)
+    assert why == "the user stopped it" and len(evicted(field.done)) == 1
+    assert heard.subjects(Happened.GONE), "it has gone before the run ends"
+    assert replay(journal.read()).ended == "the user stopped it"
+    again, field = go_on(stage, Heard(), journal)
+    assert again == "" and len(evicted(field.done)) == 2 and state(plane)["pods on cordoned nodes"] == 0
+
+
+def test_nothing_is_done_once_the_lock_is_lost() -> None:
+    _, stage = made(*three_nodes())
+
+    class Lost(OwnLock):
+        def must_be_held(self) -> None:
+            if len(field.done) >= 4:
+                raise LockLost("somebody else has it")
+
+    _, plan, engine = begun(stage)
+    journal, scribe, heard = KeptJournal(), Scribe(), Heard()
+    journal.entries.append(first_entry(scribe, plan))  # type: ignore[arg-type]
+    field = StageField(stage, journal)
+    with pytest.raises(LockLost):
+        Draining(engine, field, journal, Lost(), StageClock(stage), scribe, heard.listen).to_the_end()
+    assert len(field.done) == 4
+
+
+def undisturbed() -> tuple[dict[str, object], int, int]:
+    plane, stage = made(*three_nodes())
+    journal = KeptJournal()
+    _, field = run(stage, Heard(), journal)
+    return state(plane), journal.writings, len(field.done)
+
+
+WANTED, WRITINGS, ACTS = undisturbed()
+
+
+@pytest.mark.parametrize("kept", [True, False])
+@pytest.mark.parametrize("point", range(1, WRITINGS + 1))
+def test_killed_at_every_writing_and_gone_on_with(point: int, kept: bool) -> None:
+    plane, stage = made(*three_nodes())
+    journal = KeptJournal(point, kept=kept)
+    with pytest.raises(Killed):
+        run(stage, Heard(), journal)
+    _come_to_the_same_end(plane, stage, journal)
+
+
+@pytest.mark.parametrize("point", range(1, ACTS + 1))
+def test_killed_after_every_act_and_gone_on_with(point: int) -> None:
+    plane, stage = made(*three_nodes())
+    journal = KeptJournal()
+    with pytest.raises(Killed):
+        run(stage, Heard(), journal, dies_at=point)
+    _come_to_the_same_end(plane, stage, journal)
+
+
+def _come_to_the_same_end(plane: ControlPlane, stage: EmbeddedStage, journal: KeptJournal) -> None:
+    granted: Counter[str] = Counter()
+    plane.store.listen(lambda change: None)
+    why, field = go_on(stage, Heard(), journal)
+    granted.update(evicted(field.done))
+    assert why == "" and state(plane) == WANTED
+    assert max(granted.values(), default=0) <= 1
+    cordoned = [act.node for act in field.done if isinstance(act, Cordon)]
+    assert len(cordoned) == len(set(cordoned))
