@@ -115,7 +115,7 @@ class Draining:
             self._heed()
             self._go(self._engine.acts(self._now_s))
             self._tell()
-            if self._engine.over or self._engine.is_settled:
+            if self._engine.over or self._engine.is_settled(self._now_s):
                 return self._end()
             for news in self._field.news(self._wait_s()):
                 self._hear(news)
@@ -141,7 +141,7 @@ class Draining:
             self._paused = wish is Wish.PAUSE
             noted = Noted.PAUSED if self._paused else Noted.RESUMED
             self._entries.append(self._scribe.note(noted, self._clock.now()))
-        self._engine.pause("the user paused it" if self._paused else "", self._now_s)
+        self._engine.pause("the user paused it" if self._paused else "")
 
     def _go(self, acts: Sequence[Act]) -> None:
         """Written down, then checked, then begun, one after the other."""

@@ -89,7 +89,7 @@ class _Run:
             self._step()
             if any(moment.what is not Happened.REFUSED for moment in self._new()):
                 last_s = self._now
-            if self._engine.over or self._engine.is_settled or self._now - last_s >= GIVE_UP_S:
+            if self._engine.over or self._engine.is_settled(self._now) or self._now - last_s >= GIVE_UP_S:
                 break
             self._stage.pass_time(self._begun_s + self._next_s())
         pending = tuple(Waiting(*each) for each in self._stage.pending())

@@ -12,7 +12,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 from kubectl_eksdoc.core.model.acts import Act, Cordon, Evict, ListPods, Look
-from kubectl_eksdoc.core.model.durations import in_words
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 from kubectl_eksdoc.core.rules.api.statuses import Lost, Status
@@ -31,18 +30,24 @@ from kubectl_eksdoc.core.rules.news import (
     PodGone,
     PodIs,
 )
-from kubectl_eksdoc.core.run.answers import Trouble, read
+from kubectl_eksdoc.core.run.answers import read
+from kubectl_eksdoc.core.run.asking import Asking
+from kubectl_eksdoc.core.run.brakes import Brakes
 from kubectl_eksdoc.core.run.guards import Guards, Limits
-from kubectl_eksdoc.core.run.ledger import Ledger
 from kubectl_eksdoc.core.run.moments import Happened, Moment
 from kubectl_eksdoc.core.run.nodes import APART_S, DrainedNode, Phase
 from kubectl_eksdoc.core.run.pursuits import Pursuit, Step
 from kubectl_eksdoc.core.run.seen import Seen
 from kubectl_eksdoc.core.run.timers import Timers
 
+UNSURE = (Step.ASKED, Step.ACCEPTED, Step.IN_DOUBT)
+"""Of a pod in these nobody knows whether it goes."""
+
+SETTLES_S = 120.0
+"""So long a run that was stopped waits for pods that leave."""
+
 CORDON_TRIES = 5
 """So often a cordon is refused as such, and not by chance, until the node is left alone."""
-
 
 THE_RUN = "the drain"
 
@@ -57,20 +62,19 @@ class Engine:
         self.plan = plan
         self.seen = seen
         self._limits = limits
-        self._guards = Guards(plan, seen, limits)
         self.moments: list[Moment] = []
+        self._brakes = Brakes(
+            Guards(plan, seen, limits), lambda at_s, what, why: self.tell(at_s, what, THE_RUN, why=why)
+        )
+        self._asking = Asking(plan, seen, limits.blocked_s)
         self._nodes = _nodes_of(plan)
         self._pursuits = {uid: pursuit for node in self._nodes.values() for uid, pursuit in node.pursuits.items()}
-        self._ledger = Ledger(plan.slots, seen)
-        self._ledger.expect(plan.evictions)
         self._joined: set[str] = set()  # nodes in whose place new ones are
         self._rank = {name: place for place, name in enumerate(self._nodes)}
         self._stirred = set(self._nodes)  # nodes about which something is new
-        self._timers = Timers()  # of nodes, and of limits (their names have characters that no node's has)
-        self._at_limit: dict[str, set[str]] = defaultdict(set)  # nodes with pods that wait for a limit
+        self._timers = Timers()  # of nodes
         self._not_begun = list(self._nodes.values())
         self._may_begin = False  # whether a node may have become the next one
-        self._held = self._paused = self._stopped = ""  # why nothing more is asked for: for now, or at all
 
     @property
     def over(self) -> bool:
@@ -94,53 +98,41 @@ class Engine:
     @property
     def stopped(self) -> str:
         """Why it asks for nothing more; "" while it does."""
-        return self._stopped
+        return self._brakes.stopped
 
     @property
     def in_flight(self) -> tuple[str, ...]:
         """The pods (ns/name) that were asked for and have not gone: they go whatever this run does."""
-        steps = (Step.ASKED, Step.ACCEPTED, Step.IN_DOUBT, Step.LEAVING)
-        return tuple(p.pod.key for p in self._pursuits.values() if p.step in steps)
+        return tuple(p.pod.key for p in self._pursuits.values() if p.step in (*UNSURE, Step.LEAVING))
 
-    @property
-    def is_settled(self) -> bool:
-        """Whether it was stopped, and nothing of what it asked for is under way any more."""
-        return bool(self._stopped) and not self.in_flight
+    def is_settled(self, now_s: float) -> bool:
+        """Whether it was stopped, and what it asked for is gone, or leaves for longer than anybody waits for."""
+        if not self.stopped or any(p.step in UNSURE for p in self._pursuits.values()):
+            return False
+        return now_s - self._brakes.stopped_s >= SETTLES_S or not self.in_flight
 
-    def pause(self, why: str, now_s: float) -> None:
+    def pause(self, why: str) -> None:
         """Ask for nothing more for now; "" lets it go on."""
-        self._paused = why
-        self._hold(why or self._held, now_s)
-
-    def _hold(self, why: str, now_s: float) -> None:
-        if why and not self._held:
-            self.tell(now_s, Happened.HELD, THE_RUN, why=why)
-        elif self._held and not why:
-            self.tell(now_s, Happened.RELEASED, THE_RUN)
-            self._stir_all()
-        self._held = why
+        self._brakes.pause(why)
 
     def stop(self, why: str, now_s: float) -> None:
         """Ask for nothing more. What is in flight comes to its end by itself."""
-        if not self._stopped:
-            self._stopped = why
-            self.tell(now_s, Happened.STOPPED, THE_RUN, why=why)
+        self._brakes.stop(why, now_s)
 
     def take(self, news: News, now_s: float) -> None:
         self.seen.take(news)
-        self._guards.take(news, now_s)
+        self._brakes.take(news, now_s)
         match news:
             case PodIs(pod, _):
                 self._stir_pod(pod.uid)
                 if pod.ready:
-                    self._stir_limits(self._ledger.ready(pod))
+                    self._stirred |= self._asking.ready(pod)
             case PodGone(uid, _):
                 self._stir_pod(uid)
             case BudgetIs(budget, _):
-                self._ledger.moved(budget.key, now_s)
-                self._stir_limits((budget.key,))
+                self._stirred |= self._asking.moved(budget.key, now_s)
             case BudgetGone(key):
-                self._stir_limits((key,))
+                self._stirred |= self._asking.moved(key, now_s)
             case NodeIs(node):
                 self._stir(node.name)
             case NodeGone(name):
@@ -148,7 +140,7 @@ class Engine:
             case AllPods(pods, _):
                 for pod, _ in pods:
                     if pod.ready:
-                        self._ledger.ready(pod)
+                        self._asking.ready(pod)
                 self._stir_all()
             case AllBudgets() | AllNodes():
                 self._stir_all()
@@ -163,10 +155,9 @@ class Engine:
 
     def acts(self, now_s: float) -> list[Act]:
         """All that is to be done now, in this order."""
-        self._ask_guards(now_s)
-        for name in self._timers.due(now_s):
-            self._stir(name)
-            self._stir_limits((name,))
+        if self._brakes.look(now_s):
+            self._stir_all()
+        self._stirred |= {*self._timers.due(now_s), *self._asking.due(now_s)}
         found: list[Act] = []
         while self._stirred or self._may_begin:
             stirred = [self._nodes[name] for name in sorted(self._stirred, key=self._rank.__getitem__)]
@@ -188,18 +179,12 @@ class Engine:
         for uid in uids:
             pursuit = self._pursuits.get(uid)
             if pursuit is not None and pursuit.step is Step.WAITING:
-                self._ledger.take(pursuit.eviction, now_s)
+                self._asking.out(pursuit, now_s)
                 pursuit.to(Step.IN_DOUBT, now_s)
 
     def next_s(self, now_s: float) -> float:
         """When there is something to do though nothing is told; infinity where there is not."""
-        return min((self._timers.next_s, *self._guards.next_s(now_s)))
-
-    def _ask_guards(self, now_s: float) -> None:
-        why = self._guards.stop(now_s)
-        if why:
-            self.stop(why, now_s)
-        self._hold(self._paused or self._guards.hold(now_s), now_s)
+        return min(self._timers.next_s, self._asking.next_s, self._brakes.next_s(now_s))
 
     def _stir(self, name: str) -> None:
         if name in self._nodes:
@@ -212,16 +197,11 @@ class Engine:
         if uid in self._pursuits:
             self._stir(self._pursuits[uid].eviction.node)
 
-    def _stir_limits(self, limits: Iterable[str]) -> None:
-        for limit in limits:
-            self._stirred |= self._at_limit.pop(limit, set())
-
     # What was seen
 
     def _look(self, node: DrainedNode, now_s: float) -> None:
-        if node.over:
-            return
-        self._look_at_itself(node, now_s)
+        if not node.over:
+            self._look_at_itself(node, now_s)
         for pursuit in node.pursuits.values():
             before = pursuit.step
             pursuit.look(self.seen, now_s)
@@ -306,8 +286,7 @@ class Engine:
 
     def _free(self, pursuit: Pursuit) -> None:
         """It was not evicted after all."""
-        self._ledger.give_back(pursuit.eviction)
-        self._stir_limits(pursuit.eviction.limits)
+        self._stirred |= self._asking.free(pursuit)
 
     def _listed(self, node: DrainedNode, pods: Sequence[Pod], now_s: float) -> None:
         node.asked, node.since_s = False, now_s
@@ -326,7 +305,7 @@ class Engine:
 
     def _cordons(self, nodes: Sequence[DrainedNode], now_s: float) -> Iterator[Act]:
         for node in nodes:
-            if self._stopped:
+            if self.stopped:
                 return
             if node.phase is Phase.OPEN and not node.asked and (not node.refused or now_s >= node.since_s + APART_S):
                 node.asked = True
@@ -347,37 +326,24 @@ class Engine:
                 self._stir(node.name)
 
     def _evictions(self, nodes: Sequence[DrainedNode], now_s: float) -> Iterator[Act]:
-        if self._held or self._stopped:
+        if self._brakes.on:
             return
         waiting = [pursuit for node in nodes if node.phase is Phase.ACTIVE for pursuit in node.turn()]
-        for pursuit in sorted(waiting, key=lambda each: each.eviction.position):
-            if pursuit.not_before_s > now_s:
-                continue
-            if self._is_as_refused(pursuit) or not self._ledger.may(pursuit.eviction, now_s):
-                self._wait_at_limits(pursuit, now_s)
-                continue
-            self._ledger.take(pursuit.eviction, now_s)
-            pursuit.asked(now_s)
+        for pursuit in self._asking.chosen(waiting, now_s):
             yield Evict(pursuit.pod, self.plan.policy.grace_seconds)
+        for pursuit in waiting:
+            if pursuit.step is Step.WAITING:
+                self._give_up(pursuit, now_s)
 
-    def _wait_at_limits(self, pursuit: Pursuit, now_s: float) -> None:
-        """Until one of them moves; where none does for too long the pod is kept, and its node is left alone."""
-        limits = pursuit.eviction.limits
-        for limit in limits:
-            self._at_limit[limit].add(pursuit.eviction.node)
-            self._timers.set(limit, self._ledger.changes_s(limit, now_s))
-        ends_s = max(map(self._ledger.idle_since_s, limits), default=now_s) + self._limits.blocked_s
+    def _give_up(self, pursuit: Pursuit, now_s: float) -> None:
+        """Once its limits did not move for too long; its node is left alone then."""
+        ends_s = self._asking.gives_up_s(pursuit)
         if now_s < ends_s:
             self._timers.set(pursuit.eviction.node, ends_s)
             return
-        what = f"budget {pursuit.eviction.budget}" if pursuit.eviction.budget else limits[0]
-        pursuit.keep(f"{what} did not move for {in_words(self._limits.blocked_s)}", now_s)
+        pursuit.keep(self._asking.why_kept(pursuit), now_s)
         self._tell(pursuit, Step.WAITING, now_s)
         self._stir(pursuit.eviction.node)
-
-    def _is_as_refused(self, pursuit: Pursuit) -> bool:
-        """Whether nothing has changed since its budget refused it."""
-        return pursuit.trouble is Trouble.BUDGET and self.seen.version(pursuit.eviction.budget) == pursuit.version
 
     def _reads(self, node: DrainedNode, now_s: float) -> Iterator[Act]:
         for pursuit in node.pursuits.values():

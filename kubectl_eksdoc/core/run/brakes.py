@@ -1,0 +1,55 @@
+"""Whether a run may ask for more: held by a guard or by the user for now, or stopped by one of them for good."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from kubectl_eksdoc.core.rules.news import News
+from kubectl_eksdoc.core.run.guards import Guards
+from kubectl_eksdoc.core.run.moments import Happened
+
+Tell = Callable[[float, Happened, str], object]
+"""Called with the time, what happened and why."""
+
+
+class Brakes:
+    """Mutable. `tell` hears when it begins and ceases to hold, and when it stops."""
+
+    def __init__(self, guards: Guards, tell: Tell) -> None:
+        self._guards = guards
+        self._tell = tell
+        self._held = self._paused = ""
+        self.stopped = ""
+        self.stopped_s = 0.0
+
+    @property
+    def on(self) -> bool:
+        return bool(self._held or self.stopped)
+
+    def take(self, news: News, now_s: float) -> None:
+        self._guards.take(news, now_s)
+
+    def pause(self, why: str) -> None:
+        """By the user, from the next look on; "" lets it go on."""
+        self._paused = why
+
+    def stop(self, why: str, now_s: float) -> None:
+        """For good; the first reason stands."""
+        if not self.stopped:
+            self.stopped, self.stopped_s = why, now_s
+            self._tell(now_s, Happened.STOPPED, why)
+
+    def look(self, now_s: float) -> bool:
+        """Ask the guards; whether what was held may go on now."""
+        if why := self._guards.stop(now_s):
+            self.stop(why, now_s)
+        before, self._held = self._held, self._paused or self._guards.hold(now_s)
+        if self._held and not before:
+            self._tell(now_s, Happened.HELD, self._held)
+        if before and not self._held:
+            self._tell(now_s, Happened.RELEASED, "")
+        return bool(before) and not self._held
+
+    def next_s(self, now_s: float) -> float:
+        """When its word may change though nothing is told."""
+        return min(self._guards.next_s(now_s), default=float("inf"))
