@@ -63,9 +63,7 @@ class Engine:
         self.seen = seen
         self._limits = limits
         self.moments: list[Moment] = []
-        self._brakes = Brakes(
-            Guards(plan, seen, limits), lambda at_s, what, why: self.tell(at_s, what, THE_RUN, why=why)
-        )
+        self._brakes = Brakes(Guards(plan, seen, limits), self._tell_of_itself)
         self._asking = Asking(plan, seen, limits.blocked_s)
         self._nodes = _nodes_of(plan)
         self._pursuits = {uid: pursuit for node in self._nodes.values() for uid, pursuit in node.pursuits.items()}
@@ -89,6 +87,9 @@ class Engine:
     def tell(self, at_s: float, what: Happened, subject: str, node: str = "", why: str = "") -> None:
         """Something happened beside it."""
         self.moments.append(Moment(at_s, what, subject, node, why))
+
+    def _tell_of_itself(self, at_s: float, what: Happened, why: str) -> None:
+        self.tell(at_s, what, THE_RUN, why=why)
 
     def renewed(self, node: str) -> None:
         """A new node has joined in the place of `node`."""

@@ -20,7 +20,7 @@ from kubectl_eksdoc.render.drain.view import DrainView
 
 class NodeRun(NamedTuple):
     """A node that the plan drains. Times from the start, None for what did not happen; `left` are the pods (ns/name)
-    that should have gone and did not."""
+    that should have gone and did not, `why` the run left it alone ("": it did not)."""
 
     target: Target
     begun_s: float | None
@@ -30,6 +30,7 @@ class NodeRun(NamedTuple):
     refusals: int
     emptied: bool
     left: tuple[str, ...]
+    why: str = ""
 
     @property
     def name(self) -> str:
@@ -82,6 +83,7 @@ class RehearsalView:
         """Those that the plan drains, in its order."""
         evictions = Counter(m.node for m in self.moments if m.what is Happened.EVICTED)
         refusals = Counter(m.node for m in self.moments if m.what is Happened.REFUSED)
+        alone = {m.subject: m.why for m in self.moments if m.what is Happened.LEFT_ALONE}
         undone = self.rehearsal.undone
         runs = []
         for target in self.planned.targets:
@@ -91,11 +93,8 @@ class RehearsalView:
                     self._when.get((what, name)) for what in (Happened.BEGUN, Happened.EMPTY, Happened.DONE)
                 )
                 counts = evictions[name], refusals[name]
-                runs.append(
-                    NodeRun(
-                        target, begun, empty, done, *counts, name not in undone, tuple(sorted(undone.get(name, ())))
-                    )
-                )
+                left = tuple(sorted(undone.get(name, ())))
+                runs.append(NodeRun(target, begun, empty, done, *counts, name not in undone, left, alone.get(name, "")))
         return tuple(runs)
 
     @cached_property
