@@ -1,0 +1,117 @@
+"""What holds a run and what stops it, and when its cause is over."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from kubectl_eksdoc.core.model.acts import Cordon
+from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.rules.api.statuses import Lost, Status
+from kubectl_eksdoc.core.rules.news import AllPods, Answered, Away, Back, News, NodeIs, PodGone, PodIs
+from kubectl_eksdoc.core.run.guards import ANSWERS, ERRORS_S, Guards, Limits
+from kubectl_eksdoc.core.run.seen import Seen
+from tests.builders import a_cluster, a_node, pods
+from tests.core.plan.drain.planning import WEB, plan_of
+
+LIMITS = Limits(hold_s=10, pending_s=60, not_ready=1, away_s=100, failing_s=50)
+OTHERS = tuple(a_node(f"new-{i}", group="green") for i in range(3))
+CLUSTER = a_cluster(nodes=[a_node("old-0"), *OTHERS], workloads=WEB, pods=pods(3))
+
+
+class Guarded:
+    """Guards, and what they see."""
+
+    def __init__(self, cluster: Cluster = CLUSTER) -> None:
+        self.seen = Seen(cluster)
+        plan = plan_of(cluster)
+        assert len(plan.evictions) == 3
+        self.guards = Guards(plan, self.seen, LIMITS)
+
+    def hear(self, now_s: float, *news: News) -> None:
+        for each in news:
+            self.seen.take(each)
+            self.guards.take(each, now_s)
+
+    def says(self, now_s: float) -> tuple[str, str]:
+        return self.guards.hold(now_s), self.guards.stop(now_s)
+
+
+def a_replacement(name: str = "web-new", node: str = "") -> Pod:
+    """Of the workload that is drained."""
+    why = "" if node else "Unschedulable: 0/4 nodes are available"
+    return replace(CLUSTER.pods[0], name=name, uid=name, node=node, ready=bool(node), not_ready_because=why)
+
+
+def test_while_all_is_well_it_says_nothing() -> None:
+    guarded = Guarded()
+    guarded.hear(0, Answered(Cordon("old-0", "u"), Status(200)), PodIs(a_replacement(node="new-0"), 1))
+    assert guarded.says(1000) == ("", "")
+    assert list(guarded.guards.next_s(1000)) == []
+
+
+def test_a_replacement_without_a_node_holds_it_and_then_stops_it() -> None:
+    guarded = Guarded()
+    guarded.hear(5, PodIs(a_replacement(), 1))
+    assert guarded.says(14.9) == ("", "") and sorted(guarded.guards.next_s(5)) == [15, 65]
+    assert guarded.says(15) == ("default/web-new has no node yet", "")
+    assert guarded.says(65)[1].startswith("default/web-new has no node for 60 s: Unschedulable: 0/4")
+
+
+def test_once_it_has_a_node_all_goes_on() -> None:
+    for over in (PodIs(a_replacement(node="new-1"), 2), PodGone("web-new", 2), AllPods((), 2)):
+        guarded = Guarded()
+        guarded.hear(5, PodIs(a_replacement(), 1))
+        assert guarded.guards.pending == 1
+        guarded.hear(30, over)
+        assert guarded.says(100) == ("", "") and guarded.guards.pending == 0
+
+
+def test_pods_that_waited_before_or_are_others_are_not_ours() -> None:
+    waiting = replace(a_replacement("waits"), uid="waits")
+    guarded = Guarded(replace(CLUSTER, pods=(*CLUSTER.pods, waiting)))
+    guarded.hear(0, PodIs(waiting, 1), PodIs(replace(a_replacement("other"), owner=None), 2))
+    assert guarded.says(1000) == ("", "")
+
+
+def test_more_nodes_that_become_not_ready_than_may_stop_it() -> None:
+    guarded = Guarded()
+    guarded.hear(0, NodeIs(replace(OTHERS[0], ready="Unknown")))
+    assert guarded.says(1) == ("", "")
+    guarded.hear(2, NodeIs(replace(OTHERS[1], ready="False")))
+    assert guarded.says(3)[1] == "2 nodes became NotReady meanwhile: new-0, new-1"
+    guarded.hear(4, NodeIs(OTHERS[1]))
+    assert guarded.says(5) == ("", "")
+
+
+def test_a_target_may_be_what_it_likes() -> None:
+    guarded = Guarded()
+    guarded.hear(0, *(NodeIs(replace(node, ready="False")) for node in (CLUSTER.nodes[0], OTHERS[0])))
+    assert guarded.says(1) == ("", "")
+
+
+def test_a_cluster_that_cannot_be_watched_holds_it_and_then_stops_it() -> None:
+    guarded = Guarded()
+    guarded.hear(10, Away("connection refused"), Away("connection refused"))
+    assert guarded.says(10) == ("the cluster cannot be watched: connection refused", "")
+    assert "for 100 s" in guarded.says(110)[1]
+    guarded.hear(110, Back())
+    assert guarded.says(111) == ("", "")
+
+
+def test_errors_hold_it_until_they_cease() -> None:
+    guarded = Guarded()
+    error, fine = Answered(Cordon("old-0", "u"), Lost("reset")), Answered(Cordon("old-0", "u"), Status(409))
+    guarded.hear(0, *[fine] * (ANSWERS // 2), *[error] * (ANSWERS // 2))
+    assert guarded.says(0) == ("", ""), "half of them"
+    guarded.hear(1, error)
+    assert guarded.says(1) == (f"{ANSWERS // 2 + 1} of the last {ANSWERS} answers are errors of the server", "")
+    assert guarded.says(1 + ERRORS_S) == ("", ""), "it is tried again"
+
+
+def test_errors_without_an_end_stop_it() -> None:
+    guarded = Guarded()
+    for second in range(0, 60, 5):
+        guarded.hear(second, *[Answered(Cordon("old-0", "u"), Status(503))] * 2)
+    hold, stop = guarded.says(60)
+    assert "answers are errors" in hold and stop == "the server answers with errors for 50 s"
