@@ -7,12 +7,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
+from typing import Any
 
 from kubectl_eksdoc.errors import ClusterError, Unreachable
 
 
 class NotServed(ClusterError):
     """404: the server does not know the resource."""
+
+
+class Absent(NotServed):
+    """404 of one object by its name: the server knows the resource, and has no such object."""
 
 
 class Expired(ClusterError):
@@ -44,13 +49,24 @@ class Answer:
         return self.headers.get("content-type", "").partition(";")[0].strip().lower() == "application/json"
 
     @property
-    def said(self) -> str:
-        """The message of a Status, else the beginning of what was sent."""
+    def document(self) -> Mapping[str, Any]:
+        """The JSON object in it; nothing where it is none."""
         try:
             document = json.loads(self.body) if self.is_json else None
-        except ValueError:
+        except (ValueError, RecursionError):
             document = None
-        message = document.get("message") if isinstance(document, dict) else None
+        return document if isinstance(document, dict) else {}
+
+    @property
+    def names_an_object(self) -> bool:
+        """Whether it is a Status that says of which object it speaks."""
+        details = self.document.get("details")
+        return self.document.get("kind") == "Status" and isinstance(details, dict) and bool(details.get("name"))
+
+    @property
+    def said(self) -> str:
+        """The message of a Status, else the beginning of what was sent."""
+        message = self.document.get("message")
         if isinstance(message, str):
             return message
         return " ".join(self.body[:2000].decode("utf-8", "replace").split())[:200]

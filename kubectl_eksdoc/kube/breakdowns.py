@@ -57,6 +57,14 @@ def breakdown(error: Exception, server: str, proxy: str, seconds: float) -> tupl
     return Incomplete(f"{at} broke off its answer: {_innermost(causes)}"), True
 
 
+def never_sent(error: Exception) -> bool:
+    """Whether there was no connection at all (to the server, or to the proxy): nothing of the request was sent."""
+    from urllib3 import exceptions
+
+    kinds = (exceptions.NewConnectionError, exceptions.ConnectTimeoutError)
+    return any(isinstance(cause, kinds) for cause in _causes(error))
+
+
 def _causes(error: BaseException) -> Iterator[BaseException]:
     """`error` and what is wrapped in it: by chaining, as an argument, or as urllib3's attributes."""
     seen: set[int] = set()

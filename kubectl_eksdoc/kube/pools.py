@@ -15,12 +15,14 @@ from urllib.parse import unquote, urlsplit
 
 from kubectl_eksdoc.errors import ConfigError
 from kubectl_eksdoc.kube.credentials import Credential
+from kubectl_eksdoc.kube.sockets import OpenSockets, keeping_alive
 from kubectl_eksdoc.kube.target import Target
 
 if TYPE_CHECKING:
     import urllib3
 
-CONNECTIONS = 4
+CONNECTIONS = 8
+"""So many are kept for the next request: those of a drain's acts and watches."""
 
 
 class Pools:
@@ -30,14 +32,21 @@ class Pools:
         self._target = target
         self._proxy = proxy
         self._lock = threading.Lock()
+        self._open = OpenSockets()
         self._made: tuple[str, urllib3.PoolManager] | None = None
 
     def of(self, credential: Credential) -> urllib3.PoolManager:
         """Raises ConfigError: a certificate, key or CA cannot be used."""
         with self._lock:
             if self._made is None or self._made[0] != credential.certificate:
-                self._made = (credential.certificate, self._make(credential))
+                manager = self._make(credential)
+                self._open.remember(manager)
+                self._made = (credential.certificate, manager)
             return self._made[1]
+
+    def cut(self) -> None:
+        """Whatever is under way breaks down at once."""
+        self._open.cut()
 
     def close(self) -> None:
         if self._made is not None:
@@ -55,7 +64,7 @@ class Pools:
         configuration.tls_server_name = server.tls_server_name or None
         configuration.connection_pool_maxsize = CONNECTIONS
         manager = client.ApiClient(configuration).rest_client.pool_manager
-        options = dict(manager.connection_pool_kw)
+        options = {**manager.connection_pool_kw, "socket_options": keeping_alive()}
         if server.secure:
             options["ssl_context"] = _tls(self._target, credential)
             options["ca_certs"] = None  # they are in the context

@@ -17,9 +17,10 @@ from kubectl_eksdoc.errors import ClusterError, Forbidden
 from kubectl_eksdoc.kube.answers import Answer, Expired, Incomplete, NotServed, Refused
 from kubectl_eksdoc.kube.config import connect
 from kubectl_eksdoc.kube.identity import EksIdentity
+from kubectl_eksdoc.kube.patience import Patience, Timing
 from kubectl_eksdoc.kube.prefetch import in_order
 from kubectl_eksdoc.kube.surroundings import Surroundings, of_this_process
-from kubectl_eksdoc.kube.transport import Patience, Timing, Transport
+from kubectl_eksdoc.kube.transport import Transport
 from kubectl_eksdoc.objects.collector import BadObject, Collector
 from kubectl_eksdoc.objects.raw_objects import RawObjects
 

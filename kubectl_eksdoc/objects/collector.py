@@ -87,9 +87,9 @@ class Collector:
         try:
             page = table.decode_page(body)
         except MALFORMED as error:
-            raise BadObject(_in_list(error, body, resource, origin)) from error
+            raise BadObject(in_list(error, body, resource, origin)) from error
         if page.items is msgspec.UNSET or (page.kind and not page.kind.endswith("List")):
-            raise BadObject(f"{origin}: expected a list of {resource.plural}, got {_named_kind(page.kind)}")
+            raise BadObject(f"{origin}: expected a list of {resource.plural}, got {named_kind(page.kind)}")
         items = page.items or []
         self._add(table, items, origin)
         if self._raw is not None:
@@ -107,7 +107,7 @@ class Collector:
         try:
             item = table.decode_item(raw)
         except MALFORMED as error:
-            raise BadObject(f"{origin}: {_who(bytes(raw), resource)}: {error}") from error
+            raise BadObject(f"{origin}: {who(bytes(raw), resource)}: {error}") from error
         self._add(table, (item,), origin)
         if self._raw is not None:
             self._raw.add_item(resource, raw)
@@ -223,19 +223,19 @@ class Collector:
         return tuple(row[2] for row in rows)
 
 
-def _in_list(error: Exception, body: bytes, resource: Resource, origin: str) -> str:
+def in_list(error: Exception, body: bytes, resource: Resource, origin: str) -> str:
     """The message for a bad item of a list, naming the item where it can still be found."""
     match = _ITEM.search(str(error))
     if match:
         try:
             raw = (msgspec.json.decode(body, type=ListOf[msgspec.Raw]).items or [])[int(match.group(1))]
-            return f"{origin}: {_who(bytes(raw), resource)}: {error}"
+            return f"{origin}: {who(bytes(raw), resource)}: {error}"
         except (*MALFORMED, IndexError, TypeError):
             pass
     return f"{origin}: {resource.kind} list: {error}"
 
 
-def _who(raw: bytes, resource: Resource) -> str:
+def who(raw: bytes, resource: Resource) -> str:
     """``Pod default/web-0``, or as much of it as can be read."""
     try:
         meta = msgspec.json.decode(raw, type=_Named).metadata or Meta()
@@ -248,7 +248,7 @@ def _full_name(namespace: str, name: str) -> str:
     return f"{namespace}/{name}" if namespace else name
 
 
-def _named_kind(kind: str | None) -> str:
+def named_kind(kind: str | None) -> str:
     return f"an object of kind {kind}" if kind else "an object without items"
 
 

@@ -70,7 +70,11 @@ class LabelSelector(Lean):
     match_expressions: list[Expression] | None = None
 
 
-class ListMeta(Lean, rename={"continue_token": "continue", "remaining": "remainingItemCount"}):
+_LIST_META = {"continue_token": "continue", "remaining": "remainingItemCount", "resource_version": "resourceVersion"}
+
+
+class ListMeta(Lean, rename=_LIST_META):
+    resource_version: str | None = None
     continue_token: str | None = None
     remaining: int | None = None
 

@@ -15,7 +15,8 @@ from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.errors import ClusterError, Forbidden, Unauthorized, Unreachable
 from kubectl_eksdoc.kube.answers import Incomplete, NotServed, Refused
 from kubectl_eksdoc.kube.breakdowns import breakdown
-from kubectl_eksdoc.kube.transport import Patience, Transport
+from kubectl_eksdoc.kube.patience import Patience
+from kubectl_eksdoc.kube.transport import Transport
 from tests.fakes import kubeconfigs, recordings
 from tests.fakes.apiserver import DATE, ApiServer, Reply, json_reply, recorded, refused
 

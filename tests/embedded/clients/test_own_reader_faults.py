@@ -15,8 +15,8 @@ from kubectl_eksdoc.core.model.kinds import ReadState, Resource
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.clockwork import ByHand
 from kubectl_eksdoc.errors import ClusterError
+from kubectl_eksdoc.kube.patience import Patience, Timing
 from kubectl_eksdoc.kube.reader import LiveReader
-from kubectl_eksdoc.kube.transport import Patience, Timing
 from tests.embedded.clients import worlds
 from tests.embedded.clients.among_faults import MET, OF_READING, served
 from tests.fakes import kubeconfigs

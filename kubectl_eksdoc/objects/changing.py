@@ -1,0 +1,149 @@
+"""Objects of one resource while they change: pages of a list and lines of a watch, as facts with their versions.
+
+Source: apimachinery pkg/apis/meta/v1/watch.go (WatchEvent), types.go (ListMeta). Versions count up, for all objects of
+a server: decimal integers that clients may compare (KEP-5504; before it they might not, and could).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, NamedTuple
+
+import msgspec
+
+from kubectl_eksdoc.core.model.kinds import Resource
+from kubectl_eksdoc.objects.caches import RawError
+from kubectl_eksdoc.objects.catalogue import BY_RESOURCE
+from kubectl_eksdoc.objects.collector import MALFORMED, BadObject, in_list, named_kind, who
+from kubectl_eksdoc.objects.sharing import Sharing
+from kubectl_eksdoc.objects.structs import Lean, ListMeta, ListOf, Object
+
+
+class What(Enum):
+    IS = "is"  # added or changed
+    GONE = "gone"
+    BOOKMARK = "bookmark"  # nothing but from which version to go on
+    ERROR = "error"  # the watch is over
+
+
+class Event(NamedTuple):
+    """`fact` of what is, or was as it went; `code` and `said` of an error: its Status."""
+
+    what: What
+    version: int = 0
+    fact: Any = None
+    code: int = 0
+    said: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ListPage:
+    """`items` are facts with their versions; `version` is the list's."""
+
+    items: list[tuple[Any, int]]
+    version: int
+    continue_token: str
+
+
+class _Line(Lean):
+    type: str
+    object: msgspec.Raw
+
+
+class _Bookmark(Lean):
+    metadata: ListMeta
+
+
+class _Status(Lean):
+    code: int | None = None
+    message: str | None = None
+
+
+_decode_line = msgspec.json.Decoder(_Line).decode
+_decode_bookmark = msgspec.json.Decoder(_Bookmark).decode
+_decode_status = msgspec.json.Decoder(_Status).decode
+_IS = frozenset(("ADDED", "MODIFIED"))
+
+
+class Changing:
+    """The facts of one resource's objects, sharing what they have in common. For one thread."""
+
+    def __init__(self, resource: Resource) -> None:
+        kind = BY_RESOURCE[resource]
+        self.resource = resource
+        self._project = kind.project
+        self._share = Sharing()
+        self._decode = msgspec.json.Decoder(kind.form).decode
+        self._decode_page = msgspec.json.Decoder(ListOf[kind.form]).decode  # type: ignore[name-defined]
+
+    def page(self, body: bytes, origin: str) -> ListPage:
+        """A List as the API prints it; `origin` is for messages.
+
+        Raises:
+            BadObject: it is none, or one of its objects cannot be.
+        """
+        try:
+            page = self._decode_page(body)
+        except MALFORMED as error:
+            raise BadObject(in_list(error, body, self.resource, origin)) from error
+        if page.items is msgspec.UNSET:
+            raise BadObject(f"{origin}: expected a list of {self.resource.plural}, got {named_kind(page.kind)}")
+        meta = page.metadata or ListMeta()
+        items = [self._made(item, origin) for item in page.items or ()]
+        version = _number(meta.resource_version, f"{origin}: the list of {self.resource.plural}")
+        return ListPage(items, version, meta.continue_token or "")
+
+    def object(self, raw: bytes | msgspec.Raw, origin: str) -> tuple[Any, int]:
+        """One object.
+
+        Raises:
+            BadObject: it is none of the resource, or cannot be.
+        """
+        try:
+            item = self._decode(raw)
+        except MALFORMED as error:
+            raise BadObject(f"{origin}: {who(bytes(raw), self.resource)}: {error}") from error
+        return self._made(item, origin)
+
+    def event(self, line: bytes, origin: str) -> Event:
+        """One line of a watch.
+
+        Raises:
+            BadObject: it is no event, or its object cannot be.
+        """
+        try:
+            told = _decode_line(line)
+            if told.type in _IS:
+                fact, version = self.object(told.object, origin)
+                return Event(What.IS, version, fact)
+            if told.type == "DELETED":
+                fact, version = self.object(told.object, origin)
+                return Event(What.GONE, version, fact)
+            if told.type == "BOOKMARK":
+                text = _decode_bookmark(told.object).metadata.resource_version
+                return Event(What.BOOKMARK, _number(text, f"{origin}: a bookmark"))
+            status = _decode_status(told.object)
+        except MALFORMED as error:
+            raise BadObject(f"{origin}: a line of a watch of {self.resource.plural}: {error}") from error
+        if told.type != "ERROR":
+            raise BadObject(f"{origin}: an event of the type {told.type[:40]!r}")
+        return Event(What.ERROR, code=status.code or 0, said=status.message or "")
+
+    def _made(self, item: Object, origin: str) -> tuple[Any, int]:
+        meta, kind = item.metadata, self.resource.kind
+        if meta is None or not meta.name or not meta.uid or (self.resource.namespaced and not meta.namespace):
+            raise BadObject(f"{origin}: a {kind} lacks its name, namespace or uid at `$.metadata`")
+        if item.kind and item.kind != kind:
+            raise BadObject(f"{origin}: {item.kind} {meta.name} among {self.resource.plural}")
+        try:
+            fact, _ = self._project(item, self._share)
+        except RawError as error:
+            raise BadObject(f"{origin}: {kind} {meta.name}: {error}") from error
+        return fact, _number(meta.resource_version, f"{origin}: {kind} {meta.name}")
+
+
+def _number(text: str | None, whose: str) -> int:
+    if text is None or not (text.isascii() and text.isdigit()):
+        raise BadObject(f"{whose} has no resourceVersion that is a number: {text!r}")
+    return int(text)
