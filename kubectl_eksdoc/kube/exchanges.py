@@ -89,7 +89,7 @@ class Exchanges:
 
     def opened(self, credential: Credential, url: str, answer_s: float, silence_s: float) -> Stream | Answer:
         """An answer without an end. Its beginning may take `answer_s`, each part of it `silence_s`; --request-timeout
-        does not count. What is not 200 is an answer as any other.
+        does not count. What is not 200 with JSON is an answer as any other.
 
         Raises:
             as `once`.
@@ -99,7 +99,7 @@ class Exchanges:
         timeout = urllib3.Timeout(connect=self.patience.connect, read=answer_s)
         try:
             response = self._sent(credential, url, timeout, "GET", None, {"Accept-Encoding": "identity"})
-            if response.status != 200:
+            if response.status != 200 or not Answer(200, b"", _headers_of(response)).is_json:
                 return Answer(response.status, self._body(response, None), _headers_of(response))
         except (urllib3.exceptions.HTTPError, OSError) as error:
             raise self._broken(error, answer_s) from error

@@ -2,12 +2,34 @@
 
 from __future__ import annotations
 
-from kubectl_eksdoc.errors import Forbidden, Unauthorized
-from kubectl_eksdoc.kube.answers import Answer, Refused
+from kubectl_eksdoc.errors import ClusterError, Forbidden, Unauthorized
+from kubectl_eksdoc.kube.answers import Absent, Answer, Expired, NotServed, Refused
 from kubectl_eksdoc.kube.config import Access
 
 
-def forbidden(access: Access, answer: Answer, path: str, right: str) -> Forbidden:
+def error_of(access: Access, answer: Answer, path: str, right: str, tries: int = 1) -> ClusterError:
+    """What is wrong with an answer that is not 2xx with JSON. `right` is what RBAC calls the request, e.g. ``list
+    pods``; `tries`: so often it was answered like that."""
+    server = access.target.server.url
+    if 200 <= answer.status < 300:
+        return _not_json(access, answer, path)
+    if answer.status == 401:
+        return _unauthorized(access, answer)
+    if answer.status == 403:
+        return _forbidden(access, answer, path, right)
+    if answer.status == 404 and answer.names_an_object:
+        return Absent(answer.said)
+    if answer.status == 404:
+        return NotServed(f"{server} does not serve {path}", "Is this the address of a Kubernetes API?")
+    if answer.status == 410:
+        return Expired(answer.said)
+    if 300 <= answer.status < 400:
+        return _redirected(access, answer, path)
+    times = f" ({tries} tries)" if tries > 1 else ""
+    return Refused(f"{server}{path} answered {answer.status}{times}: {answer.said}")
+
+
+def _forbidden(access: Access, answer: Answer, path: str, right: str) -> Forbidden:
     """`missing` is "" where it is not a right that is missing but the credentials."""
     refused = f"{access.target.server.url} refuses {right or path}: {answer.said}"
     if "system:anonymous" in answer.said:
@@ -19,7 +41,7 @@ def forbidden(access: Access, answer: Answer, path: str, right: str) -> Forbidde
     return Forbidden(refused, f"Ask for the right, or look: {look}", right)
 
 
-def unauthorized(access: Access, answer: Answer) -> Unauthorized:
+def _unauthorized(access: Access, answer: Answer) -> Unauthorized:
     profile = f" --profile {access.eks.profile}" if access.eks.profile else ""
     hint = "The token may have expired, or belong to another cluster: check --context and --user."
     if access.target.user.plugin is not None and not access.target.user.token:
@@ -30,7 +52,7 @@ def unauthorized(access: Access, answer: Answer) -> Unauthorized:
     return Unauthorized(f"{access.target.server.url} does not accept {access.login}: {answer.said}", hint)
 
 
-def not_json(access: Access, answer: Answer, path: str) -> Refused:
+def _not_json(access: Access, answer: Answer, path: str) -> Refused:
     kind = answer.headers.get("content-type", "no content type")
     return Refused(
         f"{access.target.server.url}{path} answered with {kind} instead of JSON: {answer.said}",
@@ -38,7 +60,7 @@ def not_json(access: Access, answer: Answer, path: str) -> Refused:
     )
 
 
-def redirected(access: Access, answer: Answer, path: str) -> Refused:
+def _redirected(access: Access, answer: Answer, path: str) -> Refused:
     where = answer.headers.get("location", "somewhere")
     return Refused(
         f"{access.target.server.url}{path} answered with a redirect to {where}; an API server does not do that",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kubectl_eksdoc.kube import refusals
-from kubectl_eksdoc.kube.answers import Absent, Answer, Expired, NotServed, Refused
+from kubectl_eksdoc.kube.answers import Answer
 from kubectl_eksdoc.kube.config import Access
 from kubectl_eksdoc.kube.exchanges import Broken, Exchanges
 from kubectl_eksdoc.kube.patience import Patience, Timing, real_timing
@@ -51,7 +51,9 @@ class Transport:
                 continue
             tried += 1
             if answer.status not in _AGAIN or tried >= self._patience.tries:
-                return self._judged(answer, path, right, tried)
+                if 200 <= answer.status < 300 and answer.is_json:
+                    return answer
+                raise refusals.error_of(self.access, answer, path, right, tried)
             self._pause(tried, answer.retry_after(utc_now()))
 
     def _pause(self, count: int, asked: float | None) -> None:
@@ -60,24 +62,3 @@ class Transport:
             self._timing.sleep(min(asked, patience.longest_retry_after))
             return
         self._timing.sleep(patience.pause_s(count, self._timing.chance()))
-
-    def _judged(self, answer: Answer, path: str, right: str, tries: int) -> Answer:
-        server = self.access.target.server.url
-        if 200 <= answer.status < 300:
-            if answer.is_json:
-                return answer
-            raise refusals.not_json(self.access, answer, path)
-        if answer.status == 401:
-            raise refusals.unauthorized(self.access, answer)
-        if answer.status == 403:
-            raise refusals.forbidden(self.access, answer, path, right)
-        if answer.status == 404 and answer.names_an_object:
-            raise Absent(answer.said)
-        if answer.status == 404:
-            raise NotServed(f"{server} does not serve {path}", "Is this the address of a Kubernetes API?")
-        if answer.status == 410:
-            raise Expired(answer.said)
-        if 300 <= answer.status < 400:
-            raise refusals.redirected(self.access, answer, path)
-        times = f" ({tries} tries)" if tries > 1 else ""
-        raise Refused(f"{server}{path} answered {answer.status}{times}: {answer.said}")

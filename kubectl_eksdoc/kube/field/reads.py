@@ -1,0 +1,53 @@
+"""Single looks at the cluster: what is under a pod's name, and which pods are on a node, right now."""
+
+from __future__ import annotations
+
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.kube.answers import Absent
+from kubectl_eksdoc.kube.field.closing import Closing
+from kubectl_eksdoc.kube.field.evictions import path_of
+from kubectl_eksdoc.kube.field.insisting import Insisting, until_read
+from kubectl_eksdoc.kube.field.lists import Lister
+from kubectl_eksdoc.kube.patience import Patience, Timing
+from kubectl_eksdoc.kube.transport import Transport
+from kubectl_eksdoc.objects.changing import Changing
+
+
+class Reads:
+    """They are tried until they succeed. For one thread.
+
+    Raises, from every method:
+        Unauthorized, Forbidden, ConfigError: they must not be done any more.
+        Closed: the field is.
+    """
+
+    def __init__(
+        self, transport: Transport, patience: Patience, timing: Timing, closing: Closing, page_size: int
+    ) -> None:
+        self._transport = transport
+        self._patience = patience
+        self._timing = timing
+        self._closing = closing
+        self._changing = Changing(kinds.PODS)
+        self._lister = Lister(kinds.PODS, transport, self._changing, page_size)
+
+    def pod(self, pod: Pod) -> tuple[Pod, ...]:
+        """What is there under its name: one pod, or none."""
+        return until_read(lambda: self._pod(path_of(pod)), self._insisting(), self._closing)
+
+    def on_node(self, node: str) -> tuple[Pod, ...]:
+        """All pods on it, finished ones and all."""
+        fields = f"spec.nodeName={node}"
+        listed = until_read(lambda: self._lister.all(fields), self._insisting(), self._closing)
+        return tuple(pod for pod, _ in listed.items)
+
+    def _pod(self, path: str) -> tuple[Pod, ...]:
+        try:
+            answer = self._transport.get(path, right="get pods")
+        except Absent:
+            return ()
+        return (self._changing.object(answer.body, path)[0],)
+
+    def _insisting(self) -> Insisting:
+        return Insisting(self._patience, self._timing)

@@ -1,0 +1,56 @@
+"""Requests that change something: each is sent once, and ends in the server's answer, or in nobody knowing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from kubectl_eksdoc.core.rules.api.statuses import Lost, Status
+from kubectl_eksdoc.errors import ClusterError
+from kubectl_eksdoc.kube.answers import Answer
+from kubectl_eksdoc.kube.exchanges import Broken, Exchanges
+from kubectl_eksdoc.kube.statuses import status_of
+
+JSON = "application/json"
+MERGE_PATCH = "application/merge-patch+json"
+
+
+class Sender:
+    """One cluster's API, for writing. Safe to use from several threads.
+
+    A request is sent again only where nothing can have been done: after a 401 with newer credentials, and after a
+    connection that did not come about. Whatever else breaks down is `Lost`.
+    """
+
+    def __init__(self, exchanges: Exchanges) -> None:
+        self._exchanges = exchanges
+
+    def send(
+        self,
+        method: str,
+        path: str,
+        document: Any,
+        content_type: str = JSON,
+        query: Mapping[str, str] | None = None,
+    ) -> Status | Lost:
+        url = self._exchanges.url(path, query)
+        body = json.dumps(document, separators=(",", ":")).encode()
+        try:
+            return status_of(self._answer(method, url, body, content_type))
+        except Broken as failure:
+            return Lost(failure.error.message)
+        except ClusterError as error:  # no credentials, or a certificate that cannot be used: it was not sent
+            return Lost(error.message)
+
+    def _answer(self, method: str, url: str, body: bytes, content_type: str) -> Answer:
+        exchanges, patience, timing = self._exchanges, self._exchanges.patience, self._exchanges.timing
+        tried = 0
+        while True:
+            try:
+                return exchanges.admitted(lambda given: exchanges.once(given, url, method, body, content_type))
+            except Broken as failure:
+                tried += 1
+                if not failure.unsent or tried >= patience.tries_to_connect:
+                    raise
+            timing.sleep(patience.pause_s(tried, timing.chance()))

@@ -1,0 +1,126 @@
+"""A served cluster and a field on it: what a run asks, hears and sees, in a test's own time."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.acts import Act
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.cluster import Cluster, Identity, Source
+from kubectl_eksdoc.core.model.connection import Connection
+from kubectl_eksdoc.core.model.kinds import Resource
+from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.rules.api.statuses import Lost, Status
+from kubectl_eksdoc.core.rules.news import Answered, Found, News
+from kubectl_eksdoc.core.run.seen import Seen
+from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
+from kubectl_eksdoc.embedded.faults.registry import made, parse
+from kubectl_eksdoc.embedded.serving.api import Api
+from kubectl_eksdoc.embedded.serving.faults import Fault, Faulty
+from kubectl_eksdoc.embedded.serving.messages import Answering
+from kubectl_eksdoc.embedded.serving.server import Server, serving
+from kubectl_eksdoc.kube.field.live import LiveField
+from kubectl_eksdoc.kube.field.streams import Following
+from kubectl_eksdoc.kube.patience import Patience
+from kubectl_eksdoc.kube.reader import LiveReader
+from tests.embedded.clients import worlds
+from tests.fakes import kubeconfigs
+
+RUN = "run-1"
+HASTY = Patience(first_pause=0.01, longest_pause=0.05, longest_retry_after=0.02, connect=1.0, silence=0.5)
+SHORT = Following(each=1.0, grace=0.3, answer=0.5)
+WATCHED = (kinds.PODS, kinds.BUDGETS, kinds.NODES)
+SOON_S = 10.0
+"""What a test waits for comes within this, or never."""
+
+
+@contextlib.contextmanager
+def among(api: Answering, *faults: str | Fault, seed: int = 1) -> Iterator[Server]:
+    """The API served with faults, by name or as they are."""
+    named = made([parse(each) for each in faults if isinstance(each, str)], seed).requests
+    others = [each for each in faults if isinstance(each, Fault)]
+    with serving(Faulty(api, [*named, *others], lambda seconds: time.sleep(min(seconds, 0.05)), seed)) as server:
+        yield server
+    assert not server.errors
+
+
+def connection(server: Server, folder: Path, page_size: int = 20, token: str = worlds.ADMIN_TOKEN) -> Connection:
+    return Connection(kubeconfig=kubeconfigs.one(folder / "config", server.url(token)), page_size=page_size)
+
+
+@contextlib.contextmanager
+def field_on(to: Connection, run: str = RUN, patience: Patience = HASTY) -> Iterator[LiveField]:
+    with contextlib.closing(LiveField(to, run, patience=patience, following=SHORT)) as field:
+        yield field
+
+
+def answer_to(field: LiveField, act: Act) -> Status | Lost | tuple[Pod, ...]:
+    """Do it, and wait for its one answer."""
+    field.do(act)
+    (found,) = answers(field, 1)
+    assert isinstance(found, (Answered, Found)) and found.act == act
+    return found.answer if isinstance(found, Answered) else found.pods
+
+
+def answers(field: LiveField, count: int) -> list[Answered | Found]:
+    found: list[Answered | Found] = []
+
+    def enough() -> bool:
+        found.extend(each for each in field.news(0.05) if isinstance(each, (Answered, Found)))
+        return len(found) >= count
+
+    wait_until(enough)
+    return found
+
+
+def heard(field: LiveField, seen: Seen, until: Callable[[], bool]) -> list[News]:
+    """Take news into `seen` until something is so."""
+    told: list[News] = []
+
+    def there() -> bool:
+        news = field.news(0.02)
+        told.extend(news)
+        for each in news:
+            seen.take(each)
+        return until()
+
+    wait_until(there)
+    return told
+
+
+def wait_until(true: Callable[[], bool]) -> None:
+    end_s = time.monotonic() + SOON_S
+    while not true():
+        assert time.monotonic() < end_s, "it never came"
+
+
+def nothing_seen() -> Seen:
+    return Seen(Cluster(Identity(), Source.LIVE, worlds.START))
+
+
+def same(seen: Seen, cluster: Cluster) -> bool:
+    """Whether what was watched is what is there."""
+    return (
+        {pod.uid: pod for pod in seen.pods()} == {pod.uid: pod for pod in cluster.pods}
+        and seen.budgets == {budget.key: budget for budget in cluster.budgets}
+        and seen.nodes == {node.name: node for node in cluster.nodes}
+    )
+
+
+def read(server: Server, folder: Path, resources: Sequence[Resource] = WATCHED) -> Cluster:
+    return LiveReader(connection(server, folder / "reader")).read(resources)
+
+
+def node_of(api: Api, name: str) -> Doc:
+    """As it is now."""
+
+    def doc(plane: ControlPlane) -> Doc:
+        item = plane.store.get("nodes", ("", name))
+        assert item is not None
+        return item.doc
+
+    return api.now(doc)

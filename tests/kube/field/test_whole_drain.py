@@ -1,0 +1,107 @@
+"""A whole drain in real time: the engine decides, the field does it on a served cluster, and hears what comes of it."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
+from kubectl_eksdoc.core.run.engine import Engine
+from kubectl_eksdoc.core.run.moments import Happened
+from kubectl_eksdoc.core.run.seen import Seen
+from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
+from kubectl_eksdoc.core.sim.cluster.store import Change, What
+from kubectl_eksdoc.embedded.serving.api import Api
+from kubectl_eksdoc.flows.drain import plan_drain
+from kubectl_eksdoc.kube.field.live import LiveField
+from kubectl_eksdoc.kube.reader import LiveReader
+from tests.embedded.clients import worlds
+from tests.kube.field.fields import RUN, among, connection, field_on
+
+BLUE = Targeting(nodegroups=("blue",))
+LONGEST_S = 60.0
+
+
+class Evictions:
+    """What the cluster knows of them: UIDs of pods that were marked as evicted, and budgets that were overdrawn."""
+
+    def __init__(self, plane: ControlPlane) -> None:
+        self.of: Counter[str] = Counter()
+        self.overdrawn: list[str] = []
+        plane.store.listen(self._note)
+
+    def _note(self, change: Change) -> None:
+        item = change.item
+        if item.resource == kinds.BUDGETS.full_name and item.doc["status"].get("disruptionsAllowed", 0) < 0:
+            self.overdrawn.append("/".join(item.key))
+        if change.item.resource == kinds.PODS.full_name and change.what is What.MODIFIED:
+            before = change.before.doc if change.before is not None else {}
+            if _marked(change.item.doc) and not _marked(before):
+                self.of[change.item.uid] += 1
+
+
+def _marked(pod: dict[str, object]) -> bool:
+    conditions = pod.get("status", {}).get("conditions") or ()  # type: ignore[attr-defined]
+    return any(each["type"] == "DisruptionTarget" and each["status"] == "True" for each in conditions)
+
+
+def carry_out(engine: Engine, field: LiveField) -> None:
+    """Until all is over. The engine's time is the cluster's, which passes faster."""
+    begun_s = time.monotonic()
+
+    def now_s() -> float:
+        return (time.monotonic() - begun_s) * worlds.SPEED
+
+    while not engine.over:
+        assert time.monotonic() - begun_s < LONGEST_S, engine.undone
+        for act in engine.acts(now_s()):
+            field.do(act)
+        pause_s = (engine.next_s(now_s()) - now_s()) / worlds.SPEED
+        for news in field.news(min(max(pause_s, 0.0), 0.5)):
+            engine.take(news, now_s())
+
+
+def drain(api: Api, folder: Path, *faults: str, seed: int = 1) -> tuple[Engine, Evictions]:
+    seen = api.now(Evictions)
+    with among(api, *faults, seed=seed) as server:
+        to = connection(server, folder, page_size=50)
+        cluster, plan = plan_drain(LiveReader(to), BLUE, DrainPolicy())
+        engine = Engine(plan, Seen(cluster))
+        with field_on(to) as field:
+            carry_out(engine, field)
+    return engine, seen
+
+
+def check(engine: Engine, seen: Evictions, api: Api) -> None:
+    assert not engine.undone
+    wanted = {eviction.pod.uid for eviction in engine.plan.evictions}
+    assert set(seen.of) == wanted and len(wanted) == 16
+    assert max(seen.of.values()) == 1 and seen.overdrawn == []
+    done = {moment.subject for moment in engine.moments if moment.what is Happened.DONE}
+    assert done == {target.node.name for target in engine.plan.targets if target.order}
+    for name in done:
+        item = api.now(lambda plane, name=name: plane.store.get("nodes", ("", name)))  # type: ignore[misc]
+        assert item is not None and item.doc["spec"]["unschedulable"]
+        assert item.doc["metadata"]["annotations"]["eksdoc.io/run"] == RUN
+    assert list(api.faults) == []
+
+
+def test_every_node_is_emptied_and_every_pod_evicted_once(tmp_path: Path) -> None:
+    api = worlds.api_of("small-traps")
+    check(*drain(api, tmp_path), api)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("share", ["5%", "30%"])
+@pytest.mark.parametrize(
+    "fault",
+    ["throttled", "server-error", "unavailable", "server-timeout", "conflict", "reset", "answer-lost", "cut-short"]
+    + ["watch-cut", "watch-expired", "watch-late=1", "watch-doubled", "watch-silent", "over-budget"],
+)
+def test_the_same_among_faults(tmp_path: Path, fault: str, share: str) -> None:
+    api = worlds.api_of("small-traps")
+    check(*drain(api, tmp_path, f"{fault}@{share}"), api)
