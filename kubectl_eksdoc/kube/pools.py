@@ -49,8 +49,16 @@ class Pools:
         self._open.cut()
 
     def close(self) -> None:
-        if self._made is not None:
-            self._made[1].clear()
+        """Connections that nobody uses are closed; others are when they are given back."""
+        with self._lock:
+            manager = self._made[1] if self._made is not None else None
+        if manager is None:
+            return
+        for key in manager.pools.keys():  # noqa: SIM118 (it is no dict, and cannot be iterated over)
+            pool = manager.pools.get(key)
+            if pool is not None:
+                pool.close()  # to forget it is not enough: it closes when the garbage collector comes
+        manager.clear()
 
     def _make(self, credential: Credential) -> urllib3.PoolManager:
         import urllib3

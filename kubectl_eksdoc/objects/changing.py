@@ -17,7 +17,7 @@ from kubectl_eksdoc.objects.caches import RawError
 from kubectl_eksdoc.objects.catalogue import BY_RESOURCE
 from kubectl_eksdoc.objects.collector import MALFORMED, BadObject, in_list, named_kind, who
 from kubectl_eksdoc.objects.sharing import Sharing
-from kubectl_eksdoc.objects.structs import Lean, ListMeta, ListOf, Object
+from kubectl_eksdoc.objects.structs import Lean, ListMeta, ListOf, Meta, Object
 
 
 class What(Enum):
@@ -91,7 +91,7 @@ class Changing:
             raise BadObject(f"{origin}: expected a list of {self.resource.plural}, got {named_kind(page.kind)}")
         meta = page.metadata or ListMeta()
         items = [self._made(item, origin) for item in page.items or ()]
-        version = _number(meta.resource_version, f"{origin}: the list of {self.resource.plural}")
+        version = _number(meta.resource_version, origin, f"the list of {self.resource.plural}")
         return ListPage(items, version, meta.continue_token or "")
 
     def object(self, raw: bytes | msgspec.Raw, origin: str) -> tuple[Any, int]:
@@ -122,7 +122,7 @@ class Changing:
                 return Event(What.GONE, version, fact)
             if told.type == "BOOKMARK":
                 text = _decode_bookmark(told.object).metadata.resource_version
-                return Event(What.BOOKMARK, _number(text, f"{origin}: a bookmark"))
+                return Event(What.BOOKMARK, _number(text, origin, "a bookmark"))
             status = _decode_status(told.object)
         except MALFORMED as error:
             raise BadObject(f"{origin}: a line of a watch of {self.resource.plural}: {error}") from error
@@ -139,11 +139,16 @@ class Changing:
         try:
             fact, _ = self._project(item, self._share)
         except RawError as error:
-            raise BadObject(f"{origin}: {kind} {meta.name}: {error}") from error
-        return fact, _number(meta.resource_version, f"{origin}: {kind} {meta.name}")
+            raise BadObject(f"{origin}: {_named(kind, meta)}: {error}") from error
+        return fact, _number(meta.resource_version, origin, kind, meta)
 
 
-def _number(text: str | None, whose: str) -> int:
+def _named(kind: str, meta: Meta) -> str:
+    return f"{kind} {meta.namespace}/{meta.name}" if meta.namespace else f"{kind} {meta.name}"
+
+
+def _number(text: str | None, origin: str, kind: str, meta: Meta | None = None) -> int:
     if text is None or not (text.isascii() and text.isdigit()):
-        raise BadObject(f"{whose} has no resourceVersion that is a number: {text!r}")
+        whose = kind if meta is None else _named(kind, meta)
+        raise BadObject(f"{origin}: {whose} has no resourceVersion that is a number: {text!r}")
     return int(text)

@@ -62,7 +62,7 @@ class LiveField:
         self._pools = access.pools
         self._exchanges = Exchanges(access, self._patience, self._timing)
         self._transport = Transport(access, self._patience, self._timing)
-        self._reach = Reach([each.resource.plural for each in WATCHED], monotonic())
+        self._reach = Reach([each.resource.plural for each in WATCHED], self._following.away, monotonic())
         self._told: SimpleQueue[Sequence[News]] = SimpleQueue()
         self._acts: Acts = SimpleQueue()
         self._error: BaseException | None = None
@@ -76,14 +76,14 @@ class LiveField:
         self._acts.put(act)
 
     def news(self, wait_s: float) -> Sequence[News]:
-        """As the port has it; ConfigError, too: credentials cannot be had any more."""
+        """As the port has it; ConfigError, too: credentials cannot be had any more. Nothing once it is closed."""
         until_s = monotonic() + min(wait_s, _LONGEST_WAIT_S)
         found: list[News] = []
-        while True:
+        while not self._closing.begun:
             now_s = monotonic()
             found += self._heard()
             found += self._reach.news(now_s)
-            if found or self._closing.begun:
+            if found:
                 return found
             if self._error is not None:
                 raise self._error
@@ -93,6 +93,7 @@ class LiveField:
                 found += self._told.get(timeout=min(until_s - now_s, self._reach.due_s(now_s)))
             except Empty:
                 continue
+        return ()
 
     def close(self) -> None:
         """Threads end within a second, and connections with them; it may be called again."""

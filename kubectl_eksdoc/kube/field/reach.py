@@ -8,15 +8,14 @@ from math import inf
 
 from kubectl_eksdoc.core.rules.news import Away, Back, News
 
-AWAY_S = 5.0
-"""A watch may be without a connection for so long until that is told: it is taken up again now and then."""
-
 
 class Reach:
     """Times are seconds of one clock. Safe to use from several threads; asked only where a watch begins or ends."""
 
-    def __init__(self, watches: Iterable[str], now_s: float) -> None:
-        """None of them works yet."""
+    def __init__(self, watches: Iterable[str], away_s: float, now_s: float) -> None:
+        """None of them works yet. `away_s`: one may be without a connection for so long until that is told, for each
+        is taken up again now and then."""
+        self._away_s = away_s
         self._lock = threading.Lock()
         self._broken = {name: (now_s, f"{name} have not been listed yet") for name in watches}
         self._told = False
@@ -39,7 +38,7 @@ class Reach:
                     return []
                 self._told = False
                 return [Back()]
-            late = [each for each in self._broken.values() if now_s - each[0] >= AWAY_S]
+            late = [each for each in self._broken.values() if now_s - each[0] >= self._away_s]
             if not late:
                 return []
             self._told = True
@@ -50,4 +49,4 @@ class Reach:
         with self._lock:
             if self._told or not self._broken:
                 return inf
-            return max(0.0, min(since_s for since_s, _ in self._broken.values()) + AWAY_S - now_s)
+            return max(0.0, min(since_s for since_s, _ in self._broken.values()) + self._away_s - now_s)

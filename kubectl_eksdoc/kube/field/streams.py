@@ -23,11 +23,13 @@ LONGEST_LINE = 64 << 20
 class Following:
     """Seconds. A server is asked to end each watch after `each` (a little less, by chance, that not all end at once):
     it sends a bookmark 2 s before, so that a connection that is silent for `grace` longer leads nowhere. That is how
-    long a run may be blind without knowing, hence short. `answer`: until a watch must have begun."""
+    long a run may be blind without knowing, hence short. `answer`: until a watch must have begun. `away`: without a
+    watch that works, until that is told."""
 
     each: float = 60.0
     grace: float = 5.0
     answer: float = 30.0
+    away: float = 5.0
 
 
 class Streams:

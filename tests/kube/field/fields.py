@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -32,7 +33,7 @@ from tests.fakes import kubeconfigs
 
 RUN = "run-1"
 HASTY = Patience(first_pause=0.01, longest_pause=0.05, longest_retry_after=0.02, connect=1.0, silence=0.5)
-SHORT = Following(each=1.0, grace=0.3, answer=0.5)
+SHORT = Following(each=1.0, grace=0.3, answer=0.5, away=0.6)
 WATCHED = (kinds.PODS, kinds.BUDGETS, kinds.NODES)
 SOON_S = 10.0
 """What a test waits for comes within this, or never."""
@@ -46,6 +47,24 @@ def among(api: Answering, *faults: str | Fault, seed: int = 1) -> Iterator[Serve
     with serving(Faulty(api, [*named, *others], lambda seconds: time.sleep(min(seconds, 0.05)), seed)) as server:
         yield server
     assert not server.errors
+
+
+class _AtOnceAgain(Server):
+    """Takes an address that was just left."""
+
+    allow_reuse_address = True
+
+
+@contextlib.contextmanager
+def serving_again(api: Api, port: int) -> Iterator[None]:
+    with _AtOnceAgain(api, port) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            server.shutdown()
+            thread.join()
 
 
 def connection(server: Server, folder: Path, page_size: int = 20, token: str = worlds.ADMIN_TOKEN) -> Connection:

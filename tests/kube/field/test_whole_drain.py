@@ -95,13 +95,20 @@ def test_every_node_is_emptied_and_every_pod_evicted_once(tmp_path: Path) -> Non
     check(*drain(api, tmp_path), api)
 
 
+OF_REQUESTS = ["throttled", "server-error", "unavailable", "server-timeout", "conflict"]
+OF_CONNECTIONS = ["reset", "answer-lost", "cut-short"]
+OF_WATCHES = ["watch-cut", "watch-expired", "watch-expired=2", "watch-late=0.05", "watch-doubled", "watch-silent"]
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("share", ["5%", "30%"])
-@pytest.mark.parametrize(
-    "fault",
-    ["throttled", "server-error", "unavailable", "server-timeout", "conflict", "reset", "answer-lost", "cut-short"]
-    + ["watch-cut", "watch-expired", "watch-late=1", "watch-doubled", "watch-silent", "over-budget"],
-)
+@pytest.mark.parametrize("fault", [*OF_REQUESTS, *OF_CONNECTIONS, *OF_WATCHES])
 def test_the_same_among_faults(tmp_path: Path, fault: str, share: str) -> None:
     api = worlds.api_of("small-traps")
     check(*drain(api, tmp_path, f"{fault}@{share}"), api)
+
+
+@pytest.mark.parametrize("fault", OF_WATCHES)
+def test_the_same_though_every_watch_goes_wrong(tmp_path: Path, fault: str) -> None:
+    api = worlds.api_of("small-traps")
+    check(*drain(api, tmp_path, fault), api)

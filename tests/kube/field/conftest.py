@@ -1,0 +1,29 @@
+"""A served cluster that changes only when a test changes it, and a field on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kubectl_eksdoc.embedded.serving.api import Api
+from kubectl_eksdoc.embedded.serving.clockwork import ByHand
+from kubectl_eksdoc.kube.field.live import LiveField
+from tests.embedded.clients import worlds
+from tests.kube.field.fields import among, connection, field_on
+
+
+@pytest.fixture
+def api() -> Iterator[Api]:
+    """Its controllers are at work, its time stands still."""
+    made = worlds.api_of("small-traps", ByHand())
+    yield made
+    assert list(made.faults) == []
+
+
+@pytest.fixture
+def field(api: Api, tmp_path: Path) -> Iterator[LiveField]:
+    """Nothing goes wrong."""
+    with among(api) as server, field_on(connection(server, tmp_path)) as made:
+        yield made

@@ -1,0 +1,300 @@
+"""Cordons are noted on the node, and taken back to what was before, byte for byte, whoever else writes meanwhile."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kubectl_eksdoc.core.model.acts import Cordon, Restore
+from kubectl_eksdoc.core.model.api_objects import Doc, at, with_value, without
+from kubectl_eksdoc.core.rules.api.statuses import Lost, Status
+from kubectl_eksdoc.core.sim.cluster import mishaps
+from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
+from kubectl_eksdoc.embedded.faults.registry import made, parse
+from kubectl_eksdoc.embedded.serving.api import Api
+from kubectl_eksdoc.embedded.serving.faults import Doubled, Fault, Faulty, Moment
+from kubectl_eksdoc.embedded.serving.faults import Lost as Breaks
+from kubectl_eksdoc.embedded.serving.messages import Answering, Reply, Request
+from kubectl_eksdoc.kube.field.live import LiveField
+from tests.embedded.clients import worlds
+from tests.kube.field.fields import RUN, among, answer_to, connection, field_on, node_of
+
+
+def some_node(api: Api) -> tuple[str, str]:
+    """Name and UID of one that is not cordoned."""
+
+    def found(plane: ControlPlane) -> tuple[str, str]:
+        items = (item for item in plane.store.list("nodes") if not at(item.doc, "spec", "unschedulable"))
+        item = next(iter(items))
+        return item.key[1], item.uid
+
+    return api.now(found)
+
+
+def lasting(node: Doc) -> Doc:
+    """All of a node but what every write changes."""
+    meta = {k: v for k, v in node["metadata"].items() if k not in ("resourceVersion", "managedFields")}
+    return {**node, "metadata": meta}
+
+
+def change(api: Api, name: str, changed: Callable[[Doc], Doc]) -> None:
+    """Somebody else writes the node."""
+
+    def write(plane: ControlPlane) -> None:
+        item = plane.store.get("nodes", ("", name))
+        assert item is not None
+        plane.registry.update(item, changed(item.doc))
+
+    api.now(write)
+
+
+def annotated(key: str, value: str) -> Callable[[Doc], Doc]:
+    return lambda doc: with_value(doc, ("metadata", "annotations", key), value)
+
+
+def notes(api: Api, name: str) -> dict[str, Any]:
+    """What of this tool is noted on the node."""
+    held = at(node_of(api, name), "metadata", "annotations") or {}
+    return {key: value for key, value in held.items() if key.startswith("eksdoc.io/")}
+
+
+def test_a_cordon_is_noted_and_taken_back_byte_for_byte(api: Api, field: LiveField) -> None:
+    name, uid = some_node(api)
+    before = node_of(api, name)
+    assert answer_to(field, Cordon(name, uid)) == Status(200)
+    cordoned = node_of(api, name)
+    assert cordoned["spec"]["unschedulable"] is True
+    assert notes(api, name) == {"eksdoc.io/run": RUN, "eksdoc.io/prior": '{"unschedulable":false}'}
+    assert answer_to(field, Restore(name, uid)) == Status(200)
+    assert json.dumps(lasting(node_of(api, name))) == json.dumps(lasting(before))
+
+
+def test_a_node_without_annotations_has_none_afterwards(api: Api, field: LiveField) -> None:
+    name, uid = some_node(api)
+    change(api, name, lambda doc: without(doc, ("metadata", "annotations")))
+    before = node_of(api, name)
+    answer_to(field, Cordon(name, uid))
+    answer_to(field, Restore(name, uid))
+    assert lasting(node_of(api, name)) == lasting(before)
+
+
+def test_what_this_run_has_cordoned_is_not_written_again(api: Api, field: LiveField) -> None:
+    name, uid = some_node(api)
+    answer_to(field, Cordon(name, uid))
+    cordoned = node_of(api, name)
+    assert answer_to(field, Cordon(name, uid)) == Status(200)
+    assert node_of(api, name) == cordoned
+
+
+def test_a_node_that_somebody_had_cordoned_stays_so(api: Api, field: LiveField) -> None:
+    name, uid = some_node(api)
+    api.now(lambda plane: mishaps.cordon(plane, name))
+    before = node_of(api, name)
+    assert answer_to(field, Cordon(name, uid)) == Status(200)
+    assert notes(api, name) == {"eksdoc.io/run": RUN, "eksdoc.io/prior": '{"unschedulable":true}'}
+    assert answer_to(field, Restore(name, uid)) == Status(200)
+    assert lasting(node_of(api, name)) == lasting(before)
+
+
+def test_what_another_run_has_noted_comes_back(api: Api, field: LiveField) -> None:
+    name, uid = some_node(api)
+    earlier = '{"unschedulable":false,"else":"ünï\\u0001"}'
+    for key, value in (("eksdoc.io/run", "run-0"), ("eksdoc.io/prior", earlier)):
+        change(api, name, annotated(key, value))
+    api.now(lambda plane: mishaps.cordon(plane, name))
+    before = node_of(api, name)
+    answer_to(field, Cordon(name, uid))
+    assert notes(api, name)["eksdoc.io/run"] == RUN
+    answer_to(field, Restore(name, uid))
+    assert lasting(node_of(api, name)) == lasting(before)
+
+
+def test_what_another_run_has_cordoned_is_not_restored(api: Api, field: LiveField) -> None:
+    name, uid = some_node(api)
+    change(api, name, annotated("eksdoc.io/run", "run-0"))
+    change(api, name, annotated("eksdoc.io/prior", '{"unschedulable":false}'))
+    api.now(lambda plane: mishaps.cordon(plane, name))
+    before = node_of(api, name)
+    assert answer_to(field, Restore(name, uid)) == Status(200)
+    assert node_of(api, name) == before
+
+
+def test_a_node_that_was_uncordoned_meanwhile_is_cordoned_again_and_keeps_its_note(api: Api, field: LiveField) -> None:
+    name, uid = some_node(api)
+    answer_to(field, Cordon(name, uid))
+    noted = notes(api, name)
+    api.now(lambda plane: mishaps.cordon(plane, name, cordoned=False))
+    answer_to(field, Cordon(name, uid))
+    assert node_of(api, name)["spec"]["unschedulable"] and notes(api, name) == noted
+
+
+@pytest.mark.parametrize(
+    "note", ["", "nonsense", "[]", '{"unschedulable":1}', '{"unschedulable":true,"annotations":[]}']
+)
+def test_a_note_that_cannot_be_read_leaves_the_node_as_it_is(api: Api, field: LiveField, note: str) -> None:
+    name, uid = some_node(api)
+    answer_to(field, Cordon(name, uid))
+    change(api, name, annotated("eksdoc.io/prior", note))
+    before = node_of(api, name)
+    answer = answer_to(field, Restore(name, uid))
+    assert isinstance(answer, Status) and answer.code == 422
+    assert name in answer.message and "eksdoc.io/prior" in answer.message
+    assert node_of(api, name) == before
+
+
+@pytest.mark.parametrize("act", [Cordon, Restore])
+def test_another_node_of_the_same_name_is_left_alone(api: Api, field: LiveField, act: type[Cordon]) -> None:
+    name, _ = some_node(api)
+    before = node_of(api, name)
+    answer = answer_to(field, act(name, "another-uid"))
+    assert isinstance(answer, Status) and answer.code == 409 and "UID in the precondition" in answer.message
+    assert node_of(api, name) == before
+
+
+@pytest.mark.parametrize("act", [Cordon, Restore])
+def test_a_node_that_is_not_there(field: LiveField, act: type[Cordon]) -> None:
+    answer = answer_to(field, act("nowhere", "uid"))
+    assert isinstance(answer, Status) and (answer.code, answer.reason) == (404, "NotFound")
+
+
+class WrittenMeanwhile:
+    """Somebody else writes the node before the first patches arrive."""
+
+    def __init__(self, api: Api, name: str, deeds: list[Callable[[ControlPlane], object]]) -> None:
+        self._api = api
+        self._name = name
+        self.deeds = deeds
+
+    def handle(self, request: Request) -> Reply:
+        if request.method == "PATCH" and self.deeds:
+            self._api.now(self.deeds.pop(0))
+        return self._api.handle(request)
+
+
+def asked_of(handler: Answering, folder: Path, act: Cordon | Restore) -> Status | Lost:
+    with among(handler) as server, field_on(connection(server, folder)) as field:
+        answer = answer_to(field, act)
+    assert isinstance(answer, (Status, Lost))
+    return answer
+
+
+def test_whoever_cordons_at_the_same_time_is_noted_as_before(api: Api, tmp_path: Path) -> None:
+    """Between the read and the patch somebody cordons: it was not this run, and is not taken back."""
+    name, uid = some_node(api)
+    handler = WrittenMeanwhile(api, name, [lambda plane: mishaps.cordon(plane, name)])
+    assert asked_of(handler, tmp_path, Cordon(name, uid)) == Status(200)
+    assert not handler.deeds and notes(api, name)["eksdoc.io/prior"] == '{"unschedulable":true}'
+    asked_of(api, tmp_path, Restore(name, uid))
+    assert node_of(api, name)["spec"]["unschedulable"] is True
+
+
+def test_what_others_write_meanwhile_is_kept(api: Api, tmp_path: Path) -> None:
+    name, uid = some_node(api)
+    before = node_of(api, name)
+
+    def labelled(number: int) -> Callable[[ControlPlane], object]:
+        def write(plane: ControlPlane) -> None:
+            item = plane.store.get("nodes", ("", name))
+            assert item is not None
+            plane.registry.update(item, with_value(item.doc, ("metadata", "labels", f"n{number}"), "x"))
+
+        return write
+
+    assert asked_of(WrittenMeanwhile(api, name, [labelled(1), labelled(2)]), tmp_path, Cordon(name, uid)).ok  # type: ignore[union-attr]
+    assert asked_of(WrittenMeanwhile(api, name, [labelled(3)]), tmp_path, Restore(name, uid)).ok  # type: ignore[union-attr]
+    labels = {**before["metadata"]["labels"], "n1": "x", "n2": "x", "n3": "x"}
+    assert lasting(node_of(api, name)) == lasting(with_value(before, ("metadata", "labels"), labels))
+
+
+def test_two_runs_at_once_end_one_after_the_other(api: Api, tmp_path: Path) -> None:
+    """Whoever is later has noted what the other did; taken back in that order, the node is as it was."""
+    name, uid = some_node(api)
+    before = node_of(api, name)
+    with among(api) as server:
+        runs = ["run-a", "run-b"]
+        folders = {run: tmp_path / run for run in runs}
+
+        def cordon(run: str) -> None:
+            with field_on(connection(server, folders[run]), run) as field:
+                answer_to(field, Cordon(name, uid))
+
+        threads = [threading.Thread(target=cordon, args=(run,)) for run in runs]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        later = notes(api, name)["eksdoc.io/run"]
+        (earlier,) = set(runs) - {later}
+        for run in (later, earlier):
+            assert node_of(api, name)["spec"].get("unschedulable") is True
+            with field_on(connection(server, folders[run]), run) as field:
+                answer_to(field, Restore(name, uid))
+    assert lasting(node_of(api, name)) == lasting(before)
+
+
+def test_an_answer_that_is_lost_is_said_to_be_and_nothing_is_sent_again(api: Api, tmp_path: Path) -> None:
+    name, uid = some_node(api)
+    patches = Fault(Breaks(Moment.AFTER), method="PATCH", times=1)
+    with among(api, patches) as server, field_on(connection(server, tmp_path)) as field:
+        assert isinstance(answer_to(field, Cordon(name, uid)), Lost)
+        cordoned = node_of(api, name)
+        assert cordoned["spec"]["unschedulable"] is True
+        assert answer_to(field, Cordon(name, uid)) == Status(200)
+        assert node_of(api, name) == cordoned
+        assert notes(api, name)["eksdoc.io/prior"] == '{"unschedulable":false}'
+
+
+@pytest.mark.parametrize("fault", ["reset", "unavailable", "denied", "webhook-down", "throttled"])
+def test_a_refusal_or_a_breakdown_changes_nothing(api: Api, tmp_path: Path, fault: str) -> None:
+    name, uid = some_node(api)
+    before = node_of(api, name)
+    handler = OnlyPatches(api, fault)
+    answer = asked_of(handler, tmp_path, Cordon(name, uid))
+    assert isinstance(answer, Lost) or not answer.ok
+    assert node_of(api, name) == before and handler.patches == 1
+
+
+class OnlyPatches:
+    """Patches meet a fault, and are counted."""
+
+    def __init__(self, api: Api, fault: str) -> None:
+        self._api = api
+        self._bad = Faulty(api, made([parse(fault)], 1).requests, lambda seconds: None)
+        self.patches = 0
+
+    def handle(self, request: Request) -> Reply:
+        if request.method != "PATCH":
+            return self._api.handle(request)
+        self.patches += 1
+        return self._bad.handle(request)
+
+
+def test_a_patch_that_arrives_twice_is_done_once(api: Api, tmp_path: Path) -> None:
+    """The second one meets its own precondition; the node is read again, and found cordoned."""
+    name, uid = some_node(api)
+    with (
+        among(api, Fault(Doubled(), method="PATCH", times=1)) as server,
+        field_on(connection(server, tmp_path)) as field,
+    ):
+        assert answer_to(field, Cordon(name, uid)) == Status(200)
+    assert notes(api, name)["eksdoc.io/prior"] == '{"unschedulable":false}'
+
+
+def test_conflicts_for_ever_are_answered_in_the_end(api: Api, tmp_path: Path) -> None:
+    name, uid = some_node(api)
+    with among(api, "conflict") as server, field_on(connection(server, tmp_path)) as field:
+        answer = answer_to(field, Cordon(name, uid))
+    assert isinstance(answer, Status) and answer.code == 409
+    assert "unschedulable" not in node_of(api, name)["spec"]
+
+
+def test_without_the_right(api: Api, tmp_path: Path) -> None:
+    name, uid = some_node(api)
+    with among(api) as server, field_on(connection(server, tmp_path, token=worlds.VIEWER_TOKEN)) as field:
+        answer = answer_to(field, Cordon(name, uid))
+    assert isinstance(answer, Status) and answer.code == 403 and "cannot patch" in answer.message

@@ -1,0 +1,213 @@
+"""The field as a whole: credentials that are renewed, threads and connections that end, waiting and waking."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kubectl_eksdoc.core.model.acts import Cordon, Look
+from kubectl_eksdoc.core.model.connection import Connection
+from kubectl_eksdoc.core.rules.api.statuses import Lost, Status
+from kubectl_eksdoc.core.rules.news import Found
+from kubectl_eksdoc.core.sim.cluster import mishaps
+from kubectl_eksdoc.embedded.serving.api import Api
+from kubectl_eksdoc.embedded.serving.server import Server, serving
+from kubectl_eksdoc.errors import ClusterError, Unauthorized
+from kubectl_eksdoc.kube.field.live import LiveField
+from tests.embedded.clients import worlds
+from tests.fakes import kubeconfigs
+from tests.kube.conftest import Authority
+from tests.kube.field.fields import (
+    HASTY,
+    RUN,
+    SHORT,
+    among,
+    answer_to,
+    answers,
+    connection,
+    field_on,
+    heard,
+    node_of,
+    nothing_seen,
+    serving_again,
+    wait_until,
+)
+from tests.kube.field.test_cordons import some_node
+
+
+class Tls(Server):
+    """The served API behind TLS, so that credentials are sent."""
+
+    def __init__(self, api: Any, authority: Authority) -> None:
+        super().__init__(api)
+        self.socket = authority.server_context().wrap_socket(
+            self.socket, server_side=True, do_handshake_on_connect=False
+        )
+
+
+@contextmanager
+def secured(api: Any, authority: Authority) -> Iterator[str]:
+    """Its address."""
+    with Tls(api, authority) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+        thread.start()
+        try:
+            yield f"https://127.0.0.1:{server.port}"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+class Doorkeeper:
+    """Lets in whoever has the token that is good now."""
+
+    def __init__(self, api: Api) -> None:
+        self._api = api
+        self.good = "token-1"
+        self.turned_away: list[str] = []
+
+    def handle(self, request: Any) -> Any:
+        token = worlds.ADMIN_TOKEN
+        if request.headers.get("authorization") != f"Bearer {self.good}":
+            self.turned_away.append(request.method)
+            token = "nobody's"
+        return self._api.handle(replace(request, headers={**request.headers, "authorization": f"Bearer {token}"}))
+
+
+def test_an_expired_token_is_renewed_for_acts_and_watches(api: Api, authority: Authority, tmp_path: Path) -> None:
+    """A write is sent again with the new one, for nothing was done."""
+    plugin = kubeconfigs.plugin(tmp_path, "say(token=f'token-{runs()}')")
+    door = Doorkeeper(api)
+    name, uid = some_node(api)
+    with secured(door, authority) as url:
+        config = kubeconfigs.one(tmp_path / "config", url, authority.pem, kubeconfigs.exec_user(plugin))
+        with field_on(Connection(kubeconfig=config)) as field:
+            seen = nothing_seen()
+            heard(field, seen, lambda: bool(seen.nodes and seen.budgets and list(seen.pods())))
+            assert kubeconfigs.runs(plugin) == 1 and not door.turned_away
+            door.good = "token-2"
+            assert answer_to(field, Cordon(name, uid)) == Status(200)
+            heard(field, seen, lambda: seen.nodes[name].unschedulable)
+            api.now(lambda plane: mishaps.cordon(plane, name, cordoned=False))
+            heard(field, seen, lambda: not seen.nodes[name].unschedulable)
+    assert kubeconfigs.runs(plugin) == 2, "once for all threads"
+    assert door.turned_away
+
+
+def test_credentials_that_are_refused_for_good_end_the_news(api: Api, authority: Authority, tmp_path: Path) -> None:
+    door = Doorkeeper(api)
+    name, uid = some_node(api)
+    with secured(door, authority) as url:
+        config = kubeconfigs.one(tmp_path / "config", url, authority.pem, {"token": "token-1"})
+        with field_on(Connection(kubeconfig=config)) as field:
+            seen = nothing_seen()
+            heard(field, seen, lambda: bool(seen.nodes and seen.budgets and list(seen.pods())))
+            door.good = "another"
+            field.do(Cordon(name, uid))
+            with pytest.raises(Unauthorized) as caught:
+                wait_until(lambda: bool(field.news(0.1)) and False)
+    assert "does not accept the token" in caught.value.message
+
+
+def test_a_plugin_that_fails_later_is_no_answer_to_an_act(api: Api, authority: Authority, tmp_path: Path) -> None:
+    plugin = kubeconfigs.plugin(tmp_path, "sys.exit('the session has expired') if runs() > 1 else say(token='token-1')")
+    door = Doorkeeper(api)
+    name, uid = some_node(api)
+    with secured(door, authority) as url:
+        config = kubeconfigs.one(tmp_path / "config", url, authority.pem, kubeconfigs.exec_user(plugin))
+        with field_on(Connection(kubeconfig=config)) as field:
+            seen = nothing_seen()
+            heard(field, seen, lambda: bool(seen.nodes and seen.budgets and list(seen.pods())))
+            door.good = "another"
+            with pytest.raises(ClusterError, match="the session has expired"):
+                answer_to(field, Cordon(name, uid))
+                wait_until(lambda: bool(field.news(0.1)) and False)
+    assert door.turned_away
+
+
+def ours() -> list[str]:
+    return [each.name for each in threading.enumerate() if each.name.startswith("eksdoc field")]
+
+
+def connections() -> list[str]:
+    """Threads of the server: each has a connection that is open."""
+    return [each.name for each in threading.enumerate() if each.name.startswith("to (")]
+
+
+@pytest.mark.parametrize("faults", [(), ("unanswered",), ("watch-silent",), ("unavailable",)])
+def test_nothing_is_left_of_it_within_a_second(api: Api, tmp_path: Path, faults: tuple[str, ...]) -> None:
+    """Be it that it waits for an answer, for an event, or for the next try."""
+    slow = replace(HASTY, silence=60.0, first_pause=30.0, longest_pause=30.0, longest_retry_after=30.0)
+    name, uid = some_node(api)
+    with among(api, *faults) as server:
+        before = set(ours())
+        long = replace(SHORT, each=60.0, answer=60.0)
+        field = LiveField(connection(server, tmp_path), RUN, patience=slow, following=long)
+        for _ in range(9):
+            field.do(Cordon(name, uid))
+        field.news(0.2)
+        assert len(ours()) == 7 and connections()
+        begun_s = time.monotonic()
+        field.close()
+        took_s = time.monotonic() - begun_s
+        assert set(ours()) == before and took_s < 1.0
+        wait_until(lambda: not connections())
+        assert field.news(5.0) == () and time.monotonic() - begun_s < 3.0
+        field.close()
+
+
+def test_waiting_ends_when_something_is_told_and_not_before(api: Api, field: LiveField) -> None:
+    seen = nothing_seen()
+    heard(field, seen, lambda: bool(seen.nodes and seen.budgets and list(seen.pods())))
+    begun_s = time.monotonic()
+    assert not field.news(0.2)
+    assert 0.2 <= time.monotonic() - begun_s < 0.5
+    name, uid = some_node(api)
+    field.do(Cordon(name, uid))
+    begun_s = time.monotonic()
+    assert field.news(float("inf"))
+    assert time.monotonic() - begun_s < 1.0
+
+
+def test_a_server_that_is_not_there_is_lost_and_nothing_was_sent(api: Api, tmp_path: Path) -> None:
+    with serving(api) as server:
+        to = connection(server, tmp_path)
+    with closing(LiveField(to, RUN, patience=HASTY, following=SHORT)) as field:
+        name, uid = some_node(api)
+        answer = answer_to(field, Cordon(name, uid))
+    assert isinstance(answer, Lost) and "refused" in answer.said
+
+
+def test_a_connection_that_is_refused_for_a_moment_is_tried_again(api: Api, tmp_path: Path) -> None:
+    """Nothing was sent, so even a write may be tried again."""
+    name, uid = some_node(api)
+    with serving(api) as server:
+        to, port = connection(server, tmp_path), server.port
+    patient = replace(HASTY, first_pause=0.2, longest_pause=0.4, tries_to_connect=20)
+    with closing(LiveField(to, RUN, patience=patient, following=SHORT)) as field:
+        field.do(Cordon(name, uid))
+        field.news(0.3)
+        with serving_again(api, port):
+            assert [each.answer for each in answers(field, 1)] == [Status(200)]  # type: ignore[union-attr]
+    assert node_of(api, name)["spec"]["unschedulable"] is True
+
+
+def test_a_look_goes_on_until_the_server_is_back(api: Api, tmp_path: Path) -> None:
+    with serving(api) as server:
+        to, port = connection(server, tmp_path), server.port
+        with field_on(to) as field:
+            seen = nothing_seen()
+            heard(field, seen, lambda: bool(list(seen.pods())))
+    pod = next(seen.pods())
+    with field_on(to) as field:
+        field.do(Look(pod))
+        assert not [each for each in field.news(0.3) if isinstance(each, Found)]
+        with serving_again(api, port):
+            assert answers(field, 1) == [Found(Look(pod), (pod,))]

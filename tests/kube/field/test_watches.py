@@ -1,0 +1,288 @@
+"""What is watched is what is there, in the end, whatever happens to the watches."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kubectl_eksdoc.core.model.api_objects import Doc, with_value
+from kubectl_eksdoc.core.rules.news import AllBudgets, AllNodes, AllPods, Away, Back, News, NodeIs, PodIs
+from kubectl_eksdoc.core.run.seen import Seen
+from kubectl_eksdoc.core.sim.cluster import mishaps
+from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
+from kubectl_eksdoc.embedded.serving import fault_answers
+from kubectl_eksdoc.embedded.serving.api import Api
+from kubectl_eksdoc.embedded.serving.faults import Fault, WatchExpired
+from kubectl_eksdoc.embedded.serving.messages import Reply, Request
+from kubectl_eksdoc.errors import ClusterError, Forbidden
+from kubectl_eksdoc.kube.field.live import LiveField
+from tests.embedded.clients import worlds
+from tests.kube.field.fields import (
+    SHORT,
+    among,
+    connection,
+    field_on,
+    heard,
+    nothing_seen,
+    read,
+    same,
+    serving_again,
+    wait_until,
+)
+
+STEPS = 12
+
+
+def busy(plane: ControlPlane, step: int) -> None:
+    """Pods are deleted and replaced, budgets follow, nodes are cordoned and come: a little in each step."""
+    pods = [item for item in plane.store.list("pods") if not item.leaving]
+    for item in pods[step * 2 : step * 2 + 2]:
+        plane.registry.delete(item)
+    nodes = list(plane.store.list("nodes"))
+    mishaps.cordon(plane, nodes[step % len(nodes)].key[1], cordoned=step % 3 != 0)
+    mishaps.join(plane, nodes[0].doc, f"joined-{step}")
+    if step > 2:
+        mishaps.disappear(plane, f"joined-{step - 2}")
+    budgets = list(plane.store.list("poddisruptionbudgets.policy"))
+    budget = budgets[step % len(budgets)]
+    if step == 5:
+        plane.registry.delete(budget)
+    else:
+        plane.registry.update(budget, with_value(budget.doc, ("metadata", "labels", "step"), str(step)))
+    plane.agenda.run_until(plane.agenda.seconds + 1.0)
+
+
+def watched_to_the_end(api: Api, folder: Path, field: LiveField) -> list[News]:
+    """What was told while all that happened, until what is seen is what is there."""
+    seen = nothing_seen()
+    told = heard(field, seen, lambda: bool(seen.nodes and seen.budgets and list(seen.pods())))
+    for step in range(STEPS):
+        api.now(lambda plane, step=step: busy(plane, step))  # type: ignore[misc]
+        for each in field.news(0.01):
+            seen.take(each)
+            told.append(each)
+    now = _read_without_faults(api, folder)
+    told += heard(field, seen, lambda: same(seen, now))
+    return told
+
+
+def _read_without_faults(api: Api, folder: Path) -> Any:
+    with among(api) as server:
+        return read(server, folder)
+
+
+def lists(told: list[News]) -> int:
+    return sum(isinstance(each, (AllPods, AllBudgets, AllNodes)) for each in told)
+
+
+def test_each_is_listed_once_and_then_followed(api: Api, tmp_path: Path) -> None:
+    with among(api) as server, field_on(connection(server, tmp_path)) as field:
+        told = watched_to_the_end(api, tmp_path, field)
+    assert lists(told) == 3
+    versions = [each.version for each in told if isinstance(each, PodIs)]
+    assert versions == sorted(versions) and len(versions) > STEPS
+    assert all(isinstance(version, int) for version in versions)
+
+
+@pytest.mark.parametrize("share", ["", "@30%"])
+@pytest.mark.parametrize(
+    "fault",
+    ["watch-cut=0", "watch-cut=1", "watch-cut=3", "watch-expired", "watch-expired=2", "watch-late=0.05"]
+    + ["watch-doubled", "watch-silent"],
+)
+def test_watches_that_go_wrong(api: Api, tmp_path: Path, fault: str, share: str) -> None:
+    with among(api, fault + share) as server, field_on(connection(server, tmp_path)) as field:
+        watched_to_the_end(api, tmp_path, field)
+
+
+@pytest.mark.parametrize(
+    "fault", ["list-expired", "reset@30%", "answer-lost@30%", "cut-short@30%", "unavailable@30%", "throttled@30%"]
+)
+def test_lists_and_connections_that_go_wrong(api: Api, tmp_path: Path, fault: str) -> None:
+    with among(api, fault) as server, field_on(connection(server, tmp_path)) as field:
+        watched_to_the_end(api, tmp_path, field)
+
+
+def test_a_silent_watch_is_found_out_by_its_own_time(api: Api, tmp_path: Path) -> None:
+    """No event, no bookmark, and the connection stays open: what it should have told is listed when it ends."""
+    with among(api, "watch-silent") as server, field_on(connection(server, tmp_path)) as field:
+        told = watched_to_the_end(api, tmp_path, field)
+    assert lists(told) > 3
+    assert not any(isinstance(each, (PodIs, NodeIs)) for each in told)
+
+
+class Hanging:
+    """The first watches are never answered, nor ended."""
+
+    def __init__(self, api: Api, count: int) -> None:
+        self._api = api
+        self.left = count
+
+    def handle(self, request: Request) -> Reply:
+        reply = self._api.handle(request)
+        if request.flag("watch") and self.left:
+            self.left -= 1
+            return replace(reply, stream=self._nothing())
+        return reply
+
+    def _nothing(self) -> Any:
+        until_s = time.monotonic() + 5.0
+        while time.monotonic() < until_s:
+            yield b""
+            time.sleep(0.02)
+
+
+def test_a_connection_that_leads_nowhere_is_dropped(api: Api, tmp_path: Path) -> None:
+    """It is open beyond the time it was asked for, which no server lets happen."""
+    handler = Hanging(api, 3)
+    begun_s = time.monotonic()
+    with among(handler) as server, field_on(connection(server, tmp_path)) as field:
+        watched_to_the_end(api, tmp_path, field)
+    assert not handler.left and time.monotonic() - begun_s < 4.0
+
+
+def test_a_server_that_is_away_for_some_time(api: Api, tmp_path: Path) -> None:
+    """That is told, not at once, and once; it is taken up again at the same address."""
+    with among(api) as server:
+        to, port = connection(server, tmp_path), server.port
+    with field_on(to) as live:
+        seen = nothing_seen()
+        with serving_again(api, port):
+            heard(live, seen, lambda: bool(seen.nodes and seen.budgets and list(seen.pods())))
+        begun_s = time.monotonic()
+        api.now(lambda plane: busy(plane, 0))
+        told = heard_until(live, seen, Away)
+        assert time.monotonic() - begun_s > SHORT.away - 0.1
+        (away,) = [each for each in told if isinstance(each, Away)]
+        assert "refused" in away.said or "broke off" in away.said
+        with serving_again(api, port):
+            told = heard_until(live, seen, Back)
+            now = _read_without_faults(api, tmp_path)
+            told += heard(live, seen, lambda: same(seen, now))
+        assert sum(isinstance(each, Back) for each in told) == 1
+        assert lists(told) == 0, "what happened meanwhile is still known to the server"
+
+
+def heard_until(field: LiveField, seen: Seen, kind: type) -> list[News]:
+    told: list[News] = []
+
+    def there() -> bool:
+        for each in field.news(0.02):
+            told.append(each)
+            seen.take(each)
+        return any(isinstance(each, kind) for each in told)
+
+    wait_until(there)
+    return told
+
+
+def spoiled(doc: Doc) -> Doc:
+    return with_value(doc, ("spec", "tolerations"), "none")
+
+
+class Spoiling:
+    """One pod is told in a form that cannot be: in watches `watches` times, in lists while `lists`."""
+
+    def __init__(self, api: Api, name: str, watches: int, lists: bool) -> None:
+        self._api = api
+        self._name = name
+        self.watches = watches
+        self.lists = lists
+
+    def handle(self, request: Request) -> Reply:
+        reply = self._api.handle(request)
+        if request.path != "/api/v1/pods":
+            return reply
+        if reply.stream is not None:
+            return replace(reply, stream=(self._lines(piece) for piece in reply.stream))
+        if not self.lists:
+            return reply
+        page = json.loads(reply.body)
+        page["items"] = [spoiled(doc) if doc["metadata"]["name"] == self._name else doc for doc in page["items"]]
+        return replace(reply, body=json.dumps(page).encode())
+
+    def _lines(self, piece: bytes) -> bytes:
+        return b"".join(self._line(line) for line in piece.splitlines(keepends=True))
+
+    def _line(self, line: bytes) -> bytes:
+        event = json.loads(line)
+        if self.watches and event["object"]["metadata"].get("name") == self._name:
+            self.watches -= 1
+            return json.dumps({**event, "object": spoiled(event["object"])}).encode() + b"\n"
+        return line
+
+
+def touched(api: Api, name: str, namespace: str) -> None:
+    def touch(plane: ControlPlane) -> None:
+        item = plane.store.get("pods", (namespace, name))
+        assert item is not None
+        plane.registry.update(item, with_value(item.doc, ("metadata", "labels", "touched"), "yes"))
+
+    api.now(touch)
+
+
+def test_an_object_that_cannot_be_understood_is_listed_anew(api: Api, tmp_path: Path) -> None:
+    namespace, name = api.now(lambda plane: next(iter(plane.store.list("pods"))).key)
+    handler = Spoiling(api, name, watches=1, lists=False)
+    with among(handler) as server, field_on(connection(server, tmp_path)) as field:
+        seen = nothing_seen()
+        heard(field, seen, lambda: bool(seen.nodes and seen.budgets and list(seen.pods())))
+        touched(api, name, namespace)
+        told = heard(field, seen, lambda: any(pod.labels.get("touched") for pod in seen.pods()))
+    assert not handler.watches and lists(told) == 1
+
+
+def test_an_object_that_is_never_understood_is_named_while_the_run_goes_on(api: Api, tmp_path: Path) -> None:
+    namespace, name = api.now(lambda plane: next(iter(plane.store.list("pods"))).key)
+    handler = Spoiling(api, name, watches=0, lists=True)
+    with among(handler) as server, field_on(connection(server, tmp_path)) as field:
+        seen = nothing_seen()
+        told = heard_until(field, seen, Away)
+        (away,) = [each for each in told if isinstance(each, Away)]
+        assert f"Pod {namespace}/{name}" in away.said and "tolerations" in away.said
+        assert seen.nodes and seen.budgets and not list(seen.pods())
+        handler.lists = False
+        heard_until(field, seen, Back)
+        assert len(list(seen.pods())) == len(_read_without_faults(api, tmp_path).pods)
+
+
+@pytest.mark.parametrize("fault", ["forbidden=pods", "forbidden=poddisruptionbudgets", "forbidden=nodes"])
+def test_what_may_not_be_watched_ends_the_news(api: Api, tmp_path: Path, fault: str) -> None:
+    with among(api, fault) as server, field_on(connection(server, tmp_path)) as field:
+        error = error_of(field)
+    assert isinstance(error, Forbidden) and error.missing.startswith("list ")
+
+
+def test_whoever_may_list_and_not_watch(api: Api, tmp_path: Path) -> None:
+    with among(api) as server, field_on(connection(server, tmp_path, token=worlds.DRAINER_TOKEN)) as field:
+        error = error_of(field)
+    assert isinstance(error, Forbidden)
+    assert error.missing in ("watch pods", "watch nodes", "list poddisruptionbudgets.policy")
+
+
+def test_a_right_that_is_missing_for_a_moment_ends_nothing(api: Api, tmp_path: Path) -> None:
+    """An API server that has just started does not know its roles yet."""
+    moment = Fault(fault_answers.forbidding("pods"), times=2)
+    with among(api, moment) as server, field_on(connection(server, tmp_path)) as field:
+        watched_to_the_end(api, tmp_path, field)
+
+
+def error_of(field: LiveField) -> ClusterError:
+    with pytest.raises(ClusterError) as caught:
+        wait_until(lambda: bool(field.news(0.1)) and False)
+    return caught.value
+
+
+def test_expired_for_ever_is_listed_with_pauses(api: Api, tmp_path: Path) -> None:
+    """It must not become a loop that lists as fast as it can."""
+    with among(api, Fault(WatchExpired(0), watches=True)) as server, field_on(connection(server, tmp_path)) as field:
+        told: list[News] = []
+        end_s = time.monotonic() + 0.5
+        while time.monotonic() < end_s:
+            told += field.news(0.05)
+    assert 3 < lists(told) < 3 * 0.5 / 0.025 + 9

@@ -1,0 +1,94 @@
+"""What a server, or somebody in between, answered to a write, as a Status; or that nobody knows."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from kubectl_eksdoc.core.rules.api.statuses import Cause, Details, Lost, Status
+from kubectl_eksdoc.kube.answers import Answer
+from kubectl_eksdoc.kube.statuses import status_of
+
+JSON = {"content-type": "application/json"}
+
+
+def answered(code: int, document: Any, **headers: str) -> Status | Lost:
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return status_of(Answer(code, json.dumps(document).encode(), {**JSON, **named}))
+
+
+@pytest.mark.parametrize(
+    "status",
+    [
+        Status(201),
+        Status(
+            429,
+            "TooManyRequests",
+            "Cannot evict pod as it would violate the pod's disruption budget.",
+            Details("web-0", "", "pods", "uid", (Cause("DisruptionBudget", "needs 2 healthy pods", "x"),), 10),
+        ),
+        Status(404, "NotFound", "gone", Details("b", "policy", "poddisruptionbudgets")),
+        Status(409, "Conflict", "modified", Details()),
+        Status(500, "", "This pod has more than one PodDisruptionBudget"),
+    ],
+    ids=lambda status: str(status.code),
+)
+def test_a_status_comes_back_as_it_was_sent(status: Status) -> None:
+    assert answered(status.code, status.doc()) == status
+
+
+def test_the_header_says_when_where_the_document_does_not() -> None:
+    refused = Status(429, "TooManyRequests", "slow down")
+    assert answered(429, refused.doc(), retry_after="3") == Status(429, *_of(refused), Details(retry_after_s=3))
+    own = Status(429, "TooManyRequests", "slow down", Details(name="x", retry_after_s=10))
+    assert answered(429, own.doc(), retry_after="3") == own
+    named = Status(503, "x", "y", Details(name="x"))
+    date = {"date": "Fri, 20 Nov 2026 09:30:00 GMT", "retry_after": "Fri, 20 Nov 2026 09:30:04 GMT"}
+    assert answered(503, named.doc(), **date) == Status(503, "x", "y", Details(name="x", retry_after_s=4))
+
+
+def _of(status: Status) -> tuple[str, str]:
+    return status.reason, status.message
+
+
+def test_an_object_is_a_success_without_words() -> None:
+    assert answered(200, {"kind": "Node", "metadata": {"name": "n"}}) == Status(200)
+
+
+def test_text_is_its_message() -> None:
+    plain = Answer(502, b"<html>Bad\nGateway</html>", {"content-type": "text/html"})
+    assert status_of(plain) == Status(502, "", "<html>Bad Gateway</html>")
+
+
+def test_a_failure_that_comes_as_a_success_is_a_failure() -> None:
+    document = Status(500, "InternalError", "no").doc()
+    assert answered(200, document) == Status(500, "InternalError", "no")
+    assert answered(200, {**document, "code": 0}) == Status(500, "InternalError", "no")
+
+
+@pytest.mark.parametrize("code", [200, 201])
+def test_a_success_that_is_no_json_is_none(code: int) -> None:
+    lost = status_of(Answer(code, b"Sign in", {"content-type": "text/html"}))
+    assert isinstance(lost, Lost) and "Sign in" in lost.said
+
+
+@pytest.mark.parametrize("code", [301, 302, 307])
+def test_a_redirect_is_no_answer(code: int) -> None:
+    lost = status_of(Answer(code, b"", {"location": "https://login.example/"}))
+    assert isinstance(lost, Lost) and "https://login.example/" in lost.said
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"kind": "Status", "code": "429", "message": 3, "reason": None, "details": "x"},
+        {"kind": "Status", "details": {"causes": {"reason": "x"}, "retryAfterSeconds": "10"}},
+        {"kind": "Status", "details": {"causes": [1, None], "retryAfterSeconds": -1}},
+    ],
+)
+def test_nonsense_in_a_status_is_left_out(document: Any) -> None:
+    found = answered(429, document)
+    assert isinstance(found, Status) and found.code == 429
+    assert found.details in (None, Details()) and found.message == found.reason == ""
