@@ -2,8 +2,9 @@
 the connection pool; requests, paging, retries and decoding are ours.
 
 From the command line to facts: `kubeconfig` chooses server and user, `access` makes them a pool with
-credentials, `transport` asks and retries, `reader` gathers.
+credentials, `transport` asks and retries, `reader` gathers. Both `transport` and `sending`, which
+changes things, rest on `exchanges`; `field` is the cluster while it is drained.
 
-Belongs here: kubeconfig, transport, reading and (later) acting on a cluster.
+Belongs here: kubeconfig, transport, reading, acting and watching.
 Never here: a decision about what was read.
 """

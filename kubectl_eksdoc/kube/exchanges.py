@@ -15,6 +15,7 @@ from kubectl_eksdoc.kube.breakdowns import breakdown, never_sent
 from kubectl_eksdoc.kube.config import Access
 from kubectl_eksdoc.kube.credentials import Credential
 from kubectl_eksdoc.kube.patience import Patience, Timing
+from kubectl_eksdoc.kube.sockets import patient
 
 if TYPE_CHECKING:
     import urllib3
@@ -103,9 +104,7 @@ class Exchanges:
                 return Answer(response.status, self._body(response, None), _headers_of(response))
         except (urllib3.exceptions.HTTPError, OSError) as error:
             raise self._broken(error, answer_s) from error
-        connection = response.connection
-        if connection is not None and getattr(connection, "sock", None) is not None:
-            connection.sock.settimeout(silence_s)  # type: ignore[attr-defined]
+        patient(response, silence_s)
         return Stream(response, lambda error: self._broken(error, silence_s))
 
     def _sent(

@@ -10,6 +10,7 @@ import contextlib
 import socket
 import threading
 import weakref
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -45,14 +46,26 @@ class OpenSockets:
             self._sockets.add(opened)
 
 
-def _telling(pool: Any, opened: Any) -> Any:
-    """The class of pools `pool`, whose connections tell `opened` of their sockets."""
+def patient(response: urllib3.BaseHTTPResponse, silence_s: float) -> None:
+    """From now on each wait for a part of the answer may take that many seconds."""
+    opened: socket.socket | None = getattr(response.connection, "opened", None)
+    if opened is not None:
+        with contextlib.suppress(OSError):  # it has ended already
+            opened.settimeout(silence_s)
+
+
+def _telling(pool: Any, tell: Callable[[socket.socket], None]) -> Any:
+    """The class of pools `pool`, whose connections tell of their sockets, and keep them as `opened`: `sock` is not
+    there any more while an answer is read that ends with its connection."""
 
     class Telling(pool.ConnectionCls):  # type: ignore[misc]
+        opened: socket.socket | None = None
+
         def connect(self) -> None:
             super().connect()
+            self.opened = self.sock
             if self.sock is not None:
-                opened(self.sock)
+                tell(self.sock)
 
     return type(pool.__name__, (pool,), {"ConnectionCls": Telling})
 

@@ -1,0 +1,98 @@
+"""Connections that are kept alive, can be cut from outside, and whose patience can change while they are read."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+import urllib3
+
+from kubectl_eksdoc.kube.sockets import OpenSockets, keeping_alive, patient
+
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+
+
+@contextlib.contextmanager
+def listening(head: bytes) -> Iterator[str]:
+    """Somebody who answers every connection with `head`, and says no more; its address."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        held: list[socket.socket] = []
+
+        def serve() -> None:
+            with contextlib.suppress(OSError):
+                while True:
+                    taken, _ = server.accept()
+                    held.append(taken)
+                    taken.recv(4096)
+                    taken.sendall(head)
+
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{server.getsockname()[1]}/"
+        server.shutdown(socket.SHUT_RDWR)
+        thread.join(5)
+        for each in held:
+            each.close()
+
+
+def asked(manager: urllib3.PoolManager, url: str, read_s: float) -> urllib3.BaseHTTPResponse:
+    timeout = urllib3.Timeout(connect=5, read=read_s)
+    return manager.request("GET", url, retries=False, preload_content=False, timeout=timeout)
+
+
+ENDLESS = [HEAD + b"Transfer-Encoding: chunked\r\n\r\n", HEAD + b"Connection: close\r\n\r\n"]
+"""Answers without an end: in chunks, and one that ends with its connection, which is the answer's alone then."""
+
+
+@pytest.mark.parametrize("head", ENDLESS)
+def test_who_reads_is_told_when_it_is_cut(head: bytes) -> None:
+    sockets, manager = OpenSockets(), urllib3.PoolManager()
+    sockets.remember(manager)
+    with listening(head) as url:
+        response = asked(manager, url, 30.0)
+        begun_s = time.monotonic()
+        threading.Timer(0.1, sockets.cut).start()
+        with contextlib.suppress(urllib3.exceptions.HTTPError):
+            assert response.read1() == b""
+        assert time.monotonic() - begun_s < 5.0
+        response.close()
+
+
+def test_who_waits_for_an_answer_is_told_when_it_is_cut() -> None:
+    sockets, manager = OpenSockets(), urllib3.PoolManager()
+    sockets.remember(manager)
+    with listening(b"") as url:
+        begun_s = time.monotonic()
+        threading.Timer(0.1, sockets.cut).start()
+        with pytest.raises(urllib3.exceptions.HTTPError):
+            asked(manager, url, 30.0)
+        assert time.monotonic() - begun_s < 5.0
+
+
+@pytest.mark.parametrize("head", ENDLESS)
+def test_the_time_for_a_beginning_is_not_that_for_the_rest(head: bytes) -> None:
+    sockets, manager = OpenSockets(), urllib3.PoolManager()
+    sockets.remember(manager)
+    with listening(head) as url:
+        response = asked(manager, url, 30.0)
+        patient(response, 0.2)
+        begun_s = time.monotonic()
+        with pytest.raises(urllib3.exceptions.ReadTimeoutError):
+            response.read1()
+        assert time.monotonic() - begun_s < 5.0
+        response.close()
+
+
+def test_connections_ask_whether_the_other_side_is_there() -> None:
+    manager = urllib3.PoolManager(socket_options=keeping_alive())
+    OpenSockets().remember(manager)
+    with listening(ENDLESS[0]) as url:
+        response = asked(manager, url, 5.0)
+        opened: socket.socket = response.connection.opened  # type: ignore[union-attr]
+        assert opened.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
+        assert opened.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+        response.close()
