@@ -66,20 +66,20 @@ def carry_out(engine: Engine, field: LiveField) -> None:
 
 
 def drain(api: Api, folder: Path, *faults: str, seed: int = 1) -> tuple[Engine, Evictions]:
+    """The plan is made in peace; then everything meets the faults."""
     seen = api.now(Evictions)
-    with among(api, *faults, seed=seed) as server:
-        to = connection(server, folder, page_size=50)
-        cluster, plan = plan_drain(LiveReader(to), BLUE, DrainPolicy())
-        engine = Engine(plan, Seen(cluster))
-        with field_on(to) as field:
-            carry_out(engine, field)
+    with among(api) as server:
+        cluster, plan = plan_drain(LiveReader(connection(server, folder)), BLUE, DrainPolicy())
+    engine = Engine(plan, Seen(cluster))
+    with among(api, *faults, seed=seed) as server, field_on(connection(server, folder, page_size=50)) as field:
+        carry_out(engine, field)
     return engine, seen
 
 
 def check(engine: Engine, seen: Evictions, api: Api) -> None:
     assert not engine.undone
     wanted = {eviction.pod.uid for eviction in engine.plan.evictions}
-    assert set(seen.of) == wanted and len(wanted) == 16
+    assert set(seen.of) == wanted and len(wanted) >= 16
     assert max(seen.of.values()) == 1 and seen.overdrawn == []
     done = {moment.subject for moment in engine.moments if moment.what is Happened.DONE}
     assert done == {target.node.name for target in engine.plan.targets if target.order}
@@ -95,8 +95,8 @@ def test_every_node_is_emptied_and_every_pod_evicted_once(tmp_path: Path) -> Non
     check(*drain(api, tmp_path), api)
 
 
-OF_REQUESTS = ["throttled", "server-error", "unavailable", "server-timeout", "conflict"]
-OF_CONNECTIONS = ["reset", "answer-lost", "cut-short"]
+OF_REQUESTS = ["throttled", "server-error", "unavailable", "server-timeout", "conflict", "denied", "webhook-down"]
+OF_CONNECTIONS = ["reset", "answer-lost", "cut-short", "unanswered", "repeated", "slow"]
 OF_WATCHES = ["watch-cut", "watch-expired", "watch-expired=2", "watch-late=0.05", "watch-doubled", "watch-silent"]
 
 
@@ -112,3 +112,13 @@ def test_the_same_among_faults(tmp_path: Path, fault: str, share: str) -> None:
 def test_the_same_though_every_watch_goes_wrong(tmp_path: Path, fault: str) -> None:
     api = worlds.api_of("small-traps")
     check(*drain(api, tmp_path, fault), api)
+
+
+MIXED = [(), ("reset@30%", "watch-cut=3"), ("answer-lost@5%", "throttled@5%", "watch-expired=9")]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("faults", MIXED)
+def test_hundreds_of_pods(tmp_path: Path, faults: tuple[str, ...]) -> None:
+    api = worlds.api_of("medium")
+    check(*drain(api, tmp_path, *faults), api)
