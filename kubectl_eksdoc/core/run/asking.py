@@ -14,7 +14,7 @@ from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 from kubectl_eksdoc.core.run.answers import Trouble
 from kubectl_eksdoc.core.run.ledger import Ledger
-from kubectl_eksdoc.core.run.pursuits import Pursuit
+from kubectl_eksdoc.core.run.pursuits import REFUSED_S, Pursuit
 from kubectl_eksdoc.core.run.seen import Seen
 from kubectl_eksdoc.core.run.timers import Timers
 
@@ -61,11 +61,12 @@ class Asking:
         for pursuit in sorted(pursuits, key=lambda each: each.eviction.position):
             if pursuit.not_before_s > now_s:
                 continue
-            if self._is_as_refused(pursuit) or not self._ledger.may(pursuit.eviction, now_s):
+            version = self._seen.version(pursuit.eviction.budget)
+            if pursuit.stays_refused(version, now_s) or not self._ledger.may(pursuit.eviction, now_s):
                 self._wait(pursuit, now_s)
                 continue
             self._ledger.take(pursuit.eviction, now_s)
-            pursuit.asked(now_s)
+            pursuit.asked(version, now_s)
             yield pursuit
 
     def gives_up_s(self, pursuit: Pursuit) -> float:
@@ -81,10 +82,8 @@ class Asking:
         for limit in pursuit.eviction.limits:
             self._waiting[limit].add(pursuit.eviction.node)
             self._timers.set(limit, self._ledger.changes_s(limit, now_s))
-
-    def _is_as_refused(self, pursuit: Pursuit) -> bool:
-        """Whether nothing has changed since its budget refused it."""
-        return pursuit.trouble is Trouble.BUDGET and self._seen.version(pursuit.eviction.budget) == pursuit.version
+            if pursuit.trouble is Trouble.BUDGET:
+                self._timers.set(limit, pursuit.since_s + REFUSED_S)
 
     def _of(self, limits: Iterable[str]) -> set[str]:
         return {node for limit in limits for node in self._waiting.pop(limit, ())}

@@ -268,7 +268,7 @@ class Engine:
     def _eviction_answered(self, pursuit: Pursuit, answer: Status | Lost, now_s: float) -> None:
         eviction, before = pursuit.eviction, pursuit.step
         reading = read(answer)
-        pursuit.answered(reading, self.seen.version(eviction.budget), now_s)
+        pursuit.answered(reading, now_s)
         if pursuit.step in (Step.WAITING, Step.KEPT):
             self._free(pursuit)
             self.tell(now_s, Happened.REFUSED, pursuit.pod.key, eviction.node, reading.said)

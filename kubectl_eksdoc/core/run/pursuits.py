@@ -17,6 +17,9 @@ FAKES = 3
 
 FAKE_PAUSE_S = 30.0
 
+REFUSED_S = 60.0
+"""So long the word of a budget that says nothing new is believed."""
+
 COUNTED_S = 120.0
 """So long a budget counts an eviction that was granted and did not happen (DeletionTimeout, disruption.go)."""
 
@@ -34,7 +37,8 @@ class Step(Enum):
 class Pursuit:
     """Mutable. `since_s`: when it came to this step; `not_before_s`: when it may be asked for, or looked at, again.
 
-    `version` is that of its budget when the budget refused it: until it changes, the answer will not either.
+    `version` is that of its budget as it was known when the pod was asked for: until another is known, a refusal by
+    the budget stands, but for `REFUSED_S`, since what refuses like a budget may be none.
     """
 
     def __init__(self, eviction: Eviction) -> None:
@@ -58,11 +62,12 @@ class Pursuit:
     def to(self, step: Step, now_s: float) -> None:
         self.step, self.since_s = step, now_s
 
-    def asked(self, now_s: float) -> None:
+    def asked(self, budget_version: int, now_s: float) -> None:
         self.to(Step.ASKED, now_s)
+        self.version = budget_version
         self.trouble, self.said = Trouble.NONE, ""
 
-    def answered(self, reading: Reading, budget_version: int, now_s: float) -> None:
+    def answered(self, reading: Reading, now_s: float) -> None:
         if self.step is not Step.ASKED:
             return  # what was seen meanwhile says more
         self.trouble, self.said = reading.trouble, reading.said
@@ -76,10 +81,7 @@ class Pursuit:
                 self.to(Step.IN_DOUBT, now_s)
             case Next.NEVER:
                 self.to(Step.KEPT, now_s)
-            case Next.BUDGET:
-                self.version = budget_version
-                self.to(Step.WAITING, now_s)
-            case Next.AGAIN:
+            case Next.BUDGET | Next.AGAIN:
                 self.to(Step.WAITING, now_s)
 
     def look(self, seen: Seen, now_s: float) -> None:
@@ -111,6 +113,12 @@ class Pursuit:
     def _is_counted(self, seen: Seen) -> bool:
         budget = seen.budgets.get(self.eviction.budget)
         return budget is not None and self.pod.name in budget.disrupted
+
+    def stays_refused(self, budget_version: int, now_s: float) -> bool:
+        """Whether its budget would say the same again."""
+        if self.trouble is not Trouble.BUDGET or self.version != budget_version:
+            return False
+        return now_s - self.since_s < REFUSED_S
 
     def keep(self, why: str, now_s: float) -> None:
         """It does not go until somebody changes something."""
