@@ -7,12 +7,13 @@ Source: pkg/apis/{policy,core,apps}/validation/validation.go.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from kubectl_eksdoc.core.model.api_objects import Doc, at
-from kubectl_eksdoc.core.rules.api import shapes
+from kubectl_eksdoc.core.rules.api import shapes, workload_validation
 from kubectl_eksdoc.core.rules.api.statuses import Cause, Named, invalid
+from kubectl_eksdoc.core.rules.api.workload_validation import FORBIDDEN, Problem
 from kubectl_eksdoc.core.rules.budget_validation import BudgetSpec, FieldError, problems
 from kubectl_eksdoc.embedded.api.definitions import DEFINITIONS, missing
 from kubectl_eksdoc.embedded.serving.bodies import check_shape
@@ -31,7 +32,20 @@ def valid(target: Target, live: Doc | None, doc: Doc) -> Doc:
     _check_required(target, doc)
     if target.resource == BUDGETS and target.subresource != "status":
         _check_budget(target, doc)
+    if not target.subresource and (causes := causes_of(workload_validation.problems(target.resource, live, doc))):
+        raise invalid(_named(target), str(at(doc, "metadata", "name") or ""), causes)
     return doc
+
+
+def causes_of(problems: Iterable[Problem]) -> tuple[Cause, ...]:
+    """Of a 422, one for each."""
+    return tuple(Cause(each.reason, _told(each), each.field) for each in problems)
+
+
+def _told(problem: Problem) -> str:
+    if problem.reason == FORBIDDEN:
+        return f"Forbidden: {problem.said}"
+    return f"Invalid value: {json.dumps(problem.found, separators=(',', ':'))}: {problem.said}"
 
 
 def _check_required(target: Target, doc: Doc) -> None:
