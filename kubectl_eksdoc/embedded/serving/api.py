@@ -21,7 +21,7 @@ from kubectl_eksdoc.embedded.api import aggregated_discovery, catalogue, discove
 from kubectl_eksdoc.embedded.api.catalogue import Catalogue
 from kubectl_eksdoc.embedded.api.definitions import DEFINITIONS
 from kubectl_eksdoc.embedded.api.discovery import Build
-from kubectl_eksdoc.embedded.serving import expressions, metrics, reviews, subresources
+from kubectl_eksdoc.embedded.serving import expressions, metrics, options, reviews, subresources
 from kubectl_eksdoc.embedded.serving.access import Access, Action, User, check
 from kubectl_eksdoc.embedded.serving.clockwork import ByHand, Clockwork
 from kubectl_eksdoc.embedded.serving.messages import Reply, Request, status_reply
@@ -125,6 +125,7 @@ class Api:
             return self._without_resource(request, user, served)
         check(user, action_of(request, target))
         verb = verb_of(request, target.name)
+        options.check(verb, request)
         if target.subresource and target.subresource != "status":
             return subresources.answer(self._plane, self._objects, request, target, user)
         verbs = target.served.verbs

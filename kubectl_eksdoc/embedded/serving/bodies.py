@@ -13,6 +13,7 @@ from kubectl_eksdoc.core.rules.api.statuses import Details, Named, Refusal, Stat
 from kubectl_eksdoc.core.sim.cluster.registry import Deleted, DeleteOptions
 from kubectl_eksdoc.embedded.serving import protobuf_forms
 from kubectl_eksdoc.embedded.serving.messages import Request
+from kubectl_eksdoc.embedded.serving.options import check_deletion
 from kubectl_eksdoc.embedded.serving.protobuf import NotUnderstood
 from kubectl_eksdoc.embedded.serving.reading import number
 from kubectl_eksdoc.embedded.serving.targets import Target
@@ -83,10 +84,12 @@ def delete_options(request: Request) -> DeleteOptions:
     """From the body, and what the query says beside it.
 
     Raises:
-        Refusal: 400.
+        Refusal: 400 and 422.
     """
     doc = body_of(request) or {}
     check_shape(DELETE_OPTIONS, doc, "DeleteOptions")
+    propagation = doc.get("propagationPolicy") or request.word("propagationPolicy") or None
+    check_deletion(doc.get("dryRun") or (), propagation, doc.get("orphanDependents"))
     conditions = doc.get("preconditions") or {}
     grace_s = doc.get("gracePeriodSeconds")
     if grace_s is None and request.word("gracePeriodSeconds"):
@@ -96,7 +99,7 @@ def delete_options(request: Request) -> DeleteOptions:
         grace_s=None if grace_s is None else min(grace_s, LONGEST_GRACE_S),
         uid=conditions.get("uid"),
         resource_version=conditions.get("resourceVersion"),
-        propagation=doc.get("propagationPolicy") or request.word("propagationPolicy") or orphan,
+        propagation=propagation or orphan,
         dry_run=request.dry_run or "All" in (doc.get("dryRun") or ()),
     )
 
