@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.rules.api.shapes import DELETE_OPTIONS, Shape, misfits
+from kubectl_eksdoc.core.rules.api.shapes import DELETE_OPTIONS, QUANTITY, Shape, misfits
 from kubectl_eksdoc.core.rules.api.statuses import Details, Named, Refusal, Status, bad_request
 from kubectl_eksdoc.core.sim.cluster.registry import Deleted, DeleteOptions
 from kubectl_eksdoc.embedded.serving import protobuf_forms
@@ -21,6 +21,9 @@ from kubectl_eksdoc.objects.single import NoJson, decode
 
 LONGEST_GRACE_S = 100 * 365 * 86400
 """Beyond that there is no date."""
+
+_NO_QUANTITY = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+"""Source: apimachinery pkg/api/resource/quantity.go (ErrFormatWrong)."""
 
 
 def body_of(request: Request) -> Any:
@@ -76,6 +79,8 @@ def check_shape(shape: Shape, doc: Any, kind: str, version: str = "v1") -> None:
     """
     for misfit in misfits(shape, doc):
         where = ".".join((kind, *misfit.path))
+        if misfit.wanted == QUANTITY and misfit.found == "string":
+            raise bad_request(f'{kind} in version "{version}" cannot be handled as a {kind}: {_NO_QUANTITY}')
         said = f"json: cannot unmarshal {misfit.found} into Go struct field {where} of type {misfit.wanted}"
         raise bad_request(f'{kind} in version "{version}" cannot be handled as a {kind}: {said}')
 

@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from functools import cache
 from typing import Any
 
+from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.api_objects import Doc, at
 from kubectl_eksdoc.core.rules.api import shapes, workload_validation
-from kubectl_eksdoc.core.rules.api.statuses import Cause, Named, invalid
+from kubectl_eksdoc.core.rules.api.statuses import Cause, Named, bad_request, invalid
 from kubectl_eksdoc.core.rules.api.workload_validation import FORBIDDEN, Problem
 from kubectl_eksdoc.core.rules.budget_validation import BudgetSpec, FieldError, problems
 from kubectl_eksdoc.embedded.api.definitions import DEFINITIONS, missing
 from kubectl_eksdoc.embedded.serving.bodies import check_shape
 from kubectl_eksdoc.embedded.serving.targets import Target
+from kubectl_eksdoc.objects.single import Facts, NoSuchObject, encode
 
 BUDGETS = "poddisruptionbudgets.policy"
 
@@ -30,11 +33,35 @@ def valid(target: Target, live: Doc | None, doc: Doc) -> Doc:
     """
     check_shape(shapes.of_resource(target.resource), doc, target.served.kind, target.served.version)
     _check_required(target, doc)
+    _check_readable(target, doc)
     if target.resource == BUDGETS and target.subresource != "status":
         _check_budget(target, doc)
     if not target.subresource and (causes := causes_of(workload_validation.problems(target.resource, live, doc))):
         raise invalid(_named(target), str(at(doc, "metadata", "name") or ""), causes)
     return doc
+
+
+def _check_readable(target: Target, doc: Doc) -> None:
+    """What cannot be read as one of its kind would be in everybody's way for ever, even when it is deleted.
+
+    Raises:
+        Refusal: 400.
+    """
+    resource = next((each for each in kinds.ALL if each.full_name == target.resource), None)
+    if resource is None:
+        return
+    meta = {"name": "-", **(doc.get("metadata") or {}), "uid": "-"}
+    try:
+        _facts().fact(resource, encode({**doc, "metadata": meta}))
+    except NoSuchObject as error:
+        kind = target.served.kind
+        said = f'{kind} in version "{target.served.version}" cannot be handled as a {kind}: {error}'
+        raise bad_request(said) from error
+
+
+@cache
+def _facts() -> Facts:
+    return Facts()
 
 
 def causes_of(problems: Iterable[Problem]) -> tuple[Cause, ...]:

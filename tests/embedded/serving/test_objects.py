@@ -175,3 +175,31 @@ def test_objects_of_kinds_learned_later_go_with_their_owner() -> None:
     asking.ask("DELETE", "/api/v1/namespaces/default/configmaps/owner")
     asking.pass_s(60)
     assert asking.ask("GET", WIDGETS)["items"] == []
+
+
+REGULAR = (
+    "cannot be handled as a {}: quantities must match the regular expression "
+    "'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+)
+
+
+def test_an_amount_that_is_none_is_never_stored(asking: Asking) -> None:
+    container = {"resources": {"requests": {"cpu": "abc"}}}
+    said = asking.ask("POST", PODS, pod(container=container), 400)
+    assert said["message"] == 'Pod in version "v1" ' + REGULAR.format("Pod")
+    asking.ask("GET", f"{PODS}/new", None, 404)
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": pod(container=container)["spec"]}
+    workload = {"metadata": {"name": "web"}, "spec": {"selector": {"matchLabels": {"a": "b"}}, "template": template}}
+    said = asking.ask("POST", "/apis/apps/v1/namespaces/default/deployments", workload, 400)
+    assert said["message"].endswith(REGULAR.format("Deployment"))
+    patch = {"status": {"allocatable": {"cpu": "abc"}}}
+    said = asking.ask("PATCH", "/api/v1/nodes/old-0/status", patch, 400, content_type="application/merge-patch+json")
+    assert said["message"].endswith(REGULAR.format("Node"))
+
+
+@pytest.mark.parametrize("terms", ["any", 5, [5], [{"matchExpressions": "zone"}]])
+def test_what_nobody_could_read_is_never_stored(asking: Asking, terms: object) -> None:
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
+    said = asking.ask("POST", PODS, pod(affinity={"nodeAffinity": required}), 400)
+    assert said["message"].startswith('Pod in version "v1" cannot be handled as a Pod: ')
+    asking.ask("GET", f"{PODS}/new", None, 404)
