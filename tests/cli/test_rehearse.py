@@ -181,7 +181,7 @@ def test_the_served_demo_answers_until_it_is_interrupted(served: tuple[subproces
     process, path = served
     config = json.loads(path.read_text())
     with urllib.request.urlopen(f"{url_of(config, 'rehearsal')}/version", timeout=10) as answer:
-        assert re.match(r"v1\.\d+", json.load(answer)["gitVersion"])
+        assert re.match(r"v1\.\d+\.\d+", json.load(answer)["gitVersion"]), "kubectl version wants all three"
     ran = run_cli_on(path, "drain", "plan", "--nodegroup", "blue", "-o", "json")
     assert ran.returncode == 1 and len(json.loads(ran.stdout)["targets"]) == 8, "this tool reads it as a live cluster"
     process.send_signal(signal.SIGINT)
