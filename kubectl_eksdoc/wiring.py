@@ -109,11 +109,12 @@ def serve(source: SourceChoice, connection: Connection, progress: Progress | Non
     """Serve the simulated cluster until the user interrupts.
 
     Raises:
-        KeyboardInterrupt: the end.
+        KeyboardInterrupt: the end; also when the terminal is closed, or the program is told to end.
         as `open_stage`; UsageError: the kubeconfig cannot be written.
     """
     import os
     import time
+    from contextlib import suppress
     from threading import Event
 
     from kubectl_eksdoc.core.model import kinds
@@ -125,6 +126,7 @@ def serve(source: SourceChoice, connection: Connection, progress: Progress | Non
     from kubectl_eksdoc.embedded.serving.server import serving
     from kubectl_eksdoc.errors import UsageError
     from kubectl_eksdoc.flows.rehearse import pace_of
+    from kubectl_eksdoc.host.endings import like_interrupts
     from kubectl_eksdoc.objects.raw_objects import RawObjects
 
     raw = RawObjects()
@@ -145,12 +147,14 @@ def serve(source: SourceChoice, connection: Connection, progress: Progress | Non
             where = how.kubeconfig_out or "a temporary file"
             raise UsageError(f"cannot write the kubeconfig to {where}: {error.strerror or error}") from error
         try:
-            how.ready(path, server.url())
-            over.wait()
+            with like_interrupts():
+                how.ready(path, server.url())
+                over.wait()
         finally:
             over.set()
             if not how.kubeconfig_out:
-                os.unlink(path)
+                with suppress(FileNotFoundError):  # whoever took it away already
+                    os.unlink(path)
 
 
 def read_baseline(path: str) -> Baseline:

@@ -195,17 +195,29 @@ def run_cli_on(kubeconfig_path: Path, *words: str) -> subprocess.CompletedProces
     return subprocess.run(command, capture_output=True, text=True, env=env, timeout=60, check=False)
 
 
-def test_a_temporary_kubeconfig_goes_with_its_server() -> None:
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_temporary_kubeconfig_goes_with_its_server(sent: signal.Signals) -> None:
+    """Be it by Ctrl-C, by kill, or because its terminal is closed."""
     command = (sys.executable, "-m", "kubectl_eksdoc", "rehearse", "--serve", "--demo")
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env) as process:
         assert process.stdout is not None
         path = Path(process.stdout.readline().strip())
         assert path.exists()
-        process.send_signal(signal.SIGINT)
+        process.send_signal(sent)
         assert process.wait(timeout=10) == 0
     for _ in range(50):
         if not path.exists():
             return
         time.sleep(0.1)
     raise AssertionError("it is still there")
+
+
+def test_a_kubeconfig_that_was_taken_away_is_no_bug() -> None:
+    command = (sys.executable, "-m", "kubectl_eksdoc", "rehearse", "--serve", "--demo")
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env) as process:
+        assert process.stdout is not None
+        Path(process.stdout.readline().strip()).unlink()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=10) == 0
