@@ -13,9 +13,9 @@ from typing import Any
 
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.api_objects import Doc, at
-from kubectl_eksdoc.core.rules.api import shapes, workload_validation
+from kubectl_eksdoc.core.rules.api import pod_validation, shapes, workload_validation
 from kubectl_eksdoc.core.rules.api.statuses import Cause, Named, bad_request, invalid
-from kubectl_eksdoc.core.rules.api.workload_validation import FORBIDDEN, Problem
+from kubectl_eksdoc.core.rules.api.workload_validation import DUPLICATE, FORBIDDEN, Problem
 from kubectl_eksdoc.core.rules.budget_validation import BudgetSpec, FieldError, problems
 from kubectl_eksdoc.embedded.api.definitions import DEFINITIONS, missing
 from kubectl_eksdoc.embedded.serving.bodies import check_shape
@@ -36,9 +36,15 @@ def valid(target: Target, live: Doc | None, doc: Doc) -> Doc:
     _check_readable(target, doc)
     if target.resource == BUDGETS and target.subresource != "status":
         _check_budget(target, doc)
-    if not target.subresource and (causes := causes_of(workload_validation.problems(target.resource, live, doc))):
+    if not target.subresource and (causes := causes_of(_problems(target.resource, live, doc))):
         raise invalid(_named(target), str(at(doc, "metadata", "name") or ""), causes)
     return doc
+
+
+def _problems(resource: str, live: Doc | None, doc: Doc) -> tuple[Problem, ...]:
+    if resource == "pods":
+        return pod_validation.problems(live, doc)
+    return workload_validation.problems(resource, live, doc)
 
 
 def _check_readable(target: Target, doc: Doc) -> None:
@@ -72,7 +78,8 @@ def causes_of(problems: Iterable[Problem]) -> tuple[Cause, ...]:
 def _told(problem: Problem) -> str:
     if problem.reason == FORBIDDEN:
         return f"Forbidden: {problem.said}"
-    return f"Invalid value: {json.dumps(problem.found, separators=(',', ':'))}: {problem.said}"
+    shown = json.dumps(problem.found, separators=(",", ":"))
+    return f"Duplicate value: {shown}" if problem.reason == DUPLICATE else f"Invalid value: {shown}: {problem.said}"
 
 
 def _check_required(target: Target, doc: Doc) -> None:

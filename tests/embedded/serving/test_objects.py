@@ -203,3 +203,45 @@ def test_what_nobody_could_read_is_never_stored(asking: Asking, terms: object) -
     said = asking.ask("POST", PODS, pod(affinity={"nodeAffinity": required}), 400)
     assert said["message"].startswith('Pod in version "v1" cannot be handled as a Pod: ')
     asking.ask("GET", f"{PODS}/new", None, 404)
+
+
+MERGE = "application/merge-patch+json"
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"nodeName": "old-1"},
+        {"terminationGracePeriodSeconds": 5},
+        {"nodeSelector": {"zone": "b"}},
+        {"tolerations": []},
+        {"containers": [{"name": "app", "image": "registry.example/app:1", "command": ["sh"]}]},
+    ],
+)
+def test_a_pod_stays_what_it_was_made(asking: Asking, spec: Doc) -> None:
+    asking.create(PODS, pod())
+    said = asking.ask("PATCH", f"{PODS}/new", {"spec": spec}, 422, content_type=MERGE)
+    assert said["message"].startswith('Pod "new" is invalid: spec: Forbidden: pod updates may not change fields other')
+
+
+def test_what_may_change_in_a_pod_does(asking: Asking) -> None:
+    made = asking.create(PODS, pod(terminationGracePeriodSeconds=-1, schedulingGates=[{"name": "wait"}]))["spec"]
+    containers = [{**made["containers"][0], "image": "registry.example/app:2"}]
+    more = [*made["tolerations"], {"key": "a", "operator": "Exists"}]
+    for spec in (
+        {"containers": containers},
+        {"tolerations": more},
+        {"terminationGracePeriodSeconds": 1},
+        {"nodeSelector": {"zone": "b"}},
+        {"schedulingGates": None},
+        {"activeDeadlineSeconds": 60, "volumes": []},
+    ):
+        asking.ask("PATCH", f"{PODS}/new", {"spec": spec}, content_type=MERGE)
+    asking.ask("PUT", f"{PODS}/new", asking.ask("GET", f"{PODS}/new"))
+
+
+def test_containers_have_names_of_their_own(asking: Asking) -> None:
+    doc = pod()
+    doc["spec"]["containers"] *= 2
+    said = asking.ask("POST", PODS, doc, 422)
+    assert said["message"] == 'Pod "new" is invalid: spec.containers[1].name: Duplicate value: "app"'

@@ -20,7 +20,7 @@ Path = tuple[str, ...]
 
 NEGATIVE = "must be greater than or equal to 0"
 
-INVALID, FORBIDDEN = "FieldValueInvalid", "FieldValueForbidden"
+INVALID, FORBIDDEN, DUPLICATE = "FieldValueInvalid", "FieldValueForbidden", "FieldValueDuplicate"
 
 
 @dataclass(frozen=True, slots=True)
