@@ -7,6 +7,7 @@ Source: pkg/apis/{policy,core,apps}/validation/validation.go.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any
@@ -32,6 +33,8 @@ def valid(target: Target, live: Doc | None, doc: Doc) -> Doc:
         Refusal: 400 and 422.
     """
     check_shape(shapes.of_resource(target.resource), doc, target.served.kind, target.served.version)
+    if live is None:
+        _check_name(target, doc)
     _check_required(target, doc)
     _check_readable(target, doc)
     if target.resource == BUDGETS and target.subresource != "status":
@@ -39,6 +42,29 @@ def valid(target: Target, live: Doc | None, doc: Doc) -> Doc:
     if not target.subresource and (causes := causes_of(_problems(target.resource, live, doc))):
         raise invalid(_named(target), str(at(doc, "metadata", "name") or ""), causes)
     return doc
+
+
+_CONDITIONAL = (
+    BUDGETS,
+    DEFINITIONS,
+    "leases.coordination.k8s.io",
+    "csinodes.storage.k8s.io",
+    "volumeattachments.storage.k8s.io",
+)
+"""Kinds that are only ever replaced in a version that is known, besides all custom ones (AllowUnconditionalUpdate)."""
+
+
+def check_unconditional(target: Target) -> None:
+    """Whether an update may name no version: where holders of a lease compete, none does.
+
+    Raises:
+        Refusal: 422.
+    """
+    if target.resource in _CONDITIONAL or target.served.custom:
+        # The storage layer knows the resource, and takes it for the kind (store.go, Update).
+        named = Named(target.served.plural, target.served.group, target.served.plural)
+        text = "Invalid value: 0: must be specified for an update"
+        raise invalid(named, target.name, (Cause("FieldValueInvalid", text, "metadata.resourceVersion"),))
 
 
 def _problems(resource: str, live: Doc | None, doc: Doc) -> tuple[Problem, ...]:
@@ -80,6 +106,42 @@ def _told(problem: Problem) -> str:
         return f"Forbidden: {problem.said}"
     shown = json.dumps(problem.found, separators=(",", ":"))
     return f"Duplicate value: {shown}" if problem.reason == DUPLICATE else f"Invalid value: {shown}: {problem.said}"
+
+
+_SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
+_OF_LABELS = ("namespaces", "services")
+_WITHOUT_RULE = ".rbac.authorization.k8s.io"
+"""Names of roles and bindings are only parts of paths."""
+
+
+def _check_name(target: Target, doc: Doc) -> None:
+    """A name is a DNS subdomain, of some kinds a label (apimachinery pkg/util/validation/validation.go)."""
+    name = str(at(doc, "metadata", "name") or "")
+    if not name or target.resource.endswith(_WITHOUT_RULE):
+        return
+    if target.resource in _OF_LABELS:
+        form, longest, said = _LABEL, 63, _NO_LABEL
+    else:
+        form, longest, said = _SUBDOMAIN, 253, _NO_SUBDOMAIN
+    if len(name) > longest:
+        said = f"must be no more than {longest} bytes"
+    elif form.fullmatch(name):
+        return
+    cause = Cause("FieldValueInvalid", f"Invalid value: {json.dumps(name)}: {said}", "metadata.name")
+    raise invalid(_named(target), name, (cause,))
+
+
+_NO_LABEL = (
+    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with "
+    "an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is "
+    "'[a-z0-9]([-a-z0-9]*[a-z0-9])?')"
+)
+_NO_SUBDOMAIN = (
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and "
+    "end with an alphanumeric character (e.g. 'example.com', regex used for validation is "
+    "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
+)
 
 
 def _check_required(target: Target, doc: Doc) -> None:

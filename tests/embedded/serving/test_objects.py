@@ -245,3 +245,49 @@ def test_containers_have_names_of_their_own(asking: Asking) -> None:
     doc["spec"]["containers"] *= 2
     said = asking.ask("POST", PODS, doc, 422)
     assert said["message"] == 'Pod "new" is invalid: spec.containers[1].name: Duplicate value: "app"'
+
+
+LEASES = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
+
+
+def test_a_lease_is_replaced_only_in_a_version_that_is_known(asking: Asking) -> None:
+    made = asking.create(LEASES, {"metadata": {"name": "lock"}, "spec": {"holderIdentity": "one"}})
+    blind = {"metadata": {"name": "lock"}, "spec": {"holderIdentity": "two"}}
+    said = asking.ask("PUT", f"{LEASES}/lock", blind, 422)
+    assert said["message"] == (
+        'leases.coordination.k8s.io "lock" is invalid: metadata.resourceVersion: Invalid value: 0: '
+        "must be specified for an update"
+    )
+    made["spec"]["holderIdentity"] = "two"
+    asking.ask("PUT", f"{LEASES}/lock", made)
+    asking.ask("PUT", f"{LEASES}/lock", made, 409)
+    assert asking.ask("GET", f"{LEASES}/lock")["spec"]["holderIdentity"] == "two"
+
+
+def test_a_custom_object_is_replaced_only_in_a_version_that_is_known(asking: Asking) -> None:
+    asking.create(DEFINITIONS, definition())
+    made = asking.create(WIDGETS, widget({"name": "a", "size": 1}))
+    asking.ask("PUT", f"{WIDGETS}/w", widget({"name": "a", "size": 2}), 422)
+    asking.ask("PUT", f"{WIDGETS}/w", {**made, "spec": {"parts": []}})
+
+
+@pytest.mark.parametrize("name", ["Web", "a_b", "-a", "a.", "a/b", "é", "x" * 254])
+def test_names_are_those_of_hosts(asking: Asking, name: str) -> None:
+    said = asking.ask("POST", PODS, pod(name), 422)
+    assert said["details"]["causes"][0]["field"] == "metadata.name"
+    asking.create(PODS, pod("a.b-c.0"))
+
+
+@pytest.mark.parametrize("name", ["a.b", "x" * 64, "A"])
+def test_names_of_namespaces_are_labels(asking: Asking, name: str) -> None:
+    asking.ask("POST", "/api/v1/namespaces", {"metadata": {"name": name}}, 422)
+
+
+def test_names_of_roles_are_free(asking: Asking) -> None:
+    asking.create("/apis/rbac.authorization.k8s.io/v1/clusterroles", {"metadata": {"name": "system:Node_x"}})
+
+
+@pytest.mark.parametrize("spec", [{}, {"resourceAttributes": {"verb": "get"}, "nonResourceAttributes": {"path": "/x"}}])
+def test_a_review_asks_for_one_thing(asking: Asking, spec: Doc) -> None:
+    path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+    assert asking.ask("POST", path, {"spec": spec}, 422)["reason"] == "Invalid"
