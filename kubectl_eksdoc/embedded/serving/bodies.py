@@ -25,6 +25,8 @@ LONGEST_GRACE_S = 100 * 365 * 86400
 _NO_QUANTITY = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 """Source: apimachinery pkg/api/resource/quantity.go (ErrFormatWrong)."""
 
+_YAML = ("application/yaml", "application/apply-patch+yaml")
+
 
 def body_of(request: Request) -> Any:
     """
@@ -38,10 +40,32 @@ def body_of(request: Request) -> Any:
         except NotUnderstood as error:
             text = "the body of the request was in an unknown format - accepted media types include: application/json"
             raise Refusal(Status(415, "UnsupportedMediaType", f"{text} ({error})")) from error
+    if content in _YAML:
+        return _yaml(request.body)
     try:
         return decode(request.body or b"null")
     except NoJson as error:
         raise bad_request(f"couldn't get version/kind; json parse error: {error}") from error
+
+
+def _yaml(body: bytes) -> Any:
+    """kubectl sends JSON under YAML's name, and JSON is read many times as fast.
+
+    Raises:
+        Refusal: 400.
+    """
+    from kubectl_eksdoc.embedded.serving import yaml_bodies
+
+    try:
+        return decode(body or b"null")
+    except NoJson:
+        pass
+    try:
+        return yaml_bodies.decode(body)
+    except yaml_bodies.NoYaml as error:
+        raise bad_request(
+            f"couldn't get version/kind; json parse error: error converting YAML to JSON: {error}"
+        ) from error
 
 
 def object_of(request: Request, target: Target) -> Doc:

@@ -133,7 +133,7 @@ class Objects:
         return body_of(plain)
 
     def _apply(self, request: Request, target: Target) -> Reply:
-        config = self._patch_in(request)
+        config = body_of(request)
         if not isinstance(config, dict):
             config = {}
         live = self._plane.store.get(target.resource, target.key)
