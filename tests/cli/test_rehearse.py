@@ -213,6 +213,18 @@ def test_a_temporary_kubeconfig_goes_with_its_server(sent: signal.Signals) -> No
     raise AssertionError("it is still there")
 
 
+def test_a_closed_terminal_that_says_so_twice_is_heard_once() -> None:
+    command = (sys.executable, "-m", "kubectl_eksdoc", "rehearse", "--serve", "--demo")
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env) as process:
+        assert process.stdout is not None and process.stderr is not None
+        path = Path(process.stdout.readline().strip())
+        process.send_signal(signal.SIGHUP)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=10) == 0 and not path.exists()
+        assert "bug" not in process.stderr.read()
+
+
 def test_a_kubeconfig_that_was_taken_away_is_no_bug() -> None:
     command = (sys.executable, "-m", "kubectl_eksdoc", "rehearse", "--serve", "--demo")
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
