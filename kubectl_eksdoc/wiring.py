@@ -106,14 +106,15 @@ class Serving:
 
 
 def serve(source: SourceChoice, connection: Connection, progress: Progress | None, how: Serving) -> None:
-    """Serve the simulated cluster until the user interrupts.
+    """Serve the simulated cluster until the user interrupts, the terminal is closed, or the program is told to end.
 
     Raises:
-        KeyboardInterrupt: the end.
+        KeyboardInterrupt: the user insists.
         as `open_stage`; UsageError: the kubeconfig cannot be written.
     """
     import os
     import time
+    from contextlib import suppress
     from threading import Event
 
     from kubectl_eksdoc.core.model import kinds
@@ -125,6 +126,7 @@ def serve(source: SourceChoice, connection: Connection, progress: Progress | Non
     from kubectl_eksdoc.embedded.serving.server import serving
     from kubectl_eksdoc.errors import UsageError
     from kubectl_eksdoc.flows.rehearse import pace_of
+    from kubectl_eksdoc.host.endings import told_to_end
     from kubectl_eksdoc.objects.raw_objects import RawObjects
 
     raw = RawObjects()
@@ -137,7 +139,7 @@ def serve(source: SourceChoice, connection: Connection, progress: Progress | Non
     troubled = Troubled(loaded.plane, chosen.cluster, lambda each: how.note(f"fault: {each.said}"), how.faults.seed)
     api = api_of(observed, loaded, pace_of(observed), users, how.speed, time.monotonic, troubled)
     over = Event()  # who sleeps for a fault does not hold up the end
-    with serving(Faulty(api, chosen.requests, over.wait, how.faults.seed)) as server:
+    with told_to_end() as told, serving(Faulty(api, chosen.requests, over.wait, how.faults.seed)) as server:
         text = kubeconfigs.kubeconfig({user.name: server.url(token) for token, user in users.items()})
         try:
             path = kubeconfigs.write(text, how.kubeconfig_out)
@@ -146,11 +148,12 @@ def serve(source: SourceChoice, connection: Connection, progress: Progress | Non
             raise UsageError(f"cannot write the kubeconfig to {where}: {error.strerror or error}") from error
         try:
             how.ready(path, server.url())
-            over.wait()
+            told()
         finally:
             over.set()
             if not how.kubeconfig_out:
-                os.unlink(path)
+                with suppress(FileNotFoundError):  # whoever took it away already
+                    os.unlink(path)
 
 
 def read_baseline(path: str) -> Baseline:

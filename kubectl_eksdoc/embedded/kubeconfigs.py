@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Mapping
 
 from kubectl_eksdoc.embedded.serving.access import ADMIN, VIEWER, Rule, User, restricted
+from kubectl_eksdoc.embedded.serving.handler import AS
 
 CONTEXT = "rehearsal"
 
@@ -34,17 +35,28 @@ def kubeconfig(urls: Mapping[str, str]) -> str:
     """The text of one with a context for each user: `urls` by the user's name, with the token in them.
 
     The administrator's is the current one. It is JSON, which is YAML as well.
+
+    ``kubectl get --raw`` leaves out the path of the server's address (cli-runtime, RequestURI), and the token with it.
+    But credentials of a proxy it always sends: so each server is named as its own proxy, too.
     """
     names = {user: CONTEXT if user == ADMIN.name else f"{CONTEXT}-{user}" for user in urls}
     config = {
         "apiVersion": "v1",
         "kind": "Config",
         "current-context": names[ADMIN.name],
-        "clusters": [{"name": names[user], "cluster": {"server": url}} for user, url in urls.items()],
+        "clusters": [
+            {"name": names[user], "cluster": {"server": url, "proxy-url": _proxy(url)}} for user, url in urls.items()
+        ],
         "users": [{"name": name, "user": {}} for name in names.values()],
         "contexts": [{"name": name, "context": {"cluster": name, "user": name}} for name in names.values()],
     }
     return json.dumps(config, indent=2) + "\n"
+
+
+def _proxy(url: str) -> str:
+    """The server of such an address as a proxy that is told the token."""
+    server, _, token = url.partition(AS)
+    return server.replace("://", f"://{token}@")
 
 
 def write(text: str, path: str = "") -> str:

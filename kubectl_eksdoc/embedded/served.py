@@ -30,5 +30,11 @@ def api_of(
     plane = loaded.plane
     (troubled or plane).start(pace, every_controller)
     said = observed.identity.server_version
-    build = Build(git_version=said) if versions.parse(said) is not None else Build()
+    build = Build(git_version=whole(said)) if versions.parse(said) is not None else Build()
     return Api(plane, Setup(Access(users), build), Scaled(monotonic, speed))
+
+
+def whole(version: str) -> str:
+    """With a patch, where only a minor is known: kubectl takes no version without one."""
+    found = versions.parse(version)
+    return version if found is None or found.patch is not None else f"{found}.0"

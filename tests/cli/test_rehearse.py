@@ -181,7 +181,7 @@ def test_the_served_demo_answers_until_it_is_interrupted(served: tuple[subproces
     process, path = served
     config = json.loads(path.read_text())
     with urllib.request.urlopen(f"{url_of(config, 'rehearsal')}/version", timeout=10) as answer:
-        assert re.match(r"v1\.\d+", json.load(answer)["gitVersion"])
+        assert re.match(r"v1\.\d+\.\d+", json.load(answer)["gitVersion"]), "kubectl version wants all three"
     ran = run_cli_on(path, "drain", "plan", "--nodegroup", "blue", "-o", "json")
     assert ran.returncode == 1 and len(json.loads(ran.stdout)["targets"]) == 8, "this tool reads it as a live cluster"
     process.send_signal(signal.SIGINT)
@@ -195,17 +195,41 @@ def run_cli_on(kubeconfig_path: Path, *words: str) -> subprocess.CompletedProces
     return subprocess.run(command, capture_output=True, text=True, env=env, timeout=60, check=False)
 
 
-def test_a_temporary_kubeconfig_goes_with_its_server() -> None:
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_temporary_kubeconfig_goes_with_its_server(sent: signal.Signals) -> None:
+    """Be it by Ctrl-C, by kill, or because its terminal is closed."""
     command = (sys.executable, "-m", "kubectl_eksdoc", "rehearse", "--serve", "--demo")
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env) as process:
         assert process.stdout is not None
         path = Path(process.stdout.readline().strip())
         assert path.exists()
-        process.send_signal(signal.SIGINT)
+        process.send_signal(sent)
         assert process.wait(timeout=10) == 0
     for _ in range(50):
         if not path.exists():
             return
         time.sleep(0.1)
     raise AssertionError("it is still there")
+
+
+def test_a_closed_terminal_that_says_so_twice_is_heard_once() -> None:
+    command = (sys.executable, "-m", "kubectl_eksdoc", "rehearse", "--serve", "--demo")
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env) as process:
+        assert process.stdout is not None and process.stderr is not None
+        path = Path(process.stdout.readline().strip())
+        process.send_signal(signal.SIGHUP)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=10) == 0 and not path.exists()
+        assert "bug" not in process.stderr.read()
+
+
+def test_a_kubeconfig_that_was_taken_away_is_no_bug() -> None:
+    command = (sys.executable, "-m", "kubectl_eksdoc", "rehearse", "--serve", "--demo")
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env) as process:
+        assert process.stdout is not None
+        Path(process.stdout.readline().strip()).unlink()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=10) == 0

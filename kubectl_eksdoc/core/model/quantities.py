@@ -22,6 +22,14 @@ class InvalidQuantity(ValueError):
     """The text is not an amount; the message quotes it."""
 
 
+def is_amount(text: str) -> bool:
+    try:
+        nanos(text)
+    except InvalidQuantity:
+        return False
+    return True
+
+
 def nanos(text: str) -> int:
     """The amount in billionths; what is finer is rounded away from zero, what is past 2^63-1 is cut to it.
 

@@ -44,7 +44,8 @@ class EvictionRequest:
 
     @property
     def is_dry_run(self) -> bool:
-        return "All" in (self.body_dry_run or self.dry_run)
+        """Whatever is asked for, be it a word that nobody knows (apiserver pkg/util/dryrun, IsDryRun)."""
+        return bool(self.body_dry_run or self.dry_run)
 
 
 @dataclass(frozen=True, slots=True)

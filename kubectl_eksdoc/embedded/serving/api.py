@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from kubectl_eksdoc.core.model import versions
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.rules.api.patches.refusals import PatchRefused
 from kubectl_eksdoc.core.rules.api.statuses import Details, Refusal, Status, expired
@@ -21,7 +22,7 @@ from kubectl_eksdoc.embedded.api import aggregated_discovery, catalogue, discove
 from kubectl_eksdoc.embedded.api.catalogue import Catalogue
 from kubectl_eksdoc.embedded.api.definitions import DEFINITIONS
 from kubectl_eksdoc.embedded.api.discovery import Build
-from kubectl_eksdoc.embedded.serving import expressions, metrics, reviews, subresources
+from kubectl_eksdoc.embedded.serving import deprecations, expressions, metrics, options, reviews, subresources
 from kubectl_eksdoc.embedded.serving.access import Access, Action, User, check
 from kubectl_eksdoc.embedded.serving.clockwork import ByHand, Clockwork
 from kubectl_eksdoc.embedded.serving.messages import Reply, Request, status_reply
@@ -46,7 +47,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """`address` is where it is served, as ``/api`` tells; `deprecated` what ``/metrics`` says is still used.
+    """`address` is where it is served, as ``/api`` tells; `deprecated` what ``/metrics`` says was used before.
     `watch_cache`: as servers have it that are not told otherwise (--watch-cache). `holds` evaluates the expressions of
     admission policies."""
 
@@ -76,6 +77,9 @@ class Api:
         self._streaming = Streaming(plane.agenda, self._clockwork, self._changed, self._advance, monotonic)
         self._catalogue: tuple[int, Catalogue] | None = None
         self._stirred = False
+        self._deprecated = set(setup.deprecated)
+        version = versions.parse(setup.build.git_version)
+        self._minor = version.minor if version is not None else 0
         self.faults: deque[Exception] = deque(maxlen=_FAULTS)
         plane.store.listen(self._note)
 
@@ -124,7 +128,16 @@ class Api:
         if target is None:
             return self._without_resource(request, user, served)
         check(user, action_of(request, target))
+        reply = self._of_resource(request, target, user)
+        deprecation = deprecations.of(target, self._minor)
+        if deprecation is None:
+            return reply
+        self._deprecated.add(deprecations.use_of(target, deprecation))
+        return deprecations.warned(reply, target, deprecation)
+
+    def _of_resource(self, request: Request, target: Target, user: User) -> Reply:
         verb = verb_of(request, target.name)
+        options.check(verb, request)
         if target.subresource and target.subresource != "status":
             return subresources.answer(self._plane, self._objects, request, target, user)
         verbs = target.served.verbs
@@ -157,7 +170,7 @@ class Api:
         if path in _HEALTH:
             return Reply(200, b"ok", _TEXT)
         if path == "/metrics":
-            return Reply(200, metrics.text(self._setup.deprecated), metrics.CONTENT_TYPE)
+            return Reply(200, metrics.text(self._deprecated), metrics.CONTENT_TYPE)
         if path == "/openapi/v2":
             return Reply(200, openapi_v2.document(served), openapi_v2.CONTENT_TYPE)
         match path.split("/"):

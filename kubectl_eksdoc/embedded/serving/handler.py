@@ -4,14 +4,17 @@ A page in a browser could send requests to a port of this machine. So a request 
 its Host header (a name that was made to resolve to 127.0.0.1 is none), must carry no Origin, and needs a token.
 
 kubectl sends no credentials without TLS (client-go, tools/clientcmd), but it keeps the path of the server's address: so
-the token may be there, too, as in ``http://127.0.0.1:40000/as/TOKEN``.
+the token may be there, too, as in ``http://127.0.0.1:40000/as/TOKEN``. Where it does not keep it (``get --raw``), the
+token may come as the user of a proxy, which this server takes for itself.
 """
 
 from __future__ import annotations
 
+import binascii
 import contextlib
 import socket
 import struct
+from base64 import b64decode
 from collections.abc import Iterator, Mapping
 from http.server import BaseHTTPRequestHandler
 from typing import Any
@@ -93,6 +96,8 @@ class Handler(BaseHTTPRequestHandler):
             token, _, path = path.removeprefix(AS).partition("/")
             headers["authorization"] = f"Bearer {token}"
             path = f"/{path}"
+        elif "authorization" not in headers and (token := _of_proxy(headers.get("proxy-authorization", ""))):
+            headers["authorization"] = f"Bearer {token}"
         return Request(self.command, path, query, headers, body)
 
     def _body(self, headers: Mapping[str, str]) -> bytes:
@@ -185,6 +190,17 @@ class Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: Any) -> None:
         """Nothing: stderr belongs to whoever serves."""
+
+
+def _of_proxy(given: str) -> str:
+    """The user of basic credentials (RFC 7617), "" where there is none."""
+    scheme, _, word = given.partition(" ")
+    if scheme.lower() != "basic":
+        return ""
+    try:
+        return b64decode(word, validate=True).decode().partition(":")[0]
+    except (binascii.Error, UnicodeDecodeError):
+        return ""
 
 
 def _parts(target: str) -> tuple[str, Mapping[str, tuple[str, ...]]]:

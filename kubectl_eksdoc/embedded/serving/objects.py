@@ -23,7 +23,7 @@ from kubectl_eksdoc.embedded.serving.reading import page_of
 from kubectl_eksdoc.embedded.serving.schemas import Schemas
 from kubectl_eksdoc.embedded.serving.showing import Shown, Told, form_of, in_form
 from kubectl_eksdoc.embedded.serving.targets import Target
-from kubectl_eksdoc.embedded.serving.validation import valid
+from kubectl_eksdoc.embedded.serving.validation import check_unconditional, valid
 from kubectl_eksdoc.embedded.serving.watching import Event
 from kubectl_eksdoc.objects.single import encode
 
@@ -116,6 +116,8 @@ class Objects:
         live = self._plane.store.get(target.resource, target.key)
         if live is None:
             raise not_found(self._registry.traits[target.resource].named, target.name)
+        if not at(doc, "metadata", "resourceVersion"):
+            check_unconditional(target)
         return self.reply(request, target, self._write(request, target, live, doc))
 
     def _patch(self, request: Request, target: Target) -> Reply:
@@ -131,7 +133,7 @@ class Objects:
         return body_of(plain)
 
     def _apply(self, request: Request, target: Target) -> Reply:
-        config = self._patch_in(request)
+        config = body_of(request)
         if not isinstance(config, dict):
             config = {}
         live = self._plane.store.get(target.resource, target.key)

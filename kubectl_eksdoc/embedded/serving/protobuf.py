@@ -6,6 +6,7 @@ read, and how far, is said in `protobuf_forms`; what says more than that is refu
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -92,6 +93,10 @@ def text(value: Wire) -> str:
         return _bytes(value).decode()
     except UnicodeDecodeError as error:
         raise NotUnderstood("a text is no UTF-8") from error
+
+
+def base64_of(value: Wire) -> str:
+    return b64encode(_bytes(value)).decode()
 
 
 def number(value: Wire) -> int:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.embedded.serving import protobuf
-from kubectl_eksdoc.embedded.serving.protobuf import Field, Form, Wire, message, number, text
+from kubectl_eksdoc.embedded.serving.protobuf import Field, Form, Wire, base64_of, message, number, text
 
 
 def decode(body: bytes) -> Doc:
@@ -55,6 +55,11 @@ def _texts(name: str) -> Field:
     return Field(name, _entry, entries=True)
 
 
+def _secrets(name: str) -> Field:
+    """A map of bytes, which JSON has in base64."""
+    return Field(name, _bytes_entry, entries=True)
+
+
 def _amount(name: str) -> Field:
     """An IntOrString."""
     return Field(name, _int_or_string)
@@ -69,6 +74,11 @@ def _entry(value: Wire, depth: int) -> Doc:
     return {entry.get("key", ""): entry.get("value", "")}
 
 
+def _bytes_entry(value: Wire, depth: int) -> Doc:
+    entry = message(value, {1: _word("key"), 2: Field("value", lambda each, _: base64_of(each))}, depth)
+    return {entry.get("key", ""): entry.get("value", "")}
+
+
 def _quantity(value: Wire, depth: int) -> Doc:
     entry = message(value, {1: _word("key"), 2: _one("value", {1: _word("string")})}, depth)
     return {entry.get("key", ""): entry.get("value", {}).get("string", "0")}
@@ -79,6 +89,14 @@ def _int_or_string(value: Wire, depth: int) -> int | str:
     return str(given.get("string", "")) if given.get("type") else int(given.get("int", 0))
 
 
+_OWNER: Form = {
+    1: _word("kind"),
+    3: _word("name"),
+    4: _word("uid"),
+    5: _word("apiVersion"),
+    6: _flag("controller"),
+    7: _flag("blockOwnerDeletion"),
+}
 _META: Form = {
     1: _word("name"),
     2: _word("generateName"),
@@ -87,6 +105,7 @@ _META: Form = {
     6: _word("resourceVersion"),
     11: _texts("labels"),
     12: _texts("annotations"),
+    13: _many("ownerReferences", _OWNER),
     14: _words("finalizers"),
 }
 _SELECTOR: Form = {
@@ -153,6 +172,60 @@ _DEPLOYMENT: Form = {
     7: _flag("paused"),
     9: _number("progressDeadlineSeconds"),
 }
+_JOB: Form = {
+    1: _number("parallelism"),
+    2: _number("completions"),
+    3: _number("activeDeadlineSeconds"),
+    4: _one("selector", _SELECTOR),
+    5: _flag("manualSelector"),
+    6: _one("template", _TEMPLATE),
+    7: _number("backoffLimit"),
+    8: _number("ttlSecondsAfterFinished"),
+    9: _word("completionMode"),
+    10: _flag("suspend"),
+    14: _word("podReplacementPolicy"),
+}
+_CRON_JOB: Form = {
+    1: _word("schedule"),
+    2: _number("startingDeadlineSeconds"),
+    3: _word("concurrencyPolicy"),
+    4: _flag("suspend"),
+    5: _one("jobTemplate", {1: _one("metadata", _META), 2: _one("spec", _JOB)}),
+    6: _number("successfulJobsHistoryLimit"),
+    7: _number("failedJobsHistoryLimit"),
+    8: _word("timeZone"),
+}
+_PORT: Form = {
+    1: _word("name"),
+    2: _word("protocol"),
+    3: _count("port"),
+    4: _amount("targetPort"),
+    5: _count("nodePort"),
+    6: _word("appProtocol"),
+}
+_SERVICE: Form = {
+    1: _many("ports", _PORT),
+    2: _texts("selector"),
+    3: _word("clusterIP"),
+    4: _word("type"),
+    7: _word("sessionAffinity"),
+    10: _word("externalName"),
+    11: _word("externalTrafficPolicy"),
+}
+_RULE: Form = {
+    1: _words("verbs"),
+    2: _words("apiGroups"),
+    3: _words("resources"),
+    4: _words("resourceNames"),
+    5: _words("nonResourceURLs"),
+}
+_SUBJECT: Form = {1: _word("kind"), 2: _word("apiGroup"), 3: _word("name"), 4: _word("namespace")}
+_BINDING: Form = {
+    1: _one("metadata", _META),
+    2: _many("subjects", _SUBJECT),
+    3: _one("roleRef", {1: _word("apiGroup"), 2: _word("kind"), 3: _word("name")}),
+}
+_ROLE: Form = {1: _one("metadata", _META), 2: _many("rules", _RULE)}
 _BUDGET: Form = {
     1: _amount("minAvailable"),
     2: _one("selector", _SELECTOR),
@@ -185,6 +258,28 @@ KINDS: Mapping[str, Form] = {
     "Eviction": {1: _one("metadata", _META), 2: _one("deleteOptions", _DELETE_OPTIONS)},
     "Namespace": _whole({1: _words("finalizers")}),
     "ConfigMap": {1: _one("metadata", _META), 2: _texts("data"), 4: _flag("immutable")},
+    "Secret": {
+        1: _one("metadata", _META),
+        2: _secrets("data"),
+        3: _word("type"),
+        4: _texts("stringData"),
+        5: _flag("immutable"),
+    },
+    "ResourceQuota": _whole({1: _quantities("hard"), 2: _words("scopes")}),
+    "Service": _whole(_SERVICE),
+    "Job": _whole(_JOB),
+    "CronJob": _whole(_CRON_JOB),
+    "Role": _ROLE,
+    "ClusterRole": _ROLE,
+    "RoleBinding": _BINDING,
+    "ClusterRoleBinding": _BINDING,
+    "PriorityClass": {
+        1: _one("metadata", _META),
+        2: _number("value"),
+        3: _flag("globalDefault"),
+        4: _word("description"),
+        5: _word("preemptionPolicy"),
+    },
     "ServiceAccount": {1: _one("metadata", _META)},
     "PodDisruptionBudget": _whole(_BUDGET),
     "Deployment": _whole(_DEPLOYMENT),

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from kubectl_eksdoc.core.model.api_objects import Doc, at, with_value
+from kubectl_eksdoc.core.rules.api.statuses import Cause, Named, invalid
 from kubectl_eksdoc.embedded.serving.access import Action, User
 
 
@@ -15,6 +16,10 @@ def _access(doc: Doc, user: User) -> Doc:
     """A SelfSubjectAccessReview with its answer."""
     asked = at(doc, "spec", "resourceAttributes")
     path = at(doc, "spec", "nonResourceAttributes")
+    if bool(asked) == bool(path):
+        text = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
+        found = Cause("FieldValueInvalid", f"Invalid value: {text}", "spec")
+        raise invalid(Named("", "authorization.k8s.io", "SelfSubjectAccessReview"), "", (found,))
     action = Action(
         verb=_word(asked, "verb") or _word(path, "verb"),
         group=_word(asked, "group"),

@@ -6,7 +6,15 @@ from collections.abc import Callable
 
 from kubectl_eksdoc.core.model.api_objects import Doc, at, with_value
 from kubectl_eksdoc.core.rules.api.shapes import EVICTION, SCALE
-from kubectl_eksdoc.core.rules.api.statuses import Refusal, Status, bad_request, modified
+from kubectl_eksdoc.core.rules.api.statuses import (
+    Named,
+    Refusal,
+    Status,
+    bad_request,
+    invalid,
+    modified,
+)
+from kubectl_eksdoc.core.rules.api.workload_validation import negative
 from kubectl_eksdoc.core.rules.eviction_requests import EvictionRequest
 from kubectl_eksdoc.core.rules.evictions import Answer
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
@@ -18,6 +26,7 @@ from kubectl_eksdoc.embedded.serving.messages import Reply, Request
 from kubectl_eksdoc.embedded.serving.objects import Objects
 from kubectl_eksdoc.embedded.serving.policies import Asked
 from kubectl_eksdoc.embedded.serving.targets import Target
+from kubectl_eksdoc.embedded.serving.validation import causes_of
 from kubectl_eksdoc.objects.single import encode
 
 _Answering = Callable[[ControlPlane, Objects, Request, Target], Reply]
@@ -77,6 +86,8 @@ def _scale(plane: ControlPlane, objects: Objects, request: Request, target: Targ
     asked = at(body, "metadata", "resourceVersion")
     if asked not in (None, "", str(item.version)):
         raise modified(plane.registry.traits[target.resource].named, target.name)
+    if causes := causes_of(negative({"spec": {"replicas": wanted}}, ("spec", "replicas"))):
+        raise invalid(Named("scales", "autoscaling", "Scale"), target.name, causes)
     written = plane.registry.update(item, with_value(item.doc, ("spec", "replicas"), wanted), dry_run=request.dry_run)
     return Reply(200, encode(_scale_of(written.doc)))
 

@@ -7,16 +7,21 @@ Source: pkg/apis/{policy,core,apps}/validation/validation.go.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
+from functools import cache
 from typing import Any
 
+from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.api_objects import Doc, at
-from kubectl_eksdoc.core.rules.api import shapes
-from kubectl_eksdoc.core.rules.api.statuses import Cause, Named, invalid
+from kubectl_eksdoc.core.rules.api import pod_validation, shapes, workload_validation
+from kubectl_eksdoc.core.rules.api.statuses import Cause, Named, bad_request, invalid
+from kubectl_eksdoc.core.rules.api.workload_validation import DUPLICATE, FORBIDDEN, Problem
 from kubectl_eksdoc.core.rules.budget_validation import BudgetSpec, FieldError, problems
 from kubectl_eksdoc.embedded.api.definitions import DEFINITIONS, missing
 from kubectl_eksdoc.embedded.serving.bodies import check_shape
 from kubectl_eksdoc.embedded.serving.targets import Target
+from kubectl_eksdoc.objects.single import Facts, NoSuchObject, encode
 
 BUDGETS = "poddisruptionbudgets.policy"
 
@@ -28,10 +33,115 @@ def valid(target: Target, live: Doc | None, doc: Doc) -> Doc:
         Refusal: 400 and 422.
     """
     check_shape(shapes.of_resource(target.resource), doc, target.served.kind, target.served.version)
+    if live is None:
+        _check_name(target, doc)
     _check_required(target, doc)
+    _check_readable(target, doc)
     if target.resource == BUDGETS and target.subresource != "status":
         _check_budget(target, doc)
+    if not target.subresource and (causes := causes_of(_problems(target.resource, live, doc))):
+        raise invalid(_named(target), str(at(doc, "metadata", "name") or ""), causes)
     return doc
+
+
+_CONDITIONAL = (
+    BUDGETS,
+    DEFINITIONS,
+    "leases.coordination.k8s.io",
+    "csinodes.storage.k8s.io",
+    "volumeattachments.storage.k8s.io",
+)
+"""Kinds that are only ever replaced in a version that is known, besides all custom ones (AllowUnconditionalUpdate)."""
+
+
+def check_unconditional(target: Target) -> None:
+    """Whether an update may name no version: where holders of a lease compete, none does.
+
+    Raises:
+        Refusal: 422.
+    """
+    if target.resource in _CONDITIONAL or target.served.custom:
+        # The storage layer knows the resource, and takes it for the kind (store.go, Update).
+        named = Named(target.served.plural, target.served.group, target.served.plural)
+        text = "Invalid value: 0: must be specified for an update"
+        raise invalid(named, target.name, (Cause("FieldValueInvalid", text, "metadata.resourceVersion"),))
+
+
+def _problems(resource: str, live: Doc | None, doc: Doc) -> tuple[Problem, ...]:
+    if resource == "pods":
+        return pod_validation.problems(live, doc)
+    return workload_validation.problems(resource, live, doc)
+
+
+def _check_readable(target: Target, doc: Doc) -> None:
+    """What cannot be read as one of its kind would be in everybody's way for ever, even when it is deleted.
+
+    Raises:
+        Refusal: 400.
+    """
+    resource = next((each for each in kinds.ALL if each.full_name == target.resource), None)
+    if resource is None:
+        return
+    meta = {"name": "-", **(doc.get("metadata") or {}), "uid": "-"}
+    try:
+        _facts().fact(resource, encode({**doc, "metadata": meta}))
+    except NoSuchObject as error:
+        kind = target.served.kind
+        said = f'{kind} in version "{target.served.version}" cannot be handled as a {kind}: {error}'
+        raise bad_request(said) from error
+
+
+@cache
+def _facts() -> Facts:
+    return Facts()
+
+
+def causes_of(problems: Iterable[Problem]) -> tuple[Cause, ...]:
+    """Of a 422, one for each."""
+    return tuple(Cause(each.reason, _told(each), each.field) for each in problems)
+
+
+def _told(problem: Problem) -> str:
+    if problem.reason == FORBIDDEN:
+        return f"Forbidden: {problem.said}"
+    shown = json.dumps(problem.found, separators=(",", ":"))
+    return f"Duplicate value: {shown}" if problem.reason == DUPLICATE else f"Invalid value: {shown}: {problem.said}"
+
+
+_SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
+_OF_LABELS = ("namespaces", "services")
+_WITHOUT_RULE = ".rbac.authorization.k8s.io"
+"""Names of roles and bindings are only parts of paths."""
+
+
+def _check_name(target: Target, doc: Doc) -> None:
+    """A name is a DNS subdomain, of some kinds a label (apimachinery pkg/util/validation/validation.go)."""
+    name = str(at(doc, "metadata", "name") or "")
+    if not name or target.resource.endswith(_WITHOUT_RULE):
+        return
+    if target.resource in _OF_LABELS:
+        form, longest, said = _LABEL, 63, _NO_LABEL
+    else:
+        form, longest, said = _SUBDOMAIN, 253, _NO_SUBDOMAIN
+    if len(name) > longest:
+        said = f"must be no more than {longest} bytes"
+    elif form.fullmatch(name):
+        return
+    cause = Cause("FieldValueInvalid", f"Invalid value: {json.dumps(name)}: {said}", "metadata.name")
+    raise invalid(_named(target), name, (cause,))
+
+
+_NO_LABEL = (
+    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with "
+    "an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is "
+    "'[a-z0-9]([-a-z0-9]*[a-z0-9])?')"
+)
+_NO_SUBDOMAIN = (
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and "
+    "end with an alphanumeric character (e.g. 'example.com', regex used for validation is "
+    "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
+)
 
 
 def _check_required(target: Target, doc: Doc) -> None:

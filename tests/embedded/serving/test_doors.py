@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import socket
+from base64 import b64encode
 from collections.abc import Iterator
 from typing import Any
 
@@ -134,3 +135,22 @@ def test_rules_as_rbac_has_them() -> None:
     paths = Rule(("get",), (), paths=("/apis/*",))
     assert paths.allows(Action("get", path="/apis/apps/v1")) and not paths.allows(Action("get", path="/api"))
     assert not paths.allows(Action("get", "", "pods"))
+
+
+def test_a_token_may_come_as_the_user_of_a_proxy(server: Server) -> None:
+    given = {"Proxy-Authorization": "Basic " + b64encode(f"{worlds.ADMIN_TOKEN}:".encode()).decode()}
+    code, said = ask(server, f"http://127.0.0.1:{server.port}{NODES}", given)
+    assert (code, said["kind"]) == (200, "NodeList")
+
+
+@pytest.mark.parametrize(
+    "given", ["Basic", "Basic !", "Basic d3Jvbmc6", "Bearer admin-token", "Basic /w==", "Basic OmFkbWluLXRva2Vu"]
+)
+def test_other_users_of_a_proxy_are_nobody(server: Server, given: str) -> None:
+    assert ask(server, NODES, {"Proxy-Authorization": given})[0] == 401
+    assert ask(server, NODES, {"Proxy-Authorization": given, "Authorization": "Bearer wrong"})[0] == 401
+
+
+def test_a_wrong_token_is_not_made_good_by_a_proxys(server: Server) -> None:
+    good = "Basic " + b64encode(f"{worlds.ADMIN_TOKEN}:".encode()).decode()
+    assert ask(server, NODES, {"Proxy-Authorization": good, "Authorization": "Bearer wrong"})[0] == 401

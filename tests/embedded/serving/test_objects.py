@@ -175,3 +175,119 @@ def test_objects_of_kinds_learned_later_go_with_their_owner() -> None:
     asking.ask("DELETE", "/api/v1/namespaces/default/configmaps/owner")
     asking.pass_s(60)
     assert asking.ask("GET", WIDGETS)["items"] == []
+
+
+REGULAR = (
+    "cannot be handled as a {}: quantities must match the regular expression "
+    "'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+)
+
+
+def test_an_amount_that_is_none_is_never_stored(asking: Asking) -> None:
+    container = {"resources": {"requests": {"cpu": "abc"}}}
+    said = asking.ask("POST", PODS, pod(container=container), 400)
+    assert said["message"] == 'Pod in version "v1" ' + REGULAR.format("Pod")
+    asking.ask("GET", f"{PODS}/new", None, 404)
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": pod(container=container)["spec"]}
+    workload = {"metadata": {"name": "web"}, "spec": {"selector": {"matchLabels": {"a": "b"}}, "template": template}}
+    said = asking.ask("POST", "/apis/apps/v1/namespaces/default/deployments", workload, 400)
+    assert said["message"].endswith(REGULAR.format("Deployment"))
+    patch = {"status": {"allocatable": {"cpu": "abc"}}}
+    said = asking.ask("PATCH", "/api/v1/nodes/old-0/status", patch, 400, content_type="application/merge-patch+json")
+    assert said["message"].endswith(REGULAR.format("Node"))
+
+
+@pytest.mark.parametrize("terms", ["any", 5, [5], [{"matchExpressions": "zone"}]])
+def test_what_nobody_could_read_is_never_stored(asking: Asking, terms: object) -> None:
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
+    said = asking.ask("POST", PODS, pod(affinity={"nodeAffinity": required}), 400)
+    assert said["message"].startswith('Pod in version "v1" cannot be handled as a Pod: ')
+    asking.ask("GET", f"{PODS}/new", None, 404)
+
+
+MERGE = "application/merge-patch+json"
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"nodeName": "old-1"},
+        {"terminationGracePeriodSeconds": 5},
+        {"nodeSelector": {"zone": "b"}},
+        {"tolerations": []},
+        {"containers": [{"name": "app", "image": "registry.example/app:1", "command": ["sh"]}]},
+    ],
+)
+def test_a_pod_stays_what_it_was_made(asking: Asking, spec: Doc) -> None:
+    asking.create(PODS, pod())
+    said = asking.ask("PATCH", f"{PODS}/new", {"spec": spec}, 422, content_type=MERGE)
+    assert said["message"].startswith('Pod "new" is invalid: spec: Forbidden: pod updates may not change fields other')
+
+
+def test_what_may_change_in_a_pod_does(asking: Asking) -> None:
+    made = asking.create(PODS, pod(terminationGracePeriodSeconds=-1, schedulingGates=[{"name": "wait"}]))["spec"]
+    containers = [{**made["containers"][0], "image": "registry.example/app:2"}]
+    more = [*made["tolerations"], {"key": "a", "operator": "Exists"}]
+    for spec in (
+        {"containers": containers},
+        {"tolerations": more},
+        {"terminationGracePeriodSeconds": 1},
+        {"nodeSelector": {"zone": "b"}},
+        {"schedulingGates": None},
+        {"activeDeadlineSeconds": 60, "volumes": []},
+    ):
+        asking.ask("PATCH", f"{PODS}/new", {"spec": spec}, content_type=MERGE)
+    asking.ask("PUT", f"{PODS}/new", asking.ask("GET", f"{PODS}/new"))
+
+
+def test_containers_have_names_of_their_own(asking: Asking) -> None:
+    doc = pod()
+    doc["spec"]["containers"] *= 2
+    said = asking.ask("POST", PODS, doc, 422)
+    assert said["message"] == 'Pod "new" is invalid: spec.containers[1].name: Duplicate value: "app"'
+
+
+LEASES = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
+
+
+def test_a_lease_is_replaced_only_in_a_version_that_is_known(asking: Asking) -> None:
+    made = asking.create(LEASES, {"metadata": {"name": "lock"}, "spec": {"holderIdentity": "one"}})
+    blind = {"metadata": {"name": "lock"}, "spec": {"holderIdentity": "two"}}
+    said = asking.ask("PUT", f"{LEASES}/lock", blind, 422)
+    assert said["message"] == (
+        'leases.coordination.k8s.io "lock" is invalid: metadata.resourceVersion: Invalid value: 0: '
+        "must be specified for an update"
+    )
+    made["spec"]["holderIdentity"] = "two"
+    asking.ask("PUT", f"{LEASES}/lock", made)
+    asking.ask("PUT", f"{LEASES}/lock", made, 409)
+    assert asking.ask("GET", f"{LEASES}/lock")["spec"]["holderIdentity"] == "two"
+
+
+def test_a_custom_object_is_replaced_only_in_a_version_that_is_known(asking: Asking) -> None:
+    asking.create(DEFINITIONS, definition())
+    made = asking.create(WIDGETS, widget({"name": "a", "size": 1}))
+    asking.ask("PUT", f"{WIDGETS}/w", widget({"name": "a", "size": 2}), 422)
+    asking.ask("PUT", f"{WIDGETS}/w", {**made, "spec": {"parts": []}})
+
+
+@pytest.mark.parametrize("name", ["Web", "a_b", "-a", "a.", "a/b", "é", "x" * 254])
+def test_names_are_those_of_hosts(asking: Asking, name: str) -> None:
+    said = asking.ask("POST", PODS, pod(name), 422)
+    assert said["details"]["causes"][0]["field"] == "metadata.name"
+    asking.create(PODS, pod("a.b-c.0"))
+
+
+@pytest.mark.parametrize("name", ["a.b", "x" * 64, "A"])
+def test_names_of_namespaces_are_labels(asking: Asking, name: str) -> None:
+    asking.ask("POST", "/api/v1/namespaces", {"metadata": {"name": name}}, 422)
+
+
+def test_names_of_roles_are_free(asking: Asking) -> None:
+    asking.create("/apis/rbac.authorization.k8s.io/v1/clusterroles", {"metadata": {"name": "system:Node_x"}})
+
+
+@pytest.mark.parametrize("spec", [{}, {"resourceAttributes": {"verb": "get"}, "nonResourceAttributes": {"path": "/x"}}])
+def test_a_review_asks_for_one_thing(asking: Asking, spec: Doc) -> None:
+    path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+    assert asking.ask("POST", path, {"spec": spec}, 422)["reason"] == "Invalid"

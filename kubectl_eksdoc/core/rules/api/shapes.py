@@ -10,6 +10,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from kubectl_eksdoc.core.model.quantities import is_amount
+
 
 @dataclass(frozen=True, slots=True)
 class Listed:
@@ -29,18 +31,18 @@ Shape: TypeAlias = "str | Mapping[str, Shape] | Listed | Mapped"
 """A Go type's name for a plain value (see `_PLAIN`), the fields of an object, or many of one shape."""
 
 _TEXT, _FLAG, _INT, _AMOUNT, _ANY = "string", "bool", "int64", "intstr.IntOrString", "any"
-_QUANTITY = "resource.Quantity"
+QUANTITY = "resource.Quantity"
 _PLAIN: Mapping[str, tuple[type, ...]] = {
     _TEXT: (str,),
     _FLAG: (bool,),
     _INT: (int,),
     _AMOUNT: (int, str),
-    _QUANTITY: (int, float, str),
+    QUANTITY: (int, float, str),
 }
 _LARGEST = (1 << 63) - 1
 
 _TEXTS = Mapped(_TEXT)
-_QUANTITIES = Mapped(_QUANTITY)
+_QUANTITIES = Mapped(QUANTITY)
 
 
 def _texts(*names: str) -> dict[str, Shape]:
@@ -274,6 +276,8 @@ def _is_plain(shape: str, value: Any) -> bool:
         return shape == _FLAG
     if isinstance(value, int) and not -_LARGEST <= value <= _LARGEST:
         return False
+    if shape == QUANTITY and isinstance(value, str):
+        return is_amount(value)
     return isinstance(value, _PLAIN[shape])
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kubectl_eksdoc.core.sim.cluster.controllers import Controller
 from kubectl_eksdoc.core.sim.cluster.registry import Registry
+from kubectl_eksdoc.core.sim.cluster.workloads.claim_protection import ClaimProtection
 from kubectl_eksdoc.core.sim.cluster.workloads.cron_jobs import CronJobs
 from kubectl_eksdoc.core.sim.cluster.workloads.daemon_sets import DaemonSets
 from kubectl_eksdoc.core.sim.cluster.workloads.deployments import Deployments
@@ -39,6 +40,7 @@ def every_controller(registry: Registry, index: Index | None = None) -> tuple[Co
         NodeTaints(registry),
         TaintEvictions(registry, index),
         PodGarbage(registry, index),
+        ClaimProtection(registry),
         Namespaces(registry),
         Garbage(registry, index),
     )

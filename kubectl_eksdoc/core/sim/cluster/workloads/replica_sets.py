@@ -51,7 +51,9 @@ class ReplicaSets:
         selector = self._selectors.of(item.doc["spec"].get("selector"))
         own = claimed(self._registry, self._index, item, kinds.REPLICA_SETS, selector, pods.PODS)
         active = [pod for pod in own if pods.is_active(pod.doc)]
-        refused = None if item.leaving else self._manage(item, active)
+        labels = (((item.doc["spec"].get("template") or {}).get("metadata")) or {}).get("labels") or {}
+        # A dump that was edited may hold what no API server stores: such a set would make pods without an end.
+        refused = self._manage(item, active) if not item.leaving and selector.matches(labels) else None
         terminating = sum(pods.is_terminating(pod.doc) for pod in own)
         status, again_s = self._status(item, active, terminating, refused)
         self._write(key, status)

@@ -1,7 +1,7 @@
 """The claims of a StatefulSet's pods: made where they are missing, and whose they are when pods or set go.
 
 Source: pkg/controller/statefulset/{stateful_pod_control,stateful_set_utils}.go, Kubernetes v1.36
-(StatefulSetAutoDeletePVC). The finalizer kubernetes.io/pvc-protection is not put on claims: nothing here takes it off.
+(StatefulSetAutoDeletePVC); plugin/pkg/admission/storage/storageobjectinuseprotection (the finalizer of new claims).
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from kubectl_eksdoc.core.model.api_objects import Doc, at, with_value
 from kubectl_eksdoc.core.model.kinds import Resource
 from kubectl_eksdoc.core.sim.cluster.registry import Registry
 from kubectl_eksdoc.core.sim.cluster.store import Item
+from kubectl_eksdoc.core.sim.cluster.workloads.claim_protection import FINALIZER
 from kubectl_eksdoc.core.sim.cluster.workloads.ordinals import claim_names
 from kubectl_eksdoc.core.sim.cluster.workloads.owning import reference_to
 
@@ -59,7 +60,7 @@ class SetClaims:
 def _claim(template: Doc, name: str, owner: Item) -> Doc:
     given = template["metadata"]
     labels = {**(given.get("labels") or {}), **(at(owner.doc, "spec", "selector", "matchLabels") or {})}
-    meta: Doc = {"name": name, "labels": labels}
+    meta: Doc = {"name": name, "labels": labels, "finalizers": [FINALIZER]}
     if given.get("annotations"):
         meta["annotations"] = given["annotations"]
     if _policy(owner, "whenDeleted") == "Delete":

@@ -1,0 +1,114 @@
+"""Options of requests that contradict each other or that nobody knows: refused, and nothing is done."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.embedded.serving.asking import APPLY, Asking, Doc
+
+NAMESPACES = "/api/v1/namespaces"
+MAPS = f"{NAMESPACES}/default/configmaps"
+PODS = f"{NAMESPACES}/default/pods"
+POD = "trap-bare"
+MERGE = "application/merge-patch+json"
+
+
+@pytest.fixture
+def asking() -> Asking:
+    return Asking()
+
+
+def config(name: str = "new") -> Doc:
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {"a": "1"}}
+
+
+@pytest.mark.parametrize("word", ["all", "true", "server", "All&dryRun=none"])
+def test_a_dry_run_that_is_misspelt_changes_nothing(asking: Asking, word: str) -> None:
+    version = asking.api.now(lambda plane: plane.store.version)
+    said = asking.ask("POST", f"{MAPS}?dryRun={word}", config(), 422)
+    words = '["All","none"]' if "&" in word else f'["{word}"]'
+    expected = f'CreateOptions.meta.k8s.io "" is invalid: dryRun: Unsupported value: {words}: supported values: "All"'
+    assert said["message"] == expected
+    patch = {"spec": {"unschedulable": True}}
+    asking.ask("PATCH", f"/api/v1/nodes/old-0?dryRun={word}", patch, 422, content_type=MERGE)
+    asking.ask("DELETE", f"{PODS}/{POD}?dryRun={word}", None, 422)
+    asking.ask("DELETE", f"{PODS}/{POD}", {"dryRun": ["none"]}, 422)
+    asking.ask("POST", f"{PODS}/{POD}/eviction?dryRun={word}", {"metadata": {"name": POD}}, 422)
+    assert asking.api.now(lambda plane: plane.store.version) == version
+
+
+def test_any_dry_run_in_an_evictions_body_is_one(asking: Asking) -> None:
+    body = {"metadata": {"name": POD}, "deleteOptions": {"dryRun": ["none"]}}
+    asking.ask("POST", f"{PODS}/{POD}/eviction", body, 201)
+    assert "deletionTimestamp" not in asking.ask("GET", f"{PODS}/{POD}")["metadata"]
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        (
+            "resourceVersionMatch=Exact",
+            "resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden unless resourceVersion is provided",
+        ),
+        (
+            "resourceVersion=1&resourceVersionMatch=Newest",
+            'resourceVersionMatch: Unsupported value: "Newest": supported values: "Exact", "NotOlderThan", ""',
+        ),
+        (
+            "resourceVersion=0&resourceVersionMatch=Exact",
+            'resourceVersionMatch: Forbidden: resourceVersionMatch "exact" is forbidden for resourceVersion "0"',
+        ),
+        ("sendInitialEvents=true", "sendInitialEvents: Forbidden: sendInitialEvents is forbidden for list"),
+        (
+            "watch=1&sendInitialEvents=true",
+            "resourceVersionMatch: Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
+        ),
+        (
+            "watch=1&resourceVersion=1&resourceVersionMatch=NotOlderThan",
+            "resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden for watch unless sendInitialEvents is "
+            "provided",
+        ),
+    ],
+)
+def test_lists_and_watches_of_no_certain_version_are_refused(asking: Asking, query: str, said: str) -> None:
+    assert asking.ask("GET", f"{PODS}?{query}", None, 422)["message"] == (
+        f'ListOptions.meta.k8s.io "" is invalid: {said}'
+    )
+
+
+def test_a_list_that_goes_on_names_no_version(asking: Asking) -> None:
+    token = asking.ask("GET", f"{PODS}?limit=2")["metadata"]["continue"]
+    said = asking.ask("GET", f"{PODS}?limit=2&continue={token}&resourceVersion=1", None, 400)
+    assert said["message"] == "specifying resource version is not allowed when using continue"
+    assert len(asking.ask("GET", f"{PODS}?limit=2&continue={token}&resourceVersion=0")["items"]) == 2
+
+
+def test_only_what_is_applied_is_forced(asking: Asking) -> None:
+    asking.create(MAPS, config())
+    said = asking.ask("PATCH", f"{MAPS}/new?force=true", {}, 422, content_type=MERGE)
+    assert said["message"].endswith("force: Forbidden: may not be specified for non-apply patch")
+    asking.ask("PATCH", f"{MAPS}/new?force=true&fieldManager=me", config(), content_type=APPLY)
+
+
+def test_a_field_manager_has_a_short_name(asking: Asking) -> None:
+    said = asking.ask("POST", f"{MAPS}?fieldManager={'x' * 129}", config(), 422)
+    assert said["message"].endswith("fieldManager: Too long: may not be more than 128 bytes")
+    asking.ask("POST", f"{MAPS}?fieldManager={'x' * 128}", config(), 201)
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        (
+            {"propagationPolicy": "Later"},
+            'Unsupported value: "Later": supported values: "Foreground", "Background", "Orphan", "nil"',
+        ),
+        (
+            {"propagationPolicy": "Orphan", "orphanDependents": True},
+            'Invalid value: "Orphan": orphanDependents and deletionPropagation cannot be both set',
+        ),
+    ],
+)
+def test_dependents_are_dealt_with_in_one_way_that_is_known(asking: Asking, body: Doc, said: str) -> None:
+    answer = asking.ask("DELETE", f"{PODS}/{POD}", body, 422)
+    assert answer["message"] == f'DeleteOptions.meta.k8s.io "" is invalid: propagationPolicy: {said}'
