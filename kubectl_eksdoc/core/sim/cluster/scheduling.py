@@ -1,7 +1,7 @@
-"""The scheduler: pods without a node get the emptiest one that every filter allows, or are told why there is none.
+"""The scheduler: pods without a node get the best one that every filter allows, or are told why there is none.
 
-The filters are those of `rules.scheduling`; of the scores only LeastAllocated is modelled, which decides mostly. Pods
-that found no place are tried again when a node or a pod that is in the way changes (the queue of unschedulable pods).
+The filters are those of `rules.scheduling`, the scores those that decide mostly (`scoring`). Pods that found no place
+are tried again when a node or a pod that is in the way changes (the queue of unschedulable pods).
 """
 
 from __future__ import annotations
@@ -13,13 +13,15 @@ from dataclasses import replace
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.api_objects import Doc, at, with_value
 from kubectl_eksdoc.core.model.nodes import Node
-from kubectl_eksdoc.core.model.placement import CPU, DEFAULT_SCHEDULER, MEMORY
-from kubectl_eksdoc.core.rules.scheduling.occupancy import Occupancy, Seat
+from kubectl_eksdoc.core.model.placement import DEFAULT_SCHEDULER
+from kubectl_eksdoc.core.model.pods import Owner
+from kubectl_eksdoc.core.rules.scheduling.occupancy import Occupancy
 from kubectl_eksdoc.core.rules.scheduling.pod_classes import PodClass
 from kubectl_eksdoc.core.rules.scheduling.volumes import Storage
 from kubectl_eksdoc.core.sim.cluster.conditions import with_condition
 from kubectl_eksdoc.core.sim.cluster.facts import Facts
 from kubectl_eksdoc.core.sim.cluster.registry import NAMESPACES, PODS, Registry
+from kubectl_eksdoc.core.sim.cluster.scoring import Replicas
 from kubectl_eksdoc.core.sim.cluster.store import Change, Item, Key, What
 
 NODES = kinds.NODES.full_name
@@ -41,7 +43,8 @@ class Scheduler:
         self._registry = registry
         self._facts = facts
         self._occupancy: Occupancy | None = None  # built when it is needed next
-        self._placed: dict[Key, tuple[PodClass, str]] = {}
+        self._replicas = Replicas()
+        self._placed: dict[Key, tuple[PodClass, str, Owner | None]] = {}
         self._unschedulable: dict[Key, None] = {}
 
     def touched(self, change: Change) -> Iterable[Key]:
@@ -64,7 +67,8 @@ class Scheduler:
         pod = self._facts.pod(item)
         occupancy = self._taken()
         kind = occupancy.class_of(pod)
-        seat = _emptiest(occupancy, kind)
+        fitting = [seat for seat in occupancy.candidates(kind).values() if occupancy.has_place(kind, seat)]
+        seat = self._replicas.preferred(pod.owner, fitting)
         if seat is None:
             self._unschedulable[key] = None
             said = _no_place(occupancy.reasons(kind), len(occupancy.seats))
@@ -91,7 +95,8 @@ class Scheduler:
             yield item.key
         before = self._placed.get(item.key)
         self._place(item, change.what is not What.DELETED)
-        if before is not None and self._placed.get(item.key) != before:
+        after = self._placed.get(item.key)
+        if before is not None and (after is None or after[:2] != before[:2]):
             yield from self._again()
 
     def _place(self, item: Item, there: bool) -> None:
@@ -99,12 +104,16 @@ class Scheduler:
             return
         held = self._placed.pop(item.key, None)
         if held is not None:
-            self._occupancy.take(*held)
+            kind, node, owner = held
+            self._occupancy.take(kind, node)
+            self._replicas.take(owner, node)
         pod = self._facts.pod(item)
         if there and pod.node in self._occupancy.seats and not pod.finished:
             kind = self._occupancy.class_of(pod)
             self._occupancy.put(kind, pod.node)
-            self._placed[item.key] = kind, pod.node
+            owner = None if pod.deleting else pod.owner
+            self._placed[item.key] = kind, pod.node, owner
+            self._replicas.put(owner, pod.node)
 
     def _node_changed(self, change: Change) -> bool:
         """Whether it matters to where pods fit; most changes of nodes are heartbeats."""
@@ -127,6 +136,7 @@ class Scheduler:
         spaces = {item.key[1]: dict(at(item.doc, "metadata", "labels") or {}) for item in store.list(NAMESPACES)}
         self._occupancy = made = Occupancy(nodes, spaces, self._storage())
         self._placed.clear()
+        self._replicas.clear()
         for item in store.list(PODS):
             self._place(item, there=True)
         return made
@@ -158,19 +168,6 @@ def _is_ours(item: Item) -> bool:
 def _as_is(node: Node) -> Node:
     """The node without what changes all the time and matters to no filter."""
     return node if node.created_at is None else replace(node, created_at=None)
-
-
-def _emptiest(occupancy: Occupancy, kind: PodClass) -> Seat | None:
-    """Of equal ones the first by name, so that it is always the same."""
-    fitting = [seat for seat in occupancy.candidates(kind).values() if occupancy.has_place(kind, seat)]
-    return min(fitting, key=lambda seat: (-_left(seat), seat.node.name), default=None)
-
-
-def _left(seat: Seat) -> float:
-    """The mean share of cpu and memory that is left (NodeResourcesFit, LeastAllocated)."""
-    room, has = seat.room, seat.node.allocatable
-    cpu, memory = has.get(CPU, 0), has.get(MEMORY, 0)
-    return (room.cpu / cpu if cpu else 0.0) + (room.memory / memory if memory else 0.0)
 
 
 def _no_place(reasons: Counter[str], nodes: int) -> str:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from typing import Any
+
 import pytest
 
-from kubectl_eksdoc.core.model.api_objects import at, with_value
+from kubectl_eksdoc.core.model.api_objects import Doc, at, with_value
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
 from tests.core.sim.cluster.planes import NODES, PODS, a_node_doc, a_plane, a_pod_doc, condition, doc_of
 
@@ -30,6 +33,30 @@ def test_pods_take_what_others_left() -> None:
     waiting = condition(doc_of(plane, PODS, f"p{nodes.index('')}"), "PodScheduled")
     assert (waiting["status"], waiting["reason"]) == ("False", "Unschedulable")
     assert waiting["message"] == "0/2 nodes are available: 2 Insufficient cpu."
+
+
+def owned(name: str, node: str = "", **spec: Any) -> Doc:
+    """A pod of one ReplicaSet that asks for next to nothing."""
+    doc = a_pod_doc(name, node, cpu="1m", **spec)
+    doc["metadata"]["ownerReferences"] = [{"kind": "ReplicaSet", "name": "web", "uid": "u", "controller": True}]
+    return doc
+
+
+def test_pods_of_one_controller_are_spread() -> None:
+    """Though the emptiest node stays the emptiest: it gets one more, and the fullest one less."""
+    busy = (a_pod_doc("b", "b", cpu="2"), a_pod_doc("c", "c", cpu="3"))
+    plane = a_plane([*map(a_node_doc, "abc"), *busy, *(owned(f"web-{i}") for i in range(6))])
+    plane.rest(60)
+    assert Counter(node_of(plane, f"web-{i}") for i in range(6)) == {"a": 3, "b": 2, "c": 1}
+
+
+def test_who_leaves_does_not_count_for_the_spread() -> None:
+    plane = a_plane([*map(a_node_doc, "ab"), a_pod_doc("b", "b", cpu="2"), owned("web-0", "a")])
+    plane.rest(10)
+    plane.registry.delete(plane.registry.get(PODS, ("default", "web-0")))
+    plane.registry.create(PODS, owned("web-1"), "default")
+    plane.rest(0.5)
+    assert node_of(plane, "web-1") == "a"
 
 
 @pytest.mark.parametrize("helps", ["a pod goes", "a node comes", "a node is uncordoned", "a taint goes"])
