@@ -10,8 +10,12 @@
     │   ├── ConfigError              3  the kubeconfig cannot be used
     │   ├── Unreachable              3  no answer, or no complete one
     │   ├── Unauthorized             3  the credentials are not accepted
-    │   └── Forbidden                3  a right is missing; `missing` names it
+    │   ├── Forbidden                3  a right is missing; `missing` names it
+    │   └── Locked                   3  somebody else drains this cluster; `holder` names them
     ├── AwsError                     4  AWS refused us or cannot be reached
+    ├── Stopped                      6  a run does nothing more: resume it, or roll it back
+    │   ├── JournalError             6  what is intended cannot be written down, or what was cannot be read
+    │   └── LockLost                 6  somebody else leads, or may by now; `holder` names them where that is known
     └── Drifted                      7  the world is not what the plan expects
 
 An error says what was attempted, on what, and what to try next. Errors of libraries are
@@ -71,8 +75,28 @@ class Forbidden(ClusterError):
         self.missing = missing
 
 
+class Locked(ClusterError):
+    def __init__(self, message: str, hint: str = "", holder: str = "") -> None:
+        super().__init__(message, hint)
+        self.holder = holder
+
+
 class AwsError(EksdocError):
     exit_code = 4
+
+
+class Stopped(EksdocError):
+    exit_code = 6
+
+
+class JournalError(Stopped):
+    pass
+
+
+class LockLost(Stopped):
+    def __init__(self, message: str, hint: str = "", holder: str = "") -> None:
+        super().__init__(message, hint)
+        self.holder = holder
 
 
 class Drifted(EksdocError):

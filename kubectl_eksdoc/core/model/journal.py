@@ -1,0 +1,162 @@
+"""The journal of a run, as data: what was begun, what was intended, what came of it, and what else must not be lost.
+
+The types are nouns of the model because two edges keep them, a file and the cluster, and edges know nothing of runs.
+What a journal means is in `core.run.journal`; its text form is in `objects.journal_lines`.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import datetime
+from enum import Enum
+
+LONGEST_RUN_ID = 40
+
+_RUN_ID = re.compile(rf"[a-z0-9]([-a-z0-9]{{0,{LONGEST_RUN_ID - 2}}}[a-z0-9])?")
+
+
+def is_run_id(text: str) -> bool:
+    """Whether it can stand in the name of an object, in a label and in the name of a file: ``20261120-1930-4f2a``."""
+    return _RUN_ID.fullmatch(text) is not None
+
+
+class Verb(str, Enum):
+    """What is done to the cluster; each changes exactly one object."""
+
+    CORDON = "cordon"
+    RESTORE = "restore"  # a node becomes what it was before this run cordoned it
+    EVICT = "evict"
+    RESTART = "restart"  # a rollout restart of a workload
+    DELETE = "delete"  # a pod, past its budget: the user named it
+
+
+class Outcome(str, Enum):
+    """What came of an intent, by its answer."""
+
+    DONE = "done"  # the server said so
+    GONE = "gone"  # there is nothing under that name and UID any more
+    REFUSED = "refused"  # nothing was changed
+    UNKNOWN = "unknown"  # it may have been done or not
+
+
+class Noted(str, Enum):
+    """`subject` of the first three is a node, of the others nothing, or who did it."""
+
+    NODE_DONE = "node-done"
+    LEFT_ALONE = "left-alone"
+    LOST = "lost"
+    PAUSED = "paused"
+    RESUMED = "resumed"
+    ABORTED = "aborted"  # no node is begun and no pod asked for any more
+    ADOPTED = "adopted"  # `subject` leads from now on
+    ENDED = "ended"  # `why` is the outcome, in a word or a sentence
+
+
+@dataclass(frozen=True, slots=True)
+class Aim:
+    """A node that is drained; `wave` from 1, 0 where there are none."""
+
+    node: str
+    uid: str
+    wave: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """The first entry. `at` is in UTC by the clock of `host`, as every time of a journal: it is shown, and decides
+    nothing.
+
+    `plan`: digest of the plan; `leader`: who leads, as the lock names its holder; `aims` in their order. `asked`: the
+    words of a command line that plans the same again on any machine: what was read from files stands in them.
+    """
+
+    number: int
+    at: datetime
+    run: str
+    plan: str
+    tool: str
+    who: str
+    host: str
+    leader: str
+    aims: tuple[Aim, ...] = ()
+    asked: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """Written before the act. `namespace` and `name` of the object (`kind`: ``Node``, ``Pod``, ``Deployment`` …) with
+    exactly this UID; `node` is a pod's.
+
+    `before`: how a node was before its cordon, as text that `Restore` understands. `grace_s`: None for its own.
+    """
+
+    number: int
+    at: datetime
+    verb: Verb
+    kind: str
+    name: str
+    uid: str
+    namespace: str = ""
+    node: str = ""
+    grace_s: int | None = None
+    before: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """The answer to the intent with the number `of`: HTTP `code`, 0 where none came; `trouble` in a word as users and
+    programs are told; `said` by the server."""
+
+    number: int
+    at: datetime
+    of: int
+    outcome: Outcome
+    code: int = 0
+    trouble: str = ""
+    said: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Something else that whoever goes on must know."""
+
+    number: int
+    at: datetime
+    what: Noted
+    subject: str = ""
+    why: str = ""
+
+
+Entry = Begun | Intent | Result | Note
+"""`number` counts the entries of a run from 0, whoever writes them: so a copy, a gap and a mix-up are seen."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entries:
+    """What could be read of a journal, in its order; `dropped` says of every line that could not what is wrong with
+    it."""
+
+    entries: tuple[Entry, ...] = ()
+    dropped: tuple[str, ...] = ()
+
+
+class Phase(str, Enum):
+    """Where a run stands, as its head in the cluster says in a word."""
+
+    RUNNING = "running"
+    PAUSED = "paused"
+    ABORTED = "aborted"
+    ENDED = "ended"
+
+
+@dataclass(frozen=True, slots=True)
+class RunSummary:
+    """A run as it is listed. `begun` and `updated` as its machines wrote them, None where that cannot be read; `phase`
+    a word of `Phase`, or one that a newer tool wrote."""
+
+    run: str
+    begun: datetime | None
+    phase: str
+    leader: str
+    updated: datetime | None

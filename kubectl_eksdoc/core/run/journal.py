@@ -1,0 +1,218 @@
+"""What stands after the entries of a journal, whoever wrote them and wherever they end.
+
+Reading is total. An entry that is doubled, out of order or contradicted loses nothing that others say, and what is
+not taken into account is said. Where two writers used the same number it is not known what was answered to which:
+such an intent counts as in doubt, and is looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from kubectl_eksdoc.core.model.journal import Begun, Entries, Entry, Intent, Note, Noted, Outcome, Phase, Result, Verb
+
+_NODE_ENDS = (Noted.NODE_DONE, Noted.LEFT_ALONE, Noted.LOST)
+_SURE = (Outcome.DONE, Outcome.GONE, Outcome.REFUSED)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """An intent and what is known of it; `outcome` None: it was not answered, or the journal ends before that."""
+
+    intent: Intent
+    outcome: Outcome | None = None
+    result: Result | None = None
+
+    @property
+    def in_doubt(self) -> bool:
+        """Whether nobody knows if it was done: it has to be looked at before anything is asked for again."""
+        return self.outcome is None or self.outcome is Outcome.UNKNOWN
+
+
+@dataclass(frozen=True, slots=True)
+class Cordoned:
+    """A node that this run may have cordoned and has not surely restored. `confirmed`: the server said that it did.
+    `before`: how it was before the first of our cordons."""
+
+    node: str
+    uid: str
+    confirmed: bool
+    before: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Journaled:
+    """What stands. `changes` in the order of their intents; `nodes`: of each node that came to an end, how; `ended`:
+    the outcome, None while it has none; `dropped`: what was not taken into account, and why."""
+
+    begun: Begun | None = None
+    changes: tuple[Change, ...] = ()
+    nodes: Mapping[str, Noted] = field(default_factory=dict)
+    leader: str = ""
+    paused: bool = False
+    aborted: bool = False
+    ended: str | None = None
+    next_number: int = 0
+    dropped: tuple[str, ...] = ()
+
+    @property
+    def phase(self) -> Phase:
+        if self.ended is not None:
+            return Phase.ENDED
+        if self.aborted:
+            return Phase.ABORTED
+        return Phase.PAUSED if self.paused else Phase.RUNNING
+
+    @property
+    def in_doubt(self) -> tuple[Change, ...]:
+        return tuple(change for change in self.changes if change.in_doubt)
+
+    @property
+    def granted(self) -> tuple[Change, ...]:
+        """Evictions that the server has granted."""
+        return self._evictions(Outcome.DONE)
+
+    @property
+    def gone(self) -> tuple[Change, ...]:
+        """Evictions of pods that were not there any more."""
+        return self._evictions(Outcome.GONE)
+
+    @property
+    def cordoned(self) -> tuple[Cordoned, ...]:
+        """Nodes to restore in a rollback, in the order in which they were cordoned."""
+        found: dict[tuple[str, str], Cordoned] = {}
+        for change in self.changes:
+            intent, key = change.intent, (change.intent.name, change.intent.uid)
+            if intent.verb is Verb.CORDON and change.outcome not in (Outcome.REFUSED, Outcome.GONE):
+                known = found.get(key)
+                confirmed = change.outcome is Outcome.DONE or (known is not None and known.confirmed)
+                before = known.before if known is not None else intent.before
+                found[key] = Cordoned(intent.name, intent.uid, confirmed, before)
+            elif intent.verb is Verb.RESTORE and change.outcome in (Outcome.DONE, Outcome.GONE):
+                found.pop(key, None)
+        return tuple(found.values())
+
+    def _evictions(self, outcome: Outcome) -> tuple[Change, ...]:
+        return tuple(c for c in self.changes if c.intent.verb is Verb.EVICT and c.outcome is outcome)
+
+
+def replay(*journals: Entries) -> Journaled:
+    """What stands by all of `journals`: copies of one run's, such as the cluster's and the file of this machine."""
+    dropped = [said for journal in journals for said in journal.dropped]
+    entries, mixed_up = _once((entry for journal in journals for entry in journal.entries), dropped)
+    made = _Replaying(dropped)
+    for entry in entries:
+        made.take(entry)
+    for intent in mixed_up:
+        made.doubt(intent)
+    return made.journaled(entries)
+
+
+def only_in(one: Entries, other: Entries) -> tuple[Entry, ...]:
+    """What `one` has and `other` has not: one of two copies may end earlier."""
+    there = set(other.entries)
+    return tuple(dict.fromkeys(entry for entry in one.entries if entry not in there))
+
+
+def _once(given: Iterable[Entry], dropped: list[str]) -> tuple[list[Entry], list[Intent]]:
+    """Each entry once, by number; and intents whose number another entry has, too."""
+    found: dict[int, Entry] = {}
+    mixed_up: dict[Intent, None] = {}
+    for entry in given:
+        known = found.setdefault(entry.number, entry)
+        if known == entry:
+            continue  # a copy of it
+        dropped.append(f"entry {entry.number} is there twice with different contents: two wrote at once")
+        for each in (known, entry):
+            if isinstance(each, Intent):
+                mixed_up[each] = None
+    numbers = sorted(found)
+    for before, after in zip([-1, *numbers], numbers, strict=False):
+        if after > before + 1:
+            which = f"entry {after - 1} is" if after == before + 2 else f"entries {before + 1} to {after - 1} are"
+            dropped.append(f"{which} missing")
+    return [found[number] for number in numbers], list(mixed_up)
+
+
+class _Replaying:
+    """Mutable: entries go in by their numbers."""
+
+    def __init__(self, dropped: list[str]) -> None:
+        self._dropped = dropped
+        self._begun: Begun | None = None
+        self._intents: dict[int, Intent] = {}
+        self._results: dict[int, Result] = {}
+        self._mixed_up: dict[int, list[Intent]] = {}
+        self._nodes: dict[str, Noted] = {}
+        self._leader = ""
+        self._paused = self._aborted = False
+        self._ended: str | None = None
+
+    def take(self, entry: Entry) -> None:
+        match entry:
+            case Begun():
+                self._begin(entry)
+            case Intent():
+                self._intents[entry.number] = entry
+            case Result():
+                self._answer(entry)
+            case Note():
+                self._note(entry)
+
+    def doubt(self, intent: Intent) -> None:
+        self._mixed_up.setdefault(intent.number, []).append(intent)
+
+    def journaled(self, entries: list[Entry]) -> Journaled:
+        for result in self._results.values():
+            if result.of not in self._intents:
+                self._dropped.append(f"entry {result.number} answers entry {result.of}, which is no intent")
+        changes: list[Change] = []
+        for number in sorted({*self._intents, *self._mixed_up}):
+            if number in self._mixed_up:
+                changes += [Change(intent) for intent in self._mixed_up[number]]
+            else:
+                answer = self._results.get(number)
+                changes.append(Change(self._intents[number], answer.outcome if answer else None, answer))
+        return Journaled(
+            self._begun,
+            tuple(changes),
+            self._nodes,
+            self._leader,
+            self._paused,
+            self._aborted,
+            self._ended,
+            entries[-1].number + 1 if entries else 0,
+            tuple(self._dropped),
+        )
+
+    def _begin(self, begun: Begun) -> None:
+        if self._begun is not None:
+            self._dropped.append(f"entry {begun.number} begins the run a second time")
+            return
+        self._begun, self._leader = begun, begun.leader
+
+    def _answer(self, result: Result) -> None:
+        """What is sure stays; an unknown outcome may become sure later, when somebody has looked."""
+        known = self._results.get(result.of)
+        if known is None or known.outcome not in _SURE:
+            self._results[result.of] = result
+        elif result.outcome in _SURE and result.outcome is not known.outcome:
+            said = f"entry {result.number} says {result.outcome.value} of entry {result.of}, which is"
+            self._dropped.append(f"{said} {known.outcome.value} already")
+
+    def _note(self, note: Note) -> None:
+        match note.what:
+            case Noted.PAUSED | Noted.RESUMED:
+                self._paused = note.what is Noted.PAUSED
+                self._aborted = self._aborted and self._paused  # who resumes goes on, aborted or not
+            case Noted.ABORTED:
+                self._aborted = True
+            case Noted.ADOPTED:
+                self._leader = note.subject
+            case Noted.ENDED:
+                self._ended = note.why
+                return
+            case _ if note.what in _NODE_ENDS:
+                self._nodes[note.subject] = note.what
+        self._ended = None  # somebody went on

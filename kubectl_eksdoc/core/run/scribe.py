@@ -1,0 +1,98 @@
+"""Makes the entries of a run's journal from what it does: numbers them, and says in plain words what came of each."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from kubectl_eksdoc.core.model.acts import Act, Cordon, Evict, ListPods, Look, Restore
+from kubectl_eksdoc.core.model.journal import Aim, Begun, Intent, Note, Noted, Outcome, Result, Verb
+from kubectl_eksdoc.core.plan.drain.result import DrainPlan
+from kubectl_eksdoc.core.rules.api.statuses import Lost, Status
+from kubectl_eksdoc.core.run.answers import Next, Trouble, read
+
+LONGEST_SAID = 2000
+"""Characters of a server's words that are kept: some webhooks tell whole pages."""
+
+_OUTCOMES = {Next.LEAVES: Outcome.DONE, Next.GONE: Outcome.GONE, Next.LOOK: Outcome.UNKNOWN}
+
+
+class Scribe:
+    """Mutable: counts on from `next_number` (0 for a new run, `Journaled.next_number` for one that goes on)."""
+
+    def __init__(self, next_number: int = 0) -> None:
+        self.next_number = next_number
+
+    def begun(
+        self,
+        run: str,
+        at: datetime,
+        *,
+        plan: str,
+        tool: str,
+        who: str,
+        host: str,
+        leader: str,
+        aims: tuple[Aim, ...],
+        asked: tuple[str, ...],
+    ) -> Begun:
+        return Begun(self._number(), at, run, plan, tool, who, host, leader, aims, asked)
+
+    def intent(self, act: Cordon | Restore | Evict, at: datetime, before: str = "") -> Intent:
+        """`before`: how a node is before its cordon."""
+        number = self._number()
+        match act:
+            case Cordon(node, uid):
+                return Intent(number, at, Verb.CORDON, "Node", node, uid, before=before)
+            case Restore(node, uid):
+                return Intent(number, at, Verb.RESTORE, "Node", node, uid)
+            case Evict(pod, grace_s):
+                return Intent(number, at, Verb.EVICT, "Pod", pod.name, pod.uid, pod.namespace, pod.node, grace_s)
+
+    def other_intent(self, verb: Verb, kind: str, name: str, uid: str, at: datetime, *, namespace: str) -> Intent:
+        """One for which there is no act: a workload's restart, a deletion past a budget."""
+        return Intent(self._number(), at, verb, kind, name, uid, namespace)
+
+    def result(self, of: Intent, answer: Status | Lost, at: datetime) -> Result:
+        outcome, trouble = _judged(of.verb, answer)
+        code = answer.code if isinstance(answer, Status) else 0
+        said = answer.message if isinstance(answer, Status) else answer.said
+        word = "" if trouble is Trouble.NONE else trouble.value
+        return Result(self._number(), at, of.number, outcome, code, word, said[:LONGEST_SAID])
+
+    def found(self, of: Intent, outcome: Outcome, at: datetime, said: str = "") -> Result:
+        """What was seen of an intent that was in doubt."""
+        return Result(self._number(), at, of.number, outcome, said=said[:LONGEST_SAID])
+
+    def note(self, what: Noted, at: datetime, subject: str = "", why: str = "") -> Note:
+        return Note(self._number(), at, what, subject, why[:LONGEST_SAID])
+
+    def _number(self) -> int:
+        self.next_number += 1
+        return self.next_number - 1
+
+
+def changes_something(act: Act) -> bool:
+    """Whether an act has to be written down before it is done."""
+    return not isinstance(act, (Look, ListPods))
+
+
+def aims_of(plan: DrainPlan) -> tuple[Aim, ...]:
+    """The nodes that a plan drains, in its order."""
+    drained = sorted((target for target in plan.targets if target.order), key=lambda each: each.order)
+    return tuple(Aim(target.node.name, target.node.uid, target.wave) for target in drained)
+
+
+def _judged(verb: Verb, answer: Status | Lost) -> tuple[Outcome, Trouble]:
+    if verb is Verb.EVICT:
+        reading = read(answer)
+        return _OUTCOMES.get(reading.next, Outcome.REFUSED), reading.trouble
+    if isinstance(answer, Lost) or answer.code >= 500:
+        return Outcome.UNKNOWN, Trouble.SERVER
+    if 200 <= answer.code < 300:
+        return Outcome.DONE, Trouble.NONE
+    if answer.code == 404:
+        return Outcome.GONE, Trouble.NONE
+    return Outcome.REFUSED, _TROUBLES.get(answer.code, Trouble.REQUEST)
+
+
+_TROUBLES = {401: Trouble.RIGHT, 403: Trouble.RIGHT, 409: Trouble.CONTENTION, 429: Trouble.THROTTLED}
