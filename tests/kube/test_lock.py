@@ -10,6 +10,8 @@ import pytest
 from kubectl_eksdoc.embedded.serving.access import ADMIN, Access, Rule, restricted
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
 from kubectl_eksdoc.embedded.serving.clockwork import ByHand
+from kubectl_eksdoc.embedded.serving.faults import Fault, Faulty, Lost
+from kubectl_eksdoc.embedded.serving.server import serving
 from kubectl_eksdoc.errors import Forbidden, Locked, LockLost, Unauthorized, Unreachable, UsageError
 from kubectl_eksdoc.kube.exchange import Sent
 from kubectl_eksdoc.kube.lock import Lock
@@ -302,18 +304,39 @@ def test_faults_that_pass_do_not_take_it_away(api: Api, fault: str, share: str) 
 
 
 @pytest.mark.parametrize("fault", ["reset", "unanswered", "server-error", "throttled"])
-def test_a_server_that_never_answers(api: Api, world: World, fault: str) -> None:
-    lock = world.lock("ada")
-    lock.take()
+def test_a_server_that_never_answers(api: Api, fault: str) -> None:
     with among_faults.served(api, fault) as server:
-        away = Lock(HttpSender(server.url("admin"), timeout_s=0.02), SPACE, "eve", world.hands.clock())
+        sender = HttpSender(server.url("admin"), timeout_s=0.02)
+        lock = Lock(sender, SPACE, "eve", Hands().clock())
         with pytest.raises(Unreachable, match="the lock kube-system/eksdoc-drain cannot be taken"):
-            away.take()
-        lock._sender = away._sender
-        world.hands.seconds = max(world.hands.seconds, 1000.0)
-        if lock.held():
-            assert lock.renew() is False
-        assert away.release() is False
+            lock.take()
+        assert len(sender.sent) > 3 and not lock.held()
+        sender.close()
+
+
+def test_a_server_that_is_away_for_a_while_takes_nothing_away(api: Api) -> None:
+    away = Fault(Lost(), "leases", skip=2, times=3)
+    with serving(Faulty(api, [away], lambda seconds: None)) as server:
+        world = World(server.url)
+        lock = world.lock("ada")
+        lock.take()
+        world.hands.seconds += 20
+        assert lock.renew() is False and lock.held()
+        world.hands.seconds += 10
+        assert [lock.renew(), lock.renew()] == [False, True]
+        world.hands.seconds += 45
+        assert lock.held()
+        clear(world)
+
+
+def test_a_release_that_nobody_hears_is_not_claimed(api: Api) -> None:
+    with serving(Faulty(api, [Fault(Lost(), "leases", skip=2, times=9)], lambda seconds: None)) as server:
+        world = World(server.url)
+        lock = world.lock("ada")
+        lock.take()
+        assert lock.release() is False and not lock.held()
+    with among_faults.served(api) as server:
+        clear(World(server.url))
 
 
 def test_an_answer_that_was_lost_is_found_by_reading(api: Api) -> None:

@@ -196,3 +196,11 @@ def test_long_words_are_cut() -> None:
     intent = scribe.intent(Cordon("a", "1"), NOW)
     result = scribe.result(intent, Status(403, message="x" * 10_000), NOW + timedelta(seconds=1))
     assert len(result.said) == LONGEST_SAID and result.trouble == "right" and result.code == 403
+
+
+def test_a_note_under_the_number_of_an_intent_takes_nothing_from_either() -> None:
+    here, there = Story(), Story()
+    intent = here.does(Evict(a_pod("one")), OK)
+    there.notes(Noted.ADOPTED, "eve@lab")
+    stands = replay(there.journal, here.journal)
+    assert [change.intent for change in stands.granted] == [intent] and stands.leader == "eve@lab"
