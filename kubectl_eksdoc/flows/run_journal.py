@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
-from kubectl_eksdoc.core.model.journal import Begun, Entry, Noted, Phase
+from kubectl_eksdoc.core.model.journal import Begun, Entries, Entry, Noted, Phase
 from kubectl_eksdoc.core.run.journal import Journaled, only_in, replay
 from kubectl_eksdoc.core.run.scribe import Scribe
 from kubectl_eksdoc.errors import JournalError, LockLost
@@ -46,22 +46,28 @@ class RunJournal:
             JournalError, LockLost, Unauthorized, Forbidden: as `write`.
         """
         here = self._open_here(run)
-        for left in reversed(range(ADOPTIONS)):
-            self._lock.must_be_held()
-            theirs, ours = self._there.open(run), here.entries()
-            stands = replay(theirs, ours)
-            note = Scribe(stands.next_number).note(Noted.ADOPTED, at, self._lock.holder)
+        for _ in range(ADOPTIONS - 1):
             try:
-                self._there.adopt(self._lock.holder, [*only_in(ours, theirs), note])
+                stands = self._taken_over(run, here, at)
+                break
             except LockLost:
-                if not left or not self._lock.held():
+                if not self._lock.held():
                     raise
-                continue  # an act of theirs was under way; now they must see that they lost the lock
-            here.append([*only_in(theirs, ours), note])
-            break
+                # An act of theirs was under way; now they must see that they lost the lock.
+        else:
+            stands = self._taken_over(run, here, at)
         self._here = here
         self._lock.must_be_held()
-        return replay(self._there.open(run), here.entries())
+        return stands
+
+    def _taken_over(self, run: str, here: JournalHere, at: datetime) -> Journaled:
+        self._lock.must_be_held()
+        theirs, ours = self._there.open(run), here.entries()
+        stands = replay(theirs, ours)
+        note = Scribe(stands.next_number).note(Noted.ADOPTED, at, self._lock.holder)
+        self._there.adopt(self._lock.holder, [*only_in(ours, theirs), note])
+        here.append([*only_in(theirs, ours), note])
+        return replay(theirs, ours, Entries((note,)))
 
     def write(self, entries: Sequence[Entry]) -> None:
         self._lock.must_be_held()

@@ -70,6 +70,7 @@ class ClusterJournal:
         self._chunk: _Chunk | None = None
         self._batches = 0
         self._stale = False  # whether nobody knows what became of the last batch
+        self._leads = False
 
     def begin(self, begun: Begun) -> None:
         """A new run.
@@ -84,10 +85,11 @@ class ClusterJournal:
         made = self._create(name, labels_of(begun.run, HEAD), {}, data, lambda found: found.data.get(BEGUN) == text)
         if isinstance(made, ConfigMap):
             raise JournalError(f"there is a run {begun.run} already", "Begin another one, or resume that.")
-        self._head_version = made
+        self._head_version, self._leads = made, True
 
     def open(self, run: str) -> Entries:
         """What there is of a run that is to be adopted, which comes next. Raises: as `kube.runs.read_run`."""
+        self._leads = self._stale = False
         stored = read_run(self._maps, run)
         self._run, self._batches = run, stored.batches
         self._head_version, self._leader = stored.head.version, stored.leader
@@ -105,7 +107,7 @@ class ClusterJournal:
             JournalError, Unauthorized, Forbidden
         """
         self._tell(Phase.RUNNING, leader, self._leader)
-        self._leader = leader
+        self._leader, self._leads = leader, True
         self.append(entries)
 
     def append(self, entries: Iterable[Entry]) -> None:
@@ -116,6 +118,8 @@ class ClusterJournal:
             JournalError: they are not, or nobody knows.
             Unauthorized, Forbidden: by the right that is missing.
         """
+        if not self._leads:
+            raise _lost(f"the run {self._run} is not ours to write to", "")
         if self._stale:
             self._look_again()
         self._stale = True
@@ -180,6 +184,7 @@ class ClusterJournal:
         chunk.keys.add(key)
 
     def _somebody_else(self, name: str) -> LockLost:
+        self._leads = False
         head = self._maps.get(head_name(self._run))
         leader = head.data.get(LEADER, "") if head is not None else ""
         return _lost(f"somebody else writes to {name}", leader if leader != self._leader else "")
@@ -193,6 +198,7 @@ class ClusterJournal:
         def is_there(found: ConfigMap) -> bool:
             led = found.data.get(LEADER, "")
             if led not in (before, leader):
+                self._leads = False
                 raise _lost(f"somebody else leads the run {self._run}", led)
             return all(found.data.get(key) == value for key, value in said.items())
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from kubectl_eksdoc.core.model.acts import Cordon, Evict
-from kubectl_eksdoc.core.model.journal import Entry, Intent, Noted, Phase
+from kubectl_eksdoc.core.model.journal import Entries, Entry, Intent, Noted, Phase
 from kubectl_eksdoc.core.rules.api.statuses import Status
 from kubectl_eksdoc.core.run.journal import replay
 from kubectl_eksdoc.core.run.scribe import Scribe
@@ -21,7 +22,9 @@ from kubectl_eksdoc.embedded.serving.server import Server, serving
 from kubectl_eksdoc.errors import JournalError, Locked, LockLost, UsageError
 from kubectl_eksdoc.flows.ports import Journal
 from kubectl_eksdoc.flows.run_journal import RunJournal
-from kubectl_eksdoc.host.journal_file import read_run, runs_folder
+from kubectl_eksdoc.host.journal_file import JournalFile, read_run, runs_folder
+from kubectl_eksdoc.kube.cluster_journal import ClusterJournal
+from kubectl_eksdoc.kube.config_maps import ConfigMaps
 from kubectl_eksdoc.wiring import Keeping, new_run_id, open_run_journal
 from tests.builders import NOW, a_pod
 from tests.embedded.clients import worlds
@@ -213,3 +216,39 @@ def test_ids_of_runs_differ() -> None:
     ids = {new_run_id(NOW) for _ in range(20)}
     assert len(ids) > 15 and all(each.startswith("20261120-120000-") for each in ids)
     assert replay().next_number == 0
+
+
+@dataclass
+class Overtaken:
+    """The journal in the cluster, where something happens right after the first look at it."""
+
+    inner: ClusterJournal
+    then: list[Callable[[], None]]
+
+    def open(self, run: str) -> Entries:
+        found = self.inner.open(run)
+        if self.then:
+            self.then.pop()()
+        return found
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.inner, name)
+
+
+def test_an_act_of_theirs_that_is_still_under_way_is_waited_out(server: Server, tmp_path: Path, hands: Hands) -> None:
+    """It arrives between our look at the run and our word that we lead it."""
+    scribe = Scribe()
+    begun = scribe.begun("r1", NOW, plan="d", tool="1", who="a", host="b", leader="one", aims=(), asked=())
+    first, second = (
+        ClusterJournal(ConfigMaps(HttpSender(server.url(worlds.ADMIN_TOKEN)), "kube-system", hands.clock()), name, list)
+        for name in ("one", "two")
+    )
+    first.begin(begun)
+    late = scribe.intent(Evict(a_pod("late")), NOW)
+    lock = Machine(server, tmp_path, "two", hands).lock
+    lock.take()
+    there = Overtaken(second, [lambda: first.append([late])])
+    journal = RunJournal(lambda run: JournalFile(tmp_path, run), there, lock)
+    stands = journal.adopt("r1", NOW)
+    assert [change.intent for change in stands.in_doubt] == [late] and not there.then
+    assert stands.next_number == 3 and stands.leader == lock.holder
