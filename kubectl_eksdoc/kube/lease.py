@@ -17,9 +17,9 @@ CLOCK, SERVERS = "eksdoc.io/renew-time-by", "server"
 
 @dataclass(frozen=True, slots=True)
 class LeaseSeen:
-    """`holder` "": it is free. `duration_s` 0 and the times None: they are missing, or of no form that we know."""
+    """`holder` "": it is free. `duration_s` 0 and the times None: they are missing, or of no form that we know.
+    `spec` is whole: it changes whenever its holder renews it."""
 
-    version: str
     holder: str
     duration_s: int
     renewed: datetime | None
@@ -29,18 +29,12 @@ class LeaseSeen:
     spec: Doc
     doc: Doc
 
-    @property
-    def record(self) -> tuple[object, ...]:
-        """What changes whenever its holder renews it (client-go compares the same, leaderelection.go)."""
-        return (self.version, self.holder, self.renewed)
-
 
 def seen(doc: Doc) -> LeaseSeen:
     spec = at(doc, "spec")
     spec = spec if isinstance(spec, dict) else {}
     duration, transitions = spec.get("leaseDurationSeconds"), spec.get("leaseTransitions")
     return LeaseSeen(
-        str(at(doc, "metadata", "resourceVersion") or ""),
         str(spec.get("holderIdentity") or ""),
         duration if isinstance(duration, int) and duration > 0 else 0,
         _moment(spec.get("renewTime")),

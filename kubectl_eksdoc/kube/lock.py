@@ -64,7 +64,7 @@ class Lock:
         self._tries = tries
         self._server = ServerTime(clock)
         self._hold: _Hold | None = None
-        self._watched: tuple[tuple[object, ...], float] | None = None  # what was seen last, and since when
+        self._watched: tuple[Doc, float] | None = None  # the spec that was seen last, and since when
 
     def held(self, now_s: float | None = None) -> bool:
         """Whether we surely hold it at `now_s` by the monotonic clock (now if None). Asks nobody."""
@@ -165,8 +165,8 @@ class Lock:
                 return None
             if sent.ok:
                 found = lease.seen(sent.doc)
-                if self._watched is None or self._watched[0] != found.record:
-                    self._watched = found.record, self._clock.monotonic()
+                if self._watched is None or self._watched[0] != found.spec:
+                    self._watched = found.spec, self._clock.monotonic()
                 return found
             self._check(sent, "get leases")
             pause.after(sent)
@@ -184,7 +184,7 @@ class Lock:
         return date - found.renewed > timedelta(seconds=found.duration_s or self.duration_s)
 
     def _stood_still(self, found: LeaseSeen) -> bool:
-        if self._watched is None or self._watched[0] != found.record:
+        if self._watched is None or self._watched[0] != found.spec:
             return False
         return self._clock.monotonic() - self._watched[1] > (found.duration_s or self.duration_s)
 

@@ -139,6 +139,23 @@ def test_without_the_servers_clock_it_is_watched_for_its_whole_duration(world: W
     assert second.held()
 
 
+def test_each_renewal_that_is_seen_begins_the_watch_anew(world: World) -> None:
+    first, second = world.lock("ada"), world.lock("eve")
+    first.take()
+    world.with_dates = False
+    for _ in range(5):
+        world.hands.seconds += 20
+        assert first.renew()
+        with pytest.raises(Locked):
+            second.take()
+    world.hands.seconds += 59
+    with pytest.raises(Locked):
+        second.take()
+    world.hands.seconds += 2
+    second.take()
+    assert second.held() and not first.held()
+
+
 def test_a_time_that_was_written_without_the_servers_clock_is_not_compared_with_it(world: World) -> None:
     world.with_dates = False
     first, second = world.lock("ada", wall=-1e8), world.lock("eve")
