@@ -84,7 +84,7 @@ class JournalThere(Protocol):
         """What is there of a run that is to be adopted. Raises UsageError: there is no such run."""
         ...
 
-    def adopt(self, leader: str, entries: Sequence[Entry]) -> None:
+    def adopt(self, leader: str, entries: Sequence[Entry], phase: Phase) -> None:
         """From now on `leader` writes to the run that was opened, and nobody else can."""
         ...
 
@@ -92,6 +92,10 @@ class JournalThere(Protocol):
 
     def tell(self, phase: Phase) -> None:
         """For whoever lists runs."""
+        ...
+
+    def wanted(self) -> tuple[str, str]:
+        """What somebody at another machine asks for, a word of `Phase`, and who; two empty texts for nothing."""
         ...
 
 

@@ -24,6 +24,7 @@ class RunJournal:
         self._there = there
         self._lock = lock
         self._here: JournalHere | None = None
+        self._owed: tuple[Entry, ...] = ()  # written here, and not surely there
 
     def begin(self, begun: Begun) -> None:
         """
@@ -56,28 +57,34 @@ class RunJournal:
                 # An act of theirs was under way; now they must see that they lost the lock.
         else:
             stands = self._taken_over(run, here, at)
-        self._here = here
+        self._here, self._owed = here, ()
         self._lock.must_be_held()
         return stands
 
     def _taken_over(self, run: str, here: JournalHere, at: datetime) -> Journaled:
         self._lock.must_be_held()
         theirs, ours = self._there.open(run), here.entries()
-        stands = replay(theirs, ours)
-        note = Scribe(stands.next_number).note(Noted.ADOPTED, at, self._lock.holder)
-        self._there.adopt(self._lock.holder, [*only_in(ours, theirs), note])
+        note = Scribe(replay(theirs, ours).next_number).note(Noted.ADOPTED, at, self._lock.holder)
+        stands = replay(theirs, ours, Entries((note,)))
+        self._there.adopt(self._lock.holder, [*only_in(ours, theirs), note], stands.phase)
         here.append([*only_in(theirs, ours), note])
-        return replay(theirs, ours, Entries((note,)))
+        return stands
 
     def write(self, entries: Sequence[Entry]) -> None:
         self._lock.must_be_held()
         if self._here is None:
             raise JournalError("nothing can be written to a run that was neither begun nor adopted")
         self._here.append(entries)
-        self._there.append(entries)
+        self._owed += tuple(entries)
+        self._there.append(self._owed)  # some of them may be there already: copies do no harm
+        self._owed = ()
         self._lock.must_be_held()
 
     def tell(self, phase: Phase) -> None:
         """For whoever lists runs. Raises: as `write`."""
         self._lock.must_be_held()
         self._there.tell(phase)
+
+    def wanted(self) -> tuple[str, str]:
+        """What somebody at another machine asks for, a word of `Phase`, and who. Raises: as `write`."""
+        return self._there.wanted()

@@ -24,6 +24,8 @@ from kubectl_eksdoc.kube.runs import (
     LEADER,
     PHASE,
     UPDATED,
+    WANTED,
+    WANTED_BY,
     chunk_name,
     chunk_number,
     gone,
@@ -65,7 +67,6 @@ class ClusterJournal:
         self._chunk_bytes = chunk_bytes
         self._run = ""
         self._leader = ""
-        self._phase = Phase.RUNNING
         self._head_version = ""
         self._chunk: _Chunk | None = None
         self._batches = 0
@@ -99,14 +100,15 @@ class ClusterJournal:
             self._chunk = _chunk(chunk_number(stored.head.name, last) or 0, last)
         return stored.entries
 
-    def adopt(self, leader: str, entries: Sequence[Entry]) -> None:
-        """Lead the run that was opened, `entries` saying so first. From now on who led before is refused.
+    def adopt(self, leader: str, entries: Sequence[Entry], phase: Phase = Phase.RUNNING) -> None:
+        """Lead the run that was opened, `entries` saying so. From now on who led before is refused, and what others
+        asked of them is done with.
 
         Raises:
             LockLost: somebody wrote since it was opened: open it again, if the lock is still ours.
             JournalError, Unauthorized, Forbidden
         """
-        self._tell(Phase.RUNNING, leader, self._leader)
+        self._tell(phase, leader, self._leader, {WANTED: "", WANTED_BY: ""})
         self._leader, self._leads = leader, True
         self.append(entries)
 
@@ -136,6 +138,17 @@ class ClusterJournal:
     def tell(self, phase: Phase) -> None:
         """What the list of runs says of this one. Raises: as `append`."""
         self._tell(phase, self._leader, self._leader)
+
+    def wanted(self) -> tuple[str, str]:
+        """What somebody at another machine asks for, a word of `Phase`, and who; ("", "") where nobody does.
+
+        Raises:
+            JournalError, Unauthorized, Forbidden
+        """
+        head = self._maps.get(head_name(self._run))
+        if head is None:
+            raise gone(head_name(self._run))
+        return head.data.get(WANTED, ""), head.data.get(WANTED_BY, "")
 
     # One batch
 
@@ -191,9 +204,10 @@ class ClusterJournal:
 
     # The head
 
-    def _tell(self, phase: Phase, leader: str, before: str) -> None:
+    def _tell(self, phase: Phase, leader: str, before: str, more: Doc | None = None) -> None:
         """`before`: who led as far as we know."""
-        name, said = head_name(self._run), self._said(phase, self._maps.clock.now(), leader)
+        name = head_name(self._run)
+        said = {**self._said(phase, self._maps.clock.now(), leader), **(more or {})}
 
         def is_there(found: ConfigMap) -> bool:
             led = found.data.get(LEADER, "")

@@ -11,9 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from kubectl_eksdoc.core.model.journal import Begun, Entries, Entry, RunSummary, is_run_id
+from kubectl_eksdoc.core.model.journal import Begun, Entries, Entry, Phase, RunSummary, is_run_id
 from kubectl_eksdoc.errors import JournalError, UsageError
 from kubectl_eksdoc.kube.config_maps import ConfigMap, ConfigMaps
+from kubectl_eksdoc.kube.exchange import UNASKED
 from kubectl_eksdoc.objects.journal_lines import read_lines
 
 RUN_LABEL, PART_LABEL = "eksdoc.io/run", "eksdoc.io/part"
@@ -22,6 +23,8 @@ FULL = "eksdoc.io/full"
 """The annotation of a chunk that is not written to any more: who goes on makes the next one, and only one can."""
 
 BEGUN, LEADER, PHASE, UPDATED = "begun", "leader", "phase", "updated"
+WANTED, WANTED_BY = "wanted", "wantedBy"
+"""What somebody at another machine asks the leader for: a word of `Phase`, and who."""
 
 _CHUNK = re.compile(r"-([0-9]{3,9})")
 _BATCH = re.compile(r"([0-9]{6,12})\..*")
@@ -73,8 +76,7 @@ def read_run(maps: ConfigMaps, run: str) -> StoredRun:
     found = maps.find(f"{RUN_LABEL}={run}")
     head = next((each for each in found if each.name == name), None)
     if head is None:
-        hint = "Was its journal kept in another namespace? Runs are listed by: kubectl eksdoc drain status"
-        raise UsageError(f"there is no run {run} in namespace {maps.namespace}", hint)
+        raise _no_run(maps, run)
     numbered = [each for each in found if chunk_number(name, each) is not None]
     chunks = sorted(numbered, key=lambda each: chunk_number(name, each) or 0)
     return StoredRun(head, tuple(chunks), _entries(name, head, chunks))
@@ -85,6 +87,25 @@ def list_runs(maps: ConfigMaps) -> tuple[RunSummary, ...]:
     heads = maps.find(f"{PART_LABEL}={HEAD}")
     found = [_summary(each) for each in heads if each.name == f"eksdoc-run-{each.labels.get(RUN_LABEL, '')}"]
     return tuple(sorted(found, key=lambda each: (each.begun is not None, each.begun, each.run), reverse=True))
+
+
+def ask_run(maps: ConfigMaps, run: str, wanted: Phase, who: str) -> None:
+    """Ask whoever leads a run to pause it, go on with it or abort it; the last word counts.
+
+    Raises:
+        UsageError: there is no such run.
+        JournalError, Unauthorized, Forbidden
+    """
+    name, sent = head_name(run), UNASKED
+    for pause in maps.tries.each(maps.clock):
+        sent = maps.patch(name, "", {}, {WANTED: wanted.value, WANTED_BY: who})
+        if sent.ok:
+            return
+        if sent.code == 404:
+            raise _no_run(maps, run)
+        maps.check(sent, "patch configmaps", f"patch {name}")
+        pause.after(sent)
+    raise maps.failed(f"patch {name}", sent)
 
 
 def remove_run(maps: ConfigMaps, run: str) -> None:
@@ -144,6 +165,11 @@ def _summary(head: ConfigMap) -> RunSummary:
         updated = None
     run, phase, leader = head.labels[RUN_LABEL], head.data.get(PHASE, ""), head.data.get(LEADER, "")
     return RunSummary(run, begun.at if begun else None, phase, leader, updated)
+
+
+def _no_run(maps: ConfigMaps, run: str) -> UsageError:
+    hint = "Was its journal kept in another namespace? Runs are listed by: kubectl eksdoc drain status"
+    return UsageError(f"there is no run {run} in namespace {maps.namespace}", hint)
 
 
 def gone(name: str) -> JournalError:

@@ -25,6 +25,8 @@ from kubectl_eksdoc.flows.run_journal import RunJournal
 from kubectl_eksdoc.host.journal_file import JournalFile, read_run, runs_folder
 from kubectl_eksdoc.kube.cluster_journal import ClusterJournal
 from kubectl_eksdoc.kube.config_maps import ConfigMaps
+from kubectl_eksdoc.kube.runs import ask_run, list_runs
+from kubectl_eksdoc.kube.runs import read_run as read_stored
 from kubectl_eksdoc.wiring import Keeping, new_run_id, open_run_journal
 from tests.builders import NOW, a_pod
 from tests.embedded.clients import worlds
@@ -188,6 +190,41 @@ def test_a_lock_that_ended_while_it_was_written_is_told(tmp_path: Path, hands: H
         machine.begin()
         with pytest.raises(LockLost):
             machine.intends("web-1")
+
+
+def test_what_the_cluster_missed_is_brought_with_the_next_entries(tmp_path: Path, hands: Hands) -> None:
+    api = Api(worlds.plane_of("small-traps", None), worlds.SETUP, ByHand())
+    with serving(Faulty(api, [Fault(Lost(), "configmaps", "PATCH", times=15)], lambda seconds: None)) as server:
+        machine = Machine(server, tmp_path, "one", hands)
+        machine.begin()
+        machine.intends("web-1")
+        with pytest.raises((JournalError, LockLost)):
+            machine.intends("web-2")
+        hands.seconds += 5
+        machine.lock.take()
+        machine.intends("web-3")
+        maps = ConfigMaps(machine.sender, "kube-system", hands.clock())
+        stands = replay(read_stored(maps, "r1").entries)
+    assert [change.intent.name for change in stands.changes] == ["web-1", "web-2", "web-3"] and stands.dropped == ()
+
+
+def test_a_run_that_was_paused_stays_so(server: Server, tmp_path: Path, hands: Hands) -> None:
+    first, second = Machine(server, tmp_path, "one", hands), Machine(server, tmp_path, "two", hands)
+    first.begin()
+    first.journal.write([first.scribe.note(Noted.PAUSED, NOW)])
+    first.lock.release()
+    second.lock.take()
+    assert second.journal.adopt("r1", NOW).phase is Phase.PAUSED
+    (run,) = list_runs(ConfigMaps(second.sender, "kube-system", hands.clock()))
+    assert (run.phase, run.leader) == ("paused", second.lock.holder)
+
+
+def test_others_ask_and_the_leader_hears_it(server: Server, tmp_path: Path, hands: Hands) -> None:
+    machine = Machine(server, tmp_path, "one", hands)
+    machine.begin()
+    maps = ConfigMaps(HttpSender(server.url(worlds.ADMIN_TOKEN)), "kube-system", hands.clock())
+    ask_run(maps, "r1", Phase.ABORTED, "eve@lab")
+    assert machine.journal.wanted() == ("aborted", "eve@lab")
 
 
 def test_nothing_is_written_before_it_is_begun(server: Server, tmp_path: Path, hands: Hands) -> None:

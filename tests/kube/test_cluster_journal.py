@@ -18,7 +18,7 @@ from kubectl_eksdoc.errors import ClusterError, EksdocError, Forbidden, JournalE
 from kubectl_eksdoc.kube.cluster_journal import ClusterJournal
 from kubectl_eksdoc.kube.config_maps import ConfigMaps
 from kubectl_eksdoc.kube.patience import Tries
-from kubectl_eksdoc.kube.runs import list_runs, read_run, remove_run
+from kubectl_eksdoc.kube.runs import ask_run, list_runs, read_run, remove_run
 from tests.builders import NOW
 from tests.embedded.clients import among_faults, worlds
 from tests.fakes.sender import Hands, HttpSender
@@ -226,6 +226,25 @@ def test_runs_are_listed_and_removed(world: World) -> None:
     assert [each.name for each in maps.find("eksdoc.io/run=r1")] == []
     with pytest.raises(UsageError, match="there is no run r1 in namespace kube-system"):
         read_run(maps, "r1")
+
+
+def test_others_can_ask_the_leader(world: World) -> None:
+    journal, maps = world.journal(), world.maps()
+    journal.begin(a_beginning())
+    assert journal.wanted() == ("", "")
+    ask_run(maps, "r1", Phase.PAUSED, "eve@lab")
+    assert journal.wanted() == ("paused", "eve@lab")
+    journal.append(notes(1, 2))
+    journal.tell(Phase.PAUSED)
+    other = world.journal("bbb")
+    other.open("r1")
+    other.adopt("eve@lab", notes(2, 3))
+    assert other.wanted() == ("", "")
+    with pytest.raises(UsageError, match="there is no run r2"):
+        ask_run(maps, "r2", Phase.PAUSED, "eve@lab")
+    with pytest.raises(Forbidden) as error:
+        ask_run(world.maps("reader"), "r1", Phase.PAUSED, "eve@lab")
+    assert error.value.missing == "patch configmaps"
 
 
 def test_a_run_that_was_begun_is_not_begun_again(world: World) -> None:
