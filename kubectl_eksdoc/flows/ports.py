@@ -7,6 +7,7 @@ from typing import Protocol
 
 from kubectl_eksdoc.core.model.acts import Act
 from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.core.model.journal import Begun, Entries, Entry, Phase
 from kubectl_eksdoc.core.model.kinds import Resource
 from kubectl_eksdoc.core.rules.news import News
 from kubectl_eksdoc.core.sim.cluster.kubelets import Pace
@@ -43,6 +44,79 @@ class Field(Protocol):
 
     def close(self) -> None:
         """Nobody asks any more: what is under way may come to its end, and is not told."""
+        ...
+
+
+class Journal(Protocol):
+    """Where a run writes down what it intends, before it is done, and what came of it."""
+
+    def write(self, entries: Sequence[Entry]) -> None:
+        """They are kept, here and in the cluster, when it returns, and the lock is still held.
+
+        Raises:
+            LockLost: somebody else leads, or may by now: nothing must be done any more.
+            JournalError: they are not, or nobody knows.
+            Unauthorized, Forbidden: they cannot be.
+        """
+        ...
+
+
+class JournalHere(Protocol):
+    """One run's journal on this machine."""
+
+    def entries(self) -> Entries:
+        """Raises JournalError."""
+        ...
+
+    def append(self, entries: Sequence[Entry]) -> None:
+        """Raises JournalError."""
+        ...
+
+
+class JournalThere(Protocol):
+    """The journal in the cluster; one run at a time. Everything may raise what `Journal.write` does."""
+
+    def begin(self, begun: Begun) -> None:
+        """Raises UsageError: its namespace is not there."""
+        ...
+
+    def open(self, run: str) -> Entries:
+        """What is there of a run that is to be adopted. Raises UsageError: there is no such run."""
+        ...
+
+    def adopt(self, leader: str, entries: Sequence[Entry], phase: Phase) -> None:
+        """From now on `leader` writes to the run that was opened, and nobody else can."""
+        ...
+
+    def append(self, entries: Sequence[Entry]) -> None: ...
+
+    def tell(self, phase: Phase) -> None:
+        """For whoever lists runs."""
+        ...
+
+    def wanted(self) -> tuple[str, str]:
+        """What somebody at another machine asks for, a word of `Phase`, and who; two empty texts for nothing."""
+        ...
+
+
+class DrainLock(Protocol):
+    """The lock of this cluster's drains."""
+
+    @property
+    def holder(self) -> str:
+        """Who we are, to whoever else would take it."""
+        ...
+
+    def take(self, wait_s: float = 0.0) -> None:
+        """Raises Locked: somebody else holds it."""
+        ...
+
+    def held(self) -> bool:
+        """Asks nobody: whether we surely hold it now."""
+        ...
+
+    def must_be_held(self) -> None:
+        """Raises LockLost."""
         ...
 
 

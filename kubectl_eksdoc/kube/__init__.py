@@ -5,6 +5,6 @@ From the command line to facts: `kubeconfig` chooses server and user, `access` m
 credentials, `transport` asks and retries, `reader` gathers. Both `transport` and `sending`, which
 changes things, rest on `exchanges`; `field` is the cluster while it is drained.
 
-Belongs here: kubeconfig, transport, reading, acting and watching.
+Belongs here: kubeconfig, transport, reading, acting and watching; a run's journal and lock in the cluster.
 Never here: a decision about what was read.
 """

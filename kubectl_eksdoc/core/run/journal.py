@@ -100,33 +100,32 @@ class Journaled:
 def replay(*journals: Entries) -> Journaled:
     """What stands by all of `journals`: copies of one run's, such as the cluster's and the file of this machine."""
     dropped = [said for journal in journals for said in journal.dropped]
-    entries, mixed_up = _once((entry for journal in journals for entry in journal.entries), dropped)
+    entries = _each_once((entry for journal in journals for entry in journal.entries), dropped)
     made = _Replaying(dropped)
     for entry in entries:
         made.take(entry)
-    for intent in mixed_up:
-        made.doubt(intent)
-    return made.journaled(entries)
+    return made.journaled(entries[-1].number + 1 if entries else 0)
 
 
-def _once(given: Iterable[Entry], dropped: list[str]) -> tuple[list[Entry], list[Intent]]:
-    """Each entry once, by number; and intents whose number another entry has, too."""
-    found: dict[int, Entry] = {}
-    mixed_up: dict[Intent, None] = {}
+def only_in(one: Entries, other: Entries) -> tuple[Entry, ...]:
+    """What `one` has and `other` has not: one of two copies may end earlier."""
+    there = set(other.entries)
+    return tuple(dict.fromkeys(entry for entry in one.entries if entry not in there))
+
+
+def _each_once(given: Iterable[Entry], dropped: list[str]) -> list[Entry]:
+    """By their numbers; what is odd about those is added to `dropped`."""
+    found: dict[int, dict[Entry, None]] = {}
     for entry in given:
-        known = found.setdefault(entry.number, entry)
-        if known == entry:
-            continue  # a copy of it
-        dropped.append(f"entry {entry.number} is there twice with different contents: two wrote at once")
-        for each in (known, entry):
-            if isinstance(each, Intent):
-                mixed_up[each] = None
+        found.setdefault(entry.number, {})[entry] = None
     numbers = sorted(found)
-    for before, after in zip([-1, *numbers], numbers, strict=False):
-        if after > before + 1:
-            which = f"entry {after - 1} is" if after == before + 2 else f"entries {before + 1} to {after - 1} are"
+    for before, number in zip([-1, *numbers], numbers, strict=False):
+        if number > before + 1:
+            which = f"entry {number - 1} is" if number == before + 2 else f"entries {before + 1} to {number - 1} are"
             dropped.append(f"{which} missing")
-    return [found[number] for number in numbers], list(mixed_up)
+        if len(found[number]) > 1:
+            dropped.append(f"entry {number} is there twice with different contents: two wrote at once")
+    return [entry for number in numbers for entry in found[number]]
 
 
 class _Replaying:
@@ -135,9 +134,8 @@ class _Replaying:
     def __init__(self, dropped: list[str]) -> None:
         self._dropped = dropped
         self._begun: Begun | None = None
-        self._intents: dict[int, Intent] = {}
+        self._intents: dict[int, list[Intent]] = {}
         self._results: dict[int, Result] = {}
-        self._mixed_up: dict[int, list[Intent]] = {}
         self._nodes: dict[str, Noted] = {}
         self._leader = ""
         self._paused = self._aborted = False
@@ -148,26 +146,20 @@ class _Replaying:
             case Begun():
                 self._begin(entry)
             case Intent():
-                self._intents[entry.number] = entry
+                self._intents.setdefault(entry.number, []).append(entry)
             case Result():
                 self._answer(entry)
             case Note():
                 self._note(entry)
 
-    def doubt(self, intent: Intent) -> None:
-        self._mixed_up.setdefault(intent.number, []).append(intent)
-
-    def journaled(self, entries: list[Entry]) -> Journaled:
+    def journaled(self, next_number: int) -> Journaled:
         for result in self._results.values():
             if result.of not in self._intents:
                 self._dropped.append(f"entry {result.number} answers entry {result.of}, which is no intent")
         changes: list[Change] = []
-        for number in sorted({*self._intents, *self._mixed_up}):
-            if number in self._mixed_up:
-                changes += [Change(intent) for intent in self._mixed_up[number]]
-            else:
-                answer = self._results.get(number)
-                changes.append(Change(self._intents[number], answer.outcome if answer else None, answer))
+        for number, intents in self._intents.items():
+            answer = self._results.get(number) if len(intents) == 1 else None
+            changes += [Change(intent, answer.outcome if answer else None, answer) for intent in intents]
         return Journaled(
             self._begun,
             tuple(changes),
@@ -176,7 +168,7 @@ class _Replaying:
             self._paused,
             self._aborted,
             self._ended,
-            entries[-1].number + 1 if entries else 0,
+            next_number,
             tuple(self._dropped),
         )
 

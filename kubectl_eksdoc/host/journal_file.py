@@ -1,0 +1,176 @@
+"""The journal of a run on this machine: a file of lines that is on the disk before anything is done.
+
+A line that was cut off, by a crash or a full disk, spoils no other: what is appended next begins a line of its own.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from kubectl_eksdoc.core.model.journal import Entries, Entry, is_run_id
+from kubectl_eksdoc.errors import JournalError
+from kubectl_eksdoc.objects.journal_lines import lines, read_lines
+
+ENDING = ".jsonl"
+
+Sync = Callable[[int], object]
+
+
+def runs_folder(environ: Mapping[str, str], home: str) -> Path:
+    """Where journals are kept: ``$XDG_STATE_HOME/eksdoc/runs``, else under ``~/.local/state`` (XDG Base Directory
+    Specification 0.8, which has relative paths ignored).
+
+    Raises:
+        JournalError: there is no home either.
+    """
+    state = environ.get("XDG_STATE_HOME", "")
+    if not os.path.isabs(state):
+        if not os.path.isabs(home):
+            hint = "Set HOME or XDG_STATE_HOME to a folder that can be written to."
+            raise JournalError("there is no folder for the journal of a run: HOME is not set", hint)
+        state = os.path.join(home, ".local", "state")
+    return Path(state) / "eksdoc" / "runs"
+
+
+def to_the_disk(descriptor: int) -> None:
+    """Returns when it is on the disk. macOS's fsync ends in the drive's cache (man 2 fsync)."""
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        os.fsync(descriptor)
+        return
+    full = getattr(fcntl, "F_FULLFSYNC", None)
+    if full is None:
+        os.fsync(descriptor)
+    else:
+        fcntl.fcntl(descriptor, full)
+
+
+class JournalFile:
+    """One run's file in `folder`, opened to append to: it is made where it is missing, for its owner alone."""
+
+    def __init__(self, folder: Path, run: str, sync: Sync = to_the_disk) -> None:
+        """`sync` brings what a descriptor stands for onto the disk.
+
+        Raises:
+            JournalError: it cannot be made or opened.
+        """
+        self.path = folder / f"{run}{ENDING}"
+        self._sync = sync
+        self._broken = ""
+        if not is_run_id(run):
+            raise JournalError(f"{run[:80]!r} is no id of a run", "kubectl eksdoc drain status lists them.")
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+            self._descriptor = os.open(self.path, flags, 0o600)
+            try:
+                self._size = os.fstat(self._descriptor).st_size
+                self._cut = self._size > 0 and _last_byte(self._descriptor) != b"\n"
+                _sync_folder(folder, sync)
+            except OSError:
+                os.close(self._descriptor)
+                raise
+        except (OSError, ValueError) as error:  # ValueError: a path that no system takes
+            raise self._failed("opened", error) from error
+
+    def append(self, entries: Sequence[Entry]) -> None:
+        """They are on the disk when it returns.
+
+        Raises:
+            JournalError: they are not, or nobody knows: then nothing can be appended to this file any more.
+        """
+        if self._broken:
+            raise JournalError(self._broken, _HINT)
+        data = lines(entries).encode("ascii")
+        if self._cut:
+            data = b"\n" + data
+        try:
+            self._write(data)
+        except OSError as error:
+            failed = self._failed("written to", error)
+            self._take_back(failed.message)
+            raise failed from error
+        try:
+            self._sync(self._descriptor)
+        except OSError as error:
+            # What a failed fsync leaves on the disk is not known, and a second one may say that all is well.
+            failed = self._failed("brought onto the disk", error)
+            self._broken = failed.message
+            raise failed from error
+        self._size += len(data)
+        self._cut = False
+
+    def entries(self) -> Entries:
+        """All that it has. Raises JournalError: it cannot be read."""
+        return _read(self.path)
+
+    def close(self) -> None:
+        os.close(self._descriptor)
+
+    def _write(self, data: bytes) -> None:
+        while data:
+            data = data[os.write(self._descriptor, data) :]
+
+    def _take_back(self, why: str) -> None:
+        """What was written of lines that are not whole."""
+        try:
+            os.ftruncate(self._descriptor, self._size)
+        except OSError:
+            self._broken = why
+
+    def _failed(self, what: str, error: Exception) -> JournalError:
+        why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        return JournalError(f"the journal {self.path} cannot be {what}: {why}", _HINT)
+
+
+_HINT = (
+    "Nothing is done that is not written down first. Make room, or choose another folder with XDG_STATE_HOME; "
+    "the cluster keeps a copy of the journal."
+)
+
+
+def read_run(folder: Path, run: str) -> Entries:
+    """What this machine has of a run's journal; nothing where it has none.
+
+    Raises:
+        JournalError: it is there and cannot be read.
+    """
+    return _read(folder / f"{run}{ENDING}") if is_run_id(run) else Entries()
+
+
+def _read(path: Path) -> Entries:
+    try:
+        text = path.read_bytes()
+    except FileNotFoundError:
+        return Entries()
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise JournalError(f"the journal {path} cannot be read: {why}", "Check its permissions.") from error
+    return read_lines(text, str(path))
+
+
+def runs(folder: Path) -> tuple[str, ...]:
+    """The runs of which this machine has a journal, sorted; none where the folder cannot be read."""
+    try:
+        return tuple(sorted(path.name.removesuffix(ENDING) for path in folder.iterdir() if path.name.endswith(ENDING)))
+    except OSError:
+        return ()
+
+
+def _last_byte(descriptor: int) -> bytes:
+    os.lseek(descriptor, -1, os.SEEK_END)
+    return os.read(descriptor, 1)
+
+
+def _sync_folder(folder: Path, sync: Sync) -> None:
+    """So that the file is found after a power failure. Windows opens no folders."""
+    if os.name == "nt":
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        sync(descriptor)
+    finally:
+        os.close(descriptor)

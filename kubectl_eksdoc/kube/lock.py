@@ -1,0 +1,289 @@
+"""One drain at a time: a Lease that whoever drains this cluster holds and renews.
+
+Two rules keep two holders apart. It is taken from somebody only when they must know that they lost it: their time is
+over by the server's clock, in which it was written, or it did not change for its whole duration by our own monotonic
+clock (as client-go's leaderelection has it). And who holds it believes so for less than that: from *before* the renewal
+was sent, and a margin shorter. No clock of one machine is ever compared with another's; every write names the version
+that it is for. Between `held` and the arrival of an act time passes, too: the margin is for that, for clocks of several
+API servers that differ, and for nothing longer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.errors import Locked, LockLost, Unreachable, UsageError
+from kubectl_eksdoc.kube import lease
+from kubectl_eksdoc.kube.exchange import JSON, MANAGER, UNASKED, Clock, Sender, Sent, refused
+from kubectl_eksdoc.kube.lease import LeaseSeen
+from kubectl_eksdoc.kube.tries import Tries
+from kubectl_eksdoc.kube.server_time import ServerTime
+
+NAME = "eksdoc-drain"
+DURATION_S = 60
+LABELS = {"app.kubernetes.io/managed-by": "eksdoc"}
+LOOK_EVERY_S = 2.0
+RENEWALS = 3
+"""So often a renewal is sent again at once when something else than its holder changed the Lease."""
+
+_PATIENCE = Tries(patience_s=15.0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Hold:
+    """`since_s`: sent at that time, by the monotonic clock."""
+
+    lease: LeaseSeen
+    since_s: float
+
+
+class Lock:
+    """`holder` names host, process and run, and must be nobody else's. `held` may be asked from any thread, the rest
+    is for one."""
+
+    def __init__(
+        self,
+        sender: Sender,
+        namespace: str,
+        holder: str,
+        clock: Clock,
+        duration_s: int = DURATION_S,
+        margin_s: float | None = None,
+        tries: Tries = _PATIENCE,
+    ) -> None:
+        """`margin_s`: so much earlier than its end we stop to believe in it; a sixth of it if None."""
+        self.holder = holder
+        self.duration_s = duration_s
+        self.margin_s = duration_s / 6 if margin_s is None else margin_s
+        self._sender = sender
+        self._namespace = namespace
+        self._path = f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases"
+        self._clock = clock
+        self._tries = tries
+        self._server = ServerTime(clock)
+        self._hold: _Hold | None = None
+        self._watched: tuple[Doc, float] | None = None  # the spec that was seen last, and since when
+
+    def held(self, now_s: float | None = None) -> bool:
+        """Whether we surely hold it at `now_s` by the monotonic clock (now if None). Asks nobody."""
+        hold = self._hold
+        now_s = self._clock.monotonic() if now_s is None else now_s
+        return hold is not None and now_s < hold.since_s + self.duration_s - self.margin_s
+
+    def must_be_held(self) -> None:
+        """
+        Raises:
+            LockLost: we may not hold it any more.
+        """
+        if not self.held():
+            raise LockLost(
+                f"the lock {self._where} may be somebody else's by now: it was not renewed within {self.duration_s} s",
+                "This machine or its network stood still. Nothing more is done from here; resume the run.",
+            )
+
+    def take(self, wait_s: float = 0.0) -> None:
+        """Hold it from now on; again, if we held it before and nobody took it meanwhile. It waits so long for somebody
+        else; asked again, it knows since when the other one has not renewed it.
+
+        Raises:
+            Locked: somebody else holds it.
+            UsageError: there is no such namespace.
+            Unreachable, Unauthorized, Forbidden
+        """
+        until_s = self._clock.monotonic() + wait_s
+        while (other := self._taken_from()) is not None:
+            if self._clock.monotonic() + LOOK_EVERY_S > until_s:
+                raise self._locked(other)
+            self._clock.sleep(LOOK_EVERY_S)
+
+    def renew(self) -> bool:
+        """To be called every third of the duration. False: not this time, the server did not answer; try again in a few
+        seconds, `held` says how long that may go on.
+
+        Raises:
+            LockLost: somebody else has it, it was removed, or we were too late; then nothing was sent.
+            Unauthorized, Forbidden
+        """
+        self.must_be_held()
+        for _ in range(RENEWALS):
+            hold = self._hold
+            if hold is None or not self.held():
+                return False
+            sent = self._write(hold.lease)
+            if sent is None:
+                return True
+            self._check_renewal(sent)
+            if sent.unknown:
+                return False
+        return False
+
+    def release(self) -> bool:
+        """Others need not wait for its end. False: it was not ours any more, or that could not be said to the server:
+        then it ends by itself."""
+        hold, self._hold = self._hold, None
+        if hold is None:
+            return False
+        before = hold.lease
+        for _ in range(RENEWALS):
+            spec = {**before.spec, "holderIdentity": "", "leaseDurationSeconds": 1}
+            sent = self._ask("PUT", lease.changed(before, spec, ""))
+            if sent.ok:
+                return True
+            there = self._ask("GET")
+            if not there.ok:
+                return False
+            before = lease.seen(there.doc)
+            if before.holder != self.holder:
+                return before.holder == ""
+        return False
+
+    # Taking
+
+    def _taken_from(self) -> LeaseSeen | None:
+        """None: it is ours now; else the other one's. Raises: as `take`."""
+        sent: Sent | None = UNASKED
+        for pause in self._tries.each(self._clock):
+            found = self._look()
+            if found is not None and not self._is_free(found):
+                self._hold = None
+                return found
+            sent = self._write(found)
+            if sent is None:
+                return None
+            self._check(sent, "create leases" if found is None else "update leases")
+            pause.after(sent)
+        raise self._unreachable(sent or UNASKED)
+
+    def _look(self) -> LeaseSeen | None:
+        """None: there is none. Raises: as `take`."""
+        sent = UNASKED
+        for pause in self._tries.each(self._clock):
+            sent = self._ask("GET")
+            if sent.code == 404:
+                return None
+            if sent.ok:
+                found = lease.seen(sent.doc)
+                if self._watched is None or self._watched[0] != found.spec:
+                    self._watched = found.spec, self._clock.monotonic()
+                return found
+            self._check(sent, "get leases")
+            pause.after(sent)
+        raise self._unreachable(sent)
+
+    def _is_free(self, found: LeaseSeen) -> bool:
+        return found.holder in ("", self.holder) or self._is_over_there(found) or self._stood_still(found)
+
+    def _is_over_there(self, found: LeaseSeen) -> bool:
+        """By the server's clock alone: who renewed it wrote the latest time that the server's could be, and we take the
+        earliest, which is its Date header."""
+        date = self._server.date
+        if date is None or found.renewed is None or not found.by_server:
+            return False
+        return date - found.renewed > timedelta(seconds=found.duration_s or self.duration_s)
+
+    def _stood_still(self, found: LeaseSeen) -> bool:
+        if self._watched is None or self._watched[0] != found.spec:
+            return False
+        return self._clock.monotonic() - self._watched[1] > (found.duration_s or self.duration_s)
+
+    # Writing
+
+    def _write(self, before: LeaseSeen | None) -> Sent | None:
+        """Once, over `before`; where the answer says too little it is read what became of it. None: it is written, and
+        `_hold` says so.
+
+        Raises:
+            LockLost: somebody else has it, and we did.
+        """
+        since_s, date = self._clock.monotonic(), self._server.latest()
+        clock = lease.SERVERS if date is not None else ""
+        spec = self._spec(before, lease.micro_time(date or self._clock.now()))
+        if before is None:
+            made = lease.new(NAME, self._namespace, spec, clock, LABELS)
+            sent = self._ask("POST", made)
+        else:
+            sent = self._ask("PUT", lease.changed(before, spec, clock))
+        if sent.ok:
+            self._hold = _Hold(lease.seen(sent.doc), since_s)
+            return None
+        if (sent.unknown or sent.code == 409) and self._was_written(spec, since_s):
+            return None
+        return sent
+
+    def _was_written(self, spec: Doc, since_s: float) -> bool:
+        there = self._ask("GET")
+        if not there.ok:
+            return False
+        found, hold = lease.seen(there.doc), self._hold
+        if found.holder == self.holder and found.spec.get("renewTime") == spec["renewTime"]:
+            self._hold = _Hold(found, since_s)
+            return True
+        if hold is not None:
+            if found.holder != self.holder:
+                self._hold = None
+                raise self._lost(found)
+            self._hold = replace(hold, lease=found)  # of another version: somebody put a label on it, say
+        return False
+
+    def _spec(self, found: LeaseSeen | None, now: str) -> Doc:
+        before = found.spec if found is not None else {}
+        ours = found is not None and found.holder == self.holder
+        changes_hands = found is not None and not ours
+        return {
+            **before,
+            "holderIdentity": self.holder,
+            "leaseDurationSeconds": self.duration_s,
+            "acquireTime": before.get("acquireTime", now) if ours else now,
+            "renewTime": now,
+            "leaseTransitions": (found.transitions if found is not None else 0) + int(changes_hands),
+        }
+
+    def _ask(self, method: str, body: Doc | None = None) -> Sent:
+        path = self._path if method == "POST" else f"{self._path}/{NAME}"
+        asked_s = self._clock.monotonic()
+        sent = self._sender.send(method, path, MANAGER if body is not None else {}, body, JSON)
+        self._server.told(sent.date, asked_s)
+        return sent
+
+    # What is told
+
+    def _check(self, sent: Sent, right: str) -> None:
+        """Raises, where trying again would not change this answer."""
+        if error := refused(sent, right, self._namespace):
+            raise error
+        if sent.code == 404 and right == "create leases":
+            hint = f"Make it (kubectl create namespace {self._namespace}), or choose another one."
+            raise UsageError(f"there is no namespace {self._namespace} to lock this cluster's drains in", hint)
+        if not sent.unknown and sent.code not in (404, 409, 429):
+            raise self._unreachable(sent)
+
+    def _check_renewal(self, sent: Sent) -> None:
+        if sent.code == 404:
+            self._hold = None
+            raise LockLost(f"the lock {self._where} was removed", "Somebody wanted this run to stop. Ask, then resume.")
+        if error := refused(sent, "update leases", self._namespace):
+            raise error
+
+    @property
+    def _where(self) -> str:
+        return f"{self._namespace}/{NAME}"
+
+    def _locked(self, other: LeaseSeen) -> Locked:
+        since = f" since {other.taken:%Y-%m-%d %H:%M:%SZ}" if other.taken is not None else ""
+        again_s = other.duration_s or self.duration_s
+        hint = (
+            "kubectl eksdoc drain status shows what it does; pause or abort it from here. If nobody is at it any more, "
+            f"its lock (lease {self._where}) is free {again_s} s after it was renewed last: try again then."
+        )
+        return Locked(f"another drain is under way: {other.holder} holds the lock{since}", hint, other.holder)
+
+    def _lost(self, other: LeaseSeen) -> LockLost:
+        who = other.holder or "nobody"
+        hint = "Nothing more is done from here; kubectl eksdoc drain status shows who goes on."
+        return LockLost(f"the lock {self._where} is not ours any more: {who} holds it", hint, other.holder)
+
+    def _unreachable(self, sent: Sent) -> Unreachable:
+        how = f"answered {sent.code}: {sent.said}" if sent.code else f"gave no answer: {sent.said}"
+        return Unreachable(f"the lock {self._where} cannot be taken: the server {how}", "Nothing was done. Try again.")

@@ -1,0 +1,177 @@
+"""Runs as the cluster keeps them: one ConfigMap that says where a run stands, and more that hold its entries.
+
+``eksdoc-run-ID`` is the head: the first entry, who leads, the phase. ``eksdoc-run-ID-000`` and so on are the chunks:
+each data key is a batch of lines that was written at once, and its name has the batch's place in the run.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from kubectl_eksdoc.core.model.journal import Begun, Entries, Entry, Phase, RunSummary, is_run_id
+from kubectl_eksdoc.errors import JournalError, UsageError
+from kubectl_eksdoc.kube.config_maps import ConfigMap, ConfigMaps
+from kubectl_eksdoc.kube.exchange import UNASKED
+from kubectl_eksdoc.objects.journal_lines import read_lines
+
+RUN_LABEL, PART_LABEL = "eksdoc.io/run", "eksdoc.io/part"
+HEAD, ENTRIES = "head", "entries"
+FULL = "eksdoc.io/full"
+"""The annotation of a chunk that is not written to any more: who goes on makes the next one, and only one can."""
+
+BEGUN, LEADER, PHASE, UPDATED = "begun", "leader", "phase", "updated"
+WANTED, WANTED_BY = "wanted", "wantedBy"
+"""What somebody at another machine asks the leader for: a word of `Phase`, and who."""
+
+_CHUNK = re.compile(r"-([0-9]{3,9})")
+_BATCH = re.compile(r"([0-9]{6,12})\..*")
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRun:
+    """`chunks` in their order; `entries` of all of them, the head's first."""
+
+    head: ConfigMap
+    chunks: tuple[ConfigMap, ...]
+    entries: Entries
+
+    @property
+    def leader(self) -> str:
+        return self.head.data.get(LEADER, "")
+
+    @property
+    def batches(self) -> int:
+        """So many may be there: the next one's place."""
+        return max((place + 1 for chunk in self.chunks for place in map(_place, chunk.data)), default=0)
+
+
+def head_name(run: str) -> str:
+    """
+    Raises:
+        UsageError: it is no id of a run.
+    """
+    if not is_run_id(run):
+        raise UsageError(f"{run[:80]!r} is no id of a run", "kubectl eksdoc drain status lists them.")
+    return f"eksdoc-run-{run}"
+
+
+def chunk_name(run: str, number: int) -> str:
+    return f"{head_name(run)}-{number:03d}"
+
+
+def labels_of(run: str, part: str) -> Mapping[str, str]:
+    return {RUN_LABEL: run, PART_LABEL: part, "app.kubernetes.io/managed-by": "eksdoc"}
+
+
+def read_run(maps: ConfigMaps, run: str) -> StoredRun:
+    """
+    Raises:
+        UsageError: there is no such run.
+        JournalError, Unauthorized, Forbidden: it cannot be read.
+    """
+    name = head_name(run)
+    found = maps.find(f"{RUN_LABEL}={run}")
+    head = next((each for each in found if each.name == name), None)
+    if head is None:
+        raise _no_run(maps, run)
+    numbered = [each for each in found if chunk_number(name, each) is not None]
+    chunks = sorted(numbered, key=lambda each: chunk_number(name, each) or 0)
+    return StoredRun(head, tuple(chunks), _entries(name, head, chunks))
+
+
+def list_runs(maps: ConfigMaps) -> tuple[RunSummary, ...]:
+    """Every run in the namespace, the latest first. Raises: as `read_run`."""
+    heads = maps.find(f"{PART_LABEL}={HEAD}")
+    found = [_summary(each) for each in heads if each.name == f"eksdoc-run-{each.labels.get(RUN_LABEL, '')}"]
+    return tuple(sorted(found, key=lambda each: (each.begun is not None, each.begun, each.run), reverse=True))
+
+
+def ask_run(maps: ConfigMaps, run: str, wanted: Phase, who: str) -> None:
+    """Ask whoever leads a run to pause it, go on with it or abort it; the last word counts.
+
+    Raises:
+        UsageError: there is no such run.
+        JournalError, Unauthorized, Forbidden
+    """
+    name, sent = head_name(run), UNASKED
+    for pause in maps.tries.each(maps.clock):
+        sent = maps.patch(name, "", {}, {WANTED: wanted.value, WANTED_BY: who})
+        if sent.ok:
+            return
+        if sent.code == 404:
+            raise _no_run(maps, run)
+        maps.check(sent, "patch configmaps", f"patch {name}")
+        pause.after(sent)
+    raise maps.failed(f"patch {name}", sent)
+
+
+def remove_run(maps: ConfigMaps, run: str) -> None:
+    """All of it, the head last: what is left of a removal that was broken off is listed, and can be removed.
+
+    Raises: as `read_run`.
+    """
+    stored = read_run(maps, run)
+    for each in (*stored.chunks, stored.head):
+        maps.delete(each.name, each.uid)
+
+
+def chunk_number(head: str, found: ConfigMap) -> int | None:
+    match = _CHUNK.fullmatch(found.name.removeprefix(head)) if found.name.startswith(head) else None
+    return int(match[1]) if match else None
+
+
+def _entries(name: str, head: ConfigMap, chunks: Sequence[ConfigMap]) -> Entries:
+    entries: list[Entry] = []
+    dropped: list[str] = []
+    for read in _reads(name, head, chunks):
+        entries += read.entries
+        dropped += read.dropped
+    return Entries(tuple(entries), tuple(dropped))
+
+
+def _reads(name: str, head: ConfigMap, chunks: Sequence[ConfigMap]) -> Iterator[Entries]:
+    if BEGUN not in head.data:
+        yield Entries(dropped=(f"{name} does not say how the run began",))
+    yield _lines(head, BEGUN)
+    last = chunk_number(name, chunks[-1]) if chunks else None
+    there = {chunk_number(name, chunk) for chunk in chunks}
+    for number in range(last or 0):
+        if number not in there:
+            yield Entries(dropped=(f"{name}-{number:03d} is missing",))
+    for chunk in chunks:
+        for key in sorted(chunk.data, key=lambda each: (_place(each), each)):
+            yield _lines(chunk, key)
+
+
+def _lines(of: ConfigMap, key: str) -> Entries:
+    return read_lines(of.data.get(key, "").encode("utf-8", "replace"), f"{of.name}, {key}")
+
+
+def _place(key: str) -> int:
+    """Of a batch; a key that is none of ours comes first, and its lines are read all the same."""
+    match = _BATCH.fullmatch(key)
+    return int(match[1]) if match else -1
+
+
+def _summary(head: ConfigMap) -> RunSummary:
+    begun = next((each for each in _lines(head, BEGUN).entries if isinstance(each, Begun)), None)
+    updated: datetime | None
+    try:
+        updated = datetime.fromisoformat(head.data.get(UPDATED, "").replace("Z", "+00:00"))
+    except ValueError:
+        updated = None
+    run, phase, leader = head.labels[RUN_LABEL], head.data.get(PHASE, ""), head.data.get(LEADER, "")
+    return RunSummary(run, begun.at if begun else None, phase, leader, updated)
+
+
+def _no_run(maps: ConfigMaps, run: str) -> UsageError:
+    hint = "Was its journal kept in another namespace? Runs are listed by: kubectl eksdoc drain status"
+    return UsageError(f"there is no run {run} in namespace {maps.namespace}", hint)
+
+
+def gone(name: str) -> JournalError:
+    hint = "Somebody removed it. What was done stays done: see kubectl eksdoc drain rollback with the local journal."
+    return JournalError(f"the journal {name} is not in the cluster any more", hint)

@@ -1,0 +1,291 @@
+"""A run's journal in both places, over a served cluster: whatever machine goes on, and wherever the other one ended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kubectl_eksdoc.core.model.acts import Cordon, Evict
+from kubectl_eksdoc.core.model.journal import Entries, Entry, Intent, Noted, Phase
+from kubectl_eksdoc.core.rules.api.statuses import Status
+from kubectl_eksdoc.core.run.journal import replay
+from kubectl_eksdoc.core.run.scribe import Scribe
+from kubectl_eksdoc.embedded.serving.api import Api
+from kubectl_eksdoc.embedded.serving.clockwork import ByHand
+from kubectl_eksdoc.embedded.serving.faults import Delayed, Fault, Faulty, Lost
+from kubectl_eksdoc.embedded.serving.server import Server, serving
+from kubectl_eksdoc.errors import JournalError, Locked, LockLost, UsageError
+from kubectl_eksdoc.flows.ports import Journal
+from kubectl_eksdoc.flows.run_journal import RunJournal
+from kubectl_eksdoc.host.journal_file import JournalFile, read_run, runs_folder
+from kubectl_eksdoc.kube.cluster_journal import ClusterJournal
+from kubectl_eksdoc.kube.config_maps import ConfigMaps
+from kubectl_eksdoc.kube.runs import ask_run, list_runs
+from kubectl_eksdoc.kube.runs import read_run as read_stored
+from kubectl_eksdoc.wiring import Keeping, new_run_id, open_run_journal
+from tests.builders import NOW, a_pod
+from tests.embedded.clients import worlds
+from tests.fakes.sender import START, Hands, HttpSender
+
+
+@dataclass
+class Machine:
+    """One that has a folder of its own. Its scribe counts on from wherever the journal ended."""
+
+    server: Server
+    home: Path
+    name: str
+    hands: Hands
+    run: str = "r1"
+    scribe: Scribe = field(default_factory=Scribe)
+
+    def __post_init__(self) -> None:
+        self.sender = HttpSender(self.server.url(worlds.ADMIN_TOKEN), self._date)
+        keeping = Keeping(self.run, "ada", self.name, {}, str(self.home / self.name))
+        self.journal, self.lock = open_run_journal(self.sender, keeping, self.hands.clock())
+
+    def _date(self) -> datetime:
+        return (START + timedelta(seconds=self.hands.seconds)).replace(microsecond=0)
+
+    def begin(self) -> None:
+        self.lock.take()
+        self.journal.begin(
+            self.scribe.begun(
+                self.run, NOW, plan="d", tool="1", who="ada", host=self.name, leader=self.lock.holder, aims=(), asked=()
+            )
+        )
+
+    def intends(self, name: str) -> Intent:
+        intent = self.scribe.intent(Evict(a_pod(name)), NOW)
+        self.journal.write([intent])
+        return intent
+
+    def here(self) -> tuple[Entry, ...]:
+        return read_run(runs_folder({}, str(self.home / self.name)), self.run).entries
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with serving(Api(worlds.plane_of("small-traps", None), worlds.SETUP, ByHand())) as made:
+        yield made
+
+
+@pytest.fixture
+def hands() -> Hands:
+    return Hands()
+
+
+def test_the_run_journal_is_the_port() -> None:
+    """As mypy would see it in wiring."""
+    port: type[Journal] = RunJournal
+    assert callable(port.write)
+
+
+def test_another_machine_goes_on_with_nothing_but_the_cluster(server: Server, tmp_path: Path, hands: Hands) -> None:
+    first, second = Machine(server, tmp_path, "one", hands), Machine(server, tmp_path, "two", hands)
+    first.begin()
+    cordon = first.scribe.intent(Cordon("old-0", "uid-0"), NOW, "{}")
+    first.journal.write([cordon, first.scribe.result(cordon, Status(200), NOW)])
+    doubtful = first.intends("web-1")
+    with pytest.raises(Locked):
+        second.lock.take()
+    hands.seconds += 70  # the first was killed
+    second.lock.take()
+    stands = second.journal.adopt("r1", NOW)
+    assert [change.intent for change in stands.in_doubt] == [doubtful]
+    assert [(node.node, node.confirmed, node.before) for node in stands.cordoned] == [("old-0", True, "{}")]
+    assert stands.leader == second.lock.holder and stands.dropped == ()
+    second.scribe = Scribe(stands.next_number)
+    second.intends("web-2")
+    assert second.here()[: len(first.here())] == first.here(), "it has a whole copy now"
+    with pytest.raises(LockLost):
+        first.intends("web-9")
+
+
+def test_a_machine_that_stood_still_sends_nothing_more(server: Server, tmp_path: Path, hands: Hands) -> None:
+    first, second = Machine(server, tmp_path, "one", hands), Machine(server, tmp_path, "two", hands)
+    first.begin()
+    hands.seconds += 70
+    second.lock.take()
+    second.journal.adopt("r1", NOW)
+    sent, here = len(first.sender.sent), first.here()
+    with pytest.raises(LockLost):
+        first.intends("web-1")
+    with pytest.raises(LockLost):
+        first.lock.renew()
+    with pytest.raises(LockLost):
+        first.journal.tell(Phase.ENDED)
+    assert len(first.sender.sent) == sent and first.here() == here
+
+
+def test_what_only_this_machine_wrote_is_brought_to_the_cluster(tmp_path: Path, hands: Hands) -> None:
+    """It was killed, or the network was, between the two places: what was intended may not have been begun."""
+    api = Api(worlds.plane_of("small-traps", None), worlds.SETUP, ByHand())
+    with serving(Faulty(api, [Fault(Lost(), "configmaps", "POST|PATCH", skip=2)], lambda seconds: None)) as server:
+        first = Machine(server, tmp_path, "one", hands)
+        first.begin()
+        first.intends("web-1")
+        with pytest.raises((JournalError, LockLost)):
+            first.intends("web-2")
+    with serving(api) as server:
+        hands.seconds += 70
+        again = Machine(server, tmp_path, "one", hands)
+        again.lock.take()
+        stands = again.journal.adopt("r1", NOW)
+        assert [change.intent.name for change in stands.in_doubt] == ["web-1", "web-2"] and stands.dropped == ()
+        other = Machine(server, tmp_path, "two", hands)
+        again.lock.release()
+        other.lock.take()
+        assert [c.intent.name for c in other.journal.adopt("r1", NOW).in_doubt] == ["web-1", "web-2"]
+
+
+def test_two_histories_are_put_together_and_doubted(tmp_path: Path, hands: Hands) -> None:
+    """The first wrote one more line at home before it was cut off; the second went on under the same number."""
+    api = Api(worlds.plane_of("small-traps", None), worlds.SETUP, ByHand())
+    with serving(Faulty(api, [Fault(Lost(), "configmaps", "POST|PATCH", skip=2)], lambda seconds: None)) as server:
+        first = Machine(server, tmp_path, "one", hands)
+        first.begin()
+        first.intends("web-1")
+        with pytest.raises((JournalError, LockLost)):
+            first.intends("only-here")
+    with serving(api) as server:
+        hands.seconds += 70
+        second = Machine(server, tmp_path, "two", hands)
+        second.lock.take()
+        second.scribe = Scribe(second.journal.adopt("r1", NOW).next_number)
+        second.intends("web-3")
+        hands.seconds += 70
+        first = Machine(server, tmp_path, "one", hands)
+        first.lock.take()
+        stands = first.journal.adopt("r1", NOW)
+    assert sorted(change.intent.name for change in stands.in_doubt) == ["only-here", "web-1", "web-3"]
+    assert stands.dropped == ("entry 2 is there twice with different contents: two wrote at once",)
+    assert stands.leader == first.lock.holder
+
+
+def test_an_intent_is_here_before_it_is_there(tmp_path: Path, hands: Hands) -> None:
+    api = Api(worlds.plane_of("small-traps", None), worlds.SETUP, ByHand())
+    with serving(Faulty(api, [Fault(Lost(), "configmaps", "POST", skip=1)], lambda seconds: None)) as server:
+        machine = Machine(server, tmp_path, "one", hands)
+        machine.begin()
+        with pytest.raises((JournalError, LockLost)):
+            machine.intends("web-1")
+    assert [each.name for each in machine.here() if isinstance(each, Intent)] == ["web-1"]
+
+
+def test_a_lock_that_ended_while_it_was_written_is_told(tmp_path: Path, hands: Hands) -> None:
+    """It was away for so long that what was written down must not be done any more."""
+    api = Api(worlds.plane_of("small-traps", None), worlds.SETUP, ByHand())
+
+    def slow(seconds: float) -> None:
+        hands.seconds += seconds
+
+    with serving(Faulty(api, [Fault(Delayed(55.0), "configmaps", "POST", skip=1)], slow)) as server:
+        machine = Machine(server, tmp_path, "one", hands)
+        machine.begin()
+        with pytest.raises(LockLost):
+            machine.intends("web-1")
+
+
+def test_what_the_cluster_missed_is_brought_with_the_next_entries(tmp_path: Path, hands: Hands) -> None:
+    api = Api(worlds.plane_of("small-traps", None), worlds.SETUP, ByHand())
+    with serving(Faulty(api, [Fault(Lost(), "configmaps", "PATCH", times=15)], lambda seconds: None)) as server:
+        machine = Machine(server, tmp_path, "one", hands)
+        machine.begin()
+        machine.intends("web-1")
+        with pytest.raises((JournalError, LockLost)):
+            machine.intends("web-2")
+        hands.seconds += 5
+        machine.lock.take()
+        machine.intends("web-3")
+        maps = ConfigMaps(machine.sender, "kube-system", hands.clock())
+        stands = replay(read_stored(maps, "r1").entries)
+    assert [change.intent.name for change in stands.changes] == ["web-1", "web-2", "web-3"] and stands.dropped == ()
+
+
+def test_a_run_that_was_paused_stays_so(server: Server, tmp_path: Path, hands: Hands) -> None:
+    first, second = Machine(server, tmp_path, "one", hands), Machine(server, tmp_path, "two", hands)
+    first.begin()
+    first.journal.write([first.scribe.note(Noted.PAUSED, NOW)])
+    first.lock.release()
+    second.lock.take()
+    assert second.journal.adopt("r1", NOW).phase is Phase.PAUSED
+    (run,) = list_runs(ConfigMaps(second.sender, "kube-system", hands.clock()))
+    assert (run.phase, run.leader) == ("paused", second.lock.holder)
+
+
+def test_others_ask_and_the_leader_hears_it(server: Server, tmp_path: Path, hands: Hands) -> None:
+    machine = Machine(server, tmp_path, "one", hands)
+    machine.begin()
+    maps = ConfigMaps(HttpSender(server.url(worlds.ADMIN_TOKEN)), "kube-system", hands.clock())
+    ask_run(maps, "r1", Phase.ABORTED, "eve@lab")
+    assert machine.journal.wanted() == ("aborted", "eve@lab")
+
+
+def test_nothing_is_written_before_it_is_begun(server: Server, tmp_path: Path, hands: Hands) -> None:
+    machine = Machine(server, tmp_path, "one", hands)
+    with pytest.raises(LockLost):
+        machine.journal.write([])
+    machine.lock.take()
+    with pytest.raises(JournalError, match="neither begun nor adopted"):
+        machine.journal.write([])
+    with pytest.raises(UsageError, match="there is no run r1"):
+        machine.journal.adopt("r1", NOW)
+
+
+def test_notes_are_told_to_all(server: Server, tmp_path: Path, hands: Hands) -> None:
+    machine = Machine(server, tmp_path, "one", hands)
+    machine.begin()
+    machine.journal.write([machine.scribe.note(Noted.PAUSED, NOW, "ada")])
+    machine.journal.tell(Phase.PAUSED)
+    machine.lock.release()
+    other = Machine(server, tmp_path, "two", hands)
+    other.lock.take()
+    assert other.journal.adopt("r1", NOW).phase is Phase.PAUSED
+
+
+def test_ids_of_runs_differ() -> None:
+    ids = {new_run_id(NOW) for _ in range(20)}
+    assert len(ids) > 15 and all(each.startswith("20261120-120000-") for each in ids)
+    assert replay().next_number == 0
+
+
+@dataclass
+class Overtaken:
+    """The journal in the cluster, where something happens right after the first look at it."""
+
+    inner: ClusterJournal
+    then: list[Callable[[], None]]
+
+    def open(self, run: str) -> Entries:
+        found = self.inner.open(run)
+        if self.then:
+            self.then.pop()()
+        return found
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.inner, name)
+
+
+def test_an_act_of_theirs_that_is_still_under_way_is_waited_out(server: Server, tmp_path: Path, hands: Hands) -> None:
+    """It arrives between our look at the run and our word that we lead it."""
+    scribe = Scribe()
+    begun = scribe.begun("r1", NOW, plan="d", tool="1", who="a", host="b", leader="one", aims=(), asked=())
+    first, second = (
+        ClusterJournal(ConfigMaps(HttpSender(server.url(worlds.ADMIN_TOKEN)), "kube-system", hands.clock()), name, list)
+        for name in ("one", "two")
+    )
+    first.begin(begun)
+    late = scribe.intent(Evict(a_pod("late")), NOW)
+    lock = Machine(server, tmp_path, "two", hands).lock
+    lock.take()
+    there = Overtaken(second, [lambda: first.append([late])])
+    journal = RunJournal(lambda run: JournalFile(tmp_path, run), there, lock)
+    stands = journal.adopt("r1", NOW)
+    assert [change.intent for change in stands.in_doubt] == [late] and not there.then
+    assert stands.next_number == 3 and stands.leader == lock.holder

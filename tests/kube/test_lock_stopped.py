@@ -1,0 +1,83 @@
+"""A process that is stopped past the end of its lock (SIGSTOP), and goes on: it sends nothing more."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from kubectl_eksdoc.embedded.serving.api import Api
+from kubectl_eksdoc.embedded.serving.clockwork import ByHand
+from kubectl_eksdoc.embedded.serving.messages import Reply, Request
+from kubectl_eksdoc.embedded.serving.server import serving
+from kubectl_eksdoc.kube.exchange import real_clock
+from kubectl_eksdoc.kube.lock import Lock
+from tests.embedded.clients import worlds
+from tests.fakes.sender import HttpSender
+
+ROOT = Path(__file__).parents[2]
+ACTS = 5
+
+SCRIPT = """
+import sys, time
+from kubectl_eksdoc.errors import LockLost
+from kubectl_eksdoc.kube.exchange import real_clock
+from kubectl_eksdoc.kube.lock import Lock
+from tests.fakes.sender import HttpSender
+
+sender = HttpSender(sys.argv[1])
+lock = Lock(sender, "kube-system", "stopped", real_clock(), duration_s=2)
+lock.take()
+renewed = time.monotonic()
+try:
+    while True:
+        if time.monotonic() - renewed > 0.6:
+            lock.renew()
+            renewed = time.monotonic()
+        lock.must_be_held()
+        sender.send("GET", "/api/v1/nodes/act", {}, None)
+        time.sleep(0.05)
+except LockLost as error:
+    print("lost:", error.message)
+"""
+
+
+class Listening:
+    """Counts the acts of the process, and tells when there were enough."""
+
+    def __init__(self, api: Api) -> None:
+        self._api = api
+        self.acts = 0
+        self.enough = threading.Event()
+
+    def handle(self, request: Request) -> Reply:
+        if request.path.endswith("/act"):
+            self.acts += 1
+            if self.acts >= ACTS:
+                self.enough.set()
+        return self._api.handle(request)
+
+
+@pytest.mark.long
+def test_who_was_stopped_sends_nothing_more() -> None:
+    listening = Listening(Api(worlds.plane_of("small-traps", None), worlds.SETUP, ByHand()))
+    with serving(listening) as server:
+        url = server.url(worlds.ADMIN_TOKEN)
+        command = [sys.executable, "-c", SCRIPT, url]
+        with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+            assert listening.enough.wait(20)
+            os.kill(process.pid, signal.SIGSTOP)
+            other = Lock(HttpSender(url), "kube-system", "other", real_clock(), duration_s=2)
+            other.take(wait_s=20)
+            assert other.held()
+            before = listening.acts
+            os.kill(process.pid, signal.SIGCONT)
+            said, _ = process.communicate(timeout=20)
+        assert said.startswith("lost: the lock kube-system/eksdoc-drain")
+        assert listening.acts <= before + 1, "at most one that was on its way when it was stopped"
+        assert other.renew()
