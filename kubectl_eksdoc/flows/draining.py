@@ -17,7 +17,7 @@ from kubectl_eksdoc.core.rules.news import Answered, News
 from kubectl_eksdoc.core.run.engine import Engine
 from kubectl_eksdoc.core.run.moments import Happened, Moment
 from kubectl_eksdoc.core.run.scribe import Scribe, changes_something
-from kubectl_eksdoc.flows.ports import Field
+from kubectl_eksdoc.flows.ports import DrainLock, Field, Journal
 
 LOOK_S = 1.0
 """So often it is looked whether somebody wishes something else."""
@@ -29,36 +29,6 @@ class Wish(Enum):
     GO_ON = "go-on"
     PAUSE = "pause"  # ask for nothing more until it is GO_ON again
     STOP = "stop"  # ask for nothing more, let what is under way settle, and end
-
-
-class Journal(Protocol):
-    def write(self, entries: Sequence[Entry]) -> None:
-        """Returns when they are kept.
-
-        Raises:
-            JournalError: they cannot be.
-            LockLost: somebody else writes it.
-        """
-        ...
-
-
-class Lock(Protocol):
-    @property
-    def duration_s(self) -> float: ...
-
-    def must_be_held(self) -> None:
-        """
-        Raises:
-            LockLost: we may not hold it any more.
-        """
-        ...
-
-    def renew(self) -> bool:
-        """
-        Raises:
-            LockLost
-        """
-        ...
 
 
 class Clock(Protocol):
@@ -75,14 +45,17 @@ _NOTED: Mapping[Happened, Noted] = {
 
 
 class Draining:
-    """One run of an engine. Mutable; `listen` is told everything that happens, as it happens."""
+    """One run of an engine. Mutable; `listen` is told everything that happens, as it happens.
+
+    Somebody else keeps the lock alive: here it is only asked whether it is held.
+    """
 
     def __init__(
         self,
         engine: Engine,
         field: Field,
         journal: Journal,
-        lock: Lock,
+        lock: DrainLock,
         clock: Clock,
         scribe: Scribe,
         listen: Callable[[Sequence[Moment]], object],
@@ -97,7 +70,6 @@ class Draining:
         self._listen = listen
         self._wish = wish
         self._begun_s = clock.monotonic()
-        self._renew_s = self._begun_s
         self._intents: dict[tuple[type, str], Intent] = {}  # those not answered, by the act's kind and UID
         self._entries: list[Entry] = []  # to be written with the next ones
         self._told = 0
@@ -111,7 +83,6 @@ class Draining:
             Unauthorized, Forbidden: the cluster does not let us watch it any more.
         """
         while True:
-            self._renew()
             self._heed()
             self._go(self._engine.acts(self._now_s))
             self._tell()
@@ -126,12 +97,6 @@ class Draining:
 
     def _wait_s(self) -> float:
         return max(0.0, min(LOOK_S, self._engine.next_s(self._now_s) - self._now_s))
-
-    def _renew(self) -> None:
-        now = self._clock.monotonic()
-        if now >= self._renew_s:
-            self._renew_s = now + self._lock.duration_s / 3
-            self._lock.renew()
 
     def _heed(self) -> None:
         wish = self._wish()

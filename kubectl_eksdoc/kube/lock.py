@@ -18,8 +18,8 @@ from kubectl_eksdoc.errors import Locked, LockLost, Unreachable, UsageError
 from kubectl_eksdoc.kube import lease
 from kubectl_eksdoc.kube.exchange import JSON, MANAGER, UNASKED, Clock, Sender, Sent, refused
 from kubectl_eksdoc.kube.lease import LeaseSeen
-from kubectl_eksdoc.kube.tries import Tries
 from kubectl_eksdoc.kube.server_time import ServerTime
+from kubectl_eksdoc.kube.tries import Tries
 
 NAME = "eksdoc-drain"
 DURATION_S = 60

@@ -55,12 +55,14 @@ class KeptJournal:
 class OwnLock:
     """Nobody else wants it."""
 
-    duration_s = 60.0
+    holder = "here"
+
+    def take(self, wait_s: float = 0.0) -> None: ...
+
+    def held(self) -> bool:
+        return True
 
     def must_be_held(self) -> None: ...
-
-    def renew(self) -> bool:
-        return True
 
 
 class StageField:
