@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.embedded.faults.registry import Chosen
     from kubectl_eksdoc.flows.ports import ClusterReader, Stage
     from kubectl_eksdoc.flows.run_journal import RunJournal
-    from kubectl_eksdoc.kube.exchange import Clock, Sender
     from kubectl_eksdoc.kube.lock import Lock
+    from kubectl_eksdoc.kube.sent import Clock, Sender
     from kubectl_eksdoc.objects.raw_objects import RawObjects
 
 Progress = Callable[[str, int], None]
@@ -201,8 +201,8 @@ def open_run_journal(sender: Sender, keeping: Keeping, clock: Clock | None = Non
     from kubectl_eksdoc.host.journal_file import JournalFile, runs_folder
     from kubectl_eksdoc.kube.cluster_journal import ClusterJournal
     from kubectl_eksdoc.kube.config_maps import ConfigMaps
-    from kubectl_eksdoc.kube.exchange import real_clock
     from kubectl_eksdoc.kube.lock import Lock
+    from kubectl_eksdoc.kube.sent import real_clock
 
     clock = clock or real_clock()
     writer = secrets.token_hex(3)  # in a container every process may be number 1 of the same host

@@ -15,7 +15,6 @@ from kubectl_eksdoc.core.model.api_objects import Doc, at
 from kubectl_eksdoc.core.model.journal import Begun, Entries, Entry, Phase
 from kubectl_eksdoc.errors import JournalError, LockLost, UsageError
 from kubectl_eksdoc.kube.config_maps import ConfigMap, ConfigMaps
-from kubectl_eksdoc.kube.exchange import UNASKED, Sent
 from kubectl_eksdoc.kube.runs import (
     BEGUN,
     ENTRIES,
@@ -33,6 +32,7 @@ from kubectl_eksdoc.kube.runs import (
     labels_of,
     read_run,
 )
+from kubectl_eksdoc.kube.sent import UNASKED, Sent
 from kubectl_eksdoc.objects.journal_lines import line
 
 CHUNK_BYTES = 256 << 10

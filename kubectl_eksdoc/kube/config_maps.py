@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from kubectl_eksdoc.core.model.api_objects import Doc, at
 from kubectl_eksdoc.errors import JournalError
-from kubectl_eksdoc.kube.exchange import JSON, MANAGER, MERGE_PATCH, UNASKED, Clock, Sender, Sent, refused
+from kubectl_eksdoc.kube.sent import JSON, MANAGER, MERGE_PATCH, UNASKED, Clock, Sender, Sent, refused
 from kubectl_eksdoc.kube.tries import Tries
 
 

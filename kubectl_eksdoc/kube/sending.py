@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
 
-from kubectl_eksdoc.core.rules.api.statuses import Lost, Status
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.rules.api.statuses import Lost
 from kubectl_eksdoc.errors import ClusterError
 from kubectl_eksdoc.kube.answers import Answer
 from kubectl_eksdoc.kube.exchanges import Broken, Exchanges
+from kubectl_eksdoc.kube.sent import JSON, Sent
 from kubectl_eksdoc.kube.statuses import status_of
-
-JSON = "application/json"
-MERGE_PATCH = "application/merge-patch+json"
 
 
 class Sender:
@@ -27,23 +25,20 @@ class Sender:
         self._exchanges = exchanges
 
     def send(
-        self,
-        method: str,
-        path: str,
-        document: Any,
-        content_type: str = JSON,
-        query: Mapping[str, str] | None = None,
-    ) -> Status | Lost:
+        self, method: str, path: str, query: Mapping[str, str], body: Doc | None, content_type: str = JSON
+    ) -> Sent:
         url = self._exchanges.url(path, query)
-        body = json.dumps(document, separators=(",", ":")).encode()
+        sent = None if body is None else json.dumps(body, separators=(",", ":")).encode()
         try:
-            return status_of(self._answer(method, url, body, content_type))
+            answer = self._answer(method, url, sent, content_type if body is not None else "")
         except Broken as failure:
-            return Lost(failure.error.message)
+            return Sent(Lost(failure.error.message), {})
         except ClusterError as error:  # no credentials, or a certificate that cannot be used: it was not sent
-            return Lost(error.message)
+            return Sent(Lost(error.message), {})
+        status, document = status_of(answer), answer.document
+        return Sent(status, {} if document.get("kind") == "Status" else dict(document), answer.date)
 
-    def _answer(self, method: str, url: str, body: bytes, content_type: str) -> Answer:
+    def _answer(self, method: str, url: str, body: bytes | None, content_type: str) -> Answer:
         exchanges, patience, timing = self._exchanges, self._exchanges.patience, self._exchanges.timing
         tried = 0
         while True:

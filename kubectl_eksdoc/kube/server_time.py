@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from kubectl_eksdoc.kube.exchange import Clock
+from kubectl_eksdoc.kube.sent import Clock
 
 
 class ServerTime:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from kubectl_eksdoc.kube.exchange import Clock, Sent
+from kubectl_eksdoc.kube.sent import Clock, Sent
 
 
 @dataclass(frozen=True, slots=True)

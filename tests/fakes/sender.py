@@ -13,7 +13,7 @@ from urllib.parse import urlencode, urlsplit
 from kubectl_eksdoc.core.rules.api.statuses import Cause, Details, Lost, Status
 from kubectl_eksdoc.embedded.serving.messages import Answering, ConnectionLost, Request, Unanswered
 from kubectl_eksdoc.kube.answers import http_date
-from kubectl_eksdoc.kube.exchange import JSON, Clock, Sent
+from kubectl_eksdoc.kube.sent import JSON, Clock, Sent
 
 START = datetime(2026, 11, 20, 12, 0, tzinfo=timezone.utc)
 

@@ -15,8 +15,8 @@ from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.clockwork import ByHand
 from kubectl_eksdoc.embedded.serving.messages import Reply, Request
 from kubectl_eksdoc.embedded.serving.server import serving
-from kubectl_eksdoc.kube.exchange import real_clock
 from kubectl_eksdoc.kube.lock import Lock
+from kubectl_eksdoc.kube.sent import real_clock
 from tests.embedded.clients import worlds
 from tests.fakes.sender import HttpSender
 
@@ -26,7 +26,7 @@ ACTS = 5
 SCRIPT = """
 import sys, time
 from kubectl_eksdoc.errors import LockLost
-from kubectl_eksdoc.kube.exchange import real_clock
+from kubectl_eksdoc.kube.sent import real_clock
 from kubectl_eksdoc.kube.lock import Lock
 from tests.fakes.sender import HttpSender
 

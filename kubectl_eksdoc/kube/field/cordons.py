@@ -17,10 +17,10 @@ from kubectl_eksdoc.errors import ClusterError, Forbidden, Unauthorized
 from kubectl_eksdoc.kube.answers import Absent
 from kubectl_eksdoc.kube.exchanges import Exchanges
 from kubectl_eksdoc.kube.field import prior
-from kubectl_eksdoc.kube.sending import MERGE_PATCH, Sender
+from kubectl_eksdoc.kube.sending import Sender
+from kubectl_eksdoc.kube.sent import MANAGER, MERGE_PATCH
 from kubectl_eksdoc.kube.transport import Transport
 
-MANAGER = "kubectl-eksdoc"
 """The owner of the fields that are set (metadata.managedFields)."""
 
 TRIES = 8
@@ -59,9 +59,8 @@ class Cordons:
                 return Status(422, "Invalid", text, Details(name, "", "Node"))
             if not patch:
                 return Status(200)
-            answer = self._sender.send(
-                "PATCH", _path(name), prior.exactly(node, patch), MERGE_PATCH, {"fieldManager": MANAGER}
-            )
+            sent = self._sender.send("PATCH", _path(name), MANAGER, prior.exactly(node, patch), MERGE_PATCH)
+            answer = sent.answer
             if isinstance(answer, Lost) or answer.code not in _OURS:
                 return answer
             self._timing.sleep(_AGAIN_S * self._timing.chance())

@@ -15,7 +15,7 @@ from kubectl_eksdoc.kube.sending import Sender
 
 
 def evict(sender: Sender, pod: Pod, grace_s: int | None) -> Status | Lost:
-    return sender.send("POST", f"{path_of(pod)}/eviction", eviction(pod, grace_s))
+    return sender.send("POST", f"{path_of(pod)}/eviction", {}, eviction(pod, grace_s)).answer
 
 
 def eviction(pod: Pod, grace_s: int | None) -> dict[str, Any]:
