@@ -1,0 +1,88 @@
+"""A run from its first entry, or from where somebody else left it, to its end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
+from kubectl_eksdoc.core.plan.drain.result import DrainPlan
+from kubectl_eksdoc.core.run.engine import Engine
+from kubectl_eksdoc.core.run.guards import Limits
+from kubectl_eksdoc.core.run.moments import Moment
+from kubectl_eksdoc.core.run.scribe import Scribe, aims_of
+from kubectl_eksdoc.core.run.seen import Seen
+from kubectl_eksdoc.flows.draining import Clock, Draining, Wish
+from kubectl_eksdoc.flows.ports import ClusterReader, DrainLock, Field
+from kubectl_eksdoc.flows.resuming import engine_again
+from kubectl_eksdoc.flows.run_journal import RunJournal
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """What a run needs of the world. `listen` hears all that happens, `wish` says what the user wants now. The lock is
+    held, and kept alive, by whoever made this."""
+
+    field: Field
+    journal: RunJournal
+    lock: DrainLock
+    clock: Clock
+    listen: Callable[[Sequence[Moment]], object]
+    wish: Callable[[], Wish] = lambda: Wish.GO_ON
+    limits: Limits = Limits()
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What is noted of a new run: its id, the digest of its plan, the tool's version, who runs it on which host, and
+    the words of a command line that plans it again."""
+
+    run: str
+    plan: str
+    tool: str
+    who: str
+    host: str
+    asked: tuple[str, ...]
+
+
+def run_plan(cluster: Cluster, plan: DrainPlan, told: Told, running: Running) -> str:
+    """Drain what the plan drains; why it stopped, "" if it came to its end.
+
+    Raises:
+        as `Draining.to_the_end` and `RunJournal.begin`.
+    """
+    scribe = Scribe()
+    begun = scribe.begun(
+        told.run,
+        running.clock.now(),
+        plan=told.plan,
+        tool=told.tool,
+        who=told.who,
+        host=told.host,
+        leader=running.lock.holder,
+        aims=aims_of(plan),
+        asked=told.asked,
+    )
+    running.journal.begin(begun)
+    return _drain(Engine(plan, Seen(cluster), running.limits), scribe, running)
+
+
+def go_on(run: str, reader: ClusterReader, policy: DrainPolicy, running: Running) -> str:
+    """Adopt a run that somebody began, and bring it to its end; the cluster is read after it is ours.
+
+    Raises:
+        as `Draining.to_the_end` and `RunJournal.adopt`; ClusterError: it cannot be read.
+    """
+    journaled = running.journal.adopt(run, running.clock.now())
+    cluster = reader.read(kinds.ALL)
+    engine = engine_again(cluster, journaled, policy, running.limits)
+    return _drain(engine, Scribe(journaled.next_number), running)
+
+
+def _drain(engine: Engine, scribe: Scribe, running: Running) -> str:
+    made = Draining(
+        engine, running.field, running.journal, running.lock, running.clock, scribe, running.listen, running.wish
+    )
+    return made.to_the_end()

@@ -1,0 +1,85 @@
+"""One machine that drains a served cluster, as a process of its own: what a test may kill, stop and start elsewhere.
+
+Called with: begin, go-on or roll-back, the id of the run, a kubeconfig, a home; prints a line for every moment. Its
+clock goes as fast as the cluster's, but for the lock, whose time is real.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import sys
+import time
+from collections.abc import Sequence
+from datetime import datetime, timezone
+
+from kubectl_eksdoc.core.model.connection import Connection
+from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
+from kubectl_eksdoc.core.run.moments import Moment
+from kubectl_eksdoc.errors import EksdocError
+from kubectl_eksdoc.flows.drain import plan_drain
+from kubectl_eksdoc.flows.rolling_back import roll_back
+from kubectl_eksdoc.flows.run_journal import RunJournal
+from kubectl_eksdoc.flows.running import Running, Told, go_on, run_plan
+from kubectl_eksdoc.host.journal_file import JournalFile, runs_folder
+from kubectl_eksdoc.kube.cluster_journal import ClusterJournal
+from kubectl_eksdoc.kube.config import connect
+from kubectl_eksdoc.kube.config_maps import ConfigMaps
+from kubectl_eksdoc.kube.exchanges import Exchanges
+from kubectl_eksdoc.kube.field.live import LiveField
+from kubectl_eksdoc.kube.lock import Lock
+from kubectl_eksdoc.kube.lock_keeper import LockKeeper
+from kubectl_eksdoc.kube.patience import Patience, real_timing
+from kubectl_eksdoc.kube.reader import LiveReader
+from kubectl_eksdoc.kube.sending import Sender
+from kubectl_eksdoc.kube.sent import real_clock
+from kubectl_eksdoc.kube.surroundings import of_this_process
+
+SPEED = 30.0
+LOCK_S = 2
+NAMESPACE = "kube-system"
+
+
+class Fast:
+    """The cluster's pace."""
+
+    def monotonic(self) -> float:
+        return time.monotonic() * SPEED
+
+    def now(self) -> datetime:
+        return datetime.now(timezone.utc)
+
+
+def tell(moments: Sequence[Moment]) -> None:
+    for moment in moments:
+        print(moment.what.value, moment.subject, moment.node, moment.why, sep="\t", flush=True)
+
+
+def drain(what: str, run: str, kubeconfig: str, home: str) -> str:
+    connection = Connection(kubeconfig=kubeconfig)
+    patience = Patience(silence=1.0, connect=1.0)
+    sender = Sender(Exchanges(connect(connection, of_this_process()), patience, real_timing()))
+    clock = real_clock()
+    lock = Lock(sender, NAMESPACE, f"{home}/{os.getpid()}", clock, duration_s=LOCK_S)
+    there = ClusterJournal(ConfigMaps(sender, NAMESPACE, clock), f"w{os.getpid()}", lock.must_be_held)
+    folder = runs_folder({}, home)
+    journal = RunJournal(lambda name: JournalFile(folder, name), there, lock)
+    reader = LiveReader(connection)
+    with LockKeeper(lock, wait_s=20.0), contextlib.closing(LiveField(connection, run)) as field:
+        running = Running(field, journal, lock, Fast(), tell)
+        if what == "roll-back":
+            return str(roll_back(run, running))
+        if what == "go-on":
+            return go_on(run, reader, DrainPolicy(), running)
+        cluster, plan = plan_drain(reader, Targeting(nodegroups=("blue",)), DrainPolicy())
+        told = Told(run, "digest", "0", "test", socket.gethostname(), ("--nodegroup", "blue"))
+        return run_plan(cluster, plan, told, running)
+
+
+if __name__ == "__main__":
+    try:
+        print("over", drain(*sys.argv[1:]), sep="\t", flush=True)
+    except EksdocError as error:
+        print("error", type(error).__name__, error.message, sep="\t", flush=True)
+        sys.exit(error.exit_code)

@@ -1,0 +1,156 @@
+"""A drain of a served cluster by real processes: killed at any moment, stopped past their lock, and gone on with by
+another machine that has nothing but the cluster."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.sim.cluster import mishaps
+from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
+from kubectl_eksdoc.core.sim.cluster.store import Item
+from kubectl_eksdoc.embedded.serving.api import Api
+from kubectl_eksdoc.embedded.serving.server import Server, serving
+from tests.embedded.clients import worlds
+from tests.fakes import kubeconfigs
+from tests.kube.field.test_whole_drain import Evictions
+
+ROOT = Path(__file__).parents[3]
+RUN = "20261120-193000-aaaa"
+LONGEST_S = 60.0
+
+
+class Machine:
+    """A process with a home of its own."""
+
+    def __init__(self, what: str, server: Server, home: Path) -> None:
+        home.mkdir()
+        config = kubeconfigs.one(home / "config", server.url(worlds.ADMIN_TOKEN))
+        words = [sys.executable, "-m", "tests.kube.run.machine", what, RUN, config, str(home)]
+        self.process = subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE, text=True, env=_environment())
+        self.told: list[list[str]] = []
+
+    def lines(self) -> Iterator[list[str]]:
+        """What it tells, as it tells it."""
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self.told.append(line.rstrip("\n").split("\t"))
+            yield self.told[-1]
+
+    def until(self, what: str, times: int = 1) -> None:
+        for line in self.lines():
+            times -= line[0] == what
+            if not times:
+                return
+        raise AssertionError(f"it ended before: {self.told}")
+
+    def to_the_end(self) -> list[str]:
+        """The last line."""
+        list(self.lines())
+        self.process.wait(LONGEST_S)
+        return self.told[-1]
+
+    def subjects(self, what: str) -> list[str]:
+        return [line[1] for line in self.told if line[0] == what]
+
+
+def _environment() -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(ROOT), "HOME": "/nowhere"}
+
+
+@pytest.fixture
+def api() -> Api:
+    return worlds.api_of("small-traps")
+
+
+@pytest.fixture
+def seen(api: Api) -> Evictions:
+    return api.now(Evictions)
+
+
+def check(api: Api, seen: Evictions, machines: Sequence[Machine]) -> None:
+    """All is as if nothing had happened: every pod once, every target empty, nothing else cordoned."""
+    assert len(seen.of) == 16 and max(seen.of.values()) == 1 and seen.overdrawn == []
+    done = {name for machine in machines for name in machine.subjects("done")}
+    cordoned = {item.key[1] for item in api.now(nodes_of) if item.doc["spec"].get("unschedulable")}
+    assert cordoned and done <= cordoned
+    lease = api.now(lambda plane: plane.store.get(kinds.LEASES.full_name, ("kube-system", "eksdoc-drain")))
+    assert lease is not None and lease.doc["spec"]["holderIdentity"] == "", "it was given back"
+
+
+def test_one_machine_drains_it(api: Api, seen: Evictions, tmp_path: Path) -> None:
+    with serving(api) as server:
+        machine = Machine("begin", server, tmp_path / "a")
+        assert machine.to_the_end() == ["over", ""], machine.told
+        check(api, seen, [machine])
+
+
+LATER = [pytest.param(each, marks=pytest.mark.long) for each in (("cordoned", 1), ("evicted", 9), ("gone", 3))]
+
+
+@pytest.mark.parametrize("point", [("evicted", 1), *LATER])
+def test_one_is_killed_and_another_goes_on(api: Api, seen: Evictions, tmp_path: Path, point: tuple[str, int]) -> None:
+    with serving(api) as server:
+        first = Machine("begin", server, tmp_path / "a")
+        first.until(*point)
+        first.process.kill()
+        first.process.wait()
+        second = Machine("go-on", server, tmp_path / "b")
+        assert second.to_the_end() == ["over", ""], second.told
+        check(api, seen, [first, second])
+
+
+def test_one_is_stopped_past_its_lock_and_does_nothing_when_it_wakes(api: Api, seen: Evictions, tmp_path: Path) -> None:
+    with serving(api) as server:
+        first = Machine("begin", server, tmp_path / "a")
+        first.until("evicted", 1)
+        first.process.send_signal(signal.SIGSTOP)
+        second = Machine("go-on", server, tmp_path / "b")
+        assert second.to_the_end() == ["over", ""], second.told
+        before = dict(seen.of)
+        first.process.send_signal(signal.SIGCONT)
+        last = first.to_the_end()
+        assert last[:2] == ["error", "LockLost"] and first.process.returncode == 6, first.told
+        assert dict(seen.of) == before
+        check(api, seen, [first, second])
+
+
+def test_nobody_drains_what_somebody_drains(api: Api, tmp_path: Path) -> None:
+    with serving(api) as server:
+        first = Machine("begin", server, tmp_path / "a")
+        first.until("cordoned", 1)
+        second = Machine("go-on", server, tmp_path / "b")
+        assert first.to_the_end() == ["over", ""]
+        assert second.to_the_end() == ["over", ""], "it waited, and found nothing left to do"
+        assert not second.subjects("evicted")
+
+
+def test_one_is_killed_and_another_rolls_it_back(api: Api, tmp_path: Path) -> None:
+    name = next(item.key[1] for item in api.now(nodes_of) if item.key[1].startswith("new-"))
+    assert api.now(lambda plane: mishaps.cordon(plane, name)), "by somebody else, and so not ours to uncordon"
+    before = {item.key[1]: item.doc for item in api.now(nodes_of)}
+    with serving(api) as server:
+        first = Machine("begin", server, tmp_path / "a")
+        first.until("evicted", 1)
+        first.process.kill()
+        first.process.wait()
+        second = Machine("roll-back", server, tmp_path / "b")
+        assert second.to_the_end()[0] == "over", second.told
+        for item in api.now(nodes_of):
+            was, now = before[item.key[1]], item.doc
+            assert now["spec"].get("unschedulable") == was["spec"].get("unschedulable"), item.key
+            assert now["metadata"].get("annotations") == was["metadata"].get("annotations")
+            assert now["metadata"].get("labels") == was["metadata"].get("labels")
+        third = Machine("roll-back", server, tmp_path / "c")
+        assert third.to_the_end() == ["over", "RolledBack(restored=(), left={})"], "there is nothing left to give back"
+
+
+def nodes_of(plane: ControlPlane) -> list[Item]:
+    return list(plane.store.list(kinds.NODES.full_name))
