@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.core.model.connection import Connection
     from kubectl_eksdoc.embedded.faults.registry import Chosen
     from kubectl_eksdoc.flows.ports import ClusterReader, Stage
-    from kubectl_eksdoc.flows.run_journal import RunJournal
-    from kubectl_eksdoc.kube.lock import Lock
+    from kubectl_eksdoc.flows.run.journal import RunJournal
+    from kubectl_eksdoc.kube.locking.lock import Lock
     from kubectl_eksdoc.kube.sent import Clock, Sender
     from kubectl_eksdoc.objects.raw_objects import RawObjects
 
@@ -197,11 +197,11 @@ def open_run_journal(sender: Sender, keeping: Keeping, clock: Clock | None = Non
     import os
     import secrets
 
-    from kubectl_eksdoc.flows.run_journal import RunJournal
+    from kubectl_eksdoc.flows.run.journal import RunJournal
     from kubectl_eksdoc.host.journal_file import JournalFile, runs_folder
-    from kubectl_eksdoc.kube.cluster_journal import ClusterJournal
-    from kubectl_eksdoc.kube.config_maps import ConfigMaps
-    from kubectl_eksdoc.kube.lock import Lock
+    from kubectl_eksdoc.kube.journal.cluster_journal import ClusterJournal
+    from kubectl_eksdoc.kube.journal.config_maps import ConfigMaps
+    from kubectl_eksdoc.kube.locking.lock import Lock
     from kubectl_eksdoc.kube.sent import real_clock
 
     clock = clock or real_clock()

@@ -19,17 +19,17 @@ from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.core.run.moments import Moment
 from kubectl_eksdoc.errors import EksdocError
 from kubectl_eksdoc.flows.drain import plan_drain
-from kubectl_eksdoc.flows.rolling_back import roll_back
-from kubectl_eksdoc.flows.run_journal import RunJournal
-from kubectl_eksdoc.flows.running import Running, Told, go_on, run_plan
+from kubectl_eksdoc.flows.run.journal import RunJournal
+from kubectl_eksdoc.flows.run.rolling_back import roll_back
+from kubectl_eksdoc.flows.run.running import Running, Told, go_on, run_plan
 from kubectl_eksdoc.host.journal_file import JournalFile, runs_folder
-from kubectl_eksdoc.kube.cluster_journal import ClusterJournal
 from kubectl_eksdoc.kube.config import connect
-from kubectl_eksdoc.kube.config_maps import ConfigMaps
 from kubectl_eksdoc.kube.exchanges import Exchanges
 from kubectl_eksdoc.kube.field.live import LiveField
-from kubectl_eksdoc.kube.lock import Lock
-from kubectl_eksdoc.kube.lock_keeper import LockKeeper
+from kubectl_eksdoc.kube.journal.cluster_journal import ClusterJournal
+from kubectl_eksdoc.kube.journal.config_maps import ConfigMaps
+from kubectl_eksdoc.kube.locking.lock import Lock
+from kubectl_eksdoc.kube.locking.lock_keeper import LockKeeper
 from kubectl_eksdoc.kube.patience import Patience, real_timing
 from kubectl_eksdoc.kube.reader import LiveReader
 from kubectl_eksdoc.kube.sending import Sender

@@ -6,7 +6,7 @@ import threading
 from types import TracebackType
 
 from kubectl_eksdoc.errors import ClusterError, LockLost
-from kubectl_eksdoc.kube.lock import Lock
+from kubectl_eksdoc.kube.locking.lock import Lock
 
 AGAIN_S = 3.0
 """After a renewal that nobody answered."""

@@ -15,9 +15,9 @@ from kubectl_eksdoc.embedded.serving.clockwork import ByHand
 from kubectl_eksdoc.embedded.serving.faults import Fault, Faulty, Lost, Moment
 from kubectl_eksdoc.embedded.serving.server import serving
 from kubectl_eksdoc.errors import ClusterError, EksdocError, Forbidden, JournalError, LockLost, UsageError
-from kubectl_eksdoc.kube.cluster_journal import ClusterJournal
-from kubectl_eksdoc.kube.config_maps import ConfigMaps
-from kubectl_eksdoc.kube.runs import ask_run, list_runs, read_run, remove_run
+from kubectl_eksdoc.kube.journal.cluster_journal import ClusterJournal
+from kubectl_eksdoc.kube.journal.config_maps import ConfigMaps
+from kubectl_eksdoc.kube.journal.runs import ask_run, list_runs, read_run, remove_run
 from kubectl_eksdoc.kube.tries import Tries
 from tests.builders import NOW
 from tests.embedded.clients import among_faults, worlds

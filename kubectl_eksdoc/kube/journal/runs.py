@@ -13,7 +13,7 @@ from datetime import datetime
 
 from kubectl_eksdoc.core.model.journal import Begun, Entries, Entry, Phase, RunSummary, is_run_id
 from kubectl_eksdoc.errors import JournalError, UsageError
-from kubectl_eksdoc.kube.config_maps import ConfigMap, ConfigMaps
+from kubectl_eksdoc.kube.journal.config_maps import ConfigMap, ConfigMaps
 from kubectl_eksdoc.kube.sent import UNASKED
 from kubectl_eksdoc.objects.journal_lines import read_lines
 

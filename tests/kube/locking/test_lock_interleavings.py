@@ -16,7 +16,7 @@ from kubectl_eksdoc.core.rules.api.statuses import Lost
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.clockwork import ByHand
 from kubectl_eksdoc.errors import EksdocError
-from kubectl_eksdoc.kube.lock import Lock
+from kubectl_eksdoc.kube.locking.lock import Lock
 from kubectl_eksdoc.kube.sent import JSON, Clock, Sent
 from tests.embedded.clients import worlds
 from tests.fakes.sender import START, DirectSender

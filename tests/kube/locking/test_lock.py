@@ -13,7 +13,7 @@ from kubectl_eksdoc.embedded.serving.clockwork import ByHand
 from kubectl_eksdoc.embedded.serving.faults import Fault, Faulty, Lost
 from kubectl_eksdoc.embedded.serving.server import serving
 from kubectl_eksdoc.errors import Forbidden, Locked, LockLost, Unauthorized, Unreachable, UsageError
-from kubectl_eksdoc.kube.lock import Lock
+from kubectl_eksdoc.kube.locking.lock import Lock
 from kubectl_eksdoc.kube.sent import Sent
 from tests.embedded.clients import among_faults, worlds
 from tests.fakes.sender import START, Hands, HttpSender

@@ -15,19 +15,19 @@ from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.clockwork import ByHand
 from kubectl_eksdoc.embedded.serving.messages import Reply, Request
 from kubectl_eksdoc.embedded.serving.server import serving
-from kubectl_eksdoc.kube.lock import Lock
+from kubectl_eksdoc.kube.locking.lock import Lock
 from kubectl_eksdoc.kube.sent import real_clock
 from tests.embedded.clients import worlds
 from tests.fakes.sender import HttpSender
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 ACTS = 5
 
 SCRIPT = """
 import sys, time
 from kubectl_eksdoc.errors import LockLost
 from kubectl_eksdoc.kube.sent import real_clock
-from kubectl_eksdoc.kube.lock import Lock
+from kubectl_eksdoc.kube.locking.lock import Lock
 from tests.fakes.sender import HttpSender
 
 sender = HttpSender(sys.argv[1])

@@ -15,10 +15,10 @@ from datetime import timedelta
 
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.errors import Locked, LockLost, Unreachable, UsageError
-from kubectl_eksdoc.kube import lease
-from kubectl_eksdoc.kube.lease import LeaseSeen
+from kubectl_eksdoc.kube.locking import lease
+from kubectl_eksdoc.kube.locking.lease import LeaseSeen
+from kubectl_eksdoc.kube.locking.server_time import ServerTime
 from kubectl_eksdoc.kube.sent import JSON, MANAGER, UNASKED, Clock, Sender, Sent, refused
-from kubectl_eksdoc.kube.server_time import ServerTime
 from kubectl_eksdoc.kube.tries import Tries
 
 NAME = "eksdoc-drain"

@@ -14,8 +14,8 @@ from datetime import datetime
 from kubectl_eksdoc.core.model.api_objects import Doc, at
 from kubectl_eksdoc.core.model.journal import Begun, Entries, Entry, Phase
 from kubectl_eksdoc.errors import JournalError, LockLost, UsageError
-from kubectl_eksdoc.kube.config_maps import ConfigMap, ConfigMaps
-from kubectl_eksdoc.kube.runs import (
+from kubectl_eksdoc.kube.journal.config_maps import ConfigMap, ConfigMaps
+from kubectl_eksdoc.kube.journal.runs import (
     BEGUN,
     ENTRIES,
     FULL,

@@ -23,9 +23,9 @@ from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
 from kubectl_eksdoc.embedded.stage import EmbeddedStage
 from kubectl_eksdoc.errors import LockLost
 from kubectl_eksdoc.flows.drain import plan_drain
-from kubectl_eksdoc.flows.draining import Draining, Wish
 from kubectl_eksdoc.flows.rehearse import pace_of
-from kubectl_eksdoc.flows.resuming import engine_again
+from kubectl_eksdoc.flows.run.draining import Draining, Wish
+from kubectl_eksdoc.flows.run.resuming import engine_again
 from tests.core.sim.cluster.planes import a_budget_doc, a_node_doc
 from tests.flows.fields import KeptJournal, Killed, OwnLock, StageClock, StageField
 from tests.flows.stages import NOW, made, recorded, web

@@ -21,12 +21,12 @@ from kubectl_eksdoc.embedded.serving.faults import Delayed, Fault, Faulty, Lost
 from kubectl_eksdoc.embedded.serving.server import Server, serving
 from kubectl_eksdoc.errors import JournalError, Locked, LockLost, UsageError
 from kubectl_eksdoc.flows.ports import Journal
-from kubectl_eksdoc.flows.run_journal import RunJournal
+from kubectl_eksdoc.flows.run.journal import RunJournal
 from kubectl_eksdoc.host.journal_file import JournalFile, read_run, runs_folder
-from kubectl_eksdoc.kube.cluster_journal import ClusterJournal
-from kubectl_eksdoc.kube.config_maps import ConfigMaps
-from kubectl_eksdoc.kube.runs import ask_run, list_runs
-from kubectl_eksdoc.kube.runs import read_run as read_stored
+from kubectl_eksdoc.kube.journal.cluster_journal import ClusterJournal
+from kubectl_eksdoc.kube.journal.config_maps import ConfigMaps
+from kubectl_eksdoc.kube.journal.runs import ask_run, list_runs
+from kubectl_eksdoc.kube.journal.runs import read_run as read_stored
 from kubectl_eksdoc.wiring import Keeping, new_run_id, open_run_journal
 from tests.builders import NOW, a_pod
 from tests.embedded.clients import worlds

@@ -14,10 +14,10 @@ from kubectl_eksdoc.core.run.guards import Limits
 from kubectl_eksdoc.core.run.moments import Moment
 from kubectl_eksdoc.core.run.scribe import Scribe, aims_of
 from kubectl_eksdoc.core.run.seen import Seen
-from kubectl_eksdoc.flows.draining import Clock, Draining, Wish
 from kubectl_eksdoc.flows.ports import ClusterReader, DrainLock, Field
-from kubectl_eksdoc.flows.resuming import engine_again
-from kubectl_eksdoc.flows.run_journal import RunJournal
+from kubectl_eksdoc.flows.run.draining import Clock, Draining, Wish
+from kubectl_eksdoc.flows.run.journal import RunJournal
+from kubectl_eksdoc.flows.run.resuming import engine_again
 
 
 @dataclass(frozen=True, slots=True)

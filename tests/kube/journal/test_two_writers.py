@@ -14,9 +14,9 @@ from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.clockwork import ByHand
 from kubectl_eksdoc.embedded.serving.server import serving
 from kubectl_eksdoc.errors import LockLost
-from kubectl_eksdoc.kube.cluster_journal import ClusterJournal
-from kubectl_eksdoc.kube.config_maps import ConfigMaps
-from kubectl_eksdoc.kube.runs import read_run, remove_run
+from kubectl_eksdoc.kube.journal.cluster_journal import ClusterJournal
+from kubectl_eksdoc.kube.journal.config_maps import ConfigMaps
+from kubectl_eksdoc.kube.journal.runs import read_run, remove_run
 from kubectl_eksdoc.kube.sent import Sender
 from tests.builders import NOW
 from tests.embedded.clients import worlds

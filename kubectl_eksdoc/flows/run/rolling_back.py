@@ -11,7 +11,7 @@ from kubectl_eksdoc.core.rules.api.statuses import Lost, Status
 from kubectl_eksdoc.core.rules.news import Answered
 from kubectl_eksdoc.core.run.journal import Cordoned
 from kubectl_eksdoc.core.run.scribe import Scribe
-from kubectl_eksdoc.flows.running import Running
+from kubectl_eksdoc.flows.run.running import Running
 
 TRIES = 5
 """So often a node is asked for while its answer tells nothing, or another writer was faster."""
