@@ -84,6 +84,12 @@ def _on_a_node(do: Callable[[ControlPlane, str], bool], what: str) -> Callable[[
     return _to_a_node(happen)
 
 
+def _add(plane: ControlPlane, like: str, note: Note) -> None:
+    name = autoscaling.add(plane, like)
+    if name:
+        note(name, f"was added by an autoscaler, like {like}")
+
+
 def _deleted(given: Given) -> Trouble:
     def happen(plane: ControlPlane, chance: Chance, note: Note) -> None:
         pods = [pod.key for pod in plane.store.list(PODS) if fnmatchcase(_pod(pod.key), given.text or "*")]
@@ -161,6 +167,13 @@ CLUSTERS = (
         "node-gone",
         "a node's instance is taken away, and its Node with it",
         _on_a_node(mishaps.disappear, "is gone with its instance"),
+        Of.MINUTES,
+        Takes.NODE,
+    ),
+    Named(
+        "autoscaler-adds",
+        "an autoscaler adds a node like this one while pods found no place",
+        _to_a_node(_add),
         Of.MINUTES,
         Takes.NODE,
     ),

@@ -1,4 +1,5 @@
-"""A cluster autoscaler takes a node away: it is tainted, its pods are asked to go, and then the Node is deleted.
+"""A cluster autoscaler adds a node while pods wait for one; or takes a node away: it is tainted, its pods are asked to
+go, and then the Node is deleted.
 
 Source: cluster-autoscaler core/scaledown/actuation (actuator.go, drain.go, delete_in_batch.go), tag
 cluster-autoscaler-1.36.1: evictions are tried again every 10 s for 2 min; a node that is not empty by then is kept.
@@ -9,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from kubectl_eksdoc.core.model.api_objects import Doc, at, with_value
+from kubectl_eksdoc.core.sim.cluster.conditions import condition
 from kubectl_eksdoc.core.sim.cluster.kubelets import NODES
-from kubectl_eksdoc.core.sim.cluster.mishaps import disappear, evict, pods_on, stays
+from kubectl_eksdoc.core.sim.cluster.mishaps import disappear, evict, join, pods_on, stays
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
+from kubectl_eksdoc.core.sim.cluster.registry import PODS
 
 TAINT = "ToBeDeletedByClusterAutoscaler"
 RETRY_S = 10.0
@@ -46,6 +49,20 @@ def remove(plane: ControlPlane, node: str, told: Callable[[str], None]) -> bool:
 
     try_it()
     return True
+
+
+def add(plane: ControlPlane, like: str) -> str:
+    """A node like that one if a pod found no place; its name, "" if none is added."""
+    model = plane.store.get(NODES, ("", like))
+    if model is None or not any(_found_no_place(item.doc) for item in plane.store.list(PODS)):
+        return ""
+    name = plane.registry.names.after(f"{like}-added-")
+    return name if join(plane, model.doc, name) else ""
+
+
+def _found_no_place(pod: Doc) -> bool:
+    said = condition(pod, "PodScheduled") or {}
+    return said.get("status") == "False" and said.get("reason") == "Unschedulable"
 
 
 def _keep(plane: ControlPlane, node: str) -> None:
