@@ -82,7 +82,7 @@ class Asking:
         for limit in pursuit.eviction.limits:
             self._waiting[limit].add(pursuit.eviction.node)
             self._timers.set(limit, self._ledger.changes_s(limit, now_s))
-            if pursuit.trouble is Trouble.BUDGET:
+            if pursuit.trouble is Trouble.BUDGET and pursuit.since_s + REFUSED_S > now_s:
                 self._timers.set(limit, pursuit.since_s + REFUSED_S)
 
     def _of(self, limits: Iterable[str]) -> set[str]:

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from kubectl_eksdoc.core.model.acts import Act, Cordon, Evict, ListPods, Look
 from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.plan.drain.outcome import PodVerdict
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 from kubectl_eksdoc.core.rules.api.statuses import Lost, Status
 from kubectl_eksdoc.core.rules.foreign_drains import foreign_drain
@@ -67,6 +68,7 @@ class Engine:
         self._asking = Asking(plan, seen, limits.blocked_s)
         self._nodes = _nodes_of(plan)
         self._pursuits = {uid: pursuit for node in self._nodes.values() for uid, pursuit in node.pursuits.items()}
+        self._skipped: list[str] = []
         self._joined: set[str] = set()  # nodes in whose place new ones are
         self._rank = {name: place for place, name in enumerate(self._nodes)}
         self._stirred = set(self._nodes)  # nodes about which something is new
@@ -82,7 +84,8 @@ class Engine:
     def undone(self) -> dict[str, tuple[str, ...]]:
         """Nodes of the plan that are there and not done, each with the pods (ns/name) that are left of it."""
         ends = (Phase.DONE, Phase.LOST)
-        return {node.name: node.left for node in self._nodes.values() if node.phase not in ends}
+        left = {node.name: node.left for node in self._nodes.values() if node.phase not in ends}
+        return {**{name: self._on(name) for name in self._skipped}, **left}
 
     def tell(self, at_s: float, what: Happened, subject: str, node: str = "", why: str = "") -> None:
         """Something happened beside it."""
@@ -174,6 +177,16 @@ class Engine:
                 self._may_begin = False
                 self._begin(now_s)
         return found
+
+    def skip(self, node: str, why: str, now_s: float) -> None:
+        """A node that should be drained, and is not by this plan."""
+        self._skipped.append(node)
+        self.tell(now_s, Happened.LEFT_ALONE, node, why=why)
+
+    def _on(self, node: str) -> tuple[str, ...]:
+        """The pods (ns/name) on a node that would have to go from it, by what was planned."""
+        held = (PodVerdict.STAY,)
+        return tuple(left.pod.key for left in self.plan.left if left.node == node and left.verdict not in held)
 
     def doubt(self, uids: Iterable[str], now_s: float) -> None:
         """These may have been asked for already, by whoever began this run: they are looked at first."""

@@ -6,7 +6,9 @@ held. What is asked for and not answered when it ends comes to its end by itself
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
 from typing import Protocol
@@ -21,6 +23,10 @@ from kubectl_eksdoc.flows.ports import DrainLock, Field, Journal
 
 LOOK_S = 1.0
 """So often it is looked whether somebody wishes something else."""
+
+
+SHORTEST_S = 0.001
+"""It waits at least so long, however little is left by its reckoning: fractions must not keep it busy."""
 
 
 class Wish(Enum):
@@ -42,6 +48,27 @@ _NOTED: Mapping[Happened, Noted] = {
     Happened.LEFT_ALONE: Noted.LEFT_ALONE,
     Happened.LOST: Noted.LOST,
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """`stopped`: why it asked for nothing more, "" if it did not stop. `undone`: nodes that are there and were not
+    emptied, each with the pods (ns/name) that are left of it."""
+
+    stopped: str = ""
+    undone: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
+
+    @property
+    def whole(self) -> bool:
+        """Whether everything was done that the run was for."""
+        return not self.stopped and not self.undone
+
+    @property
+    def said(self) -> str:
+        """As the journal has it."""
+        if self.stopped or not self.undone:
+            return self.stopped or "done"
+        return f"not emptied: {', '.join(sorted(self.undone))}"
 
 
 class Draining:
@@ -75,8 +102,8 @@ class Draining:
         self._told = 0
         self._paused = False
 
-    def to_the_end(self) -> str:
-        """Drain until nothing is left to do, or it must stop; returns why it stopped, "" if it did not.
+    def to_the_end(self) -> Ended:
+        """Drain until nothing is left to do, or it must stop.
 
         Raises:
             LockLost, JournalError: at once; nothing more is done.
@@ -96,7 +123,8 @@ class Draining:
         return self._clock.monotonic() - self._begun_s
 
     def _wait_s(self) -> float:
-        return max(0.0, min(LOOK_S, self._engine.next_s(self._now_s) - self._now_s))
+        left_s = self._engine.next_s(self._now_s) - self._now_s
+        return min(LOOK_S, max(SHORTEST_S, left_s))
 
     def _heed(self) -> None:
         wish = self._wish()
@@ -141,11 +169,11 @@ class Draining:
             self._keep()
             self._listen(new)
 
-    def _end(self) -> str:
-        why = self._engine.stopped
-        self._entries.append(self._scribe.note(Noted.ENDED, self._clock.now(), why=why or "done"))
+    def _end(self) -> Ended:
+        ended = Ended(self._engine.stopped, self._engine.undone)
+        self._entries.append(self._scribe.note(Noted.ENDED, self._clock.now(), why=ended.said))
         self._keep()
-        return why
+        return ended
 
     def _keep(self) -> None:
         if self._entries:

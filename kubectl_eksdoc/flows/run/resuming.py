@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from kubectl_eksdoc.core.model import codes
 from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.core.model.journal import Noted
 from kubectl_eksdoc.core.plan.drain.plan import make_plan
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
 from kubectl_eksdoc.core.run.engine import Engine
@@ -20,15 +21,22 @@ WAITED_FOR = frozenset(code.name for code in _PASSING)
 
 
 def engine_again(cluster: Cluster, journaled: Journaled, policy: DrainPolicy, limits: Limits = Limits()) -> Engine:
-    """What is left of the run, planned anew for what is there now. Nodes that came to an end stay as they are; what was
-    asked for without an answer is looked at before anything is asked for again.
+    """What is left of the run, planned anew for what is there now.
+
+    Nodes that are done or gone stay as they are; those that were left alone are tried again, for somebody may have
+    removed what was in the way. What was asked for without an answer is looked at before anything is asked for again. A
+    node that the new plan does not drain is left alone, and told.
 
     A budget that has nothing left at the moment, perhaps since this very run used it, stops no node: it is waited for.
     """
     aims = journaled.begun.aims if journaled.begun is not None else ()
-    left = {aim.uid for aim in aims if aim.node not in journaled.nodes}
+    over = {node for node, how in journaled.nodes.items() if how is not Noted.LEFT_ALONE}
+    left = {aim.uid for aim in aims if aim.node not in over}
     policy = replace(policy, assume_fixed=policy.assume_fixed | WAITED_FOR)
     plan = make_plan(cluster, [node for node in cluster.nodes if node.uid in left], policy)
     engine = Engine(plan, Seen(cluster), limits)
+    for target in plan.targets:
+        if not target.order:
+            engine.skip(target.node.name, "; ".join(target.why), 0.0)
     engine.doubt((change.intent.uid for change in journaled.in_doubt), 0.0)
     return engine

@@ -15,7 +15,7 @@ from kubectl_eksdoc.core.run.moments import Moment
 from kubectl_eksdoc.core.run.scribe import Scribe, aims_of
 from kubectl_eksdoc.core.run.seen import Seen
 from kubectl_eksdoc.flows.ports import ClusterReader, DrainLock, Field
-from kubectl_eksdoc.flows.run.draining import Clock, Draining, Wish
+from kubectl_eksdoc.flows.run.draining import Clock, Draining, Ended, Wish
 from kubectl_eksdoc.flows.run.journal import RunJournal
 from kubectl_eksdoc.flows.run.resuming import engine_again
 
@@ -47,8 +47,8 @@ class Told:
     asked: tuple[str, ...]
 
 
-def run_plan(cluster: Cluster, plan: DrainPlan, told: Told, running: Running) -> str:
-    """Drain what the plan drains; why it stopped, "" if it came to its end.
+def run_plan(cluster: Cluster, plan: DrainPlan, told: Told, running: Running) -> Ended:
+    """Drain what the plan drains.
 
     Raises:
         as `Draining.to_the_end` and `RunJournal.begin`.
@@ -69,8 +69,8 @@ def run_plan(cluster: Cluster, plan: DrainPlan, told: Told, running: Running) ->
     return _drain(Engine(plan, Seen(cluster), running.limits), scribe, running)
 
 
-def go_on(run: str, reader: ClusterReader, policy: DrainPolicy, running: Running) -> str:
-    """Adopt a run that somebody began, and bring it to its end; the cluster is read after it is ours.
+def go_on(run: str, reader: ClusterReader, policy: DrainPolicy, running: Running) -> Ended:
+    """Adopt a run that somebody began, and bring it to its end; the cluster is read once it is ours.
 
     Raises:
         as `Draining.to_the_end` and `RunJournal.adopt`; ClusterError: it cannot be read.
@@ -81,7 +81,7 @@ def go_on(run: str, reader: ClusterReader, policy: DrainPolicy, running: Running
     return _drain(engine, Scribe(journaled.next_number), running)
 
 
-def _drain(engine: Engine, scribe: Scribe, running: Running) -> str:
+def _drain(engine: Engine, scribe: Scribe, running: Running) -> Ended:
     made = Draining(
         engine, running.field, running.journal, running.lock, running.clock, scribe, running.listen, running.wish
     )

@@ -9,7 +9,7 @@ import pytest
 
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.acts import Act, Cordon, Evict
-from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.api_objects import Doc, with_value
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.journal import Intent, Note, Noted, Result
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
@@ -24,13 +24,22 @@ from kubectl_eksdoc.embedded.stage import EmbeddedStage
 from kubectl_eksdoc.errors import LockLost
 from kubectl_eksdoc.flows.drain import plan_drain
 from kubectl_eksdoc.flows.rehearse import pace_of
-from kubectl_eksdoc.flows.run.draining import Draining, Wish
+from kubectl_eksdoc.flows.run.draining import Draining, Ended, Wish
 from kubectl_eksdoc.flows.run.resuming import engine_again
 from tests.core.sim.cluster.planes import a_budget_doc, a_node_doc
 from tests.flows.fields import KeptJournal, Killed, OwnLock, StageClock, StageField
 from tests.flows.stages import NOW, made, recorded, web
 
 BLUE = Targeting(nodegroups=("blue",))
+
+
+class Checked(Engine):
+    """When everything is done that can be now, there is nothing to do before some later time."""
+
+    def acts(self, now_s: float) -> list[Act]:
+        found = super().acts(now_s)
+        assert self.next_s(now_s) > now_s, "it would be asked again and again, and no time would pass"
+        return found
 
 
 def three_nodes() -> list[Doc]:
@@ -41,7 +50,7 @@ def three_nodes() -> list[Doc]:
 def begun(stage: EmbeddedStage) -> tuple[Cluster, DrainPlan, Engine]:
     cluster, plan = plan_drain(stage, BLUE, DrainPolicy())
     stage.start(pace_of(cluster))
-    return cluster, plan, Engine(plan, Seen(cluster))
+    return cluster, plan, Checked(plan, Seen(cluster))
 
 
 class Heard:
@@ -74,7 +83,7 @@ def first_entry(scribe: Scribe, plan: DrainPlan) -> object:
     )
 
 
-def run(stage: EmbeddedStage, heard: Heard, journal: KeptJournal, dies_at: int = -1) -> tuple[str, StageField]:
+def run(stage: EmbeddedStage, heard: Heard, journal: KeptJournal, dies_at: int = -1) -> tuple[Ended, StageField]:
     """A new run to its end."""
     _, plan, engine = begun(stage)
     scribe = Scribe()
@@ -83,7 +92,7 @@ def run(stage: EmbeddedStage, heard: Heard, journal: KeptJournal, dies_at: int =
     return draining(stage, engine, journal, field, scribe, heard).to_the_end(), field
 
 
-def go_on(stage: EmbeddedStage, heard: Heard, journal: KeptJournal) -> tuple[str, StageField]:
+def go_on(stage: EmbeddedStage, heard: Heard, journal: KeptJournal) -> tuple[Ended, StageField]:
     """Somebody else goes on with what is in the journal."""
     journaled = replay(journal.read())
     engine = engine_again(stage.read(kinds.ALL), journaled, DrainPolicy())
@@ -109,7 +118,7 @@ def test_a_run_is_written_down() -> None:
     plane, stage = made(*three_nodes())
     heard, journal = Heard(), KeptJournal()
     why, field = run(stage, heard, journal)
-    assert why == "" and sorted(heard.subjects(Happened.DONE)) == ["old-0", "old-1", "old-2"]
+    assert why.whole and sorted(heard.subjects(Happened.DONE)) == ["old-0", "old-1", "old-2"]
     intents = [entry for entry in journal.entries if isinstance(entry, Intent)]
     results = {entry.of for entry in journal.entries if isinstance(entry, Result)}
     assert len(intents) == len(field.done) == 6 and results == {entry.number for entry in intents}
@@ -122,7 +131,7 @@ def test_a_recorded_cluster() -> None:
     _, stage = recorded("small-traps.tar.gz")
     heard, journal = Heard(), KeptJournal()
     why, field = run(stage, heard, journal)
-    assert why == "" and len(evicted(field.done)) == len(heard.subjects(Happened.GONE)) == 16
+    assert why.whole and len(evicted(field.done)) == len(heard.subjects(Happened.GONE)) == 16
     assert replay(journal.read()).ended == "done"
 
 
@@ -136,7 +145,7 @@ def test_a_pause_is_a_pause() -> None:
 
     heard, journal = Impatient(), KeptJournal()
     why, _ = run(stage, heard, journal)
-    assert why == ""
+    assert why.whole
     at = [moment.at_s for moment in heard.moments if moment.what is Happened.EVICTED]
     assert at[0] < 5 and at[1] >= 299
     noted = [entry.what for entry in journal.entries if isinstance(entry, Note)]
@@ -147,11 +156,11 @@ def test_who_stops_it_waits_for_what_is_under_way() -> None:
     plane, stage = made(*three_nodes())
     heard, journal = Heard({1: Wish.STOP}), KeptJournal()
     why, field = run(stage, heard, journal)
-    assert why == "the user stopped it" and len(evicted(field.done)) == 1
+    assert why.stopped == "the user stopped it" and len(evicted(field.done)) == 1
     assert heard.subjects(Happened.GONE), "it has gone before the run ends"
     assert replay(journal.read()).ended == "the user stopped it"
     again, field = go_on(stage, Heard(), journal)
-    assert again == "" and len(evicted(field.done)) == 2 and state(plane)["pods on cordoned nodes"] == 0
+    assert again.whole and len(evicted(field.done)) == 2 and state(plane)["pods on cordoned nodes"] == 0
 
 
 def test_nothing_is_done_once_the_lock_is_lost() -> None:
@@ -205,7 +214,30 @@ def _come_to_the_same_end(plane: ControlPlane, stage: EmbeddedStage, journal: Ke
     plane.store.listen(lambda change: None)
     why, field = go_on(stage, Heard(), journal)
     granted.update(evicted(field.done))
-    assert why == "" and state(plane) == WANTED
+    assert why.whole and state(plane) == WANTED
     assert max(granted.values(), default=0) <= 1
     cordoned = [act.node for act in field.done if isinstance(act, Cordon)]
     assert len(cordoned) == len(set(cordoned))
+
+
+def test_what_the_new_plan_does_not_drain_is_not_done() -> None:
+    """Somebody made the budget impossible meanwhile."""
+    plane, stage = made(*three_nodes())
+    journal = KeptJournal()
+    run(stage, Heard({1: Wish.STOP}), journal)
+    item = plane.registry.get("poddisruptionbudgets.policy", ("default", "web"))
+    plane.registry.update(item, with_value(item.doc, ("spec",), {**item.doc["spec"], "minAvailable": 3}))
+    stage.pass_time(stage.seconds + 60)
+    heard = Heard()
+    ended, field = go_on(stage, heard, journal)
+    assert not ended.whole and not ended.stopped and not evicted(field.done)
+    assert {name: list(pods) for name, pods in ended.undone.items()} == {
+        "old-1": ["default/web-1"],
+        "old-2": ["default/web-2"],
+    }
+    assert replay(journal.read()).ended == "not emptied: old-1, old-2"
+    assert heard.subjects(Happened.LEFT_ALONE) == ["old-1", "old-2"]
+    item = plane.registry.get("poddisruptionbudgets.policy", ("default", "web"))
+    plane.registry.update(item, with_value(item.doc, ("spec", "minAvailable"), 2))
+    ended, field = go_on(stage, Heard(), journal)
+    assert ended.whole and len(evicted(field.done)) == 2, "nothing is in the way any more"

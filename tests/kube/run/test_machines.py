@@ -88,7 +88,7 @@ def check(api: Api, seen: Evictions, machines: Sequence[Machine]) -> None:
 def test_one_machine_drains_it(api: Api, seen: Evictions, tmp_path: Path) -> None:
     with serving(api) as server:
         machine = Machine("begin", server, tmp_path / "a")
-        assert machine.to_the_end() == ["over", ""], machine.told
+        assert machine.to_the_end() == ["over", "done"], machine.told
         check(api, seen, [machine])
 
 
@@ -103,7 +103,7 @@ def test_one_is_killed_and_another_goes_on(api: Api, seen: Evictions, tmp_path: 
         first.process.kill()
         first.process.wait()
         second = Machine("go-on", server, tmp_path / "b")
-        assert second.to_the_end() == ["over", ""], second.told
+        assert second.to_the_end() == ["over", "done"], second.told
         check(api, seen, [first, second])
 
 
@@ -113,7 +113,7 @@ def test_one_is_stopped_past_its_lock_and_does_nothing_when_it_wakes(api: Api, s
         first.until("evicted", 1)
         first.process.send_signal(signal.SIGSTOP)
         second = Machine("go-on", server, tmp_path / "b")
-        assert second.to_the_end() == ["over", ""], second.told
+        assert second.to_the_end() == ["over", "done"], second.told
         before = dict(seen.of)
         first.process.send_signal(signal.SIGCONT)
         last = first.to_the_end()
@@ -127,8 +127,8 @@ def test_nobody_drains_what_somebody_drains(api: Api, tmp_path: Path) -> None:
         first = Machine("begin", server, tmp_path / "a")
         first.until("cordoned", 1)
         second = Machine("go-on", server, tmp_path / "b")
-        assert first.to_the_end() == ["over", ""]
-        assert second.to_the_end() == ["over", ""], "it waited, and found nothing left to do"
+        assert first.to_the_end() == ["over", "done"]
+        assert second.to_the_end() == ["over", "done"], "it waited, and found nothing left to do"
         assert not second.subjects("evicted")
 
 
