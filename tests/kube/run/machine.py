@@ -37,7 +37,7 @@ from kubectl_eksdoc.kube.sent import real_clock
 from kubectl_eksdoc.kube.surroundings import of_this_process
 
 SPEED = 30.0
-LOCK_S = 2
+LOCK_S = 6
 NAMESPACE = "kube-system"
 
 
