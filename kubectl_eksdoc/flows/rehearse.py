@@ -76,7 +76,6 @@ class _Run:
         self._engine = Engine(plan, Seen(cluster))
         self._begun_s = stage.seconds
         self._joining: list[tuple[float, str]] = []  # when a new node joins, and in the place of which one
-        self._told = 0  # moments that were looked at
 
     @property
     def _now(self) -> float:
@@ -112,8 +111,7 @@ class _Run:
 
     def _new(self) -> Sequence[Moment]:
         """What has happened since it was asked last; a node that is done is replaced where the user wants that."""
-        new = self._engine.moments[self._told :]
-        self._told = len(self._engine.moments)
+        new = self._engine.new_moments()
         replaced = self._plan.policy.surge is not None
         for moment in new:
             if moment.what is Happened.DONE and replaced and not self._stays[moment.subject]:

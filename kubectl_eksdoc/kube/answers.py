@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
+from functools import cached_property
 from typing import Any
 
 from kubectl_eksdoc.errors import ClusterError, Unreachable
@@ -32,9 +33,9 @@ class Incomplete(Unreachable):
     """The server was reached, but its answer did not come, or not whole."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Answer:
-    """Header names are lower-case."""
+    """Header names are lower-case. Without slots, because its document is decoded once, when first asked for."""
 
     status: int
     body: bytes
@@ -48,7 +49,7 @@ class Answer:
     def is_json(self) -> bool:
         return self.headers.get("content-type", "").partition(";")[0].strip().lower() == "application/json"
 
-    @property
+    @cached_property
     def document(self) -> Mapping[str, Any]:
         """The JSON object in it; nothing where it is none."""
         try:

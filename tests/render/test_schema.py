@@ -139,20 +139,25 @@ def places(node: Any, path: str = "") -> list[tuple[str, Any, str]]:
 OPTIONAL = {"detail", "notes", "recomputed", "namespace", "command"}
 
 
-def test_the_schema_notices_what_is_missing_and_what_is_too_much() -> None:
-    """Planted once in each kind of object of a full document: a key too few, and a key too many."""
-    doc = document(a_view())
+def check_planted(doc: Any, judge: jsonschema.Draft202012Validator) -> None:
+    """A document is refused with a key too few and with one too many, at the first place of each kind; it stays."""
     firsts = {path: (holder, key) for path, holder, key in reversed(places(doc))}
     for path, (holder, key) in firsts.items():
         kept = dict(holder)
         if key not in OPTIONAL:
             del holder[key]
-            assert not JUDGE.is_valid(doc), f"{path} may be left out"
+            assert not judge.is_valid(doc), f"{path} may be left out"
         holder.clear()
         holder.update(kept)
         holder[f"{key}X"] = kept[key]
-        assert not JUDGE.is_valid(doc), f"something beside {path} is taken"
+        assert not judge.is_valid(doc), f"something beside {path} is taken"
         del holder[f"{key}X"]
+
+
+def test_the_schema_notices_what_is_missing_and_what_is_too_much() -> None:
+    """Planted once in each kind of object of a full document: a key too few, and a key too many."""
+    doc = document(a_view())
+    check_planted(doc, JUDGE)
     assert complaints(doc) == []
 
 

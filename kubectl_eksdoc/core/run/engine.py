@@ -64,6 +64,7 @@ class Engine:
         self.seen = seen
         self._limits = limits
         self.moments: list[Moment] = []
+        self._heard = 0  # so many of them `new_moments` has given
         self._brakes = Brakes(Guards(plan, seen, limits), self._tell_of_itself)
         self._asking = Asking(plan, seen, limits.blocked_s)
         self._nodes = _nodes_of(plan)
@@ -90,6 +91,12 @@ class Engine:
     def tell(self, at_s: float, what: Happened, subject: str, node: str = "", why: str = "") -> None:
         """Something happened beside it."""
         self.moments.append(Moment(at_s, what, subject, node, why))
+
+    def new_moments(self) -> Sequence[Moment]:
+        """What has happened since this was asked last."""
+        new = self.moments[self._heard :]
+        self._heard = len(self.moments)
+        return new
 
     def _tell_of_itself(self, at_s: float, what: Happened, why: str) -> None:
         self.tell(at_s, what, THE_RUN, why=why)
@@ -185,8 +192,8 @@ class Engine:
 
     def _on(self, node: str) -> tuple[str, ...]:
         """The pods (ns/name) on a node that would have to go from it, by what was planned."""
-        held = (PodVerdict.STAY,)
-        return tuple(left.pod.key for left in self.plan.left if left.node == node and left.verdict not in held)
+        left = (left for left in self.plan.left if left.node == node)
+        return tuple(each.pod.key for each in left if each.verdict is not PodVerdict.STAY)
 
     def doubt(self, uids: Iterable[str], now_s: float) -> None:
         """These may have been asked for already, by whoever began this run: they are looked at first."""

@@ -85,10 +85,6 @@ class Ledger:
         times += [each.asked_s + RETURNS_S for each in self._out[limit].values()]
         return min((each for each in times if each > now_s), default=inf)
 
-    def out(self, limit: str) -> int:
-        """How many of our own are away."""
-        return len(self._out.get(limit, ()))
-
     def take(self, eviction: Eviction, now_s: float) -> None:
         """It is asked for now."""
         for limit in eviction.limits:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from kubectl_eksdoc.core.model.budgets import Budget
@@ -29,20 +28,17 @@ class Seen:
     def __init__(self, cluster: Cluster) -> None:
         self.nodes: dict[str, Node] = {node.name: node for node in cluster.nodes}
         self.budgets: dict[str, Budget] = {budget.key: budget for budget in cluster.budgets}
-        self._pods: dict[str, Pod] = {}
-        self._by_owner: dict[str, dict[str, Pod]] = defaultdict(dict)
+        self._pods: dict[str, Pod] = {pod.uid: pod for pod in cluster.pods}
         self._versions: dict[str, int] = {}  # of pods by uid, of budgets by key
-        for pod in cluster.pods:
-            self._put(pod)
 
     def take(self, news: News) -> None:
         match news:
             case PodIs(pod, version):
                 if self._is_newer(pod.uid, version):
-                    self._put(pod)
+                    self._pods[pod.uid] = pod
             case PodGone(uid, version):
                 if self._is_newer(uid, version):
-                    self._drop(uid)
+                    self._pods.pop(uid, None)
             case BudgetIs(budget, version):
                 if self._is_newer(budget.key, version):
                     self.budgets[budget.key] = budget
@@ -68,10 +64,6 @@ class Seen:
     def pods(self) -> Iterator[Pod]:
         return iter(self._pods.values())
 
-    def of_owner(self, uid: str) -> Iterator[Pod]:
-        """The pods of the controller with that UID."""
-        return iter(self._by_owner[uid].values() if uid in self._by_owner else ())
-
     def version(self, of: str) -> int:
         """Of a pod (by UID) or a budget (by key) the version it was last told in, 0 if it was only read."""
         return self._versions.get(of, 0)
@@ -88,13 +80,3 @@ class Seen:
             return False
         self._versions[of] = version
         return True
-
-    def _put(self, pod: Pod) -> None:
-        self._pods[pod.uid] = pod
-        if pod.owner is not None:
-            self._by_owner[pod.owner.uid][pod.uid] = pod
-
-    def _drop(self, uid: str) -> None:
-        pod = self._pods.pop(uid, None)
-        if pod is not None and pod.owner is not None:
-            self._by_owner[pod.owner.uid].pop(uid, None)

@@ -27,9 +27,6 @@ from kubectl_eksdoc.embedded.serving.validation import check_unconditional, vali
 from kubectl_eksdoc.embedded.serving.watching import Event
 from kubectl_eksdoc.objects.single import encode
 
-_TRIES = 5
-"""So often a patch is made anew when the object changed meanwhile."""
-
 
 class Objects:
     """Answers for the objects of one control plane."""

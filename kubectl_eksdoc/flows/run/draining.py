@@ -6,9 +6,8 @@ held. What is asked for and not answered when it ends comes to its end by itself
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
 from typing import Protocol
@@ -23,7 +22,6 @@ from kubectl_eksdoc.flows.ports import DrainLock, Field, Journal
 
 LOOK_S = 1.0
 """So often it is looked whether somebody wishes something else."""
-
 
 SHORTEST_S = 0.001
 """It waits at least so long, however little is left by its reckoning: fractions must not keep it busy."""
@@ -56,7 +54,7 @@ class Ended:
     emptied, each with the pods (ns/name) that are left of it."""
 
     stopped: str = ""
-    undone: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
+    undone: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def whole(self) -> bool:
@@ -99,7 +97,6 @@ class Draining:
         self._begun_s = clock.monotonic()
         self._intents: dict[tuple[type, str], Intent] = {}  # those not answered, by the act's kind and UID
         self._entries: list[Entry] = []  # to be written with the next ones
-        self._told = 0
         self._paused = False
 
     def to_the_end(self) -> Ended:
@@ -159,8 +156,7 @@ class Draining:
         self._engine.take(news, self._now_s)
 
     def _tell(self) -> None:
-        new = self._engine.moments[self._told :]
-        self._told = len(self._engine.moments)
+        new = self._engine.new_moments()
         now = self._clock.now()
         for moment in new:
             if moment.what in _NOTED:

@@ -123,15 +123,21 @@ def test_a_machine_that_stood_still_sends_nothing_more(server: Server, tmp_path:
     assert len(first.sender.sent) == sent and first.here() == here
 
 
-def test_what_only_this_machine_wrote_is_brought_to_the_cluster(tmp_path: Path, hands: Hands) -> None:
-    """It was killed, or the network was, between the two places: what was intended may not have been begun."""
+def cut_off(tmp_path: Path, hands: Hands, last: str) -> Api:
+    """A cluster whose first machine intended web-1, and then something that only it has written down."""
     api = Api(worlds.plane_of("small-traps", None), worlds.SETUP, ByHand())
     with serving(Faulty(api, [Fault(Lost(), "configmaps", "POST|PATCH", skip=2)], lambda seconds: None)) as server:
         first = Machine(server, tmp_path, "one", hands)
         first.begin()
         first.intends("web-1")
         with pytest.raises((JournalError, LockLost)):
-            first.intends("web-2")
+            first.intends(last)
+    return api
+
+
+def test_what_only_this_machine_wrote_is_brought_to_the_cluster(tmp_path: Path, hands: Hands) -> None:
+    """It was killed, or the network was, between the two places: what was intended may not have been begun."""
+    api = cut_off(tmp_path, hands, "web-2")
     with serving(api) as server:
         hands.seconds += 70
         again = Machine(server, tmp_path, "one", hands)
@@ -146,13 +152,7 @@ def test_what_only_this_machine_wrote_is_brought_to_the_cluster(tmp_path: Path, 
 
 def test_two_histories_are_put_together_and_doubted(tmp_path: Path, hands: Hands) -> None:
     """The first wrote one more line at home before it was cut off; the second went on under the same number."""
-    api = Api(worlds.plane_of("small-traps", None), worlds.SETUP, ByHand())
-    with serving(Faulty(api, [Fault(Lost(), "configmaps", "POST|PATCH", skip=2)], lambda seconds: None)) as server:
-        first = Machine(server, tmp_path, "one", hands)
-        first.begin()
-        first.intends("web-1")
-        with pytest.raises((JournalError, LockLost)):
-            first.intends("only-here")
+    api = cut_off(tmp_path, hands, "only-here")
     with serving(api) as server:
         hands.seconds += 70
         second = Machine(server, tmp_path, "two", hands)

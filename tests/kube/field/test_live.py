@@ -16,6 +16,7 @@ from kubectl_eksdoc.core.model.acts import Cordon, Look
 from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.core.rules.api.statuses import Lost, Status
 from kubectl_eksdoc.core.rules.news import Found
+from kubectl_eksdoc.core.run.seen import Seen
 from kubectl_eksdoc.core.sim.cluster import mishaps
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.server import Server, serving
@@ -81,6 +82,15 @@ class Doorkeeper:
         return self._api.handle(replace(request, headers={**request.headers, "authorization": f"Bearer {token}"}))
 
 
+@contextmanager
+def watching(config: str) -> Iterator[tuple[LiveField, Seen]]:
+    """A field by a kubeconfig that works so far: everything was listed."""
+    with field_on(Connection(kubeconfig=config)) as field:
+        seen = nothing_seen()
+        heard(field, seen, lambda: bool(seen.nodes and seen.budgets and list(seen.pods())))
+        yield field, seen
+
+
 def test_an_expired_token_is_renewed_for_acts_and_watches(api: Api, authority: Authority, tmp_path: Path) -> None:
     """A write is sent again with the new one, for nothing was done."""
     plugin = kubeconfigs.plugin(tmp_path, "say(token=f'token-{runs()}')")
@@ -88,9 +98,7 @@ def test_an_expired_token_is_renewed_for_acts_and_watches(api: Api, authority: A
     name, uid = some_node(api)
     with secured(door, authority) as url:
         config = kubeconfigs.one(tmp_path / "config", url, authority.pem, kubeconfigs.exec_user(plugin))
-        with field_on(Connection(kubeconfig=config)) as field:
-            seen = nothing_seen()
-            heard(field, seen, lambda: bool(seen.nodes and seen.budgets and list(seen.pods())))
+        with watching(config) as (field, seen):
             assert kubeconfigs.runs(plugin) == 1 and not door.turned_away
             door.good = "token-2"
             assert answer_to(field, Cordon(name, uid)) == Status(200)
@@ -106,9 +114,7 @@ def test_credentials_that_are_refused_for_good_end_the_news(api: Api, authority:
     name, uid = some_node(api)
     with secured(door, authority) as url:
         config = kubeconfigs.one(tmp_path / "config", url, authority.pem, {"token": "token-1"})
-        with field_on(Connection(kubeconfig=config)) as field:
-            seen = nothing_seen()
-            heard(field, seen, lambda: bool(seen.nodes and seen.budgets and list(seen.pods())))
+        with watching(config) as (field, _):
             door.good = "another"
             field.do(Cordon(name, uid))
             with pytest.raises(Unauthorized) as caught:
@@ -122,9 +128,7 @@ def test_a_plugin_that_fails_later_is_no_answer_to_an_act(api: Api, authority: A
     name, uid = some_node(api)
     with secured(door, authority) as url:
         config = kubeconfigs.one(tmp_path / "config", url, authority.pem, kubeconfigs.exec_user(plugin))
-        with field_on(Connection(kubeconfig=config)) as field:
-            seen = nothing_seen()
-            heard(field, seen, lambda: bool(seen.nodes and seen.budgets and list(seen.pods())))
+        with watching(config) as (field, _):
             door.good = "another"
             with pytest.raises(ClusterError, match="the session has expired"):
                 answer_to(field, Cordon(name, uid))

@@ -66,9 +66,7 @@ class CronJobs:
         last = finished_as(job.doc)
         if last is None:
             return False
-        what, default = (
-            ("successfulJobsHistoryLimit", 3) if last["type"] == "Complete" else ("failedJobsHistoryLimit", 1)
-        )
+        what, default = _HISTORY[last["type"]]
         limit = item.doc["spec"].get(what)
         alike = [each for each in own if (end := finished_as(each.doc)) and end["type"] == last["type"]]
         newest = sorted(alike, key=_began, reverse=True)[: default if limit is None else int(limit)]

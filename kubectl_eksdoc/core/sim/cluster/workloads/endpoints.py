@@ -14,7 +14,6 @@ from kubectl_eksdoc.core.sim.cluster.store import Item
 from kubectl_eksdoc.core.sim.cluster.workloads import pods
 
 ZONE = "topology.kubernetes.io/zone"
-FAMILIES = ("IPv4", "IPv6")
 
 
 def addresses(pod: Doc, family: str) -> list[str]:
