@@ -12,7 +12,7 @@ from pathlib import Path
 from kubectl_eksdoc.cli.main import run
 from kubectl_eksdoc.cli.surroundings import Surroundings
 from kubectl_eksdoc.core.model.baseline import Baseline
-from kubectl_eksdoc.wiring import read_baseline
+from kubectl_eksdoc.wiring.sources import read_baseline
 
 COMMAND = ("drain", "plan", "--demo")
 WHAT_IF = ("--delete-emptydir-data", "--assume-budget", "shop/checkout=2", "--assume-budget", "data/postgres=2")

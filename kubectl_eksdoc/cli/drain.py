@@ -15,7 +15,7 @@ from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.errors import Forbidden, UsageError
-from kubectl_eksdoc.wiring import SourceChoice
+from kubectl_eksdoc.wiring.sources import SourceChoice
 
 if TYPE_CHECKING:  # help must not pay for facts and plans
     from kubectl_eksdoc.core.model.cluster import Identity

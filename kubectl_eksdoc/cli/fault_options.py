@@ -6,7 +6,7 @@ import argparse
 
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.render.look import Look
-from kubectl_eksdoc.wiring import Faults
+from kubectl_eksdoc.wiring.stages import Faults
 
 LIST = "list"
 """In the place of a fault: show all of them."""

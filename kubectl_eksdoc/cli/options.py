@@ -11,7 +11,7 @@ from kubectl_eksdoc.cli.flags import HONOURED, OUTPUTS, REFUSED, Flag, Takes
 from kubectl_eksdoc.cli.parser import Refusal
 from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.wiring import SourceChoice
+from kubectl_eksdoc.wiring.sources import SourceChoice
 
 LEVELS = 3
 """Global flags are taken at so many depths: ``kubectl eksdoc HERE drain HERE plan HERE``."""

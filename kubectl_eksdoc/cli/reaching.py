@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from kubectl_eksdoc.cli.flags import HONOURED, Flag, Takes
 from kubectl_eksdoc.cli.options import GlobalOptions
 from kubectl_eksdoc.core.model.connection import Connection
-from kubectl_eksdoc.wiring import SourceChoice
+from kubectl_eksdoc.wiring.sources import SourceChoice
 
 _SECRET = "token"
 

@@ -12,7 +12,7 @@ from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.progress import ProgressLine
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.errors import Forbidden, UsageError
-from kubectl_eksdoc.wiring import Serving
+from kubectl_eksdoc.wiring.stages import Serving
 
 SPEED = 60.0
 """Virtual seconds in a second of a served cluster, unless said otherwise."""

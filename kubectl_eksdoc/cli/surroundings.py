@@ -9,7 +9,8 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING, TextIO
 
 from kubectl_eksdoc.cli.streams import deliver, say
-from kubectl_eksdoc.wiring import Faults, Progress, Serving, SourceChoice, open_reader, open_stage, read_baseline, serve
+from kubectl_eksdoc.wiring.sources import Progress, SourceChoice, open_reader, read_baseline
+from kubectl_eksdoc.wiring.stages import Faults, Serving, open_stage, serve
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.core.model.baseline import Baseline

@@ -13,7 +13,7 @@ from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.core.model.kinds import Resource
 from kubectl_eksdoc.flows.ports import ClusterReader
-from kubectl_eksdoc.wiring import Progress, SourceChoice
+from kubectl_eksdoc.wiring.sources import Progress, SourceChoice
 from tests.builders import NOW, a_cluster, a_node, a_pod, a_roomy_node
 
 

@@ -13,7 +13,7 @@ from kubectl_eksdoc.core.model.selectors import parse as parse_selector
 from kubectl_eksdoc.core.model.versions import Version
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.wiring import SourceChoice
+from kubectl_eksdoc.wiring.sources import SourceChoice
 from tests.cli.running import FakeSource, run_cli
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kubectl_eksdoc.cli.options import GlobalOptions
 from kubectl_eksdoc.cli.reaching import words
 from kubectl_eksdoc.core.model.connection import Connection
-from kubectl_eksdoc.wiring import SourceChoice
+from kubectl_eksdoc.wiring.sources import SourceChoice
 
 LIVE = SourceChoice()
 

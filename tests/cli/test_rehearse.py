@@ -23,7 +23,7 @@ from kubectl_eksdoc.cli.main import run
 from kubectl_eksdoc.cli.surroundings import Surroundings
 from kubectl_eksdoc.embedded.faults.registry import ALL
 from kubectl_eksdoc.embedded.kubeconfigs import USERS, kubeconfig, tokens, write
-from kubectl_eksdoc.wiring import Faults, Serving
+from kubectl_eksdoc.wiring.stages import Faults, Serving
 from tests.cli.running import Terminal, run_cli
 from tests.contracts.source import ROOT
 

@@ -17,7 +17,7 @@ PLANTED = (
     ("render/look.py", "kubectl_eksdoc.kube.config", "Imports go down only"),
     ("host/terminal_of.py", "kubectl_eksdoc.embedded.demo", "Imports go down only"),
     ("objects/structs.py", "kubectl_eksdoc.flows.ports", "Imports go down only"),
-    ("wiring.py", "kubectl_eksdoc.cli.main", "Imports go down only"),
+    ("wiring/sources.py", "kubectl_eksdoc.cli.main", "Imports go down only"),
     ("core/model/pods.py", "kubectl_eksdoc.core.rules.budgets", "Inside core"),
     ("core/rules/budgets.py", "kubectl_eksdoc.core.plan.drain.result", "Inside core"),
     ("core/plan/drain/survey.py", "kubectl_eksdoc.core.plan.drain.order.rounds", "A drain plan is judged"),
@@ -32,12 +32,12 @@ PLANTED = (
     ("render/look.py", "subprocess", "Flows and render touch no"),
     ("flows/ports.py", "socket", "Flows and render touch no"),
     ("host/dialling.py", "kubernetes", "Only kube speaks to a cluster"),
-    ("wiring.py", "urllib3", "Only kube speaks to a cluster"),
+    ("wiring/sources.py", "urllib3", "Only kube speaks to a cluster"),
     ("host/decoding.py", "msgspec", "Only objects decodes"),
     ("cli/drain.py", "tabulate", "Only render draws tables"),
     ("host/settings.py", "yaml", "Only render writes YAML"),
     ("kube/flags.py", "argparse", "Only cli parses arguments"),
-    ("wiring.py", "boto3", "Nothing talks to AWS"),
+    ("wiring/sources.py", "boto3", "Nothing talks to AWS"),
     ("cli/main.py", "textual", "Nothing talks to AWS"),
 )
 

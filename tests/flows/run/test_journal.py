@@ -27,7 +27,7 @@ from kubectl_eksdoc.kube.journal.cluster_journal import ClusterJournal
 from kubectl_eksdoc.kube.journal.config_maps import ConfigMaps
 from kubectl_eksdoc.kube.journal.runs import ask_run, list_runs
 from kubectl_eksdoc.kube.journal.runs import read_run as read_stored
-from kubectl_eksdoc.wiring import Keeping, new_run_id, open_run_journal
+from kubectl_eksdoc.wiring.runs import Keeping, new_run_id, open_run_journal
 from tests.builders import NOW, a_pod
 from tests.embedded.clients import worlds
 from tests.fakes.sender import START, Hands, HttpSender

@@ -1,64 +1,18 @@
-"""The composition root: which implementation stands behind each port.
-
-Imports of edges are inside the functions, because what one source needs (an SDK, decoding) must not
-cost another one its start-up.
-"""
+"""Simulated clusters: a stage to rehearse on, or a server."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from datetime import datetime
+from kubectl_eksdoc.wiring.sources import Progress, SourceChoice, open_reader
 
-    from kubectl_eksdoc.core.model.baseline import Baseline
+if TYPE_CHECKING:
     from kubectl_eksdoc.core.model.cluster import Cluster
     from kubectl_eksdoc.core.model.connection import Connection
     from kubectl_eksdoc.embedded.faults.registry import Chosen
-    from kubectl_eksdoc.flows.ports import ClusterReader, Stage
-    from kubectl_eksdoc.flows.run.journal import RunJournal
-    from kubectl_eksdoc.kube.locking.lock import Lock
-    from kubectl_eksdoc.kube.sent import Clock, Sender
-    from kubectl_eksdoc.objects.raw_objects import RawObjects
-
-Progress = Callable[[str, int], None]
-"""Called with a resource's plural and the number of its objects read so far."""
-
-
-@dataclass(frozen=True, slots=True)
-class SourceChoice:
-    """A dump at `snapshot`, the built-in cluster if `demo`, the live cluster if neither."""
-
-    snapshot: str = ""
-    demo: bool = False
-
-    @property
-    def live(self) -> bool:
-        return not (self.snapshot or self.demo)
-
-
-def open_reader(
-    source: SourceChoice, connection: Connection, progress: Progress | None = None, raw: RawObjects | None = None
-) -> ClusterReader:
-    """The reader of what the user chose; `raw` gets the objects that it reads.
-
-    Raises:
-        ConfigError: the kubeconfig cannot be used.
-        SnapshotError: the dump cannot be opened.
-    """
-    if source.demo:
-        from kubectl_eksdoc.embedded.demo.reader import DemoReader
-
-        return DemoReader(raw)
-    if source.snapshot:
-        from kubectl_eksdoc.host.snapshot import SnapshotReader
-
-        return SnapshotReader(source.snapshot, progress, raw=raw)
-    from kubectl_eksdoc.kube.reader import LiveReader
-
-    return LiveReader(connection, progress=progress, raw=raw)
+    from kubectl_eksdoc.flows.ports import Stage
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,62 +113,3 @@ def serve(source: SourceChoice, connection: Connection, progress: Progress | Non
             if not how.kubeconfig_out:
                 with suppress(FileNotFoundError):  # whoever took it away already
                     os.unlink(path)
-
-
-def read_baseline(path: str) -> Baseline:
-    """A plan that was saved at `path` with ``-o json``.
-
-    Raises:
-        BaselineError: it cannot be read, or is no drain plan of this version.
-    """
-    from kubectl_eksdoc.host import baseline
-
-    return baseline.read_baseline(path)
-
-
-JOURNAL_NAMESPACE = "kube-system"
-
-
-@dataclass(frozen=True, slots=True)
-class Keeping:
-    """Where a run is written down and locked: a namespace of the cluster, and a folder by the environment and home of
-    whoever runs it. `who` and `host` name them to others."""
-
-    run: str
-    who: str
-    host: str
-    environ: Mapping[str, str]
-    home: str
-    namespace: str = JOURNAL_NAMESPACE
-
-
-def open_run_journal(sender: Sender, keeping: Keeping, clock: Clock | None = None) -> tuple[RunJournal, Lock]:
-    """The journal of a run, to be begun or adopted when the lock is taken.
-
-    Raises:
-        JournalError: there is no folder for it.
-    """
-    import os
-    import secrets
-
-    from kubectl_eksdoc.flows.run.journal import RunJournal
-    from kubectl_eksdoc.host.journal_file import JournalFile, runs_folder
-    from kubectl_eksdoc.kube.journal.cluster_journal import ClusterJournal
-    from kubectl_eksdoc.kube.journal.config_maps import ConfigMaps
-    from kubectl_eksdoc.kube.locking.lock import Lock
-    from kubectl_eksdoc.kube.sent import real_clock
-
-    clock = clock or real_clock()
-    writer = secrets.token_hex(3)  # in a container every process may be number 1 of the same host
-    holder = f"{keeping.who}@{keeping.host}/{os.getpid()}/{keeping.run}/{writer}"
-    lock = Lock(sender, keeping.namespace, holder, clock)
-    folder = runs_folder(keeping.environ, keeping.home)
-    there = ClusterJournal(ConfigMaps(sender, keeping.namespace, clock), writer, lock.must_be_held)
-    return RunJournal(lambda run: JournalFile(folder, run), there, lock), lock
-
-
-def new_run_id(now: datetime) -> str:
-    """``20261120-193005-4f2a``: by its beginning in UTC, and unlike any other of that second."""
-    import secrets
-
-    return f"{now:%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"

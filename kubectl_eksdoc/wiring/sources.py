@@ -1,0 +1,61 @@
+"""What a reading command reads: the live cluster, a dump, the demo, a saved plan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kubectl_eksdoc.core.model.baseline import Baseline
+    from kubectl_eksdoc.core.model.connection import Connection
+    from kubectl_eksdoc.flows.ports import ClusterReader
+    from kubectl_eksdoc.objects.raw_objects import RawObjects
+
+Progress = Callable[[str, int], None]
+"""Called with a resource's plural and the number of its objects read so far."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceChoice:
+    """A dump at `snapshot`, the built-in cluster if `demo`, the live cluster if neither."""
+
+    snapshot: str = ""
+    demo: bool = False
+
+    @property
+    def live(self) -> bool:
+        return not (self.snapshot or self.demo)
+
+
+def open_reader(
+    source: SourceChoice, connection: Connection, progress: Progress | None = None, raw: RawObjects | None = None
+) -> ClusterReader:
+    """The reader of what the user chose; `raw` gets the objects that it reads.
+
+    Raises:
+        ConfigError: the kubeconfig cannot be used.
+        SnapshotError: the dump cannot be opened.
+    """
+    if source.demo:
+        from kubectl_eksdoc.embedded.demo.reader import DemoReader
+
+        return DemoReader(raw)
+    if source.snapshot:
+        from kubectl_eksdoc.host.snapshot import SnapshotReader
+
+        return SnapshotReader(source.snapshot, progress, raw=raw)
+    from kubectl_eksdoc.kube.reader import LiveReader
+
+    return LiveReader(connection, progress=progress, raw=raw)
+
+
+def read_baseline(path: str) -> Baseline:
+    """A plan that was saved at `path` with ``-o json``.
+
+    Raises:
+        BaselineError: it cannot be read, or is no drain plan of this version.
+    """
+    from kubectl_eksdoc.host import baseline
+
+    return baseline.read_baseline(path)
