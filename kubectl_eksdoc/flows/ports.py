@@ -7,8 +7,9 @@ from typing import Protocol
 
 from kubectl_eksdoc.core.model.acts import Act
 from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.journal import Begun, Entries, Entry, Phase
+from kubectl_eksdoc.core.model.journal import Begun, Entries, Entry, Phase, RunSummary
 from kubectl_eksdoc.core.model.kinds import Resource
+from kubectl_eksdoc.core.model.locks import Held
 from kubectl_eksdoc.core.rules.news import News
 from kubectl_eksdoc.core.sim.cluster.kubelets import Pace
 from kubectl_eksdoc.core.sim.cluster.troubles import Befallen
@@ -60,6 +61,10 @@ class Journal(Protocol):
         """
         ...
 
+    def tell(self, phase: Phase, said: str) -> None:
+        """For whoever lists runs: `said` is a sentence on how far it is. Raises: as `write`."""
+        ...
+
 
 class JournalHere(Protocol):
     """One run's journal on this machine."""
@@ -90,12 +95,8 @@ class JournalThere(Protocol):
 
     def append(self, entries: Sequence[Entry]) -> None: ...
 
-    def tell(self, phase: Phase) -> None:
-        """For whoever lists runs."""
-        ...
-
-    def wanted(self) -> tuple[str, str]:
-        """What somebody at another machine asks for, a word of `Phase`, and who; two empty texts for nothing."""
+    def tell(self, phase: Phase, said: str = "") -> None:
+        """For whoever lists runs: `said` is a sentence on how far it is."""
         ...
 
 
@@ -117,6 +118,30 @@ class DrainLock(Protocol):
 
     def must_be_held(self) -> None:
         """Raises LockLost."""
+        ...
+
+
+class Runs(Protocol):
+    """The runs of a cluster as it keeps them. Everything may raise JournalError, Unauthorized, Forbidden."""
+
+    def all(self) -> Sequence[RunSummary]:
+        """The latest first."""
+        ...
+
+    def entries(self, run: str) -> Entries:
+        """Raises UsageError: there is no such run."""
+        ...
+
+    def ask(self, run: str, wanted: Phase, who: str) -> None:
+        """Ask whoever leads it to pause, go on or abort; the last word counts. Raises UsageError: as `entries`."""
+        ...
+
+    def remove(self, run: str) -> None:
+        """Its journal. Raises UsageError: as `entries`."""
+        ...
+
+    def lock(self) -> Held:
+        """Who drains the cluster now. Raises Unreachable."""
         ...
 
 

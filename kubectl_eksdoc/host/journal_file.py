@@ -152,6 +152,17 @@ def _read(path: Path) -> Entries:
     return read_lines(text, str(path))
 
 
+def read_file(path: str) -> Entries:
+    """A journal wherever it lies.
+
+    Raises:
+        JournalError: it cannot be read, or there is none.
+    """
+    if not os.path.exists(path):
+        raise JournalError(f"there is no journal {path}", "Journals of runs are kept in ~/.local/state/eksdoc/runs.")
+    return _read(Path(path))
+
+
 def runs(folder: Path) -> tuple[str, ...]:
     """The runs of which this machine has a journal, sorted; none where the folder cannot be read."""
     try:

@@ -11,6 +11,7 @@ from kubectl_eksdoc.core.model.baseline import (
     BudgetOutline,
     FindingOutline,
     Outline,
+    Promise,
     TargetOutline,
     TimesOutline,
 )
@@ -40,8 +41,26 @@ def baseline_of(document: Mapping[str, object], file: str) -> Baseline:
         options=_options(metadata.inside("options")) | _ordered(plan),
         outline=_outline(plan),
         read=frozenset(each.text("resource") for each in metadata.each("kindsRead") if _known(each)),
+        promise=_promise(plan),
         uids=frozenset(each.text_or_empty("uid") for key in ("targets", "budgets") for each in plan.each(key)) - {""},
     )
+
+
+def _promise(plan: Fields) -> Promise:
+    return Promise(
+        {each.text("name"): (each.text_or_empty("uid"), each.text("verdict")) for each in plan.each("targets")},
+        {
+            each.text_or_empty("uid"): (f"{each.text('namespace')}/{each.text('name')}", _owner(each))
+            for each in plan.each("evictions")
+        },
+        {f"{each.text('namespace')}/{each.text('name')}": each.text("verdict") for each in plan.each("budgets")},
+        frozenset(each.text("code") for each in plan.each("findings") if each.word("status", Status) is Status.UNKNOWN),
+    )
+
+
+def _owner(eviction: Fields) -> str:
+    """Plans of earlier versions do not say it."""
+    return (eviction.text_or_null("ownerUid") or "") if "ownerUid" in eviction.names() else ""
 
 
 def _known(read: Fields) -> bool:

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from kubectl_eksdoc.core.model.connection import Connection
+    from kubectl_eksdoc.core.model.journal import Entries
+    from kubectl_eksdoc.flows.ports import DrainLock, Field, Runs
+    from kubectl_eksdoc.flows.run.draining import Clock as RunClock
     from kubectl_eksdoc.flows.run.journal import RunJournal
     from kubectl_eksdoc.kube.locking.lock import Lock
-    from kubectl_eksdoc.kube.sent import Clock, Sender
+    from kubectl_eksdoc.kube.sending import Sender
+    from kubectl_eksdoc.kube.sent import Clock
 
 JOURNAL_NAMESPACE = "kube-system"
 
@@ -59,3 +65,81 @@ def new_run_id(now: datetime) -> str:
     import secrets
 
     return f"{now:%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
+
+
+SILENCE_S, CONNECT_S = 15.0, 5.0
+"""What a run writes is waited for less long than its lock is held: it is written again, or given up in time."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunEdges:
+    """What a run has of the world while it is open: the lock is ours and kept alive. `wanted` is what others ask of
+    the run: a word of `Phase` and who, or two empty texts."""
+
+    field: Field
+    journal: RunJournal
+    lock: DrainLock
+    clock: RunClock
+    wanted: Callable[[], tuple[str, str]]
+
+
+@contextmanager
+def open_run(connection: Connection, keeping: Keeping, wait_s: float = 0.0) -> Iterator[RunEdges]:
+    """`wait_s`: so long another one's lock is waited for.
+
+    Raises:
+        Locked: somebody else drains this cluster.
+        JournalError: there is no folder for the journal.
+        ConfigError, UsageError, Unreachable, Unauthorized, Forbidden
+    """
+    from kubectl_eksdoc.kube.field.live import LiveField
+    from kubectl_eksdoc.kube.journal.asked import Asked
+    from kubectl_eksdoc.kube.journal.config_maps import ConfigMaps
+    from kubectl_eksdoc.kube.locking.lock_keeper import LockKeeper
+    from kubectl_eksdoc.kube.sent import real_clock
+
+    clock, sender = real_clock(), _sender(connection)
+    journal, lock = open_run_journal(sender, keeping, clock)
+    with ExitStack() as open_now:
+        open_now.enter_context(LockKeeper(lock, wait_s))
+        field = open_now.enter_context(closing(LiveField(connection, keeping.run)))
+        asked = open_now.enter_context(Asked(ConfigMaps(_sender(connection), keeping.namespace, clock), keeping.run))
+        yield RunEdges(field, journal, lock, clock, lambda: asked.wanted)
+
+
+def open_runs(connection: Connection, keeping: Keeping) -> Runs:
+    """All runs that the cluster has a journal of, to look at and to ask something of.
+
+    Raises:
+        ConfigError: the kubeconfig cannot be used.
+    """
+    from kubectl_eksdoc.kube.journal.config_maps import ConfigMaps
+    from kubectl_eksdoc.kube.journal.stored_runs import StoredRuns
+    from kubectl_eksdoc.kube.locking.lock import Lock
+    from kubectl_eksdoc.kube.sent import real_clock
+
+    clock, sender = real_clock(), _sender(connection)
+    maps = ConfigMaps(sender, keeping.namespace, clock)
+    return StoredRuns(maps, Lock(sender, keeping.namespace, f"{keeping.who}@{keeping.host}", clock))
+
+
+def read_journal(path: str) -> Entries:
+    """The journal of a run as its machine has it, in a file.
+
+    Raises:
+        JournalError: it cannot be read.
+    """
+    from kubectl_eksdoc.host.journal_file import read_file
+
+    return read_file(path)
+
+
+def _sender(connection: Connection) -> Sender:
+    from kubectl_eksdoc.kube.config import connect
+    from kubectl_eksdoc.kube.exchanges import Exchanges
+    from kubectl_eksdoc.kube.patience import Patience, real_timing
+    from kubectl_eksdoc.kube.sending import Sender
+    from kubectl_eksdoc.kube.surroundings import of_this_process
+
+    patience = Patience(silence=SILENCE_S, connect=CONNECT_S)
+    return Sender(Exchanges(connect(connection, of_this_process()), patience, real_timing()))

@@ -77,6 +77,21 @@ class Outline:
 
 
 @dataclass(frozen=True, slots=True)
+class Promise:
+    """What somebody has read of a plan about what will be done.
+
+    `nodes`: uid and verdict of each target, by name; `evicted`: of each pod that goes its name (ns/name) and its
+    owner's uid ("" without one), by uid; `budgets`: their verdicts, by ns/name; `unknown`: codes of findings that could
+    not be judged.
+    """
+
+    nodes: Mapping[str, tuple[str, str]]
+    evicted: Mapping[str, tuple[str, str]]
+    budgets: Mapping[str, str]
+    unknown: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
 class Baseline:
     """A saved plan: what it was made of and by, and its outline.
 
@@ -94,3 +109,4 @@ class Baseline:
     outline: Outline
     read: frozenset[str]
     uids: frozenset[str] = frozenset()
+    promise: Promise | None = None

@@ -5,3 +5,6 @@ from __future__ import annotations
 API_VERSION = "eksdoc.io/v1alpha1"
 DRAIN_PLAN = "DrainPlan"
 DRAIN_REHEARSAL = "DrainRehearsal"
+DRAIN_RUN = "DrainRun"
+DRAIN_RUN_EVENT = "DrainRunEvent"
+DRAIN_RUN_STATUS = "DrainRunStatus"

@@ -153,10 +153,11 @@ class Phase(str, Enum):
 @dataclass(frozen=True, slots=True)
 class RunSummary:
     """A run as it is listed. `begun` and `updated` as its machines wrote them, None where that cannot be read; `phase`
-    a word of `Phase`, or one that a newer tool wrote."""
+    a word of `Phase`, or one that a newer tool wrote; `said` by its leader on how far it is."""
 
     run: str
     begun: datetime | None
     phase: str
     leader: str
     updated: datetime | None
+    said: str = ""

@@ -10,18 +10,22 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from kubectl_eksdoc.core.model.acts import Act, Cordon, Evict, Restore
-from kubectl_eksdoc.core.model.journal import Entry, Intent, Noted
+from kubectl_eksdoc.core.model.journal import Entry, Intent, Noted, Phase
 from kubectl_eksdoc.core.rules.news import Answered, News
 from kubectl_eksdoc.core.run.engine import Engine
 from kubectl_eksdoc.core.run.moments import Happened, Moment
 from kubectl_eksdoc.core.run.scribe import Scribe, changes_something
+from kubectl_eksdoc.core.run.standing import Course, Standing, standing
 from kubectl_eksdoc.flows.ports import DrainLock, Field, Journal
 
 LOOK_S = 1.0
 """So often it is looked whether somebody wishes something else."""
+
+TELL_S = 10.0
+"""So often it is told in the cluster how far it is."""
 
 SHORTEST_S = 0.001
 """It waits at least so long, however little is left by its reckoning: fractions must not keep it busy."""
@@ -33,6 +37,14 @@ class Wish(Enum):
     GO_ON = "go-on"
     PAUSE = "pause"  # ask for nothing more until it is GO_ON again
     STOP = "stop"  # ask for nothing more, let what is under way settle, and end
+    LEAVE = "leave"  # end at once: what is under way comes to its end by itself
+
+
+class Wished(NamedTuple):
+    """`who`: "" for whoever sits at this machine."""
+
+    what: Wish = Wish.GO_ON
+    who: str = ""
 
 
 class Clock(Protocol):
@@ -84,8 +96,10 @@ class Draining:
         clock: Clock,
         scribe: Scribe,
         listen: Callable[[Sequence[Moment]], object],
-        wish: Callable[[], Wish] = lambda: Wish.GO_ON,
+        wish: Callable[[], Wished] = Wished,
+        show: Callable[[Standing], object] = lambda standing: None,
     ) -> None:
+        """`show` is told where it stands, every second at least."""
         self._engine = engine
         self._field = field
         self._journal = journal
@@ -94,10 +108,14 @@ class Draining:
         self._scribe = scribe
         self._listen = listen
         self._wish = wish
+        self._show = show
+        self._course = Course(engine.plan)
+        self._told_s = -TELL_S
+        self._phase = Phase.RUNNING
         self._begun_s = clock.monotonic()
         self._intents: dict[tuple[type, str], Intent] = {}  # those not answered, by the act's kind and UID
         self._entries: list[Entry] = []  # to be written with the next ones
-        self._paused = False
+        self._paused = self._leaves = False
 
     def to_the_end(self) -> Ended:
         """Drain until nothing is left to do, or it must stop.
@@ -110,8 +128,9 @@ class Draining:
             self._heed()
             self._go(self._engine.acts(self._now_s))
             self._tell()
-            if self._engine.over or self._engine.is_settled(self._now_s):
+            if self._engine.over or self._engine.is_settled(self._now_s) or self._leaves:
                 return self._end()
+            self._tell_where()
             for news in self._field.news(self._wait_s()):
                 self._hear(news)
 
@@ -124,14 +143,20 @@ class Draining:
         return min(LOOK_S, max(SHORTEST_S, left_s))
 
     def _heed(self) -> None:
-        wish = self._wish()
-        if wish is Wish.STOP:
-            self._engine.stop("the user stopped it", self._now_s)
-        if self._paused is not (wish is Wish.PAUSE):
+        wish, who = self._wish()
+        by = who or "the user"
+        if wish in (Wish.STOP, Wish.LEAVE) and not self._engine.stopped:
+            self._engine.stop(f"{by} stopped it", self._now_s)
+            self._phase = Phase.ABORTED
+            self._entries.append(self._scribe.note(Noted.ABORTED, self._clock.now(), who))
+        self._leaves = wish is Wish.LEAVE
+        if self._paused is not (wish is Wish.PAUSE) and not self._engine.stopped:
             self._paused = wish is Wish.PAUSE
+            self._phase = Phase.PAUSED if self._paused else Phase.RUNNING
             noted = Noted.PAUSED if self._paused else Noted.RESUMED
-            self._entries.append(self._scribe.note(noted, self._clock.now()))
-        self._engine.pause("the user paused it" if self._paused else "")
+            self._entries.append(self._scribe.note(noted, self._clock.now(), who))
+            self._told_s = -TELL_S
+        self._engine.pause(f"{by} paused it" if self._paused else "")
 
     def _go(self, acts: Sequence[Act]) -> None:
         """Written down, then checked, then begun, one after the other."""
@@ -165,10 +190,21 @@ class Draining:
             self._keep()
             self._listen(new)
 
+    def _tell_where(self) -> None:
+        """To whoever looks here, and now and then to those who look into the cluster."""
+        now_s = self._now_s
+        stands = standing(self._engine, self._course, now_s)
+        self._show(stands)
+        if now_s - self._told_s >= TELL_S:
+            self._told_s = now_s
+            self._journal.tell(self._phase, stands.said)
+
     def _end(self) -> Ended:
+        self._show(standing(self._engine, self._course, self._now_s))
         ended = Ended(self._engine.stopped, self._engine.undone)
         self._entries.append(self._scribe.note(Noted.ENDED, self._clock.now(), why=ended.said))
         self._keep()
+        self._journal.tell(Phase.ENDED, ended.said)
         return ended
 
     def _keep(self) -> None:

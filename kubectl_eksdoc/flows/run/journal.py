@@ -80,11 +80,6 @@ class RunJournal:
         self._owed = ()
         self._lock.must_be_held()
 
-    def tell(self, phase: Phase) -> None:
-        """For whoever lists runs. Raises: as `write`."""
+    def tell(self, phase: Phase, said: str = "") -> None:
         self._lock.must_be_held()
-        self._there.tell(phase)
-
-    def wanted(self) -> tuple[str, str]:
-        """What somebody at another machine asks for, a word of `Phase`, and who. Raises: as `write`."""
-        return self._there.wanted()
+        self._there.tell(phase, said)

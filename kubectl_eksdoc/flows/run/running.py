@@ -14,24 +14,26 @@ from kubectl_eksdoc.core.run.guards import Limits
 from kubectl_eksdoc.core.run.moments import Moment
 from kubectl_eksdoc.core.run.scribe import Scribe, aims_of
 from kubectl_eksdoc.core.run.seen import Seen
+from kubectl_eksdoc.core.run.standing import Standing
 from kubectl_eksdoc.flows.ports import ClusterReader, DrainLock, Field
-from kubectl_eksdoc.flows.run.draining import Clock, Draining, Ended, Wish
+from kubectl_eksdoc.flows.run.draining import Clock, Draining, Ended, Wished
 from kubectl_eksdoc.flows.run.journal import RunJournal
 from kubectl_eksdoc.flows.run.resuming import engine_again
 
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """What a run needs of the world. `listen` hears all that happens, `wish` says what the user wants now. The lock is
-    held, and kept alive, by whoever made this."""
+    """What a run needs of the world. `listen` hears all that happens, `wish` says what the user wants now, `show`
+    sees where it stands. The lock is held, and kept alive, by whoever made this."""
 
     field: Field
     journal: RunJournal
     lock: DrainLock
     clock: Clock
     listen: Callable[[Sequence[Moment]], object]
-    wish: Callable[[], Wish] = lambda: Wish.GO_ON
+    wish: Callable[[], Wished] = Wished
     limits: Limits = Limits()
+    show: Callable[[Standing], object] = lambda standing: None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +85,14 @@ def go_on(run: str, reader: ClusterReader, policy: DrainPolicy, running: Running
 
 def _drain(engine: Engine, scribe: Scribe, running: Running) -> Ended:
     made = Draining(
-        engine, running.field, running.journal, running.lock, running.clock, scribe, running.listen, running.wish
+        engine,
+        running.field,
+        running.journal,
+        running.lock,
+        running.clock,
+        scribe,
+        running.listen,
+        running.wish,
+        running.show,
     )
     return made.to_the_end()

@@ -22,6 +22,7 @@ from kubectl_eksdoc.kube.journal.runs import (
     HEAD,
     LEADER,
     PHASE,
+    SAID,
     UPDATED,
     WANTED,
     WANTED_BY,
@@ -135,20 +136,9 @@ class ClusterJournal:
                     self._add(self._chunk, key, text)
         self._stale = False
 
-    def tell(self, phase: Phase) -> None:
+    def tell(self, phase: Phase, said: str = "") -> None:
         """What the list of runs says of this one. Raises: as `append`."""
-        self._tell(phase, self._leader, self._leader)
-
-    def wanted(self) -> tuple[str, str]:
-        """What somebody at another machine asks for, a word of `Phase`, and who; ("", "") where nobody does.
-
-        Raises:
-            JournalError, Unauthorized, Forbidden
-        """
-        head = self._maps.get(head_name(self._run))
-        if head is None:
-            raise gone(head_name(self._run))
-        return head.data.get(WANTED, ""), head.data.get(WANTED_BY, "")
+        self._tell(phase, self._leader, self._leader, {SAID: said})
 
     # One batch
 

@@ -22,7 +22,7 @@ HEAD, ENTRIES = "head", "entries"
 FULL = "eksdoc.io/full"
 """The annotation of a chunk that is not written to any more: who goes on makes the next one, and only one can."""
 
-BEGUN, LEADER, PHASE, UPDATED = "begun", "leader", "phase", "updated"
+BEGUN, LEADER, PHASE, UPDATED, SAID = "begun", "leader", "phase", "updated", "said"
 WANTED, WANTED_BY = "wanted", "wantedBy"
 """What somebody at another machine asks the leader for: a word of `Phase`, and who."""
 
@@ -164,7 +164,7 @@ def _summary(head: ConfigMap) -> RunSummary:
     except ValueError:
         updated = None
     run, phase, leader = head.labels[RUN_LABEL], head.data.get(PHASE, ""), head.data.get(LEADER, "")
-    return RunSummary(run, begun.at if begun else None, phase, leader, updated)
+    return RunSummary(run, begun.at if begun else None, phase, leader, updated, head.data.get(SAID, ""))
 
 
 def _no_run(maps: ConfigMaps, run: str) -> UsageError:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.locks import Held
 from kubectl_eksdoc.errors import Locked, LockLost, Unreachable, UsageError
 from kubectl_eksdoc.kube.locking import lease
 from kubectl_eksdoc.kube.locking.lease import LeaseSeen
@@ -82,6 +83,15 @@ class Lock:
                 f"the lock {self._where} may be somebody else's by now: it was not renewed within {self.duration_s} s",
                 "This machine or its network stood still. Nothing more is done from here; resume the run.",
             )
+
+    def look(self) -> Held:
+        """Who holds it now; it is not touched.
+
+        Raises:
+            Unreachable, Unauthorized, Forbidden
+        """
+        found = self._look()
+        return Held() if found is None else Held(found.holder, found.renewed, self._is_over_there(found))
 
     def take(self, wait_s: float = 0.0) -> None:
         """Hold it from now on; again, if we held it before and nobody took it meanwhile. It waits so long for somebody

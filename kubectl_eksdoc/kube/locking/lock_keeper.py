@@ -8,6 +8,9 @@ from types import TracebackType
 from kubectl_eksdoc.errors import ClusterError, LockLost
 from kubectl_eksdoc.kube.locking.lock import Lock
 
+RENEWED = 6
+"""So often within its duration: a server that is away for half of that must not cost the lock."""
+
 AGAIN_S = 3.0
 """After a renewal that nobody answered."""
 
@@ -39,10 +42,10 @@ class LockKeeper:
         self._lock.release()
 
     def _keep(self) -> None:
-        pause_s = self._lock.duration_s / 3
+        pause_s = self._lock.duration_s / RENEWED
         while not self._over.wait(pause_s):
             try:
                 renewed = self._lock.renew()
             except (LockLost, ClusterError):
                 return
-            pause_s = self._lock.duration_s / 3 if renewed else AGAIN_S
+            pause_s = self._lock.duration_s / RENEWED if renewed else AGAIN_S

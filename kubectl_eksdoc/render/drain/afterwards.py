@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 from kubectl_eksdoc.core.plan.drain.handoff.offers import HandOff, Option, Step, Way
 from kubectl_eksdoc.render.drain.blocks import command_line
-from kubectl_eksdoc.render.drain.rows import NONE, Drawn
+from kubectl_eksdoc.render.drain.rows import NONE
 from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.render.look import Look, Tone
+from kubectl_eksdoc.render.sections import Drawn
 from kubectl_eksdoc.render.tables import Column, Row, plain
 from kubectl_eksdoc.render.text import counted, cut, joined, shown, wrap
 from kubectl_eksdoc.render.times import duration

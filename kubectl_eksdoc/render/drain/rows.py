@@ -12,10 +12,9 @@ from kubectl_eksdoc.core.plan.drain.result import Headroom
 from kubectl_eksdoc.render.drain.groups import grouped
 from kubectl_eksdoc.render.drain.verdict import BUDGET_SIGN, POD_SIGN, TARGET_SIGN, Sign
 from kubectl_eksdoc.render.drain.view import DrainView, status_of
+from kubectl_eksdoc.render.sections import Drawn
 from kubectl_eksdoc.render.tables import Cell, Column, Row
 from kubectl_eksdoc.render.times import age, between, duration
-
-Drawn = tuple[list[Column], list[Row]]
 
 UNKNOWN = "unknown"
 NONE = "-"

@@ -17,6 +17,7 @@ from kubectl_eksdoc.render.drain.unread import unread
 from kubectl_eksdoc.render.drain.verdict import blocker_count, estimate_lines, left_by_verdict, verdict
 from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.render.look import Look, Tone
+from kubectl_eksdoc.render.sections import Drawn
 from kubectl_eksdoc.render.tables import plain
 from kubectl_eksdoc.render.text import counted, shown, wrap
 
@@ -82,7 +83,7 @@ def _titled(title: str, lines: Sequence[str], look: Look) -> list[str]:
     return [look.paint(shown(title, look), Tone.TITLE), *lines] if lines else []
 
 
-def _drawn(drawn: rows.Drawn, look: Look, full: bool, most: int) -> list[str]:
+def _drawn(drawn: Drawn, look: Look, full: bool, most: int) -> list[str]:
     """A table of at most `most` rows, or all of them, and how many are not shown."""
     columns, all_rows = drawn
     kept = all_rows if full or len(all_rows) <= most + 1 else all_rows[:most]

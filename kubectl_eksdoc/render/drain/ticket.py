@@ -22,6 +22,7 @@ from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.render.identity import UNKNOWN, named
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.markdown import code, escape, folded
+from kubectl_eksdoc.render.sections import Drawn
 from kubectl_eksdoc.render.text import counted
 from kubectl_eksdoc.render.times import rfc3339
 
@@ -61,7 +62,7 @@ def _ticket(view: DrainView, look: Look, most: int) -> str:
             lines += ["", f"### {title}", "", *body]
     if view.handoffs:
         lines += ["", f"### {escape(afterwards.TITLE.capitalize())}"]
-        lines += [line for handoff in view.handoffs[:most] for line in _handoff(handoff, most)]
+        lines += [line for handoff in view.handoffs[:most] for line in handed_off(handoff, most)]
         lines += ["", _more(len(view.handoffs) - most, "groups of nodes")] if len(view.handoffs) > most else []
     for details in _details(view, most):
         if details:
@@ -128,7 +129,7 @@ def _details(view: DrainView, most: int) -> Iterable[list[str]]:
     yield folded(title, _table(rows.budgets(view, full=True), "budgets", most) if fits else [])
 
 
-def _table(drawn: rows.Drawn, what: str, most: int) -> list[str]:
+def _table(drawn: Drawn, what: str, most: int) -> list[str]:
     columns, body = drawn
     lines = markdown.table(columns, body[:most], _NAMES)
     return [*lines, "", _more(len(body) - most, what)] if len(body) > most else lines
@@ -183,7 +184,7 @@ def _remedies(advice: Sequence[Advice]) -> list[str]:
     return lines
 
 
-def _handoff(handoff: HandOff, most: int) -> list[str]:
+def handed_off(handoff: HandOff, most: int) -> list[str]:
     """A group's steps, and folded: what to beware of, and for a managed group the ways compared."""
     lines = ["", f"#### {escape(afterwards.head(handoff))}", ""]
     lines += _steps("New nodes", handoff.arrive, most) + _steps("Old nodes", handoff.leave, most)

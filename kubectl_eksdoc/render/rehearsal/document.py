@@ -21,10 +21,10 @@ def document(view: RehearsalView) -> Fields:
         "apiVersion": API_VERSION,
         "kind": DRAIN_REHEARSAL,
         "metadata": cast(Json, metadata(view.cluster, view.options, view.tool_version)),
-        "plan": cast(Json, _plan(view)),
-        "endedSeconds": _seconds(view.rehearsal.ended_s),
-        "lateSeconds": _seconds(view.rehearsal.late_s),
-        "nodes": [_node(node) for node in view.nodes],
+        "plan": cast(Json, plan_fields(view)),
+        "endedSeconds": seconds(view.rehearsal.ended_s),
+        "lateSeconds": seconds(view.rehearsal.late_s),
+        "nodes": [node_fields(node) for node in view.nodes],
         "moments": [_moment(moment) for moment in view.moments],
         "refusals": [{"cause": known(each.cause), "count": each.times} for each in view.refusals],
         "pending": [{"pod": each.pod, "why": known(each.why), "before": each.before} for each in view.pending],
@@ -36,15 +36,15 @@ def document(view: RehearsalView) -> Fields:
     }
 
 
-def _plan(view: RehearsalView) -> Fields:
+def plan_fields(view: RehearsalView) -> Fields:
     """What it says; `estimate` is null where it does not tell how long it takes."""
     estimate = view.plan.estimate
     times: Fields | None = None
     if estimate is not None:
         times = {
-            "p50": _seconds(estimate.p50_s),
-            "p95": _seconds(estimate.p95_s),
-            "usualSeconds": _seconds(estimate.usual_s),
+            "p50": seconds(estimate.p50_s),
+            "p95": seconds(estimate.p95_s),
+            "usualSeconds": seconds(estimate.usual_s),
         }
     return {
         "drained": len(view.nodes),
@@ -54,13 +54,13 @@ def _plan(view: RehearsalView) -> Fields:
     }
 
 
-def _node(node: NodeRun) -> Fields:
+def node_fields(node: NodeRun) -> Fields:
     return {
         "name": node.name,
         "wave": node.target.wave or None,
-        "begunSeconds": _seconds(node.begun_s),
-        "emptySeconds": _seconds(node.empty_s),
-        "doneSeconds": _seconds(node.done_s),
+        "begunSeconds": seconds(node.begun_s),
+        "emptySeconds": seconds(node.empty_s),
+        "doneSeconds": seconds(node.done_s),
         "evictions": node.evictions,
         "refusals": node.refusals,
         "left": strings(node.left),
@@ -69,7 +69,7 @@ def _node(node: NodeRun) -> Fields:
 
 def _moment(moment: Moment) -> Fields:
     return {
-        "atSeconds": _seconds(moment.at_s),
+        "atSeconds": seconds(moment.at_s),
         "what": moment.what.value,
         "subject": moment.subject,
         "node": known(moment.node),
@@ -77,5 +77,5 @@ def _moment(moment: Moment) -> Fields:
     }
 
 
-def _seconds(value: float | None) -> float | None:
+def seconds(value: float | None) -> float | None:
     return None if value is None else round(value, 3) + 0.0  # 0 and not -0

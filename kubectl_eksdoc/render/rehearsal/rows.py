@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from kubectl_eksdoc.core.run.moments import Moment
-from kubectl_eksdoc.render.drain.rows import NONE, Drawn
+from kubectl_eksdoc.render.drain.rows import NONE
 from kubectl_eksdoc.render.drain.verdict import BAD, GOOD
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.rehearsal.view import NodeRun, RehearsalView
+from kubectl_eksdoc.render.sections import Drawn
 from kubectl_eksdoc.render.tables import Cell, Column
 from kubectl_eksdoc.render.text import listing
 from kubectl_eksdoc.render.times import duration

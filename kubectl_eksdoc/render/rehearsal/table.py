@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-
 from kubectl_eksdoc.core.model.kinds import ReadState
 from kubectl_eksdoc.render.drain import timeline
-from kubectl_eksdoc.render.drain.rows import Drawn, unread
+from kubectl_eksdoc.render.drain.rows import unread
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.rehearsal import rows, titles, words
-from kubectl_eksdoc.render.rehearsal.titles import Title
 from kubectl_eksdoc.render.rehearsal.view import RehearsalView
-from kubectl_eksdoc.render.tables import plain
+from kubectl_eksdoc.render.sections import MARGIN, drawn, titled, told
 from kubectl_eksdoc.render.text import shown, wrap
-
-_MOST_ROWS = 30
-
-_MARGIN = "  "
 
 _FORMATS = "All that happened: -o wide; for a ticket: -o markdown; for a program: -o json"
 
@@ -34,18 +27,18 @@ def wide(view: RehearsalView, look: Look) -> str:
 def _text(view: RehearsalView, look: Look, full: bool) -> str:
     sections: list[list[str]] = [
         _summary(view, look),
-        _drawn(titles.NODES, rows.nodes(view), look, full),
+        drawn(titles.NODES, rows.nodes(view), look, full),
         _timeline(view, look) if full else [],
-        _drawn(titles.NOT_EMPTIED, rows.not_emptied(view), look, full),
-        _drawn(titles.FAULTS, rows.faults(view), look, full),
-        _drawn(titles.REFUSALS, rows.refusals(view), look, full),
-        _drawn(titles.PENDING, rows.pending(view), look, full),
-        _drawn(titles.RE_EVICTED, rows.re_evicted(view), look, full),
-        _drawn(titles.MOMENTS, rows.moments(view.moments), look, full) if full else [],
-        _told(titles.DIFFERENCES, words.differences(view), look),
-        _told(titles.NOT_SHOWN, words.NOT_SHOWN, look),
+        drawn(titles.NOT_EMPTIED, rows.not_emptied(view), look, full),
+        drawn(titles.FAULTS, rows.faults(view), look, full),
+        drawn(titles.REFUSALS, rows.refusals(view), look, full),
+        drawn(titles.PENDING, rows.pending(view), look, full),
+        drawn(titles.RE_EVICTED, rows.re_evicted(view), look, full),
+        drawn(titles.MOMENTS, rows.moments(view.moments), look, full) if full else [],
+        told(titles.DIFFERENCES, words.differences(view), look),
+        told(titles.NOT_SHOWN, words.NOT_SHOWN, look),
         _not_read(view, look, full),
-        _told(titles.NOTES, view.cluster.notes, look),
+        told(titles.NOTES, view.cluster.notes, look),
         [] if full else wrap(_FORMATS, look.columns),
     ]
     return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
@@ -58,40 +51,22 @@ def _summary(view: RehearsalView, look: Look) -> list[str]:
     return lines
 
 
-def _titled(title: Title, lines: Sequence[str], look: Look) -> list[str]:
-    return [look.paint(shown(title.screen, look), Tone.TITLE), *lines] if lines else []
-
-
-def _drawn(title: Title, drawn: Drawn, look: Look, full: bool) -> list[str]:
-    columns, every = drawn
-    kept = every if full or len(every) <= _MOST_ROWS + 1 else every[:_MOST_ROWS]
-    lines = plain(columns, kept, look, indent=len(_MARGIN), fit=not full)
-    if len(kept) < len(every):
-        lines.append(f"{_MARGIN}{look.ellipsis} and {len(every) - len(kept)} more (-o wide)")
-    return _titled(title, lines, look)
-
-
-def _told(title: Title, texts: Iterable[str], look: Look) -> list[str]:
-    lines = [line for text in texts for line in wrap(shown(f"- {text}", look), look.columns, _MARGIN, _MARGIN * 2)]
-    return _titled(title, lines, look)
-
-
 def _not_read(view: RehearsalView, look: Look, full: bool) -> list[str]:
     """What a dump does not hold is a list of names; why the rest was not read differs from kind to kind."""
     missing = [read for read in view.cluster.reads if not read.known]
     absent = [] if full else [read.resource.full_name for read in missing if read.state is ReadState.NOT_HELD]
-    told = _drawn(
+    table = drawn(
         titles.NOT_READ, unread(read for read in missing if read.resource.full_name not in absent), look, full
     )
-    lines = told[1:]
+    lines = table[1:]
     if absent:
         text = f"not in the dump: {', '.join(absent)}"
-        lines += wrap(shown(text, look), look.columns, first=_MARGIN, rest=_MARGIN * 2)
-    return _titled(titles.NOT_READ, lines, look)
+        lines += wrap(shown(text, look), look.columns, first=MARGIN, rest=MARGIN * 2)
+    return titled(titles.NOT_READ, lines, look)
 
 
 def _timeline(view: RehearsalView, look: Look) -> list[str]:
-    lines = timeline.timeline(view, look, len(_MARGIN), titles.WHOLE)
+    lines = timeline.timeline(view, look, len(MARGIN), titles.WHOLE)
     if lines and (text := titles.without_bar(view, look)):
-        lines += wrap(shown(text, look), look.columns, _MARGIN)
-    return _titled(titles.TIMELINE, lines, look)
+        lines += wrap(shown(text, look), look.columns, MARGIN)
+    return titled(titles.TIMELINE, lines, look)

@@ -2,27 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.rehearsal.view import RehearsalView
+from kubectl_eksdoc.render.sections import Title
 from kubectl_eksdoc.render.text import listing
-
-
-class Title(NamedTuple):
-    """`head` is in capitals on a screen, so that sections are found at a glance."""
-
-    head: str
-    rest: str = ""
-
-    @property
-    def screen(self) -> str:
-        return self.head.upper() + self.rest
-
-    @property
-    def heading(self) -> str:
-        return self.head + self.rest
-
 
 NODES = Title("Nodes", ", in the order of the plan; times from the start")
 TIMELINE = Title("Timeline", " of the rehearsal, nodes in the order in which they are begun")

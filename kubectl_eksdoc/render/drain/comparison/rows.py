@@ -16,9 +16,10 @@ from kubectl_eksdoc.core.plan.drain.comparison.changes import (
     TargetChange,
 )
 from kubectl_eksdoc.render.drain.comparison.words import FIGURES, FINDING, figure_change, figure_tone, figure_value
-from kubectl_eksdoc.render.drain.rows import NONE, Drawn
+from kubectl_eksdoc.render.drain.rows import NONE
 from kubectl_eksdoc.render.drain.verdict import BUDGET_SIGN, STATUS_SIGN, TARGET_SIGN
 from kubectl_eksdoc.render.look import Tone
+from kubectl_eksdoc.render.sections import Drawn
 from kubectl_eksdoc.render.tables import Cell, Column, Row
 
 _NO_TARGET = "no target"

@@ -7,9 +7,9 @@ from typing import TypeVar
 
 from kubectl_eksdoc.core.plan.drain.comparison.changes import BudgetChange, Comparison, TargetChange
 from kubectl_eksdoc.render.drain.comparison import rows, words
-from kubectl_eksdoc.render.drain.rows import Drawn
 from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.render.look import Look
+from kubectl_eksdoc.render.sections import Drawn
 from kubectl_eksdoc.render.tables import plain
 from kubectl_eksdoc.render.text import counted, shown, wrap
 

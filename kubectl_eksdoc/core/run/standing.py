@@ -1,0 +1,130 @@
+"""Where a drain stands at a moment: how far it is, how long it still takes, and what is half done if it ends now."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from kubectl_eksdoc.core.model.durations import in_words
+from kubectl_eksdoc.core.plan.drain.result import DrainPlan
+from kubectl_eksdoc.core.run.engine import Engine
+from kubectl_eksdoc.core.run.nodes import DrainedNode, Phase
+from kubectl_eksdoc.core.run.pursuits import Pursuit, Step
+
+
+class PodWaits(NamedTuple):
+    """A pod whose turn it is and that is not asked for: `why` is a clause."""
+
+    pod: str
+    node: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """`at_s` since the run began. `pods` are to go in all, `gone` of them have; `leaving` (ns/name) were asked for and
+    go whatever this run does.
+
+    Nodes: `done` came to their end empty or gone, `half` are begun and not empty, each with how many of its pods are
+    left; `cordoned` are cordoned and nothing else; `alone` were left alone. `held` and `stopped`: why nothing more is
+    asked for. `left_s`: about so long it still takes, None where nobody can tell; `planned_s`: so long it was planned
+    to take in all.
+    """
+
+    at_s: float
+    pods: int
+    gone: int
+    leaving: tuple[str, ...]
+    nodes: int
+    done: tuple[str, ...]
+    half: tuple[tuple[str, int], ...]
+    cordoned: tuple[str, ...]
+    alone: tuple[str, ...]
+    waits: tuple[PodWaits, ...] = ()
+    held: str = ""
+    stopped: str = ""
+    left_s: float | None = None
+    planned_s: float | None = None
+
+    @property
+    def said(self) -> str:
+        """``51 of 116 pods gone, 3 of 12 nodes done, about 2m left``."""
+        nodes = f"{len(self.done)} of {self.nodes} nodes done"
+        parts = [f"{self.gone} of {self.pods} pods gone", nodes]
+        if self.alone:
+            parts.append(f"{len(self.alone)} left alone")
+        if self.stopped or self.held:
+            parts.append(self.stopped or self.held)
+        elif self.left_s is not None:
+            parts.append(f"about {in_words(round(self.left_s))} left")
+        return ", ".join(parts)
+
+
+class Course:
+    """Mutable: how fast a drain goes, against the plan's usual run."""
+
+    def __init__(self, plan: DrainPlan) -> None:
+        estimate = plan.estimate
+        self.planned_s = estimate.usual_s if estimate is not None else None
+        self._gone_s = sorted(moved.gone_s for moved in estimate.moves) if estimate is not None else []
+        self._gone = 0
+        self._since_s = 0.0
+
+    def left_s(self, gone: int, now_s: float) -> float | None:
+        """By what is left of the plan once so many pods are gone. Between two pods it goes on as planned, and stands
+        still when the next one is late."""
+        if self.planned_s is None:
+            return None
+        if gone != self._gone:
+            self._gone, self._since_s = gone, now_s
+        at_s = self._planned_s(gone)
+        next_s = self._planned_s(gone + 1)
+        return max(0.0, self.planned_s - min(at_s + now_s - self._since_s, next_s))
+
+    def _planned_s(self, gone: int) -> float:
+        """When so many are gone."""
+        if gone <= 0:
+            return 0.0
+        return self._gone_s[gone - 1] if gone <= len(self._gone_s) else self.planned_s or 0.0
+
+
+def standing(engine: Engine, course: Course, now_s: float) -> Standing:
+    nodes = list(engine.nodes)
+    pursuits = [pursuit for node in nodes for pursuit in node.pursuits.values()]
+    gone = sum(pursuit.step is Step.GONE for pursuit in pursuits)
+    return Standing(
+        at_s=now_s,
+        pods=len(pursuits),
+        gone=gone,
+        leaving=engine.in_flight,
+        nodes=len(nodes),
+        done=_in(nodes, Phase.DONE, Phase.LOST),
+        half=tuple((n.name, len(n.left)) for n in nodes if n.phase in (Phase.ACTIVE, Phase.GOING, Phase.EMPTY)),
+        cordoned=_in(nodes, Phase.CORDONED),
+        alone=_in(nodes, Phase.LEFT_ALONE),
+        waits=tuple(_waiting(nodes, now_s)),
+        held=engine.held,
+        stopped=engine.stopped,
+        left_s=None if engine.stopped else course.left_s(gone, now_s),
+        planned_s=course.planned_s,
+    )
+
+
+def _in(nodes: list[DrainedNode], *phases: Phase) -> tuple[str, ...]:
+    return tuple(node.name for node in nodes if node.phase in phases)
+
+
+def _waiting(nodes: list[DrainedNode], now_s: float) -> list[PodWaits]:
+    """Of nodes that are begun."""
+    turn = [(node, pursuit) for node in nodes if node.phase is Phase.ACTIVE for pursuit in node.turn()]
+    return [PodWaits(pursuit.pod.key, node.name, _why(pursuit, now_s)) for node, pursuit in turn]
+
+
+def _why(pursuit: Pursuit, now_s: float) -> str:
+    if pursuit.said:
+        return pursuit.said
+    if pursuit.not_before_s > now_s:
+        return f"it is asked for again in {pursuit.not_before_s - now_s:.0f} s"
+    if pursuit.eviction.budget:
+        return f"budget {pursuit.eviction.budget} has no room"
+    return f"{pursuit.eviction.limits[0]} has no room" if pursuit.eviction.limits else "others go first"

@@ -1,0 +1,60 @@
+"""Where a run stands, on one line: how far it is, how long it still takes, what is half done if it ends now."""
+
+from __future__ import annotations
+
+from kubectl_eksdoc.core.run.standing import Standing
+from kubectl_eksdoc.render.look import Look
+from kubectl_eksdoc.render.text import counted, cut, listing, shown
+from kubectl_eksdoc.render.times import duration
+
+_MOST_NAMES = 3
+
+
+def progress(stands: Standing, look: Look) -> str:
+    """``51/116 pods · 3/12 nodes · 1m55s of about 4m47s · stop now: 2 pods leaving, 1 node half empty`` within the
+    width."""
+    parts = [f"{stands.gone}/{stands.pods} pods", f"{len(stands.done)}/{stands.nodes} nodes", _time(stands)]
+    if stands.alone:
+        parts.append(f"{len(stands.alone)} left alone")
+    reason = stands.stopped or stands.held
+    if reason:
+        parts.append(f"{'stopping' if stands.stopped else 'held'}: {reason}")
+    elif stands.waits:
+        parts.append(f"{counted(len(stands.waits), 'pod')} waiting")
+    if not reason:
+        parts.append(f"stop now: {left_by_stopping(stands)}")
+    dot = " | " if look.ascii else " · "
+    return cut(dot.join(shown(part, look) for part in parts), look.columns - 1, look)
+
+
+def left_by_stopping(stands: Standing) -> str:
+    """What is half done if it ends now, as a clause."""
+    parts = []
+    if stands.leaving:
+        parts.append(f"{counted(len(stands.leaving), 'pod')} leaving")
+    if stands.half:
+        parts.append(f"{counted(len(stands.half), 'node')} half empty")
+    if stands.cordoned:
+        parts.append(f"{len(stands.cordoned)} cordoned and full")
+    return ", ".join(parts) or "nothing is half done"
+
+
+def stop_in_full(stands: Standing) -> str:
+    """The same with names, in sentences: for whoever is about to stop it."""
+    said = []
+    if stands.leaving:
+        names = listing(stands.leaving, _MOST_NAMES, Look())
+        said.append(f"{counted(len(stands.leaving), 'pod')} would still leave, whatever is done: {names}.")
+    if stands.half:
+        names = listing((f"{name} ({left} left)" for name, left in stands.half), _MOST_NAMES, Look())
+        said.append(f"Half empty: {names}.")
+    if stands.cordoned:
+        said.append(f"Cordoned and still full: {listing(stands.cordoned, _MOST_NAMES, Look())}.")
+    return " ".join(said) or "Nothing is half done."
+
+
+def _time(stands: Standing) -> str:
+    passed = duration(stands.at_s)
+    if stands.left_s is None:
+        return passed
+    return f"{passed}, about {duration(stands.left_s)} left"

@@ -1,0 +1,46 @@
+"""``-o table``: what came of a run, on a screen below its events. ``-o wide``: the same, and how old nodes leave."""
+
+from __future__ import annotations
+
+from kubectl_eksdoc.render.drain import afterwards
+from kubectl_eksdoc.render.drain.blocks import command_line
+from kubectl_eksdoc.render.look import Look, Tone
+from kubectl_eksdoc.render.rehearsal import rows, titles
+from kubectl_eksdoc.render.run import words
+from kubectl_eksdoc.render.run.view import RunView
+from kubectl_eksdoc.render.sections import MARGIN, Title, drawn, titled, told
+from kubectl_eksdoc.render.text import shown, wrap
+
+AGAINST = Title("Against the plan")
+NEXT = Title("Next")
+
+
+def table(view: RunView, look: Look, full: bool = False) -> str:
+    course = view.course
+    head = [look.paint(text, Tone.TITLE) for text in wrap(shown(words.verdict(view), look), look.columns)]
+    sections = [
+        head,
+        drawn(titles.NODES, rows.nodes(course), look, full),
+        drawn(titles.NOT_EMPTIED, rows.not_emptied(course), look, full),
+        drawn(titles.REFUSALS, rows.refusals(course), look, full),
+        drawn(titles.PENDING, rows.pending(course), look, full),
+        told(AGAINST, words.against_plan(view), look),
+        _after(view, look, full),
+        _next(view, look),
+    ]
+    return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
+
+
+def _after(view: RunView, look: Look, full: bool) -> list[str]:
+    planned = view.course.planned
+    lines = afterwards.afterwards(planned, look) if full else afterwards.briefly(planned, look)
+    title = afterwards.TITLE if full else afterwards.BRIEFLY
+    return [look.paint(shown(title, look), Tone.TITLE), *lines] if lines else []
+
+
+def _next(view: RunView, look: Look) -> list[str]:
+    lines: list[str] = []
+    for step in view.steps:
+        lines += wrap(shown(f"- {step.text}:", look), look.columns, MARGIN, MARGIN * 2)
+        lines.append(command_line(step.command, look))
+    return titled(NEXT, lines, look)

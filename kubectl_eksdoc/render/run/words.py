@@ -1,0 +1,71 @@
+"""A run in sentences: what came of it, against what was planned."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from kubectl_eksdoc.core.run.moments import Happened
+from kubectl_eksdoc.render.look import Look
+from kubectl_eksdoc.render.run.view import Outcome, RunView
+from kubectl_eksdoc.render.text import counted, listing
+from kubectl_eksdoc.render.times import duration
+
+_MOST_NAMES = 4
+
+_BESIDES = {
+    Happened.HELD: "held back",
+    Happened.ADOPTED: "left to others who drain it",
+    Happened.LOST: "gone from the cluster",
+}
+
+
+def verdict(view: RunView) -> str:
+    """``Drained: 12 of 12 nodes emptied by 175 evictions in 1m04s; planned: about 1m08s (p95 1m50s).``"""
+    course = view.course
+    total, undone = len(course.nodes), len(course.not_emptied)
+    counts = f"{total - undone} of {counted(total, 'node')} emptied by {counted(course.evictions, 'eviction')}"
+    took = f"in {duration(course.rehearsal.ended_s)}"
+    if view.outcome is Outcome.STOPPED:
+        return f"Stopped: {view.stopped}. {counts} {took}; {_planned(view)}."
+    head = "Drained" if view.outcome is Outcome.DONE else "Drained in part"
+    return f"{head}: {counts} {took}; {_planned(view)}."
+
+
+def against_plan(view: RunView) -> tuple[str, ...]:
+    """Estimate against actual, and all else that did not go as planned; a sentence each."""
+    return tuple(_differences(view)) or ("All went as planned.",)
+
+
+def _differences(view: RunView) -> Iterator[str]:
+    course, estimate = view.course, view.course.plan.estimate
+    late = course.rehearsal.late_s
+    if view.resumed:
+        yield "This part of the run was planned anew when it was resumed: times are from then."
+    if estimate is not None and late is not None and view.outcome is Outcome.DONE:
+        share = late / estimate.usual_s if estimate.usual_s else 0.0
+        than = "longer" if late > 0 else "less"
+        beyond = ", more than its p95" if course.rehearsal.ended_s > estimate.p95_s else ""
+        yield f"It took {duration(abs(late))} {than} than the plan's usual run ({share:+.0%}){beyond}."
+    if undone := course.not_emptied:
+        yield f"Not emptied: {listing((node.name for node in undone), _MOST_NAMES, Look())}."
+    if refused := sum(each.times for each in course.refusals):
+        asked = course.evictions + refused
+        yield f"{refused} of {asked} evictions that were asked for were refused ({refused / asked:.1%})."
+    if course.re_evicted:
+        yield f"Evicted more than once, by name: {listing(course.re_evicted, _MOST_NAMES, Look())}."
+    if waiting := [each.pod for each in course.pending if not each.before]:
+        yield f"Without a node at the end: {listing(waiting, _MOST_NAMES, Look())}."
+    times = Counter(moment.what for moment in course.moments)
+    for what, said in _BESIDES.items():
+        if times[what]:
+            subjects = dict.fromkeys(m.subject for m in course.moments if m.what is what)
+            why = next(m.why for m in course.moments if m.what is what)
+            yield f"{listing(subjects, _MOST_NAMES, Look())}: {said} ({why})."
+
+
+def _planned(view: RunView) -> str:
+    estimate = view.course.plan.estimate
+    if estimate is None:
+        return "the plan did not tell how long it takes"
+    return f"planned: about {duration(estimate.p50_s)} (p95 {duration(estimate.p95_s)})"
