@@ -42,7 +42,9 @@ Global flags: kubectl eksdoc options
 
 def add_to(commands: argparse._SubParsersAction[Parser]) -> argparse._SubParsersAction[Parser]:
     """Add ``drain`` and what is under it; returns where more can be added."""
-    drain = commands.add_parser("drain", help="plan the drain of nodes", description="Plan the drain of nodes.")
+    drain = commands.add_parser(
+        "drain", help="plan the drain of nodes, and do it", description="Plan the drain of nodes, and do it."
+    )
     GlobalOptions.add_to(drain, level=LEVELS - 2)
     SourceOptions.add_early(drain)
     under = drain.add_commands()

@@ -62,7 +62,8 @@ def add_targeting(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_policy(parser: argparse.ArgumentParser) -> None:
+def add_policy(parser: argparse.ArgumentParser, *, runs: bool = False) -> None:
+    """`runs`: for a command that does it: what only a plan can suppose is refused there."""
     group = parser.add_argument_group("What the drain may do (as in kubectl drain)")
     group.add_argument(
         "--ignore-daemonsets",
@@ -93,6 +94,11 @@ def add_policy(parser: argparse.ArgumentParser) -> None:
         "--chunk-size", type=values.page_size, default=argparse.SUPPRESS, metavar="N", help="objects in one answer"
     )
     _add_ours(parser)
+    if runs:
+        _refuse_what_if(parser)
+    else:
+        _add_what_if(parser)
+        _add_idle(parser)
     pace_options.add_to(parser)
     _add_explained(parser)
 
@@ -105,6 +111,18 @@ def _add_ours(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--evict-protected", action="switch", default=False, help="evict pods whose owner asks not to disrupt them"
     )
+    group.add_argument(
+        "--accept-unknown",
+        type=values.code_names,
+        action="append",
+        default=[],
+        metavar="CODE,…",
+        help="finding codes that may stay unknown without exit code 5; may be repeated",
+    )
+
+
+def _add_what_if(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("What if (only here)")
     group.add_argument(
         "--assume-budget",
         type=values.assumed_budget,
@@ -121,23 +139,31 @@ def _add_ours(parser: argparse.ArgumentParser) -> None:
         metavar="CODE,…",
         help="what if what these finding codes name stopped nothing; may be repeated",
     )
-    group.add_argument(
-        "--accept-unknown",
-        type=values.code_names,
-        action="append",
-        default=[],
-        metavar="CODE,…",
-        help="finding codes that may stay unknown without exit code 5; may be repeated",
-    )
 
 
-def _add_explained(parser: argparse.ArgumentParser) -> None:
-    """kubectl drain's flags that change nothing here, or must not be followed."""
+def _refuse_what_if(parser: argparse.ArgumentParser) -> None:
+    """A run goes by what is."""
+    refused = {"--assume-budget": "assume_budget", "--assume-fixed": "assume_fixed"}
+    for flag, dest in refused.items():
+        why = "a run goes by the cluster as it is; drain plan and rehearse can suppose something else"
+        parser.add_argument(flag, action=Refusal, nargs="?", const=why, dest=dest, default=[], help=argparse.SUPPRESS)
+    why = "guards stop a run: see --stop-pending and --give-up"
     hidden: dict[str, Any] = {"default": argparse.SUPPRESS, "help": argparse.SUPPRESS}
-    parser.add_argument("--delete-local-data", action="switch", **hidden)
+    parser.add_argument("--timeout", action=Refusal, nargs="?", const=why, **hidden)
+
+
+def _add_idle(parser: argparse.ArgumentParser) -> None:
+    """kubectl drain's flags that change nothing for a plan."""
+    hidden: dict[str, Any] = {"default": argparse.SUPPRESS, "help": argparse.SUPPRESS}
     parser.add_argument("--timeout", type=values.seconds, metavar="TIME", **hidden)
     modes = values.one_of(("none", "client", "server"), "dry run")
     parser.add_argument("--dry-run", type=modes, metavar="MODE", **hidden)
+
+
+def _add_explained(parser: argparse.ArgumentParser) -> None:
+    """kubectl drain's flags that have another name, or must not be followed."""
+    hidden: dict[str, Any] = {"default": argparse.SUPPRESS, "help": argparse.SUPPRESS}
+    parser.add_argument("--delete-local-data", action="switch", **hidden)
     parser.add_argument(
         "--disable-eviction",
         action=Refusal,

@@ -13,12 +13,17 @@ from kubectl_eksdoc import __version__
 from kubectl_eksdoc.cli import drain, drain_options, exits, options_list, rehearse, streams
 from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser, ShowText, first_unknown, spelled_out, strays, unknown_flag, until_dashes
+from kubectl_eksdoc.cli.run import asking as run_asking
+from kubectl_eksdoc.cli.run import drain as run_drain
+from kubectl_eksdoc.cli.run import resume as run_resume
+from kubectl_eksdoc.cli.run import rollback as run_rollback
+from kubectl_eksdoc.cli.run import status as run_status
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.errors import EksdocError, UsageError
 
 PROG = "kubectl eksdoc"
 
-_ABOUT = "Plan the risky parts of an Amazon EKS upgrade; so far: what draining nodes would do. Changes nothing."
+_ABOUT = "Plan the risky parts of an Amazon EKS upgrade, and carry them out; so far: the drain of nodes."
 
 
 class _Version(argparse.Action):
@@ -125,7 +130,10 @@ def tree(prog: str = PROG) -> Parser:
     GlobalOptions.add_to(parser, level=0)
     SourceOptions.add_early(parser)
     commands = parser.add_commands()
-    rehearse.add_to(drain.add_to(commands))
+    under_drain = drain.add_to(commands)
+    for command in (run_drain, run_status, run_asking, run_resume, run_rollback):
+        command.add_to(under_drain)
+    rehearse.add_to(under_drain)
     rehearse.add_to(commands, level=1)
     options_list.add_to(commands)
     return parser

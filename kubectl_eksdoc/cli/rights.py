@@ -1,11 +1,11 @@
 """The rights each command may use, as data: the error for a missing one, the README and the tests read this.
 
-No command writes yet, and none calls AWS.
+No command calls AWS yet.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from kubectl_eksdoc.core.model import codes, kinds
@@ -15,7 +15,8 @@ from kubectl_eksdoc.errors import Forbidden
 
 @dataclass(frozen=True, slots=True)
 class Right:
-    """One RBAC rule over all namespaces. `required`: without it the command cannot answer at all.
+    """One RBAC rule, over all namespaces or, if `journal`, in the namespace of the runs' journal. `required`: without it
+    the command cannot answer at all.
 
     `lost` says what the answer lacks without it where no finding code does.
     """
@@ -24,6 +25,8 @@ class Right:
     resource: Resource
     required: bool = False
     lost: str = ""
+    subresource: str = ""
+    journal: bool = False
 
     @property
     def unknown_without(self) -> tuple[str, ...]:
@@ -31,7 +34,12 @@ class Right:
         return tuple(sorted(code.name for code in codes.ALL if self.resource in code.needs))
 
     def __str__(self) -> str:
-        return f"{self.verb} {self.resource.full_name}"
+        return f"{self.verb} {self.of}"
+
+    @property
+    def of(self) -> str:
+        """As kubectl and RBAC name it: ``poddisruptionbudgets.policy``, ``pods/eviction``."""
+        return f"{self.resource.full_name}/{self.subresource}" if self.subresource else self.resource.full_name
 
 
 _NOTHING_WITHOUT = (kinds.NODES, kinds.PODS)
@@ -46,7 +54,38 @@ _LOST: Mapping[Resource, str] = {
 
 DRAIN_PLAN = tuple(Right("list", r, r in _NOTHING_WITHOUT, _LOST.get(r, "")) for r in kinds.ALL)
 
-BY_COMMAND: Mapping[str, tuple[Right, ...]] = {"drain plan": DRAIN_PLAN, "rehearse": DRAIN_PLAN}
+_CONFIG_MAPS = Resource("ConfigMap", "configmaps")
+
+_JOURNAL_READ = (
+    Right("get", _CONFIG_MAPS, True, journal=True),
+    Right("list", _CONFIG_MAPS, True, journal=True),
+    Right("get", kinds.LEASES, lost="it is not known whether somebody leads the run", journal=True),
+)
+_ASK = (*_JOURNAL_READ, Right("patch", _CONFIG_MAPS, True, journal=True))
+_JOURNAL = (
+    *_ASK,
+    *(Right(verb, kinds.LEASES, True, journal=True) for verb in ("create", "update")),
+    Right("create", _CONFIG_MAPS, True, journal=True),
+)
+_NODES = tuple(Right(verb, kinds.NODES, True) for verb in ("get", "list", "watch", "patch"))
+_PODS = tuple(Right(verb, kinds.PODS, True) for verb in ("get", "list", "watch"))
+_EVICT = (
+    Right("create", kinds.PODS, True, subresource="eviction"),
+    *(Right(verb, kinds.BUDGETS, True) for verb in ("list", "watch")),
+)
+_READ_FOR_RUNS = tuple(right for right in DRAIN_PLAN if right.resource not in (kinds.NODES, kinds.PODS, kinds.BUDGETS))
+_RUN = (*_NODES, *_PODS, *_EVICT, *_JOURNAL, *_READ_FOR_RUNS)
+
+BY_COMMAND: Mapping[str, tuple[Right, ...]] = {
+    "drain plan": DRAIN_PLAN,
+    "rehearse": DRAIN_PLAN,
+    "drain run": _RUN,
+    "drain resume": _RUN,
+    "drain rollback": (*_NODES, *_PODS, *(right for right in _EVICT if not right.subresource), *_JOURNAL),
+    "drain status": _JOURNAL_READ,
+    "drain pause": _ASK,
+    "drain abort": _ASK,
+}
 
 
 def explained(error: Forbidden, command: str) -> Forbidden:
@@ -54,13 +93,32 @@ def explained(error: Forbidden, command: str) -> Forbidden:
     rights = BY_COMMAND[command]
     if error.missing not in map(str, rights):
         return error
-    served = ",".join(right.resource.full_name for right in rights if not right.resource.custom)
-    custom = " and ".join(right.resource.full_name for right in rights if right.resource.custom)
+    hint = _for_reading(rights, command) if all(right.verb == "list" for right in rights) else _for_changing(rights)
+    return Forbidden(error.message, "\n".join(filter(None, (error.hint, hint))), error.missing)
+
+
+def _for_reading(rights: Sequence[Right], command: str) -> str:
+    served = ",".join(right.of for right in rights if not right.resource.custom)
+    custom = " and ".join(right.of for right in rights if right.resource.custom)
     role = f"eksdoc-{command.replace(' ', '-')}"
-    hint = (
+    return (
         f"Without {' and '.join(str(r) for r in rights if r.required)} in all namespaces nothing can be said. "
         "An administrator can allow all that this command reads, and bind it with kubectl create clusterrolebinding:\n"
         f"    kubectl create clusterrole {role} --verb=list --resource={served}\n"
         f"Where the cluster has them, also {custom}."
     )
-    return Forbidden(error.message, "\n".join(filter(None, (error.hint, hint))), error.missing)
+
+
+def _for_changing(rights: Sequence[Right]) -> str:
+    needed = [right for right in rights if right.required]
+    lines = [f"    everywhere: {_together(right for right in needed if not right.journal)}"]
+    lines.append(f"    in the journal's namespace: {_together(right for right in needed if right.journal)}")
+    return "\n".join(["It cannot do without these rights; kubectl auth can-i tells which you have:", *lines])
+
+
+def _together(rights: Iterable[Right]) -> str:
+    """``get, list nodes; create pods/eviction``."""
+    verbs: dict[str, list[str]] = {}
+    for right in rights:
+        verbs.setdefault(right.of, []).append(right.verb)
+    return "; ".join(f"{', '.join(each)} {of}" for of, each in verbs.items())

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+import sys
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, TextIO
 
+from kubectl_eksdoc.cli.run_edges import Edges
 from kubectl_eksdoc.cli.streams import deliver, say
+from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.wiring.sources import Progress, SourceChoice, open_reader, read_baseline
 from kubectl_eksdoc.wiring.stages import Faults, Serving, open_stage, serve
 
@@ -38,6 +42,27 @@ class Surroundings:
     read_baseline: Callable[[str], Baseline] = read_baseline
     open_stage: OpenStage = open_stage
     serve: Serve = serve
+    stdin: TextIO | None = None
+    edges: Edges = Edges()
+    sleep: Callable[[float], object] = time.sleep
+
+    def ask(self, question: str) -> str:
+        """What whoever sits at the terminal types.
+
+        Raises:
+            UsageError: nobody sits there.
+        """
+        stdin = self.stdin or sys.stdin
+        if stdin is None or not stdin.isatty():
+            raise UsageError(
+                "this must be confirmed by typing, and stdin is no terminal",
+                "In a script: --yes --expect-nodes N, with the number of nodes of the plan that you have read.",
+            )
+        say(self.stderr, question)
+        typed = stdin.readline()
+        if not typed.endswith("\n"):
+            say(self.stderr, "\n")
+        return typed
 
     def say(self, text: str) -> None:
         """Data on stdout before the command is over."""

@@ -195,3 +195,24 @@ def one_of(words: Iterable[str], what: str) -> Callable[[str], str]:
         raise argparse.ArgumentTypeError(f"{text!r} is no {what}{maybe(text, known)}. It can be {', '.join(known)}")
 
     return choose
+
+
+def count(text: str) -> int:
+    """A whole number from 0."""
+    if not re.match(r"[0-9]{1,9}\Z", text):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0")
+    return int(text)
+
+
+def some_seconds(text: str) -> float:
+    """As `seconds`, and more than none."""
+    found = seconds(text)
+    if found <= 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is no time: give more than 0")
+    return found
+
+
+def duration_text(value: float) -> str:
+    """As `seconds` takes it: ``30s``, ``10m``, ``90s``."""
+    whole = round(value)
+    return f"{whole // 60}m" if whole % 60 == 0 and whole else f"{whole}s"

@@ -26,7 +26,7 @@ def told_to_end() -> Iterator[Callable[[], None]]:
         KeyboardInterrupt: somebody insists.
     """
     usual = (signal.SIG_DFL, signal.default_int_handler)
-    held = {number: signal.getsignal(number) for number in _numbers()}
+    held = {number: signal.getsignal(number) for number in numbers()}
     taken = {number: before for number, before in held.items() if before in usual}
     heard: list[int] = []
 
@@ -49,6 +49,6 @@ def told_to_end() -> Iterator[Callable[[], None]]:
             signal.signal(number, before)
 
 
-def _numbers() -> Iterator[signal.Signals]:
+def numbers() -> Iterator[signal.Signals]:
     """Those that this system has."""
     return (getattr(signal, name) for name in _NAMES if hasattr(signal, name))

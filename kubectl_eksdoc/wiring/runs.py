@@ -24,8 +24,8 @@ JOURNAL_NAMESPACE = "kube-system"
 
 @dataclass(frozen=True, slots=True)
 class Keeping:
-    """Where a run is written down and locked: a namespace of the cluster, and a folder by the environment and home of
-    whoever runs it. `who` and `host` name them to others."""
+    """Where a run (its id, "" for none in particular) is written down and locked: a namespace of the cluster, and a
+    folder by the environment and home of whoever runs it. `who` and `host` name them to others."""
 
     run: str
     who: str
@@ -58,6 +58,15 @@ def open_run_journal(sender: Sender, keeping: Keeping, clock: Clock | None = Non
     folder = runs_folder(keeping.environ, keeping.home)
     there = ClusterJournal(ConfigMaps(sender, keeping.namespace, clock), writer, lock.must_be_held)
     return RunJournal(lambda run: JournalFile(folder, run), there, lock), lock
+
+
+def keeping_here(run: str, namespace: str, environ: Mapping[str, str]) -> Keeping:
+    """For whoever runs this process, on this machine."""
+    import os
+    import socket
+
+    who = environ.get("USER") or environ.get("LOGNAME") or (str(os.getuid()) if hasattr(os, "getuid") else "somebody")
+    return Keeping(run, who, socket.gethostname(), environ, os.path.expanduser("~"), namespace)
 
 
 def new_run_id(now: datetime) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from kubectl_eksdoc.core.model.acts import Act, Cordon, Evict, Restore
-from kubectl_eksdoc.core.model.journal import Entries, Entry, Intent
+from kubectl_eksdoc.core.model.journal import Entries, Entry, Intent, Phase
 from kubectl_eksdoc.core.rules.news import News
 from kubectl_eksdoc.embedded.stage import EmbeddedStage
 from tests.flows.stages import NOW
@@ -33,6 +33,7 @@ class KeptJournal:
     def __init__(self, dies_at: int = -1, *, kept: bool = True) -> None:
         self.entries: list[Entry] = []
         self.writings = 0
+        self.told: list[tuple[Phase, str]] = []
         self._dies_at = dies_at
         self._kept = kept
 
@@ -43,6 +44,9 @@ class KeptJournal:
             self.entries += entries
         if dies:
             raise Killed
+
+    def tell(self, phase: Phase, said: str) -> None:
+        self.told.append((phase, said))
 
     def read(self) -> Entries:
         return Entries(tuple(self.entries))

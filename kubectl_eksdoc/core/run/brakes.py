@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.rules.news import News
 from kubectl_eksdoc.core.run.guards import Guards
 from kubectl_eksdoc.core.run.moments import Happened
@@ -18,13 +19,13 @@ class Brakes:
     def __init__(self, guards: Guards, tell: Tell) -> None:
         self._guards = guards
         self._tell = tell
-        self._held = self._paused = ""
+        self.held = self._paused = ""
         self.stopped = ""
         self.stopped_s = 0.0
 
     @property
     def on(self) -> bool:
-        return bool(self._held or self.stopped)
+        return bool(self.held or self.stopped)
 
     def take(self, news: News, now_s: float) -> None:
         self._guards.take(news, now_s)
@@ -43,12 +44,17 @@ class Brakes:
         """Ask the guards; whether what was held may go on now."""
         if why := self._guards.stop(now_s):
             self.stop(why, now_s)
-        before, self._held = self._held, self._paused or self._guards.hold(now_s)
-        if self._held and not before:
-            self._tell(now_s, Happened.HELD, self._held)
-        if before and not self._held:
+        before, self.held = self.held, self._paused or self._guards.hold(now_s)
+        if self.held and not before:
+            self._tell(now_s, Happened.HELD, self.held)
+        if before and not self.held:
             self._tell(now_s, Happened.RELEASED, "")
-        return bool(before) and not self._held
+        return bool(before) and not self.held
+
+    @property
+    def pending(self) -> tuple[Pod, ...]:
+        """The replacements that have no node now."""
+        return self._guards.pending
 
     def next_s(self, now_s: float) -> float:
         """When its word may change though nothing is told."""

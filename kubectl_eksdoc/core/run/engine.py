@@ -8,9 +8,10 @@ twice (`sights`, `replies`). It decides, and does nothing itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from kubectl_eksdoc.core.model.acts import Act
+from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.drain.outcome import PodVerdict
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 from kubectl_eksdoc.core.rules.news import (
@@ -33,7 +34,7 @@ from kubectl_eksdoc.core.run.board import THE_RUN, Board
 from kubectl_eksdoc.core.run.brakes import Brakes
 from kubectl_eksdoc.core.run.guards import Guards, Limits
 from kubectl_eksdoc.core.run.moments import Happened, Moment
-from kubectl_eksdoc.core.run.nodes import Phase
+from kubectl_eksdoc.core.run.nodes import DrainedNode, Phase
 from kubectl_eksdoc.core.run.pursuits import Step
 from kubectl_eksdoc.core.run.replies import Replies
 from kubectl_eksdoc.core.run.seen import Seen
@@ -162,6 +163,21 @@ class Engine:
     @property
     def over(self) -> bool:
         return all(node.over for node in self._board.nodes.values())
+
+    @property
+    def nodes(self) -> Collection[DrainedNode]:
+        """Those that are drained, in the plan's order."""
+        return self._board.nodes.values()
+
+    @property
+    def held(self) -> str:
+        """Why it asks for nothing just now; "" while it may."""
+        return self._brakes.held
+
+    @property
+    def pending(self) -> tuple[Pod, ...]:
+        """Replacements of pods that were evicted, without a node now."""
+        return self._brakes.pending
 
     @property
     def stopped(self) -> str:

@@ -120,9 +120,9 @@ class Guards:
             yield min(self._last_error_s + ERRORS_S, self._failing_since_s + limits.failing_s)
 
     @property
-    def pending(self) -> int:
-        """How many replacements have no node now."""
-        return len(self._pending)
+    def pending(self) -> tuple[Pod, ...]:
+        """The replacements that have no node now."""
+        return tuple(pod for pod, _ in self._pending.values())
 
     def _see(self, pod: Pod, now_s: float) -> None:
         if pod.node or pod.deleting or pod.finished:

@@ -7,7 +7,7 @@ held. What is asked for and not answered when it ends comes to its end by itself
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
 from typing import NamedTuple, Protocol
@@ -17,6 +17,7 @@ from kubectl_eksdoc.core.model.journal import Entry, Intent, Noted, Phase
 from kubectl_eksdoc.core.rules.news import Answered, News
 from kubectl_eksdoc.core.run.engine import Engine
 from kubectl_eksdoc.core.run.moments import Happened, Moment
+from kubectl_eksdoc.core.run.rehearsal import Rehearsal, Waiting
 from kubectl_eksdoc.core.run.scribe import Scribe, changes_something
 from kubectl_eksdoc.core.run.standing import Course, Standing, standing
 from kubectl_eksdoc.flows.ports import DrainLock, Field, Journal
@@ -62,11 +63,15 @@ _NOTED: Mapping[Happened, Noted] = {
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """`stopped`: why it asked for nothing more, "" if it did not stop. `undone`: nodes that are there and were not
-    emptied, each with the pods (ns/name) that are left of it."""
+    """`stopped`: why it asked for nothing more, "" if it did not stop; `course`: what was planned and what happened."""
 
-    stopped: str = ""
-    undone: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    stopped: str
+    course: Rehearsal
+
+    @property
+    def undone(self) -> Mapping[str, tuple[str, ...]]:
+        """Nodes that are there and were not emptied, each with the pods (ns/name) that are left of it."""
+        return self.course.undone
 
     @property
     def whole(self) -> bool:
@@ -201,11 +206,16 @@ class Draining:
 
     def _end(self) -> Ended:
         self._show(standing(self._engine, self._course, self._now_s))
-        ended = Ended(self._engine.stopped, self._engine.undone)
+        ended = Ended(self._engine.stopped, self._course_of_it())
         self._entries.append(self._scribe.note(Noted.ENDED, self._clock.now(), why=ended.said))
         self._keep()
         self._journal.tell(Phase.ENDED, ended.said)
         return ended
+
+    def _course_of_it(self) -> Rehearsal:
+        engine = self._engine
+        waiting = tuple(Waiting(pod.key, pod.not_ready_because) for pod in engine.pending)
+        return Rehearsal(engine.plan, tuple(engine.moments), self._now_s, waiting, engine.undone)
 
     def _keep(self) -> None:
         if self._entries:

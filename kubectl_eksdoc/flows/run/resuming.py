@@ -8,7 +8,8 @@ from kubectl_eksdoc.core.model import codes
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.journal import Noted
 from kubectl_eksdoc.core.plan.drain.plan import make_plan
-from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
+from kubectl_eksdoc.core.plan.drain.policy import AUTO, DrainPolicy
+from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 from kubectl_eksdoc.core.run.engine import Engine
 from kubectl_eksdoc.core.run.guards import Limits
 from kubectl_eksdoc.core.run.journal import Journaled
@@ -29,14 +30,20 @@ def engine_again(cluster: Cluster, journaled: Journaled, policy: DrainPolicy, li
 
     A budget that has nothing left at the moment, perhaps since this very run used it, stops no node: it is waited for.
     """
-    aims = journaled.begun.aims if journaled.begun is not None else ()
-    over = {node for node, how in journaled.nodes.items() if how is not Noted.LEFT_ALONE}
-    left = {aim.uid for aim in aims if aim.node not in over}
-    policy = replace(policy, assume_fixed=policy.assume_fixed | WAITED_FOR)
-    plan = make_plan(cluster, [node for node in cluster.nodes if node.uid in left], policy)
+    plan = rest_of(cluster, journaled, policy)
     engine = Engine(plan, Seen(cluster), limits)
     for target in plan.targets:
         if not target.order:
             engine.skip(target.node.name, "; ".join(target.why), 0.0)
     engine.doubt((change.intent.uid for change in journaled.in_doubt), 0.0)
     return engine
+
+
+def rest_of(cluster: Cluster, journaled: Journaled, policy: DrainPolicy) -> DrainPlan:
+    """The plan of what is left of a run."""
+    aims = journaled.begun.aims if journaled.begun is not None else ()
+    over = {node for node, how in journaled.nodes.items() if how is not Noted.LEFT_ALONE}
+    left = {aim.uid for aim in aims if aim.node not in over}
+    order = tuple(aim.node for aim in aims)  # it was decided when the run began
+    policy = replace(policy, assume_fixed=policy.assume_fixed | WAITED_FOR, order=AUTO, order_nodes=order)
+    return make_plan(cluster, [node for node in cluster.nodes if node.uid in left], policy)

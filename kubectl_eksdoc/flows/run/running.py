@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.core.model.journal import Noted
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 from kubectl_eksdoc.core.run.engine import Engine
@@ -71,16 +72,18 @@ def run_plan(cluster: Cluster, plan: DrainPlan, told: Told, running: Running) ->
     return _drain(Engine(plan, Seen(cluster), running.limits), scribe, running)
 
 
-def go_on(run: str, reader: ClusterReader, policy: DrainPolicy, running: Running) -> Ended:
-    """Adopt a run that somebody began, and bring it to its end; the cluster is read once it is ours.
+def go_on(run: str, reader: ClusterReader, policy: DrainPolicy, running: Running) -> tuple[Cluster, Ended]:
+    """Adopt a run that somebody began, and bring it to its end; the cluster, as it was read once the run was ours.
 
     Raises:
         as `Draining.to_the_end` and `RunJournal.adopt`; ClusterError: it cannot be read.
     """
     journaled = running.journal.adopt(run, running.clock.now())
+    scribe = Scribe(journaled.next_number)
+    if journaled.paused or journaled.aborted:
+        running.journal.write([scribe.note(Noted.RESUMED, running.clock.now())])
     cluster = reader.read(kinds.ALL)
-    engine = engine_again(cluster, journaled, policy, running.limits)
-    return _drain(engine, Scribe(journaled.next_number), running)
+    return cluster, _drain(engine_again(cluster, journaled, policy, running.limits), scribe, running)
 
 
 def _drain(engine: Engine, scribe: Scribe, running: Running) -> Ended:

@@ -35,7 +35,7 @@ def again(view: DrainView, *flags: str, accept: Iterable[str] = ()) -> str:
     Quoted for a POSIX shell. Where it is not known how the cluster was reached, a live one is named by its
     context, so that the command cannot meet another one.
     """
-    words = [*PLAN, *_options(view.options, frozenset(accept)), *_source(view), *flags]
+    words = [*PLAN, *option_words(view.options, frozenset(accept)), *_source(view), *flags]
     return shlex.join(words)
 
 
@@ -58,7 +58,8 @@ def dump_folder(view: DrainView) -> str:
     return shlex.quote(DUMP if archive else path.rstrip("/") or "/")
 
 
-def _options(options: Mapping[str, object], accept: frozenset[str]) -> list[str]:
+def option_words(options: Mapping[str, object], accept: frozenset[str] = frozenset()) -> list[str]:
+    """The words of a command line that say the same as these options (JSON values by the names of their flags)."""
     words = [str(name) for name in _many(options.get("nodes"))]
     for key, value in options.items():
         if key in ("nodes", _ACCEPTED) or value == _DEFAULTS.get(key, False):

@@ -24,7 +24,7 @@ from kubectl_eksdoc.embedded.stage import EmbeddedStage
 from kubectl_eksdoc.errors import LockLost
 from kubectl_eksdoc.flows.drain import plan_drain
 from kubectl_eksdoc.flows.rehearse import pace_of
-from kubectl_eksdoc.flows.run.draining import Draining, Ended, Wish
+from kubectl_eksdoc.flows.run.draining import Draining, Ended, Wish, Wished
 from kubectl_eksdoc.flows.run.resuming import engine_again
 from tests.core.sim.cluster.planes import a_budget_doc, a_node_doc
 from tests.flows.fields import KeptJournal, Killed, OwnLock, StageClock, StageField
@@ -63,9 +63,9 @@ class Heard:
     def listen(self, moments: Sequence[Moment]) -> None:
         self.moments += moments
 
-    def wish(self) -> Wish:
+    def wish(self) -> Wished:
         evicted = sum(moment.what is Happened.EVICTED for moment in self.moments)
-        return self._wishes.get(evicted, Wish.GO_ON)
+        return Wished(self._wishes.get(evicted, Wish.GO_ON))
 
     def subjects(self, what: Happened) -> list[str]:
         return [moment.subject for moment in self.moments if moment.what is what]
@@ -139,9 +139,9 @@ def test_a_pause_is_a_pause() -> None:
     _, stage = made(*three_nodes())
 
     class Impatient(Heard):
-        def wish(self) -> Wish:
+        def wish(self) -> Wished:
             paused = self.subjects(Happened.EVICTED) and stage.seconds < 300
-            return Wish.PAUSE if paused else Wish.GO_ON
+            return Wished(Wish.PAUSE if paused else Wish.GO_ON)
 
     heard, journal = Impatient(), KeptJournal()
     why, _ = run(stage, heard, journal)

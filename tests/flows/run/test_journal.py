@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -23,6 +24,7 @@ from kubectl_eksdoc.errors import JournalError, Locked, LockLost, UsageError
 from kubectl_eksdoc.flows.ports import Journal
 from kubectl_eksdoc.flows.run.journal import RunJournal
 from kubectl_eksdoc.host.journal_file import JournalFile, read_run, runs_folder
+from kubectl_eksdoc.kube.journal.asked import Asked
 from kubectl_eksdoc.kube.journal.cluster_journal import ClusterJournal
 from kubectl_eksdoc.kube.journal.config_maps import ConfigMaps
 from kubectl_eksdoc.kube.journal.runs import ask_run, list_runs
@@ -224,7 +226,11 @@ def test_others_ask_and_the_leader_hears_it(server: Server, tmp_path: Path, hand
     machine.begin()
     maps = ConfigMaps(HttpSender(server.url(worlds.ADMIN_TOKEN)), "kube-system", hands.clock())
     ask_run(maps, "r1", Phase.ABORTED, "eve@lab")
-    assert machine.journal.wanted() == ("aborted", "eve@lab")
+    with Asked(maps, "r1", look_s=0.01) as asked:
+        until_s = time.monotonic() + 10
+        while asked.wanted == ("", "") and time.monotonic() < until_s:
+            time.sleep(0.01)
+        assert asked.wanted == ("aborted", "eve@lab")
 
 
 def test_nothing_is_written_before_it_is_begun(server: Server, tmp_path: Path, hands: Hands) -> None:

@@ -71,7 +71,7 @@ def drain(what: str, run: str, kubeconfig: str, home: str) -> str:
         if what == "roll-back":
             return str(roll_back(run, running))
         if what == "go-on":
-            return go_on(run, reader, DrainPolicy(), running).said
+            return go_on(run, reader, DrainPolicy(), running)[1].said
         cluster, plan = plan_drain(reader, Targeting(nodegroups=("blue",)), DrainPolicy())
         told = Told(run, "digest", "0", "test", socket.gethostname(), ("--nodegroup", "blue"))
         return run_plan(cluster, plan, told, running).said

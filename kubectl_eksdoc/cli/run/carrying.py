@@ -1,0 +1,103 @@
+"""A run that is carried out by this process: what it is given, and what is said when it is over."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from kubectl_eksdoc.cli import exits, reaching, rights
+from kubectl_eksdoc.cli import look as looks
+from kubectl_eksdoc.cli.drain import exit_code
+from kubectl_eksdoc.cli.options import GlobalOptions
+from kubectl_eksdoc.cli.run.face import Face
+from kubectl_eksdoc.cli.run.options import NAMESPACE_FLAG
+from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
+from kubectl_eksdoc.errors import Forbidden, Stopped
+from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE, Keeping, RunEdges
+from kubectl_eksdoc.wiring.sources import SourceChoice
+
+if TYPE_CHECKING:
+    from kubectl_eksdoc.core.model.cluster import Cluster
+    from kubectl_eksdoc.core.run.guards import Limits
+    from kubectl_eksdoc.flows.run.draining import Ended
+    from kubectl_eksdoc.flows.run.running import Running
+
+
+def reached_by(options: GlobalOptions, namespace: str, context: str = "") -> tuple[str, ...]:
+    """The words that lead to the same cluster again, and to the namespace of its runs."""
+    words = reaching.words(SourceChoice(), options, context)
+    return words if namespace == JOURNAL_NAMESPACE else (*words, NAMESPACE_FLAG, namespace)
+
+
+class Carrying:
+    """`command` is how the user called it (``drain run``). Mutable: it knows when the run began."""
+
+    def __init__(self, command: str, around: Surroundings, options: GlobalOptions, keeping: Keeping) -> None:
+        self._command = command
+        self._around = around
+        self._options = options
+        self._keeping = keeping
+        self._began = around.now()
+        self._face: Face | None = None
+
+    @contextmanager
+    def open(self, wait_s: float = 0.0) -> Iterator[RunEdges]:
+        """The lock is ours while it is open; `wait_s`: so long another one's is waited for.
+
+        Raises:
+            as `wiring.runs.open_run`; an error within says how to go on.
+        """
+        around, keeping, edges = self._around, self._keeping, self._around.edges
+        try:
+            with (
+                edges.told_to_stop() as told,
+                edges.open_run(self._options.connection, keeping, wait_s) as world,
+                Face(around, self._options, keeping.run, told, world.wanted) as self._face,
+            ):
+                self._began = around.now()
+                around.note(f"run {keeping.run}, journal in namespace {keeping.namespace}")
+                yield world
+        except Stopped as error:
+            error.hint = "\n".join(filter(None, (error.hint, f"Go on: {self._resume}")))
+            raise
+        except Forbidden as error:
+            raise rights.explained(error, self._command) from error
+        except KeyboardInterrupt:
+            around.note(f"run {keeping.run} was left in the middle; go on: {self._resume}")
+            raise
+
+    def running(self, world: RunEdges, limits: Limits) -> Running:
+        from kubectl_eksdoc.flows.run.running import Running
+
+        assert self._face is not None, "it is open"
+        face = self._face
+        return Running(world.field, world.journal, world.lock, world.clock, face.listen, face.wish, limits, face.show)
+
+    def answer(self, cluster: Cluster, ended: Ended, options: Mapping[str, object], *, resumed: bool = False) -> Answer:
+        """What came of it."""
+        from kubectl_eksdoc.render.rehearsal.view import RehearsalView
+        from kubectl_eksdoc.render.run.formats import render
+        from kubectl_eksdoc.render.run.view import RunView
+
+        around, keeping = self._around, self._keeping
+        view = RunView(
+            keeping.run,
+            RehearsalView(ended.course, cluster, options),
+            self._began,
+            around.now(),
+            keeping.who,
+            keeping.host,
+            ended.stopped,
+            resumed,
+            reached_by(self._options, keeping.namespace, cluster.identity.context),
+        )
+        text = render(view, self._options.output, looks.decide(self._options, around.stdout, around.environ))
+        blank = "\n" if self._options.output in ("table", "wide") else ""
+        return Answer(blank + text, exit_code(ended.course.plan) if ended.whole else exits.STOPPED)
+
+    @property
+    def _resume(self) -> str:
+        words = reached_by(self._options, self._keeping.namespace)
+        return shlex.join(["kubectl", "eksdoc", "drain", "resume", self._keeping.run, *words])

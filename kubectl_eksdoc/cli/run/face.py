@@ -1,0 +1,97 @@
+"""A run on a terminal or in a log: a line for each event, one that says how it stands, and what is wished of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from types import TracebackType
+
+from kubectl_eksdoc.cli import look as looks
+from kubectl_eksdoc.cli.options import GlobalOptions
+from kubectl_eksdoc.cli.streams import say
+from kubectl_eksdoc.cli.surroundings import Surroundings
+from kubectl_eksdoc.core.model.journal import Phase
+from kubectl_eksdoc.core.run.moments import Moment
+from kubectl_eksdoc.core.run.standing import Standing
+from kubectl_eksdoc.flows.run.draining import Wish, Wished
+from kubectl_eksdoc.render.run import events, stands
+
+_WISHES = {Phase.PAUSED.value: Wish.PAUSE, Phase.ABORTED.value: Wish.STOP}
+
+
+class Face:
+    """Mutable. `told`: how often the process was told to end; `wanted`: what others ask of the run, and who.
+
+    Events go to stdout as they happen, to stderr where the answer is one page; how it stands is written to a terminal
+    only, on one line of stderr that is rewritten.
+    """
+
+    def __init__(
+        self,
+        around: Surroundings,
+        options: GlobalOptions,
+        run: str,
+        told: Callable[[], int],
+        wanted: Callable[[], tuple[str, str]],
+    ) -> None:
+        self._around = around
+        self._output = options.output
+        self._run = run
+        self._told = told
+        self._wanted = wanted
+        self._look = looks.decide(
+            options, around.stderr if self._output == "markdown" else around.stdout, around.environ
+        )
+        self._width = 0  # of what stands on the terminal's last line
+        self._line_look = looks.decide(options, around.stderr, around.environ)
+        self._terminal = around.stderr.isatty()
+        self._stands: Standing | None = None
+        self._answered = 0  # so many of the user's words to end
+
+    def __enter__(self) -> Face:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._clear()
+
+    def listen(self, moments: Sequence[Moment]) -> None:
+        now = self._around.now()
+        self._clear()
+        for moment in moments:
+            if self._output == "json":
+                self._around.say(events.json_line(events.document(moment, self._run, now)))
+            elif self._output == "markdown":
+                say(self._around.stderr, events.line(moment, now, self._look) + "\n")
+            else:
+                self._around.say(events.line(moment, now, self._look) + "\n")
+
+    def show(self, standing: Standing) -> None:
+        self._stands = standing
+        if not self._terminal:
+            return
+        text = stands.progress(standing, self._line_look)
+        say(self._around.stderr, f"\r{text.ljust(self._width)}")
+        self._width = len(text)
+
+    def wish(self) -> Wished:
+        times = self._told()
+        if times > self._answered:
+            self._answered = times
+            self._answer(times)
+        if times:
+            return Wished(Wish.LEAVE if times > 1 else Wish.STOP)
+        what, who = self._wanted()
+        return Wished(_WISHES.get(what, Wish.GO_ON), who)
+
+    def _answer(self, times: int) -> None:
+        self._clear()
+        if times > 1:
+            self._around.note("leaving at once: what is under way comes to its end by itself")
+            return
+        half = f" {stands.stop_in_full(self._stands)}" if self._stands is not None else ""
+        self._around.note(f"stopping: nothing more is asked for.{half}")
+        self._around.note("waiting until what is under way has settled; Ctrl-C again leaves at once")
+
+    def _clear(self) -> None:
+        if self._width:
+            say(self._around.stderr, f"\r{' ' * self._width}\r")
+            self._width = 0

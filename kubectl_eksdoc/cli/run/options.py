@@ -1,0 +1,102 @@
+"""The options of a run: how it is confirmed, where it is written down, and when it must stop."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import fields
+
+from kubectl_eksdoc.cli import values
+from kubectl_eksdoc.cli.run.confirming import Given
+from kubectl_eksdoc.core.run.guards import Limits
+from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE
+
+NAMESPACE_FLAG = "--journal-namespace"
+
+_GUARDS = (
+    ("--hold-pending", "hold_s", "TIME", "hold while a replacement has no node for so long"),
+    ("--stop-pending", "pending_s", "TIME", "stop once a replacement has no node for so long"),
+    ("--stop-not-ready", "not_ready", "N", "stop once more than N nodes outside the targets became NotReady"),
+    ("--stop-away", "away_s", "TIME", "stop once the cluster cannot be watched for so long"),
+    ("--stop-failing", "failing_s", "TIME", "stop once the server answers mostly with errors for so long"),
+    ("--give-up", "blocked_s", "TIME", "leave a node alone once a budget did not move for so long"),
+)
+"""Flag, field of `Limits`, what it takes, and what it does."""
+
+
+def add_confirmation(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("Confirmation")
+    group.add_argument(
+        "--yes",
+        "-y",
+        action="switch",
+        default=False,
+        help="ask nothing; only together with the number of nodes that are expected",
+    )
+    group.add_argument(
+        "--expect-nodes",
+        type=values.count,
+        default=None,
+        metavar="N",
+        help="do nothing (exit code 7) unless it is about exactly N nodes",
+    )
+
+
+def given_from(args: argparse.Namespace) -> Given:
+    return Given(args.yes, args.expect_nodes)
+
+
+def add_journal(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("The journal")
+    group.add_argument(
+        NAMESPACE_FLAG,
+        default=JOURNAL_NAMESPACE,
+        metavar="NAME",
+        help=f"namespace of the run's journal and of the lock of this cluster's drains (default: {JOURNAL_NAMESPACE})",
+    )
+
+
+def namespace_from(args: argparse.Namespace) -> str:
+    """
+    Raises:
+        UsageError: it is no name of a namespace.
+    """
+    name: str = args.journal_namespace
+    if not name or "/" in name or name != name.lower() or any(char.isspace() for char in name):
+        raise UsageError(f"{name!r} is no name of a namespace", f"Give {NAMESPACE_FLAG} one that is there.")
+    return name
+
+
+def add_limits(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("Guards")
+    usual = Limits()
+    for flag, field, metavar, about in _GUARDS:
+        default = getattr(usual, field)
+        shown = f"{default}" if metavar == "N" else values.duration_text(default)
+        group.add_argument(
+            flag,
+            dest=field,
+            type=values.count if metavar == "N" else values.some_seconds,
+            default=default,
+            metavar=metavar,
+            help=f"{about} (default: {shown})",
+        )
+
+
+def limits_from(args: argparse.Namespace) -> Limits:
+    return Limits(**{each.name: getattr(args, each.name) for each in fields(Limits) if hasattr(args, each.name)})
+
+
+def add_dry_run(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--dry-run",
+        type=values.one_of(("none", "client", "server"), "dry run"),
+        default="none",
+        metavar="[client|server]",
+        help="show what would be done; server: ask the API server whether it would accept the first of it",
+    )
+
+
+def dry_from(args: argparse.Namespace) -> str:
+    """``client``, ``server`` or "" (no dry run)."""
+    return "" if args.dry_run == "none" else str(args.dry_run)

@@ -1,0 +1,57 @@
+"""What the commands that look after runs have in common: which cluster, which namespace, which run."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from kubectl_eksdoc.cli.options import GlobalOptions
+from kubectl_eksdoc.cli.run import options as run_options
+from kubectl_eksdoc.core.model.journal import Phase, RunSummary
+from kubectl_eksdoc.errors import UsageError
+
+LIST = "kubectl eksdoc drain status lists the runs of this cluster."
+
+
+@dataclass(frozen=True, slots=True)
+class RunRequest:
+    """`run` is an id, "" for the one that is meant where there is only one."""
+
+    options: GlobalOptions
+    namespace: str
+    run: str = ""
+
+    @staticmethod
+    def from_args(args: argparse.Namespace, words: Sequence[str]) -> RunRequest:
+        """
+        Raises:
+            UsageError: more than one run is named.
+        """
+        if len(words) > 1:
+            raise UsageError(f"one run at a time, and {words[1]!r} is a second one", LIST)
+        run = words[0] if words else ""
+        return RunRequest(GlobalOptions.from_args(args), run_options.namespace_from(args), run)
+
+
+def under_way(runs: Iterable[RunSummary]) -> list[RunSummary]:
+    return [run for run in runs if run.phase != Phase.ENDED.value]
+
+
+def chosen(runs: Sequence[RunSummary], name: str, among: Sequence[RunSummary], what: str) -> RunSummary:
+    """The run called `name`, or the only one `among` them, which are those that are `what` (``under way``).
+
+    Raises:
+        UsageError: there is none, or more than one.
+    """
+    if name:
+        found = next((run for run in runs if run.run == name), None)
+        if found is None:
+            raise UsageError(f"there is no run {name}", LIST)
+        return found
+    if len(among) == 1:
+        return among[0]
+    if not among:
+        raise UsageError(f"no run is {what}", LIST)
+    names = ", ".join(run.run for run in among)
+    raise UsageError(f"{len(among)} runs are {what}: {names}", "Name the one you mean.")

@@ -1,0 +1,35 @@
+"""What the commands of a run are given of the world; tests give them something else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kubectl_eksdoc.wiring.runs import Keeping, RunEdges, keeping_here, new_run_id, open_run, open_runs, read_journal
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from kubectl_eksdoc.core.model.connection import Connection
+    from kubectl_eksdoc.core.model.journal import Entries
+    from kubectl_eksdoc.flows.ports import Runs
+
+
+def _told_to_stop() -> AbstractContextManager[Callable[[], int]]:
+    from kubectl_eksdoc.host.stopping import told_to_stop
+
+    return told_to_stop()
+
+
+@dataclass(frozen=True, slots=True)
+class Edges:
+    """`told_to_stop` gives how often the process was told to end while it is open."""
+
+    open_run: Callable[[Connection, Keeping, float], AbstractContextManager[RunEdges]] = open_run
+    open_runs: Callable[[Connection, Keeping], Runs] = open_runs
+    keeping: Callable[[str, str, Mapping[str, str]], Keeping] = keeping_here
+    new_run_id: Callable[[datetime], str] = new_run_id
+    read_journal: Callable[[str], Entries] = read_journal
+    told_to_stop: Callable[[], AbstractContextManager[Callable[[], int]]] = _told_to_stop

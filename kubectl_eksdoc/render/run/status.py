@@ -1,0 +1,182 @@
+"""Runs as the cluster has them: a list, or one of them in full."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import cast
+
+from kubectl_eksdoc import __version__
+from kubectl_eksdoc.core.model.documents import API_VERSION, DRAIN_RUN_STATUS
+from kubectl_eksdoc.core.model.journal import Phase, RunSummary
+from kubectl_eksdoc.core.model.locks import Held
+from kubectl_eksdoc.core.run.account import NodeAccount, nodes_of, phase_words
+from kubectl_eksdoc.core.run.journal import Journaled
+from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.render.document import Fields, known, strings
+from kubectl_eksdoc.render.drain.rows import NONE
+from kubectl_eksdoc.render.encode import Json, to_json, to_yaml
+from kubectl_eksdoc.render.look import Look, Tone
+from kubectl_eksdoc.render.sections import Drawn, Title, drawn, told
+from kubectl_eksdoc.render.tables import Column
+from kubectl_eksdoc.render.text import shown, wrap
+from kubectl_eksdoc.render.times import age, between, rfc3339
+
+FORMATS = ("table", "wide", "json", "yaml")
+
+_NOTHING = "No run is kept in namespace {}.\n"
+
+
+@dataclass(frozen=True, slots=True)
+class StatusView:
+    """`run` is one of `runs` in full, None where only the list is asked for; `held` is the lock, None where it must
+    not be read."""
+
+    namespace: str
+    now: datetime
+    runs: Sequence[RunSummary]
+    held: Held | None
+    run: RunSummary | None = None
+    journaled: Journaled | None = None
+    notes: Sequence[str] = field(default_factory=tuple)
+
+    @property
+    def led(self) -> bool:
+        return self.held is None or self.held.led
+
+
+def render(view: StatusView, output: str, look: Look) -> str:
+    """Ending with a line end.
+
+    Raises:
+        UsageError: there is no such format.
+    """
+    if output not in FORMATS:
+        raise UsageError(f"the status of runs has no output format {output!r}", f"choose one of {', '.join(FORMATS)}")
+    if output == "json":
+        return to_json(document(view), look.ascii)
+    if output == "yaml":
+        return to_yaml(document(view), look.ascii)
+    return _one(view, look, output == "wide") if view.run is not None else _list(view, look)
+
+
+def document(view: StatusView) -> Fields:
+    held = view.held
+    return {
+        "apiVersion": API_VERSION,
+        "kind": DRAIN_RUN_STATUS,
+        "toolVersion": __version__,
+        "namespace": view.namespace,
+        "at": rfc3339(view.now),
+        "holder": None if held is None else known(held.holder if held.led else ""),
+        "runs": [_summary(run) for run in view.runs],
+        "run": cast(Json, _full(view)),
+    }
+
+
+def _summary(run: RunSummary) -> Fields:
+    return {
+        "run": run.run,
+        "phase": run.phase,
+        "begunAt": None if run.begun is None else rfc3339(run.begun),
+        "updatedAt": None if run.updated is None else rfc3339(run.updated),
+        "leader": known(run.leader),
+        "said": known(run.said),
+    }
+
+
+def _full(view: StatusView) -> Fields | None:
+    if view.run is None or view.journaled is None:
+        return None
+    journaled, begun = view.journaled, view.journaled.begun
+    return {
+        **_summary(view.run),
+        "led": view.led and journaled.phase is not Phase.ENDED,
+        "ended": known(journaled.ended or ""),
+        "who": known(begun.who if begun else ""),
+        "host": known(begun.host if begun else ""),
+        "plan": known(begun.plan if begun else ""),
+        "nodes": [_node(each) for each in nodes_of(journaled)],
+        "cordoned": strings(each.node for each in journaled.cordoned),
+        "inDoubt": len(journaled.in_doubt),
+        "dropped": strings(journaled.dropped),
+    }
+
+
+def _node(node: NodeAccount) -> Fields:
+    return {
+        "node": node.node,
+        "wave": node.wave or None,
+        "state": node.state,
+        "granted": node.granted,
+        "gone": node.gone,
+        "refused": node.refused,
+        "inDoubt": node.in_doubt,
+    }
+
+
+def _list(view: StatusView, look: Look) -> str:
+    if not view.runs:
+        return _NOTHING.format(view.namespace)
+    columns = [Column("RUN"), Column("PHASE"), Column("AGE", right=True), Column("UPDATED", right=True, drop=1)]
+    columns += [Column("LEADER", floor=16, drop=2), Column("SAID", floor=30, lines=2)]
+    rows = [
+        [run.run, _phase(run, view), _ago(run.begun, view), _ago(run.updated, view), run.leader, run.said or NONE]
+        for run in view.runs
+    ]
+    return "\n".join(drawn(Title(""), (columns, list(rows)), look, False)[1:]) + "\n"
+
+
+def _phase(run: RunSummary, view: StatusView) -> str:
+    """The lock is of one run at a time: who leads another one than its holder leads nothing."""
+    held = view.held
+    if run.phase == Phase.ENDED.value or held is None or (held.led and held.holder == run.leader):
+        return run.phase
+    return f"{run.phase}, unled"
+
+
+def _ago(when: datetime | None, view: StatusView) -> str:
+    return NONE if when is None else age(between(when, view.now))
+
+
+def _one(view: StatusView, look: Look, full: bool) -> str:
+    assert view.run is not None and view.journaled is not None
+    run, journaled = view.run, view.journaled
+    led = view.held is None or (view.held.led and view.held.holder == run.leader)
+    head = f"Run {run.run}: {phase_words(journaled, led)}"
+    lines = [look.paint(text, Tone.TITLE) for text in wrap(shown(head, look), look.columns)]
+    begun = journaled.begun
+    if begun is not None:
+        began = f"begun by {begun.who} on {begun.host} at {rfc3339(begun.at)}"
+        lines += wrap(shown(f"{began}, led by {run.leader or 'nobody'}", look), look.columns)
+    if run.said and run.updated is not None:
+        lines += wrap(shown(f"{_ago(run.updated, view)} ago: {run.said}", look), look.columns)
+    sections = [
+        lines,
+        drawn(Title("Nodes"), _nodes(journaled), look, full),
+        told(Title("Not taken into account"), journaled.dropped, look),
+        told(Title("Next"), _next(view, led), look),
+    ]
+    return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
+
+
+def _nodes(journaled: Journaled) -> Drawn:
+    columns = [Column("NODE", middle=True), Column("WAVE", right=True, drop=1), Column("STATE")]
+    columns += [Column(each, right=True) for each in ("EVICTED", "GONE BEFORE", "REFUSED", "IN DOUBT")]
+    return columns, [
+        [n.node, str(n.wave) if n.wave else NONE, n.state, *map(str, (n.granted, n.gone, n.refused, n.in_doubt))]
+        for n in nodes_of(journaled)
+    ]
+
+
+def _next(view: StatusView, led: bool) -> list[str]:
+    assert view.run is not None and view.journaled is not None
+    run, journaled = view.run.run, view.journaled
+    if journaled.phase is not Phase.ENDED and led:
+        return [f"kubectl eksdoc drain pause {run}, or abort {run}: from any machine"]
+    found = [] if journaled.ended == "done" else [f"kubectl eksdoc drain resume {run}: go on, on this machine"]
+    if journaled.cordoned:
+        count = len(journaled.cordoned)
+        found.append(f"kubectl eksdoc drain rollback {run}: give {count} cordoned node{'s' * (count > 1)} back")
+    return found
