@@ -15,7 +15,7 @@ from kubectl_eksdoc.errors import Forbidden
 
 @dataclass(frozen=True, slots=True)
 class Right:
-    """One RBAC rule, over all namespaces or, if `journal`, in the namespace of the runs' journal. `required`: without it
+    """One RBAC rule, over all namespaces or, if `journal`, in that of the runs' journal. `required`: without it
     the command cannot answer at all.
 
     `lost` says what the answer lacks without it where no finding code does.

@@ -122,7 +122,7 @@ class DrainLock(Protocol):
 
 
 class Runs(Protocol):
-    """The runs of a cluster as it keeps them. Everything may raise JournalError, Unauthorized, Forbidden."""
+    """The runs of a cluster as it keeps them. Everything may raise Unreachable, Unauthorized, Forbidden."""
 
     def all(self) -> Sequence[RunSummary]:
         """The latest first."""
@@ -141,7 +141,7 @@ class Runs(Protocol):
         ...
 
     def lock(self) -> Held:
-        """Who drains the cluster now. Raises Unreachable."""
+        """Who drains the cluster now."""
         ...
 
 

@@ -62,10 +62,14 @@ def open_run_journal(sender: Sender, keeping: Keeping, clock: Clock | None = Non
 
 def keeping_here(run: str, namespace: str, environ: Mapping[str, str]) -> Keeping:
     """For whoever runs this process, on this machine."""
+    import getpass
     import os
     import socket
 
-    who = environ.get("USER") or environ.get("LOGNAME") or (str(os.getuid()) if hasattr(os, "getuid") else "somebody")
+    try:
+        who = environ.get("USER") or getpass.getuser()
+    except (KeyError, OSError, ImportError):  # a container's user may have no name
+        who = f"user-{os.getuid()}" if hasattr(os, "getuid") else "somebody"
     return Keeping(run, who, socket.gethostname(), environ, os.path.expanduser("~"), namespace)
 
 
@@ -123,12 +127,12 @@ def open_runs(connection: Connection, keeping: Keeping) -> Runs:
         ConfigError: the kubeconfig cannot be used.
     """
     from kubectl_eksdoc.kube.journal.config_maps import ConfigMaps
-    from kubectl_eksdoc.kube.journal.stored_runs import StoredRuns
+    from kubectl_eksdoc.kube.journal.stored_runs import PATIENCE, StoredRuns
     from kubectl_eksdoc.kube.locking.lock import Lock
     from kubectl_eksdoc.kube.sent import real_clock
 
     clock, sender = real_clock(), _sender(connection)
-    maps = ConfigMaps(sender, keeping.namespace, clock)
+    maps = ConfigMaps(sender, keeping.namespace, clock, PATIENCE)
     return StoredRuns(maps, Lock(sender, keeping.namespace, f"{keeping.who}@{keeping.host}", clock))
 
 

@@ -218,12 +218,13 @@ def _show(request: _Request, read: _Read, around: Surroundings) -> None:
 
 def _page(request: _Request, read: _Read, look: Look) -> str:
     from kubectl_eksdoc.cli import reaching
-    from kubectl_eksdoc.render.drain import DrainView, render
+    from kubectl_eksdoc.render.drain import DrainView
+    from kubectl_eksdoc.render.drain.table import preview
 
     options = request.plan.options
     reached_by = reaching.words(SourceChoice(), options, read.cluster.identity.context)
     view = DrainView(read.plan, read.cluster, _as_given(request), reached_by=reached_by)
-    return render(view, "wide" if options.output == "wide" else "table", look)
+    return preview(view, look, options.output == "wide")
 
 
 def _as_given(request: _Request) -> dict[str, object]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import look as looks
 from kubectl_eksdoc.cli import rights
@@ -18,9 +19,16 @@ from kubectl_eksdoc.cli.run.carrying import Carrying, reached_by
 from kubectl_eksdoc.cli.run.request import RunRequest, chosen
 from kubectl_eksdoc.cli.streams import say
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
-from kubectl_eksdoc.core.model.journal import Phase
+from kubectl_eksdoc.core.model.journal import DONE, ROLLED_BACK, Phase, RunSummary
 from kubectl_eksdoc.errors import Forbidden, UsageError
 from kubectl_eksdoc.wiring.sources import SourceChoice
+
+if TYPE_CHECKING:
+    from kubectl_eksdoc.core.model.cluster import Cluster
+    from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
+    from kubectl_eksdoc.core.plan.drain.result import DrainPlan
+    from kubectl_eksdoc.core.run.guards import Limits
+    from kubectl_eksdoc.core.run.journal import Journaled
 
 COMMAND = "drain resume"
 
@@ -38,9 +46,6 @@ _EXIT_CODES = """\
 Exit codes: as of drain run.
 Global flags: kubectl eksdoc options
 """
-
-DONE = "done"
-"""What a run says of itself that emptied all its nodes."""
 
 WAIT_S = 5.0
 """So long another one's lock is waited for: somebody who has just ended may still have it."""
@@ -61,61 +66,89 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     parser.set_defaults(leaf=parser, command=run_resume)
 
 
-@dataclass(frozen=True, slots=True)
-class _Request:
-    of: RunRequest
-    given: confirming.Given
-
-
 def run_resume(args: argparse.Namespace, words: Sequence[str], around: Surroundings) -> Answer:
     """What came of the rest of it.
 
     Raises:
         EksdocError: the command line, the cluster or the run is at fault; the error says which.
     """
-    from kubectl_eksdoc.cli.run.again import asked_again
-    from kubectl_eksdoc.core.model import kinds
     from kubectl_eksdoc.core.run.journal import replay
-    from kubectl_eksdoc.flows.run.resuming import rest_of
-    from kubectl_eksdoc.flows.run.running import go_on
-    from kubectl_eksdoc.render.drain import DrainView, render
-    from kubectl_eksdoc.render.identity import identity_line
     from kubectl_eksdoc.render.run.formats import check
 
     request, given = RunRequest.from_args(args, words), run_options.given_from(args)
-    options = request.options
-    check(options.output)
+    limits = run_options.limits_from(args)
+    check(request.options.output)
     confirming.check_writable(around.environ, COMMAND)
     keeping = around.edges.keeping("", request.namespace, around.environ)
     try:
-        runs = around.edges.open_runs(options.connection, keeping)
+        runs = around.edges.open_runs(request.options.connection, keeping)
         listed = runs.all()
-        unfinished = [run for run in listed if not (run.phase == Phase.ENDED.value and run.said == DONE)]
-        run = chosen(listed, request.run, unfinished[:1], "unfinished")
-        if runs.lock().led and run.phase in (Phase.RUNNING.value, Phase.PAUSED.value):
+        run = chosen(listed, request.run, [each for each in listed if _is_unfinished(each)][:1], "unfinished")
+        if run.phase != Phase.ENDED.value and runs.lock().led:
             return asked(runs, run, Phase.RUNNING, keeping, around)
-        journaled = replay(runs.entries(run.run))
-        if journaled.begun is None:
-            raise UsageError(f"the journal of run {run.run} does not say how it began", "Begin a new one.")
-        _, policy = asked_again(journaled.begun.asked, f"run {run.run}")
-        with ProgressLine(around.stderr) as progress:
-            cluster = around.open_reader(SourceChoice(), options.connection, progress).read(kinds.ALL)
+        rest = _Rest.of(run.run, replay(runs.entries(run.run)), request, around)
     except Forbidden as error:
         raise rights.explained(error, COMMAND) from error
-    plan = rest_of(cluster, journaled, policy)
-    look = looks.decide(options, around.stderr, around.environ)
-    around.note(identity_line(cluster, around.now(), look))
-    words_again = reached_by(options, request.namespace, cluster.identity.context)
-    view = DrainView(plan, cluster, {}, reached_by=words_again)
-    say(around.stderr, f"{render(view, 'table', look)}\n")
-    nodes = sum(target.order > 0 for target in plan.targets)
-    if not plan.targets:
-        around.note(f"nothing is left of run {run.run}: every node of it is done or gone")
-    else:
-        confirming.confirm(cluster.identity, nodes, "go on draining", given, around.ask)
-    carrying = Carrying(COMMAND, around, options, around.edges.keeping(run.run, request.namespace, around.environ))
+    if not rest.plan.targets:
+        return Answer(f"nothing is left of run {run.run}: every node of it is done or gone\n")
+    rest.show(request, around)
+    confirming.confirm(rest.cluster.identity, rest.nodes, "go on draining", given, around.ask)
+    return _gone_on_with(run.run, rest.policy, request, limits, around)
+
+
+def _is_unfinished(run: RunSummary) -> bool:
+    return run.phase != Phase.ENDED.value or run.said not in (DONE, ROLLED_BACK)
+
+
+@dataclass(frozen=True, slots=True)
+class _Rest:
+    """What is left of a run, planned for the cluster as it is."""
+
+    cluster: Cluster
+    plan: DrainPlan
+    policy: DrainPolicy
+
+    @staticmethod
+    def of(run: str, journaled: Journaled, request: RunRequest, around: Surroundings) -> _Rest:
+        """
+        Raises:
+            UsageError: nobody can go on with it.
+        """
+        from kubectl_eksdoc.cli.run.again import asked_again
+        from kubectl_eksdoc.core.model import kinds
+        from kubectl_eksdoc.flows.run.resuming import rest_of
+
+        if journaled.begun is None:
+            raise UsageError(f"the journal of run {run} does not say how it began", "Begin a new run.")
+        if journaled.ended == ROLLED_BACK:
+            raise UsageError(f"run {run} was rolled back: there is nothing to go on with", "Begin a new run.")
+        _, policy = asked_again(journaled.begun.asked, f"run {run}")
+        with ProgressLine(around.stderr) as progress:
+            cluster = around.open_reader(SourceChoice(), request.options.connection, progress).read(kinds.ALL)
+        return _Rest(cluster, rest_of(cluster, journaled, policy), policy)
+
+    @property
+    def nodes(self) -> int:
+        return sum(target.order > 0 for target in self.plan.targets)
+
+    def show(self, request: RunRequest, around: Surroundings) -> None:
+        from kubectl_eksdoc.render.drain import DrainView
+        from kubectl_eksdoc.render.drain.table import preview
+        from kubectl_eksdoc.render.identity import identity_line
+
+        look = looks.decide(request.options, around.stderr, around.environ)
+        around.note(identity_line(self.cluster, around.now(), look))
+        words = reached_by(request.options, request.namespace, self.cluster.identity.context)
+        view = DrainView(self.plan, self.cluster, {}, reached_by=words)
+        say(around.stderr, f"{preview(view, look, request.options.output == 'wide')}\n")
+
+
+def _gone_on_with(run: str, policy: DrainPolicy, request: RunRequest, limits: Limits, around: Surroundings) -> Answer:
+    from kubectl_eksdoc.flows.run.running import go_on
+
+    options = request.options
+    carrying = Carrying(COMMAND, around, options, around.edges.keeping(run, request.namespace, around.environ))
     with carrying.open(WAIT_S) as world:
         reader = around.open_reader(SourceChoice(), options.connection, None)
-        limits = run_options.limits_from(args)
-        cluster, ended = go_on(run.run, reader, policy, carrying.running(world, limits))
-    return carrying.answer(cluster, ended, {"run": run.run}, resumed=True)
+        cluster, ended = go_on(run, reader, policy, carrying.running(world, limits))
+    return carrying.answer(cluster, ended, {"run": run}, resumed=True)

@@ -53,6 +53,10 @@ class Noted(str, Enum):
     ENDED = "ended"  # `why` is the outcome, in a word or a sentence
 
 
+DONE, ROLLED_BACK = "done", "rolled back"
+"""How a run ended that nobody goes on with: every node is empty, or nodes are as they were before."""
+
+
 @dataclass(frozen=True, slots=True)
 class Aim:
     """A node that is drained; `wave` from 1, 0 where there are none."""

@@ -13,7 +13,7 @@ from enum import Enum
 from typing import NamedTuple, Protocol
 
 from kubectl_eksdoc.core.model.acts import Act, Cordon, Evict, Restore
-from kubectl_eksdoc.core.model.journal import Entry, Intent, Noted, Phase
+from kubectl_eksdoc.core.model.journal import DONE, Entry, Intent, Noted, Phase
 from kubectl_eksdoc.core.rules.news import Answered, News
 from kubectl_eksdoc.core.run.engine import Engine
 from kubectl_eksdoc.core.run.moments import Happened, Moment
@@ -82,7 +82,7 @@ class Ended:
     def said(self) -> str:
         """As the journal has it."""
         if self.stopped or not self.undone:
-            return self.stopped or "done"
+            return self.stopped or DONE
         return f"not emptied: {', '.join(sorted(self.undone))}"
 
 

@@ -45,5 +45,5 @@ def rest_of(cluster: Cluster, journaled: Journaled, policy: DrainPolicy) -> Drai
     over = {node for node, how in journaled.nodes.items() if how is not Noted.LEFT_ALONE}
     left = {aim.uid for aim in aims if aim.node not in over}
     order = tuple(aim.node for aim in aims)  # it was decided when the run began
-    policy = replace(policy, assume_fixed=policy.assume_fixed | WAITED_FOR, order=AUTO, order_nodes=order)
-    return make_plan(cluster, [node for node in cluster.nodes if node.uid in left], policy)
+    waiting = replace(policy, assume_fixed=policy.assume_fixed | WAITED_FOR, order=AUTO, order_nodes=order)
+    return replace(make_plan(cluster, [node for node in cluster.nodes if node.uid in left], waiting), policy=policy)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from kubectl_eksdoc.core.model.acts import Restore
-from kubectl_eksdoc.core.model.journal import Noted
+from kubectl_eksdoc.core.model.journal import ROLLED_BACK, Noted, Phase
 from kubectl_eksdoc.core.rules.api.statuses import Lost, Status
 from kubectl_eksdoc.core.rules.news import Answered
 from kubectl_eksdoc.core.run.journal import Cordoned
@@ -43,7 +43,8 @@ def roll_back(run: str, running: Running) -> RolledBack:
             left[cordoned.node] = why
         else:
             restored.append(cordoned.node)
-    running.journal.write([scribe.note(Noted.ENDED, running.clock.now(), why="rolled back")])
+    running.journal.write([scribe.note(Noted.ENDED, running.clock.now(), why=ROLLED_BACK)])
+    running.journal.tell(Phase.ENDED, ROLLED_BACK)
     return RolledBack(tuple(restored), left)
 
 

@@ -81,6 +81,14 @@ class ConfigMaps:
         if not sent.unknown and sent.code not in (409, 429):
             raise self.failed(what, sent)
 
+    def unread(self, what: str, sent: Sent) -> JournalError:
+        how = f"answered {sent.code}" if sent.code else "gave no answer"
+        said = f"to {what}, the server {how}: {sent.said}"
+        return JournalError(
+            f"the journal of runs in namespace {self.namespace} cannot be read: {said}",
+            "When the cluster answers again, resume the run.",
+        )
+
     def failed(self, what: str, sent: Sent) -> JournalError:
         how = f"answered {sent.code}" if sent.code else "gave no answer"
         return JournalError(
@@ -97,7 +105,7 @@ class ConfigMaps:
                 return sent
             self.check(sent, right, right)
             pause.after(sent)
-        raise self.failed(right, sent)
+        raise self.unread(right, sent)
 
 
 def config_map(doc: Doc) -> ConfigMap:

@@ -43,7 +43,12 @@ def wide(view: DrainView, look: Look) -> str:
     return _text(view, look, full=True)
 
 
-def _text(view: DrainView, look: Look, full: bool) -> str:
+def preview(view: DrainView, look: Look, full: bool = False) -> str:
+    """What is read before it is done: the same without the commands that one would type next."""
+    return _text(view, look, full, steps=False)
+
+
+def _text(view: DrainView, look: Look, full: bool, steps: bool = True) -> str:
     sections: list[list[str]] = [
         _summary(view, look),
         _compared(view, look, full),
@@ -60,7 +65,7 @@ def _text(view: DrainView, look: Look, full: bool) -> str:
         _notes(view, look),
         _not_judged(look),
         _afterwards(view, look, full),
-        _next(view, look),
+        _next(view, look) if steps else [],
     ]
     return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
 

@@ -9,7 +9,7 @@ from typing import cast
 
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.core.model.documents import API_VERSION, DRAIN_RUN_STATUS
-from kubectl_eksdoc.core.model.journal import Phase, RunSummary
+from kubectl_eksdoc.core.model.journal import DONE, ROLLED_BACK, Phase, RunSummary
 from kubectl_eksdoc.core.model.locks import Held
 from kubectl_eksdoc.core.run.account import NodeAccount, nodes_of, phase_words
 from kubectl_eksdoc.core.run.journal import Journaled
@@ -149,8 +149,8 @@ def _one(view: StatusView, look: Look, full: bool) -> str:
     begun = journaled.begun
     if begun is not None:
         began = f"begun by {begun.who} on {begun.host} at {rfc3339(begun.at)}"
-        lines += wrap(shown(f"{began}, led by {run.leader or 'nobody'}", look), look.columns)
-    if run.said and run.updated is not None:
+        lines += wrap(shown(f"{began}, led {'' if led else 'last '}by {run.leader or 'nobody'}", look), look.columns)
+    if run.said and run.updated is not None and journaled.phase is not Phase.ENDED:
         lines += wrap(shown(f"{_ago(run.updated, view)} ago: {run.said}", look), look.columns)
     sections = [
         lines,
@@ -175,7 +175,9 @@ def _next(view: StatusView, led: bool) -> list[str]:
     run, journaled = view.run.run, view.journaled
     if journaled.phase is not Phase.ENDED and led:
         return [f"kubectl eksdoc drain pause {run}, or abort {run}: from any machine"]
-    found = [] if journaled.ended == "done" else [f"kubectl eksdoc drain resume {run}: go on, on this machine"]
+    found = (
+        [] if journaled.ended in (DONE, ROLLED_BACK) else [f"kubectl eksdoc drain resume {run}: go on, on this machine"]
+    )
     if journaled.cordoned:
         count = len(journaled.cordoned)
         found.append(f"kubectl eksdoc drain rollback {run}: give {count} cordoned node{'s' * (count > 1)} back")

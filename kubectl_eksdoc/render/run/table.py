@@ -7,7 +7,7 @@ from kubectl_eksdoc.render.drain.blocks import command_line
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.rehearsal import rows, titles
 from kubectl_eksdoc.render.run import words
-from kubectl_eksdoc.render.run.view import RunView
+from kubectl_eksdoc.render.run.view import Outcome, RunView
 from kubectl_eksdoc.render.sections import MARGIN, Title, drawn, titled, told
 from kubectl_eksdoc.render.text import shown, wrap
 
@@ -32,6 +32,9 @@ def table(view: RunView, look: Look, full: bool = False) -> str:
 
 
 def _after(view: RunView, look: Look, full: bool) -> list[str]:
+    """Only of a drain that was done: the plan's words are about that."""
+    if view.outcome is not Outcome.DONE:
+        return []
     planned = view.course.planned
     lines = afterwards.afterwards(planned, look) if full else afterwards.briefly(planned, look)
     title = afterwards.TITLE if full else afterwards.BRIEFLY

@@ -13,7 +13,7 @@ from kubectl_eksdoc.render.rehearsal import rows, titles
 from kubectl_eksdoc.render.rehearsal.ticket import chart, moments
 from kubectl_eksdoc.render.run import words
 from kubectl_eksdoc.render.run.table import AGAINST, NEXT
-from kubectl_eksdoc.render.run.view import RunView
+from kubectl_eksdoc.render.run.view import Outcome, RunView
 from kubectl_eksdoc.render.tickets import cluster, fitting, items, origin, table
 from kubectl_eksdoc.render.times import rfc3339
 
@@ -50,6 +50,7 @@ def _sections(view: RunView, look: Look, most: int) -> Iterator[tuple[str, list[
     yield titles.NOT_EMPTIED.heading, table(rows.not_emptied(course, most), "nodes", most)
     yield titles.REFUSALS.heading, table(rows.refusals(course), "causes", most)
     yield titles.PENDING.heading, table(rows.pending(course), "pods", most)
-    handed = [line for each in course.planned.handoffs[:most] for line in handed_off(each, most)]
+    handoffs = course.planned.handoffs[:most] if view.outcome is Outcome.DONE else ()
+    handed = [line for each in handoffs for line in handed_off(each, most)]
     yield afterwards.TITLE.capitalize(), handed
     yield NEXT.heading, [line for step in view.steps for line in [f"{escape(step.text)}:", *block([step.command]), ""]]
