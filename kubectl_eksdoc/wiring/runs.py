@@ -70,7 +70,8 @@ def keeping_here(run: str, namespace: str, environ: Mapping[str, str]) -> Keepin
         who = environ.get("USER") or getpass.getuser()
     except (KeyError, OSError, ImportError):  # a container's user may have no name
         who = f"user-{os.getuid()}" if hasattr(os, "getuid") else "somebody"
-    return Keeping(run, who, socket.gethostname(), environ, os.path.expanduser("~"), namespace)
+    home = environ.get("HOME") or os.path.expanduser("~")
+    return Keeping(run, who, socket.gethostname(), environ, home, namespace)
 
 
 def new_run_id(now: datetime) -> str:
@@ -111,12 +112,12 @@ def open_run(connection: Connection, keeping: Keeping, wait_s: float = 0.0) -> I
     from kubectl_eksdoc.kube.locking.lock_keeper import LockKeeper
     from kubectl_eksdoc.kube.sent import real_clock
 
-    clock, sender = real_clock(), _sender(connection)
+    clock, sender = real_clock(), sender_of(connection)
     journal, lock = open_run_journal(sender, keeping, clock)
     with ExitStack() as open_now:
         open_now.enter_context(LockKeeper(lock, wait_s))
         field = open_now.enter_context(closing(LiveField(connection, keeping.run)))
-        asked = open_now.enter_context(Asked(ConfigMaps(_sender(connection), keeping.namespace, clock), keeping.run))
+        asked = open_now.enter_context(Asked(ConfigMaps(sender_of(connection), keeping.namespace, clock), keeping.run))
         yield RunEdges(field, journal, lock, clock, lambda: asked.wanted)
 
 
@@ -131,7 +132,7 @@ def open_runs(connection: Connection, keeping: Keeping) -> Runs:
     from kubectl_eksdoc.kube.locking.lock import Lock
     from kubectl_eksdoc.kube.sent import real_clock
 
-    clock, sender = real_clock(), _sender(connection)
+    clock, sender = real_clock(), sender_of(connection)
     maps = ConfigMaps(sender, keeping.namespace, clock, PATIENCE)
     return StoredRuns(maps, Lock(sender, keeping.namespace, f"{keeping.who}@{keeping.host}", clock))
 
@@ -147,7 +148,12 @@ def read_journal(path: str) -> Entries:
     return read_file(path)
 
 
-def _sender(connection: Connection) -> Sender:
+def sender_of(connection: Connection) -> Sender:
+    """For what a run writes down: it does not wait for long.
+
+    Raises:
+        ConfigError: the kubeconfig cannot be used.
+    """
     from kubectl_eksdoc.kube.config import connect
     from kubectl_eksdoc.kube.exchanges import Exchanges
     from kubectl_eksdoc.kube.patience import Patience, real_timing

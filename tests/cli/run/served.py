@@ -1,0 +1,118 @@
+"""The command line on a served cluster, as several machines: each with a home of its own, all in this process."""
+
+from __future__ import annotations
+
+import io
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timezone
+from pathlib import Path
+
+from kubectl_eksdoc.cli.main import run
+from kubectl_eksdoc.cli.run_edges import Edges
+from kubectl_eksdoc.cli.surroundings import Surroundings
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.connection import Connection
+from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
+from kubectl_eksdoc.embedded.serving.api import Api
+from kubectl_eksdoc.embedded.serving.server import Server
+from kubectl_eksdoc.kube.journal.asked import Asked
+from kubectl_eksdoc.kube.journal.config_maps import ConfigMaps
+from kubectl_eksdoc.kube.sent import real_clock
+from kubectl_eksdoc.wiring.runs import Keeping, RunEdges, open_run, sender_of
+from tests.cli.running import Ran, Terminal
+from tests.embedded.clients import worlds
+from tests.fakes import kubeconfigs
+
+
+class Fast:
+    """As fast as the cluster's own time."""
+
+    def monotonic(self) -> float:
+        return time.monotonic() * worlds.SPEED
+
+    def now(self) -> datetime:
+        return datetime.now(timezone.utc)
+
+
+@contextmanager
+def opened_fast(connection: Connection, keeping: Keeping, wait_s: float) -> Iterator[RunEdges]:
+    maps = ConfigMaps(sender_of(connection), keeping.namespace, real_clock())
+    with open_run(connection, keeping, wait_s) as world, Asked(maps, keeping.run, look_s=0.05) as asked:
+        yield replace(world, clock=Fast(), wanted=lambda: asked.wanted)
+
+
+class Said(io.StringIO):
+    """Text that other threads may wait for."""
+
+    def until(self, text: str, longest_s: float = 30.0) -> None:
+        ends_s = time.monotonic() + longest_s
+        while text not in self.getvalue():
+            assert time.monotonic() < ends_s, f"{text!r} was never said: {self.getvalue()}"
+            time.sleep(0.01)
+
+
+@dataclass
+class Machine:
+    """`types`: what is typed when it asks; "" and nobody sits there."""
+
+    home: Path
+    config: str
+    types: str = ""
+    times_told: Callable[[], int] = lambda: 0
+    out: Said = field(default_factory=Said)
+    err: Said = field(default_factory=Said)
+    code: int = -1
+
+    def run(self, *argv: str, **environ: str) -> Ran:
+        """The exit code and what was said, of this command alone."""
+        self.out, self.err = Said(), Said()
+        self.code = run([*argv, "--kubeconfig", self.config], self.out, self.err, around=self._around(environ))
+        return Ran(self.code, self.out.getvalue(), self.err.getvalue())
+
+    @contextmanager
+    def running(self, *argv: str) -> Iterator[threading.Thread]:
+        """In a thread, until the block ends or it does."""
+        thread = threading.Thread(target=self.run, args=argv)
+        thread.start()
+        time.sleep(0.05)
+        yield thread
+        thread.join(60)
+        assert not thread.is_alive(), self.err.getvalue()
+
+    def _around(self, environ: dict[str, str]) -> Surroundings:
+        stdin = Terminal(self.types) if self.types else io.StringIO()
+
+        @contextmanager
+        def told() -> Iterator[Callable[[], int]]:
+            yield lambda: self.times_told()
+
+        return Surroundings(
+            self.out,
+            self.err,
+            {"HOME": str(self.home), "USER": self.home.name, **environ},
+            stdin=stdin,
+            edges=Edges(open_run=opened_fast, told_to_stop=told),
+            sleep=lambda seconds: time.sleep(seconds / 20),
+        )
+
+
+def machine(server: Server, home: Path, token: str = worlds.ADMIN_TOKEN) -> Machine:
+    home.mkdir()
+    return Machine(home, kubeconfigs.one(home / "config", server.url(token), name="lab"))
+
+
+def cordoned(api: Api) -> set[str]:
+    def names(plane: ControlPlane) -> set[str]:
+        nodes = plane.store.list("nodes")
+        return {item.key[1] for item in nodes if item.doc["spec"].get("unschedulable")}
+
+    return api.now(names)
+
+
+def docs(text: str) -> list[Doc]:
+    return [json.loads(line) for line in text.splitlines()]

@@ -1,0 +1,213 @@
+"""`drain run` and what looks after runs, by the command line, on a served cluster, from several machines."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+import kubectl_eksdoc.render.schemas as schemas
+from kubectl_eksdoc.embedded.serving.api import Api
+from kubectl_eksdoc.embedded.serving.clockwork import Scaled
+from kubectl_eksdoc.embedded.serving.server import Server, serving
+from tests.cli.run.served import Machine, cordoned, docs, machine
+from tests.embedded.clients import worlds
+from tests.kube.field.test_whole_drain import Evictions
+
+BLUE = ("--nodegroup", "blue")
+
+
+SPEED = 10.0
+
+
+@pytest.fixture
+def api() -> Api:
+    """Slow enough for others to have a say."""
+    return worlds.api_of("small-traps", Scaled(time.monotonic, SPEED))
+
+
+@pytest.fixture
+def seen(api: Api) -> Evictions:
+    return api.now(Evictions)
+
+
+@pytest.fixture
+def server(api: Api) -> Iterator[Server]:
+    with serving(api) as server:
+        yield server
+
+
+@pytest.fixture
+def one(server: Server, tmp_path: Path) -> Machine:
+    return machine(server, tmp_path / "ann")
+
+
+@pytest.fixture
+def other(server: Server, tmp_path: Path) -> Machine:
+    return machine(server, tmp_path / "ben")
+
+
+def valid(doc: dict[str, object]) -> str:
+    """The kind of a document that is as its schema says."""
+    kind = str(doc["kind"])
+    jsonschema.Draft202012Validator(schemas.load(kind)).validate(doc)
+    return kind
+
+
+def nodes_of(machine: Machine) -> int:
+    """So many the plan drains."""
+    ran = machine.run("drain", "plan", *BLUE, "-o", "name")
+    return len(ran.out.split())
+
+
+def agreed(machine: Machine) -> tuple[str, ...]:
+    return (*BLUE, "--yes", "--expect-nodes", str(nodes_of(machine)))
+
+
+def test_what_is_typed_back_is_drained(api: Api, seen: Evictions, one: Machine) -> None:
+    count = nodes_of(one)
+    one.types = f"lab {count}\n"
+    ran = one.run("drain", "run", *BLUE)
+    assert ran.code == 1, ran.err  # the plan leaves some nodes out
+    assert count == 1 and "NODES, in the order of the plan" in ran.out
+    assert "Drained: 1 of 1 node emptied by 16 evictions" in ran.out
+    assert "Type 'lab 1' to drain 1 node of lab" in ran.err and "BLOCKERS" in ran.err
+    assert "NEXT (nothing was changed)" not in ran.err
+    assert len(seen.of) == 16 and max(seen.of.values()) == 1
+    assert len(cordoned(api)) >= count
+
+
+def test_nothing_is_done_without_what_must_be_typed(api: Api, seen: Evictions, one: Machine) -> None:
+    before = cordoned(api)
+    assert one.run("drain", "run", *BLUE).code == 2
+    one.types = "yes\n"
+    ran = one.run("drain", "run", *BLUE)
+    assert ran.code == 2 and "Nothing was done" in ran.err
+    ran = one.run("drain", "run", *BLUE, "--yes", "--expect-nodes", "17")
+    assert ran.code == 7 and "--expect-nodes 17 is wrong" in ran.err
+    ran = one.run("drain", "run", *agreed(one), EKSDOC_READ_ONLY="1")
+    assert ran.code == 2 and "EKSDOC_READ_ONLY" in ran.err
+    for dry in ("--dry-run", "--dry-run=client"):
+        ran = one.run("drain", "run", *agreed(one), dry)
+        assert ran.code == 1 and "TARGETS" in ran.out
+    assert (cordoned(api), seen.of) == (before, {})
+    assert one.run("drain", "status").out == "No run is kept in namespace kube-system.\n"
+
+
+def test_events_and_the_end_are_lines_of_json(one: Machine) -> None:
+    ran = one.run("drain", "run", *agreed(one), "-o", "json")
+    said = docs(ran.out)
+    kinds = [valid(doc) for doc in said]
+    assert kinds == ["DrainRunEvent"] * (len(said) - 1) + ["DrainRun"]
+    assert [doc["what"] for doc in said[:-1]].count("evicted") == said[-1]["evictions"] == 16
+    assert said[-1]["outcome"] == "done" and {doc["run"] for doc in said} == {said[-1]["run"]}
+    status = one.run("drain", "status", str(said[-1]["run"]), "-o", "json")
+    doc = json.loads(status.out)
+    assert valid(doc) == "DrainRunStatus" and doc["run"]["ended"] == "done"
+    assert sum(node["granted"] for node in doc["run"]["nodes"]) == 16
+
+
+def test_markdown_is_a_page_and_events_are_told_beside_it(one: Machine) -> None:
+    ran = one.run("drain", "run", *agreed(one), "-o", "markdown")
+    assert ran.out.startswith("## Drain of `") and "### Against the plan" in ran.out
+    assert "drain rollback" in ran.out and "cordoned" in ran.err
+
+
+def test_a_format_that_a_run_has_not_is_refused_before_anything(one: Machine, seen: Evictions) -> None:
+    ran = one.run("drain", "run", *agreed(one), "-o", "html")
+    assert ran.code == 2 and "no output format" in ran.err and not seen.of
+
+
+def test_a_run_is_ended_and_gone_on_with_elsewhere(api: Api, seen: Evictions, one: Machine, other: Machine) -> None:
+    one.times_told = lambda: int("evicted" in one.out.getvalue())
+    ran = one.run("drain", "run", *agreed(one))
+    assert ran.code == 6 and "Stopped: the user stopped it" in ran.out, ran.out
+    assert "stopping: nothing more is asked for" in ran.err and "drain resume" in ran.out
+    status = other.run("drain", "status", "-o", "json").out
+    left = one.run("drain", "resume", "--yes", "--expect-nodes", "99")
+    assert left.code == 7 and "would go on draining" in left.err
+    count = left.err.rpartition("draining ")[2].split()[0]
+    again = other.run("drain", "resume", "--yes", "--expect-nodes", count)
+    assert again.code in (0, 1), (again.err, status)
+    assert len(seen.of) == 16 and max(seen.of.values()) == 1 and seen.overdrawn == []
+    over = other.run("drain", "resume")
+    assert over.code == 2 and "no run is unfinished" in over.err
+
+
+def test_it_is_paused_and_gone_on_with_from_elsewhere(seen: Evictions, one: Machine, other: Machine) -> None:
+    words = agreed(one)
+    with one.running("drain", "run", *words):
+        one.out.until("evicted")
+        assert other.run("drain", "pause").out.endswith("is paused\n"), other.err.getvalue()
+        assert "held" in one.out.getvalue() and "ben@" in one.out.getvalue()
+        assert "paused" in other.run("drain", "status").out
+        locked = other.run("drain", "run", *words)
+        assert locked.code == 3 and "another drain is under way" in locked.err
+        assert other.run("drain", "resume").out.endswith("goes on\n")
+    assert one.code == 1 and max(seen.of.values()) == 1 and len(seen.of) == 16
+
+
+def test_it_is_aborted_and_rolled_back_from_elsewhere(api: Api, seen: Evictions, one: Machine, other: Machine) -> None:
+    before = cordoned(api)
+    words = agreed(one)
+    with one.running("drain", "run", *words):
+        one.out.until("evicted")
+        assert other.run("drain", "abort").out.endswith("has ended\n"), other.err.getvalue()
+    assert one.code == 6 and "ben@" in one.out.getvalue()
+    assert cordoned(api) > before
+    count = len(cordoned(api) - before)
+    other.types = f"lab {count}\n"
+    back = other.run("drain", "rollback")
+    assert back.code == 0 and back.out.count("is as it was before") == count, back.err
+    assert "do not move back" in back.err and cordoned(api) == before
+    again = other.run("drain", "rollback")
+    assert again.code == 0 and "nothing that is not given back" in again.err
+    assert other.run("drain", "resume").code == 2
+
+
+def test_rollback_ends_a_run_that_is_under_way(api: Api, one: Machine, other: Machine) -> None:
+    before = cordoned(api)
+    words = agreed(one)
+    with one.running("drain", "run", *words):
+        one.out.until("evicted")
+        count = len(cordoned(api) - before)
+        back = other.run("drain", "rollback", "--yes", "--expect-nodes", str(count))
+    assert back.code == 0, back.err
+    assert one.code == 6 and cordoned(api) == before
+
+
+def saved(one: Machine, path: Path) -> str:
+    path.write_text(one.run("drain", "plan", *BLUE, "-o", "json").out, encoding="utf-8")
+    return str(path)
+
+
+def test_a_saved_plan_is_run(seen: Evictions, one: Machine, tmp_path: Path) -> None:
+    file = saved(one, tmp_path / "plan.json")
+    ran = one.run("drain", "run", "--plan", file, "--yes", "--expect-nodes", str(nodes_of(one)))
+    assert ran.code == 1 and len(seen.of) == 16, ran.err
+
+
+def test_a_saved_plan_is_not_run_when_the_cluster_has_changed(
+    api: Api, seen: Evictions, one: Machine, tmp_path: Path
+) -> None:
+    count = nodes_of(one)
+    file = saved(one, tmp_path / "plan.json")
+    before = cordoned(api)
+    other_labels = file_with(file, tmp_path / "b.json", '"verdict": "drains"', '"verdict": "skipped"')
+    ran = one.run("drain", "run", "--plan", other_labels, "--yes", "--expect-nodes", str(count))
+    assert ran.code == 7 and "was skipped and is drains now" in ran.err and "Nothing was done" in ran.err
+    assert (cordoned(api), seen.of) == (before, {})
+    for words in (("--nodegroup", "blue"), ("--force",)):
+        ran = one.run("drain", "run", "--plan", file, *words)
+        assert ran.code == 2 and "--plan says" in ran.err
+
+
+def file_with(path: str, to: Path, old: str, new: str) -> str:
+    text = Path(path).read_text(encoding="utf-8")
+    assert old in text
+    to.write_text(text.replace(old, new), encoding="utf-8")
+    return str(to)
