@@ -9,7 +9,6 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from kubectl_eksdoc.core.model.acts import Cordon, Evict, Restore
 from kubectl_eksdoc.core.model.durations import in_words
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
@@ -83,7 +82,7 @@ class Guards:
                 self._away = self._away or (said, now_s)
             case Back():
                 self._away = None
-            case Answered(Evict() | Cordon() | Restore(), answer):
+            case Answered(_, answer):
                 self._count(isinstance(answer, Lost) or answer.code >= 500, now_s)
 
     def hold(self, now_s: float) -> str:

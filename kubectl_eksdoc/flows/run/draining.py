@@ -12,7 +12,7 @@ from datetime import datetime
 from enum import Enum
 from typing import Protocol
 
-from kubectl_eksdoc.core.model.acts import Act, Cordon, Evict, Restore
+from kubectl_eksdoc.core.model.acts import Act, Evict
 from kubectl_eksdoc.core.model.journal import Entry, Intent, Noted
 from kubectl_eksdoc.core.rules.news import Answered, News
 from kubectl_eksdoc.core.run.engine import Engine
@@ -136,10 +136,9 @@ class Draining:
     def _go(self, acts: Sequence[Act]) -> None:
         """Written down, then checked, then begun, one after the other."""
         changing = [act for act in acts if changes_something(act)]
-        for act in changing:
-            assert isinstance(act, (Cordon, Restore, Evict))
-            intent = self._scribe.intent(act, self._clock.now())
-            self._intents[_key(act)] = intent
+        for change in changing:
+            intent = self._scribe.intent(change, self._clock.now())
+            self._intents[_key(change)] = intent
             self._entries.append(intent)
         if changing:
             self._keep()
