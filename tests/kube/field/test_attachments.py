@@ -8,14 +8,14 @@ import pytest
 
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.acts import ListAttachments
-from kubectl_eksdoc.core.model.api_objects import Doc, at, with_value
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.rules.api.statuses import Status
 from kubectl_eksdoc.core.rules.news import Attached
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
+from kubectl_eksdoc.embedded.serving import fault_answers
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.faults import Answered, Fault
-from kubectl_eksdoc.embedded.serving.messages import Reply, Request
+from kubectl_eksdoc.embedded.serving.faults import Answered, CutShort, Effect, Fault, Lost
 from kubectl_eksdoc.kube.field.insisting import FOR_GOOD
-from tests.embedded.clients import worlds
 from tests.kube.field.fields import among, answer_to, connection, field_on
 
 ATTACHMENTS = kinds.VOLUME_ATTACHMENTS.full_name
@@ -58,33 +58,37 @@ def test_those_of_a_node_until_they_are_gone(api: Api, tmp_path: Path) -> None:
         assert answer_to(field, ListAttachments("nowhere")) == Attached(ListAttachments("nowhere"))
 
 
+REFUSED = Fault(fault_answers.forbidding(ATTACHMENTS), times=FOR_GOOD)
+
+
 def test_without_the_right_it_is_said_and_everything_else_goes_on(api: Api, tmp_path: Path) -> None:
     """An API server that has just started may not know the roles yet: it is asked a few times."""
-    asked = Unallowed(api)
-    with among(asked) as server, field_on(connection(server, tmp_path)) as field:
-        (answer,) = [answer_to(field, ON_A)]
+    attach(api, an_attachment("csi-1", "a", "pv-1"))
+    with among(api, REFUSED) as server, field_on(connection(server, tmp_path)) as field:
+        answer = answer_to(field, ON_A)
         assert isinstance(answer, Attached) and answer.refused and not answer.volumes
         assert "list volumeattachments.storage.k8s.io" in answer.unread
-        assert asked.count == FOR_GOOD
-        asked.refuses = False
-        assert answer_to(field, ON_A) == Attached(ON_A), "the field goes on"
+        assert answer_to(field, ON_A) == Attached(ON_A, ("pv-1",)), "the field goes on"
 
 
-class Unallowed:
-    """Attachments must not be listed."""
-
-    def __init__(self, api: Api) -> None:
-        self._api = api
-        self.count = 0
-        self.refuses = True
-
-    def handle(self, request: Request) -> Reply:
-        if self.refuses and request.path.endswith("/volumeattachments"):
-            self.count += 1
-            return self._api.handle(with_token(request, worlds.VIEWER_TOKEN, "nothing"))
-        return self._api.handle(request)
+def test_a_right_that_is_known_a_moment_later(api: Api, tmp_path: Path) -> None:
+    attach(api, an_attachment("csi-1", "a", "pv-1"))
+    once = Fault(fault_answers.forbidding(ATTACHMENTS), times=FOR_GOOD - 1)
+    with among(api, once) as server, field_on(connection(server, tmp_path)) as field:
+        assert answer_to(field, ON_A) == Attached(ON_A, ("pv-1",))
 
 
-@pytest.mark.parametrize("code", [404, 500])
-def test_what_cannot_be_read_may_be_read_later(api: Api, tmp_path: Path, code: int) -> None:
-    ...
+@pytest.mark.parametrize(
+    "instead",
+    [
+        Answered(Status(404, "NotFound", "the server could not find the requested resource")),
+        Answered(Status(500, "InternalError", "etcdserver: request timed out")),
+        Lost(),
+        CutShort(),
+    ],
+)
+def test_what_cannot_be_read_is_unknown_and_nobody_insists(api: Api, tmp_path: Path, instead: Effect) -> None:
+    fault = Fault(instead, path="/volumeattachments")
+    with among(api, fault) as server, field_on(connection(server, tmp_path)) as field:
+        answer = answer_to(field, ON_A)
+    assert isinstance(answer, Attached) and answer.unread and not answer.refused and not answer.volumes

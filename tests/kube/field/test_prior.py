@@ -60,7 +60,9 @@ def test_runs_one_inside_the_other(node: dict[str, Any], runs: list[str]) -> Non
 
 
 @given(NODES, st.lists(st.tuples(DEEDS, st.sampled_from(UNDONE)), min_size=1, max_size=3))
-def test_whatever_runs_do_to_it_is_taken_back(node: dict[str, Any], runs: list[tuple[list[Patch], list[Patch]]]) -> None:
+def test_whatever_runs_do_to_it_is_taken_back(
+    node: dict[str, Any], runs: list[tuple[list[Patch], list[Patch]]]
+) -> None:
     states = [node]
     for number, (deeds, _) in enumerate(runs):
         now = states[-1]
