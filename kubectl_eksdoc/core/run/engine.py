@@ -18,6 +18,7 @@ from kubectl_eksdoc.core.rules.news import (
     AllNodes,
     AllPods,
     Answered,
+    Attached,
     BudgetGone,
     BudgetIs,
     Found,
@@ -31,9 +32,12 @@ from kubectl_eksdoc.core.run.acting import Acting
 from kubectl_eksdoc.core.run.asking import Asking
 from kubectl_eksdoc.core.run.board import THE_RUN, Board
 from kubectl_eksdoc.core.run.brakes import Brakes
+from kubectl_eksdoc.core.run.detaching import Detaching
+from kubectl_eksdoc.core.run.excluding import Excluding
 from kubectl_eksdoc.core.run.guards import Guards, Limits
 from kubectl_eksdoc.core.run.moments import Happened, Moment
 from kubectl_eksdoc.core.run.nodes import Phase
+from kubectl_eksdoc.core.run.protecting import Protecting
 from kubectl_eksdoc.core.run.pursuits import Step
 from kubectl_eksdoc.core.run.replies import Replies
 from kubectl_eksdoc.core.run.seen import Seen
@@ -56,9 +60,12 @@ class Engine:
         self._board = board = Board(plan, seen)
         self._brakes = Brakes(Guards(plan, seen, limits), self._tell_of_itself)
         self._asking = asking = Asking(plan, seen, limits.blocked_s)
-        self._sights = Sights(board, asking, plan.policy.partial)
-        self._replies = Replies(board, asking, limits.blocked_s)
-        self._acting = Acting(board, asking, self._brakes, plan.policy.grace_seconds)
+        self._excluding = excluding = Excluding(board)
+        self._protecting = Protecting(plan, board)
+        detaching = Detaching(board)
+        self._sights = Sights(board, asking, detaching, plan.policy.partial)
+        self._replies = Replies(board, asking, excluding, detaching, self._protecting, limits.blocked_s)
+        self._acting = Acting(board, asking, excluding, detaching, self._brakes, plan.policy.grace_seconds)
         self._waves = Waves(board, plan.policy)
         self._skipped: list[str] = []
         self._heard = 0  # so many moments `new_moments` has given
@@ -68,6 +75,7 @@ class Engine:
     def take(self, news: News, now_s: float) -> None:
         self.seen.take(news)
         self._brakes.take(news, now_s)
+        self._excluding.take(news)
         board = self._board
         match news:
             case PodIs(pod, _):
@@ -82,6 +90,7 @@ class Engine:
                 board.stir(self._asking.moved(key, now_s))
             case NodeIs(node):
                 board.stir((node.name,))
+                self._protecting.see((node,))
             case NodeGone(name):
                 board.stir((name,))
             case AllPods(pods, _):
@@ -89,9 +98,12 @@ class Engine:
                     if pod.ready:
                         self._asking.ready(pod)
                 board.stir_all()
-            case AllBudgets() | AllNodes():
+            case AllNodes(nodes):
                 board.stir_all()
-            case Answered() | Found():
+                self._protecting.see(nodes)
+            case AllBudgets():
+                board.stir_all()
+            case Answered() | Found() | Attached():
                 self._replies.take(news, now_s)
 
     def renewed(self, node: str) -> None:
@@ -105,6 +117,10 @@ class Engine:
             if pursuit is not None and pursuit.step is Step.WAITING:
                 self._asking.out(pursuit, now_s)
                 pursuit.to(Step.IN_DOUBT, now_s)
+
+    def protects(self, node: str, uid: str, surely: bool) -> None:
+        """It is protected from autoscalers, or may be, by whoever began this run: it is released with the others."""
+        self._protecting.stands(node, uid, surely)
 
     def skip(self, node: str, why: str, now_s: float) -> None:
         """A node that should be drained, and is not by this plan."""
@@ -128,6 +144,7 @@ class Engine:
             board.stir_all()
         board.stir(board.timers.due(now_s))
         board.stir(self._asking.due(now_s))
+        self._excluding.say_what_is_unknown(now_s)
         found: list[Act] = []
         while board.is_stirred or board.may_begin:
             nodes = board.stirred()
@@ -136,11 +153,12 @@ class Engine:
             found += self._acting.acts(nodes, now_s)
             if board.may_begin:
                 self._waves.begin(now_s)
-        return found
+        return [*self._protecting.acts(now_s, over=self._is_at_its_end(now_s)), *found]
 
     def next_s(self, now_s: float) -> float:
         """When there is something to do though nothing is told; infinity where there is not."""
-        return min(self._board.timers.next_s, self._asking.next_s, self._brakes.next_s(now_s))
+        times = self._board.timers.next_s, self._asking.next_s, self._brakes.next_s(now_s), self._protecting.next_s()
+        return min(times)
 
     # How it stands
 
@@ -161,7 +179,16 @@ class Engine:
 
     @property
     def over(self) -> bool:
+        """Whether every node has come to an end, and no other is kept for them any more."""
+        return self._nodes_over and self._protecting.over
+
+    @property
+    def _nodes_over(self) -> bool:
         return all(node.over for node in self._board.nodes.values())
+
+    def _is_at_its_end(self, now_s: float) -> bool:
+        """But for the nodes that are to be released."""
+        return self._nodes_over or self._asks_for_nothing(now_s)
 
     @property
     def stopped(self) -> str:
@@ -174,7 +201,11 @@ class Engine:
         return tuple(p.pod.key for p in self._board.pursuits.values() if p.step in (*UNSURE, Step.LEAVING))
 
     def is_settled(self, now_s: float) -> bool:
-        """Whether it was stopped, and what it asked for is gone, or leaves for longer than anybody waits for."""
+        """Whether it was stopped, and what it asked for is gone, or leaves for longer than anybody waits for; and no
+        node is kept for it any more."""
+        return self._asks_for_nothing(now_s) and self._protecting.over
+
+    def _asks_for_nothing(self, now_s: float) -> bool:
         if not self.stopped or any(p.step in UNSURE for p in self._board.pursuits.values()):
             return False
         return now_s - self._brakes.stopped_s >= SETTLES_S or not self.in_flight

@@ -38,5 +38,7 @@ def engine_again(cluster: Cluster, journaled: Journaled, policy: DrainPolicy, li
     for target in plan.targets:
         if not target.order:
             engine.skip(target.node.name, "; ".join(target.why), 0.0)
+    for node in journaled.protected:
+        engine.protects(node.node, node.uid, node.confirmed)
     engine.doubt((change.intent.uid for change in journaled.in_doubt), 0.0)
     return engine
