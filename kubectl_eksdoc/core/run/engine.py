@@ -169,6 +169,11 @@ class Engine:
         return self._brakes.stopped
 
     @property
+    def evictions_per_second(self) -> float | None:
+        """How fast it may ask by now: as the user allows, and less while the server complains; None without a limit."""
+        return self._asking.rate
+
+    @property
     def in_flight(self) -> tuple[str, ...]:
         """The pods (ns/name) that were asked for and have not gone: they go whatever this run does."""
         return tuple(p.pod.key for p in self._board.pursuits.values() if p.step in (*UNSURE, Step.LEAVING))
