@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from kubectl_eksdoc.core.model.acts import Act
+from kubectl_eksdoc.core.model.acts import Errand
 from kubectl_eksdoc.core.plan.drain.outcome import PodVerdict
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 from kubectl_eksdoc.core.rules.news import (
@@ -21,6 +21,7 @@ from kubectl_eksdoc.core.rules.news import (
     BudgetGone,
     BudgetIs,
     Found,
+    HookEnded,
     News,
     NodeGone,
     NodeIs,
@@ -48,9 +49,14 @@ SETTLES_S = 120.0
 
 
 class Engine:
-    """Mutable. Times are seconds since the run began. Give it news, ask what is to be done, and until when to wait."""
+    """Mutable. Times are seconds since the run began. Give it news, ask what is to be done, and until when to wait.
 
-    def __init__(self, plan: DrainPlan, seen: Seen, limits: Limits = Limits()) -> None:
+    `hooks`: for which moments the user has a command (`BEFORE_WAVE`, `AFTER_WAVE`).
+    """
+
+    def __init__(
+        self, plan: DrainPlan, seen: Seen, limits: Limits = Limits(), hooks: frozenset[str] = frozenset()
+    ) -> None:
         self.plan = plan
         self.seen = seen
         self._board = board = Board(plan, seen)
@@ -59,7 +65,7 @@ class Engine:
         self._sights = Sights(board, asking, plan.policy.partial)
         self._replies = Replies(board, asking, limits.blocked_s)
         self._acting = Acting(board, asking, self._brakes, plan.policy.grace_seconds)
-        self._waves = Waves(board, plan.policy)
+        self._waves = Waves(board, self._brakes, plan.policy, hooks, limits.bake_s)
         self._skipped: list[str] = []
         self._heard = 0  # so many moments `new_moments` has given
 
@@ -93,6 +99,8 @@ class Engine:
                 board.stir_all()
             case Answered() | Found():
                 self._replies.take(news, now_s)
+            case HookEnded():
+                self._waves.take(news, now_s)
 
     def renewed(self, node: str) -> None:
         """A new node has joined in the place of `node`."""
@@ -121,26 +129,28 @@ class Engine:
 
     # What comes out
 
-    def acts(self, now_s: float) -> list[Act]:
+    def acts(self, now_s: float) -> list[Errand]:
         """All that is to be done now, in this order."""
         board = self._board
         if self._brakes.look(now_s):
             board.stir_all()
+            board.may_begin = True
+        self._waves.look(now_s)
         board.stir(board.timers.due(now_s))
         board.stir(self._asking.due(now_s))
-        found: list[Act] = []
+        found: list[Errand] = []
         while board.is_stirred or board.may_begin:
             nodes = board.stirred()
             for node in nodes:
                 self._sights.look(node, now_s)
             found += self._acting.acts(nodes, now_s)
             if board.may_begin:
-                self._waves.begin(now_s)
+                found += self._waves.begin(now_s)
         return found
 
     def next_s(self, now_s: float) -> float:
         """When there is something to do though nothing is told; infinity where there is not."""
-        return min(self._board.timers.next_s, self._asking.next_s, self._brakes.next_s(now_s))
+        return min(self._board.timers.next_s, self._asking.next_s, self._waves.next_s(), self._brakes.next_s(now_s))
 
     # How it stands
 
@@ -161,7 +171,7 @@ class Engine:
 
     @property
     def over(self) -> bool:
-        return all(node.over for node in self._board.nodes.values())
+        return self._waves.over
 
     @property
     def stopped(self) -> str:
