@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from kubectl_eksdoc.core.model.acts import Act, ListAttachments
+from kubectl_eksdoc.core.model.acts import Act, Hook, ListAttachments
 from kubectl_eksdoc.core.model.budgets import Budget
 from kubectl_eksdoc.core.model.nodes import Node
 from kubectl_eksdoc.core.model.pods import Pod
@@ -90,6 +90,14 @@ class Attached(NamedTuple):
     refused: bool = False
 
 
+class HookEnded(NamedTuple):
+    """`ok`: it said yes. `said`: its last line, or why it could not be asked."""
+
+    act: Hook
+    ok: bool
+    said: str = ""
+
+
 News = (
     PodIs
     | PodGone
@@ -105,4 +113,5 @@ News = (
     | Answered
     | Found
     | Attached
+    | HookEnded
 )

@@ -84,7 +84,8 @@ class Acting:
 
     def _give_up(self, pursuit: Pursuit, now_s: float) -> None:
         """Once its limits did not move for too long; its node is left alone then."""
-        ends_s = self._asking.gives_up_s(pursuit)
+        begun_s = self._board.nodes[pursuit.eviction.node].since_s
+        ends_s = self._asking.gives_up_s(pursuit, max(begun_s, self._brakes.released_s))
         if now_s < ends_s:
             self._board.timers.set(pursuit.eviction.node, ends_s)
             return

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from kubectl_eksdoc.core.model.acts import Act
+from kubectl_eksdoc.core.model.acts import Errand
 from kubectl_eksdoc.core.plan.drain.outcome import PodVerdict
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 from kubectl_eksdoc.core.rules.news import (
@@ -22,6 +22,7 @@ from kubectl_eksdoc.core.rules.news import (
     BudgetGone,
     BudgetIs,
     Found,
+    HookEnded,
     News,
     NodeGone,
     NodeIs,
@@ -52,9 +53,14 @@ SETTLES_S = 120.0
 
 
 class Engine:
-    """Mutable. Times are seconds since the run began. Give it news, ask what is to be done, and until when to wait."""
+    """Mutable. Times are seconds since the run began. Give it news, ask what is to be done, and until when to wait.
 
-    def __init__(self, plan: DrainPlan, seen: Seen, limits: Limits = Limits()) -> None:
+    `hooks`: for which moments the user has a command (`BEFORE_WAVE`, `AFTER_WAVE`).
+    """
+
+    def __init__(
+        self, plan: DrainPlan, seen: Seen, limits: Limits = Limits(), hooks: frozenset[str] = frozenset()
+    ) -> None:
         self.plan = plan
         self.seen = seen
         self._board = board = Board(plan, seen)
@@ -66,7 +72,7 @@ class Engine:
         self._sights = Sights(board, asking, detaching, plan.policy.partial)
         self._replies = Replies(board, asking, excluding, detaching, self._protecting, limits.blocked_s)
         self._acting = Acting(board, asking, excluding, detaching, self._brakes, plan.policy.grace_seconds)
-        self._waves = Waves(board, plan.policy)
+        self._waves = Waves(board, self._brakes, plan.policy, hooks, limits.bake_s)
         self._skipped: list[str] = []
         self._heard = 0  # so many moments `new_moments` has given
 
@@ -105,6 +111,8 @@ class Engine:
                 board.stir_all()
             case Answered() | Found() | Attached():
                 self._replies.take(news, now_s)
+            case HookEnded():
+                self._waves.take(news, now_s)
 
     def renewed(self, node: str) -> None:
         """A new node has joined in the place of `node`."""
@@ -137,28 +145,30 @@ class Engine:
 
     # What comes out
 
-    def acts(self, now_s: float) -> list[Act]:
+    def acts(self, now_s: float) -> list[Errand]:
         """All that is to be done now, in this order."""
         board = self._board
         if self._brakes.look(now_s):
             board.stir_all()
+            board.may_begin = True
+        self._waves.look(now_s)
         board.stir(board.timers.due(now_s))
         board.stir(self._asking.due(now_s))
         self._excluding.say_what_is_unknown(now_s)
-        found: list[Act] = []
+        found: list[Errand] = []
         while board.is_stirred or board.may_begin:
             nodes = board.stirred()
             for node in nodes:
                 self._sights.look(node, now_s)
             found += self._acting.acts(nodes, now_s)
             if board.may_begin:
-                self._waves.begin(now_s)
+                found += self._waves.begin(now_s)
         return [*self._protecting.acts(now_s, over=self._is_at_its_end(now_s)), *found]
 
     def next_s(self, now_s: float) -> float:
         """When there is something to do though nothing is told; infinity where there is not."""
-        times = self._board.timers.next_s, self._asking.next_s, self._brakes.next_s(now_s), self._protecting.next_s()
-        return min(times)
+        parts = self._board.timers.next_s, self._asking.next_s, self._waves.next_s(), self._protecting.next_s()
+        return min(*parts, self._brakes.next_s(now_s))
 
     # How it stands
 
@@ -180,20 +190,21 @@ class Engine:
     @property
     def over(self) -> bool:
         """Whether every node has come to an end, and no other is kept for them any more."""
-        return self._nodes_over and self._protecting.over
-
-    @property
-    def _nodes_over(self) -> bool:
-        return all(node.over for node in self._board.nodes.values())
+        return self._waves.over and self._protecting.over
 
     def _is_at_its_end(self, now_s: float) -> bool:
         """But for the nodes that are to be released."""
-        return self._nodes_over or self._asks_for_nothing(now_s)
+        return self._waves.over or self._asks_for_nothing(now_s)
 
     @property
     def stopped(self) -> str:
         """Why it asks for nothing more; "" while it does."""
         return self._brakes.stopped
+
+    @property
+    def evictions_per_second(self) -> float | None:
+        """How fast it may ask by now: as the user allows, and less while the server complains; None without a limit."""
+        return self._asking.rate
 
     @property
     def in_flight(self) -> tuple[str, ...]:

@@ -25,6 +25,8 @@ class Happened(str, Enum):
     UNPROTECTED = "unprotected"  # and no longer
     EXCLUDED = "excluded"  # a node: load balancers that send to nodes leave it out
     WARNED = "warned"  # something that was not as it should be; it goes on
+    BAKING = "baking"  # a wave is over, and the next one is not begun for a while
+    HOOKED = "hooked"  # a command of the user was run
     JOINED = "joined"  # a new node in the place of one that is done, or before the drain
     MISSING = "missing"  # a new node that should have joined
     BEFALLEN = "befallen"  # a fault that was asked for

@@ -77,6 +77,7 @@ class Replies:
         eviction, before = pursuit.eviction, pursuit.step
         reading = read(answer)
         pursuit.answered(reading, now_s)
+        self._asking.answered(reading, now_s)
         if pursuit.step in (Step.WAITING, Step.KEPT):
             self._board.stir(self._asking.free(pursuit))
             self._board.tell(now_s, Happened.REFUSED, pursuit.pod.key, eviction.node, reading.said)

@@ -7,11 +7,12 @@ from datetime import datetime
 from typing import TypeGuard
 
 from kubectl_eksdoc.core.model.acts import (
-    Act,
     Change,
     Cordon,
+    Errand,
     Evict,
     Exclude,
+    Hook,
     ListAttachments,
     ListPods,
     Look,
@@ -91,9 +92,9 @@ class Scribe:
         return self.next_number - 1
 
 
-def changes_something(act: Act) -> TypeGuard[Change]:
+def changes_something(act: Errand) -> TypeGuard[Change]:
     """Whether an act has to be written down before it is done."""
-    return not isinstance(act, (Look, ListPods, ListAttachments))
+    return not isinstance(act, (Look, ListPods, ListAttachments, Hook))
 
 
 def is_another(answer: Status) -> bool:
