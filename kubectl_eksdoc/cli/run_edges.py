@@ -7,7 +7,16 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.wiring.runs import Keeping, RunEdges, keeping_here, new_run_id, open_run, open_runs, read_journal
+from kubectl_eksdoc.wiring.runs import (
+    Hooks,
+    Keeping,
+    RunEdges,
+    keeping_here,
+    new_run_id,
+    open_run,
+    open_runs,
+    read_journal,
+)
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -27,7 +36,7 @@ def _told_to_stop() -> AbstractContextManager[Callable[[], int]]:
 class Edges:
     """`told_to_stop` gives how often the process was told to end while it is open."""
 
-    open_run: Callable[[Connection, Keeping, float], AbstractContextManager[RunEdges]] = open_run
+    open_run: Callable[[Connection, Keeping, float, Hooks], AbstractContextManager[RunEdges]] = open_run
     open_runs: Callable[[Connection, Keeping], Runs] = open_runs
     keeping: Callable[[str, str, Mapping[str, str]], Keeping] = keeping_here
     new_run_id: Callable[[datetime], str] = new_run_id

@@ -17,6 +17,7 @@ from kubectl_eksdoc.cli.run import options as run_options
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.errors import Drifted, Forbidden, UsageError
+from kubectl_eksdoc.wiring.runs import Hooks
 from kubectl_eksdoc.wiring.sources import SourceChoice
 
 if TYPE_CHECKING:  # help must not pay for facts and plans
@@ -73,6 +74,7 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     )
     run_options.add_confirmation(parser)
     run_options.add_limits(parser)
+    run_options.add_between_waves(parser)
     run_options.add_journal(parser)
     drain_options.add_policy(parser, runs=True)
     run_options.add_dry_run(parser)
@@ -87,6 +89,7 @@ class _Request:
     given: confirming.Given
     namespace: str
     limits: Limits
+    hooks: Hooks
     dry: str
     read: Baseline | None = None
 
@@ -148,7 +151,7 @@ def _request(args: argparse.Namespace, words: Sequence[str], around: Surrounding
         plan = PlanRequest.from_args(args, words)
     dry = run_options.dry_from(args)
     given, namespace = run_options.given_from(args), run_options.namespace_from(args)
-    return _Request(plan, given, namespace, run_options.limits_from(args), dry, saved)
+    return _Request(plan, given, namespace, run_options.limits_from(args), run_options.hooks_from(args), dry, saved)
 
 
 def _of(saved: Baseline) -> tuple[Targeting, DrainPolicy]:
@@ -251,7 +254,7 @@ def _carried_out(request: _Request, read: _Read, around: Surroundings) -> Answer
     edges, options = around.edges, request.plan.options
     run = edges.new_run_id(around.now())
     keeping = edges.keeping(run, request.namespace, around.environ)
-    carrying = Carrying(COMMAND, around, options, keeping)
+    carrying = Carrying(COMMAND, around, options, keeping, request.hooks)
     with carrying.open() as world:
         fresh = _read(request, around)
         _check_drift(promise_of(read.plan), fresh, "the plan was shown")

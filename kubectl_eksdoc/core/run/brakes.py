@@ -22,6 +22,7 @@ class Brakes:
         self.held = self._paused = ""
         self.stopped = ""
         self.stopped_s = 0.0
+        self.released_s = 0.0  # when it ceased to hold last
 
     @property
     def on(self) -> bool:
@@ -48,6 +49,7 @@ class Brakes:
         if self.held and not before:
             self._tell(now_s, Happened.HELD, self.held)
         if before and not self.held:
+            self.released_s = now_s
             self._tell(now_s, Happened.RELEASED, "")
         return bool(before) and not self.held
 

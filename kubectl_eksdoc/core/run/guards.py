@@ -9,7 +9,6 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from kubectl_eksdoc.core.model.acts import Cordon, Evict, Restore
 from kubectl_eksdoc.core.model.durations import in_words
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
@@ -41,7 +40,8 @@ ERRORS_S = 30.0
 class Limits:
     """`hold_s`, `pending_s`: a replacement without a node for so long holds, or stops, the run. `not_ready`: so many
     nodes outside the targets may become NotReady. `away_s`, `failing_s`: the cluster cannot be watched, or answers
-    with errors, for so long. `blocked_s`: a pod whose budget does not move for so long is given up, with its node."""
+    with errors, for so long. `blocked_s`: a pod whose budget does not move for so long is given up, with its node.
+    `bake_s`: so long after a wave nothing of the next one is begun, and all of this may show."""
 
     hold_s: float = 10.0
     pending_s: float = 600.0
@@ -49,6 +49,7 @@ class Limits:
     away_s: float = 600.0
     failing_s: float = 300.0
     blocked_s: float = 1800.0
+    bake_s: float = 0.0
 
 
 class Guards:
@@ -83,7 +84,7 @@ class Guards:
                 self._away = self._away or (said, now_s)
             case Back():
                 self._away = None
-            case Answered(Evict() | Cordon() | Restore(), answer):
+            case Answered(_, answer):
                 self._count(isinstance(answer, Lost) or answer.code >= 500, now_s)
 
     def hold(self, now_s: float) -> str:

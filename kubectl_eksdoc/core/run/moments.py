@@ -21,6 +21,12 @@ class Happened(str, Enum):
     HELD = "held"  # nothing more is asked for, for now
     RELEASED = "released"  # and again it is
     STOPPED = "stopped"  # nothing more is asked for by this run
+    PROTECTED = "protected"  # a node that is not drained, from autoscalers that would remove it
+    UNPROTECTED = "unprotected"  # and no longer
+    EXCLUDED = "excluded"  # a node: load balancers that send to nodes leave it out
+    WARNED = "warned"  # something that was not as it should be; it goes on
+    BAKING = "baking"  # a wave is over, and the next one is not begun for a while
+    HOOKED = "hooked"  # a command of the user was run
     JOINED = "joined"  # a new node in the place of one that is done, or before the drain
     MISSING = "missing"  # a new node that should have joined
     BEFALLEN = "befallen"  # a fault that was asked for

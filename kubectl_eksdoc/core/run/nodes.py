@@ -22,6 +22,7 @@ class Phase(Enum):
     CORDONED = "cordoned"
     ACTIVE = "active"
     EMPTY = "empty"  # seen empty, not listed twice yet
+    DETACHING = "detaching"  # listed empty twice, with volumes of its pods still attached
     GOING = "going"  # somebody else empties it, or it is not in the cluster any more: its pods are waited for
     DONE = "done"
     LEFT_ALONE = "left-alone"
@@ -36,7 +37,8 @@ class DrainedNode:
 
     `since_s`: when it came to its phase, or was listed or cordoned last; `empty_s`: when all that was asked for had
     gone; `listed`: so often it was found empty;
-    `refused`: its cordon was, be it by chance, `tries` times as such; `asked`: a cordon or a list is under way.
+    `refused`: its cordon was, be it by chance, `tries` times as such; `asked`: a cordon or a list is under way;
+    `looked_s`: when its attached volumes were listed last.
     """
 
     def __init__(self, target: Target, pursuits: dict[str, Pursuit], stays: frozenset[str]) -> None:
@@ -46,6 +48,7 @@ class DrainedNode:
         self.phase = Phase.OPEN
         self.since_s = 0.0
         self.empty_s = 0.0
+        self.looked_s = -inf
         self.listed = 0
         self.refused = False
         self.tries = 0

@@ -23,9 +23,11 @@ from kubectl_eksdoc.core.rules.news import (
 
 
 class Seen:
-    """Mutable. News may come twice or late: what is older than what is known changes nothing."""
+    """Mutable. News may come twice or late: what is older than what is known changes nothing. `first`: everything as it
+    was read before; what nobody tells of is as it was then."""
 
     def __init__(self, cluster: Cluster) -> None:
+        self.first = cluster
         self.nodes: dict[str, Node] = {node.name: node for node in cluster.nodes}
         self.budgets: dict[str, Budget] = {budget.key: budget for budget in cluster.budgets}
         self._pods: dict[str, Pod] = {pod.uid: pod for pod in cluster.pods}

@@ -12,7 +12,7 @@ from datetime import datetime
 from enum import Enum
 from typing import NamedTuple, Protocol
 
-from kubectl_eksdoc.core.model.acts import Act, Cordon, Evict, Restore
+from kubectl_eksdoc.core.model.acts import Act, Errand, Evict, Hook
 from kubectl_eksdoc.core.model.journal import DONE, Entry, Intent, Noted, Phase
 from kubectl_eksdoc.core.rules.news import Answered, News
 from kubectl_eksdoc.core.run.engine import Engine
@@ -163,18 +163,17 @@ class Draining:
             self._told_s = -TELL_S
         self._engine.pause(f"{by} paused it" if self._paused else "")
 
-    def _go(self, acts: Sequence[Act]) -> None:
+    def _go(self, acts: Sequence[Errand]) -> None:
         """Written down, then checked, then begun, one after the other."""
         changing = [act for act in acts if changes_something(act)]
-        for act in changing:
-            assert isinstance(act, (Cordon, Restore, Evict))
-            intent = self._scribe.intent(act, self._clock.now())
-            self._intents[_key(act)] = intent
+        for change in changing:
+            intent = self._scribe.intent(change, self._clock.now())
+            self._intents[_key(change)] = intent
             self._entries.append(intent)
         if changing:
             self._keep()
         for act in acts:
-            if changes_something(act):
+            if changes_something(act) or isinstance(act, Hook):
                 self._lock.must_be_held()
             self._field.do(act)
 

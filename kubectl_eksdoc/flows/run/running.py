@@ -25,7 +25,8 @@ from kubectl_eksdoc.flows.run.resuming import engine_again
 @dataclass(frozen=True, slots=True)
 class Running:
     """What a run needs of the world. `listen` hears all that happens, `wish` says what the user wants now, `show`
-    sees where it stands. The lock is held, and kept alive, by whoever made this."""
+    sees where it stands; `hooks`: which of `acts.BEFORE_WAVE` and `AFTER_WAVE` the field has a command for. The lock is
+    held, and kept alive, by whoever made this."""
 
     field: Field
     journal: RunJournal
@@ -35,6 +36,7 @@ class Running:
     wish: Callable[[], Wished] = Wished
     limits: Limits = Limits()
     show: Callable[[Standing], object] = lambda standing: None
+    hooks: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +71,7 @@ def run_plan(cluster: Cluster, plan: DrainPlan, told: Told, running: Running) ->
         asked=told.asked,
     )
     running.journal.begin(begun)
-    return _drain(Engine(plan, Seen(cluster), running.limits), scribe, running)
+    return _drain(Engine(plan, Seen(cluster), running.limits, running.hooks), scribe, running)
 
 
 def go_on(run: str, reader: ClusterReader, policy: DrainPolicy, running: Running) -> tuple[Cluster, Ended]:
@@ -83,7 +85,7 @@ def go_on(run: str, reader: ClusterReader, policy: DrainPolicy, running: Running
     if journaled.paused or journaled.aborted:
         running.journal.write([scribe.note(Noted.RESUMED, running.clock.now())])
     cluster = reader.read(kinds.ALL)
-    return cluster, _drain(engine_again(cluster, journaled, policy, running.limits), scribe, running)
+    return cluster, _drain(engine_again(cluster, journaled, policy, running.limits, running.hooks), scribe, running)
 
 
 def _drain(engine: Engine, scribe: Scribe, running: Running) -> Ended:
