@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import random
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -15,8 +17,8 @@ from kubectl_eksdoc.core.model.api_objects import Doc, with_value
 from kubectl_eksdoc.core.model.budgets import Amount
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.plan.drain.policy import ALL, DrainPolicy, Targeting
-from kubectl_eksdoc.core.rules.api.statuses import Status
-from kubectl_eksdoc.core.rules.news import Answered, News
+from kubectl_eksdoc.core.rules.api.statuses import Lost, Status
+from kubectl_eksdoc.core.rules.news import Answered, News, PodIs
 from kubectl_eksdoc.core.run.engine import Engine
 from kubectl_eksdoc.core.run.moments import Happened, Moment
 from kubectl_eksdoc.core.run.rehearsal import Rehearsal
@@ -206,6 +208,39 @@ def test_it_keeps_to_its_budget_as_all_others() -> None:
     assert set(stage.granted.values()) == {1}
 
 
+class Late(Counting):
+    """What somebody made is not watched: only a list shows it."""
+
+    def news(self) -> Sequence[News]:
+        hidden = "api-new"
+        return [each for each in super().news() if not (isinstance(each, PodIs) and each.pod.name == hidden)]
+
+
+def test_what_only_a_list_shows_goes_too() -> None:
+    plane, stage = a_cluster()
+    late = Late(plane, stage.read(kinds.ALL))
+    comes(plane, "api-new", 3.0)
+    rehearsal = tried(late)
+    assert not rehearsal.undone and not on_old(plane) and late.granted.total() == 4
+    assert len(told(rehearsal, Happened.REPLANNED)) == 1
+
+
+class Bad(Counting):
+    """Some acts are answered as if they had failed, before or after they were done."""
+
+    def __init__(self, plane: ControlPlane, observed: Cluster, seed: int) -> None:
+        super().__init__(plane, observed)
+        self._chance = random.Random(seed)
+
+    def do(self, act: Act) -> News:
+        luck = self._chance.random()
+        if isinstance(act, Evict) and luck < 0.2:
+            if luck < 0.1:
+                super().do(act)
+            return Answered(act, Lost("connection reset by peer"))
+        return super().do(act)
+
+
 def test_what_belongs_on_the_node_is_left() -> None:
     """A DaemonSet's pod, one that has ended, a static one."""
     plane, stage = a_cluster()
@@ -276,9 +311,11 @@ ARRIVALS = st.lists(
 
 
 @settings(max_examples=30, deadline=None)
-@given(ARRIVALS, st.booleans())
-def test_whoever_comes_whenever(arrivals: list[tuple[float, str, bool]], gated: bool) -> None:
+@given(ARRIVALS, st.booleans(), st.one_of(st.none(), st.integers(0, 2**16)))
+def test_whoever_comes_whenever(arrivals: list[tuple[float, str, bool]], gated: bool, seed: int | None) -> None:
     plane, stage = a_cluster(a_budget_doc("api", allowed=1, healthy=2, app="api", maxUnavailable=1))
+    if seed is not None:
+        stage = Bad(plane, stage.read(kinds.ALL), seed)
     for i, (at_s, node, scheduled) in enumerate(arrivals):
         if scheduled:
             comes(plane, f"s-{i}", at_s, nodeSelector={"kubernetes.io/hostname": node}, tolerations=[CORDON_IGNORED])
