@@ -13,6 +13,7 @@ from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 from kubectl_eksdoc.core.run.engine import Engine
 from kubectl_eksdoc.core.run.guards import Limits
 from kubectl_eksdoc.core.run.moments import Moment
+from kubectl_eksdoc.core.run.replanning import Replanning
 from kubectl_eksdoc.core.run.scribe import Scribe, aims_of
 from kubectl_eksdoc.core.run.seen import Seen
 from kubectl_eksdoc.core.run.standing import Standing
@@ -71,7 +72,7 @@ def run_plan(cluster: Cluster, plan: DrainPlan, told: Told, running: Running) ->
         asked=told.asked,
     )
     running.journal.begin(begun)
-    return _drain(Engine(plan, Seen(cluster), running.limits, running.hooks), scribe, running)
+    return _drain(Engine(plan, Seen(cluster), running.limits, running.hooks), cluster, scribe, running)
 
 
 def go_on(run: str, reader: ClusterReader, policy: DrainPolicy, running: Running) -> tuple[Cluster, Ended]:
@@ -85,10 +86,11 @@ def go_on(run: str, reader: ClusterReader, policy: DrainPolicy, running: Running
     if journaled.paused or journaled.aborted:
         running.journal.write([scribe.note(Noted.RESUMED, running.clock.now())])
     cluster = reader.read(kinds.ALL)
-    return cluster, _drain(engine_again(cluster, journaled, policy, running.limits, running.hooks), scribe, running)
+    engine = engine_again(cluster, journaled, policy, running.limits, running.hooks)
+    return cluster, _drain(engine, cluster, scribe, running)
 
 
-def _drain(engine: Engine, scribe: Scribe, running: Running) -> Ended:
+def _drain(engine: Engine, cluster: Cluster, scribe: Scribe, running: Running) -> Ended:
     made = Draining(
         engine,
         running.field,
@@ -99,5 +101,6 @@ def _drain(engine: Engine, scribe: Scribe, running: Running) -> Ended:
         running.listen,
         running.wish,
         running.show,
+        Replanning(engine, cluster),
     )
     return made.to_the_end()
