@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.acts import Act, Evict, ListAttachments, ListPods, Look
 from kubectl_eksdoc.core.model.api_objects import Doc, at
 from kubectl_eksdoc.core.model.cluster import Cluster
@@ -78,8 +79,9 @@ class EmbeddedStage:
             case ListPods(node):
                 held = (item for item in self._plane.store.list(PODS) if at(item.doc, "spec", "nodeName") == node)
                 return Found(act, tuple(map(self._facts.pod, held)))
-            case ListAttachments():  # nobody attaches or detaches here: what was attached when it was read stays so
-                return Attached(act)
+            case ListAttachments(node):
+                attached = map(self._facts.attachment, self._plane.store.list(kinds.VOLUME_ATTACHMENTS.full_name))
+                return Attached(act, tuple(each.volume for each in attached if each.node == node and each.volume))
             case _:
                 return Answered(act, self._marked.done(act))
 
