@@ -15,6 +15,16 @@ from kubectl_eksdoc.wiring.runs import (
     new_run_id,
     open_run,
     open_runs,
+    open_trial,
+    read_journal,
+)
+    Hooks,
+    Keeping,
+    RunEdges,
+    keeping_here,
+    new_run_id,
+    open_run,
+    open_runs,
     read_journal,
 )
 
@@ -23,7 +33,7 @@ if TYPE_CHECKING:
 
     from kubectl_eksdoc.core.model.connection import Connection
     from kubectl_eksdoc.core.model.journal import Entries
-    from kubectl_eksdoc.flows.ports import Runs
+    from kubectl_eksdoc.flows.ports import Runs, Trial
 
 
 def _told_to_stop() -> AbstractContextManager[Callable[[], int]]:
@@ -39,6 +49,7 @@ class Edges:
     open_run: Callable[[Connection, Keeping, float, Hooks], AbstractContextManager[RunEdges]] = open_run
     open_runs: Callable[[Connection, Keeping], Runs] = open_runs
     keeping: Callable[[str, str, Mapping[str, str]], Keeping] = keeping_here
+    open_trial: Callable[[Connection], Trial] = open_trial
     new_run_id: Callable[[datetime], str] = new_run_id
     read_journal: Callable[[str], Entries] = read_journal
     told_to_stop: Callable[[], AbstractContextManager[Callable[[], int]]] = _told_to_stop

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from kubectl_eksdoc.core.model.connection import Connection
     from kubectl_eksdoc.core.model.journal import Entries
-    from kubectl_eksdoc.flows.ports import DrainLock, Field, Runs
+    from kubectl_eksdoc.flows.ports import DrainLock, Field, Runs, Trial
     from kubectl_eksdoc.flows.run.draining import Clock as RunClock
     from kubectl_eksdoc.flows.run.journal import RunJournal
     from kubectl_eksdoc.kube.locking.lock import Lock
@@ -148,6 +148,16 @@ def open_runs(connection: Connection, keeping: Keeping) -> Runs:
     clock, sender = real_clock(), sender_of(connection)
     maps = ConfigMaps(sender, keeping.namespace, clock, PATIENCE)
     return StoredRuns(maps, Lock(sender, keeping.namespace, f"{keeping.who}@{keeping.host}", clock))
+
+
+def open_trial(connection: Connection) -> Trial:
+    """
+    Raises:
+        ConfigError: the kubeconfig cannot be used.
+    """
+    from kubectl_eksdoc.kube.field.trial import DryTrial
+
+    return DryTrial(sender_of(connection))
 
 
 def read_journal(path: str) -> Entries:
