@@ -18,15 +18,6 @@ from kubectl_eksdoc.wiring.runs import (
     open_trial,
     read_journal,
 )
-    Hooks,
-    Keeping,
-    RunEdges,
-    keeping_here,
-    new_run_id,
-    open_run,
-    open_runs,
-    read_journal,
-)
 
 if TYPE_CHECKING:
     from datetime import datetime
