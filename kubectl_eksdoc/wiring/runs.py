@@ -134,6 +134,20 @@ def open_run(
         yield RunEdges(acting, journal, lock, clock, lambda: asked.wanted)
 
 
+@contextmanager
+def open_watch(connection: Connection) -> Iterator[Field]:
+    """A field on which nothing is done: it tells what changes.
+
+    Raises:
+        ConfigError: the kubeconfig cannot be used.
+    """
+    from kubectl_eksdoc.host.hooks import HookedField
+    from kubectl_eksdoc.kube.field.live import LiveField
+
+    with closing(HookedField(LiveField(connection, ""), {}, "")) as watched:
+        yield watched
+
+
 def open_runs(connection: Connection, keeping: Keeping) -> Runs:
     """All runs that the cluster has a journal of, to look at and to ask something of.
 

@@ -12,6 +12,7 @@ from kubectl_eksdoc.cli import rights
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.run import options as run_options
+from kubectl_eksdoc.cli.run.attach import run_attach
 from kubectl_eksdoc.cli.run.request import RunRequest, chosen, under_way
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.core.model.journal import Phase
@@ -33,6 +34,7 @@ Examples:
   %(prog)s -w
   %(prog)s 20261120-193005-4f2a -o json
   %(prog)s 20261120-193005-4f2a --events
+  %(prog)s --attach                         what kubectl drain or a node group's update is doing
   %(prog)s --replay ~/.local/state/eksdoc/runs/20261120-193005-4f2a.jsonl
 """
 
@@ -48,13 +50,19 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     parser = commands.add_parser(
         "status",
         help="which runs there are, and how they stand",
-        usage="%(prog)s [RUN] [flags]",
+        usage="%(prog)s [RUN] [flags] | --attach [NODE…] [flags]",
         description=_ABOUT,
         epilog=_EXIT_CODES,
         conflict_handler="resolve",  # the global -w is refused everywhere else
     )
     GlobalOptions.add_to(parser, level=LEVELS - 1)
     parser.add_argument("-w", "--watch", action="switch", default=False, help="look again until the run has ended")
+    parser.add_argument(
+        "--attach",
+        action="switch",
+        default=False,
+        help="watch nodes that anybody drains, of these names or all: which pods are left, and what they wait for",
+    )
     parser.add_argument("--events", action="switch", default=False, help="what happened in a run, by its journal")
     parser.add_argument(
         "--replay", default=None, metavar="FILE", help="the same by the journal in FILE, without a cluster"
@@ -71,6 +79,8 @@ def run_status(args: argparse.Namespace, words: Sequence[str], around: Surroundi
     """
     from kubectl_eksdoc.render.run.status import render
 
+    if args.attach:
+        return run_attach(args, words, around)
     request = RunRequest.from_args(args, words)
     if args.replay is not None:
         return _replayed(args.replay, request, around)
