@@ -147,6 +147,20 @@ def test_a_file_that_is_no_journal_is_said_to_be_none(one: Machine, tmp_path: Pa
     assert one.run("drain", "status", "--replay", str(tmp_path / "nowhere")).code == 2
 
 
+def test_somebody_elses_drain_is_watched(api: Api, one: Machine, other: Machine) -> None:
+    """Here that of another machine, which `--attach` does not know to be ours."""
+    words = agreed(one)
+    with one.running("drain", "run", *words):
+        one.out.until("evicted")
+        watched = other.run("drain", "status", "--attach", "old-1", "-o", "json")
+    said = docs(watched.out)
+    assert watched.code == 0 and {valid(doc) for doc in said} == {"DrainWatch"}, watched.err
+    assert said[0]["nodes"][0]["pods"] and said[-1]["nodes"][0]["pods"] == []
+    assert said[-1]["nodes"][0]["drainedBy"] == "somebody (it is cordoned)"
+    unknown = other.run("drain", "status", "--attach", "nowhere")
+    assert unknown.code == 2 and "there is no node nowhere" in unknown.err
+
+
 def test_markdown_is_a_page_and_events_are_told_beside_it(one: Machine) -> None:
     ran = one.run("drain", "run", *agreed(one), "-o", "markdown")
     assert ran.out.startswith("## Drain of `") and "### Against the plan" in ran.out
