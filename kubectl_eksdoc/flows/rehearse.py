@@ -22,6 +22,7 @@ from kubectl_eksdoc.core.run.engine import Engine
 from kubectl_eksdoc.core.run.guards import Limits
 from kubectl_eksdoc.core.run.moments import Happened, Moment
 from kubectl_eksdoc.core.run.rehearsal import Rehearsal, Waiting
+from kubectl_eksdoc.core.run.replanning import Replanning
 from kubectl_eksdoc.core.run.seen import Seen
 from kubectl_eksdoc.core.sim.cluster.kubelets import Pace
 from kubectl_eksdoc.flows.drain import plan_drain
@@ -82,6 +83,7 @@ class _Run:
         self._stage = stage
         self._plan = plan
         self._engine = Engine(plan, Seen(cluster), limits)
+        self._replanning = Replanning(self._engine, cluster)
         between_s = 1 / plan.policy.evictions_per_second if plan.policy.evictions_per_second else 0.0
         self._give_up_s = GIVE_UP_S + limits.bake_s + between_s
         self._begun_s = stage.seconds
@@ -119,6 +121,7 @@ class _Run:
     def _hear(self) -> None:
         for news in self._stage.news():
             self._engine.take(news, self._now)
+        self._replanning.look(lambda: self._now)
 
     def _new(self) -> Sequence[Moment]:
         """What has happened since it was asked last; a node that is done is replaced where the user wants that."""
@@ -153,7 +156,8 @@ class _Run:
 
     def _next_s(self) -> float:
         """When this run has something to do by itself; the stage may have something before."""
-        return min((self._engine.next_s(self._now), self._now + LOOK_S, *(when for when, _ in self._joining)))
+        own_s = (self._engine.next_s(self._now), self._replanning.next_s, self._now + LOOK_S)
+        return min((*own_s, *(when for when, _ in self._joining)))
 
     def _faults(self) -> Iterable[Moment]:
         """What befell the stage while it was drained."""

@@ -6,11 +6,12 @@ Who finds no room waits for a word of the limit, or for the time at which it may
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import inf
 
 from kubectl_eksdoc.core.model.durations import in_words
 from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.plan.drain.outcome import Eviction
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 from kubectl_eksdoc.core.run.answers import Reading, Trouble
 from kubectl_eksdoc.core.run.ledger import Ledger
@@ -52,6 +53,11 @@ class Asking:
     def answered(self, reading: Reading, now_s: float) -> None:
         """What was answered to an eviction, the server may have too much to do."""
         self._pace.answered(reading, now_s)
+
+    def expect(self, evictions: Sequence[Eviction], slots: Mapping[str, int]) -> None:
+        """These may be asked for as well; `slots` of limits that were not known before."""
+        self._ledger.add(slots)
+        self._ledger.expect(evictions)
 
     def ready(self, pod: Pod) -> set[str]:
         """A pod is Ready."""

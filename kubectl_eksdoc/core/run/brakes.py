@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
+from kubectl_eksdoc.core.plan.drain.outcome import Eviction
 from kubectl_eksdoc.core.rules.news import News
 from kubectl_eksdoc.core.run.guards import Guards
 from kubectl_eksdoc.core.run.moments import Happened
@@ -29,6 +30,10 @@ class Brakes:
 
     def take(self, news: News, now_s: float) -> None:
         self._guards.take(news, now_s)
+
+    def expect(self, evictions: Iterable[Eviction]) -> None:
+        """These are evicted as well."""
+        self._guards.expect(evictions)
 
     def pause(self, why: str) -> None:
         """By the user, from the next look on; "" lets it go on."""

@@ -2,13 +2,14 @@
 
 All targets are cordoned first, and a node is begun when all were seen cordoned, when its wave has come and when the new
 nodes are there that it needs (`waves`). Of begun nodes a pod is asked for when its limits have room; what a budget
-refuses waits for a word of that budget, nothing is polled (`acting`, `asking`). A node is done when it was listed empty
-twice (`sights`, `replies`). It decides, and does nothing itself.
+refuses waits for a word of that budget, nothing is polled (`acting`, `asking`). For pods that come to a node meanwhile
+a new plan is wanted (`strangers`). A node is done when it was listed empty twice (`sights`, `replies`). It decides, and
+does nothing itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from kubectl_eksdoc.core.model.acts import Errand
 from kubectl_eksdoc.core.plan.drain.outcome import PodVerdict
@@ -43,6 +44,7 @@ from kubectl_eksdoc.core.run.pursuits import Step
 from kubectl_eksdoc.core.run.replies import Replies
 from kubectl_eksdoc.core.run.seen import Seen
 from kubectl_eksdoc.core.run.sights import Sights
+from kubectl_eksdoc.core.run.strangers import Strangers
 from kubectl_eksdoc.core.run.waves import Waves
 
 UNSURE = (Step.ASKED, Step.ACCEPTED, Step.IN_DOUBT)
@@ -72,6 +74,7 @@ class Engine:
         self._sights = Sights(board, asking, detaching, plan.policy.partial)
         self._replies = Replies(board, asking, excluding, detaching, self._protecting, limits.blocked_s)
         self._acting = Acting(board, asking, excluding, detaching, self._brakes, plan.policy.grace_seconds)
+        self._strangers = Strangers(board, asking, self._brakes, plan.policy.partial)
         self._waves = Waves(board, self._brakes, plan.policy, hooks, limits.bake_s)
         self._skipped: list[str] = []
         self._heard = 0  # so many moments `new_moments` has given
@@ -82,6 +85,7 @@ class Engine:
         self.seen.take(news)
         self._brakes.take(news, now_s)
         self._excluding.take(news)
+        self._strangers.take(news)
         board = self._board
         match news:
             case PodIs(pod, _):
@@ -117,6 +121,10 @@ class Engine:
     def renewed(self, node: str) -> None:
         """A new node has joined in the place of `node`."""
         self._waves.renewed(node)
+
+    def extend(self, plan: DrainPlan, now_s: float) -> None:
+        """A plan made by what is seen now: its `strangers` go as it has it, or stay."""
+        self._strangers.extend(plan, now_s)
 
     def doubt(self, uids: Iterable[str], now_s: float) -> None:
         """These may have been asked for already, by whoever began this run: they are looked at first."""
@@ -220,6 +228,16 @@ class Engine:
         if not self.stopped or any(p.step in UNSURE for p in self._board.pursuits.values()):
             return False
         return now_s - self._brakes.stopped_s >= SETTLES_S or not self.in_flight
+
+    @property
+    def strangers(self) -> Mapping[str, tuple[str, ...]]:
+        """Pods (UIDs) that no plan knows, by the node to which they came: a new plan is wanted, see `extend`."""
+        return self._strangers.on
+
+    @property
+    def remaining(self) -> tuple[str, ...]:
+        """Nodes that have not come to an end."""
+        return tuple(node.name for node in self._board.nodes.values() if not node.over)
 
     @property
     def undone(self) -> dict[str, tuple[str, ...]]:

@@ -6,11 +6,12 @@ Each has a default and a flag. What holds a run is over when its cause is; what 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from kubectl_eksdoc.core.model.durations import in_words
 from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.plan.drain.outcome import Eviction
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 from kubectl_eksdoc.core.rules.api.statuses import Lost
 from kubectl_eksdoc.core.rules.news import (
@@ -59,7 +60,8 @@ class Guards:
         self._limits = limits
         self._seen = seen
         self._targets = {target.node.name for target in plan.targets}
-        self._owners = {e.pod.owner.uid for e in plan.evictions if e.pod.owner is not None}
+        self._owners: set[str] = set()  # whose pods are replaced
+        self.expect(plan.evictions)
         self._known = {pod.uid for pod in seen.pods()}
         self._were_ready = {node.name for node in seen.nodes.values() if node.ready == "True"}
         self._pending: dict[str, tuple[Pod, float]] = {}  # by UID, with the time since when
@@ -86,6 +88,10 @@ class Guards:
                 self._away = None
             case Answered(_, answer):
                 self._count(isinstance(answer, Lost) or answer.code >= 500, now_s)
+
+    def expect(self, evictions: Iterable[Eviction]) -> None:
+        """These are evicted: what replaces them is watched."""
+        self._owners |= {each.pod.owner.uid for each in evictions if each.pod.owner is not None}
 
     def hold(self, now_s: float) -> str:
         """Why nothing more may be asked for now; "" if it may."""

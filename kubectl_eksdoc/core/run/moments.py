@@ -16,6 +16,7 @@ class Happened(str, Enum):
     EMPTY = "empty"  # nothing that is evicted is on the node any more
     DONE = "done"  # the node was seen empty twice
     LEFT_ALONE = "left-alone"  # a node that cannot be emptied: the others go on
+    REPLANNED = "replanned"  # pods came to a node after the plan was made: they are evicted, too
     LOST = "lost"  # a node that is not there any more
     ADOPTED = "adopted"  # a node that somebody else is draining: it is left to them, and waited for
     HELD = "held"  # nothing more is asked for, for now

@@ -102,6 +102,7 @@ class Replies:
         strange = sorted(pod.key for pod in pods if node.is_strange(pod))
         node.listed = 0 if strange else node.listed + 1
         if strange and now_s - node.empty_s >= self._blocked_s:
+            node.held += tuple(strange)
             self._board.leave_alone(node, now_s, f"still on it: {', '.join(strange)}")
         if node.listed == 2 and not self._detaching.begin(node, pods, now_s):
             self._board.end(node, Phase.DONE, now_s)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from kubectl_eksdoc.core.model.acts import ListPods
 from kubectl_eksdoc.core.model.budgets import Budget
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.nodes import Node
@@ -14,6 +15,7 @@ from kubectl_eksdoc.core.rules.news import (
     AllPods,
     BudgetGone,
     BudgetIs,
+    Found,
     News,
     NodeGone,
     NodeIs,
@@ -57,6 +59,10 @@ class Seen:
                 self.nodes = {node.name: node for node in nodes}
             case NodeIs(node):
                 self.nodes[node.name] = node
+            case Found(ListPods(), pods):  # it has no version: what was told of a pod counts more
+                for pod in pods:
+                    if pod.uid not in self._versions:
+                        self._pods.setdefault(pod.uid, pod)
             case NodeGone(name):
                 self.nodes.pop(name, None)
 

@@ -17,6 +17,7 @@ from kubectl_eksdoc.core.model.journal import Entry, Intent, Noted
 from kubectl_eksdoc.core.rules.news import Answered, News
 from kubectl_eksdoc.core.run.engine import Engine
 from kubectl_eksdoc.core.run.moments import Happened, Moment
+from kubectl_eksdoc.core.run.replanning import Replanning
 from kubectl_eksdoc.core.run.scribe import Scribe, changes_something
 from kubectl_eksdoc.flows.ports import DrainLock, Field, Journal
 
@@ -70,7 +71,8 @@ class Ended:
 
 
 class Draining:
-    """One run of an engine. Mutable; `listen` is told everything that happens, as it happens.
+    """One run of an engine. Mutable; `listen` is told everything that happens, as it happens. Without `replanning`
+    pods that came after the plan was made are only waited for.
 
     Somebody else keeps the lock alive: here it is only asked whether it is held.
     """
@@ -85,6 +87,7 @@ class Draining:
         scribe: Scribe,
         listen: Callable[[Sequence[Moment]], object],
         wish: Callable[[], Wish] = lambda: Wish.GO_ON,
+        replanning: Replanning | None = None,
     ) -> None:
         self._engine = engine
         self._field = field
@@ -94,6 +97,7 @@ class Draining:
         self._scribe = scribe
         self._listen = listen
         self._wish = wish
+        self._replanning = replanning
         self._begun_s = clock.monotonic()
         self._intents: dict[tuple[type, str], Intent] = {}  # those not answered, by the act's kind and UID
         self._entries: list[Entry] = []  # to be written with the next ones
@@ -108,6 +112,8 @@ class Draining:
         """
         while True:
             self._heed()
+            if self._replanning is not None:
+                self._replanning.look(lambda: self._now_s)
             self._go(self._engine.acts(self._now_s))
             self._tell()
             if self._engine.over or self._engine.is_settled(self._now_s):

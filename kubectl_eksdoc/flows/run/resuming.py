@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kubectl_eksdoc.core.model import codes
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.journal import Noted
 from kubectl_eksdoc.core.plan.drain.plan import make_plan
@@ -12,12 +11,8 @@ from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
 from kubectl_eksdoc.core.run.engine import Engine
 from kubectl_eksdoc.core.run.guards import Limits
 from kubectl_eksdoc.core.run.journal import Journaled
+from kubectl_eksdoc.core.run.replanning import WAITED_FOR
 from kubectl_eksdoc.core.run.seen import Seen
-
-_PASSING = (codes.BUDGET_EXHAUSTED, codes.BUDGET_STALE, codes.BUDGET_DISAGREES, codes.BUDGET_UNHEALTHY)
-
-WAITED_FOR = frozenset(code.name for code in _PASSING)
-"""Blockers of a plan that pass by themselves where this run brought them about; else the engine gives up on them."""
 
 
 def engine_again(
