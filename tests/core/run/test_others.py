@@ -31,7 +31,7 @@ def test_each_pod_says_what_it_waits_for() -> None:
         replace(a_pod("web-1", node="old"), labels={"app": "web"}),
         replace(a_pod("api-1", node="old"), labels={"app": "api"}),
         replace(a_pod("both", node="old"), labels={"app": "web", "of": "api"}),
-        a_pod("free", node="old"),
+        replace(a_pod("free", node="old"), labels={}),
     ]
     cluster = a_cluster(nodes=[old, a_roomy_node()], pods=pods)
     cluster = replace(cluster, budgets=(a_budget("web", allowed=0), a_budget("api", allowed=1)))
