@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from kubectl_eksdoc.core.model.acts import Act
+from kubectl_eksdoc.core.model.acts import Act, Errand
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.journal import Begun, Entries, Entry, Phase
 from kubectl_eksdoc.core.model.kinds import Resource
@@ -28,9 +28,10 @@ class ClusterReader(Protocol):
 
 
 class Field(Protocol):
-    """The cluster that is drained: what is asked of it is answered by news, together with what changes in it."""
+    """The cluster that is drained, and the user's hooks: what is asked is answered by news, together with what changes
+    in it."""
 
-    def do(self, act: Act) -> None:
+    def do(self, act: Errand) -> None:
         """Begin it. Exactly one answer to it will be news, be it that none came (`Lost`)."""
         ...
 

@@ -42,3 +42,22 @@ class ListPods(NamedTuple):
 
 
 Act = Cordon | Restore | Evict | Look | ListPods
+"""What is asked of the cluster."""
+
+BEFORE_WAVE = "before-wave"
+AFTER_WAVE = "after-wave"
+
+
+class Hook(NamedTuple):
+    """Run the user's command for this moment (`BEFORE_WAVE`, `AFTER_WAVE`): whether the drain goes on hangs on it.
+
+    `nodes`: those of the wave that are begun next, or that are over.
+    """
+
+    when: str
+    wave: int
+    nodes: tuple[str, ...]
+
+
+Errand = Act | Hook
+"""Whatever a run asks for, of the cluster or of this machine."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from kubectl_eksdoc.core.model.acts import Act
+from kubectl_eksdoc.core.model.acts import Act, Hook
 from kubectl_eksdoc.core.model.budgets import Budget
 from kubectl_eksdoc.core.model.nodes import Node
 from kubectl_eksdoc.core.model.pods import Pod
@@ -80,6 +80,14 @@ class Found(NamedTuple):
     pods: tuple[Pod, ...]
 
 
+class HookEnded(NamedTuple):
+    """`ok`: it said yes. `said`: its last line, or why it could not be asked."""
+
+    act: Hook
+    ok: bool
+    said: str = ""
+
+
 News = (
     PodIs
     | PodGone
@@ -94,4 +102,5 @@ News = (
     | Back
     | Answered
     | Found
+    | HookEnded
 )

@@ -21,6 +21,7 @@ class Brakes:
         self._held = self._paused = ""
         self.stopped = ""
         self.stopped_s = 0.0
+        self.released_s = 0.0  # when it ceased to hold last
 
     @property
     def on(self) -> bool:
@@ -47,6 +48,7 @@ class Brakes:
         if self._held and not before:
             self._tell(now_s, Happened.HELD, self._held)
         if before and not self._held:
+            self.released_s = now_s
             self._tell(now_s, Happened.RELEASED, "")
         return bool(before) and not self._held
 

@@ -41,7 +41,8 @@ ERRORS_S = 30.0
 class Limits:
     """`hold_s`, `pending_s`: a replacement without a node for so long holds, or stops, the run. `not_ready`: so many
     nodes outside the targets may become NotReady. `away_s`, `failing_s`: the cluster cannot be watched, or answers
-    with errors, for so long. `blocked_s`: a pod whose budget does not move for so long is given up, with its node."""
+    with errors, for so long. `blocked_s`: a pod whose budget does not move for so long is given up, with its node.
+    `bake_s`: so long after a wave nothing of the next one is begun, and all of this may show."""
 
     hold_s: float = 10.0
     pending_s: float = 600.0
@@ -49,6 +50,7 @@ class Limits:
     away_s: float = 600.0
     failing_s: float = 300.0
     blocked_s: float = 1800.0
+    bake_s: float = 0.0
 
 
 class Guards:

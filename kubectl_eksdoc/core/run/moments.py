@@ -21,6 +21,8 @@ class Happened(str, Enum):
     HELD = "held"  # nothing more is asked for, for now
     RELEASED = "released"  # and again it is
     STOPPED = "stopped"  # nothing more is asked for by this run
+    BAKING = "baking"  # a wave is over, and the next one is not begun for a while
+    HOOKED = "hooked"  # a command of the user was run
     JOINED = "joined"  # a new node in the place of one that is done, or before the drain
     MISSING = "missing"  # a new node that should have joined
     BEFALLEN = "befallen"  # a fault that was asked for

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from kubectl_eksdoc.core.model.acts import Act, Cordon, Evict, ListPods, Look, Restore
+from kubectl_eksdoc.core.model.acts import Cordon, Errand, Evict, Hook, ListPods, Look, Restore
 from kubectl_eksdoc.core.model.journal import Aim, Begun, Intent, Note, Noted, Outcome, Result, Verb
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 from kubectl_eksdoc.core.rules.api.statuses import Lost, Status
@@ -71,9 +71,9 @@ class Scribe:
         return self.next_number - 1
 
 
-def changes_something(act: Act) -> bool:
+def changes_something(act: Errand) -> bool:
     """Whether an act has to be written down before it is done."""
-    return not isinstance(act, (Look, ListPods))
+    return not isinstance(act, (Look, ListPods, Hook))
 
 
 def aims_of(plan: DrainPlan) -> tuple[Aim, ...]:

@@ -12,7 +12,7 @@ from datetime import datetime
 from enum import Enum
 from typing import Protocol
 
-from kubectl_eksdoc.core.model.acts import Act, Cordon, Evict, Restore
+from kubectl_eksdoc.core.model.acts import Act, Cordon, Errand, Evict, Hook, Restore
 from kubectl_eksdoc.core.model.journal import Entry, Intent, Noted
 from kubectl_eksdoc.core.rules.news import Answered, News
 from kubectl_eksdoc.core.run.engine import Engine
@@ -133,7 +133,7 @@ class Draining:
             self._entries.append(self._scribe.note(noted, self._clock.now()))
         self._engine.pause("the user paused it" if self._paused else "")
 
-    def _go(self, acts: Sequence[Act]) -> None:
+    def _go(self, acts: Sequence[Errand]) -> None:
         """Written down, then checked, then begun, one after the other."""
         changing = [act for act in acts if changes_something(act)]
         for act in changing:
@@ -144,7 +144,7 @@ class Draining:
         if changing:
             self._keep()
         for act in acts:
-            if changes_something(act):
+            if changes_something(act) or isinstance(act, Hook):
                 self._lock.must_be_held()
             self._field.do(act)
 

@@ -20,7 +20,13 @@ WAITED_FOR = frozenset(code.name for code in _PASSING)
 """Blockers of a plan that pass by themselves where this run brought them about; else the engine gives up on them."""
 
 
-def engine_again(cluster: Cluster, journaled: Journaled, policy: DrainPolicy, limits: Limits = Limits()) -> Engine:
+def engine_again(
+    cluster: Cluster,
+    journaled: Journaled,
+    policy: DrainPolicy,
+    limits: Limits = Limits(),
+    hooks: frozenset[str] = frozenset(),
+) -> Engine:
     """What is left of the run, planned anew for what is there now.
 
     Nodes that are done or gone stay as they are; those that were left alone are tried again, for somebody may have
@@ -28,13 +34,14 @@ def engine_again(cluster: Cluster, journaled: Journaled, policy: DrainPolicy, li
     node that the new plan does not drain is left alone, and told.
 
     A budget that has nothing left at the moment, perhaps since this very run used it, stops no node: it is waited for.
+    Waves are counted anew, and the hooks before and after each are asked for again.
     """
     aims = journaled.begun.aims if journaled.begun is not None else ()
     over = {node for node, how in journaled.nodes.items() if how is not Noted.LEFT_ALONE}
     left = {aim.uid for aim in aims if aim.node not in over}
     policy = replace(policy, assume_fixed=policy.assume_fixed | WAITED_FOR)
     plan = make_plan(cluster, [node for node in cluster.nodes if node.uid in left], policy)
-    engine = Engine(plan, Seen(cluster), limits)
+    engine = Engine(plan, Seen(cluster), limits, hooks)
     for target in plan.targets:
         if not target.order:
             engine.skip(target.node.name, "; ".join(target.why), 0.0)

@@ -1,0 +1,88 @@
+"""What becomes of nodes and pods by what was answered to the acts of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kubectl_eksdoc.core.model.acts import Cordon, Evict, ListPods, Look
+from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.rules.api.statuses import Lost, Status
+from kubectl_eksdoc.core.rules.news import Answered, Found
+from kubectl_eksdoc.core.run.answers import read
+from kubectl_eksdoc.core.run.asking import Asking
+from kubectl_eksdoc.core.run.board import Board
+from kubectl_eksdoc.core.run.moments import Happened
+from kubectl_eksdoc.core.run.nodes import DrainedNode, Phase
+from kubectl_eksdoc.core.run.pursuits import Pursuit, Step
+
+CORDON_TRIES = 5
+"""So often a cordon is refused as such, and not by chance, until the node is left alone."""
+
+
+class Replies:
+    """Mutable by its parts. `blocked_s`: so long pods that should not be on an empty node are waited for."""
+
+    def __init__(self, board: Board, asking: Asking, blocked_s: float) -> None:
+        self._board = board
+        self._asking = asking
+        self._blocked_s = blocked_s
+
+    def take(self, news: Answered | Found, now_s: float) -> None:
+        board = self._board
+        match news:
+            case Answered(Cordon(name, _), answer):
+                self._cordon(board.nodes[name], answer, now_s)
+            case Answered(Evict(pod, _), answer):
+                self._eviction(board.pursuits[pod.uid], answer, now_s)
+            case Found(Look(pod), pods):
+                self._found(board.pursuits[pod.uid], next(iter(pods), None), now_s)
+            case Found(ListPods(name), pods):
+                self._listed(board.nodes[name], pods, now_s)
+
+    def _cordon(self, node: DrainedNode, answer: Status | Lost, now_s: float) -> None:
+        """Its success is not believed: the node is begun when it is seen unschedulable."""
+        node.asked, node.since_s = False, now_s
+        self._board.stir((node.name,))
+        if isinstance(answer, Status) and answer.ok:
+            return
+        said = answer.said if isinstance(answer, Lost) else answer.message
+        node.refused = True
+        self._board.tell(now_s, Happened.REFUSED, node.name, why=said)
+        if isinstance(answer, Status) and answer.code < 500 and answer.code not in (409, 429):
+            node.tries += 1
+        if node.tries >= CORDON_TRIES:
+            self._board.leave_alone(node, now_s, f"it cannot be cordoned: {said}")
+
+    def _eviction(self, pursuit: Pursuit, answer: Status | Lost, now_s: float) -> None:
+        eviction, before = pursuit.eviction, pursuit.step
+        reading = read(answer)
+        pursuit.answered(reading, now_s)
+        self._asking.answered(reading, now_s)
+        if pursuit.step in (Step.WAITING, Step.KEPT):
+            self._board.stir(self._asking.free(pursuit))
+            self._board.tell(now_s, Happened.REFUSED, pursuit.pod.key, eviction.node, reading.said)
+        elif isinstance(answer, Status) and answer.ok:
+            self._board.tell(now_s, Happened.EVICTED, pursuit.pod.key, eviction.node)
+        self._board.tell_pod(pursuit, before, now_s)
+        self._board.stir((eviction.node,))
+
+    def _found(self, pursuit: Pursuit, pod: Pod | None, now_s: float) -> None:
+        before = pursuit.step
+        pursuit.found(pod, self._board.seen, now_s)
+        if pursuit.step is Step.WAITING and before is not Step.WAITING:
+            self._board.stir(self._asking.free(pursuit))
+        self._board.tell_pod(pursuit, before, now_s)
+        self._board.stir((pursuit.eviction.node,))
+
+    def _listed(self, node: DrainedNode, pods: Sequence[Pod], now_s: float) -> None:
+        node.asked, node.since_s = False, now_s
+        self._board.stir((node.name,))
+        if node.phase is not Phase.EMPTY:
+            return
+        strange = sorted(pod.key for pod in pods if node.is_strange(pod))
+        node.listed = 0 if strange else node.listed + 1
+        if strange and now_s - node.empty_s >= self._blocked_s:
+            self._board.leave_alone(node, now_s, f"still on it: {', '.join(strange)}")
+        if node.listed == 2:
+            self._board.end(node, Phase.DONE, now_s)
+            self._board.tell(now_s, Happened.DONE, node.name)
