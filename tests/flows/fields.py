@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from kubectl_eksdoc.core.model.acts import Act, Cordon, Evict, Restore
+from kubectl_eksdoc.core.model.acts import Act, Cordon, Delete, Evict, Restart, Restore
 from kubectl_eksdoc.core.model.journal import Entries, Entry, Intent
 from kubectl_eksdoc.core.rules.news import News
 from kubectl_eksdoc.embedded.stage import EmbeddedStage
@@ -48,7 +48,13 @@ class KeptJournal:
         return Entries(tuple(self.entries))
 
     def intends(self, act: Act) -> bool:
-        uid = act.pod.uid if isinstance(act, Evict) else act.uid if isinstance(act, (Cordon, Restore)) else ""
+        uid = (
+            act.pod.uid
+            if isinstance(act, (Evict, Delete))
+            else act.uid
+            if isinstance(act, (Cordon, Restart, Restore))
+            else ""
+        )
         return any(isinstance(entry, Intent) and entry.uid == uid for entry in self.entries)
 
 
@@ -76,7 +82,7 @@ class StageField:
         self.done: list[Act] = []
 
     def do(self, act: Act) -> None:
-        if isinstance(act, (Cordon, Restore, Evict)):
+        if isinstance(act, (Cordon, Restore, Evict, Restart, Delete)):
             assert self._journal.intends(act), "written down before it is done"
             self.done.append(act)
         self._answers.append(self._stage.do(act))

@@ -9,7 +9,6 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from kubectl_eksdoc.core.model.acts import Cordon, Evict, Restore
 from kubectl_eksdoc.core.model.durations import in_words
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
@@ -61,6 +60,7 @@ class Guards:
         self._seen = seen
         self._targets = {target.node.name for target in plan.targets}
         self._owners = {e.pod.owner.uid for e in plan.evictions if e.pod.owner is not None}
+        self._restarted = {(e.pod.namespace, e.manner.restarts.name) for e in plan.restarts if e.manner.restarts}
         self._known = {pod.uid for pod in seen.pods()}
         self._were_ready = {node.name for node in seen.nodes.values() if node.ready == "True"}
         self._pending: dict[str, tuple[Pod, float]] = {}  # by UID, with the time since when
@@ -85,7 +85,7 @@ class Guards:
                 self._away = self._away or (said, now_s)
             case Back():
                 self._away = None
-            case Answered(Evict() | Cordon() | Restore(), answer):
+            case Answered(_, answer):
                 self._count(isinstance(answer, Lost) or answer.code >= 500, now_s)
 
     def hold(self, now_s: float) -> str:
@@ -129,9 +129,16 @@ class Guards:
     def _see(self, pod: Pod, now_s: float) -> None:
         if pod.node or pod.deleting or pod.finished:
             self._pending.pop(pod.uid, None)
-        elif pod.uid not in self._known and pod.owner is not None and pod.owner.uid in self._owners:
+        elif pod.uid not in self._known and self._is_ours(pod):
             since_s = self._pending[pod.uid][1] if pod.uid in self._pending else now_s
             self._pending[pod.uid] = pod, since_s
+
+    def _is_ours(self, pod: Pod) -> bool:
+        """Whether it takes the place of a pod that goes: its owner's, or of a new ReplicaSet of what is restarted."""
+        if pod.owner is None:
+            return False
+        made_for = pod.owner.name.rpartition("-")[0]  # of a Deployment, and a hash of its template
+        return pod.owner.uid in self._owners or (pod.namespace, made_for) in self._restarted
 
     def _not_ready(self) -> Iterator[str]:
         for name in self._were_ready - self._targets:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from kubectl_eksdoc.core.model.acts import Cordon, Errand, Evict, Hook, ListPods, Look, Restore
+from kubectl_eksdoc.core.model.acts import Cordon, Delete, Errand, Evict, Hook, ListPods, Look, OfPod, Restart, Restore
 from kubectl_eksdoc.core.model.journal import Aim, Begun, Intent, Note, Noted, Outcome, Result, Verb
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 from kubectl_eksdoc.core.rules.api.statuses import Lost, Status
@@ -37,7 +37,7 @@ class Scribe:
     ) -> Begun:
         return Begun(self._number(), at, run, plan, tool, who, host, leader, aims, asked)
 
-    def intent(self, act: Cordon | Restore | Evict, at: datetime, before: str = "") -> Intent:
+    def intent(self, act: Cordon | Restore | OfPod, at: datetime, before: str = "") -> Intent:
         """`before`: how a node is before its cordon."""
         number = self._number()
         match act:
@@ -47,10 +47,10 @@ class Scribe:
                 return Intent(number, at, Verb.RESTORE, "Node", node, uid)
             case Evict(pod, grace_s):
                 return Intent(number, at, Verb.EVICT, "Pod", pod.name, pod.uid, pod.namespace, pod.node, grace_s)
-
-    def other_intent(self, verb: Verb, kind: str, name: str, uid: str, at: datetime, *, namespace: str) -> Intent:
-        """One for which there is no act: a workload's restart, a deletion past a budget."""
-        return Intent(self._number(), at, verb, kind, name, uid, namespace)
+            case Restart(namespace, name, uid, kind, pod):
+                return Intent(number, at, Verb.RESTART, kind, name, uid, namespace, pod.node)
+            case Delete(pod):
+                return Intent(number, at, Verb.DELETE, "Pod", pod.name, pod.uid, pod.namespace, pod.node)
 
     def result(self, of: Intent, answer: Status | Lost, at: datetime) -> Result:
         outcome, trouble = _judged(of.verb, answer)
@@ -83,7 +83,7 @@ def aims_of(plan: DrainPlan) -> tuple[Aim, ...]:
 
 
 def _judged(verb: Verb, answer: Status | Lost) -> tuple[Outcome, Trouble]:
-    if verb is Verb.EVICT:
+    if verb in (Verb.EVICT, Verb.DELETE):
         reading = read(answer)
         return _OUTCOMES.get(reading.next, Outcome.REFUSED), reading.trouble
     if isinstance(answer, Lost) or answer.code >= 500:

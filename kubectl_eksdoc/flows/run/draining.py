@@ -12,7 +12,7 @@ from datetime import datetime
 from enum import Enum
 from typing import Protocol
 
-from kubectl_eksdoc.core.model.acts import Act, Cordon, Errand, Evict, Hook, Restore
+from kubectl_eksdoc.core.model.acts import Act, Cordon, Delete, Errand, Evict, Hook, Restart, Restore
 from kubectl_eksdoc.core.model.journal import Entry, Intent, Noted
 from kubectl_eksdoc.core.rules.news import Answered, News
 from kubectl_eksdoc.core.run.engine import Engine
@@ -95,7 +95,7 @@ class Draining:
         self._listen = listen
         self._wish = wish
         self._begun_s = clock.monotonic()
-        self._intents: dict[tuple[type, str], Intent] = {}  # those not answered, by the act's kind and UID
+        self._intents: dict[tuple[type, str], Intent] = {}  # those not answered, by kind of act and UID of node or pod
         self._entries: list[Entry] = []  # to be written with the next ones
         self._paused = False
 
@@ -137,7 +137,7 @@ class Draining:
         """Written down, then checked, then begun, one after the other."""
         changing = [act for act in acts if changes_something(act)]
         for act in changing:
-            assert isinstance(act, (Cordon, Restore, Evict))
+            assert isinstance(act, (Cordon, Restore, Evict, Restart, Delete))
             intent = self._scribe.intent(act, self._clock.now())
             self._intents[_key(act)] = intent
             self._entries.append(intent)
@@ -178,4 +178,4 @@ class Draining:
 
 
 def _key(act: Act) -> tuple[type, str]:
-    return (type(act), act.pod.uid if isinstance(act, Evict) else str(getattr(act, "uid", "")))
+    return (type(act), act.pod.uid if isinstance(act, (Evict, Restart, Delete)) else str(getattr(act, "uid", "")))

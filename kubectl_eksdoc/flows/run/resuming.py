@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from kubectl_eksdoc.core.model import codes
 from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.journal import Noted
+from kubectl_eksdoc.core.model.journal import Noted, Verb
 from kubectl_eksdoc.core.plan.drain.plan import make_plan
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
 from kubectl_eksdoc.core.run.engine import Engine
@@ -39,7 +39,8 @@ def engine_again(
     aims = journaled.begun.aims if journaled.begun is not None else ()
     over = {node for node, how in journaled.nodes.items() if how is not Noted.LEFT_ALONE}
     left = {aim.uid for aim in aims if aim.node not in over}
-    policy = replace(policy, assume_fixed=policy.assume_fixed | WAITED_FOR)
+    named = policy.delete_past_budget - _spent(cluster, journaled)
+    policy = replace(policy, assume_fixed=policy.assume_fixed | WAITED_FOR, delete_past_budget=named)
     plan = make_plan(cluster, [node for node in cluster.nodes if node.uid in left], policy)
     engine = Engine(plan, Seen(cluster), limits, hooks)
     for target in plan.targets:
@@ -47,3 +48,12 @@ def engine_again(
             engine.skip(target.node.name, "; ".join(target.why), 0.0)
     engine.doubt((change.intent.uid for change in journaled.in_doubt), 0.0)
     return engine
+
+
+def _spent(cluster: Cluster, journaled: Journaled) -> set[str]:
+    """The pods (ns/name) that the user named, of which this run deleted one already: what has their name now is not
+    what was meant."""
+    there = {pod.key: pod.uid for pod in cluster.pods}
+    deleted = (change.intent for change in journaled.changes if change.intent.verb is Verb.DELETE)
+    names = {f"{intent.namespace}/{intent.name}": intent.uid for intent in deleted}
+    return {name for name, uid in names.items() if there.get(name) != uid}
