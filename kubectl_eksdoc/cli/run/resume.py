@@ -35,7 +35,8 @@ COMMAND = "drain resume"
 
 _ABOUT = """\
 Go on with a run that was paused, or whose machine has gone: what is left is planned anew for the cluster as it is,
-shown, and drained once you have typed the cluster's name and the number of nodes. Where somebody leads the paused run,
+shown, and drained once you have typed the cluster's name and the number of nodes, and the names of the pods that are
+deleted past their budgets. Where somebody leads the paused run,
 they are asked to go on instead.
 
 Examples:
@@ -96,8 +97,11 @@ def run_resume(args: argparse.Namespace, words: Sequence[str], around: Surroundi
     if not rest.plan.targets:
         return Answer(f"nothing is left of run {run.run}: every node of it is done or gone\n")
     rest.show(request, around)
-    confirming.confirm(rest.cluster.identity, rest.nodes, "go on draining", given, around.ask)
-    return _gone_on_with(run.run, rest.policy, request, limits, run_options.hooks_from(args), around)
+    past = rest.plan.past_budgets
+    also = [eviction.pod.key for eviction in past]
+    confirming.confirm(rest.cluster.identity, rest.nodes, "go on draining", given, around.ask, also)
+    hooks, typed = run_options.hooks_from(args), frozenset(eviction.pod.uid for eviction in past)
+    return _gone_on_with(run.run, rest.policy, typed, request, limits, hooks, around)
 
 
 def _is_unfinished(run: RunSummary) -> bool:
@@ -148,7 +152,13 @@ class _Rest:
 
 
 def _gone_on_with(
-    run: str, policy: DrainPolicy, request: RunRequest, limits: Limits, hooks: Hooks, around: Surroundings
+    run: str,
+    policy: DrainPolicy,
+    typed: frozenset[str],
+    request: RunRequest,
+    limits: Limits,
+    hooks: Hooks,
+    around: Surroundings,
 ) -> Answer:
     from kubectl_eksdoc.flows.run.running import go_on
 
@@ -157,5 +167,5 @@ def _gone_on_with(
     carrying = Carrying(COMMAND, around, options, here, hooks)
     with carrying.open(WAIT_S) as world:
         reader = around.open_reader(SourceChoice(), options.connection, None)
-        cluster, ended = go_on(run, reader, policy, carrying.running(world, limits))
+        cluster, ended = go_on(run, reader, policy, carrying.running(world, limits), typed)
     return carrying.answer(cluster, ended, {"run": run}, resumed=True)

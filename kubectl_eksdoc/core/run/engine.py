@@ -51,6 +51,9 @@ from kubectl_eksdoc.core.run.waves import Waves
 UNSURE = (Step.ASKED, Step.ACCEPTED, Step.IN_DOUBT)
 """Of a pod in these nobody knows whether it goes."""
 
+GOING = (Step.REPLACED, Step.LEAVING)
+"""Of a pod in these it is known that it goes, whatever this run does."""
+
 SETTLES_S = 120.0
 """So long a run that was stopped waits for pods that leave."""
 
@@ -233,7 +236,7 @@ class Engine:
     @property
     def in_flight(self) -> tuple[str, ...]:
         """The pods (ns/name) that were asked for and have not gone: they go whatever this run does."""
-        return tuple(p.pod.key for p in self._board.pursuits.values() if p.step in (*UNSURE, Step.LEAVING))
+        return tuple(p.pod.key for p in self._board.pursuits.values() if p.step in (*UNSURE, *GOING))
 
     def is_settled(self, now_s: float) -> bool:
         """Whether it was stopped, and what it asked for is gone, or leaves for longer than anybody waits for; and no

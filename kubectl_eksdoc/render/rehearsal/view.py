@@ -12,7 +12,7 @@ from kubectl_eksdoc import __version__
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.plan.drain.outcome import Target
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
-from kubectl_eksdoc.core.run.moments import Happened, Moment
+from kubectl_eksdoc.core.run.moments import ASKED, Happened, Moment
 from kubectl_eksdoc.core.run.rehearsal import Rehearsal
 from kubectl_eksdoc.core.sim.course import Span
 from kubectl_eksdoc.render.drain.view import DrainView
@@ -119,8 +119,13 @@ class RehearsalView:
         return self.rehearsal.re_evicted
 
     @cached_property
+    def asked(self) -> Counter[Happened]:
+        """How many pods were asked to go in which way."""
+        return Counter(moment.what for moment in self.moments if moment.what in ASKED)
+
+    @property
     def evictions(self) -> int:
-        return sum(moment.what is Happened.EVICTED for moment in self.moments)
+        return self.asked[Happened.EVICTED]
 
     @cached_property
     def joined(self) -> tuple[Moment, ...]:
