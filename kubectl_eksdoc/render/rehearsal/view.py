@@ -81,7 +81,7 @@ class RehearsalView:
     @cached_property
     def nodes(self) -> tuple[NodeRun, ...]:
         """Those that the plan drains, in its order."""
-        evictions = Counter(m.node for m in self.moments if m.what is Happened.EVICTED)
+        evictions = Counter(m.node for m in self.moments if m.what in ASKED)
         refusals = Counter(m.node for m in self.moments if m.what is Happened.REFUSED)
         alone = {m.subject: m.why for m in self.moments if m.what is Happened.LEFT_ALONE}
         undone = self.rehearsal.undone
@@ -125,7 +125,8 @@ class RehearsalView:
 
     @property
     def evictions(self) -> int:
-        return self.asked[Happened.EVICTED]
+        """Of all pods that were asked to go, in whatever way, as a plan counts them."""
+        return sum(self.asked.values())
 
     @cached_property
     def joined(self) -> tuple[Moment, ...]:
