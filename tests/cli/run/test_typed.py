@@ -9,7 +9,7 @@ import pytest
 from kubectl_eksdoc.cli.run.drain import _check_typed, _Read, digest
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
 from kubectl_eksdoc.errors import Drifted
-from tests.builders import a_budget, a_cluster, a_node, a_roomy_node, a_workload, pods
+from tests.builders import a_budget, a_cluster, a_node, a_workload, pods
 from tests.core.plan.drain.planning import plan_of
 
 NAMED = DrainPolicy(delete_past_budget=frozenset({"default/web-0"}))
@@ -18,7 +18,7 @@ NAMED = DrainPolicy(delete_past_budget=frozenset({"default/web-0"}))
 def read(uid: str = "", allowed: int = 0, policy: DrainPolicy = NAMED) -> _Read:
     found = [replace(pod, uid=uid or pod.uid) for pod in pods(1)]
     cluster = a_cluster(
-        nodes=[a_node("old-0"), a_roomy_node()],
+        nodes=[a_node("old-0")],
         pods=found,
         workloads=[a_workload(replicas=1)],
         budgets=[a_budget(min_available=1 - allowed, allowed=allowed, expected=1)],
