@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 
 from kubectl_eksdoc.core.model import codes
@@ -10,6 +9,7 @@ from kubectl_eksdoc.core.model.budgets import Budget
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.model.spelling import matches
 from kubectl_eksdoc.core.plan.drain.manners import Manner, Means
 from kubectl_eksdoc.core.plan.drain.outcome import PodVerdict
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
@@ -44,7 +44,7 @@ def check_deleted(cluster: Cluster, policy: DrainPolicy) -> None:
     known = {pod.key for pod in cluster.pods} if policy.delete_past_budget else set()
     missing = sorted(policy.delete_past_budget - known, key=natural)
     if missing:
-        close = difflib.get_close_matches(missing[0], known, n=3)
+        close = matches(missing[0], known)
         hint = f"close to it: {', '.join(close)}" if close else "see what there is: kubectl get pods -A"
         raise UsageError(f"--delete-past-budget names {missing[0]}, and there is no such pod", hint)
 
