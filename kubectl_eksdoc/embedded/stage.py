@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from kubectl_eksdoc.core.model.acts import Act, Cordon, Evict, ListPods, Look, Restore
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.acts import Act, Evict, ListAttachments, ListPods, Look
 from kubectl_eksdoc.core.model.api_objects import Doc, at
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.kinds import ReadState, Resource
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.rules.api.statuses import Refusal, Status
 from kubectl_eksdoc.core.rules.eviction_requests import EvictionRequest
-from kubectl_eksdoc.core.rules.news import Answered, Found, News
+from kubectl_eksdoc.core.rules.news import Answered, Attached, Found, News
 from kubectl_eksdoc.core.sim.cluster import mishaps
 from kubectl_eksdoc.core.sim.cluster.kubelets import Pace
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
@@ -22,6 +23,7 @@ from kubectl_eksdoc.core.sim.cluster.troubles import Befallen, Trouble, Troubled
 from kubectl_eksdoc.core.sim.cluster.workloads.everything import every_controller
 from kubectl_eksdoc.embedded.eviction_status import status_of
 from kubectl_eksdoc.embedded.loading import load_observed
+from kubectl_eksdoc.embedded.marked import Marked
 from kubectl_eksdoc.embedded.watched import Watched
 from kubectl_eksdoc.objects.collector import Collector
 from kubectl_eksdoc.objects.raw_objects import RawObjects
@@ -38,6 +40,7 @@ class EmbeddedStage:
         self._befallen: list[Befallen] = []
         self._troubled = Troubled(plane, troubles, self._befallen.append, seed)
         self._facts = plane.facts
+        self._marked = Marked(plane)
         self._watched = Watched(plane.store, plane.facts)
         self._models = {item.key[1]: item.doc for item in plane.store.list(NODES)}  # a node may be gone when it is one
 
@@ -68,10 +71,6 @@ class EmbeddedStage:
 
     def do(self, act: Act) -> News:
         match act:
-            case Cordon(node, _):
-                return Answered(act, self._cordon(node))
-            case Restore(node, _):
-                return Answered(act, self._cordon(node, cordoned=False))
             case Evict(pod, grace_s):
                 return Answered(act, self._evict(pod, grace_s))
             case Look(pod):
@@ -80,16 +79,14 @@ class EmbeddedStage:
             case ListPods(node):
                 held = (item for item in self._plane.store.list(PODS) if at(item.doc, "spec", "nodeName") == node)
                 return Found(act, tuple(map(self._facts.pod, held)))
+            case ListAttachments(node):
+                attached = map(self._facts.attachment, self._plane.store.list(kinds.VOLUME_ATTACHMENTS.full_name))
+                return Attached(act, tuple(each.volume for each in attached if each.node == node and each.volume))
+            case _:
+                return Answered(act, self._marked.done(act))
 
     def news(self) -> Sequence[News]:
         return self._watched.news()
-
-    def _cordon(self, node: str, cordoned: bool = True) -> Status:
-        try:
-            mishaps.cordon(self._plane, node, cordoned)
-        except Refusal as refusal:
-            return refusal.status
-        return Status(200)
 
     def _evict(self, pod: Pod, grace_s: int | None) -> Status:
         request = EvictionRequest(pod.name, pod.name, pod.namespace, uid=pod.uid)

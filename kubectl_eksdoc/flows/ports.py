@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from kubectl_eksdoc.core.model.acts import Act
+from kubectl_eksdoc.core.model.acts import Act, Cordon, Errand, Evict
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.journal import Begun, Entries, Entry, Phase, RunSummary
 from kubectl_eksdoc.core.model.kinds import Resource
 from kubectl_eksdoc.core.model.locks import Held
+from kubectl_eksdoc.core.rules.api.statuses import Lost, Status
 from kubectl_eksdoc.core.rules.news import News
 from kubectl_eksdoc.core.sim.cluster.kubelets import Pace
 from kubectl_eksdoc.core.sim.cluster.troubles import Befallen
@@ -29,9 +30,10 @@ class ClusterReader(Protocol):
 
 
 class Field(Protocol):
-    """The cluster that is drained: what is asked of it is answered by news, together with what changes in it."""
+    """The cluster that is drained, and the user's hooks: what is asked is answered by news, together with what changes
+    in it."""
 
-    def do(self, act: Act) -> None:
+    def do(self, act: Errand) -> None:
         """Begin it. Exactly one answer to it will be news, be it that none came (`Lost`)."""
         ...
 
@@ -119,6 +121,12 @@ class DrainLock(Protocol):
     def must_be_held(self) -> None:
         """Raises LockLost."""
         ...
+
+
+class Trial(Protocol):
+    """What the cluster would answer; nothing is changed."""
+
+    def would(self, act: Cordon | Evict) -> Status | Lost: ...
 
 
 class Runs(Protocol):

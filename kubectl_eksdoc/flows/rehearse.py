@@ -1,7 +1,8 @@
 """Try a drain in virtual time: the plan is made from the stage, and then done on it, eviction by eviction.
 
 It goes about it as a careful run does: all targets are cordoned first, a node is begun when what it needs has joined
-and its wave has come, a pod is asked for when its budget allows it, and what is refused waits.
+and its wave has come, a pod is asked for when its budget allows it, and what is refused waits. Hooks are not run: what
+they would look at is not there.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 
+from kubectl_eksdoc.core.model.acts import Hook
 from kubectl_eksdoc.core.model.cluster import Cluster, Identity
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.drain.duration.clock import NEW_NODE_S, Clock
@@ -17,15 +19,18 @@ from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 from kubectl_eksdoc.core.plan.drain.survey import survey
 from kubectl_eksdoc.core.run.engine import Engine
+from kubectl_eksdoc.core.run.guards import Limits
 from kubectl_eksdoc.core.run.moments import Happened, Moment
 from kubectl_eksdoc.core.run.rehearsal import Rehearsal, Waiting
+from kubectl_eksdoc.core.run.replanning import Replanning
 from kubectl_eksdoc.core.run.seen import Seen
 from kubectl_eksdoc.core.sim.cluster.kubelets import Pace
 from kubectl_eksdoc.flows.drain import plan_drain
 from kubectl_eksdoc.flows.ports import Stage
 
 GIVE_UP_S = 3600.0
-"""So long nothing of the drain may happen until it is given up: no start or stop takes longer."""
+"""So long nothing of the drain may happen until it is given up, and longer only if the user wants it to wait: no start
+or stop takes longer."""
 
 LOOK_S = 60.0
 """So often it is looked whether there is still something to wait for."""
@@ -54,7 +59,11 @@ def pace_of(cluster: Cluster) -> Pace:
 
 
 def rehearse(
-    stage: Stage, targeting: Targeting, policy: DrainPolicy, given: Identity | None = None
+    stage: Stage,
+    targeting: Targeting,
+    policy: DrainPolicy,
+    given: Identity | None = None,
+    limits: Limits = Limits(),
 ) -> tuple[Cluster, Rehearsal]:
     """Plan the drain of what is on `stage`, and do it there; `given` as for `plan_drain`.
 
@@ -64,16 +73,19 @@ def rehearse(
     cluster, plan = plan_drain(stage, targeting, policy, given)
     targets = tuple(target.node for target in plan.targets)
     stage.start(PlannedPace(Clock(survey(cluster, targets, policy))))
-    return cluster, _Run(stage, cluster, plan).to_the_end()
+    return cluster, _Run(stage, cluster, plan, limits).to_the_end()
 
 
 class _Run:
     """One drain on one stage. Mutable, and private to one call of `rehearse`."""
 
-    def __init__(self, stage: Stage, cluster: Cluster, plan: DrainPlan) -> None:
+    def __init__(self, stage: Stage, cluster: Cluster, plan: DrainPlan, limits: Limits) -> None:
         self._stage = stage
         self._plan = plan
-        self._engine = Engine(plan, Seen(cluster))
+        self._engine = Engine(plan, Seen(cluster), limits)
+        self._replanning = Replanning(self._engine, cluster)
+        between_s = 1 / plan.policy.evictions_per_second if plan.policy.evictions_per_second else 0.0
+        self._give_up_s = GIVE_UP_S + limits.bake_s + between_s
         self._begun_s = stage.seconds
         self._joining: list[tuple[float, str]] = []  # when a new node joins, and in the place of which one
 
@@ -88,7 +100,7 @@ class _Run:
             self._step()
             if any(moment.what is not Happened.REFUSED for moment in self._new()):
                 last_s = self._now
-            if self._engine.over or self._engine.is_settled(self._now) or self._now - last_s >= GIVE_UP_S:
+            if self._engine.over or self._engine.is_settled(self._now) or self._now - last_s >= self._give_up_s:
                 break
             self._stage.pass_time(self._begun_s + self._next_s())
         pending = tuple(Waiting(*each) for each in self._stage.pending())
@@ -102,12 +114,14 @@ class _Run:
         self._hear()
         while acts := engine.acts(now_s):
             for act in acts:
+                assert not isinstance(act, Hook), "it has none"
                 engine.take(self._stage.do(act), now_s)
             self._hear()
 
     def _hear(self) -> None:
         for news in self._stage.news():
             self._engine.take(news, self._now)
+        self._replanning.look(lambda: self._now)
 
     def _new(self) -> Sequence[Moment]:
         """What has happened since it was asked last; a node that is done is replaced where the user wants that."""
@@ -142,7 +156,8 @@ class _Run:
 
     def _next_s(self) -> float:
         """When this run has something to do by itself; the stage may have something before."""
-        return min((self._engine.next_s(self._now), self._now + LOOK_S, *(when for when, _ in self._joining)))
+        own_s = (self._engine.next_s(self._now), self._replanning.next_s, self._now + LOOK_S)
+        return min((*own_s, *(when for when, _ in self._joining)))
 
     def _faults(self) -> Iterable[Moment]:
         """What befell the stage while it was drained."""

@@ -36,6 +36,7 @@ class ServiceMeta(Meta):
 class ServiceSpec(Lean):
     type: str | None = None
     selector: dict[str, str] | None = None
+    external_traffic_policy: str | None = None
 
 
 class ServiceObject(Object):
@@ -110,6 +111,7 @@ def service(given: ServiceObject, share: Sharing) -> tuple[Service, datetime | N
         type=kind,
         selector={share.text(k): share.text(v) for k, v in (spec.selector or {}).items()},
         ip_targets=kind == "LoadBalancer" and _ip_targets(notes),
+        local=spec.external_traffic_policy == "Local",
     )
     return fact, meta.creation_timestamp
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from kubectl_eksdoc.core.model.connection import Connection
     from kubectl_eksdoc.core.model.journal import Entries
-    from kubectl_eksdoc.flows.ports import DrainLock, Field, Runs
+    from kubectl_eksdoc.flows.ports import DrainLock, Field, Runs, Trial
     from kubectl_eksdoc.flows.run.draining import Clock as RunClock
     from kubectl_eksdoc.flows.run.journal import RunJournal
     from kubectl_eksdoc.kube.locking.lock import Lock
@@ -97,8 +97,18 @@ class RunEdges:
     wanted: Callable[[], tuple[str, str]]
 
 
+@dataclass(frozen=True, slots=True)
+class Hooks:
+    """What a shell of this machine runs before and after a wave, by `Hook.when`; each may take `timeout_s`."""
+
+    commands: Mapping[str, str] = field(default_factory=dict)
+    timeout_s: float = 600.0
+
+
 @contextmanager
-def open_run(connection: Connection, keeping: Keeping, wait_s: float = 0.0) -> Iterator[RunEdges]:
+def open_run(
+    connection: Connection, keeping: Keeping, wait_s: float = 0.0, hooks: Hooks = Hooks()
+) -> Iterator[RunEdges]:
     """`wait_s`: so long another one's lock is waited for.
 
     Raises:
@@ -106,6 +116,7 @@ def open_run(connection: Connection, keeping: Keeping, wait_s: float = 0.0) -> I
         JournalError: there is no folder for the journal.
         ConfigError, UsageError, Unreachable, Unauthorized, Forbidden
     """
+    from kubectl_eksdoc.host.hooks import HookedField
     from kubectl_eksdoc.kube.field.live import LiveField
     from kubectl_eksdoc.kube.journal.asked import Asked
     from kubectl_eksdoc.kube.journal.config_maps import ConfigMaps
@@ -116,9 +127,25 @@ def open_run(connection: Connection, keeping: Keeping, wait_s: float = 0.0) -> I
     journal, lock = open_run_journal(sender, keeping, clock)
     with ExitStack() as open_now:
         open_now.enter_context(LockKeeper(lock, wait_s))
-        field = open_now.enter_context(closing(LiveField(connection, keeping.run)))
+        live = LiveField(connection, keeping.run)
+        hooked = HookedField(live, hooks.commands, keeping.run, hooks.timeout_s)
+        acting = open_now.enter_context(closing(hooked))
         asked = open_now.enter_context(Asked(ConfigMaps(sender_of(connection), keeping.namespace, clock), keeping.run))
-        yield RunEdges(field, journal, lock, clock, lambda: asked.wanted)
+        yield RunEdges(acting, journal, lock, clock, lambda: asked.wanted)
+
+
+@contextmanager
+def open_watch(connection: Connection) -> Iterator[Field]:
+    """A field on which nothing is done: it tells what changes.
+
+    Raises:
+        ConfigError: the kubeconfig cannot be used.
+    """
+    from kubectl_eksdoc.host.hooks import HookedField
+    from kubectl_eksdoc.kube.field.live import LiveField
+
+    with closing(HookedField(LiveField(connection, ""), {}, "")) as watched:
+        yield watched
 
 
 def open_runs(connection: Connection, keeping: Keeping) -> Runs:
@@ -135,6 +162,16 @@ def open_runs(connection: Connection, keeping: Keeping) -> Runs:
     clock, sender = real_clock(), sender_of(connection)
     maps = ConfigMaps(sender, keeping.namespace, clock, PATIENCE)
     return StoredRuns(maps, Lock(sender, keeping.namespace, f"{keeping.who}@{keeping.host}", clock))
+
+
+def open_trial(connection: Connection) -> Trial:
+    """
+    Raises:
+        ConfigError: the kubeconfig cannot be used.
+    """
+    from kubectl_eksdoc.kube.field.trial import DryTrial
+
+    return DryTrial(sender_of(connection))
 
 
 def read_journal(path: str) -> Entries:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from kubectl_eksdoc.core.model.acts import Act, Cordon, Evict, Restore
+from kubectl_eksdoc.core.model.acts import Act, Change, Evict
 from kubectl_eksdoc.core.model.journal import Entries, Entry, Intent, Phase
 from kubectl_eksdoc.core.rules.news import News
+from kubectl_eksdoc.core.run.scribe import changes_something
 from kubectl_eksdoc.embedded.stage import EmbeddedStage
 from tests.flows.stages import NOW
 
@@ -51,9 +52,9 @@ class KeptJournal:
     def read(self) -> Entries:
         return Entries(tuple(self.entries))
 
-    def intends(self, act: Act) -> bool:
-        uid = act.pod.uid if isinstance(act, Evict) else act.uid if isinstance(act, (Cordon, Restore)) else ""
-        return any(isinstance(entry, Intent) and entry.uid == uid for entry in self.entries)
+    def intends(self, act: Change) -> bool:
+        verb, uid = type(act).__name__.lower(), act.pod.uid if isinstance(act, Evict) else act.uid
+        return any(isinstance(each, Intent) and (each.verb.value, each.uid) == (verb, uid) for each in self.entries)
 
 
 class OwnLock:
@@ -80,7 +81,7 @@ class StageField:
         self.done: list[Act] = []
 
     def do(self, act: Act) -> None:
-        if isinstance(act, (Cordon, Restore, Evict)):
+        if changes_something(act):
             assert self._journal.intends(act), "written down before it is done"
             self.done.append(act)
         self._answers.append(self._stage.do(act))

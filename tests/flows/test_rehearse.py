@@ -14,6 +14,7 @@ from kubectl_eksdoc.core.plan.drain.policy import ALL, DrainPolicy, Targeting
 from kubectl_eksdoc.core.rules.api.statuses import Status
 from kubectl_eksdoc.core.rules.news import Answered, News
 from kubectl_eksdoc.core.run.moments import Happened
+from kubectl_eksdoc.core.run.pacing import burst
 from kubectl_eksdoc.core.run.rehearsal import Rehearsal
 from kubectl_eksdoc.core.sim.cluster import mishaps
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
@@ -109,6 +110,16 @@ def test_a_wave_waits_for_the_one_before() -> None:
     rehearsal = tried(stage, DrainPolicy(max_unavailable=((ALL, Amount(1)),)))
     order = [(m.what, m.subject) for m in rehearsal.moments if m.what in (Happened.BEGUN, Happened.DONE)]
     assert [what for what, _ in order] == [Happened.BEGUN, Happened.DONE] * 2
+
+
+@pytest.mark.parametrize("rate", [0.1, 2.0])
+def test_it_goes_no_faster_than_the_user_allows(rate: float) -> None:
+    _, rehearsal = rehearse(recorded("small-traps.tar.gz")[1], BLUE, DrainPolicy(evictions_per_second=rate))
+    at = [moment.at_s for moment in rehearsal.moments if moment.what is Happened.EVICTED]
+    assert len(at) == 16 and not rehearsal.undone
+    for i, first in enumerate(at):
+        assert all(n <= rate * (last - first) + burst(rate) + 1e-6 for n, last in enumerate(at[i:], 1))
+    assert rehearsal.late_s is not None and rehearsal.late_s <= 0
 
 
 def test_what_somebody_else_takes_from_a_budget_is_waited_for() -> None:

@@ -129,9 +129,13 @@ def test_every_fault_is_survived(fault: str, share: float) -> None:
 @given(st.sets(st.sampled_from([*BEFORE, *AFTER]), min_size=1), st.floats(0.0, 0.6), st.integers(0, 2**32))
 def test_all_of_them_together(faults: set[str], share: float, seed: int) -> None:
     bad, rehearsal, short = drained("small-traps.tar.gz", sorted(faults), share, seed)
-    assert not rehearsal.undone
-    assert max(bad.evicted.values()) == 1 and bad.evicted.total() == len(rehearsal.plan.evictions)
-    assert short == []
+    alone = {m.subject: m.why for m in rehearsal.moments if m.what is Happened.LEFT_ALONE}
+    assert alone.keys() == rehearsal.undone.keys()
+    assert all(why.startswith("it cannot be cordoned") for why in alone.values()), "denied so often, if by chance"
+    assert max(bad.evicted.values(), default=1) == 1 and short == []
+    if alone:
+        return
+    assert bad.evicted.total() == len(rehearsal.plan.evictions)
     gone = [moment.subject for moment in rehearsal.moments if moment.what is Happened.GONE]
     assert len(gone) == len(set(gone)) == len(rehearsal.plan.evictions)
 

@@ -181,6 +181,12 @@ def test_services(kind: str, annotations: dict[str, str] | None, ip_targets: boo
     assert found == (Service("shop", "x", kind, {"app": "x"}, ip_targets),)
 
 
+@pytest.mark.parametrize(("policy", "local"), [("Local", True), ("Cluster", False), (None, False)])
+def test_services_whose_nodes_serve_only_their_own_pods(policy: str | None, local: bool) -> None:
+    (found,) = observed(kinds.SERVICES, spec={"type": "NodePort", "externalTrafficPolicy": policy}).services
+    assert found.local is local
+
+
 def test_endpoint_slices_and_bindings() -> None:
     endpoints = [
         {"conditions": {"ready": False}, "targetRef": {"kind": "Pod", "name": "a", "uid": "1"}},

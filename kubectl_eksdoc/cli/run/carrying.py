@@ -15,7 +15,7 @@ from kubectl_eksdoc.cli.run.face import Face
 from kubectl_eksdoc.cli.run.options import NAMESPACE_FLAG
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.errors import Forbidden, Stopped
-from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE, Keeping, RunEdges
+from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE, Hooks, Keeping, RunEdges
 from kubectl_eksdoc.wiring.sources import SourceChoice
 
 if TYPE_CHECKING:
@@ -34,7 +34,10 @@ def reached_by(options: GlobalOptions, namespace: str, context: str = "") -> tup
 class Carrying:
     """`command` is how the user called it (``drain run``). Mutable: it knows when the run began."""
 
-    def __init__(self, command: str, around: Surroundings, options: GlobalOptions, keeping: Keeping) -> None:
+    def __init__(
+        self, command: str, around: Surroundings, options: GlobalOptions, keeping: Keeping, hooks: Hooks
+    ) -> None:
+        self._hooks = hooks
         self._command = command
         self._around = around
         self._options = options
@@ -53,7 +56,7 @@ class Carrying:
         try:
             with (
                 edges.told_to_stop() as told,
-                edges.open_run(self._options.connection, keeping, wait_s) as world,
+                edges.open_run(self._options.connection, keeping, wait_s, self._hooks) as world,
                 Face(around, self._options, keeping.run, told, world.wanted) as self._face,
             ):
                 self._began = around.now()
@@ -73,7 +76,10 @@ class Carrying:
 
         assert self._face is not None, "it is open"
         face = self._face
-        return Running(world.field, world.journal, world.lock, world.clock, face.listen, face.wish, limits, face.show)
+        hooks = frozenset(self._hooks.commands)
+        return Running(
+            world.field, world.journal, world.lock, world.clock, face.listen, face.wish, limits, face.show, hooks
+        )
 
     def answer(self, cluster: Cluster, ended: Ended, options: Mapping[str, object], *, resumed: bool = False) -> Answer:
         """What came of it."""

@@ -7,9 +7,10 @@ from dataclasses import fields
 
 from kubectl_eksdoc.cli import values
 from kubectl_eksdoc.cli.run.confirming import Given
+from kubectl_eksdoc.core.model.acts import AFTER_WAVE, BEFORE_WAVE
 from kubectl_eksdoc.core.run.guards import Limits
 from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE
+from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE, Hooks
 
 NAMESPACE_FLAG = "--journal-namespace"
 
@@ -22,6 +23,9 @@ _GUARDS = (
     ("--give-up", "blocked_s", "TIME", "leave a node alone once a budget did not move for so long"),
 )
 """Flag, field of `Limits`, what it takes, and what it does."""
+
+
+_HOOKS = {"--hook-before-wave": BEFORE_WAVE, "--hook-after-wave": AFTER_WAVE}
 
 
 def add_confirmation(parser: argparse.ArgumentParser) -> None:
@@ -85,6 +89,37 @@ def add_limits(parser: argparse.ArgumentParser) -> None:
 
 def limits_from(args: argparse.Namespace) -> Limits:
     return Limits(**{each.name: getattr(args, each.name) for each in fields(Limits) if hasattr(args, each.name)})
+
+
+def add_between_waves(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("Between waves (waves: --max-unavailable, --pin)")
+    group.add_argument(
+        "--bake",
+        dest="bake_s",
+        type=values.seconds,
+        default=0.0,
+        metavar="TIME",
+        help="begin no node for so long after a wave, while the guards watch (default: 0)",
+    )
+    for flag, when in _HOOKS.items():
+        group.add_argument(
+            flag,
+            default="",
+            metavar="COMMAND",
+            help=f"run by /bin/sh on this machine {when.replace('-', ' each ')}; the drain stops unless it exits 0",
+        )
+    group.add_argument(
+        "--hook-timeout",
+        type=values.some_seconds,
+        default=Hooks().timeout_s,
+        metavar="TIME",
+        help=f"how long a hook may take (default: {values.duration_text(Hooks().timeout_s)})",
+    )
+
+
+def hooks_from(args: argparse.Namespace) -> Hooks:
+    given = {when: getattr(args, flag[2:].replace("-", "_")) for flag, when in _HOOKS.items()}
+    return Hooks({when: command for when, command in given.items() if command}, args.hook_timeout)
 
 
 def add_dry_run(parser: argparse.ArgumentParser) -> None:

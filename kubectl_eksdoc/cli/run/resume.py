@@ -21,6 +21,7 @@ from kubectl_eksdoc.cli.streams import say
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.core.model.journal import DONE, ROLLED_BACK, Phase, RunSummary
 from kubectl_eksdoc.errors import Forbidden, UsageError
+from kubectl_eksdoc.wiring.runs import Hooks
 from kubectl_eksdoc.wiring.sources import SourceChoice
 
 if TYPE_CHECKING:
@@ -62,6 +63,7 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     GlobalOptions.add_to(parser, level=LEVELS - 1)
     run_options.add_confirmation(parser)
     run_options.add_limits(parser)
+    run_options.add_between_waves(parser)
     run_options.add_journal(parser)
     parser.set_defaults(leaf=parser, command=run_resume)
 
@@ -93,7 +95,7 @@ def run_resume(args: argparse.Namespace, words: Sequence[str], around: Surroundi
         return Answer(f"nothing is left of run {run.run}: every node of it is done or gone\n")
     rest.show(request, around)
     confirming.confirm(rest.cluster.identity, rest.nodes, "go on draining", given, around.ask)
-    return _gone_on_with(run.run, rest.policy, request, limits, around)
+    return _gone_on_with(run.run, rest.policy, request, limits, run_options.hooks_from(args), around)
 
 
 def _is_unfinished(run: RunSummary) -> bool:
@@ -143,11 +145,14 @@ class _Rest:
         say(around.stderr, f"{preview(view, look, request.options.output == 'wide')}\n")
 
 
-def _gone_on_with(run: str, policy: DrainPolicy, request: RunRequest, limits: Limits, around: Surroundings) -> Answer:
+def _gone_on_with(
+    run: str, policy: DrainPolicy, request: RunRequest, limits: Limits, hooks: Hooks, around: Surroundings
+) -> Answer:
     from kubectl_eksdoc.flows.run.running import go_on
 
     options = request.options
-    carrying = Carrying(COMMAND, around, options, around.edges.keeping(run, request.namespace, around.environ))
+    here = around.edges.keeping(run, request.namespace, around.environ)
+    carrying = Carrying(COMMAND, around, options, here, hooks)
     with carrying.open(WAIT_S) as world:
         reader = around.open_reader(SourceChoice(), options.connection, None)
         cluster, ended = go_on(run, reader, policy, carrying.running(world, limits))

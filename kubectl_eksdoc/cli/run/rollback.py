@@ -16,6 +16,7 @@ from kubectl_eksdoc.cli.run.request import RunRequest, chosen
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.core.model.journal import Phase
 from kubectl_eksdoc.errors import Forbidden
+from kubectl_eksdoc.wiring.runs import Hooks
 from kubectl_eksdoc.wiring.sources import SourceChoice
 
 COMMAND = "drain rollback"
@@ -67,20 +68,23 @@ def run_rollback(args: argparse.Namespace, words: Sequence[str], around: Surroun
         runs = around.edges.open_runs(options.connection, keeping)
         listed = runs.all()
         run = chosen(listed, request.run, listed[:1], "there")
-        nodes = [each.node for each in replay(runs.entries(run.run)).cordoned]
+        journaled = replay(runs.entries(run.run))
+        nodes = sorted({*(each.node for each in journaled.cordoned), *(each.node for each in journaled.protected)})
         identity = around.open_reader(SourceChoice(), options.connection, None).read((kinds.NODES,)).identity
-        around.note(f"run {run.run} has cordoned: {', '.join(nodes) or 'nothing that is not given back'}")
+        around.note(f"run {run.run} changed {', '.join(nodes) or 'no node that is not given back'}")
         if not nodes:
             return Answer("")
-        confirming.confirm(identity, len(nodes), "uncordon", given, around.ask)
+        confirming.confirm(identity, len(nodes), "give back", given, around.ask)
         if runs.lock().led and run.phase != Phase.ENDED.value:
             asked(runs, run, Phase.ABORTED, keeping, around)
     except Forbidden as error:
         raise rights.explained(error, COMMAND) from error
-    carrying = Carrying(COMMAND, around, options, around.edges.keeping(run.run, request.namespace, around.environ))
+    here = around.edges.keeping(run.run, request.namespace, around.environ)
+    carrying = Carrying(COMMAND, around, options, here, Hooks())
     with carrying.open(WAIT_S) as world:
         back = roll_back(run.run, carrying.running(world, Limits()))
     lines = [f"{node} is as it was before" for node in back.restored]
+    lines += [f"{node} is not protected from autoscalers any more" for node in back.released]
     lines += [f"{node} is left as it is: {why}" for node, why in back.left.items()]
     around.note("pods that were evicted do not move back by themselves")
     return Answer("".join(f"{line}\n" for line in lines), exits.STOPPED if back.left else exits.CLEAN)

@@ -14,9 +14,31 @@ class Cordon(NamedTuple):
     uid: str
 
 
+class Exclude(NamedTuple):
+    """Have load balancers that send to nodes leave exactly this one out, and note on it that this run did."""
+
+    node: str
+    uid: str
+
+
 class Restore(NamedTuple):
-    """Make exactly this node what it was before this run cordoned it, byte for byte; a node that this run did not
-    cordon is left as it is."""
+    """Make exactly this node what it was before this run cordoned or excluded it, byte for byte; a node that this run
+    did not change is left as it is."""
+
+    node: str
+    uid: str
+
+
+class Protect(NamedTuple):
+    """Keep autoscalers from removing exactly this node, and note on it that this run did; what its user said of that
+    stays as it is."""
+
+    node: str
+    uid: str
+
+
+class Release(NamedTuple):
+    """Take back what this run did to protect exactly this node, byte for byte; nothing else."""
 
     node: str
     uid: str
@@ -41,4 +63,35 @@ class ListPods(NamedTuple):
     node: str
 
 
-Act = Cordon | Restore | Evict | Look | ListPods
+class ListAttachments(NamedTuple):
+    """Read which volumes are attached to this node now."""
+
+    node: str
+
+
+OfNode = Cordon | Exclude | Restore | Protect | Release
+"""What changes a node. Of two that differ in nothing but their kind Python says that they are equal."""
+
+Change = OfNode | Evict
+"""What changes something: it is written down before it is done."""
+
+Act = Change | Look | ListPods | ListAttachments
+"""What is asked of the cluster."""
+
+BEFORE_WAVE = "before-wave"
+AFTER_WAVE = "after-wave"
+
+
+class Hook(NamedTuple):
+    """Run the user's command for this moment (`BEFORE_WAVE`, `AFTER_WAVE`): whether the drain goes on hangs on it.
+
+    `nodes`: those of the wave that are begun next, or that are over.
+    """
+
+    when: str
+    wave: int
+    nodes: tuple[str, ...]
+
+
+Errand = Act | Hook
+"""Whatever a run asks for, of the cluster or of this machine."""

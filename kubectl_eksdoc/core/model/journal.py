@@ -25,7 +25,10 @@ class Verb(str, Enum):
     """What is done to the cluster; each changes exactly one object."""
 
     CORDON = "cordon"
-    RESTORE = "restore"  # a node becomes what it was before this run cordoned it
+    EXCLUDE = "exclude"  # a node, from what load balancers send to
+    RESTORE = "restore"  # a node becomes what it was before this run cordoned and excluded it
+    PROTECT = "protect"  # a node, from autoscalers that would remove it
+    RELEASE = "release"  # a node, from that protection
     EVICT = "evict"
     RESTART = "restart"  # a rollout restart of a workload
     DELETE = "delete"  # a pod, past its budget: the user named it

@@ -11,7 +11,8 @@ from kubectl_eksdoc.core.model.selectors import Labels, Selector
 class Service:
     """`selector` is empty for a Service without one (its endpoints are somebody else's).
 
-    `ip_targets`: its load balancer is told to register pods, not nodes.
+    `ip_targets`: its load balancer is told to register pods, not nodes. `local`: a node hands what comes from outside
+    only to pods of its own (externalTrafficPolicy), and so is healthy only with one.
     """
 
     namespace: str
@@ -19,6 +20,7 @@ class Service:
     type: str = "ClusterIP"
     selector: Labels = field(default_factory=dict)
     ip_targets: bool = False
+    local: bool = False
 
     @property
     def key(self) -> str:

@@ -14,6 +14,12 @@ HOSTNAME = "kubernetes.io/hostname"
 UNSCHEDULABLE_TAINT = "node.kubernetes.io/unschedulable"
 COMPUTE_TYPE = "eks.amazonaws.com/compute-type"
 
+EXCLUDED_FROM_BALANCERS = "node.kubernetes.io/exclude-from-external-load-balancers"
+"""Whatever its value, load balancers that send to nodes leave this one out (cloud-provider, controllers/service)."""
+
+PROTECTIONS = ("cluster-autoscaler.kubernetes.io/scale-down-disabled", "karpenter.sh/do-not-disrupt")
+"""Annotations of a node ("true") with which the Cluster Autoscaler, and Karpenter, do not remove it to save cost."""
+
 MANAGED_GROUP = "eks.amazonaws.com/nodegroup"
 EKSCTL_GROUP = "alpha.eksctl.io/nodegroup-name"
 NODE_POOL = "karpenter.sh/nodepool"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from kubectl_eksdoc.core.model.acts import Act
+from kubectl_eksdoc.core.model.acts import Act, Hook, ListAttachments
 from kubectl_eksdoc.core.model.budgets import Budget
 from kubectl_eksdoc.core.model.nodes import Node
 from kubectl_eksdoc.core.model.pods import Pod
@@ -80,6 +80,24 @@ class Found(NamedTuple):
     pods: tuple[Pod, ...]
 
 
+class Attached(NamedTuple):
+    """The answer to `ListAttachments`: the PersistentVolumes that are attached, by name. `unread`: why that could not
+    be read, in a sentence; nothing is known then. `refused`: for want of a right, which no other try will change."""
+
+    act: ListAttachments
+    volumes: tuple[str, ...] = ()
+    unread: str = ""
+    refused: bool = False
+
+
+class HookEnded(NamedTuple):
+    """`ok`: it said yes. `said`: its last line, or why it could not be asked."""
+
+    act: Hook
+    ok: bool
+    said: str = ""
+
+
 News = (
     PodIs
     | PodGone
@@ -94,4 +112,6 @@ News = (
     | Back
     | Answered
     | Found
+    | Attached
+    | HookEnded
 )

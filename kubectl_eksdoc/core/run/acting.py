@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kubectl_eksdoc.core.model.acts import Act, Cordon, Evict, ListPods, Look
+from kubectl_eksdoc.core.model.acts import Act, Cordon, Evict, ListAttachments, ListPods, Look
 from kubectl_eksdoc.core.run.asking import Asking
 from kubectl_eksdoc.core.run.board import Board
 from kubectl_eksdoc.core.run.brakes import Brakes
+from kubectl_eksdoc.core.run.detaching import Detaching
+from kubectl_eksdoc.core.run.excluding import Excluding
 from kubectl_eksdoc.core.run.nodes import APART_S, DrainedNode, Phase
 from kubectl_eksdoc.core.run.pursuits import Pursuit, Step
 
@@ -15,21 +17,36 @@ from kubectl_eksdoc.core.run.pursuits import Pursuit, Step
 class Acting:
     """Mutable by its parts. `grace_s`: how long pods get to stop, None for each its own."""
 
-    def __init__(self, board: Board, asking: Asking, brakes: Brakes, grace_s: int | None) -> None:
+    def __init__(
+        self,
+        board: Board,
+        asking: Asking,
+        excluding: Excluding,
+        detaching: Detaching,
+        brakes: Brakes,
+        grace_s: int | None,
+    ) -> None:
         self._board = board
         self._asking = asking
+        self._excluding = excluding
+        self._detaching = detaching
         self._brakes = brakes
         self._grace_s = grace_s
 
     def acts(self, nodes: Sequence[DrainedNode], now_s: float) -> Iterator[Act]:
-        """In this order: all cordons, then evictions in the plan's order, then what is looked at."""
-        if not self._brakes.stopped:
+        """In this order: all cordons, then evictions in the plan's order, with what comes before each, then what is
+        looked at."""
+        if self._brakes.stopped:
+            self._drop(self._excluding.dropped(), now_s)
+        else:
             yield from self._cordons(nodes, now_s)
         if not self._brakes.on:
+            yield from self._held(nodes, now_s)
             yield from self._evictions(nodes, now_s)
         for node in nodes:
             yield from self._reads(node, now_s)
-            self._board.timers.set(node.name, node.next_s(now_s))
+            times = node.next_s(now_s), self._excluding.next_s(node.name, now_s), self._detaching.next_s(node)
+            self._board.timers.set(node.name, min(times))
 
     def _cordons(self, nodes: Sequence[DrainedNode], now_s: float) -> Iterator[Act]:
         for node in nodes:
@@ -37,17 +54,38 @@ class Acting:
                 node.asked = True
                 yield Cordon(node.name, node.target.node.uid)
 
+    def _held(self, nodes: Sequence[DrainedNode], now_s: float) -> Iterator[Act]:
+        """What waited until load balancers leave its node out, and what is still to be done for that."""
+        for node in nodes:
+            freed = self._excluding.freed(node.name)
+            if node.phase is Phase.ACTIVE:
+                yield from self._excluding.again(node, now_s)
+                yield from (Evict(pursuit.pod, self._grace_s) for pursuit in freed if pursuit.step is Step.ASKED)
+            else:
+                self._drop(freed, now_s)
+            if node.phase is Phase.EMPTY:
+                yield from self._excluding.last(node, now_s)
+
+    def _drop(self, pursuits: Sequence[Pursuit], now_s: float) -> None:
+        """They were chosen, and are not asked for after all."""
+        for pursuit in pursuits:
+            if pursuit.step is Step.ASKED:
+                pursuit.to(Step.WAITING, now_s)
+                self._board.stir(self._asking.free(pursuit))
+
     def _evictions(self, nodes: Sequence[DrainedNode], now_s: float) -> Iterator[Act]:
         waiting = [pursuit for node in nodes if node.phase is Phase.ACTIVE for pursuit in node.turn()]
         for pursuit in self._asking.chosen(waiting, now_s):
-            yield Evict(pursuit.pod, self._grace_s)
+            before = self._excluding.first(self._board.nodes[pursuit.eviction.node], pursuit, now_s)
+            yield from [Evict(pursuit.pod, self._grace_s)] if before is None else before
         for pursuit in waiting:
             if pursuit.step is Step.WAITING:
                 self._give_up(pursuit, now_s)
 
     def _give_up(self, pursuit: Pursuit, now_s: float) -> None:
         """Once its limits did not move for too long; its node is left alone then."""
-        ends_s = self._asking.gives_up_s(pursuit)
+        begun_s = self._board.nodes[pursuit.eviction.node].since_s
+        ends_s = self._asking.gives_up_s(pursuit, max(begun_s, self._brakes.released_s))
         if now_s < ends_s:
             self._board.timers.set(pursuit.eviction.node, ends_s)
             return
@@ -63,3 +101,6 @@ class Acting:
         if node.phase is Phase.EMPTY and not node.asked and now_s >= node.since_s + APART_S:
             node.asked = True
             yield ListPods(node.name)
+        if self._detaching.is_due(node, now_s):
+            node.asked = True
+            yield ListAttachments(node.name)

@@ -1,19 +1,21 @@
-"""Which pods are asked for now: those whose turn it is, in the plan's order, as far as their limits have room.
+"""Which pods are asked for now: those whose turn it is, in the plan's order, as far as their limits and the pace allow.
 
-Who finds none waits for a word of the limit, or for the time at which it may have room.
+Who finds no room waits for a word of the limit, or for the time at which it may have some.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import inf
 
 from kubectl_eksdoc.core.model.durations import in_words
 from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.plan.drain.outcome import Eviction
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
-from kubectl_eksdoc.core.run.answers import Trouble
+from kubectl_eksdoc.core.run.answers import Reading, Trouble
 from kubectl_eksdoc.core.run.ledger import Ledger
+from kubectl_eksdoc.core.run.pacing import Pace
 from kubectl_eksdoc.core.run.pursuits import REFUSED_S, Pursuit
 from kubectl_eksdoc.core.run.seen import Seen
 from kubectl_eksdoc.core.run.timers import Timers
@@ -29,14 +31,33 @@ class Asking:
         self._ledger.expect(plan.evictions)
         self._waiting: dict[str, set[str]] = defaultdict(set)  # by limit: nodes with pods that wait for it
         self._timers = Timers()  # of limits
+        self._pace = Pace(plan.policy.evictions_per_second)
+        self._paced: set[str] = set()  # nodes with pods that wait for nothing else
 
     @property
     def next_s(self) -> float:
-        return self._timers.next_s
+        return min(self._timers.next_s, self._pace.next_s if self._paced else inf)
+
+    @property
+    def rate(self) -> float | None:
+        """Evictions a second as of now; None: as many as there are."""
+        return self._pace.rate
 
     def due(self, now_s: float) -> set[str]:
-        """The nodes with pods whose limits may have room by now."""
-        return self._of(self._timers.due(now_s))
+        """The nodes with pods whose limits, or the pace, may have room by now."""
+        found = self._of(self._timers.due(now_s))
+        if self._pace.next_s <= now_s:
+            found, self._paced = found | self._paced, set()
+        return found
+
+    def answered(self, reading: Reading, now_s: float) -> None:
+        """What was answered to an eviction, the server may have too much to do."""
+        self._pace.answered(reading, now_s)
+
+    def expect(self, evictions: Sequence[Eviction], slots: Mapping[str, int]) -> None:
+        """These may be asked for as well; `slots` of limits that were not known before."""
+        self._ledger.add(slots)
+        self._ledger.expect(evictions)
 
     def ready(self, pod: Pod) -> set[str]:
         """A pod is Ready."""
@@ -65,14 +86,18 @@ class Asking:
             if pursuit.stays_refused(version, now_s) or not self._ledger.may(pursuit.eviction, now_s):
                 self._wait(pursuit, now_s)
                 continue
+            if self._pace.next_s > now_s:
+                self._wait_for_pace(pursuit, now_s)
+                continue
+            self._pace.asked(now_s)
             self._ledger.take(pursuit.eviction, now_s)
             pursuit.asked(version, now_s)
             yield pursuit
 
-    def gives_up_s(self, pursuit: Pursuit) -> float:
-        """When a pod that waits for its limits is kept, if none of them moves until then."""
+    def gives_up_s(self, pursuit: Pursuit, since_s: float) -> float:
+        """When a pod that waits for its limits since `since_s` is kept, if none of them moves until then."""
         limits = pursuit.eviction.limits
-        return max(map(self._ledger.idle_since_s, limits)) + self._blocked_s if limits else inf
+        return max(since_s, *map(self._ledger.idle_since_s, limits)) + self._blocked_s if limits else inf
 
     def why_kept(self, pursuit: Pursuit) -> str:
         of = pursuit.eviction
@@ -84,6 +109,12 @@ class Asking:
             self._timers.set(limit, self._ledger.changes_s(limit, now_s))
             if pursuit.trouble is Trouble.BUDGET and pursuit.since_s + REFUSED_S > now_s:
                 self._timers.set(limit, pursuit.since_s + REFUSED_S)
+
+    def _wait_for_pace(self, pursuit: Pursuit, now_s: float) -> None:
+        """Its limits have room: they stand in nobody's way meanwhile."""
+        self._paced.add(pursuit.eviction.node)
+        for limit in pursuit.eviction.limits:
+            self._ledger.moved(limit, now_s)
 
     def _of(self, limits: Iterable[str]) -> set[str]:
         return {node for limit in limits for node in self._waiting.pop(limit, ())}

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.plan.drain.outcome import Eviction
 from kubectl_eksdoc.core.rules.news import News
 from kubectl_eksdoc.core.run.guards import Guards
 from kubectl_eksdoc.core.run.moments import Happened
@@ -22,6 +23,7 @@ class Brakes:
         self.held = self._paused = ""
         self.stopped = ""
         self.stopped_s = 0.0
+        self.released_s = 0.0  # when it ceased to hold last
 
     @property
     def on(self) -> bool:
@@ -29,6 +31,10 @@ class Brakes:
 
     def take(self, news: News, now_s: float) -> None:
         self._guards.take(news, now_s)
+
+    def expect(self, evictions: Iterable[Eviction]) -> None:
+        """These are evicted as well."""
+        self._guards.expect(evictions)
 
     def pause(self, why: str) -> None:
         """By the user, from the next look on; "" lets it go on."""
@@ -48,6 +54,7 @@ class Brakes:
         if self.held and not before:
             self._tell(now_s, Happened.HELD, self.held)
         if before and not self.held:
+            self.released_s = now_s
             self._tell(now_s, Happened.RELEASED, "")
         return bool(before) and not self.held
 

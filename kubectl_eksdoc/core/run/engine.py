@@ -2,15 +2,16 @@
 
 All targets are cordoned first, and a node is begun when all were seen cordoned, when its wave has come and when the new
 nodes are there that it needs (`waves`). Of begun nodes a pod is asked for when its limits have room; what a budget
-refuses waits for a word of that budget, nothing is polled (`acting`, `asking`). A node is done when it was listed empty
-twice (`sights`, `replies`). It decides, and does nothing itself.
+refuses waits for a word of that budget, nothing is polled (`acting`, `asking`). For pods that come to a node meanwhile
+a new plan is wanted (`strangers`). A node is done when it was listed empty twice (`sights`, `replies`). It decides, and
+does nothing itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from kubectl_eksdoc.core.model.acts import Act
+from kubectl_eksdoc.core.model.acts import Errand
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.drain.outcome import PodVerdict
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
@@ -19,9 +20,11 @@ from kubectl_eksdoc.core.rules.news import (
     AllNodes,
     AllPods,
     Answered,
+    Attached,
     BudgetGone,
     BudgetIs,
     Found,
+    HookEnded,
     News,
     NodeGone,
     NodeIs,
@@ -32,13 +35,17 @@ from kubectl_eksdoc.core.run.acting import Acting
 from kubectl_eksdoc.core.run.asking import Asking
 from kubectl_eksdoc.core.run.board import THE_RUN, Board
 from kubectl_eksdoc.core.run.brakes import Brakes
+from kubectl_eksdoc.core.run.detaching import Detaching
+from kubectl_eksdoc.core.run.excluding import Excluding
 from kubectl_eksdoc.core.run.guards import Guards, Limits
 from kubectl_eksdoc.core.run.moments import Happened, Moment
 from kubectl_eksdoc.core.run.nodes import DrainedNode, Phase
+from kubectl_eksdoc.core.run.protecting import Protecting
 from kubectl_eksdoc.core.run.pursuits import Step
 from kubectl_eksdoc.core.run.replies import Replies
 from kubectl_eksdoc.core.run.seen import Seen
 from kubectl_eksdoc.core.run.sights import Sights
+from kubectl_eksdoc.core.run.strangers import Strangers
 from kubectl_eksdoc.core.run.waves import Waves
 
 UNSURE = (Step.ASKED, Step.ACCEPTED, Step.IN_DOUBT)
@@ -49,18 +56,27 @@ SETTLES_S = 120.0
 
 
 class Engine:
-    """Mutable. Times are seconds since the run began. Give it news, ask what is to be done, and until when to wait."""
+    """Mutable. Times are seconds since the run began. Give it news, ask what is to be done, and until when to wait.
 
-    def __init__(self, plan: DrainPlan, seen: Seen, limits: Limits = Limits()) -> None:
+    `hooks`: for which moments the user has a command (`BEFORE_WAVE`, `AFTER_WAVE`).
+    """
+
+    def __init__(
+        self, plan: DrainPlan, seen: Seen, limits: Limits = Limits(), hooks: frozenset[str] = frozenset()
+    ) -> None:
         self.plan = plan
         self.seen = seen
         self._board = board = Board(plan, seen)
         self._brakes = Brakes(Guards(plan, seen, limits), self._tell_of_itself)
         self._asking = asking = Asking(plan, seen, limits.blocked_s)
-        self._sights = Sights(board, asking, plan.policy.partial)
-        self._replies = Replies(board, asking, limits.blocked_s)
-        self._acting = Acting(board, asking, self._brakes, plan.policy.grace_seconds)
-        self._waves = Waves(board, plan.policy)
+        self._excluding = excluding = Excluding(board)
+        self._protecting = Protecting(plan, board)
+        detaching = Detaching(board)
+        self._sights = Sights(board, asking, detaching, plan.policy.partial)
+        self._replies = Replies(board, asking, excluding, detaching, self._protecting, limits.blocked_s)
+        self._acting = Acting(board, asking, excluding, detaching, self._brakes, plan.policy.grace_seconds)
+        self._strangers = Strangers(board, asking, self._brakes, plan.policy.partial)
+        self._waves = Waves(board, self._brakes, plan.policy, hooks, limits.bake_s)
         self._skipped: list[str] = []
         self._heard = 0  # so many moments `new_moments` has given
 
@@ -69,6 +85,8 @@ class Engine:
     def take(self, news: News, now_s: float) -> None:
         self.seen.take(news)
         self._brakes.take(news, now_s)
+        self._excluding.take(news)
+        self._strangers.take(news)
         board = self._board
         match news:
             case PodIs(pod, _):
@@ -83,6 +101,7 @@ class Engine:
                 board.stir(self._asking.moved(key, now_s))
             case NodeIs(node):
                 board.stir((node.name,))
+                self._protecting.see((node,))
             case NodeGone(name):
                 board.stir((name,))
             case AllPods(pods, _):
@@ -90,14 +109,23 @@ class Engine:
                     if pod.ready:
                         self._asking.ready(pod)
                 board.stir_all()
-            case AllBudgets() | AllNodes():
+            case AllNodes(nodes):
                 board.stir_all()
-            case Answered() | Found():
+                self._protecting.see(nodes)
+            case AllBudgets():
+                board.stir_all()
+            case Answered() | Found() | Attached():
                 self._replies.take(news, now_s)
+            case HookEnded():
+                self._waves.take(news, now_s)
 
     def renewed(self, node: str) -> None:
         """A new node has joined in the place of `node`."""
         self._waves.renewed(node)
+
+    def extend(self, plan: DrainPlan, now_s: float) -> None:
+        """A plan made by what is seen now: its `strangers` go as it has it, or stay."""
+        self._strangers.extend(plan, now_s)
 
     def doubt(self, uids: Iterable[str], now_s: float) -> None:
         """These may have been asked for already, by whoever began this run: they are looked at first."""
@@ -106,6 +134,10 @@ class Engine:
             if pursuit is not None and pursuit.step is Step.WAITING:
                 self._asking.out(pursuit, now_s)
                 pursuit.to(Step.IN_DOUBT, now_s)
+
+    def protects(self, node: str, uid: str, surely: bool) -> None:
+        """It is protected from autoscalers, or may be, by whoever began this run: it is released with the others."""
+        self._protecting.stands(node, uid, surely)
 
     def skip(self, node: str, why: str, now_s: float) -> None:
         """A node that should be drained, and is not by this plan."""
@@ -122,26 +154,30 @@ class Engine:
 
     # What comes out
 
-    def acts(self, now_s: float) -> list[Act]:
+    def acts(self, now_s: float) -> list[Errand]:
         """All that is to be done now, in this order."""
         board = self._board
         if self._brakes.look(now_s):
             board.stir_all()
+            board.may_begin = True
+        self._waves.look(now_s)
         board.stir(board.timers.due(now_s))
         board.stir(self._asking.due(now_s))
-        found: list[Act] = []
+        self._excluding.say_what_is_unknown(now_s)
+        found: list[Errand] = []
         while board.is_stirred or board.may_begin:
             nodes = board.stirred()
             for node in nodes:
                 self._sights.look(node, now_s)
             found += self._acting.acts(nodes, now_s)
             if board.may_begin:
-                self._waves.begin(now_s)
-        return found
+                found += self._waves.begin(now_s)
+        return [*self._protecting.acts(now_s, over=self._is_at_its_end(now_s)), *found]
 
     def next_s(self, now_s: float) -> float:
         """When there is something to do though nothing is told; infinity where there is not."""
-        return min(self._board.timers.next_s, self._asking.next_s, self._brakes.next_s(now_s))
+        parts = self._board.timers.next_s, self._asking.next_s, self._waves.next_s(), self._protecting.next_s()
+        return min(*parts, self._brakes.next_s(now_s))
 
     # How it stands
 
@@ -162,7 +198,12 @@ class Engine:
 
     @property
     def over(self) -> bool:
-        return all(node.over for node in self._board.nodes.values())
+        """Whether every node has come to an end, and no other is kept for them any more."""
+        return self._waves.over and self._protecting.over
+
+    def _is_at_its_end(self, now_s: float) -> bool:
+        """But for the nodes that are to be released."""
+        return self._waves.over or self._asks_for_nothing(now_s)
 
     @property
     def nodes(self) -> Collection[DrainedNode]:
@@ -185,15 +226,34 @@ class Engine:
         return self._brakes.stopped
 
     @property
+    def evictions_per_second(self) -> float | None:
+        """How fast it may ask by now: as the user allows, and less while the server complains; None without a limit."""
+        return self._asking.rate
+
+    @property
     def in_flight(self) -> tuple[str, ...]:
         """The pods (ns/name) that were asked for and have not gone: they go whatever this run does."""
         return tuple(p.pod.key for p in self._board.pursuits.values() if p.step in (*UNSURE, Step.LEAVING))
 
     def is_settled(self, now_s: float) -> bool:
-        """Whether it was stopped, and what it asked for is gone, or leaves for longer than anybody waits for."""
+        """Whether it was stopped, and what it asked for is gone, or leaves for longer than anybody waits for; and no
+        node is kept for it any more."""
+        return self._asks_for_nothing(now_s) and self._protecting.over
+
+    def _asks_for_nothing(self, now_s: float) -> bool:
         if not self.stopped or any(p.step in UNSURE for p in self._board.pursuits.values()):
             return False
         return now_s - self._brakes.stopped_s >= SETTLES_S or not self.in_flight
+
+    @property
+    def strangers(self) -> Mapping[str, tuple[str, ...]]:
+        """Pods (UIDs) that no plan knows, by the node to which they came: a new plan is wanted, see `extend`."""
+        return self._strangers.on
+
+    @property
+    def remaining(self) -> tuple[str, ...]:
+        """Nodes that have not come to an end."""
+        return tuple(node.name for node in self._board.nodes.values() if not node.over)
 
     @property
     def undone(self) -> dict[str, tuple[str, ...]]:

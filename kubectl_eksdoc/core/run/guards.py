@@ -6,12 +6,12 @@ Each has a default and a flag. What holds a run is over when its cause is; what 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from kubectl_eksdoc.core.model.acts import Cordon, Evict, Restore
 from kubectl_eksdoc.core.model.durations import in_words
 from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.plan.drain.outcome import Eviction
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 from kubectl_eksdoc.core.rules.api.statuses import Lost
 from kubectl_eksdoc.core.rules.news import (
@@ -41,7 +41,8 @@ ERRORS_S = 30.0
 class Limits:
     """`hold_s`, `pending_s`: a replacement without a node for so long holds, or stops, the run. `not_ready`: so many
     nodes outside the targets may become NotReady. `away_s`, `failing_s`: the cluster cannot be watched, or answers
-    with errors, for so long. `blocked_s`: a pod whose budget does not move for so long is given up, with its node."""
+    with errors, for so long. `blocked_s`: a pod whose budget does not move for so long is given up, with its node.
+    `bake_s`: so long after a wave nothing of the next one is begun, and all of this may show."""
 
     hold_s: float = 10.0
     pending_s: float = 600.0
@@ -49,6 +50,7 @@ class Limits:
     away_s: float = 600.0
     failing_s: float = 300.0
     blocked_s: float = 1800.0
+    bake_s: float = 0.0
 
 
 class Guards:
@@ -58,7 +60,8 @@ class Guards:
         self._limits = limits
         self._seen = seen
         self._targets = {target.node.name for target in plan.targets}
-        self._owners = {e.pod.owner.uid for e in plan.evictions if e.pod.owner is not None}
+        self._owners: set[str] = set()  # whose pods are replaced
+        self.expect(plan.evictions)
         self._known = {pod.uid for pod in seen.pods()}
         self._were_ready = {node.name for node in seen.nodes.values() if node.ready == "True"}
         self._pending: dict[str, tuple[Pod, float]] = {}  # by UID, with the time since when
@@ -83,8 +86,12 @@ class Guards:
                 self._away = self._away or (said, now_s)
             case Back():
                 self._away = None
-            case Answered(Evict() | Cordon() | Restore(), answer):
+            case Answered(_, answer):
                 self._count(isinstance(answer, Lost) or answer.code >= 500, now_s)
+
+    def expect(self, evictions: Iterable[Eviction]) -> None:
+        """These are evicted: what replaces them is watched."""
+        self._owners |= {each.pod.owner.uid for each in evictions if each.pod.owner is not None}
 
     def hold(self, now_s: float) -> str:
         """Why nothing more may be asked for now; "" if it may."""

@@ -32,13 +32,23 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Cordoned:
-    """A node that this run may have cordoned and has not surely restored. `confirmed`: the server said that it did.
-    `before`: how it was before the first of our cordons."""
+    """A node that this run may have cordoned, or taken from load balancers, and has not surely restored. `confirmed`:
+    the server said that it did. `before`: how it was before the first of our cordons."""
 
     node: str
     uid: str
     confirmed: bool
     before: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Protected:
+    """A node that this run may have protected from autoscalers and has not surely released. `confirmed`: the server
+    said that it did."""
+
+    node: str
+    uid: str
+    confirmed: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,17 +91,27 @@ class Journaled:
     @property
     def cordoned(self) -> tuple[Cordoned, ...]:
         """Nodes to restore in a rollback, in the order in which they were cordoned."""
-        found: dict[tuple[str, str], Cordoned] = {}
+        standing = self._standing((Verb.CORDON, Verb.EXCLUDE), Verb.RESTORE)
+        return tuple(Cordoned(first.name, first.uid, confirmed, first.before) for first, confirmed in standing.values())
+
+    @property
+    def protected(self) -> tuple[Protected, ...]:
+        """Nodes to release when it is over, whoever ends it, in the order in which they were protected."""
+        standing = self._standing((Verb.PROTECT,), Verb.RELEASE)
+        return tuple(Protected(first.name, first.uid, confirmed) for first, confirmed in standing.values())
+
+    def _standing(self, done: tuple[Verb, ...], undone: Verb) -> dict[tuple[str, str], tuple[Intent, bool]]:
+        """Of each node to which one of `done` may have been done, and not surely `undone` since, the first intent, and
+        whether the server said of any that it was done."""
+        found: dict[tuple[str, str], tuple[Intent, bool]] = {}
         for change in self.changes:
             intent, key = change.intent, (change.intent.name, change.intent.uid)
-            if intent.verb is Verb.CORDON and change.outcome not in (Outcome.REFUSED, Outcome.GONE):
-                known = found.get(key)
-                confirmed = change.outcome is Outcome.DONE or (known is not None and known.confirmed)
-                before = known.before if known is not None else intent.before
-                found[key] = Cordoned(intent.name, intent.uid, confirmed, before)
-            elif intent.verb is Verb.RESTORE and change.outcome in (Outcome.DONE, Outcome.GONE):
+            if intent.verb in done and change.outcome not in (Outcome.REFUSED, Outcome.GONE):
+                first, confirmed = found.get(key, (intent, False))
+                found[key] = first, confirmed or change.outcome is Outcome.DONE
+            elif intent.verb is undone and change.outcome in (Outcome.DONE, Outcome.GONE):
                 found.pop(key, None)
-        return tuple(found.values())
+        return found
 
     def _evictions(self, outcome: Outcome) -> tuple[Change, ...]:
         return tuple(c for c in self.changes if c.intent.verb is Verb.EVICT and c.outcome is outcome)

@@ -37,7 +37,7 @@ class Ledger:
     """Mutable. `slots`: of each limit (budgets by ns/name) how many of our evictions may be out at once."""
 
     def __init__(self, slots: Mapping[str, int], seen: Seen) -> None:
-        self._slots = slots
+        self._slots = dict(slots)
         self._seen = seen
         self._out: dict[str, dict[str, _Out]] = defaultdict(dict)  # by limit and UID, oldest first
         self._limits_of: dict[str, tuple[str, ...]] = {}  # by the UID of the owner whose pods use them
@@ -49,6 +49,10 @@ class Ledger:
         for eviction in evictions:
             if eviction.pod.owner is not None and eviction.limits:
                 self._limits_of[eviction.pod.owner.uid] = eviction.limits
+
+    def add(self, slots: Mapping[str, int]) -> None:
+        """Of limits that were not known before: what is known of the others was planned when none of ours was out."""
+        self._slots = {**slots, **self._slots}
 
     def may(self, eviction: Eviction, now_s: float) -> bool:
         return all(self.room(limit, now_s) > 0 for limit in eviction.limits)

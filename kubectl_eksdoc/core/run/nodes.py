@@ -22,6 +22,7 @@ class Phase(Enum):
     CORDONED = "cordoned"
     ACTIVE = "active"
     EMPTY = "empty"  # seen empty, not listed twice yet
+    DETACHING = "detaching"  # listed empty twice, with volumes of its pods still attached
     GOING = "going"  # somebody else empties it, or it is not in the cluster any more: its pods are waited for
     DONE = "done"
     LEFT_ALONE = "left-alone"
@@ -32,20 +33,24 @@ ENDS = frozenset((Phase.DONE, Phase.LEFT_ALONE, Phase.LOST))
 
 
 class DrainedNode:
-    """Mutable. `pursuits` by UID, in the plan's order; `stays`: UIDs of the pods that the plan leaves on it.
+    """Mutable. `pursuits` by UID, in the plan's order; `stays`: UIDs of the pods that the plan leaves on it; `held`:
+    pods (ns/name) that came later and cannot go.
 
     `since_s`: when it came to its phase, or was listed or cordoned last; `empty_s`: when all that was asked for had
     gone; `listed`: so often it was found empty;
-    `refused`: its cordon was, be it by chance, `tries` times as such; `asked`: a cordon or a list is under way.
+    `refused`: its cordon was, be it by chance, `tries` times as such; `asked`: a cordon or a list is under way;
+    `looked_s`: when its attached volumes were listed last.
     """
 
     def __init__(self, target: Target, pursuits: dict[str, Pursuit], stays: frozenset[str]) -> None:
         self.target = target
         self.pursuits = pursuits
         self.stays = stays
+        self.held: tuple[str, ...] = ()
         self.phase = Phase.OPEN
         self.since_s = 0.0
         self.empty_s = 0.0
+        self.looked_s = -inf
         self.listed = 0
         self.refused = False
         self.tries = 0
@@ -70,7 +75,7 @@ class DrainedNode:
     @property
     def left(self) -> tuple[str, ...]:
         """The pods (ns/name) that have not gone."""
-        return tuple(p.pod.key for p in self.pursuits.values() if p.step is not Step.GONE)
+        return (*(p.pod.key for p in self.pursuits.values() if p.step is not Step.GONE), *self.held)
 
     def to(self, phase: Phase, now_s: float) -> None:
         self.phase, self.since_s = phase, now_s
@@ -86,6 +91,10 @@ class DrainedNode:
         if pod.mirror or comes_back_to_its_node(pod):
             return False
         return pod.deleting or not (pod.uid in self.stays or pod.finished)
+
+    def is_unknown(self, pod: Pod) -> bool:
+        """Whether a pod on this node is none of the plan's, and would have to be: it came later."""
+        return self.is_strange(pod) and not pod.deleting and pod.uid not in self.pursuits
 
     def next_s(self, now_s: float) -> float:
         """When there is something to do for it though nothing is told; infinity where there is not."""

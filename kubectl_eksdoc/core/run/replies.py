@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kubectl_eksdoc.core.model.acts import Cordon, Evict, ListPods, Look
+from kubectl_eksdoc.core.model.acts import Cordon, Evict, Exclude, ListPods, Look, Protect, Release
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.rules.api.statuses import Lost, Status
-from kubectl_eksdoc.core.rules.news import Answered, Found
+from kubectl_eksdoc.core.rules.news import Answered, Attached, Found
 from kubectl_eksdoc.core.run.answers import read
 from kubectl_eksdoc.core.run.asking import Asking
 from kubectl_eksdoc.core.run.board import Board
+from kubectl_eksdoc.core.run.detaching import Detaching
+from kubectl_eksdoc.core.run.excluding import Excluding
 from kubectl_eksdoc.core.run.moments import Happened
 from kubectl_eksdoc.core.run.nodes import DrainedNode, Phase
+from kubectl_eksdoc.core.run.protecting import Protecting
 from kubectl_eksdoc.core.run.pursuits import Pursuit, Step
 
 CORDON_TRIES = 5
@@ -22,12 +25,23 @@ CORDON_TRIES = 5
 class Replies:
     """Mutable by its parts. `blocked_s`: so long pods that should not be on an empty node are waited for."""
 
-    def __init__(self, board: Board, asking: Asking, blocked_s: float) -> None:
+    def __init__(
+        self,
+        board: Board,
+        asking: Asking,
+        excluding: Excluding,
+        detaching: Detaching,
+        protecting: Protecting,
+        blocked_s: float,
+    ) -> None:
         self._board = board
         self._asking = asking
+        self._excluding = excluding
+        self._detaching = detaching
+        self._protecting = protecting
         self._blocked_s = blocked_s
 
-    def take(self, news: Answered | Found, now_s: float) -> None:
+    def take(self, news: Answered | Found | Attached, now_s: float) -> None:
         board = self._board
         match news:
             case Answered(Cordon(name, _), answer):
@@ -38,6 +52,12 @@ class Replies:
                 self._found(board.pursuits[pod.uid], next(iter(pods), None), now_s)
             case Found(ListPods(name), pods):
                 self._listed(board.nodes[name], pods, now_s)
+            case Answered(Exclude() as act, answer):
+                self._excluding.answered(act, answer, now_s)
+            case Answered(Protect() | Release() as act, answer):
+                self._protecting.answered(act, answer, now_s)
+            case Attached():
+                self._detaching.take(news, now_s)
 
     def _cordon(self, node: DrainedNode, answer: Status | Lost, now_s: float) -> None:
         """Its success is not believed: the node is begun when it is seen unschedulable."""
@@ -57,6 +77,7 @@ class Replies:
         eviction, before = pursuit.eviction, pursuit.step
         reading = read(answer)
         pursuit.answered(reading, now_s)
+        self._asking.answered(reading, now_s)
         if pursuit.step in (Step.WAITING, Step.KEPT):
             self._board.stir(self._asking.free(pursuit))
             self._board.tell(now_s, Happened.REFUSED, pursuit.pod.key, eviction.node, reading.said)
@@ -81,7 +102,8 @@ class Replies:
         strange = sorted(pod.key for pod in pods if node.is_strange(pod))
         node.listed = 0 if strange else node.listed + 1
         if strange and now_s - node.empty_s >= self._blocked_s:
+            node.held += tuple(strange)
             self._board.leave_alone(node, now_s, f"still on it: {', '.join(strange)}")
-        if node.listed == 2:
+        if node.listed == 2 and not self._detaching.begin(node, pods, now_s):
             self._board.end(node, Phase.DONE, now_s)
             self._board.tell(now_s, Happened.DONE, node.name)

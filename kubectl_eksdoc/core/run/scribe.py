@@ -2,9 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
+from typing import TypeGuard
 
-from kubectl_eksdoc.core.model.acts import Act, Cordon, Evict, ListPods, Look, Restore
+from kubectl_eksdoc.core.model.acts import (
+    Change,
+    Cordon,
+    Errand,
+    Evict,
+    Exclude,
+    Hook,
+    ListAttachments,
+    ListPods,
+    Look,
+    OfNode,
+    Protect,
+    Release,
+    Restore,
+)
 from kubectl_eksdoc.core.model.journal import Aim, Begun, Intent, Note, Noted, Outcome, Result, Verb
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 from kubectl_eksdoc.core.rules.api.statuses import Lost, Status
@@ -12,6 +28,14 @@ from kubectl_eksdoc.core.run.answers import Next, Trouble, read
 
 LONGEST_SAID = 2000
 """Characters of a server's words that are kept: some webhooks tell whole pages."""
+
+_VERBS: Mapping[type[OfNode], Verb] = {
+    Cordon: Verb.CORDON,
+    Exclude: Verb.EXCLUDE,
+    Restore: Verb.RESTORE,
+    Protect: Verb.PROTECT,
+    Release: Verb.RELEASE,
+}
 
 _OUTCOMES = {Next.LEAVES: Outcome.DONE, Next.GONE: Outcome.GONE, Next.LOOK: Outcome.UNKNOWN}
 
@@ -37,16 +61,13 @@ class Scribe:
     ) -> Begun:
         return Begun(self._number(), at, run, plan, tool, who, host, leader, aims, asked)
 
-    def intent(self, act: Cordon | Restore | Evict, at: datetime, before: str = "") -> Intent:
+    def intent(self, act: Change, at: datetime, before: str = "") -> Intent:
         """`before`: how a node is before its cordon."""
         number = self._number()
-        match act:
-            case Cordon(node, uid):
-                return Intent(number, at, Verb.CORDON, "Node", node, uid, before=before)
-            case Restore(node, uid):
-                return Intent(number, at, Verb.RESTORE, "Node", node, uid)
-            case Evict(pod, grace_s):
-                return Intent(number, at, Verb.EVICT, "Pod", pod.name, pod.uid, pod.namespace, pod.node, grace_s)
+        if isinstance(act, Evict):
+            pod = act.pod
+            return Intent(number, at, Verb.EVICT, "Pod", pod.name, pod.uid, pod.namespace, pod.node, act.grace_s)
+        return Intent(number, at, _VERBS[type(act)], "Node", act.node, act.uid, before=before)
 
     def other_intent(self, verb: Verb, kind: str, name: str, uid: str, at: datetime, *, namespace: str) -> Intent:
         """One for which there is no act: a workload's restart, a deletion past a budget."""
@@ -71,9 +92,14 @@ class Scribe:
         return self.next_number - 1
 
 
-def changes_something(act: Act) -> bool:
+def changes_something(act: Errand) -> TypeGuard[Change]:
     """Whether an act has to be written down before it is done."""
-    return not isinstance(act, (Look, ListPods))
+    return not isinstance(act, (Look, ListPods, ListAttachments, Hook))
+
+
+def is_another(answer: Status) -> bool:
+    """Whether another node has its name by now: that one is nobody's but its own."""
+    return answer.code == 409 and "UID in the precondition" in answer.message
 
 
 def aims_of(plan: DrainPlan) -> tuple[Aim, ...]:
@@ -90,7 +116,7 @@ def _judged(verb: Verb, answer: Status | Lost) -> tuple[Outcome, Trouble]:
         return Outcome.UNKNOWN, Trouble.SERVER
     if 200 <= answer.code < 300:
         return Outcome.DONE, Trouble.NONE
-    if answer.code == 404:
+    if answer.code == 404 or is_another(answer):
         return Outcome.GONE, Trouble.NONE
     return Outcome.REFUSED, _TROUBLES.get(answer.code, Trouble.REQUEST)
 

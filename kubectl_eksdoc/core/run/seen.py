@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from datetime import timedelta
 
+from kubectl_eksdoc.core.model.acts import ListPods
 from kubectl_eksdoc.core.model.budgets import Budget
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.nodes import Node
@@ -14,6 +17,7 @@ from kubectl_eksdoc.core.rules.news import (
     AllPods,
     BudgetGone,
     BudgetIs,
+    Found,
     News,
     NodeGone,
     NodeIs,
@@ -23,9 +27,11 @@ from kubectl_eksdoc.core.rules.news import (
 
 
 class Seen:
-    """Mutable. News may come twice or late: what is older than what is known changes nothing."""
+    """Mutable. News may come twice or late: what is older than what is known changes nothing. `first`: everything as it
+    was read before; what nobody tells of is as it was then."""
 
     def __init__(self, cluster: Cluster) -> None:
+        self.first = cluster
         self.nodes: dict[str, Node] = {node.name: node for node in cluster.nodes}
         self.budgets: dict[str, Budget] = {budget.key: budget for budget in cluster.budgets}
         self._pods: dict[str, Pod] = {pod.uid: pod for pod in cluster.pods}
@@ -55,6 +61,10 @@ class Seen:
                 self.nodes = {node.name: node for node in nodes}
             case NodeIs(node):
                 self.nodes[node.name] = node
+            case Found(ListPods(), pods):  # it has no version: what was told of a pod counts more
+                for pod in pods:
+                    if pod.uid not in self._versions:
+                        self._pods.setdefault(pod.uid, pod)
             case NodeGone(name):
                 self.nodes.pop(name, None)
 
@@ -63,6 +73,16 @@ class Seen:
 
     def pods(self) -> Iterator[Pod]:
         return iter(self._pods.values())
+
+    def now(self, facts: Cluster, passed_s: float) -> Cluster:
+        """`facts` as of so many seconds later, with what was seen since."""
+        return replace(
+            facts,
+            observed_at=facts.observed_at + timedelta(seconds=passed_s),
+            nodes=tuple(sorted(self.nodes.values(), key=lambda node: node.name)),
+            pods=tuple(sorted(self.pods(), key=lambda pod: (pod.namespace, pod.name))),
+            budgets=tuple(sorted(self.budgets.values(), key=lambda budget: budget.key)),
+        )
 
     def version(self, of: str) -> int:
         """Of a pod (by UID) or a budget (by key) the version it was last told in, 0 if it was only read."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from kubectl_eksdoc.core.rules.foreign_drains import foreign_drain
 from kubectl_eksdoc.core.run.asking import Asking
 from kubectl_eksdoc.core.run.board import Board
+from kubectl_eksdoc.core.run.detaching import Detaching
 from kubectl_eksdoc.core.run.moments import Happened
 from kubectl_eksdoc.core.run.nodes import DrainedNode, Phase
 from kubectl_eksdoc.core.run.pursuits import Step
@@ -13,9 +14,10 @@ from kubectl_eksdoc.core.run.pursuits import Step
 class Sights:
     """Mutable by its parts. `partial`: a node with pods that do not go is emptied of the others all the same."""
 
-    def __init__(self, board: Board, asking: Asking, partial: bool) -> None:
+    def __init__(self, board: Board, asking: Asking, detaching: Detaching, partial: bool) -> None:
         self._board = board
         self._asking = asking
+        self._detaching = detaching
         self._partial = partial
 
     def look(self, node: DrainedNode, now_s: float) -> None:
@@ -30,6 +32,7 @@ class Sights:
             node.to(Phase.EMPTY, now_s)
             node.empty_s = now_s
             self._board.tell(now_s, Happened.EMPTY, node.name)
+        self._detaching.look(node, now_s)
 
     def _look_at_pods(self, node: DrainedNode, now_s: float) -> None:
         for pursuit in node.pursuits.values():

@@ -12,12 +12,13 @@ from datetime import datetime
 from enum import Enum
 from typing import NamedTuple, Protocol
 
-from kubectl_eksdoc.core.model.acts import Act, Cordon, Evict, Restore
+from kubectl_eksdoc.core.model.acts import Act, Errand, Evict, Hook
 from kubectl_eksdoc.core.model.journal import DONE, Entry, Intent, Noted, Phase
 from kubectl_eksdoc.core.rules.news import Answered, News
 from kubectl_eksdoc.core.run.engine import Engine
 from kubectl_eksdoc.core.run.moments import Happened, Moment
 from kubectl_eksdoc.core.run.rehearsal import Rehearsal, Waiting
+from kubectl_eksdoc.core.run.replanning import Replanning
 from kubectl_eksdoc.core.run.scribe import Scribe, changes_something
 from kubectl_eksdoc.core.run.standing import Course, Standing, standing
 from kubectl_eksdoc.flows.ports import DrainLock, Field, Journal
@@ -87,7 +88,8 @@ class Ended:
 
 
 class Draining:
-    """One run of an engine. Mutable; `listen` is told everything that happens, as it happens.
+    """One run of an engine. Mutable; `listen` is told everything that happens, as it happens. Without `replanning`
+    pods that came after the plan was made are only waited for.
 
     Somebody else keeps the lock alive: here it is only asked whether it is held.
     """
@@ -103,6 +105,7 @@ class Draining:
         listen: Callable[[Sequence[Moment]], object],
         wish: Callable[[], Wished] = Wished,
         show: Callable[[Standing], object] = lambda standing: None,
+        replanning: Replanning | None = None,
     ) -> None:
         """`show` is told where it stands, every second at least."""
         self._engine = engine
@@ -117,6 +120,7 @@ class Draining:
         self._course = Course(engine.plan)
         self._told_s = -TELL_S
         self._phase = Phase.RUNNING
+        self._replanning = replanning
         self._begun_s = clock.monotonic()
         self._intents: dict[tuple[type, str], Intent] = {}  # those not answered, by the act's kind and UID
         self._entries: list[Entry] = []  # to be written with the next ones
@@ -131,6 +135,8 @@ class Draining:
         """
         while True:
             self._heed()
+            if self._replanning is not None:
+                self._replanning.look(lambda: self._now_s)
             self._go(self._engine.acts(self._now_s))
             self._tell()
             if self._engine.over or self._engine.is_settled(self._now_s) or self._leaves:
@@ -163,18 +169,17 @@ class Draining:
             self._told_s = -TELL_S
         self._engine.pause(f"{by} paused it" if self._paused else "")
 
-    def _go(self, acts: Sequence[Act]) -> None:
+    def _go(self, acts: Sequence[Errand]) -> None:
         """Written down, then checked, then begun, one after the other."""
         changing = [act for act in acts if changes_something(act)]
-        for act in changing:
-            assert isinstance(act, (Cordon, Restore, Evict))
-            intent = self._scribe.intent(act, self._clock.now())
-            self._intents[_key(act)] = intent
+        for change in changing:
+            intent = self._scribe.intent(change, self._clock.now())
+            self._intents[_key(change)] = intent
             self._entries.append(intent)
         if changing:
             self._keep()
         for act in acts:
-            if changes_something(act):
+            if changes_something(act) or isinstance(act, Hook):
                 self._lock.must_be_held()
             self._field.do(act)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kubectl_eksdoc.core.model import codes
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.journal import Noted
 from kubectl_eksdoc.core.plan.drain.plan import make_plan
@@ -13,15 +12,17 @@ from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 from kubectl_eksdoc.core.run.engine import Engine
 from kubectl_eksdoc.core.run.guards import Limits
 from kubectl_eksdoc.core.run.journal import Journaled
+from kubectl_eksdoc.core.run.replanning import WAITED_FOR
 from kubectl_eksdoc.core.run.seen import Seen
 
-_PASSING = (codes.BUDGET_EXHAUSTED, codes.BUDGET_STALE, codes.BUDGET_DISAGREES, codes.BUDGET_UNHEALTHY)
 
-WAITED_FOR = frozenset(code.name for code in _PASSING)
-"""Blockers of a plan that pass by themselves where this run brought them about; else the engine gives up on them."""
-
-
-def engine_again(cluster: Cluster, journaled: Journaled, policy: DrainPolicy, limits: Limits = Limits()) -> Engine:
+def engine_again(
+    cluster: Cluster,
+    journaled: Journaled,
+    policy: DrainPolicy,
+    limits: Limits = Limits(),
+    hooks: frozenset[str] = frozenset(),
+) -> Engine:
     """What is left of the run, planned anew for what is there now.
 
     Nodes that are done or gone stay as they are; those that were left alone are tried again, for somebody may have
@@ -29,12 +30,15 @@ def engine_again(cluster: Cluster, journaled: Journaled, policy: DrainPolicy, li
     node that the new plan does not drain is left alone, and told.
 
     A budget that has nothing left at the moment, perhaps since this very run used it, stops no node: it is waited for.
+    Waves are counted anew, and the hooks before and after each are asked for again.
     """
     plan = rest_of(cluster, journaled, policy)
-    engine = Engine(plan, Seen(cluster), limits)
+    engine = Engine(plan, Seen(cluster), limits, hooks)
     for target in plan.targets:
         if not target.order:
             engine.skip(target.node.name, "; ".join(target.why), 0.0)
+    for node in journaled.protected:
+        engine.protects(node.node, node.uid, node.confirmed)
     engine.doubt((change.intent.uid for change in journaled.in_doubt), 0.0)
     return engine
 

@@ -1,17 +1,19 @@
-"""Give back what a run cordoned, and nothing else: each node becomes what it was before. Pods do not move back."""
+"""Give back what a run changed of nodes, and nothing else: each becomes what it was before. Pods do not move back."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from kubectl_eksdoc.core.model.acts import Restore
+from kubectl_eksdoc.core.model.acts import Release, Restore
 from kubectl_eksdoc.core.model.journal import ROLLED_BACK, Noted, Phase
 from kubectl_eksdoc.core.rules.api.statuses import Lost, Status
 from kubectl_eksdoc.core.rules.news import Answered
-from kubectl_eksdoc.core.run.journal import Cordoned
-from kubectl_eksdoc.core.run.scribe import Scribe
+from kubectl_eksdoc.core.run.journal import Cordoned, Protected
+from kubectl_eksdoc.core.run.scribe import Scribe, is_another
 from kubectl_eksdoc.flows.run.running import Running
+
+Back = Restore | Release
 
 TRIES = 5
 """So often a node is asked for while its answer tells nothing, or another writer was faster."""
@@ -21,9 +23,11 @@ WAIT_S = 1.0
 
 @dataclass(frozen=True, slots=True)
 class RolledBack:
-    """`left`: nodes that could not be given back, each with the reason."""
+    """`released`: nodes that are not protected from autoscalers any more. `left`: nodes that could not be given back
+    or released, each with the reason."""
 
     restored: tuple[str, ...] = ()
+    released: tuple[str, ...] = ()
     left: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -36,43 +40,52 @@ def roll_back(run: str, running: Running) -> RolledBack:
     """
     journaled = running.journal.adopt(run, running.clock.now())
     scribe = Scribe(journaled.next_number)
-    restored, left = [], {}
-    for cordoned in journaled.cordoned:
-        why = _give_back(cordoned, scribe, running)
-        if why:
-            left[cordoned.node] = why
-        else:
-            restored.append(cordoned.node)
+    left: dict[str, str] = {}
+    restored = _all(map(_restore, journaled.cordoned), left, scribe, running)
+    released = _all(map(_release, journaled.protected), left, scribe, running)
     running.journal.write([scribe.note(Noted.ENDED, running.clock.now(), why=ROLLED_BACK)])
     running.journal.tell(Phase.ENDED, ROLLED_BACK)
-    return RolledBack(tuple(restored), left)
+    return RolledBack(restored, released, left)
 
 
-def _give_back(cordoned: Cordoned, scribe: Scribe, running: Running) -> str:
+def _restore(cordoned: Cordoned) -> Restore:
+    return Restore(cordoned.node, cordoned.uid)
+
+
+def _release(protected: Protected) -> Release:
+    return Release(protected.node, protected.uid)
+
+
+def _all(acts: Iterable[Back], left: dict[str, str], scribe: Scribe, running: Running) -> tuple[str, ...]:
+    """The nodes that are what they were; the others go to `left`."""
+    done = []
+    for act in acts:
+        if why := _give_back(act, scribe, running):
+            left[act.node] = f"{left[act.node]}; {why}" if act.node in left else why
+        else:
+            done.append(act.node)
+    return tuple(done)
+
+
+def _give_back(act: Back, scribe: Scribe, running: Running) -> str:
     """Why it is not what it was; "" if it is, or is gone."""
-    act = Restore(cordoned.node, cordoned.uid)
     answer: Status | Lost = Lost("nobody was asked")
     for _ in range(TRIES):
         intent = scribe.intent(act, running.clock.now())
         running.journal.write([intent])
         answer = _answer_to(act, running)
         running.journal.write([scribe.result(intent, answer, running.clock.now())])
-        if isinstance(answer, Status) and (answer.ok or answer.code == 404 or _is_another(answer)):
+        if isinstance(answer, Status) and (answer.ok or answer.code == 404 or is_another(answer)):
             return ""
         if isinstance(answer, Status) and answer.code < 500 and answer.code not in (409, 429):
             break
     return answer.said if isinstance(answer, Lost) else answer.message
 
 
-def _is_another(answer: Status) -> bool:
-    """Another node has its name by now: that one is nobody's but its own."""
-    return answer.code == 409 and "UID in the precondition" in answer.message
-
-
-def _answer_to(act: Restore, running: Running) -> Status | Lost:
+def _answer_to(act: Back, running: Running) -> Status | Lost:
     running.lock.must_be_held()
     running.field.do(act)
     while True:
         for news in running.field.news(WAIT_S):
-            if isinstance(news, Answered) and news.act == act:
+            if isinstance(news, Answered) and type(news.act) is type(act) and news.act == act:
                 return news.answer

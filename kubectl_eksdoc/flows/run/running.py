@@ -13,6 +13,7 @@ from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 from kubectl_eksdoc.core.run.engine import Engine
 from kubectl_eksdoc.core.run.guards import Limits
 from kubectl_eksdoc.core.run.moments import Moment
+from kubectl_eksdoc.core.run.replanning import Replanning
 from kubectl_eksdoc.core.run.scribe import Scribe, aims_of
 from kubectl_eksdoc.core.run.seen import Seen
 from kubectl_eksdoc.core.run.standing import Standing
@@ -25,7 +26,8 @@ from kubectl_eksdoc.flows.run.resuming import engine_again
 @dataclass(frozen=True, slots=True)
 class Running:
     """What a run needs of the world. `listen` hears all that happens, `wish` says what the user wants now, `show`
-    sees where it stands. The lock is held, and kept alive, by whoever made this."""
+    sees where it stands; `hooks`: which of `acts.BEFORE_WAVE` and `AFTER_WAVE` the field has a command for. The lock is
+    held, and kept alive, by whoever made this."""
 
     field: Field
     journal: RunJournal
@@ -35,6 +37,7 @@ class Running:
     wish: Callable[[], Wished] = Wished
     limits: Limits = Limits()
     show: Callable[[Standing], object] = lambda standing: None
+    hooks: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +72,7 @@ def run_plan(cluster: Cluster, plan: DrainPlan, told: Told, running: Running) ->
         asked=told.asked,
     )
     running.journal.begin(begun)
-    return _drain(Engine(plan, Seen(cluster), running.limits), scribe, running)
+    return _drain(Engine(plan, Seen(cluster), running.limits, running.hooks), cluster, scribe, running)
 
 
 def go_on(run: str, reader: ClusterReader, policy: DrainPolicy, running: Running) -> tuple[Cluster, Ended]:
@@ -83,10 +86,11 @@ def go_on(run: str, reader: ClusterReader, policy: DrainPolicy, running: Running
     if journaled.paused or journaled.aborted:
         running.journal.write([scribe.note(Noted.RESUMED, running.clock.now())])
     cluster = reader.read(kinds.ALL)
-    return cluster, _drain(engine_again(cluster, journaled, policy, running.limits), scribe, running)
+    engine = engine_again(cluster, journaled, policy, running.limits, running.hooks)
+    return cluster, _drain(engine, cluster, scribe, running)
 
 
-def _drain(engine: Engine, scribe: Scribe, running: Running) -> Ended:
+def _drain(engine: Engine, cluster: Cluster, scribe: Scribe, running: Running) -> Ended:
     made = Draining(
         engine,
         running.field,
@@ -97,5 +101,6 @@ def _drain(engine: Engine, scribe: Scribe, running: Running) -> Ended:
         running.listen,
         running.wish,
         running.show,
+        Replanning(engine, cluster),
     )
     return made.to_the_end()

@@ -14,9 +14,9 @@ from kubectl_eksdoc.core.rules.news import News
 from kubectl_eksdoc.kube.config import connect
 from kubectl_eksdoc.kube.exchanges import Exchanges
 from kubectl_eksdoc.kube.field.closing import Closed, Closing
-from kubectl_eksdoc.kube.field.cordons import Cordons
 from kubectl_eksdoc.kube.field.insisting import Insisting
 from kubectl_eksdoc.kube.field.lists import Lister
+from kubectl_eksdoc.kube.field.marking import Marking
 from kubectl_eksdoc.kube.field.reach import Reach
 from kubectl_eksdoc.kube.field.reads import Reads
 from kubectl_eksdoc.kube.field.streams import Following, Streams
@@ -48,7 +48,7 @@ class LiveField:
         patience: Patience | None = None,
         following: Following | None = None,
     ) -> None:
-        """`run` is the id that is noted on the nodes it cordons. The last three exist for tests.
+        """`run` is the id that is noted on the nodes that it changes. The last three exist for tests.
 
         Raises:
             ConfigError: the kubeconfig, a flag, a certificate or a proxy cannot be used.
@@ -67,9 +67,9 @@ class LiveField:
         self._acts: Acts = SimpleQueue()
         self._error: BaseException | None = None
         self._threads = [self._begun(telling.resource.plural, self._watch(telling).follow) for telling in WATCHED]
-        cordons = Cordons(run, self._transport, self._exchanges)
+        marking = Marking(run, self._transport, self._exchanges)
         for _ in range(workers):
-            work = partial(self._worker(cordons).work, self._acts, self._tell_one)
+            work = partial(self._worker(marking).work, self._acts, self._tell_one)
             self._threads.append(self._begun("acts", work))
 
     def do(self, act: Act) -> None:
@@ -147,6 +147,6 @@ class LiveField:
             self._told.put,
         )
 
-    def _worker(self, cordons: Cordons) -> Worker:
+    def _worker(self, marking: Marking) -> Worker:
         reads = Reads(self._transport, self._patience, self._timing, self._closing, self._page_size)
-        return Worker(Sender(self._exchanges), cordons, reads, self._closing)
+        return Worker(Sender(self._exchanges), marking, reads, self._closing)

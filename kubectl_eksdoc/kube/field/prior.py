@@ -1,8 +1,9 @@
-"""What a run notes on the nodes it cordons, and the patches that write it and take it back.
+"""What a run notes on the nodes that it changes, and the patches that write it and take it back.
 
-``eksdoc.io/run`` is the run's id, ``eksdoc.io/prior`` what the node was before: compact JSON with ``unschedulable``,
-and with ``annotations`` where one of the two was there already (of an earlier run), as it was. All of it is on the
-node, so that any machine can take it back.
+``eksdoc.io/run`` is the run's id, ``eksdoc.io/prior`` what the node was before, as compact JSON: ``unschedulable`` of a
+node that the run cordons; in ``labels`` and ``protected`` the labels and annotations that it added, none of which was
+there; and ``annotations`` where one of the run's own two was there already (of an earlier run), as it was. All of it is
+on the node, so that any machine can take it back.
 """
 
 from __future__ import annotations
@@ -11,11 +12,22 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from kubectl_eksdoc.core.model.nodes import EXCLUDED_FROM_BALANCERS, PROTECTIONS
+
 RUN = "eksdoc.io/run"
 PRIOR = "eksdoc.io/prior"
 
+CORDONED = "unschedulable"
+LABELS = "labels"
+PROTECTED = "protected"
+
+YES = "true"
+"""The value of every label and annotation that is added; whoever changes it meanwhile owns it from then on."""
+
 Node = Mapping[str, Any]
 """A node's document, as the server has it."""
+
+_Note = dict[str, Any]
 
 
 class NoPrior(ValueError):
@@ -23,7 +35,7 @@ class NoPrior(ValueError):
 
 
 def run_of(node: Node) -> str:
-    """The run that has cordoned it last, "" for none."""
+    """The run that has changed it last, "" for none."""
     return str(_annotations(node).get(RUN, ""))
 
 
@@ -35,36 +47,64 @@ def cordoned(node: Node, run: str) -> dict[str, Any]:
     """The merge patch that cordons it for `run`; empty where there is nothing to do.
 
     A node that somebody has uncordoned since this run did it keeps the note of what it was before the run.
+
+    Raises:
+        NoPrior: it is changed by this run, and the note of that cannot be read; so everywhere here.
     """
-    if run_of(node) == run and PRIOR in _annotations(node):
-        return {} if unschedulable(node) else {"spec": {"unschedulable": True}}
-    there = {key: _annotations(node)[key] for key in (RUN, PRIOR) if key in _annotations(node)}
-    prior: dict[str, Any] = {"unschedulable": unschedulable(node)}
-    if there:
-        prior["annotations"] = there
-    noted = {RUN: run, PRIOR: json.dumps(prior, separators=(",", ":"), sort_keys=True)}
-    patch: dict[str, Any] = {"metadata": {"annotations": noted}}
-    if not unschedulable(node):
-        patch["spec"] = {"unschedulable": True}
-    return patch
+    note = _begun(node, run)
+    patch: dict[str, Any] = {} if unschedulable(node) else {"spec": {"unschedulable": True}}
+    if CORDONED in note:
+        return patch
+    return {**patch, **_noted(run, {**note, CORDONED: unschedulable(node)})}
+
+
+def excluded(node: Node, run: str) -> dict[str, Any]:
+    """The merge patch that labels it for load balancers to leave it out; empty where it is labelled already."""
+    if EXCLUDED_FROM_BALANCERS in _labels(node):
+        return {}
+    note = _begun(node, run)
+    added = sorted({*note.get(LABELS, ()), EXCLUDED_FROM_BALANCERS})
+    return _with(_noted(run, {**note, LABELS: added}), "labels", {EXCLUDED_FROM_BALANCERS: YES})
+
+
+def protected(node: Node, run: str) -> dict[str, Any]:
+    """The merge patch that keeps autoscalers from removing it; empty where there is nothing to do.
+
+    An annotation that is there already, with whatever value, is its user's and stays as it is.
+    """
+    missing = [key for key in PROTECTIONS if key not in _annotations(node)]
+    if not missing:
+        return {}
+    note = _begun(node, run)
+    added = sorted({*note.get(PROTECTED, ()), *missing})
+    return _with(_noted(run, {**note, PROTECTED: added}), "annotations", dict.fromkeys(missing, YES))
 
 
 def restored(node: Node, run: str) -> dict[str, Any]:
-    """The merge patch that makes it what it was before `run`; empty where `run` has not cordoned it.
+    """The merge patch that makes it what it was before `run` drained it; empty where `run` did not begin to.
 
     Only what the run has changed is taken back: a node that was cordoned before is not uncordoned, nor cordoned again.
-
-    Raises:
-        NoPrior: the note is gone, or is none of ours.
     """
     if run_of(node) != run:
         return {}
-    prior = _prior(node)
-    before = prior.get("annotations") or {}
-    patch: dict[str, Any] = {"metadata": {"annotations": {key: before.get(key) for key in (RUN, PRIOR)}}}
-    if not prior["unschedulable"]:
+    note = _note(node)
+    if CORDONED not in note and LABELS not in note:
+        return {}
+    patch = _without(node, run, note, (CORDONED, LABELS))
+    if not note.get(CORDONED, True):
         patch["spec"] = {"unschedulable": None}
-    return patch
+    return _with(patch, "labels", _still(_labels(node), note.get(LABELS, ())))
+
+
+def released(node: Node, run: str) -> dict[str, Any]:
+    """The merge patch that takes back `protected`; empty where `run` did not protect it."""
+    if run_of(node) != run:
+        return {}
+    note = _note(node)
+    if PROTECTED not in note:
+        return {}
+    patch = _without(node, run, note, (PROTECTED,))
+    return _with(patch, "annotations", _still(_annotations(node), note[PROTECTED]))
 
 
 def exactly(node: Node, patch: dict[str, Any]) -> dict[str, Any]:
@@ -74,21 +114,67 @@ def exactly(node: Node, patch: dict[str, Any]) -> dict[str, Any]:
     return {**patch, "metadata": {**patch.get("metadata", {}), **version}}
 
 
-def _prior(node: Node) -> dict[str, Any]:
+def _begun(node: Node, run: str) -> _Note:
+    """This run's note on the node, or the beginning of one."""
+    if run_of(node) == run and PRIOR in _annotations(node):
+        return _note(node)
+    there = {key: _annotations(node)[key] for key in (RUN, PRIOR) if key in _annotations(node)}
+    return {"annotations": there} if there else {}
+
+
+def _noted(run: str, note: _Note) -> dict[str, Any]:
+    text = json.dumps(note, separators=(",", ":"), sort_keys=True)
+    return {"metadata": {"annotations": {RUN: run, PRIOR: text}}}
+
+
+def _without(node: Node, run: str, note: _Note, parts: tuple[str, ...]) -> dict[str, Any]:
+    """The patch that notes no more of `parts`, and nothing at all where no other is left."""
+    rest = {key: value for key, value in note.items() if key not in parts}
+    if rest.keys() & {CORDONED, LABELS, PROTECTED}:
+        return _noted(run, rest)
+    before = note.get("annotations") or {}
+    return {"metadata": {"annotations": {key: before.get(key) for key in (RUN, PRIOR)}}}
+
+
+def _still(there: Mapping[str, Any], added: list[str]) -> dict[str, None]:
+    """What was added and is as it was added, to be taken away."""
+    return {key: None for key in added if there.get(key) == YES}
+
+
+def _with(patch: dict[str, Any], kind: str, changed: Mapping[str, Any]) -> dict[str, Any]:
+    meta = patch["metadata"]
+    return {**patch, "metadata": {**meta, kind: {**meta.get(kind, {}), **changed}}} if changed else patch
+
+
+def _note(node: Node) -> _Note:
     text = _annotations(node).get(PRIOR)
     if text is None:
         raise NoPrior(f"the annotation {PRIOR} is not there any more")
     try:
-        prior = json.loads(text)
+        note = json.loads(text)
     except (ValueError, TypeError, RecursionError) as error:
         raise NoPrior(f"the annotation {PRIOR} cannot be read: {text!r}") from error
-    if not isinstance(prior, dict) or not isinstance(prior.get("unschedulable"), bool):
+    if not _says_what_was_before(note):
         raise NoPrior(f"the annotation {PRIOR} does not say what was before: {text!r}")
-    before = prior.get("annotations", {})
-    if not isinstance(before, dict) or not all(isinstance(each, str) for each in before.values()):
-        raise NoPrior(f"the annotation {PRIOR} does not say what was before: {text!r}")
-    return prior
+    return dict(note)
+
+
+def _says_what_was_before(note: object) -> bool:
+    if not isinstance(note, dict) or not note.keys() & {CORDONED, LABELS, PROTECTED}:
+        return False
+    before = note.get("annotations", {})
+    added = [note.get(LABELS, []), note.get(PROTECTED, [])]
+    return (
+        isinstance(note.get(CORDONED, False), bool)
+        and isinstance(before, dict)
+        and all(isinstance(each, str) for each in before.values())
+        and all(isinstance(keys, list) and all(isinstance(key, str) for key in keys) for keys in added)
+    )
 
 
 def _annotations(node: Node) -> Mapping[str, Any]:
     return (node.get("metadata") or {}).get("annotations") or {}
+
+
+def _labels(node: Node) -> Mapping[str, Any]:
+    return (node.get("metadata") or {}).get("labels") or {}

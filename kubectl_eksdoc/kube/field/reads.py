@@ -1,9 +1,11 @@
-"""Single looks at the cluster: what is under a pod's name, and which pods are on a node, right now."""
+"""Single looks at the cluster: what is under a pod's name, and which pods are on a node and which volumes
+are attached to it, right now."""
 
 from __future__ import annotations
 
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.errors import Forbidden
 from kubectl_eksdoc.kube.answers import Absent
 from kubectl_eksdoc.kube.field.closing import Closing
 from kubectl_eksdoc.kube.field.evictions import path_of
@@ -15,7 +17,7 @@ from kubectl_eksdoc.objects.changing import Changing
 
 
 class Reads:
-    """They are tried until they succeed. For one thread.
+    """Those of pods are tried until they succeed. For one thread.
 
     Raises, from every method:
         Unauthorized, Forbidden, ConfigError: they must not be done any more.
@@ -31,6 +33,7 @@ class Reads:
         self._closing = closing
         self._changing = Changing(kinds.PODS)
         self._lister = Lister(kinds.PODS, transport, self._changing, page_size)
+        self._attachments = Lister(kinds.VOLUME_ATTACHMENTS, transport, Changing(kinds.VOLUME_ATTACHMENTS), page_size)
 
     def pod(self, pod: Pod) -> tuple[Pod, ...]:
         """What is there under its name: one pod, or none."""
@@ -41,6 +44,22 @@ class Reads:
         fields = f"spec.nodeName={node}"
         listed = until_read(lambda: self._lister.all(fields), self._insisting(), self._closing)
         return tuple(pod for pod, _ in listed.items)
+
+    def attached_to(self, node: str) -> tuple[str, ...]:
+        """The PersistentVolumes that are attached to it; no field selector takes those of one node.
+
+        Raises:
+            Forbidden: and it was so several times in a row; any other ClusterError, BadObject: it could not be read.
+        """
+        insisting = self._insisting()
+        while True:
+            self._closing.check()
+            try:
+                listed = self._attachments.all()
+            except Forbidden as error:
+                insisting.failed(error)
+            else:
+                return tuple(sorted(each.volume for each, _ in listed.items if each.node == node and each.volume))
 
     def _pod(self, path: str) -> tuple[Pod, ...]:
         try:

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from queue import SimpleQueue
 
-from kubectl_eksdoc.core.model.acts import Act, Cordon, Evict, ListPods, Look, Restore
-from kubectl_eksdoc.core.rules.news import Answered, Found, News
+from kubectl_eksdoc.core.model.acts import Act, Evict, ListAttachments, ListPods, Look
+from kubectl_eksdoc.core.rules.news import Answered, Attached, Found, News
+from kubectl_eksdoc.errors import ClusterError, Forbidden
 from kubectl_eksdoc.kube.field.closing import Closing
-from kubectl_eksdoc.kube.field.cordons import Cordons
 from kubectl_eksdoc.kube.field.evictions import evict
+from kubectl_eksdoc.kube.field.marking import Marking
 from kubectl_eksdoc.kube.field.reads import Reads
 from kubectl_eksdoc.kube.sending import Sender
+from kubectl_eksdoc.objects.collector import BadObject
 
 Acts = SimpleQueue[Act | None]
 """What is to be done, in this order; None: it is over."""
@@ -20,9 +22,9 @@ Acts = SimpleQueue[Act | None]
 class Worker:
     """For one thread."""
 
-    def __init__(self, sender: Sender, cordons: Cordons, reads: Reads, closing: Closing) -> None:
+    def __init__(self, sender: Sender, marking: Marking, reads: Reads, closing: Closing) -> None:
         self._sender = sender
-        self._cordons = cordons
+        self._marking = marking
         self._reads = reads
         self._closing = closing
 
@@ -40,11 +42,20 @@ class Worker:
         match act:
             case Evict(pod, grace_s):
                 return Answered(act, evict(self._sender, pod, grace_s))
-            case Cordon(node, uid):
-                return Answered(act, self._cordons.cordon(node, uid))
-            case Restore(node, uid):
-                return Answered(act, self._cordons.restore(node, uid))
             case Look(pod):
                 return Found(act, self._reads.pod(pod))
             case ListPods(node):
                 return Found(act, self._reads.on_node(node))
+            case ListAttachments():
+                return self._attached(act)
+            case _:
+                return Answered(act, self._marking.done(act))
+
+    def _attached(self, act: ListAttachments) -> Attached:
+        """A drain goes on without them, so that nobody insists on them, and no right to list them is needed."""
+        try:
+            return Attached(act, self._reads.attached_to(act.node))
+        except ClusterError as error:
+            return Attached(act, (), error.message, isinstance(error, Forbidden))
+        except BadObject as error:
+            return Attached(act, (), str(error))

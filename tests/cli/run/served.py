@@ -23,7 +23,7 @@ from kubectl_eksdoc.embedded.serving.server import Server
 from kubectl_eksdoc.kube.journal.asked import Asked
 from kubectl_eksdoc.kube.journal.config_maps import ConfigMaps
 from kubectl_eksdoc.kube.sent import real_clock
-from kubectl_eksdoc.wiring.runs import Keeping, RunEdges, open_run, sender_of
+from kubectl_eksdoc.wiring.runs import Hooks, Keeping, RunEdges, open_run, sender_of
 from tests.cli.running import Ran, Terminal
 from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs
@@ -40,9 +40,9 @@ class Fast:
 
 
 @contextmanager
-def opened_fast(connection: Connection, keeping: Keeping, wait_s: float) -> Iterator[RunEdges]:
+def opened_fast(connection: Connection, keeping: Keeping, wait_s: float, hooks: Hooks) -> Iterator[RunEdges]:
     maps = ConfigMaps(sender_of(connection), keeping.namespace, real_clock())
-    with open_run(connection, keeping, wait_s) as world, Asked(maps, keeping.run, look_s=0.05) as asked:
+    with open_run(connection, keeping, wait_s, hooks) as world, Asked(maps, keeping.run, look_s=0.05) as asked:
         yield replace(world, clock=Fast(), wanted=lambda: asked.wanted)
 
 

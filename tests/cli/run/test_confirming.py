@@ -52,8 +52,6 @@ def test_a_pod_that_is_deleted_past_its_budget_is_typed_back_whatever_is_said() 
     confirm(SHOP, 1, "drain", Given(yes=True, expect=1), typist, also=["data/postgres-0"])
     asked = "Type 'data/postgres-0' to delete data/postgres-0 past its budget, anything else to leave it: "
     assert typist.asked == [asked]
-        "Type 'data/postgres-0' to delete data/postgres-0 past its budget, anything else to leave it: "
-    ]
     with pytest.raises(UsageError):
         confirm(SHOP, 1, "drain", Given(yes=True, expect=1), Typist("shop 1"), also=["data/postgres-0"])
 

@@ -62,9 +62,9 @@ def test_once_it_has_a_node_all_goes_on() -> None:
     for over in (PodIs(a_replacement(node="new-1"), 2), PodGone("web-new", 2), AllPods((), 2)):
         guarded = Guarded()
         guarded.hear(5, PodIs(a_replacement(), 1))
-        assert guarded.guards.pending == 1
+        assert len(guarded.guards.pending) == 1
         guarded.hear(30, over)
-        assert guarded.says(100) == ("", "") and guarded.guards.pending == 0
+        assert guarded.says(100) == ("", "") and guarded.guards.pending == ()
 
 
 def test_pods_that_waited_before_or_are_others_are_not_ours() -> None:

@@ -11,7 +11,8 @@ from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.acts import Act, Cordon, Evict
 from kubectl_eksdoc.core.model.api_objects import Doc, with_value
 from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.journal import Intent, Note, Noted, Result
+from kubectl_eksdoc.core.model.journal import Intent, Note, Noted, Result, Verb
+from kubectl_eksdoc.core.model.nodes import EXCLUDED_FROM_BALANCERS, PROTECTIONS
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 from kubectl_eksdoc.core.run.engine import Engine
@@ -43,8 +44,14 @@ class Checked(Engine):
 
 
 def three_nodes() -> list[Doc]:
-    """Three old nodes with two pods each under a budget of one, and room for them."""
-    return [*web(3, 3), *(a_node_doc(f"new-{i}") for i in range(3)), a_budget_doc(allowed=1, healthy=3)]
+    """Three old nodes with a pod each under a budget of one, behind a load balancer, and room for them."""
+    new = [a_node_doc(f"new-{i}") for i in range(3)]
+    return [*web(3, 3), *new, a_budget_doc(allowed=1, healthy=3), a_service_doc()]
+
+
+def a_service_doc(policy: str = "Cluster", kind: str = "LoadBalancer") -> Doc:
+    spec: Doc = {"type": kind, "externalTrafficPolicy": policy, "selector": {"app": "web"}, "ports": [{"port": 80}]}
+    return {"kind": "Service", "apiVersion": "v1", "metadata": {"name": "web", "namespace": "default"}, "spec": spec}
 
 
 def begun(stage: EmbeddedStage) -> tuple[Cluster, DrainPlan, Engine]:
@@ -111,7 +118,18 @@ def state(plane: ControlPlane) -> dict[str, object]:
     places = Counter(
         nodes[i.doc["spec"]["nodeName"]] for i in plane.store.list("pods") if i.doc["spec"].get("nodeName")
     )
-    return {"cordoned": nodes, "pods on cordoned nodes": places[True], "pods": places[False]}
+    return {
+        "cordoned": nodes,
+        "pods on cordoned nodes": places[True],
+        "pods": places[False],
+        "protected": having(plane, "annotations", *PROTECTIONS),
+        "without load balancers": having(plane, "labels", EXCLUDED_FROM_BALANCERS),
+    }
+
+
+def having(plane: ControlPlane, kind: str, *keys: str) -> list[str]:
+    """The nodes with one of these labels or annotations."""
+    return [i.key[1] for i in plane.store.list("nodes") if set(keys) & set(i.doc["metadata"].get(kind) or ())]
 
 
 def test_a_run_is_written_down() -> None:
@@ -121,7 +139,9 @@ def test_a_run_is_written_down() -> None:
     assert why.whole and sorted(heard.subjects(Happened.DONE)) == ["old-0", "old-1", "old-2"]
     intents = [entry for entry in journal.entries if isinstance(entry, Intent)]
     results = {entry.of for entry in journal.entries if isinstance(entry, Result)}
-    assert len(intents) == len(field.done) == 6 and results == {entry.number for entry in intents}
+    verbs = Counter(entry.verb for entry in intents)
+    assert verbs == dict.fromkeys((Verb.CORDON, Verb.EXCLUDE, Verb.EVICT, Verb.PROTECT, Verb.RELEASE), 3)
+    assert len(field.done) == len(intents) and results == {entry.number for entry in intents}
     last = journal.entries[-1]
     assert isinstance(last, Note) and last.what is Noted.ENDED and last.why == "done"
     assert state(plane)["pods on cordoned nodes"] == 0
@@ -188,6 +208,7 @@ def undisturbed() -> tuple[dict[str, object], int, int]:
 
 
 WANTED, WRITINGS, ACTS = undisturbed()
+assert WANTED["protected"] == [] and WANTED["without load balancers"] == ["old-0", "old-1", "old-2"]
 
 
 @pytest.mark.parametrize("kept", [True, False])

@@ -16,7 +16,7 @@ from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.core.model.kinds import Resource
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.rules.api.statuses import Lost, Status
-from kubectl_eksdoc.core.rules.news import Answered, Found, News
+from kubectl_eksdoc.core.rules.news import Answered, Attached, Found, News
 from kubectl_eksdoc.core.run.seen import Seen
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
 from kubectl_eksdoc.embedded.faults.registry import made, parse
@@ -77,19 +77,21 @@ def field_on(to: Connection, run: str = RUN, patience: Patience = HASTY) -> Iter
         yield field
 
 
-def answer_to(field: LiveField, act: Act) -> Status | Lost | tuple[Pod, ...]:
+def answer_to(field: LiveField, act: Act) -> Status | Lost | tuple[Pod, ...] | Attached:
     """Do it, and wait for its one answer."""
     field.do(act)
     (found,) = answers(field, 1)
-    assert isinstance(found, (Answered, Found)) and found.act == act
+    assert type(found.act) is type(act) and found.act == act
+    if isinstance(found, Attached):
+        return found
     return found.answer if isinstance(found, Answered) else found.pods
 
 
-def answers(field: LiveField, count: int) -> list[Answered | Found]:
-    found: list[Answered | Found] = []
+def answers(field: LiveField, count: int) -> list[Answered | Found | Attached]:
+    found: list[Answered | Found | Attached] = []
 
     def enough() -> bool:
-        found.extend(each for each in field.news(0.05) if isinstance(each, (Answered, Found)))
+        found.extend(each for each in field.news(0.05) if isinstance(each, (Answered, Found, Attached)))
         return len(found) >= count
 
     wait_until(enough)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.nodes import EXCLUDED_FROM_BALANCERS, PROTECTIONS
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.core.run.engine import Engine
 from kubectl_eksdoc.core.run.moments import Happened
@@ -87,12 +88,39 @@ def check(engine: Engine, seen: Evictions, api: Api) -> None:
         item = api.now(lambda plane, name=name: plane.store.get("nodes", ("", name)))  # type: ignore[misc]
         assert item is not None and item.doc["spec"]["unschedulable"]
         assert item.doc["metadata"]["annotations"]["eksdoc.io/run"] == RUN
+    for item in api.now(lambda plane: list(plane.store.list("nodes"))):
+        meta = item.doc["metadata"]
+        assert not set(PROTECTIONS) & set(meta.get("annotations") or ()), "it was released"
+        assert item.key[1] in done or not {"eksdoc.io/run", "eksdoc.io/prior"} & set(meta.get("annotations") or ())
     assert list(api.faults) == []
+
+
+def subjects(engine: Engine, what: Happened) -> set[str]:
+    return {moment.subject for moment in engine.moments if moment.what is what}
 
 
 def test_every_node_is_emptied_and_every_pod_evicted_once(tmp_path: Path) -> None:
     api = worlds.api_of("small-traps")
-    check(*drain(api, tmp_path), api)
+    engine, seen = drain(api, tmp_path)
+    check(engine, seen, api)
+    assert subjects(engine, Happened.PROTECTED) == subjects(engine, Happened.UNPROTECTED) != set()
+
+
+def test_nodes_behind_a_load_balancer_are_taken_from_it_before_their_pods_go(tmp_path: Path) -> None:
+    api = worlds.api_of("small-traps")
+    spec = {"type": "LoadBalancer", "selector": {"app": "any"}, "ports": [{"port": 80}]}
+    meta = {"name": "front", "namespace": "kube-system"}
+    service = {"apiVersion": "v1", "kind": "Service", "metadata": meta, "spec": spec}
+    api.now(lambda plane: plane.registry.create(kinds.SERVICES.full_name, service, "kube-system"))
+    engine, seen = drain(api, tmp_path)
+    check(engine, seen, api)
+    done = subjects(engine, Happened.DONE)
+    assert subjects(engine, Happened.EXCLUDED) == done and not subjects(engine, Happened.WARNED)
+    for item in api.now(lambda plane: list(plane.store.list("nodes"))):
+        assert (EXCLUDED_FROM_BALANCERS in item.doc["metadata"]["labels"]) is (item.key[1] in done)
+    told = [(moment.what, moment.node or moment.subject) for moment in engine.moments]
+    for node in done:
+        assert told.index((Happened.EXCLUDED, node)) < told.index((Happened.EVICTED, node))
 
 
 OF_REQUESTS = ["throttled", "server-error", "unavailable", "server-timeout", "conflict", "denied", "webhook-down"]

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.nodes import PROTECTIONS
 from kubectl_eksdoc.core.sim.cluster import mishaps
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
 from kubectl_eksdoc.core.sim.cluster.store import Item
@@ -81,6 +82,9 @@ def check(api: Api, seen: Evictions, machines: Sequence[Machine]) -> None:
     done = {name for machine in machines for name in machine.subjects("done")}
     cordoned = {item.key[1] for item in api.now(nodes_of) if item.doc["spec"].get("unschedulable")}
     assert cordoned and done <= cordoned
+    assert machines[0].subjects("protected")
+    for item in api.now(nodes_of):
+        assert not set(PROTECTIONS) & set(item.doc["metadata"].get("annotations") or ()), "it was released"
     lease = api.now(lambda plane: plane.store.get(kinds.LEASES.full_name, ("kube-system", "eksdoc-drain")))
     assert lease is not None and lease.doc["spec"]["holderIdentity"] == "", "it was given back"
 
@@ -92,7 +96,8 @@ def test_one_machine_drains_it(api: Api, seen: Evictions, tmp_path: Path) -> Non
         check(api, seen, [machine])
 
 
-LATER = [pytest.param(each, marks=pytest.mark.long) for each in (("cordoned", 1), ("evicted", 9), ("gone", 3))]
+KILLED_AT = (("protected", 2), ("cordoned", 1), ("evicted", 9), ("gone", 3), ("unprotected", 1))
+LATER = [pytest.param(each, marks=pytest.mark.long) for each in KILLED_AT]
 
 
 @pytest.mark.parametrize("point", [("evicted", 1), *LATER])
@@ -149,7 +154,9 @@ def test_one_is_killed_and_another_rolls_it_back(api: Api, tmp_path: Path) -> No
             assert now["metadata"].get("annotations") == was["metadata"].get("annotations")
             assert now["metadata"].get("labels") == was["metadata"].get("labels")
         third = Machine("roll-back", server, tmp_path / "c")
-        assert third.to_the_end() == ["over", "RolledBack(restored=(), left={})"], "there is nothing left to give back"
+        assert third.to_the_end() == ["over", "RolledBack(restored=(), released=(), left={})"], (
+            "there is nothing left to give back"
+        )
 
 
 def nodes_of(plane: ControlPlane) -> list[Item]:

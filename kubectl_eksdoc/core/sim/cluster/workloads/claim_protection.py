@@ -29,7 +29,7 @@ class ClaimProtection:
             return (change.item.key,) if _is_held(change.item) else ()
         if change.what is not What.DELETED:
             return ()
-        return [(change.item.key[0], name) for name in _claims_of(change.item.doc)]
+        return [(change.item.key[0], name) for name in claims_of(change.item.doc)]
 
     def reconcile(self, key: Key) -> float | None:
         item = self._registry.store.get(CLAIMS, key)
@@ -42,14 +42,14 @@ class ClaimProtection:
     def _is_used(self, key: Key) -> bool:
         """By a pod that has a node: no kubelet starts one whose claim is being deleted."""
         pods = self._registry.store.list(PODS, key[0])
-        return any(at(pod.doc, "spec", "nodeName") and key[1] in _claims_of(pod.doc) for pod in pods)
+        return any(at(pod.doc, "spec", "nodeName") and key[1] in claims_of(pod.doc) for pod in pods)
 
 
 def _is_held(claim: Item) -> bool:
     return claim.leaving and FINALIZER in (at(claim.doc, "metadata", "finalizers") or ())
 
 
-def _claims_of(pod: Doc) -> list[str]:
+def claims_of(pod: Doc) -> list[str]:
     """Ephemeral volumes' claims are named after pod and volume."""
     found = []
     for volume in at(pod, "spec", "volumes") or ():

@@ -8,6 +8,7 @@ from kubectl_eksdoc.core.sim.cluster.workloads.claim_protection import ClaimProt
 from kubectl_eksdoc.core.sim.cluster.workloads.cron_jobs import CronJobs
 from kubectl_eksdoc.core.sim.cluster.workloads.daemon_sets import DaemonSets
 from kubectl_eksdoc.core.sim.cluster.workloads.deployments import Deployments
+from kubectl_eksdoc.core.sim.cluster.workloads.detaching import Detaching
 from kubectl_eksdoc.core.sim.cluster.workloads.endpoint_slices import EndpointSlices
 from kubectl_eksdoc.core.sim.cluster.workloads.garbage import Garbage
 from kubectl_eksdoc.core.sim.cluster.workloads.index import Index
@@ -41,6 +42,7 @@ def every_controller(registry: Registry, index: Index | None = None) -> tuple[Co
         TaintEvictions(registry, index),
         PodGarbage(registry, index),
         ClaimProtection(registry),
+        Detaching(registry, index),
         Namespaces(registry),
         Garbage(registry, index),
     )

@@ -1,17 +1,19 @@
-"""Cordons and what takes them back: one patch of exactly the node that was read, or none.
+"""What a run does to nodes, and what takes it back: one patch of exactly the node that was read, or none.
 
-The patch is a merge patch with the node's uid and resourceVersion in it, which makes it conditional (409 where somebody
-wrote meanwhile): what is noted as the state before is the state that was changed, whoever else cordons or uncordons at
-the same time. Tests in a JSON patch could not say "this is absent", which an unset field of a node is.
+A node is cordoned, left out by load balancers, or protected from autoscalers. The patch is a merge patch with the
+node's uid and resourceVersion in it, which makes it conditional (409 where somebody wrote meanwhile): what is noted as
+the state before is the state that was changed, whoever else cordons or uncordons at the same time. Tests in a JSON
+patch could not say "this is absent", which an unset field of a node is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import quote
 
 from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.acts import Cordon, Exclude, OfNode, Protect, Release, Restore
 from kubectl_eksdoc.core.rules.api.statuses import Details, Lost, Named, Status, precondition_failed
 from kubectl_eksdoc.errors import ClusterError, Forbidden, Unauthorized
 from kubectl_eksdoc.kube.answers import Absent
@@ -21,8 +23,6 @@ from kubectl_eksdoc.kube.sending import Sender
 from kubectl_eksdoc.kube.sent import MANAGER, MERGE_PATCH
 from kubectl_eksdoc.kube.transport import Transport
 
-"""The owner of the fields that are set (metadata.managedFields)."""
-
 TRIES = 8
 """So often somebody else may be faster. Kubelets write a node every few seconds at most."""
 
@@ -30,7 +30,17 @@ _AGAIN_S = 0.2
 _OURS = frozenset((409, 422))  # what a precondition that does not hold is answered with: a version's, and a uid's
 
 
-class Cordons:
+_Patch = Callable[[prior.Node, str], dict[str, Any]]
+_PATCHES: Mapping[type[OfNode], _Patch] = {
+    Cordon: prior.cordoned,
+    Exclude: prior.excluded,
+    Restore: prior.restored,
+    Protect: prior.protected,
+    Release: prior.released,
+}
+
+
+class Marking:
     """Of the run with the id `run`. Safe to use from several threads."""
 
     def __init__(self, run: str, transport: Transport, exchanges: Exchanges) -> None:
@@ -39,17 +49,12 @@ class Cordons:
         self._sender = Sender(exchanges)
         self._timing = exchanges.timing
 
-    def cordon(self, name: str, uid: str) -> Status | Lost:
-        return self._change(name, uid, prior.cordoned)
-
-    def restore(self, name: str, uid: str) -> Status | Lost:
-        return self._change(name, uid, prior.restored)
-
-    def _change(self, name: str, uid: str, patch_of: Callable[[prior.Node, str], dict[str, Any]]) -> Status | Lost:
-        """What was asked for is done already: 200, and nothing is sent."""
+    def done(self, act: OfNode) -> Status | Lost:
+        """What is asked for is done already: 200, and nothing is sent."""
+        name, patch_of = act.node, _PATCHES[type(act)]
         answer: Status | Lost = Status(200)
         for _ in range(TRIES):
-            node = self._read(name, uid)
+            node = self._read(name, act.uid)
             if not isinstance(node, dict):
                 return node
             try:

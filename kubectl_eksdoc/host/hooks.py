@@ -1,0 +1,191 @@
+"""Commands of the user before and after a wave of a drain: run on this machine, they say whether it goes on.
+
+A command is told what it is asked about by its environment: `EKSDOC_RUN`, `EKSDOC_WAVE` (from 1), `EKSDOC_WHEN`
+(before-wave or after-wave) and `EKSDOC_NODES` (names with spaces between them). The names are on its standard input,
+too, a line for each: where there are thousands the variable is left out, as systems limit its length. Exit status 0 is
+a yes, anything else a no.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import tempfile
+import threading
+from collections.abc import Mapping, Sequence
+from queue import Empty, SimpleQueue
+from time import monotonic
+from typing import IO, Protocol
+
+from kubectl_eksdoc.core.model.acts import Act, Errand, Hook
+from kubectl_eksdoc.core.model.durations import in_words
+from kubectl_eksdoc.core.rules.news import HookEnded, News
+
+TIMEOUT_S = 600.0
+"""So long a command may take; who takes longer says no."""
+
+LONGEST_SAID = 500
+"""Characters of a command's last line that are kept."""
+
+LONGEST_VARIABLE = 100_000
+"""Bytes; Linux gives a process no longer one than 128 KiB (MAX_ARG_STRLEN)."""
+
+_TAIL = 1 << 16  # bytes of its output that are kept, and read at once
+_READS = 64
+_LOOK_S = 0.05
+_KILL_S = 2.0  # so long it may take to end once it was told to
+
+
+class Inner(Protocol):
+    """The field of the cluster itself, as `flows.ports.Field`."""
+
+    def do(self, act: Act) -> None: ...
+    def news(self, wait_s: float) -> Sequence[News]: ...
+    def close(self) -> None: ...
+
+
+class HookedField:
+    """The port `flows.ports.Field`: hooks are run here, everything else is the inner field's. For one thread."""
+
+    def __init__(self, inner: Inner, commands: Mapping[str, str], run: str, timeout_s: float = TIMEOUT_S) -> None:
+        """`commands`: what a shell runs, by `Hook.when`; `run`: the id of the drain."""
+        self._inner = inner
+        self._commands = commands
+        self._run = run
+        self._timeout_s = timeout_s
+        self._closing = threading.Event()
+        self._ended: SimpleQueue[HookEnded] = SimpleQueue()
+        self._threads: list[threading.Thread] = []
+
+    def do(self, act: Errand) -> None:
+        if not isinstance(act, Hook):
+            self._inner.do(act)
+            return
+        thread = threading.Thread(target=self._ask, args=(act,), name=f"eksdoc hook: {act.when}", daemon=True)
+        self._threads.append(thread)
+        thread.start()
+
+    def news(self, wait_s: float) -> Sequence[News]:
+        """As the port has it; while a hook runs it may return with nothing before the time is over."""
+        ended = self._heard()
+        running = any(thread.is_alive() for thread in self._threads)
+        wait_s = 0.0 if ended else min(wait_s, _LOOK_S) if running else wait_s
+        return [*ended, *self._inner.news(wait_s)]
+
+    def close(self) -> None:
+        """Commands that run are killed, with all that they have started."""
+        self._closing.set()
+        self._inner.close()
+        for thread in self._threads:
+            thread.join(_KILL_S * 2)
+
+    def _heard(self) -> list[News]:
+        found: list[News] = []
+        try:
+            while True:
+                found.append(self._ended.get_nowait())
+        except Empty:
+            return found
+
+    def _ask(self, hook: Hook) -> None:
+        try:
+            ok, said = _Command(self._commands[hook.when], self._run, hook).run(self._timeout_s, self._closing)
+        except Exception as error:  # whatever it is: a hook that could not be asked has not said yes
+            ok, said = False, f"it cannot be run: {error}"
+        self._ended.put(HookEnded(hook, ok, said))
+
+
+class _Command:
+    """Mutable: one run of one command, in one thread."""
+
+    def __init__(self, command: str, run: str, hook: Hook) -> None:
+        self._command = command
+        self._nodes = "".join(f"{node}\n" for node in hook.nodes).encode()
+        self._environment = {**os.environ, "EKSDOC_RUN": run, "EKSDOC_WAVE": str(hook.wave), "EKSDOC_WHEN": hook.when}
+        self._environment.pop("EKSDOC_NODES", None)
+        if len(self._nodes) <= LONGEST_VARIABLE:
+            self._environment["EKSDOC_NODES"] = " ".join(hook.nodes)
+        self._tail = b""
+
+    def run(self, timeout_s: float, closing: threading.Event) -> tuple[bool, str]:
+        """Whether it says yes, and its last line, with why it counts as a no.
+
+        Raises:
+            OSError: there is no shell, or no process to be had.
+        """
+        with tempfile.TemporaryFile() as names:
+            names.write(self._nodes)
+            names.seek(0)
+            with self._begun(names) as process:
+                late = self._wait(process, monotonic() + timeout_s, closing)
+                if late:
+                    _kill(process)
+                assert process.stdout is not None
+                process.stdout.close()  # who still has the other end has left the group, or runs on by itself
+        if late:
+            why = "it was killed as the run ended" if closing.is_set() else f"it takes more than {in_words(timeout_s)}"
+            return False, _joined(why, self._last_line)
+        if process.returncode == 0:
+            return True, self._last_line
+        return False, _joined(_how(process.returncode), self._last_line)
+
+    def _begun(self, names: IO[bytes]) -> subprocess.Popen[bytes]:
+        """In a session of its own: it gets no Ctrl-C of this terminal, and is killed with all that it starts."""
+        return subprocess.Popen(
+            ["/bin/sh", "-c", self._command],
+            stdin=names,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env=self._environment,
+            start_new_session=True,
+            bufsize=0,
+        )
+
+    def _wait(self, process: subprocess.Popen[bytes], until_s: float, closing: threading.Event) -> bool:
+        """Until it has ended, whether or not what it started holds its output open; returns whether it has not."""
+        assert process.stdout is not None
+        os.set_blocking(process.stdout.fileno(), False)
+        while monotonic() < until_s and not closing.is_set():
+            over = process.poll() is not None
+            self._read(process.stdout)
+            if over:
+                return False
+            closing.wait(_LOOK_S)
+        return process.poll() is None
+
+    def _read(self, output: IO[bytes]) -> None:
+        """What it has said meanwhile; of who never ceases some."""
+        for _ in range(_READS):
+            told = output.read(_TAIL)
+            if not told:  # None: nothing for now
+                return
+            self._tail = (self._tail + told)[-_TAIL:]
+
+    @property
+    def _last_line(self) -> str:
+        lines = self._tail.decode("utf-8", "replace").split("\n")
+        said = ("".join(each for each in line if each.isprintable()).strip() for line in reversed(lines))
+        return next(filter(None, said), "")[:LONGEST_SAID]
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """With all that it has started: told to end first, and made to if it does not."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        try:
+            os.killpg(process.pid, number)
+        except ProcessLookupError:
+            return
+        try:
+            process.wait(_KILL_S)
+        except subprocess.TimeoutExpired:
+            continue
+
+
+def _how(status: int) -> str:
+    """How a process ended that says no."""
+    return f"exit status {status}" if status > 0 else f"killed by signal {-status}"
+
+
+def _joined(why: str, said: str) -> str:
+    return f"{why}: {said}" if said else why

@@ -1,0 +1,125 @@
+"""A run that was killed anywhere is rolled back by somebody else: nothing of it is left on any node."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import pytest
+
+from kubectl_eksdoc.core.model.acts import Act, OfNode, Release, Restore
+from kubectl_eksdoc.core.model.journal import Noted, Outcome, Result
+from kubectl_eksdoc.core.rules.api.statuses import Lost, Status
+from kubectl_eksdoc.core.rules.news import Answered, News
+from kubectl_eksdoc.core.run.journal import Journaled, replay
+from kubectl_eksdoc.core.run.scribe import Scribe
+from kubectl_eksdoc.embedded.stage import EmbeddedStage
+from kubectl_eksdoc.flows.run.rolling_back import TRIES, RolledBack, roll_back
+from kubectl_eksdoc.flows.run.running import Running
+from tests.flows.fields import KeptJournal, Killed, OwnLock, StageClock, StageField
+from tests.flows.run.test_draining import ACTS, WRITINGS, Heard, go_on, run, state, three_nodes
+from tests.flows.stages import made
+
+
+class AdoptedJournal(KeptJournal):
+    """One that somebody else can go on with."""
+
+    def adopt(self, run: str, at: datetime) -> Journaled:
+        self.entries.append(Scribe(replay(self.read()).next_number).note(Noted.ADOPTED, at, "there"))
+        return replay(self.read())
+
+
+def rolled_back(stage: EmbeddedStage, journal: AdoptedJournal, field: StageField | None = None) -> RolledBack:
+    made = field or StageField(stage, journal)
+    running = Running(made, journal, OwnLock(), StageClock(stage), Heard().listen)  # type: ignore[arg-type]
+    return roll_back("r1", running)
+
+
+def check(result: RolledBack, stage: EmbeddedStage, before: dict[str, object], after: dict[str, object]) -> None:
+    same = ("cordoned", "protected", "without load balancers")
+    assert not result.left and {key: after[key] for key in same} == {key: before[key] for key in same}
+
+
+@pytest.mark.parametrize("kept", [True, False])
+@pytest.mark.parametrize("point", range(1, WRITINGS + 1))
+def test_killed_at_every_writing(point: int, kept: bool) -> None:
+    plane, stage = made(*three_nodes())
+    before, journal = state(plane), AdoptedJournal(point, kept=kept)
+    with pytest.raises(Killed):
+        run(stage, Heard(), journal)
+    check(rolled_back(stage, journal), stage, before, state(plane))
+
+
+@pytest.mark.parametrize("point", range(1, ACTS + 1))
+def test_killed_after_every_act(point: int) -> None:
+    plane, stage = made(*three_nodes())
+    before, journal = state(plane), AdoptedJournal()
+    with pytest.raises(Killed):
+        run(stage, Heard(), journal, dies_at=point)
+    check(rolled_back(stage, journal), stage, before, state(plane))
+    stands = replay(journal.read())
+    assert not stands.cordoned and not stands.protected and stands.ended == "rolled back"
+
+
+def test_what_is_rolled_back_is_told() -> None:
+    _, stage = made(*three_nodes())
+    journal = AdoptedJournal()
+    with pytest.raises(Killed):
+        run(stage, Heard(), journal, dies_at=8)
+    assert rolled_back(stage, journal) == RolledBack(("old-0", "old-1", "old-2"), ("new-0", "new-1", "new-2"), {})
+    assert rolled_back(stage, journal) == RolledBack(), "once is enough"
+
+
+class Refusing(StageField):
+    """Answers every release with this, and does nothing."""
+
+    def __init__(self, stage: EmbeddedStage, journal: KeptJournal, answer: Status | Lost) -> None:
+        super().__init__(stage, journal)
+        self._answer = answer
+        self.asked: list[OfNode] = []
+
+    def do(self, act: Act) -> None:
+        if isinstance(act, (Restore, Release)):
+            self.asked.append(act)
+        if isinstance(act, Release):
+            self._answers.append(self._refused(act))
+        else:
+            super().do(act)
+
+    def _refused(self, act: Release) -> News:
+        return Answered(act, self._answer)
+
+
+@pytest.mark.parametrize(
+    ("answer", "times", "left"),
+    [
+        (Status(403, message="no"), 1, True),
+        (Lost("reset"), TRIES, True),
+        (Status(404), 1, False),
+        (Status(409, message="Precondition failed: UID in the precondition: a, UID in object meta: b"), 1, False),
+    ],
+)
+def test_what_cannot_be_released_is_told_and_the_rest_is_given_back(
+    answer: Status | Lost, times: int, left: bool
+) -> None:
+    plane, stage = made(*three_nodes())
+    journal = AdoptedJournal()
+    with pytest.raises(Killed):
+        run(stage, Heard(), journal, dies_at=8)
+    field = Refusing(stage, journal, answer)
+    result = rolled_back(stage, journal, field)
+    assert result.restored == ("old-0", "old-1", "old-2") and not any(state(plane)["cordoned"].values())  # type: ignore[attr-defined]
+    assert set(result.left) == ({"new-0", "new-1", "new-2"} if left else set())
+    assert len([act for act in field.asked if isinstance(act, Release)]) == 3 * times
+    assert bool(replay(journal.read()).protected) is left
+    results = [each.outcome for each in journal.entries if isinstance(each, Result)][-times:]
+    assert results[-1] in ((Outcome.REFUSED, Outcome.UNKNOWN) if left else (Outcome.GONE,))
+
+
+def test_it_can_be_gone_on_with_after_it_was_rolled_back() -> None:
+    plane, stage = made(*three_nodes())
+    journal = AdoptedJournal()
+    with pytest.raises(Killed):
+        run(stage, Heard(), journal, dies_at=8)
+    rolled_back(stage, journal)
+    ended, _ = go_on(stage, Heard(), journal)
+    assert ended.whole and state(plane)["protected"] == []

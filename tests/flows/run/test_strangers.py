@@ -1,0 +1,331 @@
+"""Pods that come to a node while it is drained: they go as a new plan has it, once each, and the node gets done."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.acts import Act, Cordon, Evict, Protect
+from kubectl_eksdoc.core.model.api_objects import Doc, with_value
+from kubectl_eksdoc.core.model.budgets import Amount
+from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.core.plan.drain.policy import ALL, DrainPolicy, Targeting
+from kubectl_eksdoc.core.rules.api.statuses import Lost, Status
+from kubectl_eksdoc.core.rules.news import Answered, News, PodIs
+from kubectl_eksdoc.core.run.engine import Engine
+from kubectl_eksdoc.core.run.moments import Happened, Moment
+from kubectl_eksdoc.core.run.rehearsal import Rehearsal
+from kubectl_eksdoc.core.run.replanning import Replanning
+from kubectl_eksdoc.core.run.scribe import Scribe
+from kubectl_eksdoc.core.run.seen import Seen
+from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
+from kubectl_eksdoc.core.sim.cluster.store import Change, What
+from kubectl_eksdoc.embedded.stage import EmbeddedStage
+from kubectl_eksdoc.flows.drain import plan_drain
+from kubectl_eksdoc.flows.rehearse import pace_of, rehearse
+from kubectl_eksdoc.flows.run.draining import Draining, Ended
+from tests.core.sim.cluster.planes import BUDGETS, a_budget_doc, a_node_doc, a_pod_doc
+from tests.flows.fields import KeptJournal, OwnLock, StageClock, StageField
+from tests.flows.stages import made, web
+
+BLUE = Targeting(nodegroups=("blue",))
+CORDON_IGNORED = {"key": "node.kubernetes.io/unschedulable", "operator": "Exists", "effect": "NoSchedule"}
+
+
+def api(replicas: int) -> list[Doc]:
+    """A ReplicaSet of small pods, all on new nodes."""
+    template = {"metadata": {"labels": {"app": "api"}}, "spec": a_pod_doc("x", cpu="100m")["spec"]}
+    spec = {"replicas": replicas, "selector": {"matchLabels": {"app": "api"}}, "template": template}
+    meta = {"name": "api", "namespace": "default", "uid": "uid-api", "generation": 1}
+    status = {"replicas": replicas, "readyReplicas": replicas, "availableReplicas": replicas, "observedGeneration": 1}
+    pods = [of_api(a_pod_doc(f"api-{i}", f"new-{i}", cpu="100m", app="api")) for i in range(replicas)]
+    return [*pods, {"kind": "ReplicaSet", "apiVersion": "apps/v1", "metadata": meta, "spec": spec, "status": status}]
+
+
+def of_api(pod: Doc) -> Doc:
+    owner = {"kind": "ReplicaSet", "apiVersion": "apps/v1", "name": "api", "uid": "uid-api", "controller": True}
+    pod["metadata"]["ownerReferences"] = [owner]
+    return pod
+
+
+def a_cluster(*more: Doc) -> tuple[ControlPlane, EmbeddedStage]:
+    """Three old nodes with a pod each that goes one after the other, and room for all."""
+    nodes = [a_node_doc(f"new-{i}", cpu="8") for i in range(3)]
+    plane, stage = made(*web(3, 3), *nodes, a_budget_doc(allowed=1, healthy=3), *api(2), *more)
+    counting = Counting(plane, stage.read(kinds.ALL))
+    return plane, counting
+
+
+class Counting(EmbeddedStage):
+    """`granted`: how often each UID was; a pod is only evicted from a cordoned node."""
+
+    def __init__(self, plane: ControlPlane, observed: Cluster) -> None:
+        super().__init__(plane, observed)
+        self._store = plane.store
+        self.granted: Counter[str] = Counter()
+
+    def do(self, act: Act) -> News:
+        if isinstance(act, Evict):
+            node = self._store.get(kinds.NODES.full_name, ("", act.pod.node))
+            assert node is not None and node.doc["spec"].get("unschedulable")
+        news = super().do(act)
+        if isinstance(act, Evict) and isinstance(news, Answered) and isinstance(news.answer, Status) and news.answer.ok:
+            self.granted[act.pod.uid] += 1
+        return news
+
+
+def comes(plane: ControlPlane, name: str, at_s: float, node: str = "old-0", **spec: Any) -> None:
+    """One more pod of api that somebody makes then: past the scheduler, or for one that ignores the cordon."""
+    doc = of_api(a_pod_doc(name, cpu="100m", app="api", **(spec or {"nodeName": node})))
+    del doc["metadata"]["uid"]
+
+    def make() -> None:
+        workload = plane.registry.get("replicasets.apps", ("default", "api"))
+        replicas = workload.doc["spec"]["replicas"] + 1
+        plane.registry.update(workload, with_value(workload.doc, ("spec", "replicas"), replicas))
+        plane.registry.create("pods", doc, "default")
+
+    plane.agenda.after(at_s, make)
+
+
+def tried(stage: EmbeddedStage, policy: DrainPolicy = DrainPolicy()) -> Rehearsal:
+    return rehearse(stage, BLUE, policy)[1]
+
+
+def ran(stage: EmbeddedStage, *, replans: bool = True) -> tuple[Ended, list[Moment]]:
+    """As a real run goes about it."""
+    cluster, plan = plan_drain(stage, BLUE, DrainPolicy())
+    stage.start(pace_of(cluster))
+    engine, journal, moments = Engine(plan, Seen(cluster)), KeptJournal(), list[Moment]()
+    field = StageField(stage, journal)
+    again = Replanning(engine, cluster) if replans else None
+    draining = Draining(
+        engine, field, journal, OwnLock(), StageClock(stage), Scribe(), moments.extend, replanning=again
+    )
+    return draining.to_the_end(), moments
+
+
+def told(rehearsal: Rehearsal, what: Happened) -> list[tuple[str, str]]:
+    return [(moment.subject, moment.why) for moment in rehearsal.moments if moment.what is what]
+
+
+def on_old(plane: ControlPlane) -> list[str]:
+    return [i.key[1] for i in plane.store.list("pods") if str(i.doc["spec"].get("nodeName")).startswith("old-")]
+
+
+def test_a_pod_past_the_scheduler_goes_too() -> None:
+    plane, stage = a_cluster()
+    comes(plane, "api-new", 3.0)
+    rehearsal = tried(stage)
+    assert not rehearsal.undone and not on_old(plane)
+    assert told(rehearsal, Happened.REPLANNED) == [("old-0", "came to it after the plan was made: default/api-new")]
+    assert set(stage.granted.values()) == {1} and stage.granted.total() == 4
+    assert rehearsal.ended_s < 120, "nobody waits half an hour"
+
+
+def test_a_pod_that_ignores_the_cordon_goes_too() -> None:
+    plane, stage = a_cluster()
+    there = {"kubernetes.io/hostname": "old-1"}
+    comes(plane, "api-new", 3.0, nodeSelector=there, tolerations=[CORDON_IGNORED])
+    rehearsal = tried(stage)
+    assert not rehearsal.undone and not on_old(plane)
+    assert [node for node, _ in told(rehearsal, Happened.REPLANNED)] == ["old-1"]
+    assert set(stage.granted.values()) == {1} and stage.granted.total() == 4
+
+
+def test_in_a_run_as_in_its_rehearsal() -> None:
+    plane, stage = a_cluster()
+    comes(plane, "api-new", 3.0)
+    ended, moments = ran(stage)
+    assert ended.whole and not on_old(plane) and set(stage.granted.values()) == {1}
+    assert Happened.REPLANNED in {moment.what for moment in moments}
+
+
+def test_without_a_new_plan_it_would_be_waited_for() -> None:
+    plane, stage = a_cluster()
+    comes(plane, "api-new", 3.0)
+    ended, moments = ran(stage, replans=False)
+    assert ended.undone == {"old-0": ("default/api-new",)} and stage.seconds > 1800
+    assert "still on it: default/api-new" in next(m.why for m in moments if m.what is Happened.LEFT_ALONE)
+
+
+def test_what_came_between_plan_and_cordon() -> None:
+    plane, stage = a_cluster()
+    cluster, plan = plan_drain(stage, BLUE, DrainPolicy())
+    stage.start(pace_of(cluster))
+    comes(plane, "api-new", 0.0)
+    stage.pass_time(stage.seconds)
+    engine, journal = Engine(plan, Seen(cluster)), KeptJournal()
+    field = StageField(stage, journal)
+    ended = Draining(
+        engine,
+        field,
+        journal,
+        OwnLock(),
+        StageClock(stage),
+        Scribe(),
+        lambda new: None,
+        replanning=Replanning(engine, cluster),
+    ).to_the_end()
+    assert ended.whole and not on_old(plane) and stage.granted.total() == 4
+    assert isinstance(next(act for act in field.done if not isinstance(act, Protect)), Cordon)
+
+
+@pytest.mark.parametrize("at_s", [0.5, 30.0, 61.0, 65.0, 68.0])
+def test_whenever_it_comes(at_s: float) -> None:
+    """Before its node is begun, while it waits, when it is empty, between its two lists."""
+    plane, stage = a_cluster()
+    for node in ("old-0", "old-1", "old-2"):
+        comes(plane, f"api-{node}", at_s, node)
+    rehearsal = tried(stage)
+    done = [m.at_s for m in rehearsal.moments if m.what is Happened.DONE]
+    late = [m.subject for m in rehearsal.moments if m.what is Happened.DONE and m.at_s < at_s]
+    assert not rehearsal.undone and len(done) == 3 and max(stage.granted.values()) == 1
+    assert len(on_old(plane)) == len(late), "who comes when it was done is nobody's"
+
+
+def test_it_keeps_to_its_budget_as_all_others() -> None:
+    plane, stage = a_cluster(a_budget_doc("api", allowed=1, healthy=2, app="api", maxUnavailable=1))
+    for i in range(4):
+        comes(plane, f"api-new-{i}", 2.0, f"old-{i % 3}")
+    lowest = [1]
+
+    def note(change: Change) -> None:
+        if change.item.resource == BUDGETS and change.what is not What.DELETED:
+            lowest.append(change.item.doc["status"]["disruptionsAllowed"])
+
+    plane.store.listen(note)
+    rehearsal = tried(stage)
+    assert not rehearsal.undone and not on_old(plane) and min(lowest) >= 0
+    assert not rehearsal.refusals, "one is waited for before the next is asked for"
+    assert set(stage.granted.values()) == {1}
+
+
+class Late(Counting):
+    """What somebody made is not watched: only a list shows it."""
+
+    def news(self) -> Sequence[News]:
+        hidden = "api-new"
+        return [each for each in super().news() if not (isinstance(each, PodIs) and each.pod.name == hidden)]
+
+
+def test_what_only_a_list_shows_goes_too() -> None:
+    plane, stage = a_cluster()
+    late = Late(plane, stage.read(kinds.ALL))
+    comes(plane, "api-new", 3.0)
+    rehearsal = tried(late)
+    assert not rehearsal.undone and not on_old(plane) and late.granted.total() == 4
+    assert len(told(rehearsal, Happened.REPLANNED)) == 1
+
+
+class Bad(Counting):
+    """Some acts are answered as if they had failed, before or after they were done."""
+
+    def __init__(self, plane: ControlPlane, observed: Cluster, seed: int) -> None:
+        super().__init__(plane, observed)
+        self._chance = random.Random(seed)
+
+    def do(self, act: Act) -> News:
+        luck = self._chance.random()
+        if isinstance(act, Evict) and luck < 0.2:
+            if luck < 0.1:
+                super().do(act)
+            return Answered(act, Lost("connection reset by peer"))
+        return super().do(act)
+
+
+def test_what_belongs_on_the_node_is_left() -> None:
+    """A DaemonSet's pod, one that has ended, a static one."""
+    plane, stage = a_cluster()
+    agent = a_pod_doc("agent", "old-0", cpu="100m", app="agent")
+    owner = {"kind": "DaemonSet", "apiVersion": "apps/v1", "name": "agent", "uid": "uid-ds", "controller": True}
+    agent["metadata"]["ownerReferences"] = [owner]
+    static = a_pod_doc("static", "old-0", cpu="100m", app="static")
+    static["metadata"]["annotations"] = {"kubernetes.io/config.mirror": "x"}
+    for doc in (agent, static):
+        plane.agenda.after(2.0, lambda doc=doc: plane.registry.create("pods", doc, "default"))
+    rehearsal = tried(stage)
+    assert not rehearsal.undone and not told(rehearsal, Happened.REPLANNED) and stage.granted.total() == 3
+
+
+@pytest.mark.parametrize("partial", [False, True])
+def test_what_cannot_go_keeps_its_node_or_stays_alone(partial: bool) -> None:
+    plane, stage = a_cluster()
+    bare = a_pod_doc("bare", "old-2", cpu="100m", app="bare")
+    plane.agenda.after(2.0, lambda: plane.registry.create("pods", bare, "default"))
+    rehearsal = tried(stage, DrainPolicy(partial=partial))
+    ((pod, why),) = told(rehearsal, Happened.KEPT)
+    assert pod == "default/bare" and "no controller" in why
+    alone = dict(told(rehearsal, Happened.LEFT_ALONE))
+    if partial:
+        assert not alone and not rehearsal.undone and on_old(plane) == ["bare"]
+    else:
+        assert alone == {"old-2": f"default/bare: {why}"}
+        assert "default/bare" in rehearsal.undone["old-2"] and len(told(rehearsal, Happened.DONE)) == 2
+
+
+def test_who_comes_back_again_and_again_is_not_fought() -> None:
+    plane, stage = a_cluster()
+    sent = []
+
+    def again(change: Change) -> None:
+        """Somebody's controller puts a pod back on the node whenever one of its pods is gone from it."""
+        doc = change.item.doc
+        ours = doc["kind"] == "Pod" and doc["metadata"]["labels"].get("app") == "api"
+        if change.what is What.DELETED and ours and doc["spec"].get("nodeName") == "old-0":
+            sent.append(change.item.key[1])
+            comes(plane, f"api-again-{len(sent)}", 1.0)
+
+    plane.store.listen(again)
+    comes(plane, "api-new", 2.0)
+    rehearsal = tried(stage)
+    assert sent == ["api-new", "api-again-1"], "the third is left"
+    assert len(told(rehearsal, Happened.REPLANNED)) == 2
+    assert dict(told(rehearsal, Happened.KEPT)) == {
+        "default/api-again-2": "ReplicaSet default/api puts pods on this node again and again"
+    }
+    assert list(rehearsal.undone) == ["old-0"] and "default/api-again-2" in rehearsal.undone["old-0"]
+
+
+def test_a_wave_that_has_not_come_waits_with_its_strangers() -> None:
+    plane, stage = a_cluster()
+    for i in range(3):
+        comes(plane, f"api-new-{i}", 2.0, f"old-{i}")
+    rehearsal = tried(stage, DrainPolicy(max_unavailable=((ALL, Amount(1)),)))
+    assert not rehearsal.undone and not on_old(plane) and stage.granted.total() == 6
+    begun = {m.subject: m.at_s for m in rehearsal.moments if m.what is Happened.BEGUN}
+    evicted = [(m.node, m.at_s) for m in rehearsal.moments if m.what is Happened.EVICTED]
+    assert all(at_s >= begun[node] for node, at_s in evicted)
+
+
+ARRIVALS = st.lists(
+    st.tuples(st.floats(0, 100), st.sampled_from(["old-0", "old-1", "old-2"]), st.booleans()), max_size=6
+)
+
+
+@settings(max_examples=30, deadline=None)
+@given(ARRIVALS, st.booleans(), st.one_of(st.none(), st.integers(0, 2**16)))
+def test_whoever_comes_whenever(arrivals: list[tuple[float, str, bool]], gated: bool, seed: int | None) -> None:
+    plane, stage = a_cluster(a_budget_doc("api", allowed=1, healthy=2, app="api", maxUnavailable=1))
+    if seed is not None:
+        stage = Bad(plane, stage.read(kinds.ALL), seed)
+    for i, (at_s, node, scheduled) in enumerate(arrivals):
+        if scheduled:
+            comes(plane, f"s-{i}", at_s, nodeSelector={"kubernetes.io/hostname": node}, tolerations=[CORDON_IGNORED])
+        else:
+            comes(plane, f"s-{i}", at_s, node)
+    policy = DrainPolicy(max_unavailable=((ALL, Amount(1)),)) if gated else DrainPolicy()
+    rehearsal = tried(stage, policy)
+    assert max(stage.granted.values()) == 1
+    assert set(rehearsal.undone) <= {node for node, _ in told(rehearsal, Happened.LEFT_ALONE)}
+    ended = {m.subject: m.at_s for m in rehearsal.moments if m.what in (Happened.DONE, Happened.LEFT_ALONE)}
+    assert set(ended) == {"old-0", "old-1", "old-2"}
+    for subject, why in told(rehearsal, Happened.LEFT_ALONE):
+        assert "again and again" in why, subject

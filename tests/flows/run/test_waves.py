@@ -1,0 +1,211 @@
+"""What is between two waves: a time to see what comes of the first, and the user's hooks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import pytest
+
+from kubectl_eksdoc.core.model.acts import AFTER_WAVE, BEFORE_WAVE, Cordon, Errand, Evict, Hook, Release
+from kubectl_eksdoc.core.model.budgets import Amount
+from kubectl_eksdoc.core.plan.drain.policy import ALL, DrainPolicy, Targeting
+from kubectl_eksdoc.core.rules.news import HookEnded, News
+from kubectl_eksdoc.core.run.engine import Engine
+from kubectl_eksdoc.core.run.guards import Limits
+from kubectl_eksdoc.core.run.moments import Happened, Moment
+from kubectl_eksdoc.core.run.scribe import Scribe
+from kubectl_eksdoc.core.run.seen import Seen
+from kubectl_eksdoc.core.sim.cluster import mishaps
+from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
+from kubectl_eksdoc.embedded.stage import EmbeddedStage
+from kubectl_eksdoc.flows.drain import plan_drain
+from kubectl_eksdoc.flows.rehearse import pace_of, rehearse
+from kubectl_eksdoc.flows.run.draining import Draining, Ended, Wish, Wished
+from tests.core.sim.cluster.planes import a_node_doc
+from tests.flows.fields import KeptJournal, OwnLock, StageClock, StageField
+from tests.flows.stages import made, web
+
+BLUE = Targeting(nodegroups=("blue",))
+ONE_BY_ONE = DrainPolicy(max_unavailable=((ALL, Amount(1)),))
+BOTH = frozenset((BEFORE_WAVE, AFTER_WAVE))
+
+
+def a_cluster() -> tuple[ControlPlane, EmbeddedStage]:
+    return made(*web(3, 3), *(a_node_doc(f"new-{i}") for i in range(3)))
+
+
+class HookedStage(StageField):
+    """`says` answers the hooks, `takes_s` after they were asked for."""
+
+    def __init__(self, stage: EmbeddedStage, says: Callable[[Hook], HookEnded], takes_s: float = 0.0) -> None:
+        super().__init__(stage, KeptJournal())
+        self.all: list[Errand] = []
+        self._says = says
+        self._takes_s = takes_s
+        self._due: list[tuple[float, HookEnded]] = []
+
+    def do(self, act: Errand) -> None:
+        self.all.append(act)
+        if isinstance(act, Hook):
+            self._due.append((self._stage.seconds + self._takes_s, self._says(act)))
+        else:
+            super().do(act)
+
+    def news(self, wait_s: float) -> Sequence[News]:
+        ended = [each for due_s, each in self._due if due_s <= self._stage.seconds]
+        self._due = [each for each in self._due if each[0] > self._stage.seconds]
+        return [*ended, *super().news(0.001 if ended else wait_s)]
+
+    @property
+    def hooks(self) -> list[Hook]:
+        return [act for act in self.all if isinstance(act, Hook)]
+
+
+def yes(hook: Hook) -> HookEnded:
+    return HookEnded(hook, True, "all is well")
+
+
+def ran(
+    stage: EmbeddedStage,
+    says: Callable[[Hook], HookEnded] = yes,
+    *,
+    policy: DrainPolicy = ONE_BY_ONE,
+    hooks: frozenset[str] = BOTH,
+    limits: Limits = Limits(),
+    takes_s: float = 0.0,
+    wish: Callable[[], Wished] = Wished,
+) -> tuple[Ended, HookedStage, list[Moment]]:
+    cluster, plan = plan_drain(stage, BLUE, policy)
+    stage.start(pace_of(cluster))
+    engine = Engine(plan, Seen(cluster), limits, hooks)
+    field = HookedStage(stage, says, takes_s)
+    moments: list[Moment] = []
+    journal = field._journal
+    draining = Draining(engine, field, journal, OwnLock(), StageClock(stage), Scribe(), moments.extend, wish)
+    return draining.to_the_end(), field, moments
+
+
+def at(moments: Sequence[Moment], what: Happened) -> list[float]:
+    return [moment.at_s for moment in moments if moment.what is what]
+
+
+def test_a_wave_begins_only_when_the_one_before_has_baked() -> None:
+    _, rehearsal = rehearse(a_cluster()[1], BLUE, ONE_BY_ONE, limits=Limits(bake_s=120))
+    moments = rehearsal.moments
+    begun, done, baking = at(moments, Happened.BEGUN), at(moments, Happened.DONE), at(moments, Happened.BAKING)
+    assert baking == done[:-1], "there is nothing to wait for after the last"
+    assert begun[1:] == [over + 120 for over in done[:-1]] and not rehearsal.undone
+    why = next(moment.why for moment in moments if moment.what is Happened.BAKING)
+    assert why.startswith("wave 1 is over: wave 2 is not begun for 2 min, until 2 min from the start")
+
+
+def test_a_bake_may_be_long() -> None:
+    _, rehearsal = rehearse(a_cluster()[1], BLUE, ONE_BY_ONE, limits=Limits(bake_s=7200))
+    assert not rehearsal.undone and rehearsal.ended_s > 4 * 3600
+
+
+def test_where_no_wave_waits_there_is_no_bake() -> None:
+    baked = rehearse(a_cluster()[1], BLUE, DrainPolicy(), limits=Limits(bake_s=600))[1]
+    assert baked.moments == rehearse(a_cluster()[1], BLUE, DrainPolicy())[1].moments
+
+
+def test_guards_go_on_watching_while_it_bakes() -> None:
+    plane, stage = made(*web(3, 3), *(a_node_doc(f"new-{i}") for i in range(6)))
+    for i in range(3, 6):
+        plane.agenda.after(100.0, lambda name=f"new-{i}": mishaps.lose(plane, name))
+    _, rehearsal = rehearse(stage, BLUE, ONE_BY_ONE, limits=Limits(bake_s=600))
+    (stopped,) = (moment for moment in rehearsal.moments if moment.what is Happened.STOPPED)
+    assert "nodes became NotReady" in stopped.why and 100 <= stopped.at_s < 600
+    assert len(at(rehearsal.moments, Happened.BEGUN)) == 1, "the next wave is not begun"
+
+
+def test_hooks_are_asked_before_and_after_every_wave() -> None:
+    _, stage = a_cluster()
+    ended, field, moments = ran(stage)
+    assert ended.whole
+    nodes = [node for hook in field.hooks if hook.when == BEFORE_WAVE for node in hook.nodes]
+    assert sorted(nodes) == ["old-0", "old-1", "old-2"]
+    assert field.hooks == [
+        Hook(when, wave, (node,)) for wave, node in enumerate(nodes, 1) for when in (BEFORE_WAVE, AFTER_WAVE)
+    ]
+    shape = [type(act) for act in field.all if isinstance(act, (Cordon, Hook, Evict))]
+    assert shape == [Cordon] * 3 + [Hook, Evict, Hook] * 3, "all are cordoned before the first is asked for"
+    said = [moment.why for moment in moments if moment.what is Happened.HOOKED]
+    assert said[:2] == [f"the hook {when} wave 1 said yes: all is well" for when in ("before", "after")]
+
+
+def test_without_waves_the_whole_drain_is_one() -> None:
+    _, stage = a_cluster()
+    ended, field, _ = ran(stage, policy=DrainPolicy())
+    assert ended.whole
+    assert [(hook.when, hook.wave, sorted(hook.nodes)) for hook in field.hooks] == [
+        (BEFORE_WAVE, 1, ["old-0", "old-1", "old-2"]),
+        (AFTER_WAVE, 1, ["old-0", "old-1", "old-2"]),
+    ]
+    last = [act for act in field.all if not isinstance(act, Release)][-1]
+    assert isinstance(last, Hook), "it ends, and nodes are released, only when that was answered"
+
+
+@pytest.mark.parametrize("only", sorted(BOTH))
+def test_only_what_the_user_has_is_asked_for(only: str) -> None:
+    _, stage = a_cluster()
+    ended, field, _ = ran(stage, hooks=frozenset((only,)))
+    assert ended.whole and {hook.when for hook in field.hooks} == {only} and len(field.hooks) == 3
+
+
+def test_nothing_goes_on_before_a_hook_has_answered() -> None:
+    _, stage = a_cluster()
+    ended, _, moments = ran(stage, takes_s=90)
+    begun, done, hooked = (at(moments, what) for what in (Happened.BEGUN, Happened.DONE, Happened.HOOKED))
+    assert ended.whole and len(hooked) == 6
+    assert begun[0] >= 90 and all(later >= over + 180 for over, later in zip(done, begun[1:], strict=False))
+
+
+@pytest.mark.parametrize(("when", "wave", "evicted"), [(BEFORE_WAVE, 1, 0), (AFTER_WAVE, 1, 1), (BEFORE_WAVE, 2, 1)])
+def test_a_hook_that_fails_stops_it(when: str, wave: int, evicted: int) -> None:
+    def says(hook: Hook) -> HookEnded:
+        return HookEnded(hook, (hook.when, hook.wave) != (when, wave), "exit status 3: 2 alerts fire")
+
+    _, stage = a_cluster()
+    ended, field, moments = ran(stage, says)
+    assert ended.stopped == f"the hook {when.replace('-', ' ')} {wave} failed: exit status 3: 2 alerts fire"
+    assert len([act for act in field.done if isinstance(act, Evict)]) == evicted == 3 - len(ended.undone)
+    assert field.hooks[-1][:2] == (when, wave)
+    assert at(moments, Happened.STOPPED)
+
+
+def test_the_last_hook_counts_too() -> None:
+    _, stage = a_cluster()
+    ended, _, _ = ran(stage, lambda hook: HookEnded(hook, False, "3 alerts"), hooks=frozenset((AFTER_WAVE,)))
+    assert ended.stopped == "the hook after wave 1 failed: 3 alerts" and not ended.whole
+
+
+def test_who_stops_it_does_not_wait_for_a_hook() -> None:
+    _, stage = a_cluster()
+    ended, field, _ = ran(stage, takes_s=10**6, wish=lambda: Wished(Wish.STOP) if stage.seconds > 30 else Wished())
+    assert ended.stopped == "the user stopped it" and stage.seconds < 100 and len(field.hooks) == 1
+
+
+def test_while_it_is_paused_no_hook_is_asked_for() -> None:
+    _, stage = a_cluster()
+    ended, _, moments = ran(stage, wish=lambda: Wished(Wish.PAUSE) if stage.seconds < 50 else Wished())
+    assert ended.whole and at(moments, Happened.HOOKED)[0] >= 50
+
+
+def test_baking_and_hooks_together() -> None:
+    _, stage = a_cluster()
+    ended, _, moments = ran(stage, limits=Limits(bake_s=60))
+    whats = [m.what for m in moments if m.what in (Happened.BEGUN, Happened.DONE, Happened.BAKING, Happened.HOOKED)]
+    one = [Happened.HOOKED, Happened.BEGUN, Happened.DONE, Happened.BAKING, Happened.HOOKED]
+    assert ended.whole and whats == [*one, *one, Happened.HOOKED, Happened.BEGUN, Happened.DONE, Happened.HOOKED]
+    hooked = at(moments, Happened.HOOKED)
+    assert hooked[2] >= hooked[1] + 60, "what comes before a wave looks at it after the bake"
+
+
+def test_a_wave_whose_nodes_went_away_is_none() -> None:
+    plane, stage = a_cluster()
+    cluster, plan = plan_drain(stage, BLUE, ONE_BY_ONE)
+    second = next(target.node.name for target in plan.targets if target.order == 2)
+    plane.agenda.after(1.0, lambda: mishaps.disappear(plane, second))
+    ended, field, _ = ran(EmbeddedStage(plane, cluster))
+    assert ended.whole and [hook.wave for hook in field.hooks] == [1, 1, 3, 3]
