@@ -4,11 +4,21 @@ from __future__ import annotations
 
 from collections import defaultdict
 
+from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.core.plan.drain.duration.bounds import binding, bounds
+from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 from kubectl_eksdoc.core.rules.replacement import Replacement, replacement
 from kubectl_eksdoc.core.sim.course import Move, Terms
-from tests.drains.shapes import Shape
+from kubectl_eksdoc.flows.drain import plan_drain
+from kubectl_eksdoc.kube.reader import LiveReader
+from tests.drains.shapes import OLD, Shape
+
+
+def planned(kubeconfig: str) -> DrainPlan:
+    """The plan of a served cluster as it is now."""
+    reader = LiveReader(Connection(kubeconfig=kubeconfig))
+    return plan_drain(reader, Targeting(nodegroups=(OLD,)), DrainPolicy())[1]
 
 
 def lower_bound_s(plan: DrainPlan, shape: Shape, lag_s: float) -> float:

@@ -8,7 +8,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
@@ -18,7 +18,7 @@ from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane, Lags
 from kubectl_eksdoc.core.sim.cluster.workloads.everything import every_controller
 from kubectl_eksdoc.embedded.loading import load
-from kubectl_eksdoc.embedded.serving.access import ADMIN, Access
+from kubectl_eksdoc.embedded.serving.access import ADMIN, Access, User
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
 from kubectl_eksdoc.embedded.serving.clockwork import Scaled
 from kubectl_eksdoc.embedded.serving.server import Server, serving
@@ -29,6 +29,7 @@ from tests.fakes import kubeconfigs
 ROOT = Path(__file__).parents[2]
 START = datetime(2026, 11, 20, 9, tzinfo=timezone.utc)
 TOKEN = "admin-token"
+ADMINS: Mapping[str, User] = {TOKEN: ADMIN}
 LAGS = Lags(disruptions_s=0.1)
 """The budgets' controller was up to a tenth of a second late in the recordings."""
 
@@ -68,9 +69,11 @@ def plane_of(shape: Shape) -> ControlPlane:
 
 
 @contextlib.contextmanager
-def served(shape: Shape, home: Path, speed: float = 1.0) -> Iterator[Served]:
-    """In the end nothing must have gone wrong in the server."""
-    api = Api(plane_of(shape), Setup(Access({TOKEN: ADMIN})), Scaled(time.monotonic, speed))
+def served(
+    shape: Shape, home: Path, speed: float = 1.0, users: Mapping[str, User] = ADMINS
+) -> Iterator[Served]:
+    """`users` by their tokens. In the end nothing must have gone wrong in the server."""
+    api = Api(plane_of(shape), Setup(Access(users)), Scaled(time.monotonic, speed))
     watched, counted = api.now(Watched), Counted(api)
     home.mkdir(exist_ok=True)
     with serving(counted) as server:

@@ -79,6 +79,11 @@ class Shape:
     def old_nodes(self) -> list[str]:
         return [f"old-{number}" for number in range(self.old)]
 
+    def of(self, node: str) -> int:
+        """How many pods have to go from an old node."""
+        places = (f"old-{app.node(number, self.old)}" for app in self.apps for number in range(app.pods))
+        return sum(place == node for place in places)
+
     def _of(self, app: App) -> Iterator[Doc]:
         owner = _owner(app.set_of, app.name)
         yield _set(app)

@@ -7,14 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.core.model.connection import Connection
-from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
-from kubectl_eksdoc.flows.drain import plan_drain
-from kubectl_eksdoc.kube.reader import LiveReader
 from tests.drains import virtual
-from tests.drains.bound import announced, lower_bound_s
-from tests.drains.drainers import LAGS, Served, ours, served, told
+from tests.drains.bound import announced, lower_bound_s, planned
+from tests.drains.drainers import LAGS, ours, served, told
 from tests.drains.shapes import Shape, large, small
 from tests.drains.watched import Watched
 
@@ -29,10 +25,6 @@ JITTER_S = 0.1
 
 SETTLE_S = 10.0
 """A node is done when it was listed empty twice: 5 s after its last pod, and 5 s after that."""
-
-
-def planned(world: Served) -> DrainPlan:
-    return plan_drain(LiveReader(Connection(kubeconfig=world.kubeconfig)), virtual.TARGETS, DrainPolicy())[1]
 
 
 def check(watched: Watched, plan: DrainPlan, shape: Shape) -> float:
@@ -70,7 +62,7 @@ def test_over_http_and_unscaled(tmp_path: Path) -> None:
     """The command line as a process of its own; the server's clock is the wall's."""
     shape = large()
     with served(shape, tmp_path / "home") as world:
-        plan = planned(world)
+        plan = planned(world.kubeconfig)
         drained = ours(world, None, "-o", "json")
         assert drained.codes == (0,), drained.err
         bound_s = check(world.watched, plan, shape)
