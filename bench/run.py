@@ -22,6 +22,7 @@ from functools import partial
 from pathlib import Path
 
 from at_scale import first_plan, gaps, large_snapshot, portfolio, what_if
+from beside_kubectl import drain_run
 from lines import Line, Plan, table
 from measure import Run, Series, in_turn, run
 
@@ -150,6 +151,7 @@ PARTS = {
     "what-if": what_if,
     "large-snapshot": large_snapshot,
     "embedded": embedded,
+    "drain-run": drain_run,
 }
 """What ``--only`` names, in the order of the table."""
 

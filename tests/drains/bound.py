@@ -1,0 +1,43 @@
+"""How soon a drain can be over at all, on a cluster whose pods' times are known, and what its plan announced."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from kubectl_eksdoc.core.model.connection import Connection
+from kubectl_eksdoc.core.plan.drain.duration.bounds import binding, bounds
+from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
+from kubectl_eksdoc.core.plan.drain.result import DrainPlan
+from kubectl_eksdoc.core.rules.replacement import Replacement, replacement
+from kubectl_eksdoc.core.sim.course import Move, Terms
+from kubectl_eksdoc.flows.drain import plan_drain
+from kubectl_eksdoc.kube.reader import LiveReader
+from tests.drains.shapes import OLD, Shape
+
+
+def planned(kubeconfig: str) -> DrainPlan:
+    """The plan of a served cluster as it is now."""
+    reader = LiveReader(Connection(kubeconfig=kubeconfig))
+    return plan_drain(reader, Targeting(nodegroups=(OLD,)), DrainPolicy())[1]
+
+
+def lower_bound_s(plan: DrainPlan, shape: Shape, lag_s: float) -> float:
+    """From the first cordon until the last evicted pod is gone: no run is sooner, whatever its order.
+
+    The plan's own bound, but of the times that pods really take, where the plan has to assume how long they stop, and
+    of the lag of budgets that was measured. Its largest parts: of each budget's pods, one after the other as far as it
+    lets only so many be away, each start and lag, and the stop of the last one (the tail); the slowest stop of all.
+    The ten seconds in which an empty node is listed twice are not in it.
+    """
+    nodes: dict[str, list[Move]] = defaultdict(list)
+    for each in plan.evictions:
+        pod = each.pod
+        times = shape.stop_s(pod), shape.start_s(pod)
+        nodes[each.node].append(Move(pod.uid, each.limits, *times, replacement(pod), each.tier > 0))
+    found = bounds(list(nodes.items()), Terms(plan.slots, lag_s=lag_s))
+    return binding(found).seconds
+
+
+def announced(plan: DrainPlan) -> int:
+    """Replacements for which the plan has no place."""
+    return sum(not each.lands_on and replacement(each.pod) is not Replacement.NEVER for each in plan.evictions)

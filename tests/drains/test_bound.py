@@ -1,0 +1,72 @@
+"""Our runs are over as soon as any run can be, ask for next to nothing in vain, and evict no pod twice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from kubectl_eksdoc.core.plan.drain.result import DrainPlan
+from tests.drains import virtual
+from tests.drains.bound import announced, lower_bound_s, planned
+from tests.drains.drainers import LAGS, ours, served, told
+from tests.drains.shapes import Shape, large, small
+from tests.drains.watched import Watched
+
+CLOSE = 1.10
+"""So much longer than its bound a run may take."""
+
+FEW = 0.01
+"""So great a share of evictions may be refused."""
+
+JITTER_S = 0.1
+"""The lag of budgets is a median: it was less now and then."""
+
+SETTLE_S = 10.0
+"""A node is done when it was listed empty twice: 5 s after its last pod, and 5 s after that."""
+
+
+def check(watched: Watched, plan: DrainPlan, shape: Shape) -> float:
+    """Of a run that is over; the bound."""
+    assert watched.empty() == sorted(shape.old_nodes)
+    assert len(watched.evicted) == shape.pods and watched.again == [] and watched.overdrawn == []
+    assert len(watched.unscheduled) <= announced(plan) and watched.pending == []
+    bound_s = lower_bound_s(plan, shape, watched.lag_s)
+    assert bound_s - JITTER_S <= watched.took_s <= CLOSE * bound_s
+    return bound_s
+
+
+@pytest.mark.parametrize("make", [small, large])
+def test_in_virtual_time_it_takes_as_long_as_the_bound(make: Callable[[], Shape]) -> None:
+    """Nothing is lost between two pods: what is there too much is a look at the first cordons."""
+    shape = make()
+    ran = virtual.run(shape)
+    assert ran.ended.whole and ran.refused == 0
+    bound_s = check(ran.watched, ran.plan, shape)
+    assert ran.watched.lag_s == pytest.approx(LAGS.disruptions_s)
+    assert ran.watched.took_s <= 1.01 * bound_s
+    assert ran.ended.course.ended_s <= 1.01 * bound_s + SETTLE_S
+
+
+def test_the_bound_is_of_a_budget_and_of_the_slowest_stop() -> None:
+    """13 pods one after the other: 12 starts of 4.8 s with a lag of 0.1 s each, and 2 s for the last one to stop."""
+    plan = virtual.planned(large()).plan
+    assert lower_bound_s(plan, large(), 0.1) == pytest.approx(12 * 4.9 + 2)
+    assert lower_bound_s(plan, large(), 0.0) == pytest.approx(12 * 4.8 + 2)
+    assert announced(plan) == 0
+
+
+@pytest.mark.long
+def test_over_http_and_unscaled(tmp_path: Path) -> None:
+    """The command line as a process of its own; the server's clock is the wall's."""
+    shape = large()
+    with served(shape, tmp_path / "home") as world:
+        plan = planned(world.kubeconfig)
+        drained = ours(world, None, "-o", "json")
+        assert drained.codes == (0,), drained.err
+        bound_s = check(world.watched, plan, shape)
+        assert world.counted.refused_share <= FEW
+    done = [event for event in told(drained) if event.get("what") == "done"]
+    assert sorted(event["subject"] for event in done) == sorted(shape.old_nodes)
+    assert done[-1]["seconds"] <= CLOSE * (bound_s + SETTLE_S)

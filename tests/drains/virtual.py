@@ -1,0 +1,66 @@
+"""A run on a made cluster in virtual time: its engine, its journal and its clock as in a real one, no connection."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.cluster import Cluster, Identity, Source
+from kubectl_eksdoc.core.model.kinds import KindRead, ReadState
+from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
+from kubectl_eksdoc.core.plan.drain.result import DrainPlan
+from kubectl_eksdoc.core.run.engine import Engine
+from kubectl_eksdoc.core.run.moments import Happened
+from kubectl_eksdoc.core.run.scribe import Scribe
+from kubectl_eksdoc.core.run.seen import Seen
+from kubectl_eksdoc.core.sim.cluster.plane import Lags
+from kubectl_eksdoc.core.sim.cluster.troubles import Trouble
+from kubectl_eksdoc.embedded.loading import load
+from kubectl_eksdoc.embedded.stage import EmbeddedStage
+from kubectl_eksdoc.flows.drain import plan_drain
+from kubectl_eksdoc.flows.run.draining import Draining, Ended
+from tests.drains.drainers import LAGS, START
+from tests.drains.shapes import OLD, Shape
+from tests.drains.watched import Watched
+from tests.flows.fields import KeptJournal, OwnLock, StageClock, StageField
+
+TARGETS = Targeting(nodegroups=(OLD,))
+
+
+class Run(NamedTuple):
+    plan: DrainPlan
+    ended: Ended
+    watched: Watched
+
+    @property
+    def refused(self) -> int:
+        return sum(moment.what is Happened.REFUSED for moment in self.ended.course.moments)
+
+
+class Staged(NamedTuple):
+    stage: EmbeddedStage
+    watched: Watched
+    cluster: Cluster
+    plan: DrainPlan
+
+
+def planned(shape: Shape, policy: DrainPolicy = DrainPolicy()) -> Staged:
+    """Nobody is at work yet."""
+    reads = tuple(KindRead(resource, ReadState.READ) for resource in kinds.ALL)
+    observed = Cluster(Identity("lab", "lab"), Source.SNAPSHOT, START, reads=reads)
+    plane = load(shape.docs(), START, seed=7).plane
+    late_s = LAGS.disruptions_s - Lags().disruptions_s
+    stage = EmbeddedStage(plane, observed, [Trouble(late_s=lambda: late_s)])
+    return Staged(stage, Watched(plane), *plan_drain(stage, TARGETS, policy))
+
+
+def run(shape: Shape, policy: DrainPolicy = DrainPolicy()) -> Run:
+    """To its end."""
+    stage, watched, cluster, plan = planned(shape, policy)
+    stage.start(shape)
+    journal = KeptJournal()
+    field, clock = StageField(stage, journal), StageClock(stage)
+    engine = Engine(plan, Seen(cluster))
+    ended = Draining(engine, field, journal, OwnLock(), clock, Scribe(), lambda moments: None).to_the_end()
+    watched.settled()
+    return Run(plan, ended, watched)
