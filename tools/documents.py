@@ -31,6 +31,7 @@ BLOCKS: Mapping[str, Callable[[], str]] = {
     "exit-codes": tables.exit_codes,
     "cluster-role": tables.cluster_role,
     "rights": tables.rights_without,
+    "run-roles": tables.run_roles,
 }
 
 _BLOCK = re.compile(r"(<!-- begin ([a-z-]+) -->\n).*?(<!-- end \2 -->)", re.DOTALL)

@@ -86,6 +86,7 @@ _READ_FOR_RUNS = tuple(
     for right in DRAIN_PLAN
     if right.resource not in (kinds.NODES, kinds.PODS, kinds.BUDGETS)
 )
+_WATCH = tuple(Right(v, r, True) for r in (kinds.NODES, kinds.PODS, kinds.BUDGETS) for v in ("list", "watch"))
 _RUN = (*_NODES, *_PODS, *_EVICT, *_JOURNAL, *_CHOSEN, *_READ_FOR_RUNS)
 
 BY_COMMAND: Mapping[str, tuple[Right, ...]] = {
@@ -95,6 +96,7 @@ BY_COMMAND: Mapping[str, tuple[Right, ...]] = {
     "drain resume": _RUN,
     "drain rollback": (*_NODES, *_PODS, *(right for right in _EVICT if not right.subresource), *_JOURNAL),
     "drain status": _JOURNAL_READ,
+    "drain status --attach": (*_WATCH, *_READ_FOR_RUNS),
     "drain pause": _ASK,
     "drain abort": _ASK,
 }

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from datetime import datetime, timezone
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.wiring.runs import (
@@ -15,15 +17,26 @@ from kubectl_eksdoc.wiring.runs import (
     new_run_id,
     open_run,
     open_runs,
+    open_trial,
+    open_watch,
     read_journal,
 )
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from kubectl_eksdoc.core.model.connection import Connection
     from kubectl_eksdoc.core.model.journal import Entries
-    from kubectl_eksdoc.flows.ports import Runs
+    from kubectl_eksdoc.flows.ports import Field, Runs, Trial
+    from kubectl_eksdoc.flows.run.draining import Clock as RunClock
+
+
+class WallClock:
+    """Time as it is."""
+
+    def monotonic(self) -> float:
+        return time.monotonic()
+
+    def now(self) -> datetime:
+        return datetime.now(timezone.utc)
 
 
 def _told_to_stop() -> AbstractContextManager[Callable[[], int]]:
@@ -39,6 +52,9 @@ class Edges:
     open_run: Callable[[Connection, Keeping, float, Hooks], AbstractContextManager[RunEdges]] = open_run
     open_runs: Callable[[Connection, Keeping], Runs] = open_runs
     keeping: Callable[[str, str, Mapping[str, str]], Keeping] = keeping_here
+    open_watch: Callable[[Connection], AbstractContextManager[Field]] = open_watch
+    open_trial: Callable[[Connection], Trial] = open_trial
     new_run_id: Callable[[datetime], str] = new_run_id
+    clock: RunClock = WallClock()
     read_journal: Callable[[str], Entries] = read_journal
     told_to_stop: Callable[[], AbstractContextManager[Callable[[], int]]] = _told_to_stop

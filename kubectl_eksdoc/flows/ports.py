@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from kubectl_eksdoc.core.model.acts import Act, Errand
+from kubectl_eksdoc.core.model.acts import Act, Cordon, Errand, OfPod
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.journal import Begun, Entries, Entry, Phase, RunSummary
 from kubectl_eksdoc.core.model.kinds import Resource
 from kubectl_eksdoc.core.model.locks import Held
+from kubectl_eksdoc.core.rules.api.statuses import Lost, Status
 from kubectl_eksdoc.core.rules.news import News
 from kubectl_eksdoc.core.sim.cluster.kubelets import Pace
 from kubectl_eksdoc.core.sim.cluster.troubles import Befallen
@@ -120,6 +121,12 @@ class DrainLock(Protocol):
     def must_be_held(self) -> None:
         """Raises LockLost."""
         ...
+
+
+class Trial(Protocol):
+    """What the cluster would answer; nothing is changed."""
+
+    def would(self, act: Cordon | OfPod) -> Status | Lost: ...
 
 
 class Runs(Protocol):

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from kubectl_eksdoc.core.model.connection import Connection
     from kubectl_eksdoc.core.model.journal import Entries
-    from kubectl_eksdoc.flows.ports import DrainLock, Field, Runs
+    from kubectl_eksdoc.flows.ports import DrainLock, Field, Runs, Trial
     from kubectl_eksdoc.flows.run.draining import Clock as RunClock
     from kubectl_eksdoc.flows.run.journal import RunJournal
     from kubectl_eksdoc.kube.locking.lock import Lock
@@ -134,6 +134,20 @@ def open_run(
         yield RunEdges(acting, journal, lock, clock, lambda: asked.wanted)
 
 
+@contextmanager
+def open_watch(connection: Connection) -> Iterator[Field]:
+    """A field on which nothing is done: it tells what changes.
+
+    Raises:
+        ConfigError: the kubeconfig cannot be used.
+    """
+    from kubectl_eksdoc.host.hooks import HookedField
+    from kubectl_eksdoc.kube.field.live import LiveField
+
+    with closing(HookedField(LiveField(connection, ""), {}, "")) as watched:
+        yield watched
+
+
 def open_runs(connection: Connection, keeping: Keeping) -> Runs:
     """All runs that the cluster has a journal of, to look at and to ask something of.
 
@@ -148,6 +162,16 @@ def open_runs(connection: Connection, keeping: Keeping) -> Runs:
     clock, sender = real_clock(), sender_of(connection)
     maps = ConfigMaps(sender, keeping.namespace, clock, PATIENCE)
     return StoredRuns(maps, Lock(sender, keeping.namespace, f"{keeping.who}@{keeping.host}", clock))
+
+
+def open_trial(connection: Connection) -> Trial:
+    """
+    Raises:
+        ConfigError: the kubeconfig cannot be used.
+    """
+    from kubectl_eksdoc.kube.field.trial import DryTrial
+
+    return DryTrial(sender_of(connection))
 
 
 def read_journal(path: str) -> Entries:

@@ -6,7 +6,7 @@ Nothing has to be typed: all that they do is to let the cluster be.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 from kubectl_eksdoc.cli import rights
@@ -18,6 +18,7 @@ from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.core.model.journal import Phase, RunSummary
 from kubectl_eksdoc.errors import Forbidden, JournalError
 from kubectl_eksdoc.flows.ports import Runs
+from kubectl_eksdoc.flows.run.asking import ANSWERS_S, Heard, ask_leader
 from kubectl_eksdoc.wiring.runs import Keeping
 
 _PAUSE = """\
@@ -35,15 +36,7 @@ Exit codes: 0 it does so, 6 nobody answered in time; 2 usage, 3 cluster.
 Global flags: kubectl eksdoc options
 """
 
-ANSWERS_S = 30.0
-LOOK_S = 1.0
-
 _WORDS = {Phase.PAUSED: "is paused", Phase.RUNNING: "goes on", Phase.ABORTED: "has ended"}
-_REACHED: dict[Phase, tuple[Phase, ...]] = {
-    Phase.PAUSED: (Phase.PAUSED, Phase.ABORTED, Phase.ENDED),
-    Phase.RUNNING: (Phase.RUNNING,),
-    Phase.ABORTED: (Phase.ENDED,),
-}
 
 
 def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
@@ -69,38 +62,35 @@ def _ask(command: str, wanted: Phase, args: argparse.Namespace, words: Sequence[
     try:
         runs = around.edges.open_runs(request.options.connection, keeping)
         listed = runs.all()
-        return asked(runs, chosen(listed, request.run, under_way(listed), "under way"), wanted, keeping, around)
+        run = chosen(listed, request.run, under_way(listed), "under way")
+        if run.phase == Phase.ENDED.value:
+            around.note(f"run {run.run} has ended already: {run.said or 'see drain status'}")
+            return Answer("")
+        answer = asked(runs, run, wanted, keeping, around)
     except Forbidden as error:
         raise rights.explained(error, command) from error
-
-
-def asked(runs: Runs, run: RunSummary, wanted: Phase, keeping: Keeping, around: Surroundings) -> Answer:
-    """Ask whoever leads it, and wait until it is so."""
-    if run.phase == Phase.ENDED.value:
-        around.note(f"run {run.run} has ended already: {run.said or 'see drain status'}")
-        return Answer("")
-    held = runs.lock()
-    runs.ask(run.run, wanted, f"{keeping.who}@{keeping.host}")
-    if not held.led:
+    if answer is None:
         around.note(f"nobody leads run {run.run}, so nothing is evicted; drain resume goes on, drain rollback ends it")
-        return Answer("")
+    return answer or Answer("")
+
+
+def asked(runs: Runs, run: RunSummary, wanted: Phase, keeping: Keeping, around: Surroundings) -> Answer | None:
+    """What its leader says; None: nobody leads it (any more).
+
+    Raises:
+        JournalError: somebody leads it and does not answer.
+    """
+    if not runs.lock().led:
+        runs.ask(run.run, wanted, f"{keeping.who}@{keeping.host}")
+        return None
     around.note(f"asked {run.leader} …")
-    if _until(lambda: _phase(runs, run.run) in _REACHED[wanted], around):
+    heard = ask_leader(runs, run, wanted, f"{keeping.who}@{keeping.host}", around.sleep)
+    if heard is Heard.SO:
         return Answer(f"run {run.run} {_WORDS[wanted]}\n")
+    if heard is Heard.NOBODY:
+        around.note(f"{run.leader} does not answer, and has lost the lock")
+        return None
     raise JournalError(
-        f"{run.leader} has not answered within {ANSWERS_S:.0f} s: run {run.run} is {_phase(runs, run.run).value}",
+        f"{run.leader} has not answered within {ANSWERS_S:.0f} s, and renews the lock",
         "What was asked stays written in its journal; drain status shows whether it is heard.",
     )
-
-
-def _phase(runs: Runs, name: str) -> Phase:
-    found = next((run.phase for run in runs.all() if run.run == name), Phase.ENDED.value)
-    return Phase(found) if found in {each.value for each in Phase} else Phase.RUNNING
-
-
-def _until(is_so: Callable[[], bool], around: Surroundings) -> bool:
-    for _ in range(round(ANSWERS_S / LOOK_S)):
-        if is_so():
-            return True
-        around.sleep(LOOK_S)
-    return is_so()

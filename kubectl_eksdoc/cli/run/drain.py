@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli import drain_options, rights
+from kubectl_eksdoc.cli import drain_options, exits, rights
 from kubectl_eksdoc.cli.drain import PlanRequest, exit_code, tell
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions
 from kubectl_eksdoc.cli.parser import Parser
@@ -25,6 +25,7 @@ if TYPE_CHECKING:  # help must not pay for facts and plans
     from kubectl_eksdoc.core.model.cluster import Cluster
     from kubectl_eksdoc.core.plan.drain.result import DrainPlan
     from kubectl_eksdoc.core.run.guards import Limits
+    from kubectl_eksdoc.render.drain import DrainView
     from kubectl_eksdoc.render.look import Look
 
 COMMAND = "drain run"
@@ -234,14 +235,17 @@ def _show(request: _Request, read: _Read, around: Surroundings) -> None:
 
 
 def _page(request: _Request, read: _Read, look: Look) -> str:
-    from kubectl_eksdoc.cli import reaching
-    from kubectl_eksdoc.render.drain import DrainView
     from kubectl_eksdoc.render.drain.table import preview
 
-    options = request.plan.options
-    reached_by = reaching.words(SourceChoice(), options, read.cluster.identity.context)
-    view = DrainView(read.plan, read.cluster, _as_given(request), reached_by=reached_by)
-    return preview(view, look, options.output == "wide")
+    return preview(_view(request, read), look, request.plan.options.output == "wide")
+
+
+def _view(request: _Request, read: _Read) -> DrainView:
+    from kubectl_eksdoc.cli import reaching
+    from kubectl_eksdoc.render.drain import DrainView
+
+    reached_by = reaching.words(SourceChoice(), request.plan.options, read.cluster.identity.context)
+    return DrainView(read.plan, read.cluster, _as_given(request), reached_by=reached_by)
 
 
 def _as_given(request: _Request) -> dict[str, object]:
@@ -251,10 +255,29 @@ def _as_given(request: _Request) -> dict[str, object]:
 
 def _dry(request: _Request, read: _Read, around: Surroundings) -> Answer:
     from kubectl_eksdoc.cli import look as looks
+    from kubectl_eksdoc.render.drain import render
 
-    text = _page(request, read, looks.decide(request.plan.options, around.stdout, around.environ))
+    options = request.plan.options
+    look = looks.decide(options, around.stdout, around.environ)
+    on_screen = options.output in ("table", "wide")
+    text = _page(request, read, look) if on_screen else render(_view(request, read), options.output, look)
+    refused = request.dry == "server" and _server_refuses(options, read, around)
     tell((_PROVES_LITTLE,), around)
-    return Answer(text, exit_code(read.plan))
+    return Answer(text, exits.FAILS if refused else exit_code(read.plan))
+
+
+def _server_refuses(options: GlobalOptions, read: _Read, around: Surroundings) -> bool:
+    """Anything of the first round; all of it is told."""
+    from kubectl_eksdoc.flows.run.trying import try_first
+
+    tried = try_first(read.plan, around.edges.open_trial(options.connection))
+    for each in tried.refused:
+        around.note(f"the server would refuse {each.subject}: {each.why}")
+    accepted = tried.asked - len(tried.refused)
+    around.note(
+        f"the server would do {accepted} of {tried.asked} cordons and first evictions, each asked for by itself"
+    )
+    return bool(tried.refused)
 
 
 def _carried_out(request: _Request, read: _Read, around: Surroundings) -> Answer:

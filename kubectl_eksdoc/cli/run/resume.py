@@ -88,7 +88,9 @@ def run_resume(args: argparse.Namespace, words: Sequence[str], around: Surroundi
         listed = runs.all()
         run = chosen(listed, request.run, [each for each in listed if _is_unfinished(each)][:1], "unfinished")
         if run.phase != Phase.ENDED.value and runs.lock().led:
-            return asked(runs, run, Phase.RUNNING, keeping, around)
+            answer = asked(runs, run, Phase.RUNNING, keeping, around)
+            if answer is not None:
+                return answer
         rest = _Rest.of(run.run, replay(runs.entries(run.run)), request, around)
     except Forbidden as error:
         raise rights.explained(error, COMMAND) from error

@@ -12,13 +12,15 @@ from kubectl_eksdoc.cli import rights
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.run import options as run_options
+from kubectl_eksdoc.cli.run.attach import run_attach
 from kubectl_eksdoc.cli.run.request import RunRequest, chosen, under_way
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.core.model.journal import Phase
-from kubectl_eksdoc.errors import Forbidden
+from kubectl_eksdoc.errors import Forbidden, JournalError, UsageError
 from kubectl_eksdoc.flows.ports import Runs
 
 if TYPE_CHECKING:
+    from kubectl_eksdoc.core.model.journal import Entries
     from kubectl_eksdoc.core.model.locks import Held
     from kubectl_eksdoc.render.run.status import StatusView
 
@@ -31,6 +33,9 @@ Examples:
   %(prog)s
   %(prog)s -w
   %(prog)s 20261120-193005-4f2a -o json
+  %(prog)s 20261120-193005-4f2a --events
+  %(prog)s --attach                         what kubectl drain or a node group's update is doing
+  %(prog)s --replay ~/.local/state/eksdoc/runs/20261120-193005-4f2a.jsonl
 """
 
 _EXIT_CODES = """\
@@ -45,13 +50,23 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     parser = commands.add_parser(
         "status",
         help="which runs there are, and how they stand",
-        usage="%(prog)s [RUN] [flags]",
+        usage="%(prog)s [RUN] [flags] | --attach [NODE…] [flags]",
         description=_ABOUT,
         epilog=_EXIT_CODES,
         conflict_handler="resolve",  # the global -w is refused everywhere else
     )
     GlobalOptions.add_to(parser, level=LEVELS - 1)
     parser.add_argument("-w", "--watch", action="switch", default=False, help="look again until the run has ended")
+    parser.add_argument(
+        "--attach",
+        action="switch",
+        default=False,
+        help="watch nodes that anybody drains, of these names or all: which pods are left, and what they wait for",
+    )
+    parser.add_argument("--events", action="switch", default=False, help="what happened in a run, by its journal")
+    parser.add_argument(
+        "--replay", default=None, metavar="FILE", help="the same by the journal in FILE, without a cluster"
+    )
     run_options.add_journal(parser)
     parser.set_defaults(leaf=parser, command=run_status)
 
@@ -64,12 +79,20 @@ def run_status(args: argparse.Namespace, words: Sequence[str], around: Surroundi
     """
     from kubectl_eksdoc.render.run.status import render
 
+    if args.attach:
+        return run_attach(args, words, around)
     request = RunRequest.from_args(args, words)
+    if args.replay is not None:
+        return _replayed(args.replay, request, around)
     keeping = around.edges.keeping("", request.namespace, around.environ)
     look, output = looks.decide(request.options, around.stdout, around.environ), request.options.output
     before = ""
     try:
         runs = around.edges.open_runs(request.options.connection, keeping)
+        if args.events:
+            listed = runs.all()
+            run = chosen(listed, request.run, under_way(listed) or listed[:1], "there")
+            return _events(runs.entries(run.run), request, around)
         while True:
             view = _view(runs, request, args.watch, around)
             text = render(view, output, look)
@@ -96,6 +119,42 @@ def _view(runs: Runs, request: RunRequest, one: bool, around: Surroundings) -> S
         return view
     run = chosen(listed, request.run, active, "under way")
     return replace(view, run=run, journaled=replay(runs.entries(run.run)))
+
+
+def _replayed(path: str, request: RunRequest, around: Surroundings) -> Answer:
+    """What happened by a journal that lies on this machine.
+
+    Raises:
+        UsageError: it cannot be read, or is none.
+    """
+    if request.run:
+        raise UsageError(f"--replay is of a file: no run is named with it, as {request.run!r}")
+    try:
+        entries = around.edges.read_journal(path)
+    except JournalError as error:
+        raise UsageError(error.message, error.hint) from error
+    if not entries.entries:
+        raise UsageError(f"{path} is no journal of a run: not one line of it is an entry")
+    return _events(entries, request, around)
+
+
+def _events(entries: Entries, request: RunRequest, around: Surroundings) -> Answer:
+    from kubectl_eksdoc.core.run.account import moments_of
+    from kubectl_eksdoc.core.run.journal import replay
+    from kubectl_eksdoc.render.run import events
+
+    output = request.options.output
+    if output not in ("table", "wide", "json"):
+        raise UsageError(f"events have no output format {output!r}", "choose table or json")
+    look = looks.decide(request.options, around.stdout, around.environ)
+    stands = replay(entries)
+    run = stands.begun.run if stands.begun is not None else ""
+    for said in stands.dropped:
+        around.note(f"note: not taken into account: {said}")
+    told = moments_of(entries.entries)
+    if output == "json":
+        return Answer("".join(events.json_line(events.document(moment, run, at)) for at, moment in told))
+    return Answer("".join(f"{events.line(moment, at, look)}\n" for at, moment in told))
 
 
 def _held(runs: Runs) -> Held | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import timedelta
 from math import inf
 
 from kubectl_eksdoc.core.model import codes
@@ -57,13 +56,7 @@ def plan_again(facts: Cluster, seen: Seen, nodes: tuple[str, ...], policy: Drain
     deleted past its budget: the names that were typed back are those of pods that the first plan knows, and a pod that
     has such a name by now is another one.
     """
-    there = replace(
-        facts,
-        observed_at=facts.observed_at + timedelta(seconds=now_s),
-        nodes=tuple(sorted(seen.nodes.values(), key=lambda node: node.name)),
-        pods=tuple(sorted(seen.pods(), key=lambda pod: (pod.namespace, pod.name))),
-        budgets=tuple(sorted(seen.budgets.values(), key=lambda budget: budget.key)),
-    )
+    there = seen.now(facts, now_s)
     each = replace(
         policy,
         partial=True,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from datetime import timedelta
 
 from kubectl_eksdoc.core.model.acts import ListPods
 from kubectl_eksdoc.core.model.budgets import Budget
@@ -71,6 +73,16 @@ class Seen:
 
     def pods(self) -> Iterator[Pod]:
         return iter(self._pods.values())
+
+    def now(self, facts: Cluster, passed_s: float) -> Cluster:
+        """`facts` as of so many seconds later, with what was seen since."""
+        return replace(
+            facts,
+            observed_at=facts.observed_at + timedelta(seconds=passed_s),
+            nodes=tuple(sorted(self.nodes.values(), key=lambda node: node.name)),
+            pods=tuple(sorted(self.pods(), key=lambda pod: (pod.namespace, pod.name))),
+            budgets=tuple(sorted(self.budgets.values(), key=lambda budget: budget.key)),
+        )
 
     def version(self, of: str) -> int:
         """Of a pod (by UID) or a budget (by key) the version it was last told in, 0 if it was only read."""

@@ -26,6 +26,8 @@ from kubectl_eksdoc.core.run.pursuits import Pursuit, Step
 RETURNS = 2
 """So often pods of one owner that come back to one node are evicted again."""
 
+_EMPTIED = (Phase.ACTIVE, Phase.EMPTY, Phase.DETACHING)
+
 
 class Strangers:
     """Mutable."""
@@ -43,7 +45,7 @@ class Strangers:
     def on(self) -> dict[str, tuple[str, ...]]:
         """Their UIDs, by the nodes that are being emptied, or are empty but for them."""
         phases = {name: self._board.nodes[name].phase for name, uids in self._found.items() if uids}
-        emptied = [name for name, phase in phases.items() if phase in (Phase.ACTIVE, Phase.EMPTY)]
+        emptied = [name for name, phase in phases.items() if phase in _EMPTIED]
         return {name: tuple(sorted(self._found[name])) for name in emptied}
 
     def take(self, news: News) -> None:
@@ -135,7 +137,7 @@ class Strangers:
             self._found[node.name].discard(eviction.pod.uid)
         self._asking.expect(evictions, slots)
         self._brakes.expect(evictions)
-        if node.phase is Phase.EMPTY:
+        if node.phase is not Phase.ACTIVE:
             node.to(Phase.ACTIVE, now_s)
             node.listed = 0
         came = ", ".join(eviction.pod.key for eviction in evictions)

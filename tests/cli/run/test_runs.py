@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -98,6 +99,21 @@ def test_nothing_is_done_without_what_must_be_typed(api: Api, seen: Evictions, o
     assert one.run("drain", "status").out == "No run is kept in namespace kube-system.\n"
 
 
+def test_the_server_is_asked_what_it_would_do(api: Api, seen: Evictions, one: Machine, tmp_path: Path) -> None:
+    before = cordoned(api)
+    ran = one.run("drain", "run", *BLUE, "--dry-run=server")
+    said = re.search(r"the server would do (\d+) of (\d+) cordons", ran.err)
+    assert ran.code == 1 and said is not None and said[1] == said[2] and int(said[1]) > 1, ran.err
+    assert (cordoned(api), seen.of) == (before, {})
+
+
+def test_what_the_server_would_refuse_is_told(api: Api, server: Server, tmp_path: Path) -> None:
+    reader = machine(server, tmp_path / "eve", worlds.VIEWER_TOKEN)
+    ran = reader.run("drain", "run", *BLUE, "--dry-run=server")
+    assert ran.code == 1 and "the server would refuse old-1: " in ran.err and "cannot patch resource" in ran.err
+    assert "the server would do 0 of " in ran.err
+
+
 def test_events_and_the_end_are_lines_of_json(one: Machine) -> None:
     ran = one.run("drain", "run", *agreed(one), "-o", "json")
     said = docs(ran.out)
@@ -109,6 +125,41 @@ def test_events_and_the_end_are_lines_of_json(one: Machine) -> None:
     doc = json.loads(status.out)
     assert valid(doc) == "DrainRunStatus" and doc["run"]["ended"] == "done"
     assert sum(node["granted"] for node in doc["run"]["nodes"]) == 16
+
+
+def test_what_happened_is_told_again_by_either_journal(one: Machine, other: Machine) -> None:
+    one.run("drain", "run", *agreed(one))
+    there = other.run("drain", "status", "--events")
+    assert there.code == 0 and there.out.count("evicted") == 16 and re.search(r"done +old-1", there.out)
+    (file,) = (one.home / ".local" / "state" / "eksdoc" / "runs").iterdir()
+    here = one.run("drain", "status", "--replay", str(file), "-o", "json")
+    said = docs(here.out)
+    assert {valid(doc) for doc in said} == {"DrainRunEvent"}
+    told = [doc["what"] for doc in said if doc["what"] != "unprotected"]
+    assert told.count("evicted") == 16 and told[-1] == "done"
+
+
+def test_a_file_that_is_no_journal_is_said_to_be_none(one: Machine, tmp_path: Path) -> None:
+    path = tmp_path / "other.jsonl"
+    for text in ("", "{}\n", "hello\n"):
+        path.write_text(text, encoding="utf-8")
+        ran = one.run("drain", "status", "--replay", str(path))
+        assert ran.code == 2 and "is no journal of a run" in ran.err
+    assert one.run("drain", "status", "--replay", str(tmp_path / "nowhere")).code == 2
+
+
+def test_somebody_elses_drain_is_watched(api: Api, one: Machine, other: Machine) -> None:
+    """Here that of another machine, which `--attach` does not know to be ours."""
+    words = agreed(one)
+    with one.running("drain", "run", *words):
+        one.out.until("evicted")
+        watched = other.run("drain", "status", "--attach", "old-1", "-o", "json")
+    said = docs(watched.out)
+    assert watched.code == 0 and {valid(doc) for doc in said} == {"DrainWatch"}, watched.err
+    assert said[0]["nodes"][0]["pods"] and said[-1]["nodes"][0]["pods"] == []
+    assert said[-1]["nodes"][0]["drainedBy"] == "somebody (it is cordoned)"
+    unknown = other.run("drain", "status", "--attach", "nowhere")
+    assert unknown.code == 2 and "there is no node nowhere" in unknown.err
 
 
 def test_markdown_is_a_page_and_events_are_told_beside_it(one: Machine) -> None:

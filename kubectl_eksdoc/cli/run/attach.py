@@ -1,0 +1,56 @@
+"""``kubectl eksdoc drain status --attach``: watch a drain that somebody else is running."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from kubectl_eksdoc.cli import exits, rights
+from kubectl_eksdoc.cli import look as looks
+from kubectl_eksdoc.cli.options import GlobalOptions
+from kubectl_eksdoc.cli.progress import ProgressLine
+from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
+from kubectl_eksdoc.errors import Forbidden, UsageError
+from kubectl_eksdoc.wiring.sources import SourceChoice
+
+if TYPE_CHECKING:
+    from kubectl_eksdoc.core.model.cluster import Cluster
+    from kubectl_eksdoc.core.run.others import OthersNode
+
+COMMAND = "drain status --attach"
+
+
+def run_attach(args: argparse.Namespace, words: Sequence[str], around: Surroundings) -> Answer:
+    """Every change is told as it comes; at the end nothing is left to say. With ``-w=false``: as it stands now.
+
+    Raises:
+        EksdocError: there is no such node, or the cluster is at fault.
+    """
+    from kubectl_eksdoc.flows.run.attaching import attach
+    from kubectl_eksdoc.render.run import events, others
+
+    options = GlobalOptions.from_args(args)
+    if options.output not in ("table", "wide", "json"):
+        raise UsageError(f"drains of others have no output format {options.output!r}", "choose table, wide or json")
+    look = looks.decide(options, around.stdout, around.environ)
+
+    def show(cluster: Cluster, nodes: Sequence[OthersNode]) -> None:
+        missing = sorted(set(words) - {node.name for node in cluster.nodes})
+        if missing:
+            raise UsageError(f"there is no node {missing[0]}", "kubectl get nodes lists them.")
+        now = around.now()
+        if options.output == "json":
+            around.say(events.json_line(others.document(nodes, now)))
+        else:
+            around.say(others.page(nodes, now, look, options.output == "wide") + "\n")
+
+    edges = around.edges
+    try:
+        with edges.told_to_stop() as told, edges.open_watch(options.connection) as watched:
+            with ProgressLine(around.stderr) as progress:
+                reader = around.open_reader(SourceChoice(), options.connection, progress)
+            attach(reader, watched, edges.clock, frozenset(words), show, lambda: told() > 0)
+    except Forbidden as error:
+        raise rights.explained(error, COMMAND) from error
+    return Answer("", exits.CLEAN)

@@ -1,0 +1,132 @@
+"""Runs as processes: told to end, told twice, killed; and gone on with by another machine that has only the cluster."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kubectl_eksdoc.embedded.serving.api import Api
+from kubectl_eksdoc.embedded.serving.clockwork import Scaled
+from kubectl_eksdoc.embedded.serving.server import Server, serving
+from tests.cli.run.served import cordoned
+from tests.embedded.clients import worlds
+from tests.fakes import kubeconfigs
+from tests.kube.field.test_whole_drain import Evictions
+
+pytestmark = pytest.mark.long
+
+ROOT = Path(__file__).parents[3]
+SPEED = 4.0
+LONGEST_S = 120.0
+
+
+class Process:
+    """`kubectl eksdoc drain …` with a home of its own."""
+
+    def __init__(self, server: Server, home: Path, *words: str) -> None:
+        home.mkdir()
+        config = kubeconfigs.one(home / "config", server.url(worlds.ADMIN_TOKEN), name="lab")
+        self._out, self._err = home / "out", home / "err"
+        argv = [sys.executable, "-m", "kubectl_eksdoc", "drain", *words, "--kubeconfig", config]
+        environ = {**os.environ, "PYTHONPATH": str(ROOT), "HOME": str(home), "USER": home.name}
+        with open(self._out, "w") as out, open(self._err, "w") as err:
+            self.process = subprocess.Popen(argv, stdout=out, stderr=err, cwd=ROOT, env=environ)
+
+    @property
+    def out(self) -> str:
+        return self._out.read_text(encoding="utf-8")
+
+    @property
+    def err(self) -> str:
+        return self._err.read_text(encoding="utf-8")
+
+    def until(self, text: str) -> None:
+        ends_s = time.monotonic() + LONGEST_S
+        while text not in self.out:
+            assert self.process.poll() is None and time.monotonic() < ends_s, self.err
+            time.sleep(0.05)
+
+    def ended(self) -> int:
+        return self.process.wait(LONGEST_S)
+
+
+@pytest.fixture
+def api() -> Api:
+    return worlds.api_of("small-traps", Scaled(time.monotonic, SPEED))
+
+
+@pytest.fixture
+def seen(api: Api) -> Evictions:
+    return api.now(Evictions)
+
+
+@pytest.fixture
+def server(api: Api) -> Iterator[Server]:
+    with serving(api) as server:
+        yield server
+
+
+RUN = ("run", "--nodegroup", "blue", "--yes", "--expect-nodes", "1")
+GO_ON = ("resume", "--yes", "--expect-nodes", "1")
+
+
+def check(seen: Evictions) -> None:
+    assert len(seen.of) == 16 and max(seen.of.values()) == 1 and seen.overdrawn == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_told_to_end_it_settles_and_another_goes_on(
+    seen: Evictions, server: Server, tmp_path: Path, number: signal.Signals
+) -> None:
+    first = Process(server, tmp_path / "ann", *RUN)
+    first.until("evicted")
+    first.process.send_signal(number)
+    assert first.ended() == 6, first.err
+    assert "stopping: nothing more is asked for" in first.err and "Stopped: the user stopped it" in first.out
+    assert "drain resume" in first.out and first.out.count("evicted  ") == first.out.count("gone  ")
+    second = Process(server, tmp_path / "ben", *GO_ON)
+    assert second.ended() == 0, second.err
+    check(seen)
+
+
+def test_told_twice_it_leaves_at_once(seen: Evictions, server: Server, tmp_path: Path) -> None:
+    first = Process(server, tmp_path / "ann", *RUN)
+    first.until("evicted")
+    first.process.send_signal(signal.SIGINT)
+    time.sleep(0.3)
+    first.process.send_signal(signal.SIGINT)
+    assert first.ended() == 6 and "leaving at once" in first.err
+    second = Process(server, tmp_path / "ben", *GO_ON)
+    assert second.ended() == 0, second.err
+    check(seen)
+
+
+def test_killed_it_is_gone_on_with_once_its_lock_is_over(seen: Evictions, server: Server, tmp_path: Path) -> None:
+    first = Process(server, tmp_path / "ann", *RUN)
+    first.until("evicted")
+    first.process.kill()
+    assert first.ended() == -signal.SIGKILL
+    second = Process(server, tmp_path / "ben", *GO_ON)
+    assert second.ended() == 0, second.err
+    assert "does not answer, and has lost the lock" in second.err
+    check(seen)
+
+
+def test_killed_and_taken_back_by_another(api: Api, server: Server, tmp_path: Path) -> None:
+    before = cordoned(api)
+    first = Process(server, tmp_path / "ann", *RUN)
+    first.until("evicted")
+    first.process.kill()
+    asked = Process(server, tmp_path / "ben", "rollback", "--yes", "--expect-nodes", "99")
+    assert asked.ended() == 7
+    count = asked.err.rpartition("give back ")[2].split()[0]
+    back = Process(server, tmp_path / "cleo", "rollback", "--yes", "--expect-nodes", count)
+    assert back.ended() == 0, back.err
+    assert cordoned(api) == before
