@@ -69,9 +69,7 @@ def plane_of(shape: Shape) -> ControlPlane:
 
 
 @contextlib.contextmanager
-def served(
-    shape: Shape, home: Path, speed: float = 1.0, users: Mapping[str, User] = ADMINS
-) -> Iterator[Served]:
+def served(shape: Shape, home: Path, speed: float = 1.0, users: Mapping[str, User] = ADMINS) -> Iterator[Served]:
     """`users` by their tokens. In the end nothing must have gone wrong in the server."""
     api = Api(plane_of(shape), Setup(Access(users)), Scaled(time.monotonic, speed))
     watched, counted = api.now(Watched), Counted(api)

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import threading
-import time
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -13,14 +9,11 @@ import pytest
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.api_objects import Doc, at
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
-from kubectl_eksdoc.embedded.serving.access import ADMIN, VIEWER, Rule, User, restricted
+from kubectl_eksdoc.embedded.serving.access import VIEWER, Rule, User, restricted
 from kubectl_eksdoc.embedded.serving.api import Api
-from kubectl_eksdoc.embedded.serving.messages import Answering
-from kubectl_eksdoc.embedded.serving.server import Server
-from tests.drains.drainers import TOKEN, Served, our_words, ours, served
-from tests.drains.going import Going, going
+from tests.drains.drainers import TOKEN, Served, ours, served
+from tests.drains.going import Going
 from tests.drains.shapes import small
-from tests.fakes import kubeconfigs
 
 pytestmark = pytest.mark.long
 

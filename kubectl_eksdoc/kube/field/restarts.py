@@ -47,7 +47,7 @@ class Restarts:
                 return there
             if restarted_by(there) == self._run:
                 return Status(200)
-            answer = self._sender.send("PATCH", _path(act), MANAGER, restarted(there, self._run), MERGE_PATCH).answer
+            answer = self._sender.send("PATCH", path_to(act), MANAGER, restarted(there, self._run), MERGE_PATCH).answer
             if isinstance(answer, Lost) or answer.code not in _OURS:
                 return answer
             self._timing.sleep(_AGAIN_S * self._timing.chance())
@@ -58,7 +58,7 @@ class Restarts:
         resource = _RESOURCES[act.kind]
         details = Details(act.name, resource.group, resource.plural)
         try:
-            answer = self._transport.get(_path(act), right=f"get {resource.full_name}")
+            answer = self._transport.get(path_to(act), right=f"get {resource.full_name}")
         except Absent as error:
             return Status(404, "NotFound", error.message, details)
         except Forbidden as error:
@@ -86,11 +86,11 @@ def restarted(workload: Mapping[str, Any], run: str) -> dict[str, Any]:
     """The merge patch, to be refused unless the workload is still as it was read."""
     meta = workload.get("metadata") or {}
     template = {"metadata": {"annotations": {RESTARTED_AT: run}}}
-    version = {"uid": meta.get("uid"), "resourceVersion": meta.get("resourceVersion")}
+    version = {key: meta[key] for key in ("uid", "resourceVersion") if key in meta}
     return {"metadata": version, "spec": {"template": template}}
 
 
-def _path(act: Restart) -> str:
+def path_to(act: Restart) -> str:
     resource = _RESOURCES[act.kind]
     namespace, name = quote(act.namespace, safe=""), quote(act.name, safe="")
     return f"/apis/{resource.group}/{resource.version}/namespaces/{namespace}/{resource.plural}/{name}"

@@ -135,6 +135,13 @@ def test_a_run_that_was_stopped_is_gone_on_with_by_the_words_it_was_asked_by(
     assert "old-0" not in pods(api).values() and restarted_by(api)
 
 
+def test_the_server_is_asked_about_all_of_them_and_nothing_is_done(api: Api, one: Machine) -> None:
+    before = pods(api)
+    ran = one.run("drain", "run", *BLUE, *CHOSEN, "--dry-run=server")
+    assert ran.code == 0 and "the server would do 3 of 3 cordons and first evictions" in ran.err, ran.err
+    assert pods(api) == before and restarted_by(api) == ""
+
+
 def test_the_words_of_a_journal_say_all_that_was_asked_for() -> None:
     policy = DrainPolicy(surge_singles=True, wait_jobs=1800, delete_past_budget=frozenset({"shop/a-0", "shop/b-0"}))
     words = words_of(as_given(Targeting(nodegroups=("blue",)), policy))

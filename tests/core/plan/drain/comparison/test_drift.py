@@ -10,13 +10,17 @@ from kubectl_eksdoc.core.model.baseline import Promise
 from kubectl_eksdoc.core.plan.drain.comparison.drift import drift
 
 NODES = {"old-0": ("n0", "drains"), "old-1": ("n1", "skipped")}
-PODS = {"p1": ("shop/web-1", "rs-web"), "p2": ("shop/web-2", "rs-web"), "p3": ("ops/shell", "")}
+PODS = {
+    "p1": ("shop/web-1", "rs-web", "eviction"),
+    "p2": ("shop/web-2", "rs-web", "eviction"),
+    "p3": ("ops/shell", "", "eviction"),
+}
 BUDGETS = {"shop/web": "fits"}
 
 
 def a_promise(
     nodes: Mapping[str, tuple[str, str]] = NODES,
-    pods: Mapping[str, tuple[str, str]] = PODS,
+    pods: Mapping[str, tuple[str, str, str]] = PODS,
     budgets: Mapping[str, str] = BUDGETS,
     unknown: frozenset[str] = frozenset(),
 ) -> Promise:
@@ -31,7 +35,7 @@ READ = a_promise()
     [
         READ,
         a_promise(pods={"p1": PODS["p1"]}),  # others have gone
-        a_promise(pods={**PODS, "p9": ("shop/web-9", "rs-web")}),  # its owner made it
+        a_promise(pods={**PODS, "p9": ("shop/web-9", "rs-web", "eviction")}),  # its owner made it
         a_promise(budgets={}),  # none of its pods is on the targets any more
     ],
 )
@@ -50,11 +54,11 @@ def test_the_same_decision_is_no_drift(now: Promise) -> None:
         ),
         (a_promise({**NODES, "old-1": ("n1", "drains")}), "node old-1 was skipped and is drains now"),
         (
-            a_promise(pods={**PODS, "p9": ("shop/api-1", "rs-api")}),
+            a_promise(pods={**PODS, "p9": ("shop/api-1", "rs-api", "eviction")}),
             "a pod that the plan does not evict would be evicted: shop/api-1",
         ),
         (
-            a_promise(pods={**PODS, "p9": ("ops/other", "")}),
+            a_promise(pods={**PODS, "p9": ("ops/other", "", "eviction")}),
             "a pod that the plan does not evict would be evicted: ops/other",
         ),
         (a_promise(budgets={"shop/web": "serial"}), "budget shop/web was fits and is serial now"),
@@ -70,6 +74,6 @@ def test_another_decision_is_named(now: Promise, said: str) -> None:
 
 
 def test_of_many_pods_some_are_named() -> None:
-    many = {f"n{i}": (f"shop/api-{i}", f"rs-{i}") for i in range(8)}
+    many = {f"n{i}": (f"shop/api-{i}", f"rs-{i}", "eviction") for i in range(8)}
     (said,) = drift(READ, a_promise(pods={**PODS, **many}))
     assert said.endswith("shop/api-0, shop/api-1, shop/api-2, shop/api-3, shop/api-4 and 3 more")
