@@ -19,7 +19,7 @@ from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 from kubectl_eksdoc.core.plan.drain.survey import survey
 from kubectl_eksdoc.core.run.engine import Engine
-from kubectl_eksdoc.core.run.guards import Limits
+from kubectl_eksdoc.core.run.limits import Limits
 from kubectl_eksdoc.core.run.moments import Happened, Moment
 from kubectl_eksdoc.core.run.rehearsal import Rehearsal, Waiting
 from kubectl_eksdoc.core.run.replanning import Replanning

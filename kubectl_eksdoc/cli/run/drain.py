@@ -24,7 +24,7 @@ if TYPE_CHECKING:  # help must not pay for facts and plans
     from kubectl_eksdoc.core.model.baseline import Baseline, Promise
     from kubectl_eksdoc.core.model.cluster import Cluster
     from kubectl_eksdoc.core.plan.drain.result import DrainPlan
-    from kubectl_eksdoc.core.run.guards import Limits
+    from kubectl_eksdoc.core.run.limits import Limits
     from kubectl_eksdoc.render.drain import DrainView
     from kubectl_eksdoc.render.look import Look
 

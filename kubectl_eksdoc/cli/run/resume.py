@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.core.model.cluster import Cluster
     from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
     from kubectl_eksdoc.core.plan.drain.result import DrainPlan
-    from kubectl_eksdoc.core.run.guards import Limits
     from kubectl_eksdoc.core.run.journal import Journaled
+    from kubectl_eksdoc.core.run.limits import Limits
 
 COMMAND = "drain resume"
 

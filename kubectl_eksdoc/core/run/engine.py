@@ -37,7 +37,8 @@ from kubectl_eksdoc.core.run.board import THE_RUN, Board
 from kubectl_eksdoc.core.run.brakes import Brakes
 from kubectl_eksdoc.core.run.detaching import Detaching
 from kubectl_eksdoc.core.run.excluding import Excluding
-from kubectl_eksdoc.core.run.guards import Guards, Limits
+from kubectl_eksdoc.core.run.guards import Guards
+from kubectl_eksdoc.core.run.limits import Limits
 from kubectl_eksdoc.core.run.moments import Happened, Moment
 from kubectl_eksdoc.core.run.nodes import DrainedNode, Phase
 from kubectl_eksdoc.core.run.protecting import Protecting

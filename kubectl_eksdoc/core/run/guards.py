@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from kubectl_eksdoc.core.model.durations import in_words
 from kubectl_eksdoc.core.model.pods import Pod
@@ -26,6 +25,7 @@ from kubectl_eksdoc.core.rules.news import (
     PodGone,
     PodIs,
 )
+from kubectl_eksdoc.core.run.limits import Limits
 from kubectl_eksdoc.core.run.means import made_for
 from kubectl_eksdoc.core.run.seen import Seen
 
@@ -36,22 +36,6 @@ ERRORS = 0.5
 """With a greater share of errors among them nothing more is asked for, for `ERRORS_S` after the last."""
 
 ERRORS_S = 30.0
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """`hold_s`, `pending_s`: a replacement without a node for so long holds, or stops, the run. `not_ready`: so many
-    nodes outside the targets may become NotReady. `away_s`, `failing_s`: the cluster cannot be watched, or answers
-    with errors, for so long. `blocked_s`: a pod whose budget does not move for so long is given up, with its node.
-    `bake_s`: so long after a wave nothing of the next one is begun, and all of this may show."""
-
-    hold_s: float = 10.0
-    pending_s: float = 600.0
-    not_ready: int = 2
-    away_s: float = 600.0
-    failing_s: float = 300.0
-    blocked_s: float = 1800.0
-    bake_s: float = 0.0
 
 
 class Guards:

@@ -10,8 +10,8 @@ from kubectl_eksdoc.core.plan.drain.plan import make_plan
 from kubectl_eksdoc.core.plan.drain.policy import AUTO, DrainPolicy
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 from kubectl_eksdoc.core.run.engine import Engine
-from kubectl_eksdoc.core.run.guards import Limits
 from kubectl_eksdoc.core.run.journal import Journaled
+from kubectl_eksdoc.core.run.limits import Limits
 from kubectl_eksdoc.core.run.replanning import WAITED_FOR
 from kubectl_eksdoc.core.run.seen import Seen
 

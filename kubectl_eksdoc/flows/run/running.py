@@ -11,7 +11,7 @@ from kubectl_eksdoc.core.model.journal import Noted
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 from kubectl_eksdoc.core.run.engine import Engine
-from kubectl_eksdoc.core.run.guards import Limits
+from kubectl_eksdoc.core.run.limits import Limits
 from kubectl_eksdoc.core.run.moments import Moment
 from kubectl_eksdoc.core.run.replanning import Replanning
 from kubectl_eksdoc.core.run.scribe import Scribe, aims_of
