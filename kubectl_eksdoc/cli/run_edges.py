@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -13,6 +13,7 @@ from kubectl_eksdoc.wiring.runs import (
     Hooks,
     Keeping,
     RunEdges,
+    denied,
     keeping_here,
     new_run_id,
     open_run,
@@ -25,6 +26,7 @@ from kubectl_eksdoc.wiring.runs import (
 if TYPE_CHECKING:
     from kubectl_eksdoc.core.model.connection import Connection
     from kubectl_eksdoc.core.model.journal import Entries
+    from kubectl_eksdoc.core.model.permissions import Permission
     from kubectl_eksdoc.flows.ports import Field, Runs, Trial
     from kubectl_eksdoc.flows.run.draining import Clock as RunClock
 
@@ -54,6 +56,7 @@ class Edges:
     keeping: Callable[[str, str, Mapping[str, str]], Keeping] = keeping_here
     open_watch: Callable[[Connection], AbstractContextManager[Field]] = open_watch
     open_trial: Callable[[Connection], Trial] = open_trial
+    denied: Callable[[Connection, Sequence[Permission]], tuple[Permission, ...]] = denied
     new_run_id: Callable[[datetime], str] = new_run_id
     clock: RunClock = WallClock()
     read_journal: Callable[[str], Entries] = read_journal

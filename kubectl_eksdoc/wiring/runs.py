@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from kubectl_eksdoc.core.model.connection import Connection
     from kubectl_eksdoc.core.model.journal import Entries
+    from kubectl_eksdoc.core.model.permissions import Permission
     from kubectl_eksdoc.flows.ports import DrainLock, Field, Runs, Trial
     from kubectl_eksdoc.flows.run.draining import Clock as RunClock
     from kubectl_eksdoc.flows.run.journal import RunJournal
@@ -172,6 +173,17 @@ def open_trial(connection: Connection) -> Trial:
     from kubectl_eksdoc.kube.field.trial import DryTrial
 
     return DryTrial(sender_of(connection))
+
+
+def denied(connection: Connection, asked: Sequence[Permission]) -> tuple[Permission, ...]:
+    """Those of `asked` that the cluster says we do not have.
+
+    Raises:
+        ConfigError: the kubeconfig cannot be used.
+    """
+    from kubectl_eksdoc.kube import reviews
+
+    return reviews.denied(sender_of(connection), asked)
 
 
 def read_journal(path: str) -> Entries:

@@ -21,10 +21,11 @@ from kubectl_eksdoc.embedded.loading import load
 from kubectl_eksdoc.embedded.serving.access import ADMIN, Access, User
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
 from kubectl_eksdoc.embedded.serving.clockwork import Scaled
-from kubectl_eksdoc.embedded.serving.server import Server, serving
+from kubectl_eksdoc.embedded.serving.server import Server
 from tests.drains.shapes import OLD, Shape
 from tests.drains.watched import Counted, Watched
 from tests.fakes import kubeconfigs
+from tests.kube.field.fields import serving_again
 
 ROOT = Path(__file__).parents[2]
 START = datetime(2026, 11, 20, 9, tzinfo=timezone.utc)
@@ -74,7 +75,7 @@ def served(shape: Shape, home: Path, speed: float = 1.0, users: Mapping[str, Use
     api = Api(plane_of(shape), Setup(Access(users)), Scaled(time.monotonic, speed))
     watched, counted = api.now(Watched), Counted(api)
     home.mkdir(exist_ok=True)
-    with serving(counted) as server:
+    with serving_again(counted, 0) as server:
         yield Served(shape, api, watched, counted, server, home)
     assert not api.faults and not server.errors
 

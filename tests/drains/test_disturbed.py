@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import time
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -9,11 +12,14 @@ import pytest
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.api_objects import Doc, at
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
-from kubectl_eksdoc.embedded.serving.access import VIEWER, Rule, User, restricted
+from kubectl_eksdoc.embedded.serving.access import ADMIN, VIEWER, Action, Rule, User
 from kubectl_eksdoc.embedded.serving.api import Api
-from tests.drains.drainers import TOKEN, Served, ours, served
-from tests.drains.going import Going
+from tests.drains.drainers import TOKEN, Served, our_words, ours, served
+from tests.drains.going import Going, going
+from tests.drains.secured import secured
 from tests.drains.shapes import small
+from tests.fakes import kubeconfigs
+from tests.kube.field.fields import serving_again
 
 pytestmark = pytest.mark.long
 
@@ -52,38 +58,102 @@ def untouched(world: Served) -> None:
 # What a user may not do
 
 
-def all_but(*rules: Rule) -> User:
-    """An admin without these rights: of each rule its verbs on its resources."""
-    verbs = ("get", "list", "watch", "create", "update", "patch", "delete")
-    resources = {
-        "": ("nodes", "pods", "pods/eviction", "configmaps"),
-        "coordination.k8s.io": ("leases",),
-        "policy": ("poddisruptionbudgets",),
-    }
-    kept = [
-        Rule((verb,), (resource,), (group,))
-        for group, names in resources.items()
-        for resource in names
-        for verb in verbs
-        if not any(verb in rule.verbs and resource in rule.resources for rule in rules)
-    ]
-    others = Rule(("get", "list", "watch"), groups=("apps", "batch", "autoscaling", "storage.k8s.io", "karpenter.sh"))
-    return restricted("half", [*kept, others])
+@dataclass(frozen=True, slots=True)
+class AllBut(Rule):
+    """Everything but these verbs on these resources."""
+
+    def allows(self, action: Action) -> bool:
+        named = f"{action.resource}/{action.subresource}" if action.subresource else action.resource
+        return not (action.verb in self.verbs and named in self.resources)
 
 
-USERS = {
-    "leases": VIEWER,
-    "configmaps": all_but(Rule(("create",), ("configmaps",))),
-    "nodes": all_but(Rule(("patch",), ("nodes",))),
-    "pods/eviction": all_but(Rule(("create",), ("pods/eviction",))),
-}
+LACKING = [
+    ("create", "leases"),
+    ("update", "leases"),
+    ("create", "configmaps"),
+    ("patch", "nodes"),
+    ("watch", "poddisruptionbudgets"),
+    ("create", "pods/eviction"),
+]
 
 
-@pytest.mark.parametrize("missing", USERS)
-def test_a_right_that_is_missing_is_named_and_nothing_is_done(tmp_path: Path, missing: str) -> None:
-    with served(small(), tmp_path / "home", SPEED, {TOKEN: USERS[missing]}) as world:
+@pytest.mark.parametrize(("verb", "resource"), LACKING)
+def test_a_right_that_is_missing_is_named_and_nothing_is_done(tmp_path: Path, verb: str, resource: str) -> None:
+    user = User("half", (AllBut((verb,), (resource,)),))
+    with served(small(), tmp_path / "home", SPEED, {TOKEN: user}) as world:
         drained = ours(world)
         assert drained.codes == (3,), drained.err
-        assert missing in drained.err and "cannot" in drained.err
-        assert "It cannot do without these rights" in drained.err
+        assert f"error: the cluster does not let you: {verb} {resource}" in drained.err
+        assert "Nothing was done." in drained.err and "It cannot do without these rights" in drained.err
+        assert drained.out == ""
         untouched(world)
+
+
+def test_all_rights_that_a_reader_lacks_are_named(tmp_path: Path) -> None:
+    with served(small(), tmp_path / "home", SPEED, {TOKEN: VIEWER}) as world:
+        drained = ours(world)
+        assert drained.codes == (3,), drained.err
+        said = drained.err[drained.err.index("error: ") :].splitlines()[0]
+        changes = ("patch nodes", "create pods/eviction", "create leases", "create configmaps", "patch configmaps")
+        assert all(each in said for each in changes) and "list" not in said and "watch" not in said
+        assert "in namespace kube-system" in said and "in namespace default" in said
+        untouched(world)
+
+
+def test_the_right_to_evict_is_needed_where_the_pods_are(tmp_path: Path) -> None:
+    """And nowhere else."""
+    here = Rule(("create",), ("pods/eviction",), ("",), namespaces=("default",))
+    user = User("half", (AllBut(("create",), ("pods/eviction",)), here))
+    with served(small(), tmp_path / "home", 10.0, {TOKEN: user}) as world:
+        assert ours(world).codes == (0,)
+        assert world.watched.empty() == world.shape.old_nodes
+
+
+# A token that ends
+
+
+PLUGIN = """
+say(token=f"token-{runs()}")
+"""
+
+
+def test_a_token_that_ends_in_the_middle_is_made_anew(tmp_path: Path) -> None:
+    """Twice; the server takes only those that were made since, and says so to whoever asks with another."""
+    users = {f"token-{number}": ADMIN for number in range(1, 100)}
+    plugin = kubeconfigs.plugin(tmp_path, PLUGIN)
+    with served(small(), tmp_path / "home", SPEED, users) as world, secured(world.counted) as (url, ca):
+        config = kubeconfigs.one(tmp_path / "exec", url, ca, kubeconfigs.exec_user(plugin), "lab")
+        words = [*our_words(world, None, "-o", "json"), "--kubeconfig", config]
+        with going(words, world.environ) as run:
+            for _ in range(2):
+                run.until("evicted", 3)
+                made = kubeconfigs.runs(plugin)
+                for number in range(1, made + 1):
+                    users.pop(f"token-{number}", None)
+            check(world, run)
+        assert kubeconfigs.runs(plugin) > made, "its tokens are not taken any more"
+    assert [event["why"] for event in run.events if event.get("what") in ("refused", "held")] == []
+
+
+# A server that is away
+
+
+def test_a_server_that_is_away_for_half_a_minute(tmp_path: Path) -> None:
+    """It does not listen, and every connection is broken; its time goes on meanwhile."""
+    with contextlib.ExitStack() as stack:
+        world = stack.enter_context(served(small(), tmp_path / "home", SPEED))
+        run = stack.enter_context(going(our_words(world, None, "-o", "json"), world.environ))
+        run.until("evicted", 4)
+        before = at(lease(world.api), "spec", "holderIdentity")
+        away_s, port = time.monotonic(), world.server.port
+        world.server.shutdown()
+        world.server.server_close()
+        time.sleep(AWAY_S)
+        stack.enter_context(serving_again(world.counted, port))
+        run.until("evicted")
+        assert before and at(lease(world.api), "spec", "holderIdentity") == before
+        check(world, run)
+    held = [event for event in run.events if event.get("what") in ("held", "released")]
+    assert [event["what"] for event in held] == ["held", "released"]
+    assert "cannot be watched" in held[0]["why"]
+    assert time.monotonic() - away_s > AWAY_S

@@ -14,6 +14,7 @@ from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.progress import ProgressLine
 from kubectl_eksdoc.cli.run import confirming
 from kubectl_eksdoc.cli.run import options as run_options
+from kubectl_eksdoc.cli.run.allowed import check_allowed
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.errors import Drifted, Forbidden, UsageError
@@ -130,6 +131,8 @@ def run_drain(args: argparse.Namespace, words: Sequence[str], around: Surroundin
     if not read.nodes:
         around.note("nothing is drained: no node of the plan can be")
         return Answer("", exit_code(read.plan))
+    evicts_in = (each.pod.namespace for each in read.plan.evictions)
+    check_allowed(COMMAND, request.plan.options.connection, request.namespace, evicts_in, around)
     also = [eviction.pod.key for eviction in read.plan.past_budgets]
     confirming.confirm(read.cluster.identity, read.nodes, "drain", request.given, around.ask, also)
     return _carried_out(request, read, around)

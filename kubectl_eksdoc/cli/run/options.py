@@ -125,6 +125,7 @@ def hooks_from(args: argparse.Namespace) -> Hooks:
 def add_dry_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--dry-run",
+        dest="dry",
         type=values.one_of(("none", "client", "server"), "dry run"),
         default="none",
         metavar="[client|server]",
@@ -134,4 +135,4 @@ def add_dry_run(parser: argparse.ArgumentParser) -> None:
 
 def dry_from(args: argparse.Namespace) -> str:
     """``client``, ``server`` or "" (no dry run)."""
-    return "" if args.dry_run == "none" else str(args.dry_run)
+    return "" if args.dry == "none" else str(args.dry)

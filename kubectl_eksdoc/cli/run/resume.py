@@ -14,6 +14,7 @@ from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.progress import ProgressLine
 from kubectl_eksdoc.cli.run import confirming
 from kubectl_eksdoc.cli.run import options as run_options
+from kubectl_eksdoc.cli.run.allowed import check_allowed
 from kubectl_eksdoc.cli.run.asking import asked
 from kubectl_eksdoc.cli.run.carrying import Carrying, reached_by
 from kubectl_eksdoc.cli.run.request import RunRequest, chosen
@@ -97,6 +98,8 @@ def run_resume(args: argparse.Namespace, words: Sequence[str], around: Surroundi
     if not rest.plan.targets:
         return Answer(f"nothing is left of run {run.run}: every node of it is done or gone\n")
     rest.show(request, around)
+    evicts_in = (each.pod.namespace for each in rest.plan.evictions)
+    check_allowed(COMMAND, request.options.connection, request.namespace, evicts_in, around)
     past = rest.plan.past_budgets
     also = [eviction.pod.key for eviction in past]
     confirming.confirm(rest.cluster.identity, rest.nodes, "go on draining", given, around.ask, also)

@@ -24,6 +24,7 @@ from kubectl_eksdoc.kube.tries import Tries
 
 NAME = "eksdoc-drain"
 DURATION_S = 60
+GET, CREATE, UPDATE = (f"{verb} leases.coordination.k8s.io" for verb in ("get", "create", "update"))
 LABELS = {"app.kubernetes.io/managed-by": "eksdoc"}
 LOOK_EVERY_S = 2.0
 RENEWALS = 3
@@ -162,7 +163,7 @@ class Lock:
             sent = self._write(found)
             if sent is None:
                 return None
-            self._check(sent, "create leases" if found is None else "update leases")
+            self._check(sent, CREATE if found is None else UPDATE)
             pause.after(sent)
         raise self._unreachable(sent or UNASKED)
 
@@ -178,7 +179,7 @@ class Lock:
                 if self._watched is None or self._watched[0] != found.spec:
                     self._watched = found.spec, self._clock.monotonic()
                 return found
-            self._check(sent, "get leases")
+            self._check(sent, GET)
             pause.after(sent)
         raise self._unreachable(sent)
 
@@ -263,7 +264,7 @@ class Lock:
         """Raises, where trying again would not change this answer."""
         if error := refused(sent, right, self._namespace):
             raise error
-        if sent.code == 404 and right == "create leases":
+        if sent.code == 404 and right == CREATE:
             hint = f"Make it (kubectl create namespace {self._namespace}), or choose another one."
             raise UsageError(f"there is no namespace {self._namespace} to lock this cluster's drains in", hint)
         if not sent.unknown and sent.code not in (404, 409, 429):
@@ -273,7 +274,7 @@ class Lock:
         if sent.code == 404:
             self._hold = None
             raise LockLost(f"the lock {self._where} was removed", "Somebody wanted this run to stop. Ask, then resume.")
-        if error := refused(sent, "update leases", self._namespace):
+        if error := refused(sent, UPDATE, self._namespace):
             raise error
 
     @property

@@ -56,12 +56,13 @@ class _AtOnceAgain(Server):
 
 
 @contextlib.contextmanager
-def serving_again(api: Api, port: int) -> Iterator[None]:
+def serving_again(api: Answering, port: int) -> Iterator[Server]:
+    """On the port of a server that was made here, too, and is closed; 0: on any."""
     with _AtOnceAgain(api, port) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
         thread.start()
         try:
-            yield
+            yield server
         finally:
             server.shutdown()
             thread.join()

@@ -1,0 +1,22 @@
+"""What somebody may do by RBAC: a verb on a resource, in one namespace or everywhere."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from kubectl_eksdoc.core.model.kinds import Resource
+
+
+class Permission(NamedTuple):
+    """`namespace` "": in all of them, or of what is in none."""
+
+    verb: str
+    resource: Resource
+    subresource: str = ""
+    namespace: str = ""
+
+    @property
+    def said(self) -> str:
+        """``create pods/eviction``, ``create leases.coordination.k8s.io in namespace kube-system``."""
+        of = f"{self.resource.full_name}/{self.subresource}" if self.subresource else self.resource.full_name
+        return f"{self.verb} {of}{f' in namespace {self.namespace}' if self.namespace else ''}"
