@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from kubectl_eksdoc.cli import drain_options
 from kubectl_eksdoc.cli.parser import Parser, spelled_out, strays
+from kubectl_eksdoc.cli.run import options as run_options
 from kubectl_eksdoc.core.plan.drain.comparison.comparing import ORDER
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
+from kubectl_eksdoc.core.run.limits import Limits
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.render.drain.invocation import option_words
+from kubectl_eksdoc.wiring.runs import Hooks
 
 BASELINE = "baseline"
 
@@ -20,7 +24,16 @@ def words_of(options: Mapping[str, object]) -> tuple[str, ...]:
     return tuple(option_words({key: value for key, value in options.items() if key not in (ORDER, BASELINE)}))
 
 
-def asked_again(words: Sequence[str], whose: str) -> tuple[Targeting, DrainPolicy]:
+class Asked(NamedTuple):
+    """What somebody has asked for."""
+
+    targeting: Targeting
+    policy: DrainPolicy
+    limits: Limits
+    hooks: Hooks
+
+
+def asked_again(words: Sequence[str], whose: str) -> Asked:
     """
     Raises:
         UsageError: another version wrote them; `whose` they are is said.
@@ -29,9 +42,13 @@ def asked_again(words: Sequence[str], whose: str) -> tuple[Targeting, DrainPolic
     parser.set_defaults(leaf=parser)
     drain_options.add_targeting(parser)
     drain_options.add_policy(parser)
+    run_options.add_limits(parser)
+    run_options.add_between_waves(parser)
     try:
         args, extras = parser.parse_known_args(spelled_out(words, dict.fromkeys(parser.switches(), "true")))
-        return drain_options.targeting_from(args, strays(extras, parser)), drain_options.policy_from(args)
+        targeting = drain_options.targeting_from(args, strays(extras, parser))
+        policy = drain_options.policy_from(args)
+        return Asked(targeting, policy, run_options.limits_from(args), run_options.hooks_from(args))
     except UsageError as error:
         hint = "It was made by another version of this tool. Plan again with this one."
         raise UsageError(f"what {whose} was asked for is not understood: {error.message}", hint) from error
@@ -39,7 +56,7 @@ def asked_again(words: Sequence[str], whose: str) -> tuple[Targeting, DrainPolic
 
 def of_saved(options: Mapping[str, object], file: str) -> tuple[Targeting, DrainPolicy]:
     """What a saved plan was asked for, the nodes of its order's file included. Raises: as `asked_again`."""
-    targeting, policy = asked_again(words_of(options), f"the plan {file}")
+    targeting, policy, _, _ = asked_again(words_of(options), f"the plan {file}")
     if policy.assume_budgets or policy.assume_fixed:
         raise UsageError(f"the plan {file} supposes what is not so (--assume-…): it is a what-if, and cannot be run")
     order = options.get(ORDER)

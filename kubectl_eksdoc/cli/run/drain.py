@@ -299,7 +299,8 @@ def _carried_out(request: _Request, read: _Read, around: Surroundings) -> Answer
         fresh = _read(request, around)
         _check_drift(promise_of(read.plan), fresh, "the plan was shown")
         _check_typed(read, fresh)
-        told = Told(run, digest(fresh), __version__, keeping.who, keeping.host, words_of(_as_given(request)))
+        asked = (*words_of(_as_given(request)), *run_options.words_of(request.limits, request.hooks))
+        told = Told(run, digest(fresh), __version__, keeping.who, keeping.host, asked)
         ended = run_plan(fresh.cluster, fresh.plan, told, carrying.running(world, request.limits))
     return carrying.answer(fresh.cluster, ended, _as_given(request))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import fields
+from dataclasses import fields, replace
 
 from kubectl_eksdoc.cli import values
 from kubectl_eksdoc.cli.run.confirming import Given
@@ -89,6 +89,26 @@ def add_limits(parser: argparse.ArgumentParser) -> None:
 
 def limits_from(args: argparse.Namespace) -> Limits:
     return Limits(**{each.name: getattr(args, each.name) for each in fields(Limits) if hasattr(args, each.name)})
+
+
+def limits_over(before: Limits, given: Limits) -> Limits:
+    """`given` where it differs from the defaults, else as it was `before`."""
+    usual = Limits()
+    said = {each.name: getattr(given, each.name) for each in fields(Limits)}
+    return replace(before, **{name: value for name, value in said.items() if value != getattr(usual, name)})
+
+
+def words_of(limits: Limits, hooks: Hooks) -> tuple[str, ...]:
+    """The words that say them again; whole seconds."""
+    usual, found = Limits(), []
+    for flag, name, _, _ in (*_GUARDS, ("--bake", "bake_s", "TIME", "")):
+        value = getattr(limits, name)
+        if value != getattr(usual, name):
+            found += [flag, f"{value}" if name == "not_ready" else f"{value}s"]
+    for flag, when in _HOOKS.items():
+        if when in hooks.commands:
+            found.append(f"{flag}={hooks.commands[when]}")
+    return tuple(found)
 
 
 def add_between_waves(parser: argparse.ArgumentParser) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -26,11 +27,12 @@ from kubectl_eksdoc.wiring.runs import Hooks
 from kubectl_eksdoc.wiring.sources import SourceChoice
 
 if TYPE_CHECKING:
+    from kubectl_eksdoc.cli.run.again import Asked
     from kubectl_eksdoc.core.model.cluster import Cluster
-    from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
     from kubectl_eksdoc.core.plan.drain.result import DrainPlan
     from kubectl_eksdoc.core.run.journal import Journaled
     from kubectl_eksdoc.core.run.limits import Limits
+    from kubectl_eksdoc.flows.run.running import Meant
 
 COMMAND = "drain resume"
 
@@ -66,6 +68,9 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     run_options.add_confirmation(parser)
     run_options.add_limits(parser)
     run_options.add_between_waves(parser)
+    parser.add_argument(
+        "--without-hooks", action="switch", default=False, help="go on without the hooks that it was begun with"
+    )
     run_options.add_journal(parser)
     parser.set_defaults(leaf=parser, command=run_resume)
 
@@ -80,7 +85,6 @@ def run_resume(args: argparse.Namespace, words: Sequence[str], around: Surroundi
     from kubectl_eksdoc.render.run.formats import check
 
     request, given = RunRequest.from_args(args, words), run_options.given_from(args)
-    limits = run_options.limits_from(args)
     check(request.options.output)
     confirming.check_writable(around.environ, COMMAND)
     keeping = around.edges.keeping("", request.namespace, around.environ)
@@ -103,8 +107,8 @@ def run_resume(args: argparse.Namespace, words: Sequence[str], around: Surroundi
     past = rest.plan.past_budgets
     also = [eviction.pod.key for eviction in past]
     confirming.confirm(rest.cluster.identity, rest.nodes, "go on draining", given, around.ask, also)
-    hooks, typed = run_options.hooks_from(args), frozenset(eviction.pod.uid for eviction in past)
-    return _gone_on_with(run.run, rest.policy, typed, request, limits, hooks, around)
+    meant = rest.meant(frozenset(eviction.pod.uid for eviction in past))
+    return _gone_on_with(run.run, meant, request, rest.limits(args), rest.hooks(args), around)
 
 
 def _is_unfinished(run: RunSummary) -> bool:
@@ -117,7 +121,8 @@ class _Rest:
 
     cluster: Cluster
     plan: DrainPlan
-    policy: DrainPolicy
+    asked: Asked
+    shown: int
 
     @staticmethod
     def of(run: str, journaled: Journaled, request: RunRequest, around: Surroundings) -> _Rest:
@@ -131,12 +136,38 @@ class _Rest:
 
         if journaled.begun is None:
             raise UsageError(f"the journal of run {run} does not say how it began", "Begin a new run.")
-        if journaled.ended == ROLLED_BACK:
+        if journaled.rolled_back:
             raise UsageError(f"run {run} was rolled back: there is nothing to go on with", "Begin a new run.")
-        _, policy = asked_again(journaled.begun.asked, f"run {run}")
+        asked = asked_again(journaled.begun.asked, f"run {run}")
         with ProgressLine(around.stderr) as progress:
             cluster = around.open_reader(SourceChoice(), request.options.connection, progress).read(kinds.ALL)
-        return _Rest(cluster, rest_of(cluster, journaled, policy), policy)
+        return _Rest(cluster, rest_of(cluster, journaled, asked.policy), asked, journaled.next_number)
+
+    def meant(self, typed: frozenset[str]) -> Meant:
+        from kubectl_eksdoc.core.plan.drain.comparison.drift import promise_of
+        from kubectl_eksdoc.flows.run.running import Meant
+
+        return Meant(self.asked.policy, typed, self.shown, promise_of(self.plan))
+
+    def limits(self, args: argparse.Namespace) -> Limits:
+        """As the run was begun, but for what is said now."""
+        return run_options.limits_over(self.asked.limits, run_options.limits_from(args))
+
+    def hooks(self, args: argparse.Namespace) -> Hooks:
+        """
+        Raises:
+            UsageError: the run was begun with commands that are neither given again nor waived. They are not taken from
+                the journal: whoever may write a ConfigMap must not run commands here.
+        """
+        given = run_options.hooks_from(args)
+        missing = sorted(self.asked.hooks.commands.keys() - given.commands.keys())
+        if missing and not args.without_hooks:
+            lost = "; ".join(f"--hook-{when} {shlex.quote(self.asked.hooks.commands[when])}" for when in missing)
+            raise UsageError(
+                f"the run was begun with hooks that would not be asked any more: {lost}",
+                "Give them again, or say --without-hooks.",
+            )
+        return given
 
     @property
     def nodes(self) -> int:
@@ -155,13 +186,7 @@ class _Rest:
 
 
 def _gone_on_with(
-    run: str,
-    policy: DrainPolicy,
-    typed: frozenset[str],
-    request: RunRequest,
-    limits: Limits,
-    hooks: Hooks,
-    around: Surroundings,
+    run: str, meant: Meant, request: RunRequest, limits: Limits, hooks: Hooks, around: Surroundings
 ) -> Answer:
     from kubectl_eksdoc.flows.run.running import go_on
 
@@ -170,5 +195,5 @@ def _gone_on_with(
     carrying = Carrying(COMMAND, around, options, here, hooks)
     with carrying.open(WAIT_S) as world:
         reader = around.open_reader(SourceChoice(), options.connection, None)
-        cluster, ended = go_on(run, reader, policy, carrying.running(world, limits), typed)
+        cluster, ended = go_on(run, reader, meant, carrying.running(world, limits))
     return carrying.answer(cluster, ended, {"run": run}, resumed=True)

@@ -10,7 +10,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from kubectl_eksdoc.core.model.journal import Begun, Entries, Entry, Intent, Note, Noted, Outcome, Phase, Result, Verb
+from kubectl_eksdoc.core.model.journal import (
+    ROLLED_BACK,
+    Begun,
+    Entries,
+    Entry,
+    Intent,
+    Note,
+    Noted,
+    Outcome,
+    Phase,
+    Result,
+    Verb,
+)
 
 _NODE_ENDS = (Noted.NODE_DONE, Noted.LEFT_ALONE, Noted.LOST)
 _SURE = (Outcome.DONE, Outcome.GONE, Outcome.REFUSED)
@@ -54,7 +66,8 @@ class Protected:
 @dataclass(frozen=True, slots=True)
 class Journaled:
     """What stands. `changes` in the order of their intents; `nodes`: of each node that came to an end, how; `ended`:
-    the outcome, None while it has none; `dropped`: what was not taken into account, and why."""
+    the outcome, None while it has none; `rolled_back`: it ended so once, and nobody goes on with it; `dropped`: what
+    was not taken into account, and why."""
 
     begun: Begun | None = None
     changes: tuple[Change, ...] = ()
@@ -63,6 +76,7 @@ class Journaled:
     paused: bool = False
     aborted: bool = False
     ended: str | None = None
+    rolled_back: bool = False
     next_number: int = 0
     dropped: tuple[str, ...] = ()
 
@@ -158,7 +172,7 @@ class _Replaying:
         self._results: dict[int, Result] = {}
         self._nodes: dict[str, Noted] = {}
         self._leader = ""
-        self._paused = self._aborted = False
+        self._paused = self._aborted = self._rolled_back = False
         self._ended: str | None = None
 
     def take(self, entry: Entry) -> None:
@@ -188,6 +202,7 @@ class _Replaying:
             self._paused,
             self._aborted,
             self._ended,
+            self._rolled_back,
             next_number,
             tuple(self._dropped),
         )
@@ -218,6 +233,7 @@ class _Replaying:
                 self._leader = note.subject
             case Noted.ENDED:
                 self._ended = note.why
+                self._rolled_back = self._rolled_back or note.why == ROLLED_BACK
                 return
             case _ if note.what in _NODE_ENDS:
                 self._nodes[note.subject] = note.what

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.baseline import Promise
 from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.journal import Noted
+from kubectl_eksdoc.core.model.journal import ROLLED_BACK, Noted, Phase
+from kubectl_eksdoc.core.plan.drain.comparison.drift import drift, promise_of
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 from kubectl_eksdoc.core.run.engine import Engine
@@ -17,6 +19,7 @@ from kubectl_eksdoc.core.run.replanning import Replanning
 from kubectl_eksdoc.core.run.scribe import Scribe, aims_of
 from kubectl_eksdoc.core.run.seen import Seen
 from kubectl_eksdoc.core.run.standing import Standing
+from kubectl_eksdoc.errors import Drifted
 from kubectl_eksdoc.flows.ports import ClusterReader, DrainLock, Field
 from kubectl_eksdoc.flows.run.draining import Clock, Draining, Ended, Wished
 from kubectl_eksdoc.flows.run.journal import RunJournal
@@ -75,26 +78,51 @@ def run_plan(cluster: Cluster, plan: DrainPlan, told: Told, running: Running) ->
     return _drain(Engine(plan, Seen(cluster), running.limits, running.hooks), cluster, scribe, running)
 
 
-def go_on(
-    run: str, reader: ClusterReader, policy: DrainPolicy, running: Running, typed: Collection[str] = ()
-) -> tuple[Cluster, Ended]:
+@dataclass(frozen=True, slots=True)
+class Meant:
+    """What whoever goes on with a run means, by what was shown: its `policy`; the UIDs that were `typed` back of pods
+    that go past their budgets, since what has such a name by now may be another one; the number of the next entry of
+    the journal as it was shown, and what was promised of the rest. None: nothing was shown."""
+
+    policy: DrainPolicy
+    typed: frozenset[str] = frozenset()
+    shown: int | None = None
+    promise: Promise | None = None
+
+
+def go_on(run: str, reader: ClusterReader, meant: Meant, running: Running) -> tuple[Cluster, Ended]:
     """Adopt a run that somebody began, and bring it to its end; the cluster, as it was read once the run was ours.
 
-    Of the pods that `policy` names to be deleted past their budgets only those are whose UIDs were `typed` back, by
-    their names: what has such a name by now may be another one.
-
     Raises:
+        Drifted: it is not any more what was shown; nothing was done.
         as `Draining.to_the_end` and `RunJournal.adopt`; ClusterError: it cannot be read.
     """
     journaled = running.journal.adopt(run, running.clock.now())
     scribe = Scribe(journaled.next_number)
+    if journaled.rolled_back:
+        running.journal.write([scribe.note(Noted.ENDED, running.clock.now(), why=ROLLED_BACK)])
+        running.journal.tell(Phase.ENDED, ROLLED_BACK)
+        raise Drifted(f"run {run} was rolled back meanwhile", "Nothing was done. Begin a new run.")
+    if meant.shown is not None and journaled.next_number > meant.shown + 1:  # one is that we lead it
+        raise Drifted(f"somebody else had to do with run {run} since it was shown", f"Nothing was done. {_AGAIN}")
+    cluster = reader.read(kinds.ALL)
+    engine = engine_again(cluster, journaled, _still_meant(meant, cluster), running.limits, running.hooks)
+    differs = drift(meant.promise, promise_of(engine.plan)) if meant.promise is not None else ()
+    if differs:
+        said = "\n".join(f"- {each}" for each in differs)
+        raise Drifted(f"the cluster has changed since the rest of run {run} was shown", f"{said}\n{_AGAIN}")
     if journaled.paused or journaled.aborted:
         running.journal.write([scribe.note(Noted.RESUMED, running.clock.now())])
-    cluster = reader.read(kinds.ALL)
-    meant = frozenset(pod.key for pod in cluster.pods if pod.uid in typed)
-    policy = replace(policy, delete_past_budget=policy.delete_past_budget & meant)
-    engine = engine_again(cluster, journaled, policy, running.limits, running.hooks)
     return cluster, _drain(engine, cluster, scribe, running)
+
+
+_AGAIN = "Resume it again, and read what it says now."
+
+
+def _still_meant(meant: Meant, cluster: Cluster) -> DrainPolicy:
+    """Without the names that belong to other pods by now."""
+    names = frozenset(pod.key for pod in cluster.pods if pod.uid in meant.typed)
+    return replace(meant.policy, delete_past_budget=meant.policy.delete_past_budget & names)
 
 
 def _drain(engine: Engine, cluster: Cluster, scribe: Scribe, running: Running) -> Ended:

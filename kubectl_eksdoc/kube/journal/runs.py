@@ -173,5 +173,8 @@ def _no_run(maps: ConfigMaps, run: str) -> UsageError:
 
 
 def gone(name: str) -> JournalError:
-    hint = "Somebody removed it. What was done stays done: see kubectl eksdoc drain rollback with the local journal."
+    hint = (
+        "Somebody removed it. What was done stays done, and nothing more is done from here. The nodes of this run have "
+        "the annotation eksdoc.io/run: kubectl uncordon gives them back."
+    )
     return JournalError(f"the journal {name} is not in the cluster any more", hint)

@@ -11,9 +11,12 @@ _MOST_NAMES = 3
 
 
 def progress(stands: Standing, look: Look) -> str:
-    """``51/116 pods · 3/12 nodes · 1m55s of about 4m47s · stop now: 2 pods leaving, 1 node half empty`` within the
-    width."""
-    parts = [f"{stands.gone}/{stands.pods} pods", f"{len(stands.done)}/{stands.nodes} nodes", _time(stands)]
+    """``51/116 pods · 3/12 nodes · stop now: 2 pods leaving, 1 node half empty · 1m55s, about 2m50s left`` within the
+    width: what is cut off is what matters least."""
+    parts = [f"{stands.gone}/{stands.pods} pods", f"{len(stands.done)}/{stands.nodes} nodes"]
+    if not (stands.stopped or stands.held):
+        parts.append(f"stop now: {left_by_stopping(stands)}")
+    parts.append(_time(stands))
     if stands.alone:
         parts.append(f"{len(stands.alone)} left alone")
     reason = stands.stopped or stands.held
@@ -21,8 +24,6 @@ def progress(stands: Standing, look: Look) -> str:
         parts.append(f"{'stopping' if stands.stopped else 'held'}: {reason}")
     elif stands.waits:
         parts.append(f"{counted(len(stands.waits), 'pod')} waiting")
-    if not reason:
-        parts.append(f"stop now: {left_by_stopping(stands)}")
     dot = " | " if look.ascii else " · "
     return cut(dot.join(shown(part, look) for part in parts), look.columns - 1, look)
 

@@ -42,7 +42,7 @@ def _differences(view: RunView) -> Iterator[str]:
     late = course.rehearsal.late_s
     if view.resumed:
         yield "This part of the run was planned anew when it was resumed: times are from then."
-    if estimate is not None and late is not None and view.outcome is Outcome.DONE:
+    if estimate is not None and late is not None and view.outcome is Outcome.DONE and course.evictions:
         share = late / estimate.usual_s if estimate.usual_s else 0.0
         than = "longer" if late > 0 else "less"
         beyond = ", more than its p95" if course.rehearsal.ended_s > estimate.p95_s else ""

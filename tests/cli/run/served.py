@@ -56,13 +56,26 @@ class Said(io.StringIO):
             time.sleep(0.01)
 
 
+class Typist(Terminal):
+    """Something else may happen before it is typed."""
+
+    def __init__(self, types: str, before: Callable[[], object]) -> None:
+        super().__init__(types)
+        self._before = before
+
+    def readline(self, size: int | None = -1, /) -> str:
+        self._before()
+        return super().readline()
+
+
 @dataclass
 class Machine:
-    """`types`: what is typed when it asks; "" and nobody sits there."""
+    """`types`: what is typed when it asks, `before_typing`: what happens meanwhile; "" and nobody sits there."""
 
     home: Path
     config: str
     types: str = ""
+    before_typing: Callable[[], object] = lambda: None
     times_told: Callable[[], int] = lambda: 0
     out: Said = field(default_factory=Said)
     err: Said = field(default_factory=Said)
@@ -85,7 +98,7 @@ class Machine:
         assert not thread.is_alive(), self.err.getvalue()
 
     def _around(self, environ: dict[str, str]) -> Surroundings:
-        stdin = Terminal(self.types) if self.types else io.StringIO()
+        stdin = Typist(self.types, self.before_typing) if self.types else io.StringIO()
 
         @contextmanager
         def told() -> Iterator[Callable[[], int]]:

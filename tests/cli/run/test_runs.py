@@ -189,6 +189,56 @@ def test_a_run_is_ended_and_gone_on_with_elsewhere(api: Api, seen: Evictions, on
     assert over.code == 2 and "no run is unfinished" in over.err
 
 
+def stopped_early(one: Machine) -> None:
+    """A run that was begun, and of which something is left."""
+    one.times_told = lambda: int("evicted" in one.out.getvalue())
+    assert one.run("drain", "run", *agreed(one)).code == 6
+    one.times_told = lambda: 0
+
+
+def rolled_back(by: Machine) -> None:
+    count = by.run("drain", "rollback", "--yes", "--expect-nodes", "99").err.rpartition("give back ")[2].split()[0]
+    assert by.run("drain", "rollback", "--yes", "--expect-nodes", count).code == 0
+
+
+def test_what_was_rolled_back_while_it_was_read_is_not_gone_on_with(
+    api: Api, seen: Evictions, one: Machine, other: Machine
+) -> None:
+    before = cordoned(api)
+    stopped_early(one)
+    evicted = dict(seen.of)
+    one.types, one.before_typing = "lab 1\n", lambda: rolled_back(other)
+    late = one.run("drain", "resume")
+    assert late.code == 7 and "was rolled back meanwhile" in late.err, late.err
+    assert (cordoned(api), seen.of) == (before, evicted)
+    again = other.run("drain", "resume", late.err.partition("run ")[2].split()[0].rstrip(",:"))
+    assert again.code == 2 and "was rolled back" in again.err
+
+
+def test_whatever_somebody_did_to_a_run_since_it_was_shown_stops_who_goes_on(
+    seen: Evictions, one: Machine, other: Machine
+) -> None:
+    stopped_early(one)
+
+    def gone_on_elsewhere() -> None:
+        other.times_told = lambda: int("run " in other.err.getvalue())
+        assert other.run("drain", "resume", "--yes", "--expect-nodes", "1").code == 6
+
+    one.types, one.before_typing = "lab 1\n", gone_on_elsewhere
+    late = one.run("drain", "resume")
+    assert late.code == 7 and "since it was shown" in late.err, late.err
+
+
+def test_a_run_is_gone_on_with_under_the_same_guards_and_hooks(seen: Evictions, one: Machine, other: Machine) -> None:
+    one.times_told = lambda: int("evicted" in one.out.getvalue())
+    words = (*agreed(one), "--hook-before-wave", "true", "--give-up", "31m", "--stop-not-ready", "0")
+    assert one.run("drain", "run", *words).code == 6
+    go_on = ("drain", "resume", "--yes", "--expect-nodes", "1")
+    refused = other.run(*go_on)
+    assert refused.code == 2 and "--hook-before-wave true" in refused.err and "--without-hooks" in refused.err
+    assert other.run(*go_on, "--without-hooks").code == 0
+
+
 def test_it_is_paused_and_gone_on_with_from_elsewhere(seen: Evictions, one: Machine, other: Machine) -> None:
     words = agreed(one)
     with one.running("drain", "run", *words):

@@ -21,7 +21,7 @@ from kubectl_eksdoc.errors import EksdocError
 from kubectl_eksdoc.flows.drain import plan_drain
 from kubectl_eksdoc.flows.run.journal import RunJournal
 from kubectl_eksdoc.flows.run.rolling_back import roll_back
-from kubectl_eksdoc.flows.run.running import Running, Told, go_on, run_plan
+from kubectl_eksdoc.flows.run.running import Meant, Running, Told, go_on, run_plan
 from kubectl_eksdoc.host.journal_file import JournalFile, runs_folder
 from kubectl_eksdoc.kube.config import connect
 from kubectl_eksdoc.kube.exchanges import Exchanges
@@ -71,7 +71,7 @@ def drain(what: str, run: str, kubeconfig: str, home: str) -> str:
         if what == "roll-back":
             return str(roll_back(run, running))
         if what == "go-on":
-            return go_on(run, reader, DrainPolicy(), running)[1].said
+            return go_on(run, reader, Meant(DrainPolicy()), running)[1].said
         cluster, plan = plan_drain(reader, Targeting(nodegroups=("blue",)), DrainPolicy())
         told = Told(run, "digest", "0", "test", socket.gethostname(), ("--nodegroup", "blue"))
         return run_plan(cluster, plan, told, running).said
