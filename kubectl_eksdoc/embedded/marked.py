@@ -40,8 +40,9 @@ class Marked:
                 self._add(act, LABELS, (EXCLUDED_FROM_BALANCERS,))
             case Protect():
                 self._add(act, ANNOTATIONS, PROTECTIONS)
-            case Restore():
-                mishaps.uncordon(self._plane, act.node)
+            case Restore(_, _, cordon):
+                if cordon:
+                    mishaps.uncordon(self._plane, act.node)
                 self._remove(act, LABELS)
             case Release():
                 self._remove(act, ANNOTATIONS)

@@ -23,10 +23,11 @@ class Exclude(NamedTuple):
 
 class Restore(NamedTuple):
     """Make exactly this node what it was before this run cordoned or excluded it, byte for byte; a node that this run
-    did not change is left as it is."""
+    did not change is left as it is. Without `cordon` whether it is cordoned is left as it is: somebody else decided."""
 
     node: str
     uid: str
+    cordon: bool = True
 
 
 class Protect(NamedTuple):

@@ -60,6 +60,10 @@ DONE, ROLLED_BACK = "done", "rolled back"
 """How a run ended that nobody goes on with: every node is empty, or nodes are as they were before."""
 
 
+UNCORDONED = "somebody uncordoned it"
+"""How the reason begins for which such a node was left alone."""
+
+
 @dataclass(frozen=True, slots=True)
 class Aim:
     """A node that is drained; `wave` from 1, 0 where there are none."""

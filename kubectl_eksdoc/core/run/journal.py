@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from kubectl_eksdoc.core.model.journal import (
     ROLLED_BACK,
+    UNCORDONED,
     Begun,
     Entries,
     Entry,
@@ -45,12 +46,14 @@ class Change:
 @dataclass(frozen=True, slots=True)
 class Cordoned:
     """A node that this run may have cordoned, or taken from load balancers, and has not surely restored. `confirmed`:
-    the server said that it did. `before`: how it was before the first of our cordons."""
+    the server said that it did. `before`: how it was before the first of our cordons. `theirs`: somebody uncordoned it
+    meanwhile, so that whether it is cordoned now is for them to say."""
 
     node: str
     uid: str
     confirmed: bool
     before: str = ""
+    theirs: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +68,9 @@ class Protected:
 
 @dataclass(frozen=True, slots=True)
 class Journaled:
-    """What stands. `changes` in the order of their intents; `nodes`: of each node that came to an end, how; `ended`:
-    the outcome, None while it has none; `rolled_back`: it ended so once, and nobody goes on with it; `dropped`: what
-    was not taken into account, and why."""
+    """What stands. `changes` in the order of their intents; `nodes`: of each node that came to an end, how;
+    `uncordoned`: those that somebody uncordoned meanwhile; `ended`: the outcome, None while it has none; `rolled_back`:
+    it ended so once, and nobody goes on with it; `dropped`: what was not taken into account, and why."""
 
     begun: Begun | None = None
     changes: tuple[Change, ...] = ()
@@ -75,6 +78,7 @@ class Journaled:
     leader: str = ""
     paused: bool = False
     aborted: bool = False
+    uncordoned: frozenset[str] = frozenset()
     ended: str | None = None
     rolled_back: bool = False
     next_number: int = 0
@@ -106,7 +110,10 @@ class Journaled:
     def cordoned(self) -> tuple[Cordoned, ...]:
         """Nodes to restore in a rollback, in the order in which they were cordoned."""
         standing = self._standing((Verb.CORDON, Verb.EXCLUDE), Verb.RESTORE)
-        return tuple(Cordoned(first.name, first.uid, confirmed, first.before) for first, confirmed in standing.values())
+        return tuple(
+            Cordoned(first.name, first.uid, confirmed, first.before, first.name in self.uncordoned)
+            for first, confirmed in standing.values()
+        )
 
     @property
     def protected(self) -> tuple[Protected, ...]:
@@ -173,6 +180,7 @@ class _Replaying:
         self._nodes: dict[str, Noted] = {}
         self._leader = ""
         self._paused = self._aborted = self._rolled_back = False
+        self._uncordoned: set[str] = set()
         self._ended: str | None = None
 
     def take(self, entry: Entry) -> None:
@@ -201,6 +209,7 @@ class _Replaying:
             self._leader,
             self._paused,
             self._aborted,
+            frozenset(self._uncordoned),
             self._ended,
             self._rolled_back,
             next_number,
@@ -237,4 +246,6 @@ class _Replaying:
                 return
             case _ if note.what in _NODE_ENDS:
                 self._nodes[note.subject] = note.what
+                if note.why.startswith(UNCORDONED):
+                    self._uncordoned.add(note.subject)
         self._ended = None  # somebody went on

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kubectl_eksdoc.core.model.journal import UNCORDONED
 from kubectl_eksdoc.core.rules.foreign_drains import foreign_drain
 from kubectl_eksdoc.core.run.asking import Asking
 from kubectl_eksdoc.core.run.board import Board
@@ -59,4 +60,4 @@ class Sights:
             board.may_begin = True
             board.tell(now_s, Happened.CORDONED, node.name)
         elif node.phase is not Phase.OPEN and not there.unschedulable:
-            board.leave_alone(node, now_s, "somebody uncordoned it: it is not cordoned again without being asked")
+            board.leave_alone(node, now_s, f"{UNCORDONED}: it is not cordoned again without being asked")

@@ -49,7 +49,7 @@ def roll_back(run: str, running: Running) -> RolledBack:
 
 
 def _restore(cordoned: Cordoned) -> Restore:
-    return Restore(cordoned.node, cordoned.uid)
+    return Restore(cordoned.node, cordoned.uid, not cordoned.theirs)
 
 
 def _release(protected: Protected) -> Release:

@@ -62,6 +62,8 @@ class Marking:
             except prior.NoPrior as error:
                 text = f'Node "{name}" is left as it is: {error}'
                 return Status(422, "Invalid", text, Details(name, "", "Node"))
+            if isinstance(act, Restore) and not act.cordon:
+                patch.pop("spec", None)
             if not patch:
                 return Status(200)
             sent = self._sender.send("PATCH", _path(name), MANAGER, prior.exactly(node, patch), MERGE_PATCH)

@@ -12,6 +12,7 @@ import jsonschema
 import pytest
 
 import kubectl_eksdoc.render.schemas as schemas
+from kubectl_eksdoc.core.sim.cluster import mishaps
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.clockwork import Scaled
 from kubectl_eksdoc.embedded.serving.server import Server, serving
@@ -281,6 +282,17 @@ def test_rollback_ends_a_run_that_is_under_way(api: Api, one: Machine, other: Ma
         back = other.run("drain", "rollback", "--yes", "--expect-nodes", count)
     assert back.code == 0, back.err
     assert one.code == 6 and cordoned(api) == before
+
+
+def test_what_somebody_uncordoned_and_cordoned_again_stays_theirs(api: Api, one: Machine, other: Machine) -> None:
+    with one.running("drain", "run", *agreed(one)):
+        one.out.until("begun")
+        api.now(lambda plane: mishaps.uncordon(plane, "old-1"))
+        one.out.until("somebody uncordoned it")
+        api.now(lambda plane: mishaps.cordon(plane, "old-1"))
+    assert one.code == 6
+    rolled_back(other)
+    assert "old-1" in cordoned(api)
 
 
 def saved(one: Machine, path: Path) -> str:
