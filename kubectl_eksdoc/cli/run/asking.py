@@ -38,7 +38,11 @@ Exit codes: 0 it does so, 6 nobody answered in time; 2 usage, 3 cluster.
 Global flags: kubectl eksdoc options
 """
 
-_WORDS = {Phase.PAUSED: "is paused", Phase.RUNNING: "goes on", Phase.ABORTED: "has ended"}
+_WORDS = {
+    Phase.PAUSED: "is paused",
+    Phase.RUNNING: "goes on",
+    Phase.ABORTED: "asks for nothing more, and ends once what is under way has settled",
+}
 
 
 def add_to(commands: argparse._SubParsersAction[Parser]) -> None:

@@ -15,6 +15,7 @@ from kubectl_eksdoc.cli.run.carrying import Carrying
 from kubectl_eksdoc.cli.run.request import RunRequest, chosen
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.core.model.journal import Phase
+from kubectl_eksdoc.core.run.limits import SETTLES_S
 from kubectl_eksdoc.errors import Forbidden
 from kubectl_eksdoc.wiring.runs import Hooks
 from kubectl_eksdoc.wiring.sources import SourceChoice
@@ -32,7 +33,8 @@ Exit codes: 0 all is as it was, 6 some nodes could not be given back; 2 usage, 3
 Global flags: kubectl eksdoc options
 """
 
-WAIT_S = 10.0
+WAIT_S = SETTLES_S + 30.0
+"""So long another one's lock is waited for: who was asked to end lets settle what is under way."""
 
 
 def add_to(commands: argparse._SubParsersAction[Parser]) -> None:

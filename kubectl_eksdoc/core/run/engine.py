@@ -38,7 +38,7 @@ from kubectl_eksdoc.core.run.brakes import Brakes
 from kubectl_eksdoc.core.run.detaching import Detaching
 from kubectl_eksdoc.core.run.excluding import Excluding
 from kubectl_eksdoc.core.run.guards import Guards
-from kubectl_eksdoc.core.run.limits import Limits
+from kubectl_eksdoc.core.run.limits import SETTLES_S, Limits
 from kubectl_eksdoc.core.run.moments import Happened, Moment
 from kubectl_eksdoc.core.run.nodes import DrainedNode, Phase
 from kubectl_eksdoc.core.run.protecting import Protecting
@@ -54,9 +54,6 @@ UNSURE = (Step.ASKED, Step.ACCEPTED, Step.IN_DOUBT)
 
 GOING = (Step.REPLACED, Step.LEAVING)
 """Of a pod in these it is known that it goes, whatever this run does."""
-
-SETTLES_S = 120.0
-"""So long a run that was stopped waits for pods that leave."""
 
 
 class Engine:

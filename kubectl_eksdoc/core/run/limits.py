@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+SETTLES_S = 120.0
+"""So long a run that was stopped waits for pods that leave."""
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:

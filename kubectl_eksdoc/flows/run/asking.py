@@ -17,7 +17,7 @@ LOOK_S = 1.0
 _REACHED: Mapping[Phase, tuple[Phase, ...]] = {
     Phase.PAUSED: (Phase.PAUSED, Phase.ABORTED, Phase.ENDED),
     Phase.RUNNING: (Phase.RUNNING,),
-    Phase.ABORTED: (Phase.ENDED,),
+    Phase.ABORTED: (Phase.ABORTED, Phase.ENDED),  # what it has asked for may take long to settle
 }
 """Of what is asked for, where the run stands when that is heard."""
 

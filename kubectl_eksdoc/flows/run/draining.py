@@ -159,6 +159,7 @@ class Draining:
         if wish in (Wish.STOP, Wish.LEAVE) and not self._engine.stopped:
             self._engine.stop(f"{by} stopped it", self._now_s)
             self._phase = Phase.ABORTED
+            self._told_s = -TELL_S
             self._entries.append(self._scribe.note(Noted.ABORTED, self._clock.now(), who))
         self._leaves = wish is Wish.LEAVE
         if self._paused is not (wish is Wish.PAUSE) and not self._engine.stopped:
