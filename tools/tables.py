@@ -59,7 +59,8 @@ def cluster_role() -> str:
 
 def run_roles() -> str:
     """What ``drain run`` may do beside reading, everywhere and in the journal's namespace."""
-    mine = [right for right in rights.BY_COMMAND["drain run"] if right not in rights.DRAIN_PLAN]
+    reading = set(map(str, rights.DRAIN_PLAN))
+    mine = [right for right in rights.BY_COMMAND["drain run"] if str(right) not in reading]
     everywhere = _role("ClusterRole", "eksdoc-drain-run", [right for right in mine if not right.journal])
     there = _role("Role", "eksdoc-journal\n  namespace: kube-system", [right for right in mine if right.journal])
     return "\n".join(["```yaml", *everywhere, "---", *there, "```"]) + "\n"

@@ -148,7 +148,7 @@ def run_plan(args: argparse.Namespace, words: Sequence[str], around: Surrounding
         raise
     # Whose cluster it is comes first, and then all that is to be said about the answer.
     around.note(identity_line(cluster, around.now(), looks.decide(options, around.stderr, around.environ)))
-    tell((*request.notes, *_contradicted(cluster.identity, options), *pace_options.idle_pins(plan)), around)
+    tell((*request.notes, *_contradicted(cluster.identity, options), *drain_options.idle(plan)), around)
     look = looks.decide(options, around.stdout, around.environ)
     reached_by = reaching.words(request.source, options, cluster.identity.context)
     given_options = drain_options.as_given(request.targeting, request.policy, request.baseline, request.order_file)

@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kubectl_eksdoc.cli import pace_options, values
 from kubectl_eksdoc.cli.parser import Refusal
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.errors import UsageError
+
+if TYPE_CHECKING:  # help must not pay for plans
+    from kubectl_eksdoc.core.plan.drain.outcome import Eviction
+    from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 
 BARE = {"--dry-run": "client"}
 """Flags that may stand without a value although they are no switches."""
@@ -112,6 +116,27 @@ def _add_ours(parser: argparse.ArgumentParser) -> None:
         "--evict-protected", action="switch", default=False, help="evict pods whose owner asks not to disrupt them"
     )
     group.add_argument(
+        "--surge-singles",
+        action="switch",
+        default=False,
+        help="restart the Deployment of a single replica instead of evicting it, where the new pod can be Ready first",
+    )
+    group.add_argument(
+        "--wait-jobs",
+        type=values.patience,
+        default=0,
+        metavar="TIME",
+        help="let pods of Jobs finish for so long from the begin of their node on: 30m; default: not at all",
+    )
+    group.add_argument(
+        "--delete-past-budget",
+        type=values.pod_key,
+        action="append",
+        default=[],
+        metavar="NS/POD",
+        help="delete exactly that pod if its budget does not let it go; may be repeated",
+    )
+    group.add_argument(
         "--accept-unknown",
         type=values.code_names,
         action="append",
@@ -205,6 +230,9 @@ def policy_from(args: argparse.Namespace) -> DrainPolicy:
         skip_deleting_after=args.skip_wait_for_delete_timeout,
         partial=args.partial,
         evict_protected=args.evict_protected,
+        surge_singles=args.surge_singles,
+        wait_jobs=args.wait_jobs,
+        delete_past_budget=frozenset(args.delete_past_budget),
         accept_unknown=frozenset(name for names in args.accept_unknown for name in names),
         assume_budgets=tuple(sorted(values.agreed("--assume-budget", args.assume_budget).items())),
         assume_fixed=frozenset(name for names in args.assume_fixed for name in names),
@@ -239,6 +267,28 @@ def baseline_from(args: argparse.Namespace) -> str:
     return args.baseline or ""
 
 
+def idle(plan: DrainPlan) -> list[str]:
+    """Notes on what was asked for by name and changes nothing."""
+    return [*pace_options.idle_pins(plan), *_idle_deletions(plan)]
+
+
+def _idle_deletions(plan: DrainPlan) -> list[str]:
+    """Of ``--delete-past-budget``: pods that go without it, or do not go for another reason."""
+    deleted = {eviction.pod.key for eviction in plan.past_budgets}
+    goes = {eviction.pod.key: _in_its_turn(eviction) for eviction in plan.evictions}
+    left = {row.pod.key: f"it does not go: {row.reason}" for row in plan.left}
+    return [
+        f"--delete-past-budget {pod} changes nothing: {goes.get(pod) or left.get(pod) or 'it is on no target'}"
+        for pod in sorted(plan.policy.delete_past_budget - deleted)
+    ]
+
+
+def _in_its_turn(eviction: Eviction) -> str:
+    if eviction.manner.restarts is not None:
+        return "a rollout replaces it (--surge-singles)"
+    return "its budget lets it go in its turn" if eviction.budget else "no budget keeps it"
+
+
 def as_given(targeting: Targeting, policy: DrainPolicy, baseline: str = "", order_file: str = "") -> dict[str, object]:
     """What was asked for, by the names of the flags, for the document's metadata; the files by their paths."""
     lists: dict[str, object] = {
@@ -248,6 +298,9 @@ def as_given(targeting: Targeting, policy: DrainPolicy, baseline: str = "", orde
         "older-than": str(targeting.older_than) if targeting.older_than else "",
         "pod-selector": str(policy.pod_selector) if policy.pod_selector else "",
         **pace_options.as_given(policy, order_file),
+        "surge-singles": policy.surge_singles,
+        "wait-jobs": f"{policy.wait_jobs}s" if policy.wait_jobs else "",
+        "delete-past-budget": sorted(policy.delete_past_budget),
         "assume-budget": [f"{key}={count}" for key, count in policy.assume_budgets],
         "assume-fixed": sorted(policy.assume_fixed),
         "baseline": baseline,

@@ -107,7 +107,7 @@ def run_rehearse(args: argparse.Namespace, words: Sequence[str], around: Surroun
             raise rights.explained(error, "rehearse") from error
         raise
     around.note(identity_line(cluster, around.now(), looks.decide(options, around.stderr, around.environ)))
-    tell(request.notes, around)
+    tell((*request.notes, *drain_options.idle(rehearsal.plan)), around)
     asked = drain_options.as_given(request.targeting, request.policy, "", request.order_file)
     asked |= fault_options.as_given(faults)
     view = RehearsalView(rehearsal, cluster, asked)

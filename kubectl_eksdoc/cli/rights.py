@@ -6,7 +6,7 @@ No command calls AWS yet.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kubectl_eksdoc.core.model import codes, kinds
 from kubectl_eksdoc.core.model.kinds import Resource
@@ -31,7 +31,7 @@ class Right:
     @property
     def unknown_without(self) -> tuple[str, ...]:
         """The finding codes whose answer is unknown without this right, sorted."""
-        return tuple(sorted(code.name for code in codes.ALL if self.resource in code.needs))
+        return tuple(sorted(code.name for code in codes.ALL if self.verb == "list" and self.resource in code.needs))
 
     def __str__(self) -> str:
         return f"{self.verb} {self.of}"
@@ -67,15 +67,27 @@ _JOURNAL = (
     *(Right(verb, kinds.LEASES, True, journal=True) for verb in ("create", "update")),
     Right("create", _CONFIG_MAPS, True, journal=True),
 )
+# patched: cordons, the label for load balancers, and what keeps autoscalers away
 _NODES = tuple(Right(verb, kinds.NODES, True) for verb in ("get", "list", "watch", "patch"))
 _PODS = tuple(Right(verb, kinds.PODS, True) for verb in ("get", "list", "watch"))
 _EVICT = (
     Right("create", kinds.PODS, True, subresource="eviction"),
     *(Right(verb, kinds.BUDGETS, True) for verb in ("list", "watch")),
 )
-_READ_FOR_RUNS = tuple(right for right in DRAIN_PLAN if right.resource not in (kinds.NODES, kinds.PODS, kinds.BUDGETS))
+_NOT_RESTARTED = "`--surge-singles` restarts nothing: the nodes of single replicas are left alone"
+_NOT_DELETED = "`--delete-past-budget` deletes nothing: the nodes of those pods are left alone"
+_CHOSEN = (
+    *(Right(verb, kinds.DEPLOYMENTS, lost=_NOT_RESTARTED) for verb in ("get", "patch")),
+    Right("delete", kinds.PODS, lost=_NOT_DELETED),
+)
+_DETACHED = "a node is done without a look at the volumes of its pods: they may still be attached to it"
+_READ_FOR_RUNS = tuple(
+    replace(right, lost=_DETACHED) if right.resource is kinds.VOLUME_ATTACHMENTS else right
+    for right in DRAIN_PLAN
+    if right.resource not in (kinds.NODES, kinds.PODS, kinds.BUDGETS)
+)
 _WATCH = tuple(Right(v, r, True) for r in (kinds.NODES, kinds.PODS, kinds.BUDGETS) for v in ("list", "watch"))
-_RUN = (*_NODES, *_PODS, *_EVICT, *_JOURNAL, *_READ_FOR_RUNS)
+_RUN = (*_NODES, *_PODS, *_EVICT, *_JOURNAL, *_CHOSEN, *_READ_FOR_RUNS)
 
 BY_COMMAND: Mapping[str, tuple[Right, ...]] = {
     "drain plan": DRAIN_PLAN,

@@ -140,6 +140,21 @@ def assumed_budget(text: str) -> tuple[str, int]:
     return match.group(1), int(match.group(2))
 
 
+def patience(text: str) -> int:
+    """``30m``: whole seconds, 0 or more."""
+    found = seconds(text)
+    if found != int(found) or found > 7 * 86400:
+        raise argparse.ArgumentTypeError(f"{text!r} is no time to wait; write 30m, 1h or 90s, at most 168h (0: none)")
+    return int(found)
+
+
+def pod_key(text: str) -> str:
+    """``shop/cart-0``: a namespace and the name of a pod."""
+    if not re.match(r"[a-z0-9][-a-z0-9]*/[a-z0-9][-a-z0-9.]*\Z", text):
+        raise argparse.ArgumentTypeError(f"{text!r} names no pod; write NAMESPACE/POD")
+    return text
+
+
 def rate(text: str) -> float:
     """Evictions a second, more than 0."""
     if not re.match(r"[0-9]{1,9}(\.[0-9]{1,9})?\Z", text) or not float(text):

@@ -6,18 +6,18 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.acts import Act, Evict, ListAttachments, ListPods, Look
-from kubectl_eksdoc.core.model.api_objects import Doc, at
+from kubectl_eksdoc.core.model.acts import RESTARTED_AT, Act, Delete, Evict, ListAttachments, ListPods, Look, Restart
+from kubectl_eksdoc.core.model.api_objects import Doc, at, with_value
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.kinds import ReadState, Resource
 from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.rules.api.statuses import Refusal, Status
+from kubectl_eksdoc.core.rules.api.statuses import Refusal, Status, not_found
 from kubectl_eksdoc.core.rules.eviction_requests import EvictionRequest
 from kubectl_eksdoc.core.rules.news import Answered, Attached, Found, News
 from kubectl_eksdoc.core.sim.cluster import mishaps
 from kubectl_eksdoc.core.sim.cluster.kubelets import Pace
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
-from kubectl_eksdoc.core.sim.cluster.registry import PODS
+from kubectl_eksdoc.core.sim.cluster.registry import PODS, DeleteOptions
 from kubectl_eksdoc.core.sim.cluster.scheduling import NODES
 from kubectl_eksdoc.core.sim.cluster.troubles import Befallen, Trouble, Troubled
 from kubectl_eksdoc.core.sim.cluster.workloads.everything import every_controller
@@ -28,6 +28,11 @@ from kubectl_eksdoc.embedded.watched import Watched
 from kubectl_eksdoc.objects.collector import Collector
 from kubectl_eksdoc.objects.raw_objects import RawObjects
 from kubectl_eksdoc.objects.single import encode
+
+RUN = "rehearsal"
+"""What is noted where a run notes its id."""
+
+DEPLOYMENTS = kinds.DEPLOYMENTS.full_name
 
 
 class EmbeddedStage:
@@ -73,6 +78,10 @@ class EmbeddedStage:
         match act:
             case Evict(pod, grace_s):
                 return Answered(act, self._evict(pod, grace_s))
+            case Delete(pod):
+                return Answered(act, self._delete(pod))
+            case Restart():
+                return Answered(act, self._restart(act))
             case Look(pod):
                 item = self._plane.store.get(PODS, (pod.namespace, pod.name))
                 return Found(act, () if item is None else (self._facts.pod(item),))
@@ -94,6 +103,26 @@ class EmbeddedStage:
             return status_of(self._plane.evictions.evict(request, grace_s), pod.name)
         except Refusal as refusal:  # admission's: a namespace that is being deleted
             return refusal.status
+
+    def _delete(self, pod: Pod) -> Status:
+        registry = self._plane.registry
+        item = registry.store.get(PODS, (pod.namespace, pod.name))
+        if item is None:
+            return not_found(registry.traits[PODS].named, pod.name).status
+        try:
+            registry.delete(item, DeleteOptions(uid=pod.uid, grace_s=None if pod.grace_seconds > 0 else 1))
+        except Refusal as refusal:
+            return refusal.status
+        return Status(200)
+
+    def _restart(self, act: Restart) -> Status:
+        registry = self._plane.registry
+        item = registry.store.get(DEPLOYMENTS, (act.namespace, act.name))
+        if item is None or item.uid != act.uid:
+            return not_found(registry.traits[DEPLOYMENTS].named, act.name).status
+        path = ("spec", "template", "metadata", "annotations", RESTARTED_AT)
+        registry.update(item, with_value(item.doc, path, RUN))
+        return Status(200)
 
     def join(self, like: str, name: str) -> bool:
         if not self._troubled.joins():

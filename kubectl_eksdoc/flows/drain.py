@@ -12,6 +12,7 @@ from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 from kubectl_eksdoc.core.plan.drain.targets import select
 from kubectl_eksdoc.core.plan.drain.verdicts.assuming import with_assumed_budgets
+from kubectl_eksdoc.core.plan.drain.verdicts.past_budgets import check_deleted
 from kubectl_eksdoc.flows.ports import ClusterReader
 
 READS = kinds.ALL
@@ -25,12 +26,14 @@ def plan_drain(
     read does not.
 
     Raises:
-        UsageError: the targeting finds no node, or what is assumed, ordered or pinned does not exist.
+        UsageError: the targeting finds no node, or what is assumed, ordered, pinned or deleted does not
+            exist.
         ClusterError, SnapshotError: nodes or pods cannot be read.
     """
     cluster = with_assumed_budgets(_named(reader.read(READS), given or Identity()), policy)
     targets = select(cluster.nodes, targeting, (pool.name for pool in cluster.node_pools))
     check_named(policy, targets)
+    check_deleted(cluster, policy)
     return cluster, make_plan(cluster, targets, policy)
 
 

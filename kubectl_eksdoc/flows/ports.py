@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from kubectl_eksdoc.core.model.acts import Act, Cordon, Errand, Evict
+from kubectl_eksdoc.core.model.acts import Act, Cordon, Errand, OfPod
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.journal import Begun, Entries, Entry, Phase, RunSummary
 from kubectl_eksdoc.core.model.kinds import Resource
@@ -126,7 +126,7 @@ class DrainLock(Protocol):
 class Trial(Protocol):
     """What the cluster would answer; nothing is changed."""
 
-    def would(self, act: Cordon | Evict) -> Status | Lost: ...
+    def would(self, act: Cordon | OfPod) -> Status | Lost: ...
 
 
 class Runs(Protocol):

@@ -19,7 +19,7 @@ from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 from kubectl_eksdoc.core.plan.drain.survey import survey
 from kubectl_eksdoc.core.run.engine import Engine
-from kubectl_eksdoc.core.run.guards import Limits
+from kubectl_eksdoc.core.run.limits import Limits
 from kubectl_eksdoc.core.run.moments import Happened, Moment
 from kubectl_eksdoc.core.run.rehearsal import Rehearsal, Waiting
 from kubectl_eksdoc.core.run.replanning import Replanning
@@ -85,7 +85,7 @@ class _Run:
         self._engine = Engine(plan, Seen(cluster), limits)
         self._replanning = Replanning(self._engine, cluster)
         between_s = 1 / plan.policy.evictions_per_second if plan.policy.evictions_per_second else 0.0
-        self._give_up_s = GIVE_UP_S + limits.bake_s + between_s
+        self._give_up_s = GIVE_UP_S + limits.bake_s + between_s + plan.policy.wait_jobs
         self._begun_s = stage.seconds
         self._joining: list[tuple[float, str]] = []  # when a new node joins, and in the place of which one
 

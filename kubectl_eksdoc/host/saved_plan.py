@@ -50,7 +50,7 @@ def _promise(plan: Fields) -> Promise:
     return Promise(
         {each.text("name"): (each.text_or_empty("uid"), each.text("verdict")) for each in plan.each("targets")},
         {
-            each.text_or_empty("uid"): (f"{each.text('namespace')}/{each.text('name')}", _owner(each))
+            each.text_or_empty("uid"): (f"{each.text('namespace')}/{each.text('name')}", _owner(each), _means(each))
             for each in plan.each("evictions")
         },
         {f"{each.text('namespace')}/{each.text('name')}": each.text("verdict") for each in plan.each("budgets")},
@@ -61,6 +61,11 @@ def _promise(plan: Fields) -> Promise:
 def _owner(eviction: Fields) -> str:
     """Plans of earlier versions do not say it."""
     return (eviction.text_or_null("ownerUid") or "") if "ownerUid" in eviction.names() else ""
+
+
+def _means(eviction: Fields) -> str:
+    """In plans of earlier versions all are evicted."""
+    return eviction.text("means") if "means" in eviction.names() else "eviction"
 
 
 def _known(read: Fields) -> bool:

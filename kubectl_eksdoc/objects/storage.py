@@ -85,6 +85,7 @@ class ClaimMeta(Meta):
 class ClaimSpec(Lean):
     volume_name: str | None = None
     storage_class_name: str | None = None
+    access_modes: list[str] | None = None
 
 
 class ClaimStatus(Lean):
@@ -182,6 +183,9 @@ def _united(per_term: list[list[str]], share: Sharing) -> tuple[str, ...]:
     return tuple(sorted({share.text(value) for values in per_term for value in values}))
 
 
+_SHARED = frozenset(("ReadWriteMany", "ReadOnlyMany"))
+
+
 def claim(given: ClaimObject, share: Sharing) -> tuple[Claim, datetime | None]:
     """The fact, and the newest time the object tells. A volumeName alone is a wish, the phase says Bound."""
     meta, spec, status = given.metadata or ClaimMeta(), given.spec or ClaimSpec(), given.status or ClaimStatus()
@@ -191,6 +195,7 @@ def claim(given: ClaimObject, share: Sharing) -> tuple[Claim, datetime | None]:
         name=share.text(meta.name),
         volume=share.text(spec.volume_name) if status.phase == "Bound" else "",
         storage_class=share.text(legacy if spec.storage_class_name is None else spec.storage_class_name),
+        shared=not _SHARED.isdisjoint(spec.access_modes or ()),
     )
     return fact, meta.creation_timestamp
 

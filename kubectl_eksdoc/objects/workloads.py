@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from kubectl_eksdoc.core.model.workloads import Autoscaler, Job, Workload
+from kubectl_eksdoc.core.model.workloads import PROGRESS_S, Autoscaler, Job, Workload
 from kubectl_eksdoc.objects.common import holds, newest_of
 from kubectl_eksdoc.objects.sharing import Sharing
 from kubectl_eksdoc.objects.structs import NO_RAW, Condition, Lean, Meta, Object
@@ -43,6 +43,7 @@ class WorkloadSpec(Lean):
     template: Template | None = None
     strategy: Strategy | None = None
     paused: bool | None = None
+    progress_deadline_seconds: int | None = None
 
 
 class WorkloadStatus(Lean):
@@ -140,6 +141,7 @@ def workload(given: WorkloadObject, share: Sharing, kind: str) -> tuple[Workload
         surges=rolling.surge > 0,
         rollout_unavailable=min(rolling.unavailable, replicas),
         paused=kind == "Deployment" and bool(spec.paused),
+        progress_s=PROGRESS_S if spec.progress_deadline_seconds is None else spec.progress_deadline_seconds,
     )
     return fact, newest_of(status.conditions, meta.creation_timestamp)
 

@@ -67,6 +67,21 @@ def test_every_right_says_what_is_lost_without_it() -> None:
     assert [str(r) for r in rights.DRAIN_PLAN if not (r.required or r.unknown_without or r.lost)] == []
 
 
+def test_every_right_of_a_run_is_needed_or_says_what_is_lost() -> None:
+    for command, held in rights.BY_COMMAND.items():
+        named = [str(r) for r in held if not r.journal]
+        assert len(named) == len(set(named)), command
+        assert [str(r) for r in held if not (r.required or r.unknown_without or r.lost)] == []
+
+
+def test_what_a_run_may_do_only_when_asked_is_not_required() -> None:
+    by_name = {str(right): right for right in rights.BY_COMMAND["drain run"]}
+    for name, flag in (("patch deployments.apps", "--surge-singles"), ("delete pods", "--delete-past-budget")):
+        assert not by_name[name].required and flag in by_name[name].lost
+        assert by_name[name].unknown_without == ()
+    assert by_name["patch nodes"].required and "volumes" in by_name["list volumeattachments.storage.k8s.io"].lost
+
+
 def test_every_command_has_its_rights() -> None:
     assert set(tree().commands()) == {name.split()[0] for name in rights.BY_COMMAND}
 

@@ -46,6 +46,8 @@ def loaded(*argv: str) -> tuple[int, set[str]]:
         (["--help"], 0),
         (["drain", "--help"], 0),
         (["drain", "plan", "--help"], 0),
+        (["drain", "run", "--help"], 0),
+        (["drain", "status", "--help"], 0),
         (["options"], 0),
         (["drain", "plan", "-n", "x"], 2),
     ],

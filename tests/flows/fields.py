@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from kubectl_eksdoc.core.model.acts import Act, Change, Evict
+from kubectl_eksdoc.core.model.acts import Act, Change, Delete, Evict
 from kubectl_eksdoc.core.model.journal import Entries, Entry, Intent, Phase
 from kubectl_eksdoc.core.rules.news import News
 from kubectl_eksdoc.core.run.scribe import changes_something
@@ -53,7 +53,7 @@ class KeptJournal:
         return Entries(tuple(self.entries))
 
     def intends(self, act: Change) -> bool:
-        verb, uid = type(act).__name__.lower(), act.pod.uid if isinstance(act, Evict) else act.uid
+        verb, uid = type(act).__name__.lower(), act.pod.uid if isinstance(act, (Evict, Delete)) else act.uid
         return any(isinstance(each, Intent) and (each.verb.value, each.uid) == (verb, uid) for each in self.entries)
 
 

@@ -12,7 +12,7 @@ from kubectl_eksdoc.core.model.acts import AFTER_WAVE, BEFORE_WAVE
 from kubectl_eksdoc.core.model.budgets import Amount
 from kubectl_eksdoc.core.plan.drain.policy import ALL, DrainPolicy, Targeting
 from kubectl_eksdoc.core.run.engine import Engine
-from kubectl_eksdoc.core.run.guards import Limits
+from kubectl_eksdoc.core.run.limits import Limits
 from kubectl_eksdoc.core.run.moments import Happened, Moment
 from kubectl_eksdoc.core.run.replanning import Replanning
 from kubectl_eksdoc.core.run.scribe import Scribe

@@ -127,6 +127,17 @@ def test_a_flag_is_offered_for_what_it_decides_and_says_whether_it_is_enough() -
     assert "Evict" not in "".join(given_already.values())
 
 
+def test_a_plan_of_a_live_cluster_says_how_it_is_done() -> None:
+    asked = {"nodes": ["old-1"], "force": True, "baseline": "monday.json"}
+    drained = an_empty_plan(targets=(a_target("old-1", order=1),))
+    (done,) = [step.command for step in steps(a_view(drained, LIVE, options=asked)) if step.text.startswith("Do it")]
+    assert done == "kubectl eksdoc drain run old-1 --force --context prod-eu"
+    supposed = replace(drained, policy=replace(drained.policy, assume_fixed=frozenset(("pod-emptydir",))))
+    nothing = an_empty_plan(targets=(a_target("old-1", TargetVerdict.SKIPPED),))
+    for view in (a_view(supposed, LIVE), a_view(nothing, LIVE), a_view(drained)):
+        assert not any(step.text.startswith("Do it") for step in steps(view))
+
+
 def test_partial_is_offered_where_more_pods_would_go() -> None:
     blocked = ("sale", PodVerdict.BLOCKED, ("pod-returns",))
     assert "--partial" not in commands(blocked_by(blocked))

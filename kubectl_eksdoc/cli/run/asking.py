@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import rights
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions
@@ -17,9 +18,10 @@ from kubectl_eksdoc.cli.run.request import RunRequest, chosen, under_way
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.core.model.journal import Phase, RunSummary
 from kubectl_eksdoc.errors import Forbidden, JournalError
-from kubectl_eksdoc.flows.ports import Runs
-from kubectl_eksdoc.flows.run.asking import ANSWERS_S, Heard, ask_leader
 from kubectl_eksdoc.wiring.runs import Keeping
+
+if TYPE_CHECKING:
+    from kubectl_eksdoc.flows.ports import Runs
 
 _PAUSE = """\
 Ask a run to evict nothing more for now. What was asked for already comes to its end by itself; nodes stay cordoned.
@@ -80,6 +82,8 @@ def asked(runs: Runs, run: RunSummary, wanted: Phase, keeping: Keeping, around: 
     Raises:
         JournalError: somebody leads it and does not answer.
     """
+    from kubectl_eksdoc.flows.run.asking import ANSWERS_S, Heard, ask_leader
+
     if not runs.lock().led:
         runs.ask(run.run, wanted, f"{keeping.who}@{keeping.host}")
         return None

@@ -11,7 +11,6 @@ from kubectl_eksdoc.cli import exits, reaching, rights
 from kubectl_eksdoc.cli import look as looks
 from kubectl_eksdoc.cli.drain import exit_code
 from kubectl_eksdoc.cli.options import GlobalOptions
-from kubectl_eksdoc.cli.run.face import Face
 from kubectl_eksdoc.cli.run.options import NAMESPACE_FLAG
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.errors import Forbidden, Stopped
@@ -19,8 +18,9 @@ from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE, Hooks, Keeping, RunEdg
 from kubectl_eksdoc.wiring.sources import SourceChoice
 
 if TYPE_CHECKING:
+    from kubectl_eksdoc.cli.run.face import Face
     from kubectl_eksdoc.core.model.cluster import Cluster
-    from kubectl_eksdoc.core.run.guards import Limits
+    from kubectl_eksdoc.core.run.limits import Limits
     from kubectl_eksdoc.flows.run.draining import Ended
     from kubectl_eksdoc.flows.run.running import Running
 
@@ -52,6 +52,8 @@ class Carrying:
         Raises:
             as `wiring.runs.open_run`; an error within says how to go on.
         """
+        from kubectl_eksdoc.cli.run.face import Face
+
         around, keeping, edges = self._around, self._keeping, self._around.edges
         try:
             with (

@@ -25,7 +25,7 @@ if TYPE_CHECKING:  # help must not pay for facts and plans
     from kubectl_eksdoc.core.model.baseline import Baseline, Promise
     from kubectl_eksdoc.core.model.cluster import Cluster
     from kubectl_eksdoc.core.plan.drain.result import DrainPlan
-    from kubectl_eksdoc.core.run.guards import Limits
+    from kubectl_eksdoc.core.run.limits import Limits
     from kubectl_eksdoc.render.drain import DrainView
     from kubectl_eksdoc.render.look import Look
 
@@ -33,7 +33,8 @@ COMMAND = "drain run"
 
 _ABOUT = """\
 Drain nodes of the live cluster by the plan that "drain plan" makes: the plan is shown, you type the cluster's name and
-the number of nodes, and then pods are evicted as fast as their PodDisruptionBudgets allow it. Every step is written
+the number of nodes, and then pods are evicted as fast as their PodDisruptionBudgets allow it. Nothing is deleted past
+its budget unless --delete-past-budget names that pod and you type its name back, too. Every step is written
 down before it is done, on this machine and in the cluster, so that any machine can go on or take the cordons back.
 The first Ctrl-C stops it and waits for what is under way, the second leaves at once.
 
@@ -132,7 +133,8 @@ def run_drain(args: argparse.Namespace, words: Sequence[str], around: Surroundin
         return Answer("", exit_code(read.plan))
     evicts_in = (each.pod.namespace for each in read.plan.evictions)
     check_allowed(COMMAND, request.plan.options.connection, request.namespace, evicts_in, around)
-    confirming.confirm(read.cluster.identity, read.nodes, "drain", request.given, around.ask)
+    also = [eviction.pod.key for eviction in read.plan.past_budgets]
+    confirming.confirm(read.cluster.identity, read.nodes, "drain", request.given, around.ask, also)
     return _carried_out(request, read, around)
 
 
@@ -174,7 +176,7 @@ def _planned(request: _Request, around: Surroundings) -> _Read:
     except Forbidden as error:
         raise rights.explained(error, COMMAND) from error
     around.note(identity_line(read.cluster, around.now(), looks.decide(options, around.stderr, around.environ)))
-    tell(request.plan.notes, around)
+    tell((*request.plan.notes, *drain_options.idle(read.plan)), around)
     return read
 
 
@@ -212,6 +214,18 @@ def _check_drift(promise: Promise, read: _Read, when: str) -> None:
         said = "\n".join(f"- {each}" for each in differs)
         hint = f"{said}\nNothing was done. Plan again, and read what it says now."
         raise Drifted(f"the cluster has changed since {when}", hint)
+
+
+def _check_typed(read: _Read, fresh: _Read) -> None:
+    """
+    Raises:
+        Drifted: a pod would be deleted past its budget that was not typed back, be it one that has the name by now.
+    """
+    typed = {eviction.pod.uid for eviction in read.plan.past_budgets}
+    others = [eviction.pod.key for eviction in fresh.plan.past_budgets if eviction.pod.uid not in typed]
+    if others:
+        what = f"{', '.join(others)} would be deleted past its budget, and is not the pod whose name was typed back"
+        raise Drifted(what, "Nothing was done. Plan again, and read what it says now.")
 
 
 def _show(request: _Request, read: _Read, around: Surroundings) -> None:
@@ -284,14 +298,15 @@ def _carried_out(request: _Request, read: _Read, around: Surroundings) -> Answer
     with carrying.open() as world:
         fresh = _read(request, around)
         _check_drift(promise_of(read.plan), fresh, "the plan was shown")
+        _check_typed(read, fresh)
         told = Told(run, digest(fresh), __version__, keeping.who, keeping.host, words_of(_as_given(request)))
         ended = run_plan(fresh.cluster, fresh.plan, told, carrying.running(world, request.limits))
     return carrying.answer(fresh.cluster, ended, _as_given(request))
 
 
 def digest(read: _Read) -> str:
-    """Of what is evicted from where: two plans with the same one do the same."""
+    """Of what goes from where, and how: two plans with the same one do the same."""
     import hashlib
 
-    text = "\n".join(f"{each.node} {each.pod.uid}" for each in read.plan.evictions)
+    text = "\n".join(f"{each.node} {each.pod.uid} {each.manner.means.value}" for each in read.plan.evictions)
     return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -8,7 +8,7 @@ from dataclasses import fields
 from kubectl_eksdoc.cli import values
 from kubectl_eksdoc.cli.run.confirming import Given
 from kubectl_eksdoc.core.model.acts import AFTER_WAVE, BEFORE_WAVE
-from kubectl_eksdoc.core.run.guards import Limits
+from kubectl_eksdoc.core.run.limits import Limits
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE, Hooks
 

@@ -29,14 +29,15 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.core.model.cluster import Cluster
     from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
     from kubectl_eksdoc.core.plan.drain.result import DrainPlan
-    from kubectl_eksdoc.core.run.guards import Limits
     from kubectl_eksdoc.core.run.journal import Journaled
+    from kubectl_eksdoc.core.run.limits import Limits
 
 COMMAND = "drain resume"
 
 _ABOUT = """\
 Go on with a run that was paused, or whose machine has gone: what is left is planned anew for the cluster as it is,
-shown, and drained once you have typed the cluster's name and the number of nodes. Where somebody leads the paused run,
+shown, and drained once you have typed the cluster's name and the number of nodes, and the names of the pods that are
+deleted past their budgets. Where somebody leads the paused run,
 they are asked to go on instead.
 
 Examples:
@@ -99,8 +100,11 @@ def run_resume(args: argparse.Namespace, words: Sequence[str], around: Surroundi
     rest.show(request, around)
     evicts_in = (each.pod.namespace for each in rest.plan.evictions)
     check_allowed(COMMAND, request.options.connection, request.namespace, evicts_in, around)
-    confirming.confirm(rest.cluster.identity, rest.nodes, "go on draining", given, around.ask)
-    return _gone_on_with(run.run, rest.policy, request, limits, run_options.hooks_from(args), around)
+    past = rest.plan.past_budgets
+    also = [eviction.pod.key for eviction in past]
+    confirming.confirm(rest.cluster.identity, rest.nodes, "go on draining", given, around.ask, also)
+    hooks, typed = run_options.hooks_from(args), frozenset(eviction.pod.uid for eviction in past)
+    return _gone_on_with(run.run, rest.policy, typed, request, limits, hooks, around)
 
 
 def _is_unfinished(run: RunSummary) -> bool:
@@ -151,7 +155,13 @@ class _Rest:
 
 
 def _gone_on_with(
-    run: str, policy: DrainPolicy, request: RunRequest, limits: Limits, hooks: Hooks, around: Surroundings
+    run: str,
+    policy: DrainPolicy,
+    typed: frozenset[str],
+    request: RunRequest,
+    limits: Limits,
+    hooks: Hooks,
+    around: Surroundings,
 ) -> Answer:
     from kubectl_eksdoc.flows.run.running import go_on
 
@@ -160,5 +170,5 @@ def _gone_on_with(
     carrying = Carrying(COMMAND, around, options, here, hooks)
     with carrying.open(WAIT_S) as world:
         reader = around.open_reader(SourceChoice(), options.connection, None)
-        cluster, ended = go_on(run, reader, policy, carrying.running(world, limits))
+        cluster, ended = go_on(run, reader, policy, carrying.running(world, limits), typed)
     return carrying.answer(cluster, ended, {"run": run}, resumed=True)

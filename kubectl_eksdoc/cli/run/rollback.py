@@ -56,8 +56,8 @@ def run_rollback(args: argparse.Namespace, words: Sequence[str], around: Surroun
         EksdocError: the command line, the cluster or the run is at fault; the error says which.
     """
     from kubectl_eksdoc.core.model import kinds
-    from kubectl_eksdoc.core.run.guards import Limits
     from kubectl_eksdoc.core.run.journal import replay
+    from kubectl_eksdoc.core.run.limits import Limits
     from kubectl_eksdoc.flows.run.rolling_back import roll_back
 
     request, given = RunRequest.from_args(args, words), run_options.given_from(args)

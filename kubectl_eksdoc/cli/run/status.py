@@ -17,11 +17,11 @@ from kubectl_eksdoc.cli.run.request import RunRequest, chosen, under_way
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.core.model.journal import Phase
 from kubectl_eksdoc.errors import Forbidden, JournalError, UsageError
-from kubectl_eksdoc.flows.ports import Runs
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.core.model.journal import Entries
     from kubectl_eksdoc.core.model.locks import Held
+    from kubectl_eksdoc.flows.ports import Runs
     from kubectl_eksdoc.render.run.status import StatusView
 
 COMMAND = "drain status"

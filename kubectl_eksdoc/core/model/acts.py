@@ -51,6 +51,23 @@ class Evict(NamedTuple):
     grace_s: int | None = None
 
 
+class Restart(NamedTuple):
+    """Have the rollout of exactly this workload begin anew: a new pod takes the place of `pod`. However often one run
+    asks for it, it is done once."""
+
+    namespace: str
+    name: str
+    uid: str
+    kind: str
+    pod: Pod
+
+
+class Delete(NamedTuple):
+    """Delete exactly this pod, by its UID, whatever its budget says; it has its own time to stop."""
+
+    pod: Pod
+
+
 class Look(NamedTuple):
     """Read this pod now: what is there under its name."""
 
@@ -72,11 +89,17 @@ class ListAttachments(NamedTuple):
 OfNode = Cordon | Exclude | Restore | Protect | Release
 """What changes a node. Of two that differ in nothing but their kind Python says that they are equal."""
 
-Change = OfNode | Evict
+OfPod = Evict | Restart | Delete
+"""What makes a pod go."""
+
+Change = OfNode | OfPod
 """What changes something: it is written down before it is done."""
 
 Act = Change | Look | ListPods | ListAttachments
 """What is asked of the cluster."""
+
+RESTARTED_AT = "kubectl.kubernetes.io/restartedAt"
+"""The annotation of a pod template by which ``kubectl rollout restart`` makes it another one."""
 
 BEFORE_WAVE = "before-wave"
 AFTER_WAVE = "after-wave"

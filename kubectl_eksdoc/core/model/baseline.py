@@ -80,13 +80,13 @@ class Outline:
 class Promise:
     """What somebody has read of a plan about what will be done.
 
-    `nodes`: uid and verdict of each target, by name; `evicted`: of each pod that goes its name (ns/name) and its
-    owner's uid ("" without one), by uid; `budgets`: their verdicts, by ns/name; `unknown`: codes of findings that could
-    not be judged.
+    `nodes`: uid and verdict of each target, by name; `evicted`: of each pod that goes its name (ns/name), its owner's
+    uid ("" without one) and by what means it goes, by uid; `budgets`: their verdicts, by ns/name; `unknown`: codes of
+    findings that could not be judged.
     """
 
     nodes: Mapping[str, tuple[str, str]]
-    evicted: Mapping[str, tuple[str, str]]
+    evicted: Mapping[str, tuple[str, str, str]]
     budgets: Mapping[str, str]
     unknown: frozenset[str]
 

@@ -77,6 +77,13 @@ SEVERAL_BUDGETS = Code(
     (kinds.BUDGETS, kinds.PODS),
 )
 
+PAST_BUDGET = Code(
+    "past-budget",
+    "A pod is deleted past its budget",
+    "Its budget, or several of them, does not let it go, and --delete-past-budget names it: it is deleted with its own "
+    "grace period, and nobody is asked. Without the flag it blocks its node.",
+)
+
 # Pods ----------------------------------------------------------------------------------------
 POD_UNMANAGED = Code(
     "pod-unmanaged",
@@ -127,7 +134,7 @@ JOB_WOULD_FAIL = Code(
 SINGLE_REPLICA = Code(
     "single-replica",
     "A workload with one replica",
-    "Its eviction is downtime until the replacement is Ready.",
+    "Its eviction is downtime until the replacement is Ready, unless a rollout replaces it (--surge-singles).",
     _SCALES,
 )
 NO_PLACE = Code(

@@ -30,12 +30,14 @@ class PersistentVolume:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """`volume` is "" while the claim is not bound."""
+    """`volume` is "" while the claim is not bound. `shared`: more than one node may use it at a time (one of its access
+    modes is ReadWriteMany or ReadOnlyMany)."""
 
     namespace: str
     name: str
     volume: str = ""
     storage_class: str = ""
+    shared: bool = False
 
     @property
     def key(self) -> str:

@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 from kubectl_eksdoc.core.model.pods import Owner, Toleration
 from kubectl_eksdoc.core.model.selectors import Labels
 
+PROGRESS_S = 600
+"""progressDeadlineSeconds where a Deployment does not say (pkg/apis/apps/v1/defaults.go)."""
+
 
 @dataclass(frozen=True, slots=True)
 class Workload:
@@ -16,7 +19,8 @@ class Workload:
     `pinned_to` is spec.nodeName of the pod template, "" in all but odd cases.
     `surges` is True where a rolling update starts a new pod before it stops an old one, `rollout_unavailable` how
     many of a Deployment's replicas an update may take away before their successors are Ready (all of them where
-    its strategy is Recreate). The controllers do nothing about the template of a `paused` one.
+    its strategy is Recreate). The controllers do nothing about the template of a `paused` one. `progress_s`: seconds
+    after which an update of a Deployment that makes no progress counts as failed (progressDeadlineSeconds).
     """
 
     kind: str
@@ -31,6 +35,7 @@ class Workload:
     surges: bool = False
     rollout_unavailable: int = 0
     paused: bool = False
+    progress_s: int = PROGRESS_S
 
     @property
     def key(self) -> str:

@@ -17,6 +17,7 @@ from kubectl_eksdoc.core.model.workloads import Workload
 class Replacement(str, Enum):
     """When the next pod is created."""
 
+    FIRST = "first"  # by a rollout that surges: it is Ready before the old one stops
     AT_ONCE = "at-once"  # at the eviction: old and new overlap, both need room
     AFTER_GONE = "after-gone"  # same name, so only when the old object is gone
     JOB = "job"  # a new pod starts over after the Job's back-off, if backoffLimit allows; the work is lost

@@ -14,7 +14,8 @@ from kubectl_eksdoc.core.run.moments import Happened, Moment
 
 @dataclass(frozen=True, slots=True)
 class NodeAccount:
-    """`state` is a word: ``waiting``, ``cordoned``, ``draining``, or how it ended. Evictions by what came of them."""
+    """`state` is a word: ``waiting``, ``cordoned``, ``draining``, or how it ended. Pods that were asked to go, by an
+    eviction, a restart of their workload or a deletion, by what came of that."""
 
     node: str
     wave: int
@@ -25,6 +26,8 @@ class NodeAccount:
     in_doubt: int
 
 
+_OF_PODS = (Verb.EVICT, Verb.RESTART, Verb.DELETE)
+
 _ENDS = {Noted.NODE_DONE: "done", Noted.LEFT_ALONE: "left-alone", Noted.LOST: "lost"}
 
 
@@ -34,7 +37,7 @@ def nodes_of(journaled: Journaled) -> tuple[NodeAccount, ...]:
     counts: dict[str, Counter[str]] = {}
     cordoned = {each.node for each in journaled.cordoned if each.confirmed}
     for change in journaled.changes:
-        if change.intent.verb is Verb.EVICT:
+        if change.intent.verb in _OF_PODS:
             word = change.outcome.value if change.outcome is not None else Outcome.UNKNOWN.value
             counts.setdefault(change.intent.node, Counter())[word] += 1
     found = []
@@ -59,9 +62,21 @@ _HAPPENED = {
 
 _OF_RESULTS = {
     (Verb.CORDON, Outcome.DONE): Happened.CORDONED,
+    (Verb.CORDON, Outcome.REFUSED): Happened.REFUSED,
+    (Verb.EXCLUDE, Outcome.DONE): Happened.EXCLUDED,
+    (Verb.EXCLUDE, Outcome.REFUSED): Happened.WARNED,
+    (Verb.PROTECT, Outcome.DONE): Happened.PROTECTED,
+    (Verb.PROTECT, Outcome.REFUSED): Happened.WARNED,
+    (Verb.RELEASE, Outcome.DONE): Happened.UNPROTECTED,
+    (Verb.RELEASE, Outcome.REFUSED): Happened.WARNED,
     (Verb.EVICT, Outcome.DONE): Happened.EVICTED,
     (Verb.EVICT, Outcome.GONE): Happened.GONE,
     (Verb.EVICT, Outcome.REFUSED): Happened.REFUSED,
+    (Verb.RESTART, Outcome.DONE): Happened.RESTARTED,
+    (Verb.RESTART, Outcome.REFUSED): Happened.REFUSED,
+    (Verb.DELETE, Outcome.DONE): Happened.DELETED,
+    (Verb.DELETE, Outcome.GONE): Happened.GONE,
+    (Verb.DELETE, Outcome.REFUSED): Happened.REFUSED,
 }
 
 
@@ -84,8 +99,10 @@ def moments_of(entries: Iterable[Entry]) -> Iterator[tuple[datetime, Moment]]:
 
 
 def _moment(at_s: float, what: Happened, of: Intent, result: Result) -> Moment:
+    """Of a restart the journal names the workload, and the node of the pod that is replaced."""
     subject = f"{of.namespace}/{of.name}" if of.namespace else of.name
-    return Moment(at_s, what, subject, of.node, "" if what is Happened.EVICTED else result.said)
+    subject = f"{of.kind} {subject}" if of.verb is Verb.RESTART else subject
+    return Moment(at_s, what, subject, of.node, "" if result.outcome is Outcome.DONE else result.said)
 
 
 def phase_words(journaled: Journaled, led: bool) -> str:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kubectl_eksdoc.core.model.acts import Act, Cordon, Evict, ListAttachments, ListPods, Look
+from kubectl_eksdoc.core.model.acts import Act, Cordon, ListAttachments, ListPods, Look
+from kubectl_eksdoc.core.model.durations import in_words
 from kubectl_eksdoc.core.run.asking import Asking
 from kubectl_eksdoc.core.run.board import Board
 from kubectl_eksdoc.core.run.brakes import Brakes
 from kubectl_eksdoc.core.run.detaching import Detaching
 from kubectl_eksdoc.core.run.excluding import Excluding
+from kubectl_eksdoc.core.run.means import act_for
 from kubectl_eksdoc.core.run.nodes import APART_S, DrainedNode, Phase
 from kubectl_eksdoc.core.run.pursuits import Pursuit, Step
 
@@ -60,7 +62,7 @@ class Acting:
             freed = self._excluding.freed(node.name)
             if node.phase is Phase.ACTIVE:
                 yield from self._excluding.again(node, now_s)
-                yield from (Evict(pursuit.pod, self._grace_s) for pursuit in freed if pursuit.step is Step.ASKED)
+                yield from (act_for(each.eviction, self._grace_s) for each in freed if each.step is Step.ASKED)
             else:
                 self._drop(freed, now_s)
             if node.phase is Phase.EMPTY:
@@ -74,22 +76,32 @@ class Acting:
                 self._board.stir(self._asking.free(pursuit))
 
     def _evictions(self, nodes: Sequence[DrainedNode], now_s: float) -> Iterator[Act]:
-        waiting = [pursuit for node in nodes if node.phase is Phase.ACTIVE for pursuit in node.turn()]
+        due = [pursuit for node in nodes if node.phase is Phase.ACTIVE for pursuit in node.turn()]
+        waiting = [pursuit for pursuit in due if not self._is_left(pursuit, now_s)]
         for pursuit in self._asking.chosen(waiting, now_s):
             before = self._excluding.first(self._board.nodes[pursuit.eviction.node], pursuit, now_s)
-            yield from [Evict(pursuit.pod, self._grace_s)] if before is None else before
+            yield from [act_for(pursuit.eviction, self._grace_s)] if before is None else before
         for pursuit in waiting:
             if pursuit.step is Step.WAITING:
                 self._give_up(pursuit, now_s)
 
+    def _is_left(self, pursuit: Pursuit, now_s: float) -> bool:
+        """Whether nothing is asked of it now: it may still end by itself, or must do that."""
+        if pursuit.spared and not pursuit.may_finish(now_s):
+            waited = in_words(pursuit.eviction.manner.waits_s)
+            self._keep(pursuit, f"it did not finish within {waited}, and its Job would fail", now_s)
+        return pursuit.spared or pursuit.may_finish(now_s)
+
     def _give_up(self, pursuit: Pursuit, now_s: float) -> None:
         """Once its limits did not move for too long; its node is left alone then."""
-        begun_s = self._board.nodes[pursuit.eviction.node].since_s
-        ends_s = self._asking.gives_up_s(pursuit, max(begun_s, self._brakes.released_s))
+        ends_s = self._asking.gives_up_s(pursuit, max(pursuit.begun_s, self._brakes.released_s))
         if now_s < ends_s:
             self._board.timers.set(pursuit.eviction.node, ends_s)
             return
-        pursuit.keep(self._asking.why_kept(pursuit), now_s)
+        self._keep(pursuit, self._asking.why_kept(pursuit), now_s)
+
+    def _keep(self, pursuit: Pursuit, why: str, now_s: float) -> None:
+        pursuit.keep(why, now_s)
         self._board.tell_pod(pursuit, Step.WAITING, now_s)
         self._board.stir((pursuit.eviction.node,))
 

@@ -96,7 +96,7 @@ def _not_found(answer: Status) -> Reading:
 
 
 def _conflict(answer: Status) -> Reading:
-    if "UID in the precondition" in answer.message:
+    if "UID in the precondition" in answer.message or "UID in precondition" in answer.message:  # handler's, or store's
         return Reading(Next.GONE, said=answer.message)
     return Reading(Next.AGAIN, Trouble.CONTENTION, SOON_S, answer.message)
 

@@ -61,7 +61,8 @@ class Board:
         """If it has come to an end since it was at `before`."""
         told = {Step.GONE: Happened.GONE, Step.KEPT: Happened.KEPT}
         if pursuit.step is not before and pursuit.step in told:
-            self.tell(now_s, told[pursuit.step], pursuit.pod.key, pursuit.eviction.node, pursuit.said)
+            what = Happened.FINISHED if pursuit.finished else told[pursuit.step]
+            self.tell(now_s, what, pursuit.pod.key, pursuit.eviction.node, pursuit.said)
 
     def end(self, node: DrainedNode, phase: Phase, now_s: float) -> None:
         node.to(phase, now_s)

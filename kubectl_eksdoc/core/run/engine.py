@@ -37,7 +37,8 @@ from kubectl_eksdoc.core.run.board import THE_RUN, Board
 from kubectl_eksdoc.core.run.brakes import Brakes
 from kubectl_eksdoc.core.run.detaching import Detaching
 from kubectl_eksdoc.core.run.excluding import Excluding
-from kubectl_eksdoc.core.run.guards import Guards, Limits
+from kubectl_eksdoc.core.run.guards import Guards
+from kubectl_eksdoc.core.run.limits import Limits
 from kubectl_eksdoc.core.run.moments import Happened, Moment
 from kubectl_eksdoc.core.run.nodes import DrainedNode, Phase
 from kubectl_eksdoc.core.run.protecting import Protecting
@@ -50,6 +51,9 @@ from kubectl_eksdoc.core.run.waves import Waves
 
 UNSURE = (Step.ASKED, Step.ACCEPTED, Step.IN_DOUBT)
 """Of a pod in these nobody knows whether it goes."""
+
+GOING = (Step.REPLACED, Step.LEAVING)
+"""Of a pod in these it is known that it goes, whatever this run does."""
 
 SETTLES_S = 120.0
 """So long a run that was stopped waits for pods that leave."""
@@ -233,7 +237,7 @@ class Engine:
     @property
     def in_flight(self) -> tuple[str, ...]:
         """The pods (ns/name) that were asked for and have not gone: they go whatever this run does."""
-        return tuple(p.pod.key for p in self._board.pursuits.values() if p.step in (*UNSURE, Step.LEAVING))
+        return tuple(p.pod.key for p in self._board.pursuits.values() if p.step in (*UNSURE, *GOING))
 
     def is_settled(self, now_s: float) -> bool:
         """Whether it was stopped, and what it asked for is gone, or leaves for longer than anybody waits for; and no

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from kubectl_eksdoc.core.model.durations import in_words
 from kubectl_eksdoc.core.model.pods import Pod
@@ -26,6 +25,8 @@ from kubectl_eksdoc.core.rules.news import (
     PodGone,
     PodIs,
 )
+from kubectl_eksdoc.core.run.limits import Limits
+from kubectl_eksdoc.core.run.means import made_for
 from kubectl_eksdoc.core.run.seen import Seen
 
 ANSWERS = 20
@@ -37,22 +38,6 @@ ERRORS = 0.5
 ERRORS_S = 30.0
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """`hold_s`, `pending_s`: a replacement without a node for so long holds, or stops, the run. `not_ready`: so many
-    nodes outside the targets may become NotReady. `away_s`, `failing_s`: the cluster cannot be watched, or answers
-    with errors, for so long. `blocked_s`: a pod whose budget does not move for so long is given up, with its node.
-    `bake_s`: so long after a wave nothing of the next one is begun, and all of this may show."""
-
-    hold_s: float = 10.0
-    pending_s: float = 600.0
-    not_ready: int = 2
-    away_s: float = 600.0
-    failing_s: float = 300.0
-    blocked_s: float = 1800.0
-    bake_s: float = 0.0
-
-
 class Guards:
     """Mutable. Told what the engine is told; asked before it is asked."""
 
@@ -61,6 +46,7 @@ class Guards:
         self._seen = seen
         self._targets = {target.node.name for target in plan.targets}
         self._owners: set[str] = set()  # whose pods are replaced
+        self._restarted: set[tuple[str, str]] = set()  # namespace and name of what makes new ReplicaSets
         self.expect(plan.evictions)
         self._known = {pod.uid for pod in seen.pods()}
         self._were_ready = {node.name for node in seen.nodes.values() if node.ready == "True"}
@@ -90,8 +76,12 @@ class Guards:
                 self._count(isinstance(answer, Lost) or answer.code >= 500, now_s)
 
     def expect(self, evictions: Iterable[Eviction]) -> None:
-        """These are evicted: what replaces them is watched."""
-        self._owners |= {each.pod.owner.uid for each in evictions if each.pod.owner is not None}
+        """These go: what replaces them is watched."""
+        for each in evictions:
+            if each.pod.owner is not None:
+                self._owners.add(each.pod.owner.uid)
+            if each.manner.restarts is not None:
+                self._restarted.add((each.pod.namespace, each.manner.restarts.name))
 
     def hold(self, now_s: float) -> str:
         """Why nothing more may be asked for now; "" if it may."""
@@ -134,9 +124,15 @@ class Guards:
     def _see(self, pod: Pod, now_s: float) -> None:
         if pod.node or pod.deleting or pod.finished:
             self._pending.pop(pod.uid, None)
-        elif pod.uid not in self._known and pod.owner is not None and pod.owner.uid in self._owners:
+        elif pod.uid not in self._known and self._is_ours(pod):
             since_s = self._pending[pod.uid][1] if pod.uid in self._pending else now_s
             self._pending[pod.uid] = pod, since_s
+
+    def _is_ours(self, pod: Pod) -> bool:
+        """Whether it takes the place of a pod that goes: its owner's, or of a new ReplicaSet of what is restarted."""
+        if pod.owner is None:
+            return False
+        return pod.owner.uid in self._owners or (pod.namespace, made_for(pod.owner)) in self._restarted
 
     def _not_ready(self) -> Iterator[str]:
         for name in self._were_ready - self._targets:

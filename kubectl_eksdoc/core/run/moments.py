@@ -10,6 +10,9 @@ class Happened(str, Enum):
     CORDONED = "cordoned"
     BEGUN = "begun"  # the node's first eviction may be asked for
     EVICTED = "evicted"  # accepted
+    RESTARTED = "restarted"  # accepted: its workload's rollout begins anew, and a new pod comes first
+    DELETED = "deleted"  # accepted, past its budget
+    FINISHED = "finished"  # it ended by itself while it was waited for
     REFUSED = "refused"
     GONE = "gone"  # the pod's object
     KEPT = "kept"  # a pod does not go until somebody changes something
@@ -31,6 +34,10 @@ class Happened(str, Enum):
     JOINED = "joined"  # a new node in the place of one that is done, or before the drain
     MISSING = "missing"  # a new node that should have joined
     BEFALLEN = "befallen"  # a fault that was asked for
+
+
+ASKED = (Happened.EVICTED, Happened.RESTARTED, Happened.DELETED)
+"""A pod goes since it was asked to."""
 
 
 class Moment(NamedTuple):

@@ -79,6 +79,9 @@ class DrainedNode:
 
     def to(self, phase: Phase, now_s: float) -> None:
         self.phase, self.since_s = phase, now_s
+        if phase is Phase.ACTIVE:
+            for pursuit in self.pursuits.values():
+                pursuit.begin(now_s)
 
     def turn(self) -> Iterator[Pursuit]:
         """The pods that may be asked for: those waiting of the first tier of which not all are gone."""
@@ -105,6 +108,8 @@ class DrainedNode:
             for pursuit in self.pursuits.values():
                 if pursuit.step is Step.ACCEPTED:
                     times.append(pursuit.since_s + BELIEVED_S)
+                elif pursuit.step is Step.REPLACED:
+                    times.append(pursuit.since_s + pursuit.replaced_s)
                 elif pursuit.step in (Step.WAITING, Step.IN_DOUBT):
                     times.append(pursuit.not_before_s)
         return min((each for each in times if each > now_s), default=inf)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from enum import Enum
 
+from kubectl_eksdoc.core.model.durations import in_words
 from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.plan.drain.manners import Means
 from kubectl_eksdoc.core.plan.drain.outcome import Eviction
 from kubectl_eksdoc.core.run.answers import Next, Reading, Trouble
 from kubectl_eksdoc.core.run.seen import Seen
@@ -29,6 +31,7 @@ class Step(Enum):
     ASKED = "asked"  # there is no answer yet
     ACCEPTED = "accepted"
     IN_DOUBT = "in-doubt"  # it may have been evicted or not
+    REPLACED = "replaced"  # its workload was restarted: it goes when the new pod is Ready
     LEAVING = "leaving"  # it has a deletionTimestamp
     GONE = "gone"
     KEPT = "kept"  # it does not go until somebody changes something
@@ -38,7 +41,8 @@ class Pursuit:
     """Mutable. `since_s`: when it came to this step; `not_before_s`: when it may be asked for, or looked at, again.
 
     `version` is that of its budget as it was known when the pod was asked for: until another is known, a refusal by
-    the budget stands, but for `REFUSED_S`, since what refuses like a budget may be none.
+    the budget stands, but for `REFUSED_S`, since what refuses like a budget may be none. `begun_s`: from when on it
+    may be asked for at all, once it had the time to end by itself. `finished`: it did.
     """
 
     def __init__(self, eviction: Eviction) -> None:
@@ -46,10 +50,12 @@ class Pursuit:
         self.step = Step.WAITING
         self.since_s = 0.0
         self.not_before_s = 0.0
+        self.begun_s = 0.0
         self.trouble = Trouble.NONE
         self.said = ""
         self.fakes = 0
         self.version = -1
+        self.finished = False
 
     @property
     def pod(self) -> Pod:
@@ -58,6 +64,26 @@ class Pursuit:
     @property
     def over(self) -> bool:
         return self.step in (Step.GONE, Step.KEPT)
+
+    @property
+    def spared(self) -> bool:
+        """Whether it is never asked for, whatever time it takes."""
+        return self.eviction.manner.means is Means.PATIENCE
+
+    @property
+    def replaced_s(self) -> float:
+        """So long after its workload was restarted the new pod should be Ready and this one gone."""
+        restarts = self.eviction.manner.restarts
+        return float(restarts.progress_s + self.pod.grace_seconds) if restarts is not None else 0.0
+
+    def begin(self, now_s: float) -> None:
+        """Its node is begun, or it came to one that is: from now on it has the time to end by itself."""
+        self.begun_s = now_s + self.eviction.manner.waits_s
+        self.not_before_s = max(self.not_before_s, self.begun_s) if self.step is Step.WAITING else self.not_before_s
+
+    def may_finish(self, now_s: float) -> bool:
+        """Whether it is still left to end by itself."""
+        return bool(self.eviction.manner.waits_s) and now_s < self.begun_s
 
     def to(self, step: Step, now_s: float) -> None:
         self.step, self.since_s = step, now_s
@@ -74,7 +100,7 @@ class Pursuit:
         self.not_before_s = now_s + reading.after_s
         match reading.next:
             case Next.LEAVES:
-                self.to(Step.ACCEPTED, now_s)
+                self.to(Step.ACCEPTED if self.eviction.manner.restarts is None else Step.REPLACED, now_s)
             case Next.GONE:
                 self.to(Step.GONE, now_s)
             case Next.LOOK:
@@ -94,6 +120,11 @@ class Pursuit:
         elif pod.deleting and self.step is not Step.LEAVING:
             self.to(Step.LEAVING, now_s)
             self.trouble, self.said = Trouble.NONE, ""
+        elif pod.finished and self.step is Step.WAITING and self.eviction.manner.waits_s:
+            self.to(Step.GONE, now_s)  # a pod that has ended is on nobody's node
+            self.finished, self.said = True, f"it has ended by itself ({pod.phase})"
+        elif self.step is Step.REPLACED and now_s - self.since_s >= self.replaced_s:
+            self.keep(f"its workload was restarted, and no new pod is Ready after {in_words(self.replaced_s)}", now_s)
         elif self.step is Step.ACCEPTED and now_s - self.since_s >= BELIEVED_S:
             self._was_swallowed(now_s)
 
@@ -109,6 +140,7 @@ class Pursuit:
             self.not_before_s = now_s + BELIEVED_S  # asking again would count it twice
         else:
             self.to(Step.WAITING, now_s)
+            self.not_before_s = max(self.not_before_s, self.begun_s)
 
     def _is_counted(self, seen: Seen) -> bool:
         budget = seen.budgets.get(self.eviction.budget)

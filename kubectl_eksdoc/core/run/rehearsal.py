@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
-from kubectl_eksdoc.core.run.moments import Happened, Moment
+from kubectl_eksdoc.core.run.moments import ASKED, Happened, Moment
 
 
 class Waiting(NamedTuple):
@@ -39,7 +39,7 @@ class Rehearsal:
     @property
     def re_evicted(self) -> tuple[str, ...]:
         """Pods whose replacement was evicted as well: by name, which only those keep that have one of their own."""
-        evicted = Counter(moment.subject for moment in self.moments if moment.what is Happened.EVICTED)
+        evicted = Counter(moment.subject for moment in self.moments if moment.what in ASKED)
         return tuple(sorted(pod for pod, times in evicted.items() if times > 1))
 
     @property

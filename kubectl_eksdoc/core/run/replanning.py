@@ -52,7 +52,9 @@ class Replanning:
 def plan_again(facts: Cluster, seen: Seen, nodes: tuple[str, ...], policy: DrainPolicy, now_s: float) -> DrainPlan:
     """The plan of `nodes` by what is seen now: each pod on them is judged by itself, whatever the others on its node.
 
-    Waves are not looked at: their nodes have been begun. What the run has used up of a budget comes back.
+    Waves are not looked at: their nodes have been begun. What the run has used up of a budget comes back. No pod is
+    deleted past its budget: the names that were typed back are those of pods that the first plan knows, and a pod that
+    has such a name by now is another one.
     """
     there = seen.now(facts, now_s)
     each = replace(
@@ -61,6 +63,7 @@ def plan_again(facts: Cluster, seen: Seen, nodes: tuple[str, ...], policy: Drain
         assume_fixed=policy.assume_fixed | WAITED_FOR,
         max_unavailable=(),
         pins=(),
+        delete_past_budget=frozenset(),
         order="soonest",
         order_nodes=(),
     )

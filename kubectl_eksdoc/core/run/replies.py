@@ -4,15 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kubectl_eksdoc.core.model.acts import Cordon, Evict, Exclude, ListPods, Look, Protect, Release
+from kubectl_eksdoc.core.model.acts import (
+    Cordon,
+    Delete,
+    Evict,
+    Exclude,
+    ListPods,
+    Look,
+    OfPod,
+    Protect,
+    Release,
+    Restart,
+)
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.rules.api.statuses import Lost, Status
 from kubectl_eksdoc.core.rules.news import Answered, Attached, Found
-from kubectl_eksdoc.core.run.answers import read
 from kubectl_eksdoc.core.run.asking import Asking
 from kubectl_eksdoc.core.run.board import Board
 from kubectl_eksdoc.core.run.detaching import Detaching
 from kubectl_eksdoc.core.run.excluding import Excluding
+from kubectl_eksdoc.core.run.means import ACCEPTED, meaning
 from kubectl_eksdoc.core.run.moments import Happened
 from kubectl_eksdoc.core.run.nodes import DrainedNode, Phase
 from kubectl_eksdoc.core.run.protecting import Protecting
@@ -46,8 +57,8 @@ class Replies:
         match news:
             case Answered(Cordon(name, _), answer):
                 self._cordon(board.nodes[name], answer, now_s)
-            case Answered(Evict(pod, _), answer):
-                self._eviction(board.pursuits[pod.uid], answer, now_s)
+            case Answered(Evict() | Restart() | Delete() as act, answer):
+                self._pod(board.pursuits[act.pod.uid], act, answer, now_s)
             case Found(Look(pod), pods):
                 self._found(board.pursuits[pod.uid], next(iter(pods), None), now_s)
             case Found(ListPods(name), pods):
@@ -73,16 +84,16 @@ class Replies:
         if node.tries >= CORDON_TRIES:
             self._board.leave_alone(node, now_s, f"it cannot be cordoned: {said}")
 
-    def _eviction(self, pursuit: Pursuit, answer: Status | Lost, now_s: float) -> None:
+    def _pod(self, pursuit: Pursuit, act: OfPod, answer: Status | Lost, now_s: float) -> None:
         eviction, before = pursuit.eviction, pursuit.step
-        reading = read(answer)
+        reading = meaning(act, answer)
         pursuit.answered(reading, now_s)
         self._asking.answered(reading, now_s)
         if pursuit.step in (Step.WAITING, Step.KEPT):
             self._board.stir(self._asking.free(pursuit))
             self._board.tell(now_s, Happened.REFUSED, pursuit.pod.key, eviction.node, reading.said)
         elif isinstance(answer, Status) and answer.ok:
-            self._board.tell(now_s, Happened.EVICTED, pursuit.pod.key, eviction.node)
+            self._board.tell(now_s, ACCEPTED[eviction.manner.means], pursuit.pod.key, eviction.node)
         self._board.tell_pod(pursuit, before, now_s)
         self._board.stir((eviction.node,))
 

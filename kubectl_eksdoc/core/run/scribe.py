@@ -9,6 +9,7 @@ from typing import TypeGuard
 from kubectl_eksdoc.core.model.acts import (
     Change,
     Cordon,
+    Delete,
     Errand,
     Evict,
     Exclude,
@@ -19,6 +20,7 @@ from kubectl_eksdoc.core.model.acts import (
     OfNode,
     Protect,
     Release,
+    Restart,
     Restore,
 )
 from kubectl_eksdoc.core.model.journal import Aim, Begun, Intent, Note, Noted, Outcome, Result, Verb
@@ -64,14 +66,15 @@ class Scribe:
     def intent(self, act: Change, at: datetime, before: str = "") -> Intent:
         """`before`: how a node is before its cordon."""
         number = self._number()
-        if isinstance(act, Evict):
-            pod = act.pod
-            return Intent(number, at, Verb.EVICT, "Pod", pod.name, pod.uid, pod.namespace, pod.node, act.grace_s)
-        return Intent(number, at, _VERBS[type(act)], "Node", act.node, act.uid, before=before)
-
-    def other_intent(self, verb: Verb, kind: str, name: str, uid: str, at: datetime, *, namespace: str) -> Intent:
-        """One for which there is no act: a workload's restart, a deletion past a budget."""
-        return Intent(self._number(), at, verb, kind, name, uid, namespace)
+        match act:
+            case Evict(pod, grace_s):
+                return Intent(number, at, Verb.EVICT, "Pod", pod.name, pod.uid, pod.namespace, pod.node, grace_s)
+            case Restart(namespace, name, uid, kind, pod):
+                return Intent(number, at, Verb.RESTART, kind, name, uid, namespace, pod.node)
+            case Delete(pod):
+                return Intent(number, at, Verb.DELETE, "Pod", pod.name, pod.uid, pod.namespace, pod.node)
+            case _:
+                return Intent(number, at, _VERBS[type(act)], "Node", act.node, act.uid, before=before)
 
     def result(self, of: Intent, answer: Status | Lost, at: datetime) -> Result:
         outcome, trouble = _judged(of.verb, answer)
@@ -109,7 +112,7 @@ def aims_of(plan: DrainPlan) -> tuple[Aim, ...]:
 
 
 def _judged(verb: Verb, answer: Status | Lost) -> tuple[Outcome, Trouble]:
-    if verb is Verb.EVICT:
+    if verb in (Verb.EVICT, Verb.DELETE):
         reading = read(answer)
         return _OUTCOMES.get(reading.next, Outcome.REFUSED), reading.trouble
     if isinstance(answer, Lost) or answer.code >= 500:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -13,7 +14,7 @@ from kubectl_eksdoc.core.run.pursuits import Pursuit, Step
 
 
 class PodWaits(NamedTuple):
-    """A pod whose turn it is and that is not asked for: `why` is a clause."""
+    """A pod whose turn it is and that does not leave yet: `why` is a clause."""
 
     pod: str
     node: str
@@ -116,11 +117,21 @@ def _in(nodes: list[DrainedNode], *phases: Phase) -> tuple[str, ...]:
 
 def _waiting(nodes: list[DrainedNode], now_s: float) -> list[PodWaits]:
     """Of nodes that are begun."""
-    turn = [(node, pursuit) for node in nodes if node.phase is Phase.ACTIVE for pursuit in node.turn()]
+    begun = [node for node in nodes if node.phase is Phase.ACTIVE]
+    turn = [(node, pursuit) for node in begun for pursuit in (*node.turn(), *_replaced(node))]
     return [PodWaits(pursuit.pod.key, node.name, _why(pursuit, now_s)) for node, pursuit in turn]
 
 
+def _replaced(node: DrainedNode) -> Iterator[Pursuit]:
+    return (pursuit for pursuit in node.pursuits.values() if pursuit.step is Step.REPLACED)
+
+
 def _why(pursuit: Pursuit, now_s: float) -> str:
+    if pursuit.step is Step.REPLACED:
+        return "its workload was restarted: it goes when the new pod is Ready"
+    if pursuit.may_finish(now_s):
+        then = "and is never evicted" if pursuit.spared else "and goes then"
+        return f"it may finish by itself for {in_words(round(pursuit.begun_s - now_s))} more (--wait-jobs), {then}"
     if pursuit.said:
         return pursuit.said
     if pursuit.not_before_s > now_s:

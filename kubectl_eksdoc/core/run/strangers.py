@@ -1,7 +1,8 @@
 """Pods that came to a node after the plan was made: before its cordon, by a toleration, or past the scheduler.
 
 Whether they go, when and by which limits is for a plan to say, so a new one is asked for. Who sends pods back to the
-same node again and again is not fought: they are left, and so is the node.
+same node again and again is not fought: they are left, and so is the node. So is one that our own restart made: the
+user asked for no downtime, and another restart of the same run does nothing.
 """
 
 from __future__ import annotations
@@ -17,9 +18,10 @@ from kubectl_eksdoc.core.rules.news import AllPods, Found, News, PodGone, PodIs
 from kubectl_eksdoc.core.run.asking import Asking
 from kubectl_eksdoc.core.run.board import Board
 from kubectl_eksdoc.core.run.brakes import Brakes
+from kubectl_eksdoc.core.run.means import made_for
 from kubectl_eksdoc.core.run.moments import Happened
 from kubectl_eksdoc.core.run.nodes import DrainedNode, Phase
-from kubectl_eksdoc.core.run.pursuits import Pursuit
+from kubectl_eksdoc.core.run.pursuits import Pursuit, Step
 
 RETURNS = 2
 """So often pods of one owner that come back to one node are evicted again."""
@@ -98,9 +100,21 @@ class Strangers:
         owners = {(node.name, _owner(each.pod)): None for each in evictions}
         tired = {key for key in owners if self._returned[key] >= RETURNS}
         self._returned.update(key for key in owners if key not in tired)
-        found = [each.pod for each in evictions if (node.name, _owner(each.pod)) in tired]
-        why = "puts pods on this node again and again"
-        return [Left(pod, node.name, PodVerdict.BLOCKED, (), f"{_owner(pod)} {why}") for pod in found]
+        ours = self._restarted()
+        found = []
+        for pod in (each.pod for each in evictions):
+            if pod.owner is not None and (pod.namespace, made_for(pod.owner)) in ours:
+                why = "this run has restarted its workload already, and the new pod came to a drained node"
+                found.append(Left(pod, node.name, PodVerdict.BLOCKED, (), why))
+            elif (node.name, _owner(pod)) in tired:
+                why = f"{_owner(pod)} puts pods on this node again and again"
+                found.append(Left(pod, node.name, PodVerdict.BLOCKED, (), why))
+        return found
+
+    def _restarted(self) -> set[tuple[str, str]]:
+        """Namespace and name of the workloads that were."""
+        asked = (p for p in self._board.pursuits.values() if p.step is not Step.WAITING)
+        return {(p.pod.namespace, p.eviction.manner.restarts.name) for p in asked if p.eviction.manner.restarts}
 
     def _leave(self, node: DrainedNode, left: Iterable[Left], now_s: float) -> None:
         """What stays is nothing to anybody; for what should go and cannot the node is left alone, or only this pod."""
@@ -119,6 +133,7 @@ class Strangers:
         for eviction in evictions:
             pursuit = Pursuit(eviction._replace(position=self._last + eviction.position))
             node.pursuits[eviction.pod.uid] = self._board.pursuits[eviction.pod.uid] = pursuit
+            pursuit.begin(now_s)
             self._found[node.name].discard(eviction.pod.uid)
         self._asking.expect(evictions, slots)
         self._brakes.expect(evictions)

@@ -11,12 +11,14 @@ from kubectl_eksdoc.core.rules.replacement import Replacement
 
 
 class Move(NamedTuple):
-    """One pod to evict. `stop_s` from eviction to gone; `start_s` from the new pod's creation to Ready.
+    """One pod to evict. `stop_s` from eviction to gone; `start_s` from the new pod's creation to Ready. What a rollout
+    replaces (`Replacement.FIRST`) stops when the new one is Ready: its `stop_s` has that in it.
 
     `limits` name what it takes a slot of. `late` ones are taken last of those that wait for the same limit.
     `turn` is its place in the plan's order: of those that wait for the same limit the smallest goes first.
     `waits_for`: the new node its replacement needs, which something adds once the first such replacement is Pending.
-    `slow_stop_s` and `slow_start_s` are the same two times of a slow pod, where it may take longer.
+    `slow_stop_s` and `slow_start_s` are the same two times of a slow pod, where it may take longer. `waits_s`: so long
+    from the activation of its node on it is not asked for.
     """
 
     uid: str
@@ -30,13 +32,14 @@ class Move(NamedTuple):
     waits_for: str = ""
     slow_stop_s: float = 0.0
     slow_start_s: float = 0.0
+    waits_s: float = 0.0
 
     @property
     def slowed(self) -> Move:
         """The same eviction of a slow pod."""
-        uid, limits, stop, start, after, critical, late, turn, waits_for, slow_stop, slow_start = self
+        uid, limits, stop, start, after, critical, late, turn, waits_for, slow_stop, slow_start, waits = self
         stop, start = max(stop, slow_stop), max(start, slow_start)
-        return Move(uid, limits, stop, start, after, critical, late, turn, waits_for, stop, start)
+        return Move(uid, limits, stop, start, after, critical, late, turn, waits_for, stop, start, waits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +70,7 @@ class Terms:
 
 def hold_s(move: Move, lag_s: float) -> float:
     """From the eviction until its slots are given back (infinite: never): a Ready replacement the budget shows."""
-    _, _, stop_s, start_s, after, _, _, _, _, _, _ = move
+    _, _, stop_s, start_s, after, *_ = move
     if after is Replacement.NEVER:
         return inf
     return start_s + lag_s + (stop_s if after is Replacement.AFTER_GONE else 0.0)

@@ -28,6 +28,7 @@ class _Event(Enum):
     DONE = 2
     TURN = 3  # enough time has passed for another eviction
     RENEWED = 4  # a new node has joined in the place of one that is done
+    ASKED = 5  # a pod was waited for long enough
 
 
 class _Entry(NamedTuple):
@@ -94,6 +95,7 @@ class _Run:
         self._started: dict[str, float] = {}
         self._new_nodes: dict[str, float] = {}  # when those that replacements wait for are there
         self._moved: list[Moved] = []
+        self._never_away: set[str] = set()
         self._spans: dict[str, Span] = {}
         self._line = _lines(nodes, terms.strict)  # by strict limit, the turns to come, next one last
         self._unserved: list[str] = []  # limits of which a slot or a turn came free
@@ -114,7 +116,7 @@ class _Run:
         stuck |= {move.uid for node in self._coming.left for move in self._moves[node]}
         spans = sorted(self._spans.values(), key=lambda span: (span.start_s, span.node))
         refused = tuple(self._coming.left)
-        return Timeline(tuple(self._moved), tuple(spans), tuple(sorted(stuck)), _peak(self._moved), refused)
+        return Timeline(tuple(self._moved), tuple(spans), tuple(sorted(stuck)), self._peak(), refused)
 
     def _happens(self, kind: _Event, subject: object) -> None:
         if kind is _Event.SLOT:
@@ -123,6 +125,8 @@ class _Run:
             self._gone(str(subject))
         elif kind is _Event.TURN:
             self._take_turn()
+        elif kind is _Event.ASKED:
+            self._ask(subject)  # type: ignore[arg-type]
         elif kind is _Event.RENEWED:
             self._coming.renewed(str(subject))
             self._activate(self._coming.begin())
@@ -152,13 +156,13 @@ class _Run:
     def _go(self, rank: int, node: str, moves: Sequence[Move]) -> None:
         """Evict the pods of one tier of a node, or have them wait."""
         tier = self._tiers[node] = _Tier(len(moves))
-        crowded, paced = self._crowded, bool(self._terms.between_s)
+        crowded, paced, started = self._crowded, bool(self._terms.between_s), self._started[node]
         waiting = []
         for number, move in enumerate(moves):
             limits = move.limits
             if limits and not crowded.issuperset(limits):
                 limits = tuple([x for x in limits if x in crowded])
-            if limits or paced:
+            if limits or paced or move.waits_s:
                 waiting.append(_Entry(move.turn, move.late, rank, number, node, move, limits))
             else:
                 tier.gone_s = max(tier.gone_s, self._goes(move, node)[0])
@@ -166,7 +170,11 @@ class _Run:
         if not waiting:
             self._at(tier.gone_s, _Event.GONE, node)
         for entry in waiting:
-            self._ask(entry)
+            since = started + entry.move.waits_s
+            if since > self._now:
+                self._at(since, _Event.ASKED, entry)
+            else:
+                self._ask(entry)
 
     def _ask(self, entry: _Entry) -> None:
         """Evict, or wait at the first limit that has no slot for it."""
@@ -233,7 +241,7 @@ class _Run:
     def _goes(self, move: Move, node: str) -> tuple[float, float | None]:
         """Note the eviction; returns when the pod is gone, and when its replacement is Ready (None: never)."""
         at = self._now
-        uid, _, stop_s, start_s, after, _, _, _, waits_for, _, _ = move
+        uid, _, stop_s, start_s, after, _, _, _, waits_for, *_ = move
         gone = at + stop_s
         if after is Replacement.NEVER:
             ready = None
@@ -243,8 +251,12 @@ class _Run:
                 created = ready - start_s
                 there = self._new_nodes.setdefault(waits_for, created + self._terms.new_node_s)
                 ready = max(created, there) + start_s
+                if after is Replacement.FIRST:
+                    gone = ready + stop_s - start_s
         if not self._brief:
             self._moved.append(Moved(uid, node, at, gone, ready))
+            if after is Replacement.FIRST:
+                self._never_away.add(uid)
         return gone, ready
 
     def _give_back(self, limits: tuple[str, ...]) -> None:
@@ -263,6 +275,11 @@ class _Run:
         done = self._now + self._terms.settle_s
         self._spans[node] = Span(node, self._started[node], self._now, done)
         self._at(done, _Event.DONE, node)
+
+    def _peak(self) -> int:
+        """The most pods that are away at any moment."""
+        without = self._never_away
+        return _peak([moved for moved in self._moved if moved.uid not in without] if without else self._moved)
 
     def _at(self, when: float, kind: _Event, subject: object) -> None:
         self._tick += 1

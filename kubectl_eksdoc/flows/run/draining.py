@@ -12,7 +12,7 @@ from datetime import datetime
 from enum import Enum
 from typing import NamedTuple, Protocol
 
-from kubectl_eksdoc.core.model.acts import Act, Errand, Evict, Hook
+from kubectl_eksdoc.core.model.acts import Act, Delete, Errand, Evict, Hook, Restart
 from kubectl_eksdoc.core.model.journal import DONE, Entry, Intent, Noted, Phase
 from kubectl_eksdoc.core.rules.news import Answered, News
 from kubectl_eksdoc.core.run.engine import Engine
@@ -122,7 +122,7 @@ class Draining:
         self._phase = Phase.RUNNING
         self._replanning = replanning
         self._begun_s = clock.monotonic()
-        self._intents: dict[tuple[type, str], Intent] = {}  # those not answered, by the act's kind and UID
+        self._intents: dict[tuple[type, str], Intent] = {}  # those not answered, by kind of act and UID of node or pod
         self._entries: list[Entry] = []  # to be written with the next ones
         self._paused = self._leaves = False
 
@@ -229,4 +229,4 @@ class Draining:
 
 
 def _key(act: Act) -> tuple[type, str]:
-    return (type(act), act.pod.uid if isinstance(act, Evict) else str(getattr(act, "uid", "")))
+    return (type(act), act.pod.uid if isinstance(act, (Evict, Restart, Delete)) else str(getattr(act, "uid", "")))

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.journal import Noted
+from kubectl_eksdoc.core.model.journal import Noted, Verb
 from kubectl_eksdoc.core.plan.drain.plan import make_plan
 from kubectl_eksdoc.core.plan.drain.policy import AUTO, DrainPolicy
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 from kubectl_eksdoc.core.run.engine import Engine
-from kubectl_eksdoc.core.run.guards import Limits
 from kubectl_eksdoc.core.run.journal import Journaled
+from kubectl_eksdoc.core.run.limits import Limits
 from kubectl_eksdoc.core.run.replanning import WAITED_FOR
 from kubectl_eksdoc.core.run.seen import Seen
 
@@ -49,5 +49,15 @@ def rest_of(cluster: Cluster, journaled: Journaled, policy: DrainPolicy) -> Drai
     over = {node for node, how in journaled.nodes.items() if how is not Noted.LEFT_ALONE}
     left = {aim.uid for aim in aims if aim.node not in over}
     order = tuple(aim.node for aim in aims)  # it was decided when the run began
-    waiting = replace(policy, assume_fixed=policy.assume_fixed | WAITED_FOR, order=AUTO, order_nodes=order)
-    return replace(make_plan(cluster, [node for node in cluster.nodes if node.uid in left], waiting), policy=policy)
+    meant = replace(policy, delete_past_budget=policy.delete_past_budget - _spent(cluster, journaled))
+    waiting = replace(meant, assume_fixed=policy.assume_fixed | WAITED_FOR, order=AUTO, order_nodes=order)
+    return replace(make_plan(cluster, [node for node in cluster.nodes if node.uid in left], waiting), policy=meant)
+
+
+def _spent(cluster: Cluster, journaled: Journaled) -> set[str]:
+    """The pods (ns/name) that the user named, of which this run deleted one already: what has their name now is not
+    what was meant."""
+    there = {pod.key: pod.uid for pod in cluster.pods}
+    deleted = (change.intent for change in journaled.changes if change.intent.verb is Verb.DELETE)
+    names = {f"{intent.namespace}/{intent.name}": intent.uid for intent in deleted}
+    return {name for name, uid in names.items() if there.get(name) != uid}

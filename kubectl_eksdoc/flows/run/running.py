@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
 
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.cluster import Cluster
@@ -11,7 +11,7 @@ from kubectl_eksdoc.core.model.journal import Noted
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 from kubectl_eksdoc.core.run.engine import Engine
-from kubectl_eksdoc.core.run.guards import Limits
+from kubectl_eksdoc.core.run.limits import Limits
 from kubectl_eksdoc.core.run.moments import Moment
 from kubectl_eksdoc.core.run.replanning import Replanning
 from kubectl_eksdoc.core.run.scribe import Scribe, aims_of
@@ -75,8 +75,13 @@ def run_plan(cluster: Cluster, plan: DrainPlan, told: Told, running: Running) ->
     return _drain(Engine(plan, Seen(cluster), running.limits, running.hooks), cluster, scribe, running)
 
 
-def go_on(run: str, reader: ClusterReader, policy: DrainPolicy, running: Running) -> tuple[Cluster, Ended]:
+def go_on(
+    run: str, reader: ClusterReader, policy: DrainPolicy, running: Running, typed: Collection[str] = ()
+) -> tuple[Cluster, Ended]:
     """Adopt a run that somebody began, and bring it to its end; the cluster, as it was read once the run was ours.
+
+    Of the pods that `policy` names to be deleted past their budgets only those are whose UIDs were `typed` back, by
+    their names: what has such a name by now may be another one.
 
     Raises:
         as `Draining.to_the_end` and `RunJournal.adopt`; ClusterError: it cannot be read.
@@ -86,6 +91,8 @@ def go_on(run: str, reader: ClusterReader, policy: DrainPolicy, running: Running
     if journaled.paused or journaled.aborted:
         running.journal.write([scribe.note(Noted.RESUMED, running.clock.now())])
     cluster = reader.read(kinds.ALL)
+    meant = frozenset(pod.key for pod in cluster.pods if pod.uid in typed)
+    policy = replace(policy, delete_past_budget=policy.delete_past_budget & meant)
     engine = engine_again(cluster, journaled, policy, running.limits, running.hooks)
     return cluster, _drain(engine, cluster, scribe, running)
 

@@ -19,6 +19,7 @@ from kubectl_eksdoc.kube.field.lists import Lister
 from kubectl_eksdoc.kube.field.marking import Marking
 from kubectl_eksdoc.kube.field.reach import Reach
 from kubectl_eksdoc.kube.field.reads import Reads
+from kubectl_eksdoc.kube.field.restarts import Restarts
 from kubectl_eksdoc.kube.field.streams import Following, Streams
 from kubectl_eksdoc.kube.field.telling import WATCHED, Telling
 from kubectl_eksdoc.kube.field.watches import Watch
@@ -48,7 +49,7 @@ class LiveField:
         patience: Patience | None = None,
         following: Following | None = None,
     ) -> None:
-        """`run` is the id that is noted on the nodes that it changes. The last three exist for tests.
+        """`run` is the id that is noted on nodes it changes and workloads it restarts. The last three exist for tests.
 
         Raises:
             ConfigError: the kubeconfig, a flag, a certificate or a proxy cannot be used.
@@ -68,8 +69,9 @@ class LiveField:
         self._error: BaseException | None = None
         self._threads = [self._begun(telling.resource.plural, self._watch(telling).follow) for telling in WATCHED]
         marking = Marking(run, self._transport, self._exchanges)
+        restarts = Restarts(run, self._transport, self._exchanges)
         for _ in range(workers):
-            work = partial(self._worker(marking).work, self._acts, self._tell_one)
+            work = partial(self._worker(marking, restarts).work, self._acts, self._tell_one)
             self._threads.append(self._begun("acts", work))
 
     def do(self, act: Act) -> None:
@@ -147,6 +149,6 @@ class LiveField:
             self._told.put,
         )
 
-    def _worker(self, marking: Marking) -> Worker:
+    def _worker(self, marking: Marking, restarts: Restarts) -> Worker:
         reads = Reads(self._transport, self._patience, self._timing, self._closing, self._page_size)
-        return Worker(Sender(self._exchanges), marking, reads, self._closing)
+        return Worker(Sender(self._exchanges), marking, restarts, reads, self._closing)

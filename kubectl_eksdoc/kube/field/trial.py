@@ -6,12 +6,15 @@ Admission, rights and budgets are those of a real request, and nothing is change
 
 from __future__ import annotations
 
+from typing import Any
 from urllib.parse import quote
 
 from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.acts import Cordon, Evict
+from kubectl_eksdoc.core.model.acts import Cordon, Delete, Evict, OfPod, Restart
 from kubectl_eksdoc.core.rules.api.statuses import Lost, Status
+from kubectl_eksdoc.kube.field.deletions import options
 from kubectl_eksdoc.kube.field.evictions import eviction, path_of
+from kubectl_eksdoc.kube.field.restarts import path_to, restarted
 from kubectl_eksdoc.kube.sending import Sender
 from kubectl_eksdoc.kube.sent import MANAGER, MERGE_PATCH
 
@@ -24,11 +27,20 @@ class DryTrial:
     def __init__(self, sender: Sender) -> None:
         self._sender = sender
 
-    def would(self, act: Cordon | Evict) -> Status | Lost:
-        if isinstance(act, Cordon):
-            path = f"{kinds.NODES.path}/{quote(act.node, safe='')}"
-            body = {"metadata": {"uid": act.uid}, "spec": {"unschedulable": True}}
-            return self._sender.send("PATCH", path, {**MANAGER, **DRY}, body, MERGE_PATCH).answer
-        document = eviction(act.pod, act.grace_s)
-        document["deleteOptions"]["dryRun"] = ["All"]
-        return self._sender.send("POST", f"{path_of(act.pod)}/eviction", DRY, document).answer
+    def would(self, act: Cordon | OfPod) -> Status | Lost:
+        match act:
+            case Cordon(node, uid):
+                path = f"{kinds.NODES.path}/{quote(node, safe='')}"
+                return self._patched(path, {"metadata": {"uid": uid}, "spec": {"unschedulable": True}})
+            case Restart():
+                return self._patched(path_to(act), restarted({"metadata": {"uid": act.uid}}, "dry-run"))
+            case Delete(pod):
+                document = {**options(pod), "dryRun": ["All"]}
+                return self._sender.send("DELETE", path_of(pod), DRY, document).answer
+            case Evict(pod, grace_s):
+                document = eviction(pod, grace_s)
+                document["deleteOptions"]["dryRun"] = ["All"]
+                return self._sender.send("POST", f"{path_of(pod)}/eviction", DRY, document).answer
+
+    def _patched(self, path: str, body: dict[str, Any]) -> Status | Lost:
+        return self._sender.send("PATCH", path, {**MANAGER, **DRY}, body, MERGE_PATCH).answer

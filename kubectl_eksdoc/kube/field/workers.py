@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from queue import SimpleQueue
 
-from kubectl_eksdoc.core.model.acts import Act, Evict, ListAttachments, ListPods, Look
+from kubectl_eksdoc.core.model.acts import Act, Delete, Evict, ListAttachments, ListPods, Look, Restart
 from kubectl_eksdoc.core.rules.news import Answered, Attached, Found, News
 from kubectl_eksdoc.errors import ClusterError, Forbidden
 from kubectl_eksdoc.kube.field.closing import Closing
+from kubectl_eksdoc.kube.field.deletions import delete
 from kubectl_eksdoc.kube.field.evictions import evict
 from kubectl_eksdoc.kube.field.marking import Marking
 from kubectl_eksdoc.kube.field.reads import Reads
+from kubectl_eksdoc.kube.field.restarts import Restarts
 from kubectl_eksdoc.kube.sending import Sender
 from kubectl_eksdoc.objects.collector import BadObject
 
@@ -22,9 +24,10 @@ Acts = SimpleQueue[Act | None]
 class Worker:
     """For one thread."""
 
-    def __init__(self, sender: Sender, marking: Marking, reads: Reads, closing: Closing) -> None:
+    def __init__(self, sender: Sender, marking: Marking, restarts: Restarts, reads: Reads, closing: Closing) -> None:
         self._sender = sender
         self._marking = marking
+        self._restarts = restarts
         self._reads = reads
         self._closing = closing
 
@@ -42,6 +45,10 @@ class Worker:
         match act:
             case Evict(pod, grace_s):
                 return Answered(act, evict(self._sender, pod, grace_s))
+            case Delete(pod):
+                return Answered(act, delete(self._sender, pod))
+            case Restart():
+                return Answered(act, self._restarts.restart(act))
             case Look(pod):
                 return Found(act, self._reads.pod(pod))
             case ListPods(node):

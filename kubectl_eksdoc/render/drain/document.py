@@ -65,6 +65,9 @@ def _options(policy: DrainPolicy) -> Fields:
         "skipDeletingAfterSeconds": policy.skip_deleting_after,
         "partial": policy.partial,
         "evictProtected": policy.evict_protected,
+        "surgeSingles": policy.surge_singles,
+        "waitJobsSeconds": policy.wait_jobs or None,
+        "deletePastBudget": strings(sorted(policy.delete_past_budget)),
         "maxUnavailable": policy.nodes_at_once or None,
         "maxEvictionsPerSecond": policy.evictions_per_second or None,
         "surge": policy.surge,
@@ -177,7 +180,7 @@ def _target(target: Target, view: DrainView) -> Fields:
 
 
 def _eviction(eviction: Eviction, view: DrainView) -> Fields:
-    pod = eviction.pod
+    pod, manner = eviction.pod, eviction.manner
     return {
         "position": eviction.position,
         "round": eviction.round,
@@ -192,6 +195,10 @@ def _eviction(eviction: Eviction, view: DrainView) -> Fields:
         "graceSeconds": view.grace(pod),
         "landsOn": known(eviction.lands_on),
         "atSeconds": None if (at := view.evicted_at.get(pod.uid)) is None else _seconds(at),
+        "means": manner.means.value,
+        "restarts": None if manner.restarts is None else f"{manner.restarts.kind}/{manner.restarts.name}",
+        "restartsUid": None if manner.restarts is None else manner.restarts.uid,
+        "waitsSeconds": _seconds(manner.waits_s) if manner.waits_s else None,
     }
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from kubectl_eksdoc.core.model.cluster import Source
 from kubectl_eksdoc.render.drain.view import DrainView
 
-PLAN = ("kubectl", "eksdoc", "drain", "plan")
+DRAIN = ("kubectl", "eksdoc", "drain")
 
 DUMP = "DUMP"
 """Stands for the dump's path where it is not known."""
@@ -35,8 +35,14 @@ def again(view: DrainView, *flags: str, accept: Iterable[str] = ()) -> str:
     Quoted for a POSIX shell. Where it is not known how the cluster was reached, a live one is named by its
     context, so that the command cannot meet another one.
     """
-    words = [*PLAN, *option_words(view.options, frozenset(accept)), *_source(view), *flags]
+    words = [*DRAIN, "plan", *option_words(view.options, frozenset(accept)), *_source(view), *flags]
     return shlex.join(words)
+
+
+def run(view: DrainView) -> str:
+    """The command line that carries this plan out, after it has shown it once more."""
+    asked = {key: value for key, value in view.options.items() if key != "baseline"}
+    return shlex.join([*DRAIN, "run", *option_words(asked), *_source(view)])
 
 
 def kubectl(view: DrainView, *words: str) -> str:

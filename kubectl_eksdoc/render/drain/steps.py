@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
+from kubectl_eksdoc.core.model.cluster import Source
 from kubectl_eksdoc.core.plan.drain.outcome import PodVerdict, Target, TargetVerdict
 from kubectl_eksdoc.render.drain.fence import fence
 from kubectl_eksdoc.render.drain.groups import grouped
-from kubectl_eksdoc.render.drain.invocation import CONTEXT, DUMP, NextStep, again
+from kubectl_eksdoc.render.drain.invocation import CONTEXT, DUMP, NextStep, again, run
 from kubectl_eksdoc.render.drain.verdict import ONE_TARGET
 from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.render.look import Look
@@ -54,6 +55,9 @@ def steps(view: DrainView) -> tuple[NextStep, ...]:
     found = []
     if len(view.targets) > 1 and any(target.order for target in view.targets):
         found.append(NextStep("The names of the nodes that can be drained, in order", again(view, "-o", "name")))
+    supposes = view.plan.policy.assume_budgets or view.plan.policy.assume_fixed
+    if view.cluster.source is Source.LIVE and not supposes and any(target.order for target in view.targets):
+        found.append(NextStep("Do it: this is shown once more, and nothing is done until it is typed back", run(view)))
     fenced = fence(view)
     if fenced is not None:
         found.append(fenced)

@@ -7,6 +7,7 @@ from collections import Counter
 from kubectl_eksdoc.core.model.codes import NEEDS_NODES
 from kubectl_eksdoc.core.model.findings import Status
 from kubectl_eksdoc.core.plan.drain.duration.clock import NEW_NODE_S
+from kubectl_eksdoc.core.plan.drain.manners import Means
 from kubectl_eksdoc.core.plan.drain.outcome import BudgetVerdict, PodVerdict, TargetVerdict
 from kubectl_eksdoc.render.drain.groups import Group, grouped
 from kubectl_eksdoc.render.drain.scale import short
@@ -65,6 +66,13 @@ ONE_TARGET = {
     TargetVerdict.SKIPPED: "is skipped",
     TargetVerdict.REFUSED: "is refused",
     TargetVerdict.UNKNOWN: "cannot be judged",
+}
+
+_MEANS = {
+    Means.EVICTION: ("eviction", "evictions"),
+    Means.RESTART: ("restart of a single replica", "restarts of single replicas"),
+    Means.DELETION: ("deletion past a budget", "deletions past budgets"),
+    Means.PATIENCE: ("pod that is only waited for", "pods that are only waited for"),
 }
 
 NO_TIMES = "How long this takes is not known: run in virtual time it does not come to its end."
@@ -156,7 +164,9 @@ def _nodes(view: DrainView) -> str:
 def _evictions(view: DrainView) -> str:
     if not view.evictions:
         return "Nothing to evict."
-    return f"{counted(len(view.evictions), 'eviction')} in {counted(view.plan.rounds, 'round')}{_time(view)}."
+    means = Counter(eviction.manner.means for eviction in view.evictions)
+    said = [counted(means[word], *_MEANS[word]) for word in Means if means[word]]
+    return f"{joined(said)} in {counted(view.plan.rounds, 'round')}{_time(view)}."
 
 
 def _time(view: DrainView) -> str:

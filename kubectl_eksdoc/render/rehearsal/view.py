@@ -12,7 +12,7 @@ from kubectl_eksdoc import __version__
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.plan.drain.outcome import Target
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
-from kubectl_eksdoc.core.run.moments import Happened, Moment
+from kubectl_eksdoc.core.run.moments import ASKED, Happened, Moment
 from kubectl_eksdoc.core.run.rehearsal import Rehearsal
 from kubectl_eksdoc.core.sim.course import Span
 from kubectl_eksdoc.render.drain.view import DrainView
@@ -81,7 +81,7 @@ class RehearsalView:
     @cached_property
     def nodes(self) -> tuple[NodeRun, ...]:
         """Those that the plan drains, in its order."""
-        evictions = Counter(m.node for m in self.moments if m.what is Happened.EVICTED)
+        evictions = Counter(m.node for m in self.moments if m.what in ASKED)
         refusals = Counter(m.node for m in self.moments if m.what is Happened.REFUSED)
         alone = {m.subject: m.why for m in self.moments if m.what is Happened.LEFT_ALONE}
         undone = self.rehearsal.undone
@@ -119,8 +119,14 @@ class RehearsalView:
         return self.rehearsal.re_evicted
 
     @cached_property
+    def asked(self) -> Counter[Happened]:
+        """How many pods were asked to go in which way."""
+        return Counter(moment.what for moment in self.moments if moment.what in ASKED)
+
+    @property
     def evictions(self) -> int:
-        return sum(moment.what is Happened.EVICTED for moment in self.moments)
+        """Of all pods that were asked to go, in whatever way, as a plan counts them."""
+        return sum(self.asked.values())
 
     @cached_property
     def joined(self) -> tuple[Moment, ...]:

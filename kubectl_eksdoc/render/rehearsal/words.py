@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from kubectl_eksdoc.core.model.durations import in_words
-from kubectl_eksdoc.core.run.moments import Happened
+from kubectl_eksdoc.core.run.moments import ASKED, Happened
 from kubectl_eksdoc.render.drain.verdict import verdict as verdict_of_plan
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.rehearsal.view import RehearsalView
@@ -35,15 +35,21 @@ def verdict(view: RehearsalView) -> str:
     if not view.nodes:
         return NOTHING_REHEARSED
     total, undone = len(view.nodes), len(view.not_emptied)
-    by = f" by {counted(view.evictions, 'eviction')}" if view.evictions else ", with nothing to evict,"
+    by = f" by {asked(view)}" if view.asked else ", with nothing to evict,"
     ended = duration(view.rehearsal.ended_s)
     head = f"Rehearsed: {total - undone} of {counted(total, 'node')} emptied"
     if not undone:
         return f"{head}{by} in {ended}; {_planned(view)}."
-    count = counted(view.evictions, "eviction") if view.evictions else "no eviction"
+    count = asked(view) or "no eviction"
     names = listing((node.name for node in view.not_emptied), _MOST_NAMES, Look())
     was = "is" if undone == 1 else "are"
     return f"{head}, {undone} {was} not ({names}); {count}, and nothing more happened after {ended}; {_planned(view)}."
+
+
+def asked(view: RehearsalView) -> str:
+    """``36 evictions and 1 restart``, "" where nothing was asked to go."""
+    nouns = zip(ASKED, ("eviction", "restart", "deletion"), strict=True)
+    return joined([counted(view.asked[what], noun) for what, noun in nouns if view.asked[what]])
 
 
 def plan_in_words(view: RehearsalView) -> str:
@@ -132,7 +138,7 @@ def _missing(view: RehearsalView) -> str:
 
 
 def _not_made(view: RehearsalView) -> str:
-    made = Counter(moment.subject for moment in view.moments if moment.what is Happened.EVICTED)
+    made = Counter(moment.subject for moment in view.moments if moment.what in (*ASKED, Happened.FINISHED))
     missing = sum((Counter(eviction.pod.key for eviction in view.plan.evictions) - made).values())
     if not missing:
         return ""

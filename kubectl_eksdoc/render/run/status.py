@@ -163,7 +163,7 @@ def _one(view: StatusView, look: Look, full: bool) -> str:
 
 def _nodes(journaled: Journaled) -> Drawn:
     columns = [Column("NODE", middle=True), Column("WAVE", right=True, drop=1), Column("STATE")]
-    columns += [Column(each, right=True) for each in ("EVICTED", "GONE BEFORE", "REFUSED", "IN DOUBT")]
+    columns += [Column(each, right=True) for each in ("GRANTED", "GONE BEFORE", "REFUSED", "IN DOUBT")]
     return columns, [
         [n.node, str(n.wave) if n.wave else NONE, n.state, *map(str, (n.granted, n.gone, n.refused, n.in_doubt))]
         for n in nodes_of(journaled)

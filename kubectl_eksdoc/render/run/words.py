@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 
 from kubectl_eksdoc.core.run.moments import Happened
 from kubectl_eksdoc.render.look import Look
+from kubectl_eksdoc.render.rehearsal.words import asked
 from kubectl_eksdoc.render.run.view import Outcome, RunView
 from kubectl_eksdoc.render.text import counted, listing
 from kubectl_eksdoc.render.times import duration
@@ -24,7 +24,7 @@ def verdict(view: RunView) -> str:
     """``Drained: 12 of 12 nodes emptied by 175 evictions in 1m04s; planned: about 1m08s (p95 1m50s).``"""
     course = view.course
     total, undone = len(course.nodes), len(course.not_emptied)
-    counts = f"{total - undone} of {counted(total, 'node')} emptied by {counted(course.evictions, 'eviction')}"
+    counts = f"{total - undone} of {counted(total, 'node')} emptied by {asked(course) or 'no eviction'}"
     took = f"in {duration(course.rehearsal.ended_s)}"
     if view.outcome is Outcome.STOPPED:
         return f"Stopped: {view.stopped}. {counts} {took}; {_planned(view)}."
@@ -50,15 +50,15 @@ def _differences(view: RunView) -> Iterator[str]:
     if undone := course.not_emptied:
         yield f"Not emptied: {listing((node.name for node in undone), _MOST_NAMES, Look())}."
     if refused := sum(each.times for each in course.refusals):
-        asked = course.evictions + refused
-        yield f"{refused} of {asked} evictions that were asked for were refused ({refused / asked:.1%})."
+        times = course.asked.total() + refused
+        yield f"{refused} of {times} evictions that were asked for were refused ({refused / times:.1%})."
     if course.re_evicted:
         yield f"Evicted more than once, by name: {listing(course.re_evicted, _MOST_NAMES, Look())}."
     if waiting := [each.pod for each in course.pending if not each.before]:
         yield f"Without a node at the end: {listing(waiting, _MOST_NAMES, Look())}."
-    times = Counter(moment.what for moment in course.moments)
+    happened = {moment.what for moment in course.moments}
     for what, said in _BESIDES.items():
-        if times[what]:
+        if what in happened:
             subjects = dict.fromkeys(m.subject for m in course.moments if m.what is what)
             why = next(m.why for m in course.moments if m.what is what)
             yield f"{listing(subjects, _MOST_NAMES, Look())}: {said} ({why})."

@@ -100,7 +100,7 @@ def test_told_twice_it_leaves_at_once(seen: Evictions, server: Server, tmp_path:
     first = Process(server, tmp_path / "ann", *RUN)
     first.until("evicted")
     first.process.send_signal(signal.SIGINT)
-    time.sleep(0.3)
+    time.sleep(0.2)
     first.process.send_signal(signal.SIGINT)
     assert first.ended() == 6 and "leaving at once" in first.err
     second = Process(server, tmp_path / "ben", *GO_ON)

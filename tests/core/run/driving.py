@@ -23,7 +23,7 @@ from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
 from kubectl_eksdoc.core.rules.api.statuses import Status
 from kubectl_eksdoc.core.rules.news import Answered, Attached, Found, News, NodeIs, PodGone, PodIs
 from kubectl_eksdoc.core.run.engine import Engine
-from kubectl_eksdoc.core.run.guards import Limits
+from kubectl_eksdoc.core.run.limits import Limits
 from kubectl_eksdoc.core.run.moments import Happened
 from kubectl_eksdoc.core.run.seen import Seen
 from tests.core.plan.drain.planning import plan_of

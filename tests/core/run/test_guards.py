@@ -9,7 +9,8 @@ from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.rules.api.statuses import Lost, Status
 from kubectl_eksdoc.core.rules.news import AllPods, Answered, Away, Back, News, NodeIs, PodGone, PodIs
-from kubectl_eksdoc.core.run.guards import ANSWERS, ERRORS_S, Guards, Limits
+from kubectl_eksdoc.core.run.guards import ANSWERS, ERRORS_S, Guards
+from kubectl_eksdoc.core.run.limits import Limits
 from kubectl_eksdoc.core.run.seen import Seen
 from tests.builders import a_cluster, a_node, pods
 from tests.core.plan.drain.planning import WEB, plan_of

@@ -10,6 +10,7 @@ from kubectl_eksdoc.core.model.durations import in_words
 from kubectl_eksdoc.core.model.findings import Remedy
 from kubectl_eksdoc.core.model.nodes import Node
 from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.plan.drain.manners import EVICTED, Manner
 from kubectl_eksdoc.core.rules.group_updates import PATIENCE
 
 
@@ -50,7 +51,7 @@ class Eviction(NamedTuple):
     `lands_on` is the node where a place is reserved for its replacement, which may be a new one (see
     `landing.new_nodes`); "" where there is none: nothing replaces it there, or it waits for a node that is added.
     `limits` name all of which only so many may be away at once (`DrainPlan.slots`), its budget among them; of its
-    node the pods of a lower `tier` go first.
+    node the pods of a lower `tier` go first. `manner`: how it goes, for not all of them are evicted after all.
     """
 
     position: int
@@ -62,6 +63,7 @@ class Eviction(NamedTuple):
     lands_on: str = ""
     limits: tuple[str, ...] = ()
     tier: int = 0
+    manner: Manner = EVICTED
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,7 +45,10 @@ class DrainPolicy:
     how many targets may be under way at once, by `ALL`, `ZONE` or `NODEGROUP` (empty: all of them);
     `evictions_per_second` 0 means no limit. `surge`: so many new nodes join before the drain, and each drained
     node is replaced by a new one (None: no node joins). `soft_budget`: the percentage of a workload without a
-    budget that may be away at once (None: all of it).
+    budget that may be away at once (None: all of it). `surge_singles`: what has one replica is replaced by a rollout
+    where that needs no downtime. `wait_jobs`: pods of Jobs may end by themselves for so many seconds from the begin of
+    their node on. `delete_past_budget`: exactly these pods (ns/name) are deleted where their budget does not let them
+    go.
 
     `order` names a strategy, `AUTO` lets us choose; `order_nodes` go first, in that order; `pins` have their wave.
     `effort`: the evictions that may be simulated in search of a better order.
@@ -66,6 +69,9 @@ class DrainPolicy:
     assume_fixed: frozenset[str] = frozenset()  # what-if: finding codes that stop nothing
     surge: int | None = None
     soft_budget: int | None = None
+    surge_singles: bool = False
+    wait_jobs: int = 0
+    delete_past_budget: frozenset[str] = frozenset()
     order: str = AUTO
     order_nodes: tuple[str, ...] = ()
     pins: tuple[tuple[str, int], ...] = ()

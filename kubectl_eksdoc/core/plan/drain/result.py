@@ -10,6 +10,7 @@ from kubectl_eksdoc.core.model.findings import Finding, Status
 from kubectl_eksdoc.core.plan.drain.choice.chosen import Tried
 from kubectl_eksdoc.core.plan.drain.duration.estimate import Estimate
 from kubectl_eksdoc.core.plan.drain.handoff.offers import HandOff
+from kubectl_eksdoc.core.plan.drain.manners import Means
 from kubectl_eksdoc.core.plan.drain.outcome import BudgetVerdict, Eviction, Left, Target
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
 
@@ -64,6 +65,19 @@ class DrainPlan:
         """Whether a node is begun as soon as those that it needs are replaced; else a wave waits for the one before."""
         policy = self.policy
         return policy.surge is not None and not policy.max_unavailable and not policy.pins
+
+    @property
+    def past_budgets(self) -> tuple[Eviction, ...]:
+        """The pods that are deleted past their budgets, in order; before a run the user types back their names."""
+        return self._by(Means.DELETION)
+
+    @property
+    def restarts(self) -> tuple[Eviction, ...]:
+        """The pods that a rollout replaces, in order."""
+        return self._by(Means.RESTART)
+
+    def _by(self, means: Means) -> tuple[Eviction, ...]:
+        return tuple(eviction for eviction in self.evictions if eviction.manner.means is means)
 
     @property
     def rounds(self) -> int:

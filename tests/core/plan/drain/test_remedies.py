@@ -184,8 +184,9 @@ def test_without_autoscalers_read_a_scale_may_be_undone() -> None:
 )
 def test_a_single_replica_is_restarted_only_where_it_is_never_away(surges: bool, away: int, command: str) -> None:
     plan = plan_of(pods=pods(1), workloads=deployment(1, surges=surges, rollout_unavailable=away))
-    (remedy,) = finding(plan, "single-replica").remedy
+    remedy, *more = finding(plan, "single-replica").remedy
     assert remedy.command.startswith(f"kubectl {command} deployment")
+    assert any("--surge-singles" in each.text for each in more) is (command == "rollout restart")
 
 
 # Unhealthy and failed budgets ------------------------------------------------------------------

@@ -19,7 +19,10 @@ def promise_of(plan: DrainPlan) -> Promise:
     """What a reader of this plan knows of what will be done."""
     return Promise(
         {target.node.name: (target.node.uid, target.verdict.value) for target in plan.targets},
-        {e.pod.uid: (e.pod.key, e.pod.owner.uid if e.pod.owner is not None else "") for e in plan.evictions},
+        {
+            e.pod.uid: (e.pod.key, e.pod.owner.uid if e.pod.owner is not None else "", e.manner.means.value)
+            for e in plan.evictions
+        },
         {headroom.budget.key: headroom.verdict.value for headroom in plan.budgets},
         frozenset(finding.code.name for finding in plan.findings if finding.status is Status.UNKNOWN),
     )
@@ -27,7 +30,7 @@ def promise_of(plan: DrainPlan) -> Promise:
 
 def drift(read: Promise, now: Promise) -> tuple[str, ...]:
     """A sentence without its full stop for everything that is another decision now; none where nothing is."""
-    return (*_nodes(read, now), *_pods(read, now), *_budgets(read, now), *_unknown(read, now))
+    return (*_nodes(read, now), *_pods(read, now), *_manners(read, now), *_budgets(read, now), *_unknown(read, now))
 
 
 def _nodes(read: Promise, now: Promise) -> Iterator[str]:
@@ -43,12 +46,19 @@ def _nodes(read: Promise, now: Promise) -> Iterator[str]:
 
 
 def _pods(read: Promise, now: Promise) -> Iterator[str]:
-    owners = {owner for _, owner in read.evicted.values()} - {""}
-    new = sorted(key for uid, (key, owner) in now.evicted.items() if uid not in read.evicted and owner not in owners)
+    owners = {owner for _, owner, _ in read.evicted.values()} - {""}
+    new = sorted(key for uid, (key, owner, _) in now.evicted.items() if uid not in read.evicted and owner not in owners)
     if new:
         more = f" and {len(new) - _MOST_NAMES} more" if len(new) > _MOST_NAMES else ""
         what = "a pod that the plan does not evict" if len(new) == 1 else "pods that the plan does not evict"
         yield f"{what} would be evicted: {', '.join(new[:_MOST_NAMES])}{more}"
+
+
+def _manners(read: Promise, now: Promise) -> Iterator[str]:
+    for uid in sorted(read.evicted.keys() & now.evicted.keys(), key=lambda each: now.evicted[each]):
+        key, _, means = now.evicted[uid]
+        if read.evicted[uid][2] != means:
+            yield f"{key} was to go by {read.evicted[uid][2]} and goes by {means} now"
 
 
 def _budgets(read: Promise, now: Promise) -> Iterator[str]:

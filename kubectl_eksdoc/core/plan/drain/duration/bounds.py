@@ -100,6 +100,8 @@ def _pods(drained: Sequence[Drained]) -> Iterator[Bound]:
             job, move = node.jobs[longest], node.moves[longest]
             why = "one pod of {} takes that long, with what must come before and after it on its node"
             relax = "a shorter grace period, or a faster stop, of that pod"
+            if move.waits_s:
+                relax = "that it finishes sooner, or a shorter --wait-jobs"
             yield Bound(Scarce.LONGEST_POD, job.head + job.tail, why.format(node.name), move.uid, relax)
 
 

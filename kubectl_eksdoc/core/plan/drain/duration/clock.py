@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.drain.duration.timing import learn, stop_of
+from kubectl_eksdoc.core.plan.drain.manners import EVICTED, Manner, Means
 from kubectl_eksdoc.core.plan.drain.order.rounds import Task
 from kubectl_eksdoc.core.plan.drain.order.waves import at_once, domains_of
 from kubectl_eksdoc.core.plan.drain.policy import ALL
@@ -52,7 +53,7 @@ class Clock:
         replacement waits for; `crowded`: the limits that can make anyone wait, where they are known."""
         moves = []
         grace_of, start_times = self.world.policy.grace_of, self._start_times
-        for pod, limits, for_good, late, after, tier in tasks:
+        for pod, limits, for_good, late, after, tier, manner in tasks:
             owner = pod.owner
             start_s, slow_start_s = start_times.get(owner.uid if owner is not None else "") or self._start_s(pod)
             if crowded is not None and limits and not crowded.issuperset(limits):
@@ -61,6 +62,8 @@ class Clock:
                 # Nothing comes back for it: it keeps what it uses up for good, and no turn.
                 limits = for_good
             stop_s, slow_stop_s = stop_of(pod, grace_of(pod))
+            if manner is not EVICTED:
+                stop_s, slow_stop_s = _stop_s(pod, manner, (stop_s, slow_stop_s), (start_s, slow_start_s))
             turn = turns.get(pod.uid, 0) if turns else 0
             new_node = waiting.get(pod.uid, "") if waiting else ""
             moves.append(
@@ -76,6 +79,7 @@ class Clock:
                     new_node,
                     slow_stop_s,
                     slow_start_s,
+                    manner.waits_s,
                 )
             )
         return moves
@@ -103,6 +107,16 @@ class Clock:
             start = self.starts.of(self.workload(pod))
             found = self._start_times[key] = (start.p50_s, start.p95_s)
         return found
+
+
+def _stop_s(pod: Pod, manner: Manner, stop: tuple[float, float], start: tuple[float, float]) -> tuple[float, float]:
+    """p50 and p95 from when it is asked to go until it is gone, for what is not evicted; `stop` of an eviction, `start`
+    of the pod that comes after it."""
+    if manner.means is Means.RESTART:
+        return start[0] + stop[0], start[1] + stop[1]
+    if manner.means is Means.PATIENCE:
+        return 0.0, 0.0  # by then it has finished, or its node is left alone
+    return stop_of(pod, pod.grace_seconds) if manner.means is Means.DELETION else stop
 
 
 def terms_of(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from kubectl_eksdoc.core.model.durations import in_words
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.drain.duration.bounds import Bound, Scarce, bounds, gap
 from kubectl_eksdoc.core.plan.drain.duration.caveats import caveats
@@ -15,11 +16,12 @@ from kubectl_eksdoc.core.plan.drain.duration.quantiles import MOST_RUNS, Pace, q
 from kubectl_eksdoc.core.plan.drain.duration.relaxing import Relaxation, relaxations
 from kubectl_eksdoc.core.plan.drain.duration.slow_nodes import slow_nodes
 from kubectl_eksdoc.core.plan.drain.duration.timing import ASSUMED_STOP_S
+from kubectl_eksdoc.core.plan.drain.manners import Means
 from kubectl_eksdoc.core.plan.drain.order.rounds import Order
 from kubectl_eksdoc.core.plan.drain.order.tasks import Work
 from kubectl_eksdoc.core.plan.drain.order.waves import gates
 from kubectl_eksdoc.core.plan.drain.outcome import SlowNode
-from kubectl_eksdoc.core.plan.drain.policy import ALL
+from kubectl_eksdoc.core.plan.drain.policy import ALL, DrainPolicy
 from kubectl_eksdoc.core.plan.drain.survey import Survey
 from kubectl_eksdoc.core.sim.activation import Reserved
 from kubectl_eksdoc.core.sim.course import Move, Moved, Span, Terms, Timeline
@@ -174,6 +176,20 @@ def _named(world: Survey, found: Sequence[Bound]) -> tuple[Bound, ...]:
     )
 
 
+def _waited_for(policy: DrainPolicy, order: Order) -> Iterator[str]:
+    """What is assumed of pods that may finish first."""
+    waited = [booking.task.manner for booking in order.bookings if booking.task.manner.waits_s]
+    if not waited:
+        return
+    jobs = "1 pod of a Job takes" if len(waited) == 1 else f"{len(waited)} pods of Jobs take"
+    never = sum(manner.means is Means.PATIENCE for manner in waited)
+    ended = f" (by then {never} that must not be evicted {'has' if never == 1 else 'have'} finished)" if never else ""
+    yield (
+        f"{jobs} all of the {in_words(policy.wait_jobs)} of --wait-jobs{ended}: whether they finish sooner is not "
+        "known, and then the drain is over sooner"
+    )
+
+
 def _assumptions(clock: Clock, course: Course, evicted: Iterable[Pod], near: bool) -> tuple[str, ...]:
     surge = clock.world.policy.surge
     one_of_each = {pod.owner.uid if pod.owner is not None else "": pod for pod in evicted}
@@ -186,6 +202,7 @@ def _assumptions(clock: Clock, course: Course, evicted: Iterable[Pod], near: boo
         if course.waiting or surge is not None
         else "every replacement is scheduled at once (no waiting for new nodes)",
     ]
+    said += _waited_for(clock.world.policy, course.order)
     if course.tried and not near:
         effort = clock.world.policy.effort
         tried = "one order was tried" if course.tried == 1 else f"the best of {course.tried} orders is taken"

@@ -9,6 +9,7 @@ from kubectl_eksdoc.core.plan.drain.duration.estimate import Estimate
 from kubectl_eksdoc.core.plan.drain.outcome import BudgetVerdict
 from kubectl_eksdoc.core.plan.drain.survey import Survey
 from kubectl_eksdoc.core.plan.drain.verdicts.budgets import JudgedBudget
+from kubectl_eksdoc.core.plan.drain.verdicts.surging import restarted
 from kubectl_eksdoc.core.rules.budgets import Computed, recompute
 from kubectl_eksdoc.core.sim.budget_statuses import Watched, headroom, status_writes
 
@@ -24,7 +25,8 @@ def headrooms(world: Survey, budgets: Mapping[str, JudgedBudget], estimate: Esti
     watched = [found for judged in slowest(budgets.values()) if (found := _watched(world, judged)) is not None]
     if not watched or estimate is None:
         return {}
-    uids = {pod.uid for each in watched for pod in each.pods}
+    # A rollout takes nothing away, and starts one pod more: that the budget allows more then is used by nobody.
+    uids = {pod.uid for each in watched for pod in each.pods if restarted(world, pod) is None}
     written = status_writes(watched, [moved for moved in estimate.moves if moved.uid in uids], LAG_S)
     return {key: headroom(writes) for key, writes in written.items()}
 

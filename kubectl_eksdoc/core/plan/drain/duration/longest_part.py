@@ -37,9 +37,9 @@ class _Chain(NamedTuple):
 def longest_part(nodes: Nodes, terms: Terms, most: int) -> Part | None:
     """The evictions of the limits that may take longest: of one at least, of more while they are no more than `most`.
 
-    None where something besides budgets makes nodes or replacements wait, or nothing waits at all.
+    None where something besides budgets makes nodes, pods or replacements wait, or nothing waits at all.
     """
-    if terms.waves or terms.at_once or terms.between_s or any(move.waits_for for move in _moves(nodes)):
+    if terms.waves or terms.at_once or terms.between_s or any(move.waits_for or move.waits_s for move in _moves(nodes)):
         return None
     chains = _chains(nodes, terms)
     chosen: set[str] = set()
@@ -64,7 +64,7 @@ def _chains(nodes: Nodes, terms: Terms) -> dict[str, _Chain]:
     variances: dict[str, float] = defaultdict(float)
     known: dict[tuple[float, float, float, float, bool], tuple[float, float]] = {}
     for move in _moves(nodes):
-        _, limits, stop_s, start_s, after, _, _, _, _, slow_stop_s, slow_start_s = move
+        _, limits, stop_s, start_s, after, _, _, _, _, slow_stop_s, slow_start_s, _ = move
         if not limits or after is Replacement.NEVER:
             continue
         after_gone = after is Replacement.AFTER_GONE

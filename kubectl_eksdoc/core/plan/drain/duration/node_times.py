@@ -34,18 +34,18 @@ def timed(name: str, moves: Sequence[Move], terms: Terms) -> Drained:
     lag, settle = terms.lag_s, terms.settle_s
     critical = [move for move in moves if move.critical]
     if not critical:
-        jobs = tuple([_job(hold_s(move, lag), move.stop_s + settle) for move in moves])
+        jobs = tuple([_job(hold_s(move, lag), move.stop_s + settle, move.waits_s) for move in moves])
         seconds, limit = _tier(jobs, moves, terms)
         return Drained(name, tuple(moves), jobs, seconds or settle, limit)
     ordinary = [move for move in moves if not move.critical]
-    first, limit = _tier([Job(0.0, hold_s(m, lag), m.stop_s) for m in ordinary], ordinary, terms)
-    then, second_limit = _tier([Job(0.0, hold_s(m, lag), m.stop_s) for m in critical], critical, terms)
+    first, limit = _tier([_job(hold_s(m, lag), m.stop_s, m.waits_s) for m in ordinary], ordinary, terms)
+    then, second_limit = _tier([_job(hold_s(m, lag), m.stop_s) for m in critical], critical, terms)
     limit = limit if first >= then else second_limit
     before = _before(ordinary, critical, terms)
     jobs = tuple(
-        Job(max([first, *(before[x] for x in m.limits)]), hold_s(m, lag), m.stop_s + settle)
+        Job(max([first, m.waits_s, *(before[x] for x in m.limits)]), hold_s(m, lag), m.stop_s + settle)
         if m.critical
-        else Job(0.0, hold_s(m, lag), m.stop_s + then + settle)
+        else _job(hold_s(m, lag), m.stop_s + then + settle, m.waits_s)
         for m in moves
     )
     seconds = first + then + settle
@@ -56,9 +56,9 @@ def timed(name: str, moves: Sequence[Move], terms: Terms) -> Drained:
 
 
 @lru_cache(maxsize=1 << 14)
-def _job(hold: float, tail: float) -> Job:
+def _job(hold: float, tail: float, head: float = 0.0) -> Job:
     """Replicas share it: one object for all of them is quicker to have, and to compare."""
-    return Job(0.0, hold, tail)
+    return Job(head, hold, tail)
 
 
 def _before(ordinary: Sequence[Move], critical: Sequence[Move], terms: Terms) -> dict[str, float]:

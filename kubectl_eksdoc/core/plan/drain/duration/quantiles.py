@@ -20,6 +20,7 @@ from kubectl_eksdoc.core.plan.drain.chance import two_normals
 from kubectl_eksdoc.core.plan.drain.duration.longest_part import longest_part
 from kubectl_eksdoc.core.plan.drain.duration.luck import Time
 from kubectl_eksdoc.core.plan.drain.duration.node_times import Nodes
+from kubectl_eksdoc.core.rules.replacement import Replacement
 from kubectl_eksdoc.core.sim.activation import Reserved
 from kubectl_eksdoc.core.sim.course import Move, Terms
 from kubectl_eksdoc.core.sim.drain import simulate
@@ -170,5 +171,8 @@ def _luck(move: Move) -> _Luck:
 
 
 def _drawn(move: Move, stop: Time, start: Time, normals: tuple[float, float]) -> Move:
-    uid, limits, _, _, after, critical, late, turn, waits_for, _, _ = move
-    return Move(uid, limits, stop.drawn(normals[0]), start.drawn(normals[1]), after, critical, late, turn, waits_for)
+    uid, limits, _, _, after, critical, late, turn, waits_for, _, _, waits_s = move
+    stop_s, start_s = stop.drawn(normals[0]), start.drawn(normals[1])
+    if after is Replacement.FIRST:
+        stop_s = max(stop_s, start_s)
+    return Move(uid, limits, stop_s, start_s, after, critical, late, turn, waits_for, waits_s=waits_s)

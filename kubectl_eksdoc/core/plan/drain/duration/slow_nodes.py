@@ -73,7 +73,7 @@ def _moves(clock: Clock, tasks: Sequence[Task]) -> list[Move]:
     for task, move in zip(tasks, clock.moves(tasks), strict=True):
         stop_s, slow_stop_s = stop_of(task.pod, task.pod.grace_seconds)
         limits = tuple(limit for limit in move.limits if not limit.startswith(_OURS))
-        made.append(move._replace(critical=False, stop_s=stop_s, slow_stop_s=slow_stop_s, limits=limits))
+        made.append(move._replace(critical=False, stop_s=stop_s, slow_stop_s=slow_stop_s, limits=limits, waits_s=0.0))
     return made
 
 

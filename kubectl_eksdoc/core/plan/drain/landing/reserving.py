@@ -20,6 +20,7 @@ from kubectl_eksdoc.core.plan.drain.landing.preempting import NOTHING, Placed, P
 from kubectl_eksdoc.core.plan.drain.landing.room import Room
 from kubectl_eksdoc.core.plan.drain.landing.why_not import Reasons, WhyNot
 from kubectl_eksdoc.core.plan.drain.survey import Survey
+from kubectl_eksdoc.core.plan.drain.verdicts.surging import restarted
 from kubectl_eksdoc.core.rules.scheduling.pod_classes import PodClass
 
 MOST_NEW_NODES = 5000
@@ -95,6 +96,7 @@ class Ground:
         self._partly = partly
         self._targets = {node.name: node for node in world.targets}
         self._loads: dict[str, _Load] = {}
+        self._stay_first: set[str] = set()  # uids of pods that go only when the new one is there
         self._all_or_nothing = not world.policy.partial
         self._clear()
 
@@ -161,12 +163,15 @@ class Ground:
 
     def _all_places(self, node: str, load: _Load, thorough: bool) -> dict[str, str] | None:
         """A place for each pod, or none at all."""
-        room, names = self._room, []
+        room, names, stay_first = self._room, [], self._stay_first
         mark = room.mark()
-        for _, old, new in load.pods:
-            if old is not None:
+        for pod, old, new in load.pods:
+            first = bool(stay_first) and pod.uid in stay_first
+            if old is not None and not first:
                 room.leave(old, node)
             place = room.place(new, thorough)
+            if first and old is not None and place:
+                room.leave(old, node)
             if not place:
                 room.back_to(mark)
                 self._lacked[node] = new, room.joined
@@ -274,9 +279,13 @@ class Ground:
         return ((TOO_LATE, count),) if count else ()
 
     def _move(self, pod: Pod, old: PodClass | None, new: PodClass) -> str:
-        if old is not None:
+        first = pod.uid in self._stay_first
+        if old is not None and not first:
             self._room.leave(old, pod.node)
-        return self._room.place(new)
+        place = self._room.place(new)
+        if old is not None and first and place:
+            self._room.leave(old, pod.node)
+        return place
 
     def _load(self, pods: Iterable[Pod]) -> _Load:
         # The largest first: they are the ones that need the room as it is.
@@ -288,6 +297,8 @@ class Ground:
             memory += asked.memory
             sized.append((-asked.cpu, -asked.memory, pod.namespace, pod.name, i, pod))
         sized.sort()  # two pods are never compared: none has the number of another
+        if self._world.policy.surge_singles:
+            self._stay_first |= {each[5].uid for each in sized if restarted(self._world, each[5]) is not None}
         classes_of, loaded = self._room.classes_of, []
         for each in sized:
             pod = each[5]

@@ -10,6 +10,7 @@ from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.model.workloads import Workload
 from kubectl_eksdoc.core.plan.drain.commands import kubectl
+from kubectl_eksdoc.core.plan.drain.manners import Means
 from kubectl_eksdoc.core.plan.drain.order.rounds import Order
 from kubectl_eksdoc.core.plan.drain.survey import Survey
 from kubectl_eksdoc.core.plan.drain.verdicts.copies import SCALED_BY_HAND
@@ -23,6 +24,8 @@ def outages(world: Survey, order: Order) -> Iterable[Finding]:
     budgets = {budget.key for budget in world.cluster.budgets}
     for booking in order.bookings:
         pod, limits, *_ = booking.task
+        if booking.task.manner.means in (Means.RESTART, Means.PATIENCE):
+            continue  # never away, or not because of this drain
         # Most wait for a budget, which says enough.
         if (limits and limits[0] in budgets) or not pod.ready or world.budgets_of(pod):
             continue

@@ -15,6 +15,7 @@ from enum import IntEnum
 from typing import NamedTuple
 
 from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.plan.drain.manners import EVICTED, Manner
 from kubectl_eksdoc.core.rules.replacement import Replacement
 
 
@@ -32,7 +33,7 @@ class Task(NamedTuple):
 
     `for_good` are those of its limits whose unit never comes back, because nothing takes the pod's place.
     `late` names why it should go after the other pods that share a limit with it ("" if it need not). `after` is
-    what its owner does about it. See `task_of`.
+    what its owner does about it, `manner` how it goes. See `task_of`.
     """
 
     pod: Pod
@@ -41,6 +42,7 @@ class Task(NamedTuple):
     late: str = ""
     after: Replacement = Replacement.AT_ONCE
     tier: Tier = Tier.ORDINARY
+    manner: Manner = EVICTED
 
     @property
     def comes_again(self) -> bool:
@@ -51,7 +53,7 @@ class Task(NamedTuple):
 def coming_again(tasks: Iterable[Task]) -> list[Pod]:
     """The pods of `tasks` whose replacements need a place elsewhere (see `Task.comes_again`)."""
     never, same_node = Replacement.NEVER, Replacement.SAME_NODE
-    return [pod for pod, _, _, _, after, _ in tasks if after is not never and after is not same_node]
+    return [pod for pod, _, _, _, after, _, _ in tasks if after is not never and after is not same_node]
 
 
 def task_of(
@@ -60,10 +62,11 @@ def task_of(
     for_good: tuple[str, ...] = (),
     late: str = "",
     after: Replacement = Replacement.AT_ONCE,
+    manner: Manner = EVICTED,
 ) -> Task:
     """The task in its tier."""
     tier = Tier.FOR_GOOD if for_good else Tier.CRITICAL if pod.system_critical else Tier.ORDINARY
-    return Task(pod, limits, for_good, late, after, tier)
+    return Task(pod, limits, for_good, late, after, tier, manner)
 
 
 class Booking(NamedTuple):

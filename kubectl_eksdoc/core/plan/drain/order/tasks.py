@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from kubectl_eksdoc.core.model.budgets import Budget
 from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.plan.drain.manners import EVICTED, Means
 from kubectl_eksdoc.core.plan.drain.order.rounds import Task, task_of
 from kubectl_eksdoc.core.plan.drain.outcome import PodVerdict
 from kubectl_eksdoc.core.plan.drain.survey import Survey
@@ -41,7 +42,7 @@ class Work:
         users: dict[str, int] = defaultdict(int)
         found: set[str] = set()
         for given in self.tasks.values():
-            for _, limits, for_good, late, _, _ in given:
+            for _, limits, for_good, late, *_ in given:
                 for limit in limits:
                     users[limit] += 1
                 if for_good or late:
@@ -81,13 +82,20 @@ def _tasks(
         if judgement.complete(name, world.policy.partial):
             going = [judged for judged in judgement.pods[name] if judged.verdict is PodVerdict.EVICT]
             going.sort(key=_by_name)
-            yield name, tuple([_task(world, judged.pod, *limits_of(judged)) for judged in going])
+            yield name, tuple([_task(world, judged, *limits_of(judged)) for judged in going])
 
 
-def _task(world: Survey, pod: Pod, guarded: tuple[str, ...], limits: tuple[str, ...]) -> Task:
+def _task(world: Survey, judged: JudgedPod, guarded: tuple[str, ...], limits: tuple[str, ...]) -> Task:
+    pod, manner = judged.pod, judged.manner if judged.said else EVICTED
+    if manner.means in _WITHOUT_LIMITS:
+        return task_of(pod, after=_WITHOUT_LIMITS[manner.means], manner=manner)
     after = replacement(pod)
     lease = world.leases_held.get(pod.key, "") if limits and world.leases_held else ""
-    return task_of(pod, limits, guarded if after is Replacement.NEVER else (), lease, after)
+    return task_of(pod, limits, guarded if after is Replacement.NEVER else (), lease, after, manner)
+
+
+_WITHOUT_LIMITS = {Means.RESTART: Replacement.FIRST, Means.PATIENCE: Replacement.NEVER}
+"""What is never away, or not because of us, takes no turn: and what comes after it."""
 
 
 def _by_name(judged: JudgedPod) -> tuple[str, object]:
@@ -110,7 +118,7 @@ class _Limits:
 
     def of(self, judged: JudgedPod) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The budgets that count the pod, and all that limits its eviction."""
-        pod, _, _, guards = judged
+        pod, guards = judged.pod, judged.guards
         guarded = (self._alike.get(id(guards)) or self._counting(pod, guards)) if guards else ()
         limits = guarded
         if self._asks_more:

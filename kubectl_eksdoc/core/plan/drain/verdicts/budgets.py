@@ -16,6 +16,7 @@ from kubectl_eksdoc.core.plan.drain.survey import SCALED, Survey
 from kubectl_eksdoc.core.plan.drain.verdicts.assuming import finding_as_if_fixed, is_assumed_fixed
 from kubectl_eksdoc.core.plan.drain.verdicts.remedies import for_budget, touch_budget
 from kubectl_eksdoc.core.plan.drain.verdicts.said import unknown
+from kubectl_eksdoc.core.plan.drain.verdicts.surging import restarted
 from kubectl_eksdoc.core.rules import budgets as arithmetic
 from kubectl_eksdoc.core.rules.evictions import Why, refused_by, uses_up
 
@@ -40,7 +41,8 @@ class JudgedBudget:
     """A budget against the pods on targets it selects.
 
     `counted` are those it must allow; the others (not Ready where its policy lets them go, finished,
-    Pending) go without it. `blocked` is why none of the counted can go, None when `per_round` of them can.
+    Pending, replaced by a rollout) go without it. `blocked` is why none of the counted can go, None when `per_round`
+    of them can. `past` are those that are deleted, since it would not let them go and the user named them.
     """
 
     budget: Budget
@@ -56,6 +58,7 @@ class JudgedBudget:
     why: str
     owner: str
     findings: tuple[Finding, ...]
+    past: tuple[Pod, ...] = ()
 
     @property
     def rounds(self) -> int:
@@ -84,15 +87,21 @@ class JudgedBudget:
 
 def judge(survey: Survey, budget: Budget, on_targets: Sequence[Pod]) -> JudgedBudget:
     """Judge `budget` for the pods it selects among those a drain would evict."""
-    several = survey.guards.shared
-    shared = tuple([pod for pod in on_targets if pod.uid in several]) if several else ()
-    counted = tuple([pod for pod in on_targets if uses_up(pod, budget) and not (shared and pod.uid in several)])
+    several, named = survey.guards.shared, survey.policy.delete_past_budget
+    asked = on_targets
+    if survey.policy.surge_singles:
+        asked = [pod for pod in on_targets if restarted(survey, pod) is None]
+    shared = tuple([pod for pod in asked if pod.uid in several and pod.key not in named]) if several else ()
+    counted = tuple([pod for pod in asked if uses_up(pod, budget) and not (several and pod.uid in several)])
     pods = survey.guards.pods(budget)
     result = arithmetic.recompute(budget, pods, survey.scales, survey.now)
     recomputed = result.status if isinstance(result, arithmetic.Computed) else None
     disagrees = recomputed is not None and recomputed != budget.status and not _lags(budget)
     allowed = budget.status.allowed if recomputed is None else min(budget.status.allowed, recomputed.allowed)
     blocked, code = _blocked(survey, budget, pods, allowed, disagrees)
+    past = tuple([pod for pod in counted if pod.key in named]) if named and blocked is not None else ()
+    if past:
+        counted = tuple([pod for pod in counted if pod not in past])
     why = _why(budget, pods, blocked, recomputed, disagrees)
     judged = JudgedBudget(
         budget=budget,
@@ -108,6 +117,7 @@ def judge(survey: Survey, budget: Budget, on_targets: Sequence[Pod]) -> JudgedBu
         why=why,
         owner=_owner(survey, pods),
         findings=(),
+        past=past,
     )
     blocking = _blocking_finding(survey, judged)
     if is_assumed_fixed(judged.code, survey.policy):

@@ -13,13 +13,16 @@ from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status
 from kubectl_eksdoc.core.model.nodes import Node
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.drain.commands import kubectl
+from kubectl_eksdoc.core.plan.drain.manners import EVICTED, Manner
 from kubectl_eksdoc.core.plan.drain.outcome import PodVerdict
 from kubectl_eksdoc.core.plan.drain.survey import Survey
 from kubectl_eksdoc.core.plan.drain.verdicts import pods
 from kubectl_eksdoc.core.plan.drain.verdicts.asking import Rules
 from kubectl_eksdoc.core.plan.drain.verdicts.assuming import as_if_fixed
 from kubectl_eksdoc.core.plan.drain.verdicts.budgets import JudgedBudget, judge, several_budgets
+from kubectl_eksdoc.core.plan.drain.verdicts.past_budgets import past_budgets
 from kubectl_eksdoc.core.plan.drain.verdicts.said import Said, cannot_tell, fold, unknown
+from kubectl_eksdoc.core.plan.drain.verdicts.surging import restarted
 
 HOLDS = (PodVerdict.BLOCKED, PodVerdict.UNKNOWN)
 """The verdicts of pods for which their node is not drained."""
@@ -36,6 +39,11 @@ class JudgedPod(NamedTuple):
     @property
     def deciding(self) -> tuple[Said, ...]:
         return tuple(s for s in self.said if s.verdict is self.verdict)
+
+    @property
+    def manner(self) -> Manner:
+        """How it goes, if it does."""
+        return next((said.manner for said in self.said if said.manner is not EVICTED), EVICTED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +105,7 @@ def _concluded(
     world: Survey, asked: Mapping[str, _Told], budgets: Mapping[str, JudgedBudget]
 ) -> dict[str, tuple[JudgedPod, ...]]:
     sure = not world.cluster.unread(kinds.BUDGETS)
-    blocking = {key for key, budget in budgets.items() if budget.blocked is not None}
+    blocking = {key for key, budget in budgets.items() if budget.blocked is not None or budget.past}
     found: dict[str, tuple[JudgedPod, ...]] = {}
     for name, said in asked.items():
         on = []
@@ -151,11 +159,15 @@ def _by_budgets(
 ) -> Said | None:
     if pod.finished or pod.deleting or pod.phase == "Pending":
         return None  # the eviction endpoint does not read budgets for these
+    if restarted(world, pod) is not None:
+        return None  # nor does a rollout
     unread = world.cluster.unread(kinds.BUDGETS)
     if unread:
         question = "which budgets guard the pods on the targets"
         return cannot_tell(codes.POD_BUDGET, question, unread, pods.where(pod), PodVerdict.UNKNOWN, Severity.CRITICAL)
     if len(guards) > 1:
+        if pod.key in world.policy.delete_past_budget:
+            return past_budgets(world, pod, guards)
         finding = several_budgets(world, pod, guards)
         return Said(PodVerdict.BLOCKED, finding.message, finding.code, finding, finding.remedy)
     if guards:
@@ -163,6 +175,8 @@ def _by_budgets(
         if judged.blocked is not None and judged.counts(pod):
             reason = f"budget {judged.budget.key} {judged.in_short}: {judged.why}"
             return Said(PodVerdict.BLOCKED, reason, judged.code, remedy=judged.findings[0].remedy)
+        if pod in judged.past:
+            return past_budgets(world, pod, guards)
     return None
 
 

@@ -5,6 +5,8 @@ Each rule is a pure function `(survey, pod) -> Said | None`; all of them are ask
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from kubectl_eksdoc.core.model import codes, kinds
 from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, When
@@ -12,9 +14,10 @@ from kubectl_eksdoc.core.model.kinds import Resource
 from kubectl_eksdoc.core.model.pods import Pod, VolumeKind
 from kubectl_eksdoc.core.model.workloads import Workload
 from kubectl_eksdoc.core.plan.drain.commands import in_turn, kubectl
+from kubectl_eksdoc.core.plan.drain.manners import Manner, Means
 from kubectl_eksdoc.core.plan.drain.survey import Balanced, Survey
 from kubectl_eksdoc.core.plan.drain.targets import natural
-from kubectl_eksdoc.core.plan.drain.verdicts import copies
+from kubectl_eksdoc.core.plan.drain.verdicts import copies, surging
 from kubectl_eksdoc.core.plan.drain.verdicts.jobs import loses_work, wait_for_job
 from kubectl_eksdoc.core.plan.drain.verdicts.said import Said, blocks, cannot_tell, remarks
 from kubectl_eksdoc.core.plan.drain.verdicts.said import where as where
@@ -78,19 +81,22 @@ def has_one_replica(survey: Survey, pod: Pod) -> Said | None:
     unread = _unread_owner(survey, pod, codes.SINGLE_REPLICA, "whether a workload has a single replica")
     if unread is not None:
         return unread
-    top, owner = survey.top_of(pod), survey.top_owner(pod)
-    if top is None or owner is None or top.kind not in copies.SCALED_BY_HAND:
+    top = surging.single_of(survey, pod)
+    if top is None:
         return None
-    if (top.replicas if top.uid == owner.uid else survey.wanted_by.get(owner.uid, top.replicas)) != 1:
-        return None
-    return remarks(
-        codes.SINGLE_REPLICA,
-        Severity.MEDIUM,
-        survey.owner_subject(pod),
-        "its only replica is on a target: its eviction is downtime until the replacement is Ready",
-        where(pod),
-        *_without_downtime(survey, pod, top),
-    )
+    subject, message = survey.owner_subject(pod), "its only replica is on a target: "
+    if surging.restarted(survey, pod) is not None:
+        message += "it is restarted (--surge-singles), so that the new pod is Ready elsewhere before this one stops"
+        back = Remedy(
+            "Way back, with one more new pod.", kubectl("rollout undo", "deployment", top.name, top.namespace)
+        )
+        said = remarks(codes.SINGLE_REPLICA, Severity.LOW, subject, message, where(pod), back)
+        return replace(said, manner=Manner(Means.RESTART, restarts=top))
+    message += "its eviction is downtime until the replacement is Ready"
+    if survey.policy.surge_singles and pod.phase == "Running":
+        message += f"; it is not restarted instead: {surging.why_not(survey, pod, top)}"
+    remedies = _without_downtime(survey, pod, top)
+    return remarks(codes.SINGLE_REPLICA, Severity.MEDIUM, subject, message, where(pod), *remedies)
 
 
 def leaves_data(survey: Survey, pod: Pod) -> Said | None:
@@ -193,6 +199,8 @@ def is_protected(survey: Survey, pod: Pod) -> Said | None:
 
 def is_only_backend(survey: Survey, pod: Pod) -> Said | None:
     """Something replacements need has this one ready pod, or none is left when those go that nothing replaces."""
+    if surging.restarted(survey, pod) is not None:
+        return None  # another is Ready before it stops
     for backends in survey.needed.get(pod.uid, ()):
         lasting = [p for p in backends.pods if not (p.node in survey.pods_on and replacement(p) is Replacement.NEVER)]
         if len(backends.pods) == 1 or not lasting:
@@ -317,7 +325,8 @@ def _without_downtime(survey: Survey, pod: Pod, top: Workload) -> tuple[Remedy, 
     if top.surges and top.rollout_unavailable == 0:
         restart = copies.restart(top)
         if restart is not None:
-            return (restart,)
+            drained = surging.advice(survey, pod)
+            return (restart, drained) if drained is not None else (restart,)
     if top.kind == "StatefulSet" and (top.namespace, top.kind, top.name) not in survey.autoscalers:
         return (Remedy("Announce the downtime: a StatefulSet starts the new pod only after the old one is gone."),)
     more = copies.more(survey, pod, 2, ", if it can run twice")

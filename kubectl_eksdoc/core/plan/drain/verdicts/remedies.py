@@ -18,7 +18,7 @@ from kubectl_eksdoc.core.model.workloads import Workload
 from kubectl_eksdoc.core.plan.drain import commands
 from kubectl_eksdoc.core.plan.drain.outcome import BudgetVerdict
 from kubectl_eksdoc.core.plan.drain.survey import Survey
-from kubectl_eksdoc.core.plan.drain.verdicts import copies
+from kubectl_eksdoc.core.plan.drain.verdicts import copies, surging
 from kubectl_eksdoc.core.rules.budgets import full_health_allowed
 from kubectl_eksdoc.core.rules.scales import Scales
 
@@ -64,6 +64,9 @@ def _never_allows(survey: Survey, budget: Budget, counted: Sequence[Pod]) -> Ite
     restart = copies.restart(top) if top is not None and not others else None
     if restart is not None:
         yield restart
+        drained = surging.advice(survey, counted[0]) if len(counted) == 1 else None
+        if drained is not None:
+            yield drained
     loosened = _loosened(survey, budget)
     if loosened is not None:
         yield Remedy(

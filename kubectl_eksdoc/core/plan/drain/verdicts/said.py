@@ -11,6 +11,7 @@ from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status
 from kubectl_eksdoc.core.model.kinds import KindRead, ReadState
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.drain.commands import shell
+from kubectl_eksdoc.core.plan.drain.manners import EVICTED, Manner
 from kubectl_eksdoc.core.plan.drain.outcome import PodVerdict
 from kubectl_eksdoc.core.plan.drain.targets import natural
 
@@ -33,7 +34,7 @@ _RANK = {
 class Said:
     """`finding` None where another finding (a budget's) already tells it; `reason` is for the pod's own line.
 
-    `remedy` is what would change the verdict, the best first.
+    `remedy` is what would change the verdict, the best first; `manner` how the pod goes, if it does.
     """
 
     verdict: PodVerdict
@@ -41,6 +42,7 @@ class Said:
     code: Code | None = None
     finding: Finding | None = None
     remedy: tuple[Remedy, ...] = ()
+    manner: Manner = EVICTED
 
 
 def where(pod: Pod) -> str:

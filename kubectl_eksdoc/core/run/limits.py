@@ -1,0 +1,21 @@
+"""When a run holds, stops, or gives up on a pod: what its guards go by."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """`hold_s`, `pending_s`: a replacement without a node for so long holds, or stops, the run. `not_ready`: so many
+    nodes outside the targets may become NotReady. `away_s`, `failing_s`: the cluster cannot be watched, or answers
+    with errors, for so long. `blocked_s`: a pod whose budget does not move for so long is given up, with its node.
+    `bake_s`: so long after a wave nothing of the next one is begun, and all of this may show."""
+
+    hold_s: float = 10.0
+    pending_s: float = 600.0
+    not_ready: int = 2
+    away_s: float = 600.0
+    failing_s: float = 300.0
+    blocked_s: float = 1800.0
+    bake_s: float = 0.0

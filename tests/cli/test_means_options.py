@@ -1,0 +1,73 @@
+"""The flags that say how pods go besides evictions, from the command line to the plan and back."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+import pytest
+
+from kubectl_eksdoc.cli import drain_options, values
+from kubectl_eksdoc.cli.parser import Parser
+from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
+from tests.builders import a_budget, a_node, a_pod, a_workload, pods
+from tests.core.plan.drain.planning import plan_of
+
+
+def policy_of(*words: str) -> DrainPolicy:
+    parser = Parser(prog="drain")
+    drain_options.add_policy(parser)
+    return drain_options.policy_from(parser.parse_args(list(words)))
+
+
+def test_they_are_off_unless_asked_for() -> None:
+    policy = policy_of()
+    assert (policy.surge_singles, policy.wait_jobs, policy.delete_past_budget) == (False, 0, frozenset())
+
+
+def test_what_was_given_is_said_in_words_that_give_it_again() -> None:
+    words = ("--surge-singles=true", "--wait-jobs", "30m", "--delete-past-budget=a/x", "--delete-past-budget", "b/y-0")
+    policy = policy_of(*words)
+    assert (policy.surge_singles, policy.wait_jobs) == (True, 1800)
+    assert policy.delete_past_budget == {"a/x", "b/y-0"}
+    given: dict[str, Any] = drain_options.as_given(Targeting(("old-0",)), policy)
+    assert given["surge-singles"] is True
+    again = [
+        f"--wait-jobs={given['wait-jobs']}",
+        *(f"--delete-past-budget={pod}" for pod in given["delete-past-budget"]),
+    ]
+    assert policy_of("--surge-singles=true", *again) == policy
+
+
+@pytest.mark.parametrize("text", ["x", "-1s", "1.5s", "200h", ""])
+def test_no_time_to_wait(text: str) -> None:
+    with pytest.raises(argparse.ArgumentTypeError):
+        values.patience(text)
+
+
+@pytest.mark.parametrize("text", ["x", "a/", "/b", "a/b/c", "A/b", "a/--all"])
+def test_no_name_of_a_pod(text: str) -> None:
+    with pytest.raises(argparse.ArgumentTypeError):
+        values.pod_key(text)
+
+
+def test_names_that_change_nothing_are_noted() -> None:
+    names = frozenset({"default/web-0", "default/far", "default/bare", "default/never-0"})
+    held = a_budget("never", max_unavailable=0, allowed=0, expected=1)
+    plan = plan_of(
+        nodes=[a_node("old-0"), a_node("old-1")],
+        pods=[
+            *pods(3),
+            a_pod("far", node="roomy"),
+            a_pod("bare", owner=None, node="old-1"),
+            a_pod("never-0", owner="ReplicaSet/never"),
+        ],
+        workloads=[a_workload(), a_workload("ReplicaSet/never", replicas=1)],
+        budgets=[a_budget(), held],
+        policy=DrainPolicy(delete_past_budget=names),
+    )
+    far, web, bare = (next(n for n in drain_options.idle(plan) if pod in n) for pod in ("far", "web-0", "bare"))
+    assert far.endswith("it is on no target")
+    assert web.endswith("its budget lets it go in its turn")
+    assert "no controller owns it" in bare
+    assert len(drain_options.idle(plan)) == 3 and [e.pod.name for e in plan.past_budgets] == ["never-0"]

@@ -1,0 +1,78 @@
+"""Where a drain stands: how far, how long still, and what is half done if it ends now."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
+from kubectl_eksdoc.core.run.engine import Engine
+from kubectl_eksdoc.core.run.seen import Seen
+from kubectl_eksdoc.core.run.standing import Course, Standing, standing
+from kubectl_eksdoc.embedded.stage import EmbeddedStage
+from kubectl_eksdoc.flows.drain import plan_drain
+from kubectl_eksdoc.flows.rehearse import pace_of
+from tests.core.sim.cluster.planes import a_budget_doc, a_node_doc
+from tests.flows.stages import made, web
+
+
+def begun() -> tuple[EmbeddedStage, Engine]:
+    docs = [*web(3, 3), *(a_node_doc(f"new-{i}") for i in range(3)), a_budget_doc(allowed=1, healthy=3)]
+    _, stage = made(*docs)
+    cluster, plan = plan_drain(stage, Targeting(nodegroups=("blue",)), DrainPolicy())
+    stage.start(pace_of(cluster))
+    return stage, Engine(plan, Seen(cluster))
+
+
+def stood(stage: EmbeddedStage, engine: Engine) -> list[Standing]:
+    """At every moment at which something is to be done, until it is over."""
+    found, course = [], Course(engine.plan)
+    while not engine.over and stage.seconds < 3600:
+        for news in stage.news():
+            engine.take(news, stage.seconds)
+        for act in engine.acts(stage.seconds):
+            engine.take(stage.do(act), stage.seconds)  # type: ignore[arg-type]
+        found.append(standing(engine, course, stage.seconds))
+        stage.pass_time(min(engine.next_s(stage.seconds), stage.seconds + 5))
+    return found
+
+
+def test_a_drain_from_its_begin_to_its_end() -> None:
+    stage, engine = begun()
+    all_of_it = stood(stage, engine)
+    first, last = all_of_it[0], all_of_it[-1]
+    assert first.pods == last.pods == last.gone and first.gone == 0
+    assert (len(last.done), last.half, last.cordoned, last.leaving, last.left_s) == (3, (), (), (), 0.0)
+    assert [each.gone for each in all_of_it] == sorted(each.gone for each in all_of_it)
+    for each in all_of_it:
+        assert len(each.done) + len(each.half) + len(each.cordoned) <= each.nodes == 3
+        assert each.left_s is not None and 0 <= each.left_s <= (each.planned_s or 0)
+    assert any(each.waits and "budget default/web" in each.waits[0].why for each in all_of_it)
+    assert last.said == f"{last.pods} of {last.pods} pods gone, 3 of 3 nodes done, about 0 s left"
+
+
+def test_what_was_stopped_has_no_time_left_to_tell() -> None:
+    _, engine = begun()
+    engine.stop("enough", 1.0)
+    stands = standing(engine, Course(engine.plan), 2.0)
+    assert (stands.stopped, stands.left_s) == ("enough", None) and stands.said.endswith("nodes done, enough")
+
+
+@given(st.lists(st.tuples(st.integers(0, 12), st.floats(0, 10)), max_size=20))
+def test_it_never_takes_less_than_nothing_and_never_goes_back_by_itself(steps: list[tuple[int, float]]) -> None:
+    _, engine = begun_once()
+    course, gone, now_s, before = Course(engine.plan), 0, 0.0, float("inf")
+    for more, passed_s in steps:
+        gone, now_s = min(gone + more, 12), now_s + passed_s
+        left_s = course.left_s(gone, now_s)
+        assert left_s is not None and 0 <= left_s <= before + 1e-6
+        before = left_s
+
+
+_BEGUN: list[tuple[EmbeddedStage, Engine]] = []
+
+
+def begun_once() -> tuple[EmbeddedStage, Engine]:
+    if not _BEGUN:
+        _BEGUN.append(begun())
+    return _BEGUN[0]

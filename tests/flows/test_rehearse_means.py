@@ -1,0 +1,263 @@
+"""Pods that do not simply go by an eviction, on a stage: a rollout replaces one, a Job ends, one is deleted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.acts import Delete, Restart
+from kubectl_eksdoc.core.model.api_objects import at, with_value
+from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.core.model.journal import Intent, Outcome, Result, Verb
+from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
+from kubectl_eksdoc.core.plan.drain.result import DrainPlan
+from kubectl_eksdoc.core.run.engine import Engine
+from kubectl_eksdoc.core.run.journal import replay
+from kubectl_eksdoc.core.run.moments import Happened, Moment
+from kubectl_eksdoc.core.run.replanning import Replanning
+from kubectl_eksdoc.core.run.scribe import Scribe, aims_of
+from kubectl_eksdoc.core.run.seen import Seen
+from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
+from kubectl_eksdoc.core.sim.cluster.store import Change, What
+from kubectl_eksdoc.embedded.stage import EmbeddedStage
+from kubectl_eksdoc.flows.drain import plan_drain
+from kubectl_eksdoc.flows.rehearse import rehearse
+from kubectl_eksdoc.flows.run.draining import Draining, Ended
+from kubectl_eksdoc.flows.run.resuming import engine_again
+from tests.core.sim.cluster.planes import Steady, a_budget_doc
+from tests.flows.fields import KeptJournal, Killed, OwnLock, StageClock, StageField
+from tests.flows.singles import a_job, nodes, single
+from tests.flows.stages import NOW, made, web
+
+BLUE = Targeting(nodegroups=("blue",))
+SURGES = DrainPolicy(surge_singles=True)
+WAITS = DrainPolicy(wait_jobs=1800)
+
+
+def ready_pods(plane: ControlPlane, app: str = "web") -> list[int]:
+    """How many pods of `app` are Ready and not leaving, after every change from now on."""
+    seen: list[int] = []
+
+    def note(change: Change) -> None:
+        if change.item.resource != "pods":
+            return
+        there = [item for item in plane.store.list("pods") if at(item.doc, "metadata", "labels").get("app") == app]
+        gone = change.item.uid if change.what is What.DELETED else ""
+        conditions = [
+            (each["type"], each["status"])
+            for item in there
+            if not item.leaving and item.uid != gone
+            for each in at(item.doc, "status", "conditions") or ()
+        ]
+        seen.append(conditions.count(("Ready", "True")))
+
+    plane.store.listen(note)
+    return seen
+
+
+def subjects(moments: tuple[Moment, ...] | list[Moment], what: Happened) -> list[str]:
+    return [moment.subject for moment in moments if moment.what is what]
+
+
+def test_a_single_replica_moves_and_its_budget_holds_all_the_time() -> None:
+    plane, stage = made(*nodes(), *single())
+    ready = ready_pods(plane)
+    _, rehearsal = rehearse(stage, BLUE, SURGES)
+    assert subjects(rehearsal.moments, Happened.RESTARTED) == ["default/web-5f7-0"]
+    assert subjects(rehearsal.moments, Happened.DONE) == ["old-0"]
+    assert not subjects(rehearsal.moments, Happened.EVICTED) and not rehearsal.refusals and not rehearsal.undone
+    assert min(ready) >= 1, "there is always one that serves"
+    (item,) = [each for each in plane.store.list("pods") if not each.leaving]
+    assert item.doc["spec"]["nodeName"].startswith("new-")
+    assert rehearsal.late_s is not None and abs(rehearsal.late_s) <= 5
+
+
+def test_without_the_flag_its_node_is_skipped() -> None:
+    _, stage = made(*nodes(), *single())
+    _, rehearsal = rehearse(stage, BLUE, DrainPolicy())
+    assert not rehearsal.plan.evictions
+
+
+class Run:
+    """One run on a stage, with pods that take as long as `pace` says."""
+
+    def __init__(self, stage: EmbeddedStage, policy: DrainPolicy, pace: Steady, dies_at: int = -1) -> None:
+        self.stage = stage
+        self.policy = policy
+        self.journal = KeptJournal()
+        self.moments: list[Moment] = []
+        self.waits: dict[str, str] = {}  # the last word on each pod
+        cluster, self.plan = plan_drain(stage, BLUE, policy)
+        stage.start(pace)
+        self.field = StageField(stage, self.journal, dies_at)
+        scribe = Scribe()
+        self.journal.entries.append(_first(scribe, self.plan))
+        self._draining = self._made(Engine(self.plan, Seen(cluster)), scribe, cluster)
+
+    def to_the_end(self) -> Ended:
+        return self._draining.to_the_end()
+
+    def go_on(self) -> Ended:
+        """Somebody else does."""
+        journaled = replay(self.journal.read())
+        cluster = self.stage.read(kinds.ALL)
+        engine = engine_again(cluster, journaled, self.policy)
+        self.stage.news()
+        self.field = StageField(self.stage, self.journal)
+        return self._made(engine, Scribe(journaled.next_number), cluster).to_the_end()
+
+    def _made(self, engine: Engine, scribe: Scribe, cluster: Cluster) -> Draining:
+        return Draining(
+            engine,
+            self.field,
+            self.journal,
+            OwnLock(),
+            StageClock(self.stage),
+            scribe,
+            self.moments.extend,
+            show=lambda stands: self.waits.update((each.pod, each.why) for each in stands.waits),
+            replanning=Replanning(engine, cluster),
+        )
+
+    def intents(self, verb: Verb) -> list[Intent]:
+        return [e for e in self.journal.entries if isinstance(e, Intent) and e.verb is verb]
+
+    def results(self) -> list[Outcome]:
+        return [e.outcome for e in self.journal.entries if isinstance(e, Result)]
+
+
+def _first(scribe: Scribe, plan: DrainPlan) -> Any:
+    return scribe.begun(
+        "r1", NOW, plan="digest", tool="0", who="me", host="here", leader="here", aims=aims_of(plan), asked=()
+    )
+
+
+def test_a_restart_is_written_down_first() -> None:
+    _, stage = made(*nodes(), *single())
+    run = Run(stage, SURGES, Steady())
+    assert run.to_the_end().whole
+    (intent,) = run.intents(Verb.RESTART)
+    assert (intent.kind, intent.name, intent.uid, intent.namespace, intent.node) == (
+        "Deployment",
+        "web",
+        "uid-deployment",
+        "default",
+        "old-0",
+    )
+    assert set(run.results()) == {Outcome.DONE}
+
+
+@pytest.mark.parametrize("dies_at", [1, 2])
+def test_a_run_that_dies_around_a_restart_is_gone_on_with_and_restarts_once(dies_at: int) -> None:
+    plane, stage = made(*nodes(), *single())
+    ready = ready_pods(plane)
+    run = Run(stage, SURGES, Steady(), dies_at=dies_at)
+    with pytest.raises(Killed):
+        run.to_the_end()
+    assert run.go_on().whole
+    assert min(ready) >= 1
+    made_sets = [item.key[1] for item in plane.store.list("replicasets.apps")]
+    assert len(made_sets) == 2, "the one that was there, and one new one"
+
+
+def test_a_new_pod_that_is_never_ready_keeps_the_old_one() -> None:
+    plane, stage = made(*nodes(), *single(progressDeadlineSeconds=60))
+    run = Run(stage, SURGES, Steady(start=float("inf")))
+    ended = run.to_the_end()
+    (kept,) = [moment for moment in run.moments if moment.what is Happened.KEPT]
+    assert kept.at_s <= 60 + 30 + 10 and "no new pod is Ready after 90 s" in kept.why
+    assert dict(ended.undone) == {"old-0": ("default/web-5f7-0",)}
+    assert plane.store.get("pods", ("default", "web-5f7-0")) is not None
+
+
+def test_what_cannot_surge_is_not_restarted() -> None:
+    _, stage = made(*nodes(), *single(strategy={"type": "Recreate"}))
+    _, plan = plan_drain(stage, BLUE, SURGES)
+    assert not plan.evictions and plan.blockers
+
+
+def test_a_job_that_finishes_is_waited_for() -> None:
+    plane, stage = made(*nodes(), *a_job())
+    run = Run(stage, WAITS, Steady(run=600.0))
+    assert run.to_the_end().whole
+    (finished,) = [moment for moment in run.moments if moment.what is Happened.FINISHED]
+    assert 600 <= finished.at_s <= 610 and finished.subject == "default/etl-x"
+    assert not run.intents(Verb.EVICT)
+    pod = plane.store.get("pods", ("default", "etl-x"))
+    assert pod is not None and pod.doc["status"]["phase"] == "Succeeded"
+
+
+def test_a_job_that_does_not_finish_is_evicted_then() -> None:
+    _, stage = made(*nodes(), *a_job())
+    run = Run(stage, WAITS, Steady(run=9000.0))
+    assert run.to_the_end().whole
+    (evicted,) = [moment for moment in run.moments if moment.what is Happened.EVICTED]
+    assert 1800 <= evicted.at_s <= 1810
+    assert run.plan.estimate is not None
+    done = next(moment.at_s for moment in run.moments if moment.what is Happened.DONE)
+    assert abs(done - run.plan.estimate.usual_s) <= 15
+
+
+def test_a_job_that_would_fail_is_never_evicted() -> None:
+    plane, stage = made(*nodes(), *a_job(backoffLimit=0))
+    run = Run(stage, WAITS, Steady(run=9000.0))
+    ended = run.to_the_end()
+    assert dict(ended.undone) == {"old-0": ("default/etl-x",)}
+    assert not run.intents(Verb.EVICT)
+    (kept,) = [moment for moment in run.moments if moment.what is Happened.KEPT]
+    assert 1800 <= kept.at_s <= 1810 and "would fail" in kept.why
+    assert plane.store.get("pods", ("default", "etl-x")) is not None
+    _, stage = made(*nodes(), *a_job(backoffLimit=0))
+    assert Run(stage, WAITS, Steady(run=600.0)).to_the_end().whole
+
+
+NAMED = DrainPolicy(delete_past_budget=frozenset({"default/web-0"}))
+
+
+def never() -> list[Any]:
+    """A ReplicaSet's pod on a node to drain and on another one, and a budget that lets none go."""
+    moved = [
+        with_value(doc, ("spec", "nodeName"), "new-0") if doc["metadata"]["name"] == "web-1" else doc
+        for doc in web(2, 1)
+    ]
+    return [*moved, *nodes(old=0, new=2), a_budget_doc(allowed=0, healthy=2)]
+
+
+def test_only_the_named_pod_is_deleted_past_its_budget() -> None:
+    plane, stage = made(*never())
+    run = Run(stage, NAMED, Steady())
+    assert [eviction.pod.key for eviction in run.plan.past_budgets] == ["default/web-0"]
+    assert run.to_the_end().whole
+    (intent,) = run.intents(Verb.DELETE)
+    assert (intent.kind, intent.name, intent.uid, intent.grace_s) == ("Pod", "web-0", "uid-web-0", None)
+    deletions = [act for act in run.field.done if isinstance(act, Delete)]
+    assert [act.pod.uid for act in deletions] == ["uid-web-0"]
+    assert not run.intents(Verb.EVICT)
+    assert subjects(run.moments, Happened.DELETED) == ["default/web-0"]
+    assert plane.store.get("pods", ("default", "web-1")) is not None
+
+
+@pytest.mark.parametrize("dies_at", [1, 2])
+def test_a_run_that_dies_around_a_deletion_is_gone_on_with(dies_at: int) -> None:
+    _, stage = made(*never())
+    run = Run(stage, NAMED, Steady(), dies_at=dies_at)
+    with pytest.raises(Killed):
+        run.to_the_end()
+    assert run.go_on().whole
+    assert {intent.uid for intent in run.intents(Verb.DELETE)} == {"uid-web-0"}
+
+
+def test_acts_say_all_that_they_need() -> None:
+    _, stage = made(*nodes(), *single())
+    run = Run(stage, SURGES, Steady())
+    run.to_the_end()
+    (restart,) = [act for act in run.field.done if isinstance(act, Restart)]
+    assert (restart.namespace, restart.name, restart.uid, restart.kind) == (
+        "default",
+        "web",
+        "uid-deployment",
+        "Deployment",
+    )
+    assert restart.pod.name == "web-5f7-0"

@@ -1,0 +1,143 @@
+"""Restarts and deletions as they are sent: once in a run, of exactly what was meant, with time to stop."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.acts import RESTARTED_AT, Delete, Restart
+from kubectl_eksdoc.core.model.api_objects import Doc, at, with_value
+from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.rules.api.statuses import Lost, Status
+from kubectl_eksdoc.core.run.answers import Next, read
+from kubectl_eksdoc.core.run.means import meaning
+from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
+from kubectl_eksdoc.embedded.serving.api import Api
+from kubectl_eksdoc.embedded.serving.faults import Fault, Moment
+from kubectl_eksdoc.embedded.serving.faults import Lost as Breaks
+from kubectl_eksdoc.embedded.serving.messages import Reply, Request
+from kubectl_eksdoc.embedded.serving.server import serving
+from kubectl_eksdoc.kube.field.deletions import options
+from kubectl_eksdoc.kube.field.live import LiveField
+from tests.builders import a_pod
+from tests.kube.field.fields import RUN, among, answer_to, connection, field_on
+from tests.kube.field.fields import read as facts_of
+
+DEPLOYMENTS = kinds.DEPLOYMENTS.full_name
+
+
+def _nothing() -> None: ...
+
+
+class Sent:
+    """Keeps what is sent by one method, after doing something else first if told so."""
+
+    def __init__(self, api: Api, method: str) -> None:
+        self._api = api
+        self._method = method
+        self.bodies: list[Doc] = []
+        self.before: Callable[[], None] = _nothing
+
+    def handle(self, request: Request) -> Reply:
+        if request.method == self._method:
+            before, self.before = self.before, _nothing
+            before()
+            self.bodies.append(json.loads(request.body))
+        return self._api.handle(request)
+
+
+def deployment(api: Api) -> Doc:
+    return api.now(lambda plane: next(iter(plane.store.list(DEPLOYMENTS))).doc)
+
+
+def restart_of(doc: Doc, uid: str = "") -> Restart:
+    meta = doc["metadata"]
+    pod = a_pod("some", meta["namespace"])
+    return Restart(meta["namespace"], meta["name"], uid or meta["uid"], "Deployment", pod)
+
+
+def noted(api: Api) -> str:
+    annotations = at(deployment(api), "spec", "template", "metadata", "annotations") or {}
+    return str(annotations.get(RESTARTED_AT, ""))
+
+
+def annotate(api: Api) -> None:
+    """Somebody else writes the Deployment."""
+
+    def write(plane: ControlPlane) -> None:
+        item = next(iter(plane.store.list(DEPLOYMENTS)))
+        plane.registry.update(item, with_value(item.doc, ("metadata", "annotations", "other"), "x"))
+
+    api.now(write)
+
+
+def test_a_rollout_is_restarted_once_by_a_run(api: Api, tmp_path: Path) -> None:
+    sent, was = Sent(api, "PATCH"), deployment(api)
+    with serving(sent) as server, field_on(connection(server, tmp_path)) as field:
+        assert answer_to(field, restart_of(was)) == Status(200)
+        generation = deployment(api)["metadata"]["generation"]
+        assert noted(api) == RUN and generation == was["metadata"]["generation"] + 1
+        assert answer_to(field, restart_of(was)) == Status(200)
+    (body,) = sent.bodies
+    assert body["metadata"]["uid"] == was["metadata"]["uid"]
+    assert deployment(api)["metadata"]["generation"] == generation, "it was asked for twice and done once"
+
+
+def test_whoever_writes_in_between_loses_nothing(api: Api, tmp_path: Path) -> None:
+    sent = Sent(api, "PATCH")
+    sent.before = lambda: annotate(api)
+    with serving(sent) as server, field_on(connection(server, tmp_path)) as field:
+        assert answer_to(field, restart_of(deployment(api))) == Status(200)
+    assert len(sent.bodies) == 2
+    assert noted(api) == RUN and deployment(api)["metadata"]["annotations"]["other"] == "x"
+
+
+def test_another_deployment_of_that_name_is_left_alone(api: Api, field: LiveField) -> None:
+    act = restart_of(deployment(api), "uid-of-yesterday")
+    answer = answer_to(field, act)
+    assert isinstance(answer, Status) and answer.code == 409
+    assert noted(api) == ""
+    assert meaning(act, answer).next is Next.LEAVES, "its pods go with it"
+
+
+def test_one_that_is_gone_is_told(api: Api, field: LiveField) -> None:
+    answer = answer_to(field, restart_of(deployment(api))._replace(name="gone"))
+    assert isinstance(answer, Status) and answer.code == 404
+
+
+def test_an_answer_that_is_lost_is_looked_at_and_changes_nothing_twice(api: Api, tmp_path: Path) -> None:
+    act = restart_of(deployment(api))
+    lost = Fault(Breaks(Moment.AFTER), method="PATCH", times=1)
+    with among(api, lost) as server, field_on(connection(server, tmp_path)) as field:
+        answer = answer_to(field, act)
+        assert isinstance(answer, Lost) and meaning(act, answer).next is Next.LOOK
+        generation = deployment(api)["metadata"]["generation"]
+        assert answer_to(field, act) == Status(200)
+    assert deployment(api)["metadata"]["generation"] == generation
+
+
+def some_pod(tmp_path: Path, api: Api) -> Pod:
+    with serving(api) as server:
+        pods = facts_of(server, tmp_path).pods
+    return next(pod for pod in pods if pod.owner is not None and pod.owner.kind == "ReplicaSet" and not pod.deleting)
+
+
+def test_a_pod_is_deleted_by_its_uid_with_its_own_time(api: Api, tmp_path: Path) -> None:
+    pod, sent = some_pod(tmp_path, api), Sent(api, "DELETE")
+    with serving(sent) as server, field_on(connection(server, tmp_path)) as field:
+        answer = answer_to(field, Delete(replace(pod, uid="uid-of-yesterday")))
+        assert isinstance(answer, Status) and read(answer).next is Next.GONE
+        there = api.now(lambda plane: plane.store.get("pods", (pod.namespace, pod.name)))
+        assert there is not None and not there.leaving, "another pod with its name is none of ours"
+        answer = answer_to(field, Delete(pod))
+        assert isinstance(answer, Status) and read(answer).next is Next.LEAVES
+        assert answer_to(field, Delete(replace(pod, name="gone"))).code == 404  # type: ignore[union-attr]
+    assert all("gracePeriodSeconds" not in body for body in sent.bodies)
+
+
+def test_no_pod_is_deleted_without_time_to_stop() -> None:
+    assert options(a_pod(grace_seconds=0))["gracePeriodSeconds"] == 1
+    assert "gracePeriodSeconds" not in options(a_pod(grace_seconds=5))
