@@ -92,7 +92,7 @@ def test_a_single_is_restarted_and_a_named_pod_deleted_when_its_name_is_typed_ba
     assert {valid(doc) for doc in said} == {"DrainRunEvent", "DrainRun"}
     told = [(doc["what"], doc["subject"]) for doc in said[:-1]]
     assert {("restarted", "default/web-5f7-0"), ("deleted", "default/db-0"), ("done", "old-0")} <= set(told)
-    assert "evicted" not in dict(told) and said[-1]["evictions"] == 0 and said[-1]["outcome"] == "done"
+    assert "evicted" not in dict(told) and said[-1]["evictions"] == 2 and said[-1]["outcome"] == "done"
     left = pods(api)
     assert "old-0" not in left.values() and not {"web-5f7-0", "db-0"} & left.keys() and left["db-1"] == "new-0"
     assert restarted_by(api) == said[-1]["run"]
