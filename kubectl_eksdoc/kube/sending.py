@@ -3,30 +3,44 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.rules.api.statuses import Lost
 from kubectl_eksdoc.errors import ClusterError
 from kubectl_eksdoc.kube.answers import Answer
+from kubectl_eksdoc.kube.credentials import Credential
 from kubectl_eksdoc.kube.exchanges import Broken, Exchanges
 from kubectl_eksdoc.kube.sent import JSON, Sent
 from kubectl_eksdoc.kube.statuses import status_of
+
+Fence = Callable[[], object]
+"""Raises LockLost where nothing must be sent any more. Asked from several threads; it asks nobody itself."""
+
+
+def unfenced() -> None:
+    """Nothing is to be held."""
 
 
 class Sender:
     """One cluster's API, for writing. Safe to use from several threads.
 
     A request is sent again only where nothing can have been done: after a 401 with newer credentials, and after a
-    connection that did not come about. Whatever else breaks down is `Lost`.
+    connection that did not come about. Whatever else breaks down is `Lost`. Each time the fence is asked right before:
+    making credentials, a connection that does not come and the pauses between take longer than a lock may be held.
     """
 
-    def __init__(self, exchanges: Exchanges) -> None:
+    def __init__(self, exchanges: Exchanges, fence: Fence = unfenced) -> None:
         self._exchanges = exchanges
+        self._fence = fence
 
     def send(
         self, method: str, path: str, query: Mapping[str, str], body: Doc | None, content_type: str = JSON
     ) -> Sent:
+        """
+        Raises:
+            LockLost: the fence does, and nothing that could have been done was sent.
+        """
         url = self._exchanges.url(path, query)
         sent = None if body is None else json.dumps(body, separators=(",", ":")).encode()
         try:
@@ -40,10 +54,15 @@ class Sender:
 
     def _answer(self, method: str, url: str, body: bytes | None, content_type: str) -> Answer:
         exchanges, patience, timing = self._exchanges, self._exchanges.patience, self._exchanges.timing
+
+        def once(given: Credential) -> Answer:
+            self._fence()
+            return exchanges.once(given, url, method, body, content_type)
+
         tried = 0
         while True:
             try:
-                return exchanges.admitted(lambda given: exchanges.once(given, url, method, body, content_type))
+                return exchanges.admitted(once)
             except Broken as failure:
                 tried += 1
                 if not failure.unsent or tried >= patience.tries_to_connect:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from queue import Empty, SimpleQueue
 from time import monotonic
@@ -25,12 +26,15 @@ from kubectl_eksdoc.kube.field.telling import WATCHED, Telling
 from kubectl_eksdoc.kube.field.watches import Watch
 from kubectl_eksdoc.kube.field.workers import Acts, Worker
 from kubectl_eksdoc.kube.patience import Patience, Timing
-from kubectl_eksdoc.kube.sending import Sender
+from kubectl_eksdoc.kube.sending import Fence, Sender, unfenced
 from kubectl_eksdoc.kube.surroundings import Surroundings, of_this_process
 from kubectl_eksdoc.kube.transport import Transport
 from kubectl_eksdoc.objects.changing import Changing
 
 WORKERS = 4
+
+CONNECT_S = 5.0
+"""A connection for an act comes within this: from the fence to the act's arrival the lock's margin must last."""
 
 _LONGEST_WAIT_S = 3600.0
 _CLOSE_S = 1.0
@@ -44,12 +48,14 @@ class LiveField:
         connection: Connection,
         run: str,
         *,
+        fence: Fence = unfenced,
         workers: int = WORKERS,
         around: Surroundings | None = None,
         patience: Patience | None = None,
         following: Following | None = None,
     ) -> None:
-        """`run` is the id that is noted on nodes it changes and workloads it restarts. The last three exist for tests.
+        """`run` is the id that is noted on nodes it changes and workloads it restarts. `fence` is asked from several
+        threads, right before each request that changes something. The last three exist for tests.
 
         Raises:
             ConfigError: the kubeconfig, a flag, a certificate or a proxy cannot be used.
@@ -68,17 +74,20 @@ class LiveField:
         self._acts: Acts = SimpleQueue()
         self._error: BaseException | None = None
         self._threads = [self._begun(telling.resource.plural, self._watch(telling).follow) for telling in WATCHED]
-        marking = Marking(run, self._transport, self._exchanges)
-        restarts = Restarts(run, self._transport, self._exchanges)
+        soon = replace(self._patience, connect=min(self._patience.connect, CONNECT_S))
+        sender = Sender(Exchanges(access, soon, self._timing), fence)
+        marking = Marking(run, self._transport, sender, self._timing)
+        restarts = Restarts(run, self._transport, sender, self._timing)
         for _ in range(workers):
-            work = partial(self._worker(marking, restarts).work, self._acts, self._tell_one)
+            work = partial(self._worker(sender, marking, restarts).work, self._acts, self._tell_one, self._fail)
             self._threads.append(self._begun("acts", work))
 
     def do(self, act: Act) -> None:
         self._acts.put(act)
 
     def news(self, wait_s: float) -> Sequence[News]:
-        """As the port has it; ConfigError, too: credentials cannot be had any more. Nothing once it is closed."""
+        """As the port has it; ConfigError, too: credentials cannot be had any more; LockLost: the fence refused an
+        act, which was answered before. Nothing once it is closed."""
         until_s = monotonic() + min(wait_s, _LONGEST_WAIT_S)
         found: list[News] = []
         while not self._closing.begun:
@@ -132,8 +141,11 @@ class LiveField:
         except Closed:
             return
         except BaseException as error:
-            self._error = self._error or error
-            self._told.put(())
+            self._fail(error)
+
+    def _fail(self, error: BaseException) -> None:
+        self._error = self._error or error
+        self._told.put(())  # who waits may want to know that
 
     def _watch(self, telling: Telling) -> Watch:
         changing = Changing(telling.resource)
@@ -149,6 +161,6 @@ class LiveField:
             self._told.put,
         )
 
-    def _worker(self, marking: Marking, restarts: Restarts) -> Worker:
+    def _worker(self, sender: Sender, marking: Marking, restarts: Restarts) -> Worker:
         reads = Reads(self._transport, self._patience, self._timing, self._closing, self._page_size)
-        return Worker(Sender(self._exchanges), marking, restarts, reads, self._closing)
+        return Worker(sender, marking, restarts, reads, self._closing)

@@ -17,8 +17,8 @@ from kubectl_eksdoc.core.model.acts import Cordon, Exclude, OfNode, Protect, Rel
 from kubectl_eksdoc.core.rules.api.statuses import Details, Lost, Named, Status, precondition_failed
 from kubectl_eksdoc.errors import ClusterError, Forbidden, Unauthorized
 from kubectl_eksdoc.kube.answers import Absent
-from kubectl_eksdoc.kube.exchanges import Exchanges
 from kubectl_eksdoc.kube.field import prior
+from kubectl_eksdoc.kube.patience import Timing
 from kubectl_eksdoc.kube.sending import Sender
 from kubectl_eksdoc.kube.sent import MANAGER, MERGE_PATCH
 from kubectl_eksdoc.kube.transport import Transport
@@ -43,14 +43,14 @@ _PATCHES: Mapping[type[OfNode], _Patch] = {
 class Marking:
     """Of the run with the id `run`. Safe to use from several threads."""
 
-    def __init__(self, run: str, transport: Transport, exchanges: Exchanges) -> None:
+    def __init__(self, run: str, transport: Transport, sender: Sender, timing: Timing) -> None:
         self._run = run
         self._transport = transport
-        self._sender = Sender(exchanges)
-        self._timing = exchanges.timing
+        self._sender = sender
+        self._timing = timing
 
     def done(self, act: OfNode) -> Status | Lost:
-        """What is asked for is done already: 200, and nothing is sent."""
+        """What is asked for is done already: 200, and nothing is sent. Raises LockLost: as `Sender.send`."""
         name, patch_of = act.node, _PATCHES[type(act)]
         answer: Status | Lost = Status(200)
         for _ in range(TRIES):

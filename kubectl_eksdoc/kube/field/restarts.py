@@ -16,7 +16,7 @@ from kubectl_eksdoc.core.model.acts import RESTARTED_AT, Restart
 from kubectl_eksdoc.core.rules.api.statuses import Details, Lost, Named, Status, precondition_failed
 from kubectl_eksdoc.errors import ClusterError, Forbidden, Unauthorized
 from kubectl_eksdoc.kube.answers import Absent
-from kubectl_eksdoc.kube.exchanges import Exchanges
+from kubectl_eksdoc.kube.patience import Timing
 from kubectl_eksdoc.kube.sending import Sender
 from kubectl_eksdoc.kube.sent import MANAGER, MERGE_PATCH
 from kubectl_eksdoc.kube.transport import Transport
@@ -32,14 +32,14 @@ _RESOURCES = {kinds.DEPLOYMENTS.kind: kinds.DEPLOYMENTS}
 class Restarts:
     """Of the run with the id `run`. Safe to use from several threads."""
 
-    def __init__(self, run: str, transport: Transport, exchanges: Exchanges) -> None:
+    def __init__(self, run: str, transport: Transport, sender: Sender, timing: Timing) -> None:
         self._run = run
         self._transport = transport
-        self._sender = Sender(exchanges)
-        self._timing = exchanges.timing
+        self._sender = sender
+        self._timing = timing
 
     def restart(self, act: Restart) -> Status | Lost:
-        """200 and nothing is sent where this run has done it already."""
+        """200 and nothing is sent where this run has done it already. Raises LockLost: as `Sender.send`."""
         answer: Status | Lost = Status(200)
         for _ in range(TRIES):
             there = self._read(act)

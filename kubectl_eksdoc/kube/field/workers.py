@@ -6,8 +6,9 @@ from collections.abc import Callable
 from queue import SimpleQueue
 
 from kubectl_eksdoc.core.model.acts import Act, Delete, Evict, ListAttachments, ListPods, Look, Restart
+from kubectl_eksdoc.core.rules.api.statuses import Lost
 from kubectl_eksdoc.core.rules.news import Answered, Attached, Found, News
-from kubectl_eksdoc.errors import ClusterError, Forbidden
+from kubectl_eksdoc.errors import ClusterError, Forbidden, LockLost
 from kubectl_eksdoc.kube.field.closing import Closing
 from kubectl_eksdoc.kube.field.deletions import delete
 from kubectl_eksdoc.kube.field.evictions import evict
@@ -31,17 +32,23 @@ class Worker:
         self._reads = reads
         self._closing = closing
 
-    def work(self, acts: Acts, tell: Callable[[News], None]) -> None:
-        """
+    def work(self, acts: Acts, tell: Callable[[News], None], stop: Callable[[LockLost], None]) -> None:
+        """`stop` is told that the lock is lost: what waited meanwhile is answered, and not sent.
+
         Raises:
             Closed: the field is.
             Unauthorized, Forbidden, ConfigError: a read is refused for good.
         """
         while (act := acts.get()) is not None:
             self._closing.check()
-            tell(self.done(act))
+            try:
+                tell(self.done(act))
+            except LockLost as error:
+                tell(Answered(act, Lost(f"it was not sent: {error.message}")))
+                stop(error)
 
     def done(self, act: Act) -> News:
+        """Raises LockLost: it is not done, and must not be."""
         match act:
             case Evict(pod, grace_s):
                 return Answered(act, evict(self._sender, pod, grace_s))

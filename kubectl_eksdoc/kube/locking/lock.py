@@ -15,8 +15,8 @@ from datetime import timedelta
 
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.locks import Held
-from kubectl_eksdoc.errors import Locked, LockLost, Unreachable, UsageError
-from kubectl_eksdoc.kube.locking import lease
+from kubectl_eksdoc.errors import ClusterError, Locked, LockLost, Unreachable, UsageError
+from kubectl_eksdoc.kube.locking import lease, losses
 from kubectl_eksdoc.kube.locking.lease import LeaseSeen
 from kubectl_eksdoc.kube.locking.server_time import ServerTime
 from kubectl_eksdoc.kube.sent import JSON, MANAGER, UNASKED, Clock, Sender, Sent, refused
@@ -66,6 +66,8 @@ class Lock:
         self._tries = tries
         self._server = ServerTime(clock)
         self._hold: _Hold | None = None
+        self._lost: LockLost | None = None  # why we surely do not hold it any more
+        self._failed = ""  # what became of the last renewal, "" if it went well
         self._watched: tuple[Doc, float] | None = None  # the spec that was seen last, and since when
 
     def held(self, now_s: float | None = None) -> bool:
@@ -75,15 +77,14 @@ class Lock:
         return hold is not None and now_s < hold.since_s + self.duration_s - self.margin_s
 
     def must_be_held(self) -> None:
-        """
+        """To be asked from any thread.
+
         Raises:
-            LockLost: we may not hold it any more.
+            LockLost: we may not hold it any more; it says why.
         """
         if not self.held():
-            raise LockLost(
-                f"the lock {self._where} may be somebody else's by now: it was not renewed within {self.duration_s} s",
-                "This machine or its network stood still. Nothing more is done from here; resume the run.",
-            )
+            lost = self._lost
+            raise losses.again(lost) if lost else losses.too_late(self._where, self.duration_s, self._failed)
 
     def look(self) -> Held:
         """Who holds it now; it is not touched.
@@ -115,27 +116,24 @@ class Lock:
 
         Raises:
             LockLost: somebody else has it, it was removed, or we were too late; then nothing was sent.
-            Unauthorized, Forbidden
+            Unauthorized, Forbidden: it is ours for a while yet; a right that was taken away may come back.
         """
         self.must_be_held()
-        for _ in range(RENEWALS):
-            hold = self._hold
-            if hold is None or not self.held():
-                return False
-            sent = self._write(hold.lease)
-            if sent is None:
-                return True
-            self._check_renewal(sent)
-            if sent.unknown:
-                return False
-        return False
+        try:
+            return self._renewed()
+        except ClusterError as error:
+            self._failed = error.message
+            raise
 
     def release(self) -> bool:
         """Others need not wait for its end. False: it was not ours any more, or that could not be said to the server:
         then it ends by itself."""
-        hold, self._hold = self._hold, None
+        hold = self._hold
         if hold is None:
             return False
+        if self.held():
+            self._lost = losses.given_back(self._where)
+        self._hold = None
         before = hold.lease
         for _ in range(RENEWALS):
             spec = {**before.spec, "holderIdentity": "", "leaseDurationSeconds": 1}
@@ -201,6 +199,29 @@ class Lock:
 
     # Writing
 
+    def _renewed(self) -> bool:
+        """Raises: as `renew`."""
+        for _ in range(RENEWALS):
+            hold = self._hold
+            if hold is None or not self.held():
+                return False
+            sent = self._write(hold.lease)
+            if sent is None:
+                return True
+            self._check_renewal(sent)
+            self._failed = _said(sent)
+            if sent.unknown:
+                return False
+        return False
+
+    def _holds(self, found: LeaseSeen, since_s: float) -> None:
+        self._hold, self._lost, self._failed = _Hold(found, since_s), None, ""
+
+    def _holds_no_more(self, why: LockLost) -> LockLost:
+        """`why`, to be raised. It is there before `held` is false: other threads ask for it."""
+        self._lost, self._hold = why, None
+        return why
+
     def _write(self, before: LeaseSeen | None) -> Sent | None:
         """Once, over `before`; where the answer says too little it is read what became of it. None: it is written, and
         `_hold` says so.
@@ -217,7 +238,7 @@ class Lock:
         else:
             sent = self._ask("PUT", lease.changed(before, spec, clock))
         if sent.ok:
-            self._hold = _Hold(lease.seen(sent.doc), since_s)
+            self._holds(lease.seen(sent.doc), since_s)
             return None
         if (sent.unknown or sent.code == 409) and self._was_written(spec, since_s):
             return None
@@ -229,12 +250,11 @@ class Lock:
             return False
         found, hold = lease.seen(there.doc), self._hold
         if found.holder == self.holder and found.spec.get("renewTime") == spec["renewTime"]:
-            self._hold = _Hold(found, since_s)
+            self._holds(found, since_s)
             return True
         if hold is not None:
             if found.holder != self.holder:
-                self._hold = None
-                raise self._lost(found)
+                raise self._holds_no_more(losses.taken(self._where, found.holder))
             self._hold = replace(hold, lease=found)  # of another version: somebody put a label on it, say
         return False
 
@@ -272,8 +292,7 @@ class Lock:
 
     def _check_renewal(self, sent: Sent) -> None:
         if sent.code == 404:
-            self._hold = None
-            raise LockLost(f"the lock {self._where} was removed", "Somebody wanted this run to stop. Ask, then resume.")
+            raise self._holds_no_more(losses.removed(self._where))
         if error := refused(sent, UPDATE, self._namespace):
             raise error
 
@@ -290,11 +309,9 @@ class Lock:
         )
         return Locked(f"another drain is under way: {other.holder} holds the lock{since}", hint, other.holder)
 
-    def _lost(self, other: LeaseSeen) -> LockLost:
-        who = other.holder or "nobody"
-        hint = "Nothing more is done from here; kubectl eksdoc drain status shows who goes on."
-        return LockLost(f"the lock {self._where} is not ours any more: {who} holds it", hint, other.holder)
-
     def _unreachable(self, sent: Sent) -> Unreachable:
-        how = f"answered {sent.code}: {sent.said}" if sent.code else f"gave no answer: {sent.said}"
-        return Unreachable(f"the lock {self._where} cannot be taken: the server {how}", "Nothing was done. Try again.")
+        return Unreachable(f"the lock {self._where} cannot be taken: {_said(sent)}", "Nothing was done. Try again.")
+
+
+def _said(sent: Sent) -> str:
+    return f"the server answered {sent.code}: {sent.said}" if sent.code else f"the server gave no answer: {sent.said}"

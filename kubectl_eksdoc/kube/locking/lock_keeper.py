@@ -12,12 +12,12 @@ RENEWED = 6
 """So often within its duration: a server that is away for half of that must not cost the lock."""
 
 AGAIN_S = 3.0
-"""After a renewal that nobody answered."""
+"""After a renewal that nobody answered, or that was refused."""
 
 
 class LockKeeper:
-    """Takes the lock when it is entered, and gives it back when it is left. What makes renewing impossible ends its
-    thread: then `held` of the lock is false soon, and whoever asks it stops."""
+    """Takes the lock when it is entered, and gives it back when it is left. A lock that is lost ends its thread, and
+    says itself why. While it is held it is tried again, even where the cluster refuses: it may be about to start."""
 
     def __init__(self, lock: Lock, wait_s: float = 0.0) -> None:
         """`wait_s`: so long somebody else is waited for."""
@@ -46,6 +46,8 @@ class LockKeeper:
         while not self._over.wait(pause_s):
             try:
                 renewed = self._lock.renew()
-            except (LockLost, ClusterError):
+            except LockLost:
                 return
+            except ClusterError:
+                renewed = False
             pause_s = self._lock.duration_s / RENEWED if renewed else AGAIN_S

@@ -66,7 +66,10 @@ def drain(what: str, run: str, kubeconfig: str, home: str) -> str:
     folder = runs_folder({}, home)
     journal = RunJournal(lambda name: JournalFile(folder, name), there, lock)
     reader = LiveReader(connection)
-    with LockKeeper(lock, wait_s=20.0), contextlib.closing(LiveField(connection, run)) as field:
+    with (
+        LockKeeper(lock, wait_s=20.0),
+        contextlib.closing(LiveField(connection, run, fence=lock.must_be_held)) as field,
+    ):
         running = Running(field, journal, lock, Fast(), tell)
         if what == "roll-back":
             return str(roll_back(run, running))
