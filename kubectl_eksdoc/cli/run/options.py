@@ -20,7 +20,12 @@ _GUARDS = (
     ("--stop-not-ready", "not_ready", "N", "stop once more than N nodes outside the targets became NotReady"),
     ("--stop-away", "away_s", "TIME", "stop once the cluster cannot be watched for so long"),
     ("--stop-failing", "failing_s", "TIME", "stop once the server answers mostly with errors for so long"),
-    ("--give-up", "blocked_s", "TIME", "leave a node alone once a budget did not move for so long"),
+    (
+        "--give-up",
+        "blocked_s",
+        "TIME",
+        "leave a node alone once a pod of it is refused, or stays late, for so long without progress",
+    ),
 )
 """Flag, field of `Limits`, what it takes, and what it does."""
 

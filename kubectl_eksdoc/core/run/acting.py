@@ -14,6 +14,7 @@ from kubectl_eksdoc.core.run.excluding import Excluding
 from kubectl_eksdoc.core.run.means import act_for
 from kubectl_eksdoc.core.run.nodes import APART_S, DrainedNode, Phase
 from kubectl_eksdoc.core.run.pursuits import Pursuit, Step
+from kubectl_eksdoc.core.run.stopping import Stopping
 
 
 class Acting:
@@ -25,6 +26,7 @@ class Acting:
         asking: Asking,
         excluding: Excluding,
         detaching: Detaching,
+        stopping: Stopping,
         brakes: Brakes,
         grace_s: int | None,
     ) -> None:
@@ -32,6 +34,7 @@ class Acting:
         self._asking = asking
         self._excluding = excluding
         self._detaching = detaching
+        self._stopping = stopping
         self._brakes = brakes
         self._grace_s = grace_s
 
@@ -48,7 +51,7 @@ class Acting:
         for node in nodes:
             yield from self._reads(node, now_s)
             times = node.next_s(now_s), self._excluding.next_s(node.name, now_s), self._detaching.next_s(node)
-            self._board.timers.set(node.name, min(times))
+            self._board.timers.set(node.name, min(*times, self._stopping.next_s(node, now_s)))
 
     def _cordons(self, nodes: Sequence[DrainedNode], now_s: float) -> Iterator[Act]:
         for node in nodes:
@@ -78,7 +81,8 @@ class Acting:
     def _evictions(self, nodes: Sequence[DrainedNode], now_s: float) -> Iterator[Act]:
         due = [pursuit for node in nodes if node.phase is Phase.ACTIVE for pursuit in node.turn()]
         waiting = [pursuit for pursuit in due if not self._is_left(pursuit, now_s)]
-        for pursuit in self._asking.chosen(waiting, now_s):
+        may_go = [pursuit for pursuit in waiting if not self._asking.is_given_up(pursuit, now_s)]
+        for pursuit in self._asking.chosen(may_go, now_s):
             before = self._excluding.first(self._board.nodes[pursuit.eviction.node], pursuit, now_s)
             yield from [act_for(pursuit.eviction, self._grace_s)] if before is None else before
         for pursuit in waiting:
@@ -93,12 +97,13 @@ class Acting:
         return pursuit.spared or pursuit.may_finish(now_s)
 
     def _give_up(self, pursuit: Pursuit, now_s: float) -> None:
-        """Once its limits did not move for too long; its node is left alone then."""
-        ends_s = self._asking.gives_up_s(pursuit, max(pursuit.begun_s, self._brakes.released_s))
+        """Once it was refused for too long, and nothing moved; its node is left alone then."""
+        ends_s = self._asking.gives_up_s(pursuit, now_s)
         if now_s < ends_s:
             self._board.timers.set(pursuit.eviction.node, ends_s)
             return
-        self._keep(pursuit, self._asking.why_kept(pursuit), now_s)
+        pursuit.said = self._asking.why_kept(pursuit)
+        self._keep(pursuit, pursuit.said, now_s)
 
     def _keep(self, pursuit: Pursuit, why: str, now_s: float) -> None:
         pursuit.keep(why, now_s)

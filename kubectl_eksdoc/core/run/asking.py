@@ -9,13 +9,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import inf
 
-from kubectl_eksdoc.core.model.durations import in_words
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.drain.outcome import Eviction
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 from kubectl_eksdoc.core.run.answers import Reading, Trouble
 from kubectl_eksdoc.core.run.ledger import Ledger
 from kubectl_eksdoc.core.run.pacing import Pace
+from kubectl_eksdoc.core.run.patience import Patience
 from kubectl_eksdoc.core.run.pursuits import REFUSED_S, Pursuit
 from kubectl_eksdoc.core.run.seen import Seen
 from kubectl_eksdoc.core.run.timers import Timers
@@ -26,7 +26,7 @@ class Asking:
 
     def __init__(self, plan: DrainPlan, seen: Seen, blocked_s: float) -> None:
         self._seen = seen
-        self._blocked_s = blocked_s
+        self._patience = Patience(seen, blocked_s)
         self._ledger = Ledger(plan.slots, seen)
         self._ledger.expect(plan.evictions)
         self._waiting: dict[str, set[str]] = defaultdict(set)  # by limit: nodes with pods that wait for it
@@ -59,14 +59,33 @@ class Asking:
         self._ledger.add(slots)
         self._ledger.expect(evictions)
 
-    def ready(self, pod: Pod) -> set[str]:
+    def ready(self, pod: Pod, now_s: float) -> set[str]:
         """A pod is Ready."""
-        return self._of(self._ledger.ready(pod))
+        limits = self._ledger.ready(pod)
+        for limit in limits:
+            self._patience.moved(limit, now_s)
+        return self._of(limits)
 
     def moved(self, budget: str, now_s: float) -> set[str]:
-        """A budget says something else, or is gone."""
-        self._ledger.moved(budget, now_s)
+        """A budget was told, or is gone."""
+        self._patience.told_one(budget, now_s)
         return self._of((budget,))
+
+    def all_told(self, now_s: float) -> None:
+        """All budgets were."""
+        self._patience.told(now_s)
+
+    def held(self, for_s: float, now_s: float) -> None:
+        """Nothing was asked for until now, for so long."""
+        self._patience.held(for_s, now_s)
+
+    def goes(self, pursuit: Pursuit, now_s: float) -> None:
+        """It was granted, or has gone."""
+        self._patience.goes(pursuit, now_s)
+
+    def refused(self, pursuit: Pursuit, now_s: float) -> None:
+        """It is to be asked for again, whoever refused it."""
+        self._patience.waits(pursuit, now_s)
 
     def out(self, pursuit: Pursuit, now_s: float) -> None:
         """It may have been asked for by somebody before us."""
@@ -90,20 +109,26 @@ class Asking:
                 self._wait_for_pace(pursuit, now_s)
                 continue
             self._pace.asked(now_s)
+            self._patience.paced(pursuit, now_s)
             self._ledger.take(pursuit.eviction, now_s)
             pursuit.asked(version, now_s)
             yield pursuit
 
-    def gives_up_s(self, pursuit: Pursuit, since_s: float) -> float:
-        """When a pod that waits for its limits since `since_s` is kept, if none of them moves until then."""
-        limits = pursuit.eviction.limits
-        return max(since_s, *map(self._ledger.idle_since_s, limits)) + self._blocked_s if limits else inf
+    def gives_up_s(self, pursuit: Pursuit, now_s: float) -> float:
+        """When a pod that waits is kept, if nothing moves until then."""
+        return self._patience.ends_s(pursuit, now_s)
+
+    def is_given_up(self, pursuit: Pursuit, now_s: float) -> bool:
+        """Whether it was refused for too long, and is not asked for once more."""
+        return self._patience.is_over(pursuit, now_s)
 
     def why_kept(self, pursuit: Pursuit) -> str:
-        of = pursuit.eviction
-        return f"{f'budget {of.budget}' if of.budget else of.limits[0]} did not move for {in_words(self._blocked_s)}"
+        return self._patience.why(pursuit)
 
     def _wait(self, pursuit: Pursuit, now_s: float) -> None:
+        self._patience.waits(pursuit, now_s)
+        if not pursuit.eviction.limits:  # a budget that was made after the plan: of which nobody tells it when it moves
+            pursuit.not_before_s = pursuit.since_s + REFUSED_S
         for limit in pursuit.eviction.limits:
             self._waiting[limit].add(pursuit.eviction.node)
             self._timers.set(limit, self._ledger.changes_s(limit, now_s))
@@ -113,8 +138,7 @@ class Asking:
     def _wait_for_pace(self, pursuit: Pursuit, now_s: float) -> None:
         """Its limits have room: they stand in nobody's way meanwhile."""
         self._paced.add(pursuit.eviction.node)
-        for limit in pursuit.eviction.limits:
-            self._ledger.moved(limit, now_s)
+        self._patience.waits_for_pace(pursuit, now_s)
 
     def _of(self, limits: Iterable[str]) -> set[str]:
         return {node for limit in limits for node in self._waiting.pop(limit, ())}

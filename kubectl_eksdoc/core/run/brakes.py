@@ -23,7 +23,8 @@ class Brakes:
         self.held = self._paused = ""
         self.stopped = ""
         self.stopped_s = 0.0
-        self.released_s = 0.0  # when it ceased to hold last
+        self.held_for_s = 0.0  # how long it held, the last time
+        self._held_s = 0.0  # since when
 
     @property
     def on(self) -> bool:
@@ -52,9 +53,10 @@ class Brakes:
             self.stop(why, now_s)
         before, self.held = self.held, self._paused or self._guards.hold(now_s)
         if self.held and not before:
+            self._held_s = now_s
             self._tell(now_s, Happened.HELD, self.held)
         if before and not self.held:
-            self.released_s = now_s
+            self.held_for_s = now_s - self._held_s
             self._tell(now_s, Happened.RELEASED, "")
         return bool(before) and not self.held
 

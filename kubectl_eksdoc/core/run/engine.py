@@ -46,6 +46,7 @@ from kubectl_eksdoc.core.run.pursuits import Step
 from kubectl_eksdoc.core.run.replies import Replies
 from kubectl_eksdoc.core.run.seen import Seen
 from kubectl_eksdoc.core.run.sights import Sights
+from kubectl_eksdoc.core.run.stopping import Stopping
 from kubectl_eksdoc.core.run.strangers import Strangers
 from kubectl_eksdoc.core.run.waves import Waves
 
@@ -73,9 +74,11 @@ class Engine:
         self._excluding = excluding = Excluding(board)
         self._protecting = Protecting(plan, board)
         detaching = Detaching(board)
-        self._sights = Sights(board, asking, detaching, plan.policy.partial)
+        stopping = Stopping(board, plan.policy, limits.blocked_s)
+        self._sights = Sights(board, asking, detaching, stopping, plan.policy.partial)
         self._replies = Replies(board, asking, excluding, detaching, self._protecting, limits.blocked_s)
-        self._acting = Acting(board, asking, excluding, detaching, self._brakes, plan.policy.grace_seconds)
+        grace_s = plan.policy.grace_seconds
+        self._acting = Acting(board, asking, excluding, detaching, stopping, self._brakes, grace_s)
         self._strangers = Strangers(board, asking, self._brakes, plan.policy.partial)
         self._waves = Waves(board, self._brakes, plan.policy, hooks, limits.bake_s)
         self._skipped: list[str] = []
@@ -93,7 +96,7 @@ class Engine:
             case PodIs(pod, _):
                 board.stir_pod(pod.uid)
                 if pod.ready:
-                    board.stir(self._asking.ready(pod))
+                    board.stir(self._asking.ready(pod, now_s))
             case PodGone(uid, _):
                 board.stir_pod(uid)
             case BudgetIs(budget, _):
@@ -108,12 +111,13 @@ class Engine:
             case AllPods(pods, _):
                 for pod, _ in pods:
                     if pod.ready:
-                        self._asking.ready(pod)
+                        self._asking.ready(pod, now_s)
                 board.stir_all()
             case AllNodes(nodes):
                 board.stir_all()
                 self._protecting.see(nodes)
             case AllBudgets():
+                self._asking.all_told(now_s)
                 board.stir_all()
             case Answered() | Found() | Attached():
                 self._replies.take(news, now_s)
@@ -159,6 +163,7 @@ class Engine:
         """All that is to be done now, in this order."""
         board = self._board
         if self._brakes.look(now_s):
+            self._asking.held(self._brakes.held_for_s, now_s)
             board.stir_all()
             board.may_begin = True
         self._waves.look(now_s)

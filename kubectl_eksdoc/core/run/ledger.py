@@ -41,7 +41,6 @@ class Ledger:
         self._seen = seen
         self._out: dict[str, dict[str, _Out]] = defaultdict(dict)  # by limit and UID, oldest first
         self._limits_of: dict[str, tuple[str, ...]] = {}  # by the UID of the owner whose pods use them
-        self._moved_s: dict[str, float] = {}  # when something happened under a limit
         self._were_ready: set[str] = {pod.uid for pod in seen.pods() if pod.ready}
 
     def expect(self, evictions: Sequence[Eviction]) -> None:
@@ -73,14 +72,6 @@ class Ledger:
             ours += waited_s < RETURNS_S
         return min(budget.status.allowed - unseen, self._slots.get(limit, 1) - ours)
 
-    def moved(self, limit: str, now_s: float) -> None:
-        """Something happened under it: its budget says something else, or one of its pods goes or comes."""
-        self._moved_s[limit] = now_s
-
-    def idle_since_s(self, limit: str) -> float:
-        """Since when nothing happened under it."""
-        return self._moved_s.get(limit, 0.0)
-
     def changes_s(self, limit: str, now_s: float) -> float:
         """When it may have more room because time passes; infinity where it does not."""
         if limit not in self._seen.budgets:
@@ -93,7 +84,6 @@ class Ledger:
         """It is asked for now."""
         for limit in eviction.limits:
             self._out[limit][eviction.pod.uid] = _Out(eviction, now_s)
-            self.moved(limit, now_s)
 
     def give_back(self, eviction: Eviction) -> None:
         """It was refused: nothing is away for it."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
+from math import inf
 
 from kubectl_eksdoc.core.model.durations import in_words
 from kubectl_eksdoc.core.model.pods import Pod
@@ -43,6 +44,7 @@ class Pursuit:
     `version` is that of its budget as it was known when the pod was asked for: until another is known, a refusal by
     the budget stands, but for `REFUSED_S`, since what refuses like a budget may be none. `begun_s`: from when on it
     may be asked for at all, once it had the time to end by itself. `finished`: it did.
+    `ends_s`: when the grace period of one that leaves is over; `late`: it was told that it is there all the same.
     """
 
     def __init__(self, eviction: Eviction) -> None:
@@ -56,6 +58,8 @@ class Pursuit:
         self.fakes = 0
         self.version = -1
         self.finished = False
+        self.ends_s = inf
+        self.late = False
 
     @property
     def pod(self) -> Pod:

@@ -91,8 +91,10 @@ class Replies:
         self._asking.answered(reading, now_s)
         if pursuit.step in (Step.WAITING, Step.KEPT):
             self._board.stir(self._asking.free(pursuit))
+            self._asking.refused(pursuit, now_s)
             self._board.tell(now_s, Happened.REFUSED, pursuit.pod.key, eviction.node, reading.said)
         elif isinstance(answer, Status) and answer.ok:
+            self._asking.goes(pursuit, now_s)
             self._board.tell(now_s, ACCEPTED[eviction.manner.means], pursuit.pod.key, eviction.node)
         self._board.tell_pod(pursuit, before, now_s)
         self._board.stir((eviction.node,))
@@ -102,6 +104,7 @@ class Replies:
         pursuit.found(pod, self._board.seen, now_s)
         if pursuit.step is Step.WAITING and before is not Step.WAITING:
             self._board.stir(self._asking.free(pursuit))
+            self._asking.refused(pursuit, now_s)
         self._board.tell_pod(pursuit, before, now_s)
         self._board.stir((pursuit.eviction.node,))
 

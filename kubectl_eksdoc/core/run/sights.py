@@ -10,25 +10,30 @@ from kubectl_eksdoc.core.run.detaching import Detaching
 from kubectl_eksdoc.core.run.moments import Happened
 from kubectl_eksdoc.core.run.nodes import DrainedNode, Phase
 from kubectl_eksdoc.core.run.pursuits import Step
+from kubectl_eksdoc.core.run.stopping import Stopping, is_stuck
 
 
 class Sights:
     """Mutable by its parts. `partial`: a node with pods that do not go is emptied of the others all the same."""
 
-    def __init__(self, board: Board, asking: Asking, detaching: Detaching, partial: bool) -> None:
+    def __init__(self, board: Board, asking: Asking, detaching: Detaching, stopping: Stopping, partial: bool) -> None:
         self._board = board
         self._asking = asking
         self._detaching = detaching
+        self._stopping = stopping
         self._partial = partial
 
     def look(self, node: DrainedNode, now_s: float) -> None:
         if not node.over:
             self._look_at_itself(node, now_s)
         self._look_at_pods(node, now_s)
-        if node.phase is Phase.GOING and node.empty:
+        self._stopping.look(node, now_s)
+        if is_stuck(node):
+            self._board.leave_alone(node, now_s, _why_kept(node))
+        elif node.phase is Phase.GOING and node.empty:
             self._board.end(node, Phase.LOST, now_s)
         elif node.phase is Phase.ACTIVE and node.kept and not self._partial:
-            self._board.leave_alone(node, now_s, "; ".join(f"{p.pod.key}: {p.said}" for p in node.kept))
+            self._board.leave_alone(node, now_s, _why_kept(node))
         elif node.phase is Phase.ACTIVE and node.empty:
             node.to(Phase.EMPTY, now_s)
             node.empty_s = now_s
@@ -41,6 +46,8 @@ class Sights:
             pursuit.look(self._board.seen, now_s)
             if before is Step.ACCEPTED and pursuit.step in (Step.WAITING, Step.KEPT):
                 self._board.stir(self._asking.free(pursuit))
+            if pursuit.step in (Step.LEAVING, Step.GONE) and pursuit.step is not before:
+                self._asking.goes(pursuit, now_s)
             self._board.tell_pod(pursuit, before, now_s)
 
     def _look_at_itself(self, node: DrainedNode, now_s: float) -> None:
@@ -60,4 +67,12 @@ class Sights:
             board.may_begin = True
             board.tell(now_s, Happened.CORDONED, node.name)
         elif node.phase is not Phase.OPEN and not there.unschedulable:
+<<<<<<< HEAD
             board.leave_alone(node, now_s, f"{UNCORDONED}: it is not cordoned again without being asked")
+=======
+            board.leave_alone(node, now_s, "somebody uncordoned it: it is not cordoned again without being asked")
+
+
+def _why_kept(node: DrainedNode) -> str:
+    return "; ".join(f"{pursuit.pod.key}: {pursuit.said}" for pursuit in node.kept)
+>>>>>>> 9aefe81f474c219afe851e0c76d907f5928e9176

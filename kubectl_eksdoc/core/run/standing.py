@@ -11,10 +11,11 @@ from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 from kubectl_eksdoc.core.run.engine import Engine
 from kubectl_eksdoc.core.run.nodes import DrainedNode, Phase
 from kubectl_eksdoc.core.run.pursuits import Pursuit, Step
+from kubectl_eksdoc.core.run.stopping import why_late
 
 
 class PodWaits(NamedTuple):
-    """A pod whose turn it is and that does not leave yet: `why` is a clause."""
+    """A pod whose turn it is and that does not leave yet, or not as fast as it should: `why` is a clause."""
 
     pod: str
     node: str
@@ -116,9 +117,10 @@ def _in(nodes: list[DrainedNode], *phases: Phase) -> tuple[str, ...]:
 
 
 def _waiting(nodes: list[DrainedNode], now_s: float) -> list[PodWaits]:
-    """Of nodes that are begun."""
+    """Of nodes that are begun; of any, pods that stop for too long."""
     begun = [node for node in nodes if node.phase is Phase.ACTIVE]
     turn = [(node, pursuit) for node in begun for pursuit in (*node.turn(), *_replaced(node))]
+    turn += [(node, pursuit) for node in nodes if not node.over for pursuit in _late(node)]
     return [PodWaits(pursuit.pod.key, node.name, _why(pursuit, now_s)) for node, pursuit in turn]
 
 
@@ -126,7 +128,13 @@ def _replaced(node: DrainedNode) -> Iterator[Pursuit]:
     return (pursuit for pursuit in node.pursuits.values() if pursuit.step is Step.REPLACED)
 
 
+def _late(node: DrainedNode) -> Iterator[Pursuit]:
+    return (pursuit for pursuit in node.pursuits.values() if pursuit.step is Step.LEAVING and pursuit.late)
+
+
 def _why(pursuit: Pursuit, now_s: float) -> str:
+    if pursuit.step is Step.LEAVING:
+        return why_late(pursuit, now_s)
     if pursuit.step is Step.REPLACED:
         return "its workload was restarted: it goes when the new pod is Ready"
     if pursuit.may_finish(now_s):
