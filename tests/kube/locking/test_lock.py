@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 
@@ -14,7 +15,8 @@ from kubectl_eksdoc.embedded.serving.faults import Fault, Faulty, Lost
 from kubectl_eksdoc.embedded.serving.server import serving
 from kubectl_eksdoc.errors import Forbidden, Locked, LockLost, Unauthorized, Unreachable, UsageError
 from kubectl_eksdoc.kube.locking.lock import Lock
-from kubectl_eksdoc.kube.sent import Sent
+from kubectl_eksdoc.kube.locking.lock_keeper import LockKeeper
+from kubectl_eksdoc.kube.sent import Sent, real_clock
 from tests.embedded.clients import among_faults, worlds
 from tests.fakes.sender import START, Hands, HttpSender
 
@@ -217,6 +219,9 @@ def test_who_lost_it_by_force_is_told_by_whom(world: World) -> None:
     with pytest.raises(LockLost, match="root holds it") as error:
         first.renew()
     assert error.value.holder == "root" and not first.held()
+    with pytest.raises(LockLost, match="root holds it") as later:
+        first.must_be_held()
+    assert later.value.holder == "root" and later.value.hint == error.value.hint
 
 
 def test_a_lock_that_was_removed_is_lost(world: World) -> None:
@@ -226,6 +231,50 @@ def test_a_lock_that_was_removed_is_lost(world: World) -> None:
     with pytest.raises(LockLost, match="was removed"):
         lock.renew()
     assert not lock.held()
+    for ask in (lock.must_be_held, lock.renew):
+        with pytest.raises(LockLost, match="was removed"):
+            ask()
+    lock.take()
+    lock.must_be_held()
+
+
+def test_a_right_that_was_taken_away_is_why_it_is_lost(world: World) -> None:
+    """It is ours to its end, and renewed if the right comes back."""
+    lock = world.lock("ada")
+    lock.take()
+    sender = world.senders[0]
+    allowed, sender.url = sender.url, world.url("reader")
+    with pytest.raises(Forbidden):
+        lock.renew()
+    lock.must_be_held()
+    sender.url = allowed
+    assert lock.renew()
+    sender.url = world.url("reader")
+    with pytest.raises(Forbidden):
+        lock.renew()
+    world.hands.seconds += 60
+    with pytest.raises(LockLost, match="the cluster refuses update leases") as error:
+        lock.must_be_held()
+    assert "stood still" not in str(error.value)
+
+
+def test_one_that_was_given_back_is_not_said_to_be_too_late(world: World) -> None:
+    lock = world.lock("ada")
+    lock.take()
+    assert lock.release()
+    with pytest.raises(LockLost, match="was given back"):
+        lock.must_be_held()
+
+
+def test_who_keeps_it_alive_leaves_the_reason_to_the_lock(world: World) -> None:
+    lock = Lock(world.sender(), SPACE, "ada", real_clock(), duration_s=1)
+    with LockKeeper(lock):
+        assert world.sender().send("DELETE", LEASE, {}, None).ok
+        end_s = time.monotonic() + 5
+        while lock.held() and time.monotonic() < end_s:
+            time.sleep(0.01)
+        with pytest.raises(LockLost, match="was removed"):
+            lock.must_be_held()
 
 
 def test_a_label_on_it_is_no_other_holder(world: World) -> None:

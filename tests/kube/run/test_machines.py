@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -18,6 +19,8 @@ from kubectl_eksdoc.core.sim.cluster import mishaps
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
 from kubectl_eksdoc.core.sim.cluster.store import Item
 from kubectl_eksdoc.embedded.serving.api import Api
+from kubectl_eksdoc.embedded.serving.faults import Delayed, Fault, Faulty
+from kubectl_eksdoc.embedded.serving.messages import Answering, Reply, Request
 from kubectl_eksdoc.embedded.serving.server import Server, serving
 from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs
@@ -125,6 +128,38 @@ def test_one_is_stopped_past_its_lock_and_does_nothing_when_it_wakes(api: Api, s
         assert last[:2] == ["error", "LockLost"] and first.process.returncode == 6, first.told
         assert dict(seen.of) == before
         check(api, seen, [first, second])
+
+
+@pytest.mark.long
+def test_one_that_is_stopped_while_its_acts_wait_sends_none_of_them_when_it_wakes(api: Api, tmp_path: Path) -> None:
+    """Evictions are slow, so that more are asked for than are on their way when it is stopped."""
+    late = Fault(Delayed(0.8), r"/eviction$")
+    arriving = Arriving(Faulty(api, [late], time.sleep))
+    with serving(arriving) as server:
+        first = Machine("begin", server, tmp_path / "a")
+        first.until("evicted", 1)
+        first.process.send_signal(signal.SIGSTOP)
+        second = Machine("roll-back", server, tmp_path / "b")
+        assert second.to_the_end()[0] == "over", second.told
+        before = len(arriving.evictions)
+        first.process.send_signal(signal.SIGCONT)
+        last = first.to_the_end()
+        assert last[:2] == ["error", "LockLost"] and first.process.returncode == 6, first.told
+        time.sleep(1.0)
+        assert len(arriving.evictions) == before, arriving.evictions[before:]
+
+
+class Arriving:
+    """Counts evictions as they arrive."""
+
+    def __init__(self, inner: Answering) -> None:
+        self._inner = inner
+        self.evictions: list[str] = []
+
+    def handle(self, request: Request) -> Reply:
+        if request.path.endswith("/eviction"):
+            self.evictions.append(request.path)
+        return self._inner.handle(request)
 
 
 def test_nobody_drains_what_somebody_drains(api: Api, tmp_path: Path) -> None:

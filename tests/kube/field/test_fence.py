@@ -1,0 +1,192 @@
+"""A lock that is lost while acts wait: what is queued, tried again or sent anew does not reach the server any more."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import datetime, timezone
+from pathlib import Path
+
+import pytest
+
+from kubectl_eksdoc.core.model.acts import Act, Cordon, Evict
+from kubectl_eksdoc.core.rules.api.statuses import Lost, Status
+from kubectl_eksdoc.core.rules.news import Answered
+from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
+from kubectl_eksdoc.embedded.faults.registry import made, parse
+from kubectl_eksdoc.embedded.serving.api import Api
+from kubectl_eksdoc.embedded.serving.faults import Answered as Instead
+from kubectl_eksdoc.embedded.serving.faults import Fault, Faulty
+from kubectl_eksdoc.embedded.serving.messages import Answering, Reply, Request
+from kubectl_eksdoc.embedded.serving.server import serving
+from kubectl_eksdoc.errors import LockLost
+from kubectl_eksdoc.kube.config import connect
+from kubectl_eksdoc.kube.credentials import Credential, Credentials
+from kubectl_eksdoc.kube.exchanges import Exchanges
+from kubectl_eksdoc.kube.field.live import WORKERS, LiveField
+from kubectl_eksdoc.kube.patience import real_timing
+from kubectl_eksdoc.kube.sending import Sender
+from kubectl_eksdoc.kube.sent import MERGE_PATCH
+from kubectl_eksdoc.kube.surroundings import of_this_process, utc_now
+from tests.embedded.clients import worlds
+from tests.kube.field.fields import (
+    HASTY,
+    RUN,
+    SHORT,
+    answers,
+    connection,
+    heard,
+    nothing_seen,
+    serving_again,
+    wait_until,
+)
+
+SAID = "the lock kube-system/eksdoc-drain was removed"
+WRITES = ("POST", "PATCH", "DELETE", "PUT")
+PATIENT = replace(HASTY, silence=5.0)
+
+
+class FakeLock:
+    """Held until it is lost."""
+
+    def __init__(self) -> None:
+        self.lost = threading.Event()
+        self.asked = 0
+
+    def must_be_held(self) -> None:
+        self.asked += 1
+        if self.lost.is_set():
+            raise LockLost(SAID, "Ask, then resume.")
+
+
+class Arriving:
+    """Counts requests that change something as they arrive, and tells of each."""
+
+    def __init__(self, inner: Answering, arrived: Callable[[int], object] = lambda count: None) -> None:
+        self._inner = inner
+        self._arrived = arrived
+        self.writes: list[Request] = []
+
+    def handle(self, request: Request) -> Reply:
+        if request.method in WRITES:
+            self.writes.append(request)
+            self._arrived(len(self.writes))
+        return self._inner.handle(request)
+
+
+@contextlib.contextmanager
+def field_behind(lock: FakeLock, handler: Answering, folder: Path) -> Iterator[LiveField]:
+    with (
+        serving(handler) as server,
+        contextlib.closing(
+            LiveField(connection(server, folder), RUN, fence=lock.must_be_held, patience=PATIENT, following=SHORT)
+        ) as field,
+    ):
+        yield field
+
+
+def evictions(field: LiveField) -> list[Act]:
+    seen = nothing_seen()
+    heard(field, seen, lambda: bool(list(seen.pods())))
+    return [Evict(pod, None) for pod in list(seen.pods())[:12]]
+
+
+def cordons(api: Api) -> list[Act]:
+    def found(plane: ControlPlane) -> list[Act]:
+        return [Cordon(item.key[1], item.uid) for item in plane.store.list("nodes")]
+
+    return api.now(found)
+
+
+@pytest.mark.parametrize("what", [Evict, Cordon])
+def test_acts_that_wait_behind_slow_ones_are_not_sent(api: Api, tmp_path: Path, what: type[Act]) -> None:
+    lock = FakeLock()
+    slow = Faulty(api, made([parse("slow=0.3s")], 1).requests, time.sleep)
+    handler = Arriving(slow, lambda count: count == WORKERS and lock.lost.set())
+    with field_behind(lock, handler, tmp_path) as field:
+        acts = evictions(field) if what is Evict else cordons(api)
+        assert len(acts) > WORKERS
+        for act in acts:
+            field.do(act)
+        told = answers_to_the_end(field)
+        wait_until(lambda: lock.asked >= len(acts))
+        assert len(handler.writes) == WORKERS, "those that were on their way"
+    refused = [each for each in told if isinstance(each.answer, Lost)]
+    assert refused and all(each.answer == Lost(f"it was not sent: {SAID}") for each in refused)
+
+
+def answers_to_the_end(field: LiveField) -> list[Answered]:
+    """Until the field says that the lock is lost."""
+    told: list[Answered] = []
+
+    def ended() -> bool:
+        try:
+            told.extend(each for each in field.news(0.05) if isinstance(each, Answered))
+        except LockLost as error:
+            assert (error.message, error.hint) == (SAID, "Ask, then resume.")
+            return True
+        return False
+
+    wait_until(ended)
+    with pytest.raises(LockLost):
+        while True:  # what was watched meanwhile is told, and then the same again
+            told.extend(each for each in field.news(0.05) if isinstance(each, Answered))
+    return told
+
+
+def test_a_patch_that_met_a_conflict_is_not_tried_again(api: Api, tmp_path: Path) -> None:
+    lock = FakeLock()
+    conflicts = Faulty(api, made([parse("conflict")], 1).requests, lambda seconds: None)
+    handler = Arriving(conflicts, lambda count: count == 2 and lock.lost.set())
+    with field_behind(lock, handler, tmp_path) as field:
+        act = cordons(api)[0]
+        field.do(act)
+        assert answers(field, 1) == [Answered(act, Lost(f"it was not sent: {SAID}"))]  # type: ignore[arg-type]
+        assert len(handler.writes) == 2 and lock.asked == 3
+
+
+def test_a_connection_that_comes_too_late_is_not_used(api: Api, tmp_path: Path) -> None:
+    """It is refused, as the server is away, and the lock is over when it is back."""
+    lock, handler = FakeLock(), Arriving(api)
+    with serving(handler) as server:
+        to, port = connection(server, tmp_path), server.port
+    patience = replace(HASTY, first_pause=0.1, longest_pause=0.2, tries_to_connect=50, tries=50)
+    field = LiveField(to, RUN, fence=lock.must_be_held, patience=patience, following=SHORT)
+    with contextlib.closing(field):
+        seen = nothing_seen()
+        with serving_again(api, port):
+            heard(field, seen, lambda: bool(list(seen.pods())))
+        act = Evict(next(seen.pods()), None)
+        field.do(act)
+        wait_until(lambda: lock.asked >= 3)
+        lock.lost.set()
+        with serving_again(handler, port):
+            assert answers(field, 1) == [Answered(act, Lost(f"it was not sent: {SAID}"))]
+    assert handler.writes == []
+
+
+def test_newer_credentials_do_not_send_it_again(api: Api, tmp_path: Path) -> None:
+    """The server does not accept those it was sent with; newer ones are made, and meanwhile the lock is lost."""
+    lock = FakeLock()
+    expired = Instead(Status(401, "Unauthorized", "Unauthorized"))
+    handler = Arriving(Faulty(api, [Fault(expired, method="PATCH")], lambda seconds: None))
+    signed_in: list[Credential] = []
+
+    def sign_in() -> Credential:
+        if signed_in:
+            lock.lost.set()
+        ends = datetime(2100, 1, 1 + len(signed_in), tzinfo=timezone.utc)
+        signed_in.append(Credential(f"Bearer {worlds.ADMIN_TOKEN}", expires_at=ends))
+        return signed_in[-1]
+
+    with serving(handler) as server:
+        around = of_this_process()
+        access = replace(connect(connection(server, tmp_path), around), credentials=Credentials(sign_in, utc_now))
+        sender = Sender(Exchanges(access, PATIENT, real_timing()), lock.must_be_held)
+        with pytest.raises(LockLost, match="was removed"):
+            sender.send("PATCH", "/api/v1/nodes/new-0", {}, {"spec": {"unschedulable": True}}, MERGE_PATCH)
+        access.pools.close()
+    assert len(signed_in) == 2 and len(handler.writes) == 1 and lock.asked == 2
