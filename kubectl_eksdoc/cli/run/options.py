@@ -24,7 +24,7 @@ _GUARDS = (
         "--give-up",
         "blocked_s",
         "TIME",
-        "leave a node alone once a pod of it is refused, or stays late, for so long without progress",
+        "leave a node alone once a pod of it is refused, or late, for so long",
     ),
 )
 """Flag, field of `Limits`, what it takes, and what it does."""

@@ -67,12 +67,8 @@ class Sights:
             board.may_begin = True
             board.tell(now_s, Happened.CORDONED, node.name)
         elif node.phase is not Phase.OPEN and not there.unschedulable:
-<<<<<<< HEAD
             board.leave_alone(node, now_s, f"{UNCORDONED}: it is not cordoned again without being asked")
-=======
-            board.leave_alone(node, now_s, "somebody uncordoned it: it is not cordoned again without being asked")
 
 
 def _why_kept(node: DrainedNode) -> str:
     return "; ".join(f"{pursuit.pod.key}: {pursuit.said}" for pursuit in node.kept)
->>>>>>> 9aefe81f474c219afe851e0c76d907f5928e9176
