@@ -92,12 +92,15 @@ class LiveField:
         found: list[News] = []
         while not self._closing.begun:
             now_s = monotonic()
+            error = self._error  # looked at first: what was told before it is heard before it
             found += self._heard()
             found += self._reach.news(now_s)
             if found:
                 return found
+            if error is not None:
+                raise error
             if self._error is not None:
-                raise self._error
+                continue  # it came meanwhile
             if now_s >= until_s:
                 return ()
             try:

@@ -40,6 +40,7 @@ from tests.kube.field.fields import (
     connection,
     heard,
     nothing_seen,
+    read,
     serving_again,
     wait_until,
 )
@@ -153,13 +154,10 @@ def test_a_connection_that_comes_too_late_is_not_used(api: Api, tmp_path: Path) 
     lock, handler = FakeLock(), Arriving(api)
     with serving(handler) as server:
         to, port = connection(server, tmp_path), server.port
+        act = Evict(read(server, tmp_path).pods[0], None)
     patience = replace(HASTY, first_pause=0.1, longest_pause=0.2, tries_to_connect=50, tries=50)
     field = LiveField(to, RUN, fence=lock.must_be_held, patience=patience, following=SHORT)
     with contextlib.closing(field):
-        seen = nothing_seen()
-        with serving_again(api, port):
-            heard(field, seen, lambda: bool(list(seen.pods())))
-        act = Evict(next(seen.pods()), None)
         field.do(act)
         wait_until(lambda: lock.asked >= 3)
         lock.lost.set()

@@ -145,7 +145,6 @@ def test_one_that_is_stopped_while_its_acts_wait_sends_none_of_them_when_it_wake
         first.process.send_signal(signal.SIGCONT)
         last = first.to_the_end()
         assert last[:2] == ["error", "LockLost"] and first.process.returncode == 6, first.told
-        time.sleep(1.0)
         assert len(arriving.evictions) == before, arriving.evictions[before:]
 
 
