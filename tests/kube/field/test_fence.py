@@ -55,11 +55,12 @@ class FakeLock:
 
     def __init__(self) -> None:
         self.lost = threading.Event()
-        self.asked = 0
+        self.asked = self.refused = 0
 
     def must_be_held(self) -> None:
         self.asked += 1
         if self.lost.is_set():
+            self.refused += 1
             raise LockLost(SAID, "Ask, then resume.")
 
 
@@ -161,6 +162,7 @@ def test_a_connection_that_comes_too_late_is_not_used(api: Api, tmp_path: Path) 
         field.do(act)
         wait_until(lambda: lock.asked >= 3)
         lock.lost.set()
+        wait_until(lambda: lock.refused > 0)  # a try that was under way has met a server that is away
         with serving_again(handler, port):
             assert answers(field, 1) == [Answered(act, Lost(f"it was not sent: {SAID}"))]
     assert handler.writes == []
