@@ -28,6 +28,9 @@ from tests.cli.running import Ran, Terminal
 from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs
 
+EVICTED = "Z  evicted"
+"""How the line of an event begins, behind its time."""
+
 
 class Fast:
     """As fast as the cluster's own time."""

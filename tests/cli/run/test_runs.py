@@ -16,7 +16,7 @@ from kubectl_eksdoc.core.sim.cluster import mishaps
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.clockwork import Scaled
 from kubectl_eksdoc.embedded.serving.server import Server, serving
-from tests.cli.run.served import Machine, cordoned, docs, machine
+from tests.cli.run.served import EVICTED, Machine, cordoned, docs, machine
 from tests.embedded.clients import worlds
 from tests.kube.field.test_whole_drain import Evictions
 
@@ -153,7 +153,7 @@ def test_somebody_elses_drain_is_watched(api: Api, one: Machine, other: Machine)
     """Here that of another machine, which `--attach` does not know to be ours."""
     words = agreed(one)
     with one.running("drain", "run", *words):
-        one.out.until("evicted")
+        one.out.until(EVICTED)
         watched = other.run("drain", "status", "--attach", "old-1", "-o", "json")
     said = docs(watched.out)
     assert watched.code == 0 and {valid(doc) for doc in said} == {"DrainWatch"}, watched.err
@@ -175,7 +175,7 @@ def test_a_format_that_a_run_has_not_is_refused_before_anything(one: Machine, se
 
 
 def test_a_run_is_ended_and_gone_on_with_elsewhere(api: Api, seen: Evictions, one: Machine, other: Machine) -> None:
-    one.times_told = lambda: int("evicted" in one.out.getvalue())
+    one.times_told = lambda: int(EVICTED in one.out.getvalue())
     ran = one.run("drain", "run", *agreed(one))
     assert ran.code == 6 and "Stopped: the user stopped it" in ran.out, ran.out
     assert "stopping: nothing more is asked for" in ran.err and "drain resume" in ran.out
@@ -192,7 +192,7 @@ def test_a_run_is_ended_and_gone_on_with_elsewhere(api: Api, seen: Evictions, on
 
 def stopped_early(one: Machine) -> None:
     """A run that was begun, and of which something is left."""
-    one.times_told = lambda: int("evicted" in one.out.getvalue())
+    one.times_told = lambda: int(EVICTED in one.out.getvalue())
     assert one.run("drain", "run", *agreed(one)).code == 6
     one.times_told = lambda: 0
 
@@ -231,7 +231,7 @@ def test_whatever_somebody_did_to_a_run_since_it_was_shown_stops_who_goes_on(
 
 
 def test_a_run_is_gone_on_with_under_the_same_guards_and_hooks(seen: Evictions, one: Machine, other: Machine) -> None:
-    one.times_told = lambda: int("evicted" in one.out.getvalue())
+    one.times_told = lambda: int(EVICTED in one.out.getvalue())
     words = (*agreed(one), "--hook-before-wave", "true", "--give-up", "31m", "--stop-not-ready", "0")
     assert one.run("drain", "run", *words).code == 6
     go_on = ("drain", "resume", "--yes", "--expect-nodes", "1")
@@ -243,7 +243,7 @@ def test_a_run_is_gone_on_with_under_the_same_guards_and_hooks(seen: Evictions, 
 def test_it_is_paused_and_gone_on_with_from_elsewhere(seen: Evictions, one: Machine, other: Machine) -> None:
     words = agreed(one)
     with one.running("drain", "run", *words):
-        one.out.until("evicted")
+        one.out.until(EVICTED)
         assert other.run("drain", "pause").out.endswith("is paused\n"), other.err.getvalue()
         assert "held" in one.out.getvalue() and "ben@" in one.out.getvalue()
         assert "paused" in other.run("drain", "status").out
@@ -257,7 +257,7 @@ def test_it_is_aborted_and_rolled_back_from_elsewhere(api: Api, seen: Evictions,
     before = cordoned(api)
     words = agreed(one)
     with one.running("drain", "run", *words):
-        one.out.until("evicted")
+        one.out.until(EVICTED)
         assert other.run("drain", "abort").out.startswith("run "), other.err.getvalue()
     assert one.code == 6 and "ben@" in one.out.getvalue()
     assert cordoned(api) > before
@@ -276,7 +276,7 @@ def test_rollback_ends_a_run_that_is_under_way(api: Api, one: Machine, other: Ma
     before = cordoned(api)
     words = agreed(one)
     with one.running("drain", "run", *words):
-        one.out.until("evicted")
+        one.out.until(EVICTED)
         asked = other.run("drain", "rollback", "--yes", "--expect-nodes", "99").err
         count = asked.rpartition("give back ")[2].split()[0]
         back = other.run("drain", "rollback", "--yes", "--expect-nodes", count)
