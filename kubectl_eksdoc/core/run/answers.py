@@ -68,7 +68,7 @@ def read(answer: Status | Lost) -> Reading:
     by_code = {403: _forbidden, 404: _not_found, 409: _conflict, 429: _too_many, 500: _failed}
     if 200 <= answer.code < 300:
         return Reading(Next.LEAVES)
-    if _by_admission(answer.message):  # with whatever code it likes: 404 and 409, too
+    if by_admission(answer.message):  # with whatever code it likes: 404 and 409, too
         after_s = TERMINATING_S if answer.code == 429 else SLOWLY_S
         return Reading(Next.AGAIN, Trouble.DENIED, max(_retry_s(answer), after_s), answer.message)
     if answer.code in by_code:
@@ -122,7 +122,7 @@ def _unknown(answer: Status) -> Reading:
     return Reading(Next.LOOK, Trouble.SERVER, max(_retry_s(answer), SOON_S), answer.message)
 
 
-def _by_admission(said: str) -> bool:
+def by_admission(said: str) -> bool:
     """A webhook's or a policy's no (apiserver, plugin/webhook/errors/statuserror.go, plugin/policy/validating)."""
     return ("admission webhook" in said or "ValidatingAdmissionPolicy" in said) and "denied" in said
 

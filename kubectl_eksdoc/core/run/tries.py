@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import Enum
 
 from kubectl_eksdoc.core.rules.api.statuses import Lost, Status
+from kubectl_eksdoc.core.run.answers import by_admission
 from kubectl_eksdoc.core.run.scribe import is_another
 
 TRIES = 5
@@ -19,7 +20,7 @@ class Came(Enum):
 
     DONE = "done"
     GONE = "gone"  # there is no such node any more
-    AGAIN = "again"  # nothing, or nobody knows
+    AGAIN = "again"  # nothing, or nobody knows; a webhook that denies may think better of it
     FORBIDDEN = "forbidden"  # nor may it be done to any other node
     REFUSED = "refused"
 
@@ -32,7 +33,7 @@ def came_of(answer: Status | Lost) -> Came:
         return Came.DONE
     if answer.code == 404 or is_another(answer):
         return Came.GONE
-    if answer.code in (409, 429):
+    if answer.code in (409, 429) or by_admission(answer.message):
         return Came.AGAIN
     return Came.FORBIDDEN if answer.code in (401, 403) else Came.REFUSED
 
