@@ -24,7 +24,7 @@ from tests.embedded.clients import worlds
 from tests.kube.field.fields import RUN, among, connection, field_on
 
 BLUE = Targeting(nodegroups=("blue",))
-LONGEST_S = 60.0
+LONGEST_S = 240.0
 
 
 class Evictions:
