@@ -112,8 +112,8 @@ class Acting:
 
     def _reads(self, node: DrainedNode, now_s: float) -> Iterator[Act]:
         for pursuit in node.pursuits.values():
-            if pursuit.step is Step.IN_DOUBT and pursuit.not_before_s <= now_s:
-                pursuit.not_before_s = now_s + APART_S
+            if pursuit.step is Step.IN_DOUBT and not pursuit.looked_for and pursuit.not_before_s <= now_s:
+                pursuit.looked_for = True
                 yield Look(pursuit.pod)
         if node.phase is Phase.EMPTY and not node.asked and now_s >= node.since_s + APART_S:
             node.asked = True

@@ -16,12 +16,8 @@ from kubectl_eksdoc.core.run.answers import SOON_S, Next, Reading, Trouble
 BURST_S = 1.0
 """What may be asked for in so long may be asked for at once; one at least."""
 
-LOWEST = 1.0
-"""Evictions a second: slower than this it does not become by answers; a server that wants less says for how long."""
-
-LEAST = 5
-"""Evictions a second: who has no limit counts as no slower than this when the server complains, however little was
-asked for just then: a connection that broke in a quiet moment says little about how much is too much."""
+LOWEST = 0.1
+"""Evictions a second: slower than this it does not become by answers."""
 
 HIGHEST = 20
 """Evictions a second: who has no limit counts as no faster than this when the server complains. It is client-go's own
@@ -88,7 +84,7 @@ class Pace:
         self._slowed_s = now_s
         if self._ceiling == inf:
             lately = sum(now_s - asked_s <= ONCE_S for asked_s in self._latest)
-            self._ceiling = self._rate = float(max(LEAST, lately))
+            self._ceiling = self._rate = float(max(1, lately))
             self._due_s = now_s
         self._rate = max(self._rate / 2, min(LOWEST, self._ceiling))
 

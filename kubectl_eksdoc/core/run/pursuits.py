@@ -44,6 +44,7 @@ class Pursuit:
     `version` is that of its budget as it was known when the pod was asked for: until another is known, a refusal by
     the budget stands, but for `REFUSED_S`, since what refuses like a budget may be none. `begun_s`: from when on it
     may be asked for at all, once it had the time to end by itself. `finished`: it did.
+    `looked_for`: somebody is looking at it now, so that it is not looked at once more meanwhile.
     `ends_s`: when the grace period of one that leaves is over; `late`: it was told that it is there all the same.
     """
 
@@ -58,6 +59,7 @@ class Pursuit:
         self.fakes = 0
         self.version = -1
         self.finished = False
+        self.looked_for = False
         self.ends_s = inf
         self.late = False
 
@@ -134,6 +136,7 @@ class Pursuit:
 
     def found(self, pod: Pod | None, seen: Seen, now_s: float) -> None:
         """It was looked at just now, since nobody knew whether it had been evicted."""
+        self.looked_for = False
         if self.step is not Step.IN_DOUBT:
             return
         if pod is None or pod.uid != self.pod.uid:
