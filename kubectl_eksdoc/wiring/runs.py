@@ -131,7 +131,7 @@ def open_run(
         live = LiveField(connection, keeping.run, fence=lock.must_be_held)
         hooked = HookedField(live, hooks.commands, keeping.run, hooks.timeout_s)
         acting = open_now.enter_context(closing(hooked))
-        asked = open_now.enter_context(Asked(ConfigMaps(sender_of(connection), keeping.namespace, clock), keeping.run))
+        asked = open_now.enter_context(Asked(ConfigMaps(sender, keeping.namespace, clock), keeping.run))
         yield RunEdges(acting, journal, lock, clock, lambda: asked.wanted)
 
 

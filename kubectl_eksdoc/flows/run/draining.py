@@ -26,6 +26,9 @@ from kubectl_eksdoc.flows.ports import DrainLock, Field, Journal
 LOOK_S = 1.0
 """So often it is looked whether somebody wishes something else."""
 
+SHOW_S = 0.5
+"""So often at the most it is reckoned where it stands, for which every pod is looked at."""
+
 TELL_S = 10.0
 """So often it is told in the cluster how far it is."""
 
@@ -118,7 +121,7 @@ class Draining:
         self._wish = wish
         self._show = show
         self._course = Course(engine.plan)
-        self._told_s = -TELL_S
+        self._shown_s, self._told_s = -SHOW_S, -TELL_S
         self._phase = Phase.RUNNING
         self._replanning = replanning
         self._begun_s = clock.monotonic()
@@ -204,6 +207,9 @@ class Draining:
     def _tell_where(self) -> None:
         """To whoever looks here, and now and then to those who look into the cluster."""
         now_s = self._now_s
+        if now_s - self._shown_s < SHOW_S and now_s - self._told_s < TELL_S:
+            return
+        self._shown_s = now_s
         stands = standing(self._engine, self._course, now_s)
         self._show(stands)
         if now_s - self._told_s >= TELL_S:

@@ -7,10 +7,11 @@ would be evicted (kubernetes#138229); a grace period of 0 deletes the object whi
 from __future__ import annotations
 
 from typing import Any
-from urllib.parse import quote
 
+from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.rules.api.statuses import Lost, Status
+from kubectl_eksdoc.kube.field.swapping import path_to
 from kubectl_eksdoc.kube.sending import Sender
 
 
@@ -32,4 +33,4 @@ def eviction(pod: Pod, grace_s: int | None) -> dict[str, Any]:
 
 
 def path_of(pod: Pod) -> str:
-    return f"/api/v1/namespaces/{quote(pod.namespace, safe='')}/pods/{quote(pod.name, safe='')}"
+    return path_to(kinds.PODS, pod.namespace, pod.name)

@@ -22,6 +22,7 @@ from kubectl_eksdoc.kube.field.reach import Reach
 from kubectl_eksdoc.kube.field.reads import Reads
 from kubectl_eksdoc.kube.field.restarts import Restarts
 from kubectl_eksdoc.kube.field.streams import Following, Streams
+from kubectl_eksdoc.kube.field.swapping import Swapping
 from kubectl_eksdoc.kube.field.telling import WATCHED, Telling
 from kubectl_eksdoc.kube.field.watches import Watch
 from kubectl_eksdoc.kube.field.workers import Acts, Worker
@@ -76,8 +77,8 @@ class LiveField:
         self._threads = [self._begun(telling.resource.plural, self._watch(telling).follow) for telling in WATCHED]
         soon = replace(self._patience, connect=min(self._patience.connect, CONNECT_S))
         sender = Sender(Exchanges(access, soon, self._timing), fence)
-        marking = Marking(run, self._transport, sender, self._timing)
-        restarts = Restarts(run, self._transport, sender, self._timing)
+        swapping = Swapping(self._transport, sender, self._timing)
+        marking, restarts = Marking(run, swapping), Restarts(run, swapping)
         for _ in range(workers):
             work = partial(self._worker(sender, marking, restarts).work, self._acts, self._tell_one, self._fail)
             self._threads.append(self._begun("acts", work))

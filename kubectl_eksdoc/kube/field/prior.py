@@ -107,13 +107,6 @@ def released(node: Node, run: str) -> dict[str, Any]:
     return _with(patch, "annotations", _still(_annotations(node), note[PROTECTED]))
 
 
-def exactly(node: Node, patch: dict[str, Any]) -> dict[str, Any]:
-    """The patch, to be refused unless the node is still this one, as it was when it was read."""
-    meta = node.get("metadata") or {}
-    version = {"uid": meta.get("uid"), "resourceVersion": meta.get("resourceVersion")}
-    return {**patch, "metadata": {**patch.get("metadata", {}), **version}}
-
-
 def _begun(node: Node, run: str) -> _Note:
     """This run's note on the node, or the beginning of one."""
     if run_of(node) == run and PRIOR in _annotations(node):

@@ -7,14 +7,14 @@ Admission, rights and budgets are those of a real request, and nothing is change
 from __future__ import annotations
 
 from typing import Any
-from urllib.parse import quote
 
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.acts import Cordon, Delete, Evict, OfPod, Restart
 from kubectl_eksdoc.core.rules.api.statuses import Lost, Status
+from kubectl_eksdoc.kube.field import restarts
 from kubectl_eksdoc.kube.field.deletions import options
 from kubectl_eksdoc.kube.field.evictions import eviction, path_of
-from kubectl_eksdoc.kube.field.restarts import path_to, restarted
+from kubectl_eksdoc.kube.field.swapping import path_to
 from kubectl_eksdoc.kube.sending import Sender
 from kubectl_eksdoc.kube.sent import MANAGER, MERGE_PATCH
 
@@ -30,10 +30,13 @@ class DryTrial:
     def would(self, act: Cordon | OfPod) -> Status | Lost:
         match act:
             case Cordon(node, uid):
-                path = f"{kinds.NODES.path}/{quote(node, safe='')}"
-                return self._patched(path, {"metadata": {"uid": uid}, "spec": {"unschedulable": True}})
+                return self._patched(
+                    path_to(kinds.NODES, "", node), {"metadata": {"uid": uid}, "spec": {"unschedulable": True}}
+                )
             case Restart():
-                return self._patched(path_to(act), restarted({"metadata": {"uid": act.uid}}, "dry-run"))
+                return self._patched(
+                    restarts.path_of(act), {"metadata": {"uid": act.uid}, **restarts.restarted("dry-run")}
+                )
             case Delete(pod):
                 document = {**options(pod), "dryRun": ["All"]}
                 return self._sender.send("DELETE", path_of(pod), DRY, document).answer

@@ -13,7 +13,7 @@ LOOK_S = 3.0
 
 
 class Asked:
-    """Used as ``with Asked(…) as asked: … asked.wanted``. `maps` is its own: it is asked in another thread."""
+    """Used as ``with Asked(…) as asked: … asked.wanted``. `maps` is asked in another thread."""
 
     def __init__(self, maps: ConfigMaps, run: str, look_s: float = LOOK_S) -> None:
         self._maps = maps

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from kubectl_eksdoc.core.model.nodes import EXCLUDED_FROM_BALANCERS, PROTECTIONS
 from kubectl_eksdoc.core.rules.api.patches import merge
 from kubectl_eksdoc.kube.field import prior
+from kubectl_eksdoc.kube.field.swapping import exactly
 
 Patch = Callable[[prior.Node, str], dict[str, Any]]
 
@@ -134,5 +135,5 @@ def test_a_note_that_cannot_be_read_is_not_guessed_at(note: str, deed: Patch) ->
 
 def test_a_patch_is_of_exactly_what_was_read() -> None:
     node = {"metadata": {"uid": "u", "resourceVersion": "7", "labels": {"a": "b"}}, "spec": {}}
-    patch = prior.exactly(node, {"spec": {"unschedulable": None}})
+    patch = exactly(node, {"spec": {"unschedulable": None}})
     assert patch == {"metadata": {"uid": "u", "resourceVersion": "7"}, "spec": {"unschedulable": None}}
