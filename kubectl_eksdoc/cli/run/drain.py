@@ -22,7 +22,7 @@ from kubectl_eksdoc.wiring.runs import Hooks
 from kubectl_eksdoc.wiring.sources import SourceChoice
 
 if TYPE_CHECKING:  # help must not pay for facts and plans
-    from kubectl_eksdoc.core.model.baseline import Baseline, Promise
+    from kubectl_eksdoc.core.model.baseline import Baseline
     from kubectl_eksdoc.core.model.cluster import Cluster
     from kubectl_eksdoc.core.plan.drain.result import DrainPlan
     from kubectl_eksdoc.core.run.limits import Limits
@@ -52,6 +52,8 @@ end or a node was not emptied (resume or roll back), 7 the cluster is not as in 
 cluster.
 Global flags: kubectl eksdoc options
 """
+
+_AGAIN = "Plan again, and read what it says now."
 
 _PROVES_LITTLE = (
     "a dry run evicts nothing, so it does not show how budgets, replacements and the scheduler react: "
@@ -192,6 +194,7 @@ def _read(request: _Request, around: Surroundings) -> _Read:
 
 
 def _check_saved(saved: Baseline, read: _Read) -> None:
+    from kubectl_eksdoc.core.plan.drain.comparison.drift import check_drift
     from kubectl_eksdoc.core.plan.drain.comparison.same_cluster import Sameness, kinship
 
     akin = kinship(saved, read.cluster)
@@ -199,21 +202,7 @@ def _check_saved(saved: Baseline, read: _Read) -> None:
         what = "is of another cluster" if akin.sameness is Sameness.OTHER else "may be of another cluster"
         raise Drifted(f"the plan {saved.file} {what}: {akin.why}", "Nothing was done. Plan for this cluster.")
     assert saved.promise is not None, "a saved plan has what it promises"
-    _check_drift(saved.promise, read, f"the plan {saved.file} was saved")
-
-
-def _check_drift(promise: Promise, read: _Read, when: str) -> None:
-    """
-    Raises:
-        Drifted: what would be done is not what was read.
-    """
-    from kubectl_eksdoc.core.plan.drain.comparison.drift import drift, promise_of
-
-    differs = drift(promise, promise_of(read.plan))
-    if differs:
-        said = "\n".join(f"- {each}" for each in differs)
-        hint = f"{said}\nNothing was done. Plan again, and read what it says now."
-        raise Drifted(f"the cluster has changed since {when}", hint)
+    check_drift(saved.promise, read.plan, f"the plan {saved.file} was saved", _AGAIN)
 
 
 def _check_typed(read: _Read, fresh: _Read) -> None:
@@ -225,7 +214,7 @@ def _check_typed(read: _Read, fresh: _Read) -> None:
     others = [eviction.pod.key for eviction in fresh.plan.past_budgets if eviction.pod.uid not in typed]
     if others:
         what = f"{', '.join(others)} would be deleted past its budget, and is not the pod whose name was typed back"
-        raise Drifted(what, "Nothing was done. Plan again, and read what it says now.")
+        raise Drifted(what, f"Nothing was done. {_AGAIN}")
 
 
 def _show(request: _Request, read: _Read, around: Surroundings) -> None:
@@ -288,7 +277,7 @@ def _carried_out(request: _Request, read: _Read, around: Surroundings) -> Answer
     from kubectl_eksdoc import __version__
     from kubectl_eksdoc.cli.run.again import words_of
     from kubectl_eksdoc.cli.run.carrying import Carrying
-    from kubectl_eksdoc.core.plan.drain.comparison.drift import promise_of
+    from kubectl_eksdoc.core.plan.drain.comparison.drift import check_drift, promise_of
     from kubectl_eksdoc.flows.run.running import Told, run_plan
 
     edges, options = around.edges, request.plan.options
@@ -297,7 +286,7 @@ def _carried_out(request: _Request, read: _Read, around: Surroundings) -> Answer
     carrying = Carrying(COMMAND, around, options, keeping, request.hooks)
     with carrying.open() as world:
         fresh = _read(request, around)
-        _check_drift(promise_of(read.plan), fresh, "the plan was shown")
+        check_drift(promise_of(read.plan), fresh.plan, "the plan was shown", _AGAIN)
         _check_typed(read, fresh)
         asked = (*words_of(_as_given(request)), *run_options.words_of(request.limits, request.hooks))
         told = Told(run, digest(fresh), __version__, keeping.who, keeping.host, asked)

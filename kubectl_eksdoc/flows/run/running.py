@@ -9,7 +9,7 @@ from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.baseline import Promise
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.journal import ROLLED_BACK, Noted, Phase
-from kubectl_eksdoc.core.plan.drain.comparison.drift import drift, promise_of
+from kubectl_eksdoc.core.plan.drain.comparison.drift import check_drift
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 from kubectl_eksdoc.core.run.engine import Engine
@@ -107,10 +107,8 @@ def go_on(run: str, reader: ClusterReader, meant: Meant, running: Running) -> tu
         raise Drifted(f"somebody else had to do with run {run} since it was shown", f"Nothing was done. {_AGAIN}")
     cluster = reader.read(kinds.ALL)
     engine = engine_again(cluster, journaled, _still_meant(meant, cluster), running.limits, running.hooks)
-    differs = drift(meant.promise, promise_of(engine.plan)) if meant.promise is not None else ()
-    if differs:
-        said = "\n".join(f"- {each}" for each in differs)
-        raise Drifted(f"the cluster has changed since the rest of run {run} was shown", f"{said}\n{_AGAIN}")
+    if meant.promise is not None:
+        check_drift(meant.promise, engine.plan, f"the rest of run {run} was shown", _AGAIN)
     if journaled.paused or journaled.aborted:
         running.journal.write([scribe.note(Noted.RESUMED, running.clock.now())])
     return cluster, _drain(engine, cluster, scribe, running)

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from kubectl_eksdoc.core.model.baseline import Promise
 from kubectl_eksdoc.core.model.findings import Status
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
+from kubectl_eksdoc.errors import Drifted
 
 _MOST_NAMES = 5
 
@@ -26,6 +27,18 @@ def promise_of(plan: DrainPlan) -> Promise:
         {headroom.budget.key: headroom.verdict.value for headroom in plan.budgets},
         frozenset(finding.code.name for finding in plan.findings if finding.status is Status.UNKNOWN),
     )
+
+
+def check_drift(read: Promise, plan: DrainPlan, since: str, next_step: str) -> None:
+    """`since` what time (``the plan was shown``), and what to do instead, a sentence.
+
+    Raises:
+        Drifted: what this plan would do is not what was read.
+    """
+    differs = drift(read, promise_of(plan))
+    if differs:
+        said = "\n".join(f"- {each}" for each in differs)
+        raise Drifted(f"the cluster has changed since {since}", f"{said}\nNothing was done. {next_step}")
 
 
 def drift(read: Promise, now: Promise) -> tuple[str, ...]:
