@@ -112,6 +112,19 @@ class SourceOptions:
         parser.add_argument("--demo", action="switch", **hidden)
 
     @staticmethod
+    def check_live(args: argparse.Namespace) -> None:
+        """For a command that knows no other source: the flags are taken before it, and must not be passed over.
+
+        Raises:
+            UsageError: something else than the live cluster was asked for.
+        """
+        if not SourceOptions.from_args(args).choice.live:
+            raise UsageError(
+                "runs are of the live cluster: --demo and --snapshot do not go with them",
+                "To practise: kubectl eksdoc rehearse --serve --demo, and its kubeconfig.",
+            )
+
+    @staticmethod
     def from_args(args: argparse.Namespace) -> SourceOptions:
         """
         Raises:

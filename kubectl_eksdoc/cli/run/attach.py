@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import exits, rights
 from kubectl_eksdoc.cli import look as looks
-from kubectl_eksdoc.cli.options import GlobalOptions
+from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.progress import ProgressLine
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.errors import Forbidden, UsageError
@@ -30,6 +30,7 @@ def run_attach(args: argparse.Namespace, words: Sequence[str], around: Surroundi
     from kubectl_eksdoc.flows.run.attaching import attach
     from kubectl_eksdoc.render.run import events, others
 
+    SourceOptions.check_live(args)
     options = GlobalOptions.from_args(args)
     if options.output not in ("table", "wide", "json"):
         raise UsageError(f"drains of others have no output format {options.output!r}", "choose table, wide or json")

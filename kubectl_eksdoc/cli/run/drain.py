@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import drain_options, exits, rights
 from kubectl_eksdoc.cli.drain import PlanRequest, exit_code, tell
-from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions
+from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.progress import ProgressLine
 from kubectl_eksdoc.cli.run import confirming
@@ -145,6 +145,7 @@ def _request(args: argparse.Namespace, words: Sequence[str], around: Surrounding
     Raises:
         UsageError: no nodes are named or selected, or what was given does not fit together.
     """
+    SourceOptions.check_live(args)
     saved = None
     if args.plan is not None:
         if not args.plan:

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from kubectl_eksdoc.cli.options import GlobalOptions
+from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.run import options as run_options
 from kubectl_eksdoc.core.model.journal import Phase, RunSummary
 from kubectl_eksdoc.errors import UsageError
@@ -26,8 +26,9 @@ class RunRequest:
     def from_args(args: argparse.Namespace, words: Sequence[str]) -> RunRequest:
         """
         Raises:
-            UsageError: more than one run is named.
+            UsageError: more than one run is named, or another source than the live cluster.
         """
+        SourceOptions.check_live(args)
         if len(words) > 1:
             raise UsageError(f"one run at a time, and {words[1]!r} is a second one", LIST)
         run = words[0] if words else ""

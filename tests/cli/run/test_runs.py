@@ -169,6 +169,20 @@ def test_markdown_is_a_page_and_events_are_told_beside_it(one: Machine) -> None:
     assert "drain rollback" in ran.out and "cordoned" in ran.err
 
 
+SOURCES = [("--demo",), ("--snapshot", "dump")]
+COMMANDS = [("run", "old-1"), ("status",), ("status", "--attach"), ("pause",), ("abort",), ("resume",), ("rollback",)]
+
+
+@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize("command", COMMANDS)
+def test_another_source_before_the_command_does_not_lead_to_the_live_cluster(
+    one: Machine, seen: Evictions, source: tuple[str, ...], command: tuple[str, ...]
+) -> None:
+    for words in ((*source, "drain", *command), ("drain", *source, *command)):
+        ran = one.run(*words)
+        assert ran.code == 2 and "runs are of the live cluster" in ran.err and not seen.of
+
+
 def test_a_format_that_a_run_has_not_is_refused_before_anything(one: Machine, seen: Evictions) -> None:
     ran = one.run("drain", "run", *agreed(one), "-o", "html")
     assert ran.code == 2 and "no output format" in ran.err and not seen.of
