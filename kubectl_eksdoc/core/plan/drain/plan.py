@@ -9,7 +9,7 @@ from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.findings import Finding, in_order
 from kubectl_eksdoc.core.model.nodes import Node
 from kubectl_eksdoc.core.plan.drain import nodes
-from kubectl_eksdoc.core.plan.drain.choice.choosing import choose
+from kubectl_eksdoc.core.plan.drain.choice.choosing import settled
 from kubectl_eksdoc.core.plan.drain.choice.chosen import Chosen
 from kubectl_eksdoc.core.plan.drain.duration import slow_nodes
 from kubectl_eksdoc.core.plan.drain.duration.estimate import estimate
@@ -24,14 +24,14 @@ from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan, Headroom
 from kubectl_eksdoc.core.plan.drain.survey import Survey, survey
 from kubectl_eksdoc.core.plan.drain.targets import natural
-from kubectl_eksdoc.core.plan.drain.verdicts.judging import JudgedPod, Judgement, judge_pods
+from kubectl_eksdoc.core.plan.drain.verdicts.judging import JudgedPod, Judgement
 from kubectl_eksdoc.core.plan.drain.verdicts.said import merged
 
 
 def make_plan(cluster: Cluster, targets: Sequence[Node], policy: DrainPolicy) -> DrainPlan:
     """What draining `targets` does: every verdict, the order of evictions, every finding."""
-    world = survey(cluster, tuple(targets), policy)
-    return put_together(world, choose(world, judge_pods(world, world.accepted)))
+    world, _, chosen = settled(survey(cluster, tuple(targets), policy))
+    return put_together(world, chosen)
 
 
 def put_together(world: Survey, chosen: Chosen) -> DrainPlan:

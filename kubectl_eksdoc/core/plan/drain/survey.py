@@ -59,6 +59,7 @@ class Survey:
     terminating: frozenset[str]  # namespaces
     refused: Mapping[str, Finding] = field(default_factory=dict)  # why targets are not drained at all, by name
     wanted_by: Mapping[str, int] = field(default_factory=dict)  # replicas of the workloads an owner has, by its uid
+    no_second: frozenset[str] = frozenset()  # uids of pods beside which no node has a place for a second one
 
     @property
     def now(self) -> datetime:

@@ -15,7 +15,7 @@ from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.findings import Finding, Status, in_order
 from kubectl_eksdoc.core.model.nodes import Node
 from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.plan.drain.choice.choosing import choose, timed, waves_of, without_homeless
+from kubectl_eksdoc.core.plan.drain.choice.choosing import settled, timed, waves_of, without_a_second, without_homeless
 from kubectl_eksdoc.core.plan.drain.choice.search import GIVEN
 from kubectl_eksdoc.core.plan.drain.landing import places, pushed_out
 from kubectl_eksdoc.core.plan.drain.landing.reserving import Landing
@@ -31,7 +31,7 @@ from kubectl_eksdoc.core.plan.drain.verdicts.assuming import (
     check_assumed,
     with_assumed_budgets,
 )
-from kubectl_eksdoc.core.plan.drain.verdicts.judging import JudgedPod, Judgement, judge_again, judge_pods
+from kubectl_eksdoc.core.plan.drain.verdicts.judging import JudgedPod, Judgement, judge_again
 from kubectl_eksdoc.core.plan.drain.verdicts.said import merged
 
 QUICK = frozenset({"assume_budgets", "assume_fixed", "max_unavailable", "pins", "evictions_per_second"})
@@ -68,9 +68,8 @@ class WhatIf:
             UsageError: a budget that is assumed does not exist.
         """
         self._cluster = cluster
-        self._world = survey(with_assumed_budgets(cluster, policy), tuple(targets), policy)
-        self._judged = judge_pods(self._world, self._world.accepted)
-        self._chosen = choose(self._world, self._judged)
+        world = survey(with_assumed_budgets(cluster, policy), tuple(targets), policy)
+        self._world, self._judged, self._chosen = settled(world)
         self._plain = plain_limits(self._chosen.work.tasks)
         self.plan = put_together(self._world, self._chosen)
 
@@ -129,6 +128,8 @@ class WhatIf:
         }
         if not differ <= QUICK or policy.partial or self._judged.used_up or self._chosen.judgement.used_up:
             return None
+        if self._world.no_second:
+            return None  # under another policy there may be a place for a second one
         if policy.surge is not None and differ & {"max_unavailable", "pins"}:
             return None  # places on new nodes were found for the waves as they are
         if any(task.for_good for tasks in self._chosen.work.tasks.values() for task in tasks):
@@ -193,6 +194,8 @@ class WhatIf:
             landing = _both(landing, found)
             if found.homeless:
                 judgement = without_homeless(world, judgement, found)
+                if without_a_second(judged, judgement):
+                    return None
                 work = work_again(world, judgement, work, set(new), budgets)
         activation = (*base.activation, *sorted(name for name in new if name in work.tasks))
         same = base.order.gated and _gates(world.policy) == _gates(self._world.policy)

@@ -6,10 +6,11 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.findings import Severity, Status
 from kubectl_eksdoc.core.model.nodes import HOSTNAME
 from kubectl_eksdoc.core.model.placement import HostPort, Placement, PodTerm, Requests
@@ -211,16 +212,23 @@ def test_it_lands_while_the_old_one_is_still_there() -> None:
     assert [e.lands_on for e in plan_of(policy=SURGES, **facts).evictions] == ["b-0"]
 
 
-@settings(deadline=None, max_examples=60)
-@given(seed=st.integers(0, 400))
-def test_singles_are_all_that_differs(seed: int) -> None:
-    """In any small cluster the flag changes how single replicas go, and keeps nothing that went without it."""
+def with_deployments(seed: int) -> Cluster:
+    """A small cluster whose ReplicaSets all belong to Deployments that surge."""
     cluster = small(seed)
     made = [w for w in cluster.workloads if w.kind == "ReplicaSet"]
     above = [a_workload(f"Deployment/{w.name}", w.namespace, replicas=w.replicas, surges=True) for w in made]
     below = [replace(w, owner=Owner("Deployment", w.name, top.uid, "apps")) for w, top in zip(made, above, strict=True)]
     others = [w for w in cluster.workloads if w.kind != "ReplicaSet"]
-    cluster = replace(cluster, workloads=(*others, *below, *above))
+    return replace(cluster, workloads=(*others, *below, *above))
+
+
+@settings(deadline=None, max_examples=60)
+@given(seed=st.integers(0, 400))
+@example(331)
+@example(375)
+def test_singles_are_all_that_differs(seed: int) -> None:
+    """In any small cluster the flag changes how single replicas go, and keeps nothing that went without it."""
+    cluster = with_deployments(seed)
     with_flag = make_plan(cluster, targets_of(cluster), SURGES)
     for eviction in with_flag.evictions:
         restarts = eviction.manner.restarts
@@ -251,3 +259,12 @@ def test_times_of_what_waits_and_of_what_starts_first(
     assert moved["waited"].evicted_s >= waits
     assert timeline.makespan_s == max(each.gone_s for each in timeline.moves)
     assert not timeline.stuck
+
+
+def test_a_single_that_finds_no_place_beside_itself_is_evicted_and_the_plan_says_why() -> None:
+    cluster = with_deployments(331)
+    plan = make_plan(cluster, targets_of(cluster), SURGES)
+    (single,) = [e for e in plan.evictions if e.pod.name == "app0-0"]
+    (said,) = [f.message for f in plan.findings if f.code.name == "single-replica"]
+    assert single.manner.means is Means.EVICTION
+    assert said.endswith("it is not restarted instead: no node has a place for a second one while it is there")

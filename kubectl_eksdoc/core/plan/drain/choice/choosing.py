@@ -14,11 +14,37 @@ from kubectl_eksdoc.core.plan.drain.duration.clock import Clock
 from kubectl_eksdoc.core.plan.drain.duration.estimate import Usual, usual_run
 from kubectl_eksdoc.core.plan.drain.landing import places
 from kubectl_eksdoc.core.plan.drain.landing.reserving import Landing
+from kubectl_eksdoc.core.plan.drain.manners import Means
 from kubectl_eksdoc.core.plan.drain.order.rounds import Order, Waves, arrange
 from kubectl_eksdoc.core.plan.drain.order.tasks import work_of
 from kubectl_eksdoc.core.plan.drain.order.waves import gates, generations
+from kubectl_eksdoc.core.plan.drain.outcome import PodVerdict
 from kubectl_eksdoc.core.plan.drain.survey import Survey
-from kubectl_eksdoc.core.plan.drain.verdicts.judging import Judgement, used_up
+from kubectl_eksdoc.core.plan.drain.verdicts.judging import Judgement, judge_pods, used_up
+
+
+def settled(world: Survey) -> tuple[Survey, Judgement, Chosen]:
+    """What is judged and chosen. Singles that would be restarted, and whose new pod finds no place while they are
+    there, go as they would without that: the world that is returned knows them."""
+    while True:
+        judgement = judge_pods(world, world.accepted)
+        chosen = choose(world, judgement)
+        alone = without_a_second(judgement, chosen.judgement) if world.policy.surge_singles else frozenset()
+        if not alone:
+            return world, judgement, chosen
+        world = replace(world, no_second=world.no_second | alone)
+
+
+def without_a_second(before: Judgement, after: Judgement) -> frozenset[str]:
+    """UIDs of those that were to be restarted until places were reserved."""
+    going = {
+        p.pod.uid
+        for on in before.pods.values()
+        for p in on
+        if p.manner.means is Means.RESTART and p.verdict is not PodVerdict.BLOCKED
+    }
+    kept = (p.pod.uid for on in after.pods.values() for p in on if going and p.verdict is PodVerdict.BLOCKED)
+    return frozenset(going.intersection(kept))
 
 
 def choose(world: Survey, judgement: Judgement) -> Chosen:

@@ -47,6 +47,8 @@ def why_not(survey: Survey, pod: Pod, top: Workload) -> str:
         return "its strategy starts no new pod before the old one stops (Recreate, or maxSurge 0)"
     if top.rollout_unavailable:
         return "its strategy may take its only pod away before the new one is Ready (maxUnavailable 1)"
+    if pod.uid in survey.no_second:
+        return "no node has a place for a second one while it is there"
     if not pod.ready:
         return "it is not Ready, and whether a new pod would be is not known"
     return _held_by_a_volume(survey, pod) or _alone_by_its_own_rule(survey, pod)
