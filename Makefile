@@ -38,10 +38,10 @@ demo: $(VENV)/.installed
 	@echo "  kubectl eksdoc drain plan --help"
 
 test: $(VENV)/.installed-test
-	$(PY) pytest -q -m "not long"
+	$(PY) pytest -q -n auto --dist worksteal -m "not long"
 
 test-long: $(VENV)/.installed-test
-	$(PY) pytest -q -m long
+	$(PY) pytest -q -n auto --dist worksteal -m long
 
 check: $(VENV)/.installed-test
 	$(PY) ruff check .

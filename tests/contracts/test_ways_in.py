@@ -63,4 +63,4 @@ def test_make_reads_every_target() -> None:
     command = [needed.found("make"), "--dry-run", *phony()]
     done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
-    assert "-m pytest -q -m long" in done.stdout and "tools.documents --check" in done.stdout
+    assert "-m pytest -q -n auto --dist worksteal -m long" in done.stdout and "tools.documents --check" in done.stdout

@@ -153,7 +153,7 @@ def test_pods_that_waited_before_are_those_without_a_node_in_the_cluster() -> No
     }
 
 
-@pytest.mark.parametrize("fmt", FORMATS)
+@pytest.mark.parametrize("fmt", FORMATS.by_name)
 def test_a_plan_that_drains_nothing_can_be_shown(fmt: str) -> None:
     text = render(a_rehearsal_view(a_rehearsal((), 0.0, plan=an_empty_plan())), fmt, Look())
     assert text.endswith("\n")
@@ -213,7 +213,7 @@ def test_no_line_is_wider_than_the_terminal(view: RehearsalView, width: int, asc
     assert PAINT.sub("", coloured).splitlines() == lines
 
 
-@pytest.mark.parametrize("fmt", FORMATS)
+@pytest.mark.parametrize("fmt", FORMATS.by_name)
 def test_ascii_is_ascii(fmt: str) -> None:
     assert render(a_rehearsal_view(BADLY), fmt, Look(ascii=True)).isascii()
 
@@ -237,7 +237,7 @@ def check(text: str, fmt: str, look: Look) -> None:
     assert out.encode("ascii" if look.ascii else "utf-8")
 
 
-@pytest.mark.parametrize("fmt", FORMATS)
+@pytest.mark.parametrize("fmt", FORMATS.by_name)
 @pytest.mark.parametrize("text", NASTY)
 def test_names_of_a_dump_do_not_move_the_cursor(fmt: str, text: str) -> None:
     for look in (Look(), Look(colour=True), Look(ascii=True)):

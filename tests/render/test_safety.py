@@ -95,7 +95,7 @@ def check(text: str, fmt: str, look: Look) -> None:
     assert out.encode("ascii" if look.ascii else "utf-8")
 
 
-@pytest.mark.parametrize("fmt", FORMATS)
+@pytest.mark.parametrize("fmt", FORMATS.by_name)
 @pytest.mark.parametrize("text", NASTY)
 def test_known_tricks_are_escaped(fmt: str, text: str) -> None:
     for look in (Look(), Look(colour=True), Look(ascii=True)):
@@ -104,7 +104,7 @@ def test_known_tricks_are_escaped(fmt: str, text: str) -> None:
 
 
 @settings(max_examples=40, deadline=None)
-@given(hostile, st.sampled_from(sorted(FORMATS)), st.booleans(), st.booleans())
+@given(hostile, st.sampled_from(sorted(FORMATS.by_name)), st.booleans(), st.booleans())
 def test_no_text_of_a_cluster_reaches_the_screen_raw(text: str, fmt: str, colour: bool, ascii_only: bool) -> None:
     check(text, fmt, Look(colour=colour, ascii=ascii_only))
 

@@ -86,7 +86,7 @@ class Carrying:
     def answer(self, cluster: Cluster, ended: Ended, options: Mapping[str, object], *, resumed: bool = False) -> Answer:
         """What came of it."""
         from kubectl_eksdoc.render.rehearsal.view import RehearsalView
-        from kubectl_eksdoc.render.run.formats import render
+        from kubectl_eksdoc.render.run.formats import FORMATS
         from kubectl_eksdoc.render.run.view import RunView
 
         around, keeping = self._around, self._keeping
@@ -101,7 +101,7 @@ class Carrying:
             resumed,
             reached_by(self._options, keeping.namespace, cluster.identity.context),
         )
-        text = render(view, self._options.output, looks.decide(self._options, around.stdout, around.environ))
+        text = FORMATS.render(view, self._options.output, looks.decide(self._options, around.stdout, around.environ))
         blank = "\n" if self._options.output in ("table", "wide") else ""
         return Answer(blank + text, exit_code(ended.course.plan) if ended.whole else exits.STOPPED)
 

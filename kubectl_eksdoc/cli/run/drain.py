@@ -118,10 +118,10 @@ def run_drain(args: argparse.Namespace, words: Sequence[str], around: Surroundin
     Raises:
         EksdocError: the command line, the cluster or the run is at fault; the error says which.
     """
-    from kubectl_eksdoc.render.run.formats import check
+    from kubectl_eksdoc.render.run.formats import FORMATS
 
     request = _request(args, words, around)
-    check(request.plan.options.output)
+    FORMATS.check(request.plan.options.output)
     if not request.dry:
         confirming.check_writable(around.environ, COMMAND)
     read = _planned(request, around)

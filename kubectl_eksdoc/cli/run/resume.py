@@ -82,10 +82,10 @@ def run_resume(args: argparse.Namespace, words: Sequence[str], around: Surroundi
         EksdocError: the command line, the cluster or the run is at fault; the error says which.
     """
     from kubectl_eksdoc.core.run.journal import replay
-    from kubectl_eksdoc.render.run.formats import check
+    from kubectl_eksdoc.render.run.formats import FORMATS
 
     request, given = RunRequest.from_args(args, words), run_options.given_from(args)
-    check(request.options.output)
+    FORMATS.check(request.options.output)
     confirming.check_writable(around.environ, COMMAND)
     keeping = around.edges.keeping("", request.namespace, around.environ)
     try:

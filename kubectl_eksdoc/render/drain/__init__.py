@@ -6,8 +6,10 @@ Never here: what becomes of a pod or a node (that is `core.plan.drain`), how a t
 
 from __future__ import annotations
 
-from kubectl_eksdoc.render.drain.formats import FORMATS, render
+from kubectl_eksdoc.render.drain.formats import FORMATS
 from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.render.look import Look
+
+render = FORMATS.render
 
 __all__ = ["FORMATS", "DrainView", "Look", "render"]

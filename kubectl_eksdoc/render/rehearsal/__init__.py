@@ -7,7 +7,9 @@ Never here: how a drain is rehearsed (that is `flows.rehearse`), what a plan say
 from __future__ import annotations
 
 from kubectl_eksdoc.render.look import Look
-from kubectl_eksdoc.render.rehearsal.formats import FORMATS, render
+from kubectl_eksdoc.render.rehearsal.formats import FORMATS
 from kubectl_eksdoc.render.rehearsal.view import RehearsalView
+
+render = FORMATS.render
 
 __all__ = ["FORMATS", "Look", "RehearsalView", "render"]

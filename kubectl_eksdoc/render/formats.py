@@ -1,0 +1,47 @@
+"""The formats of ``-o`` that one kind of answer has, each a function from its view to text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Generic, TypeVar
+
+from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.render.encode import Json, to_json, to_yaml
+from kubectl_eksdoc.render.look import Look
+
+View = TypeVar("View")
+
+Format = Callable[[View, Look], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Formats(Generic[View]):
+    """`of` what, as in ``a plan``. A format's function loads what it needs when it is called: a table needs no YAML."""
+
+    of: str
+    by_name: Mapping[str, Format[View]]
+
+    def check(self, output: str) -> None:
+        """
+        Raises:
+            UsageError: there is no such format.
+        """
+        if output not in self.by_name:
+            raise UsageError(f"{self.of} has no output format {output!r}", f"choose one of {', '.join(self.by_name)}")
+
+    def render(self, view: View, output: str, look: Look) -> str:
+        """`view` in that format, ending with a line end; "" where there is nothing to say. Raises: as `check`."""
+        self.check(output)
+        return self.by_name[output](view, look)
+
+
+def documents(document: Callable[[View], Json]) -> Mapping[str, Format[View]]:
+    """The same plain document as JSON and as YAML."""
+    return MappingProxyType(
+        {
+            "json": lambda view, look: to_json(document(view), look.ascii),
+            "yaml": lambda view, look: to_yaml(document(view), look.ascii),
+        }
+    )
