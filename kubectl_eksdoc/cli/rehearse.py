@@ -93,7 +93,7 @@ def run_rehearse(args: argparse.Namespace, words: Sequence[str], around: Surroun
     from kubectl_eksdoc.core.model.cluster import Identity
     from kubectl_eksdoc.flows.rehearse import rehearse
     from kubectl_eksdoc.render.identity import identity_line
-    from kubectl_eksdoc.render.rehearsal import RehearsalView, render
+    from kubectl_eksdoc.render.rehearsal import RecordView, render
 
     options = request.options
     given = Identity(cluster=options.cluster_name, region=options.region)
@@ -110,7 +110,7 @@ def run_rehearse(args: argparse.Namespace, words: Sequence[str], around: Surroun
     tell((*request.notes, *drain_options.idle(rehearsal.plan)), around)
     asked = drain_options.as_given(request.targeting, request.policy, "", request.order_file)
     asked |= fault_options.as_given(faults)
-    view = RehearsalView(rehearsal, cluster, asked)
+    view = RecordView(rehearsal, cluster, asked)
     text = render(view, options.output, looks.decide(options, around.stdout, around.environ))
     return Answer(text, exits.FAILS if rehearsal.undone else exit_code(rehearsal.plan))
 

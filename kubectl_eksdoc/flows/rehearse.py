@@ -21,7 +21,7 @@ from kubectl_eksdoc.core.plan.drain.survey import survey
 from kubectl_eksdoc.core.run.engine import Engine
 from kubectl_eksdoc.core.run.limits import Limits
 from kubectl_eksdoc.core.run.moments import Happened, Moment
-from kubectl_eksdoc.core.run.rehearsal import Rehearsal, Waiting
+from kubectl_eksdoc.core.run.record import Record, Waiting
 from kubectl_eksdoc.core.run.replanning import Replanning
 from kubectl_eksdoc.core.run.seen import Seen
 from kubectl_eksdoc.core.sim.cluster.kubelets import Pace
@@ -64,7 +64,7 @@ def rehearse(
     policy: DrainPolicy,
     given: Identity | None = None,
     limits: Limits = Limits(),
-) -> tuple[Cluster, Rehearsal]:
+) -> tuple[Cluster, Record]:
     """Plan the drain of what is on `stage`, and do it there; `given` as for `plan_drain`.
 
     Raises:
@@ -93,7 +93,7 @@ class _Run:
     def _now(self) -> float:
         return self._stage.seconds - self._begun_s
 
-    def to_the_end(self) -> Rehearsal:
+    def to_the_end(self) -> Record:
         self._surge()
         last_s = self._now
         while True:
@@ -105,7 +105,7 @@ class _Run:
             self._stage.pass_time(self._begun_s + self._next_s())
         pending = tuple(Waiting(*each) for each in self._stage.pending())
         moments = (*self._engine.moments, *self._faults())
-        return Rehearsal(self._plan, moments, last_s, pending, self._engine.undone)
+        return Record(self._plan, moments, last_s, pending, self._engine.undone)
 
     def _step(self) -> None:
         """Everything that can be done now."""

@@ -46,7 +46,7 @@ def test_in_virtual_time_it_takes_as_long_as_the_bound(make: Callable[[], Shape]
     bound_s = check(ran.watched, ran.plan, shape)
     assert ran.watched.lag_s == pytest.approx(LAGS.disruptions_s)
     assert ran.watched.took_s <= 1.01 * bound_s
-    assert ran.ended.course.ended_s <= 1.01 * bound_s + SETTLE_S
+    assert ran.ended.record.ended_s <= 1.01 * bound_s + SETTLE_S
 
 
 def test_the_bound_is_of_a_budget_and_of_the_slowest_stop() -> None:

@@ -34,7 +34,7 @@ class Run(NamedTuple):
 
     @property
     def refused(self) -> int:
-        return sum(moment.what is Happened.REFUSED for moment in self.ended.course.moments)
+        return sum(moment.what is Happened.REFUSED for moment in self.ended.record.moments)
 
 
 class Staged(NamedTuple):

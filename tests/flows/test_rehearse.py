@@ -15,7 +15,7 @@ from kubectl_eksdoc.core.rules.api.statuses import Status
 from kubectl_eksdoc.core.rules.news import Answered, News
 from kubectl_eksdoc.core.run.moments import Happened
 from kubectl_eksdoc.core.run.pacing import burst
-from kubectl_eksdoc.core.run.rehearsal import Rehearsal
+from kubectl_eksdoc.core.run.record import Record
 from kubectl_eksdoc.core.sim.cluster import mishaps
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
 from kubectl_eksdoc.core.sim.cluster.store import Change
@@ -82,15 +82,15 @@ def test_nothing_lands_on_a_target() -> None:
     assert owners == {"DaemonSet"}
 
 
-def tried(stage: EmbeddedStage, policy: DrainPolicy) -> Rehearsal:
+def tried(stage: EmbeddedStage, policy: DrainPolicy) -> Record:
     return rehearse(stage, BLUE, policy)[1]
 
 
-def subjects(rehearsal: Rehearsal, what: Happened) -> list[str]:
+def subjects(rehearsal: Record, what: Happened) -> list[str]:
     return [moment.subject for moment in rehearsal.moments if moment.what is what]
 
 
-def happened(rehearsal: Rehearsal, what: Happened) -> int:
+def happened(rehearsal: Record, what: Happened) -> int:
     return len(subjects(rehearsal, what))
 
 

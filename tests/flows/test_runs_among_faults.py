@@ -17,7 +17,7 @@ from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.core.rules.api.statuses import Details, Lost, Status
 from kubectl_eksdoc.core.rules.news import Answered, News
 from kubectl_eksdoc.core.run.moments import Happened
-from kubectl_eksdoc.core.run.rehearsal import Rehearsal
+from kubectl_eksdoc.core.run.record import Record
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
 from kubectl_eksdoc.core.sim.cluster.store import Change, What
 from kubectl_eksdoc.embedded.faults import registry
@@ -100,7 +100,7 @@ def stretched(plane: ControlPlane) -> list[str]:
     return found
 
 
-def drained(archive: str, faults: list[str], share: float, seed: int) -> tuple[Bad, Rehearsal, list[str]]:
+def drained(archive: str, faults: list[str], share: float, seed: int) -> tuple[Bad, Record, list[str]]:
     plane, stage = recorded(archive)
     before = {"/".join(i.key) for i in plane.store.list(BUDGETS) if below(i.doc["status"])}
     bad = Bad(plane, stage.read(kinds.ALL), faults, share, seed)
@@ -190,7 +190,7 @@ class Counting(EmbeddedStage):
         return news
 
 
-def among(faults: list[str], seed: int) -> tuple[Counting, Rehearsal]:
+def among(faults: list[str], seed: int) -> tuple[Counting, Record]:
     plane, stage = recorded("small-traps.tar.gz")
     counting = Counting(plane, stage.read(kinds.ALL), faults, seed)
     return counting, rehearse(counting, BLUE, DrainPolicy())[1]

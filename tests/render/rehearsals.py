@@ -9,9 +9,9 @@ from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.plan.drain.duration.estimate import Estimate
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 from kubectl_eksdoc.core.run.moments import Happened, Moment
-from kubectl_eksdoc.core.run.rehearsal import Rehearsal, Waiting
+from kubectl_eksdoc.core.run.record import Record, Waiting
 from kubectl_eksdoc.core.sim.course import Span
-from kubectl_eksdoc.render.rehearsal import RehearsalView
+from kubectl_eksdoc.render.rehearsal import RecordView
 from tests.builders import a_pod
 from tests.render.plans import CLUSTER, OPTIONS, PLAN, SPOT, WEB
 
@@ -60,16 +60,14 @@ def a_rehearsal(
     pending: tuple[Waiting, ...] = (),
     undone: Mapping[str, tuple[str, ...]] | None = None,
     plan: DrainPlan = TIMED,
-) -> Rehearsal:
-    return Rehearsal(plan, moments, ended_s, pending, undone or {})
+) -> Record:
+    return Record(plan, moments, ended_s, pending, undone or {})
 
 
-def a_rehearsal_view(
-    rehearsal: Rehearsal | None = None, cluster: Cluster | None = None, **more: object
-) -> RehearsalView:
+def a_rehearsal_view(rehearsal: Record | None = None, cluster: Cluster | None = None, **more: object) -> RecordView:
     """The one in which all goes well unless told otherwise; its tool version never changes."""
     fields: dict[str, object] = {"options": OPTIONS, "tool_version": "1.2.3"} | more
-    return RehearsalView(rehearsal or WELL, cluster or BEFORE, **fields)  # type: ignore[arg-type]
+    return RecordView(rehearsal or WELL, cluster or BEFORE, **fields)  # type: ignore[arg-type]
 
 
 def as_planned(late_s: float = 0.0) -> tuple[Moment, ...]:

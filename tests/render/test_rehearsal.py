@@ -17,9 +17,9 @@ from markdown_it import MarkdownIt
 
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 from kubectl_eksdoc.core.run.moments import Happened
-from kubectl_eksdoc.core.run.rehearsal import Rehearsal, Waiting
+from kubectl_eksdoc.core.run.record import Record, Waiting
 from kubectl_eksdoc.errors import UsageError
-from kubectl_eksdoc.render.rehearsal import FORMATS, Look, RehearsalView, render
+from kubectl_eksdoc.render.rehearsal import FORMATS, Look, RecordView, render
 from kubectl_eksdoc.render.rehearsal.words import NOT_SHOWN, NOTHING_DIFFERS, differences, verdict
 from tests.builders import a_node
 from tests.render.plans import an_empty_plan
@@ -51,7 +51,7 @@ def row_of(first: str, text: str) -> list[str]:
 
 @pytest.mark.parametrize("rehearsal", [WELL, BADLY], ids=["well", "badly"])
 @pytest.mark.parametrize("fmt", TEXTS)
-def test_every_format_has_the_same_rows(rehearsal: Rehearsal, fmt: str) -> None:
+def test_every_format_has_the_same_rows(rehearsal: Record, fmt: str) -> None:
     view = a_rehearsal_view(rehearsal)
     doc: Any = json.loads(render(view, "json", Look()))
     raw = render(view, fmt, Look(width=200))
@@ -73,7 +73,7 @@ def test_every_format_has_the_same_rows(rehearsal: Rehearsal, fmt: str) -> None:
 
 @pytest.mark.parametrize("rehearsal", [WELL, BADLY], ids=["well", "badly"])
 @pytest.mark.parametrize("fmt", ["wide", "markdown"])
-def test_all_that_happened_is_told_in_its_order(rehearsal: Rehearsal, fmt: str) -> None:
+def test_all_that_happened_is_told_in_its_order(rehearsal: Record, fmt: str) -> None:
     view = a_rehearsal_view(rehearsal)
     doc: Any = json.loads(render(view, "json", Look()))
     raw = render(view, fmt, Look())
@@ -179,7 +179,7 @@ def test_a_format_that_is_none_is_refused() -> None:
         render(a_rehearsal_view(), "html", Look())
 
 
-def many() -> RehearsalView:
+def many() -> RecordView:
     """A hundred nodes, a hundred pods that wait, and moments for more than a ticket has room for."""
     first = next(target for target in TIMED.targets if target.order)
     targets = tuple(replace(first, order=n, node=a_node(f"node-{n:03}")) for n in range(1, 101))
@@ -205,7 +205,7 @@ def test_a_ticket_is_not_longer_than_github_takes() -> None:
 @pytest.mark.parametrize("width", [60, 80, 120])
 @pytest.mark.parametrize("ascii_only", [False, True])
 @pytest.mark.parametrize("view", [a_rehearsal_view(), a_rehearsal_view(BADLY), many()], ids=["well", "badly", "many"])
-def test_no_line_is_wider_than_the_terminal(view: RehearsalView, width: int, ascii_only: bool) -> None:
+def test_no_line_is_wider_than_the_terminal(view: RecordView, width: int, ascii_only: bool) -> None:
     look = Look(width=width, ascii=ascii_only)
     lines = render(view, "table", look).splitlines()
     assert [line for line in lines if len(line) > width] == []
@@ -218,7 +218,7 @@ def test_ascii_is_ascii(fmt: str) -> None:
     assert render(a_rehearsal_view(BADLY), fmt, Look(ascii=True)).isascii()
 
 
-def a_hostile_view(text: str) -> RehearsalView:
+def a_hostile_view(text: str) -> RecordView:
     """`text` in every name and every word of a server's."""
     first = next(target for target in TIMED.targets if target.order)
     plan = replace(TIMED, targets=(replace(first, node=replace(first.node, name=text)),))

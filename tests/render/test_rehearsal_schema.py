@@ -14,7 +14,7 @@ import yaml
 
 import kubectl_eksdoc.render.schemas as schemas
 from kubectl_eksdoc.core.run.moments import Happened
-from kubectl_eksdoc.core.run.rehearsal import Rehearsal
+from kubectl_eksdoc.core.run.record import Record
 from kubectl_eksdoc.render.rehearsal import Look, render
 from kubectl_eksdoc.render.rehearsal.document import document
 from tests.render.plans import an_empty_plan
@@ -98,7 +98,7 @@ def test_what_is_not_known_is_null_and_never_zero_or_empty() -> None:
 
 
 @pytest.mark.parametrize("rehearsal", [WELL, BADLY], ids=["well", "badly"])
-def test_the_order_in_which_facts_are_handed_over_changes_nothing(rehearsal: Rehearsal) -> None:
+def test_the_order_in_which_facts_are_handed_over_changes_nothing(rehearsal: Record) -> None:
     plan = rehearsal.plan
     turned = replace(
         rehearsal,

@@ -85,14 +85,14 @@ class Carrying:
 
     def answer(self, cluster: Cluster, ended: Ended, options: Mapping[str, object], *, resumed: bool = False) -> Answer:
         """What came of it."""
-        from kubectl_eksdoc.render.rehearsal.view import RehearsalView
+        from kubectl_eksdoc.render.record.view import RecordView
         from kubectl_eksdoc.render.run.formats import FORMATS
         from kubectl_eksdoc.render.run.view import RunView
 
         around, keeping = self._around, self._keeping
         view = RunView(
             keeping.run,
-            RehearsalView(ended.course, cluster, options),
+            RecordView(ended.record, cluster, options),
             self._began,
             around.now(),
             keeping.who,
@@ -103,7 +103,7 @@ class Carrying:
         )
         text = FORMATS.render(view, self._options.output, looks.decide(self._options, around.stdout, around.environ))
         blank = "\n" if self._options.output in ("table", "wide") else ""
-        return Answer(blank + text, exit_code(ended.course.plan) if ended.whole else exits.STOPPED)
+        return Answer(blank + text, exit_code(ended.record.plan) if ended.whole else exits.STOPPED)
 
     @property
     def _resume(self) -> str:

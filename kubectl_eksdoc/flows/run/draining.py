@@ -17,7 +17,7 @@ from kubectl_eksdoc.core.model.journal import DONE, Entry, Intent, Noted, Phase
 from kubectl_eksdoc.core.rules.news import Answered, News
 from kubectl_eksdoc.core.run.engine import Engine
 from kubectl_eksdoc.core.run.moments import Happened, Moment
-from kubectl_eksdoc.core.run.rehearsal import Rehearsal, Waiting
+from kubectl_eksdoc.core.run.record import Record, Waiting
 from kubectl_eksdoc.core.run.replanning import Replanning
 from kubectl_eksdoc.core.run.scribe import Scribe, changes_something
 from kubectl_eksdoc.core.run.standing import Course, Standing, standing
@@ -67,15 +67,15 @@ _NOTED: Mapping[Happened, Noted] = {
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """`stopped`: why it asked for nothing more, "" if it did not stop; `course`: what was planned and what happened."""
+    """`stopped`: why it asked for nothing more, "" if it did not stop; `record`: what was planned and what happened."""
 
     stopped: str
-    course: Rehearsal
+    record: Record
 
     @property
     def undone(self) -> Mapping[str, tuple[str, ...]]:
         """Nodes that are there and were not emptied, each with the pods (ns/name) that are left of it."""
-        return self.course.undone
+        return self.record.undone
 
     @property
     def whole(self) -> bool:
@@ -218,16 +218,16 @@ class Draining:
 
     def _end(self) -> Ended:
         self._show(standing(self._engine, self._course, self._now_s))
-        ended = Ended(self._engine.stopped, self._course_of_it())
+        ended = Ended(self._engine.stopped, self._record())
         self._entries.append(self._scribe.note(Noted.ENDED, self._clock.now(), why=ended.said))
         self._keep()
         self._journal.tell(Phase.ENDED, ended.said)
         return ended
 
-    def _course_of_it(self) -> Rehearsal:
+    def _record(self) -> Record:
         engine = self._engine
         waiting = tuple(Waiting(pod.key, pod.not_ready_because) for pod in engine.pending)
-        return Rehearsal(engine.plan, tuple(engine.moments), self._now_s, waiting, engine.undone)
+        return Record(engine.plan, tuple(engine.moments), self._now_s, waiting, engine.undone)
 
     def _keep(self) -> None:
         if self._entries:

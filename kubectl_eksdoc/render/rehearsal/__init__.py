@@ -7,9 +7,9 @@ Never here: how a drain is rehearsed (that is `flows.rehearse`), what a plan say
 from __future__ import annotations
 
 from kubectl_eksdoc.render.look import Look
+from kubectl_eksdoc.render.record.view import RecordView
 from kubectl_eksdoc.render.rehearsal.formats import FORMATS
-from kubectl_eksdoc.render.rehearsal.view import RehearsalView
 
 render = FORMATS.render
 
-__all__ = ["FORMATS", "Look", "RehearsalView", "render"]
+__all__ = ["FORMATS", "Look", "RecordView", "render"]

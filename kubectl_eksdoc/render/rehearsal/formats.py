@@ -5,33 +5,33 @@ from __future__ import annotations
 from kubectl_eksdoc.render.encode import Json
 from kubectl_eksdoc.render.formats import Formats, documents
 from kubectl_eksdoc.render.look import Look
-from kubectl_eksdoc.render.rehearsal.view import RehearsalView
+from kubectl_eksdoc.render.record.view import RecordView
 
 
-def _table(view: RehearsalView, look: Look) -> str:
+def _table(view: RecordView, look: Look) -> str:
     from kubectl_eksdoc.render.rehearsal.table import table
 
     return table(view, look)
 
 
-def _wide(view: RehearsalView, look: Look) -> str:
+def _wide(view: RecordView, look: Look) -> str:
     from kubectl_eksdoc.render.rehearsal.table import wide
 
     return wide(view, look)
 
 
-def _document(view: RehearsalView) -> Json:
+def _document(view: RecordView) -> Json:
     from kubectl_eksdoc.render.rehearsal.document import document
 
     return document(view)
 
 
-def _markdown(view: RehearsalView, look: Look) -> str:
+def _markdown(view: RecordView, look: Look) -> str:
     from kubectl_eksdoc.render.rehearsal.ticket import ticket
 
     return ticket(view, look)
 
 
-FORMATS: Formats[RehearsalView] = Formats(
+FORMATS: Formats[RecordView] = Formats(
     "a rehearsal", {"table": _table, "wide": _wide, **documents(_document), "markdown": _markdown}
 )

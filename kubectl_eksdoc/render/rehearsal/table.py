@@ -6,25 +6,26 @@ from kubectl_eksdoc.core.model.kinds import ReadState
 from kubectl_eksdoc.render.drain import timeline
 from kubectl_eksdoc.render.drain.rows import unread
 from kubectl_eksdoc.render.look import Look, Tone
-from kubectl_eksdoc.render.rehearsal import rows, titles, words
-from kubectl_eksdoc.render.rehearsal.view import RehearsalView
+from kubectl_eksdoc.render.record import rows, titles
+from kubectl_eksdoc.render.record.view import RecordView
+from kubectl_eksdoc.render.rehearsal import words
 from kubectl_eksdoc.render.sections import MARGIN, drawn, titled, told
 from kubectl_eksdoc.render.text import shown, wrap
 
 _FORMATS = "All that happened: -o wide; for a ticket: -o markdown; for a program: -o json"
 
 
-def table(view: RehearsalView, look: Look) -> str:
+def table(view: RecordView, look: Look) -> str:
     """The verdict, nodes, refusals, pods without a node, what differs from the plan, what cannot be shown."""
     return _text(view, look, full=False)
 
 
-def wide(view: RehearsalView, look: Look) -> str:
+def wide(view: RecordView, look: Look) -> str:
     """Nothing is cut and no column dropped, so lines may be wider than the terminal."""
     return _text(view, look, full=True)
 
 
-def _text(view: RehearsalView, look: Look, full: bool) -> str:
+def _text(view: RecordView, look: Look, full: bool) -> str:
     sections: list[list[str]] = [
         _summary(view, look),
         drawn(titles.NODES, rows.nodes(view), look, full),
@@ -44,14 +45,14 @@ def _text(view: RehearsalView, look: Look, full: bool) -> str:
     return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
 
 
-def _summary(view: RehearsalView, look: Look) -> list[str]:
+def _summary(view: RecordView, look: Look) -> list[str]:
     lines = [look.paint(text, Tone.TITLE) for text in wrap(shown(words.verdict(view), look), look.columns)]
     for text in (words.new_nodes(view), words.plan_in_words(view)):
         lines += wrap(shown(text, look), look.columns) if text else []
     return lines
 
 
-def _not_read(view: RehearsalView, look: Look, full: bool) -> list[str]:
+def _not_read(view: RecordView, look: Look, full: bool) -> list[str]:
     """What a dump does not hold is a list of names; why the rest was not read differs from kind to kind."""
     missing = [read for read in view.cluster.reads if not read.known]
     absent = [] if full else [read.resource.full_name for read in missing if read.state is ReadState.NOT_HELD]
@@ -65,7 +66,7 @@ def _not_read(view: RehearsalView, look: Look, full: bool) -> list[str]:
     return titled(titles.NOT_READ, lines, look)
 
 
-def _timeline(view: RehearsalView, look: Look) -> list[str]:
+def _timeline(view: RecordView, look: Look) -> list[str]:
     lines = timeline.timeline(view, look, len(MARGIN), titles.WHOLE)
     if lines and (text := titles.without_bar(view, look)):
         lines += wrap(shown(text, look), look.columns, MARGIN)

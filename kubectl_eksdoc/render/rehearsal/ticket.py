@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from kubectl_eksdoc.render import markdown
-from kubectl_eksdoc.render.drain import timeline
 from kubectl_eksdoc.render.drain.rows import unread
 from kubectl_eksdoc.render.look import Look
-from kubectl_eksdoc.render.markdown import escape, folded
-from kubectl_eksdoc.render.rehearsal import rows, titles, words
-from kubectl_eksdoc.render.rehearsal.view import RehearsalView
+from kubectl_eksdoc.render.markdown import escape
+from kubectl_eksdoc.render.record import rows, titles
+from kubectl_eksdoc.render.record.tickets import chart, moments
+from kubectl_eksdoc.render.record.view import RecordView
+from kubectl_eksdoc.render.rehearsal import words
 from kubectl_eksdoc.render.sections import Title
-from kubectl_eksdoc.render.text import counted
-from kubectl_eksdoc.render.tickets import CODE_WIDTH, cluster, fitting, items, origin, table
+from kubectl_eksdoc.render.tickets import cluster, fitting, items, origin, table
 
 
-def ticket(view: RehearsalView, look: Look) -> str:
+def ticket(view: RecordView, look: Look) -> str:
     """Headings from the second level, so that it can stand below a title of its own; short enough for GitHub."""
     return fitting(lambda most: _ticket(view, look, most))
 
 
-def _ticket(view: RehearsalView, look: Look, most: int) -> str:
+def _ticket(view: RecordView, look: Look, most: int) -> str:
     lines = [f"## Drain rehearsal for {cluster(view.cluster)}", "", f"**{escape(words.verdict(view))}**", ""]
     for text in (words.new_nodes(view), words.plan_in_words(view)):
         lines += [escape(text), ""] if text else []
@@ -33,13 +33,7 @@ def _ticket(view: RehearsalView, look: Look, most: int) -> str:
     return markdown.signed(lines, look).rstrip("\n") + "\n"
 
 
-def moments(view: RehearsalView, most: int) -> list[str]:
-    """All that happened, folded."""
-    happened = table(rows.moments(view.moments), "moments", most)
-    return folded(f"{counted(len(view.moments), 'moment')}: all that happened", happened)
-
-
-def _sections(view: RehearsalView, look: Look, most: int) -> Iterable[tuple[Title, list[str]]]:
+def _sections(view: RecordView, look: Look, most: int) -> Iterable[tuple[Title, list[str]]]:
     yield titles.NODES, table(rows.nodes(view), "nodes", most)
     yield titles.TIMELINE, chart(view, look)
     yield titles.NOT_EMPTIED, table(rows.not_emptied(view, most), "nodes", most)
@@ -52,10 +46,3 @@ def _sections(view: RehearsalView, look: Look, most: int) -> Iterable[tuple[Titl
     missing = [read for read in view.cluster.reads if not read.known]
     yield titles.NOT_READ, table(unread(missing), "kinds", most)
     yield titles.NOTES, items(view.cluster.notes)
-
-
-def chart(view: RehearsalView, look: Look) -> list[str]:
-    """Its nodes as a Gantt."""
-    lines = timeline.timeline(view, Look(width=CODE_WIDTH, ascii=look.ascii), whole=titles.WHOLE)
-    said = titles.without_bar(view, look)
-    return [*markdown.block(lines, "text"), *(["", escape(said)] if said else [])] if lines else []

@@ -8,7 +8,8 @@ from kubectl_eksdoc.core.model.durations import in_words
 from kubectl_eksdoc.core.run.moments import ASKED, Happened
 from kubectl_eksdoc.render.drain.verdict import verdict as verdict_of_plan
 from kubectl_eksdoc.render.look import Look
-from kubectl_eksdoc.render.rehearsal.view import RehearsalView
+from kubectl_eksdoc.render.record.view import RecordView
+from kubectl_eksdoc.render.record.words import asked
 from kubectl_eksdoc.render.text import counted, joined, listing
 from kubectl_eksdoc.render.times import duration
 
@@ -30,13 +31,13 @@ NOTHING_REHEARSED = "Nothing was rehearsed: the plan drains no node."
 _MOST_NAMES = 4
 
 
-def verdict(view: RehearsalView) -> str:
+def verdict(view: RecordView) -> str:
     """``Rehearsed: 8 of 8 nodes emptied by 37 evictions in 3m05s; the plan says about 2m54s (p95 4m59s).``"""
     if not view.nodes:
         return NOTHING_REHEARSED
     total, undone = len(view.nodes), len(view.not_emptied)
     by = f" by {asked(view)}" if view.asked else ", with nothing to evict,"
-    ended = duration(view.rehearsal.ended_s)
+    ended = duration(view.ended_s)
     head = f"Rehearsed: {total - undone} of {counted(total, 'node')} emptied"
     if not undone:
         return f"{head}{by} in {ended}; {_planned(view)}."
@@ -46,18 +47,12 @@ def verdict(view: RehearsalView) -> str:
     return f"{head}, {undone} {was} not ({names}); {count}, and nothing more happened after {ended}; {_planned(view)}."
 
 
-def asked(view: RehearsalView) -> str:
-    """``36 evictions and 1 restart``, "" where nothing was asked to go."""
-    nouns = zip(ASKED, ("eviction", "restart", "deletion"), strict=True)
-    return joined([counted(view.asked[what], noun) for what, noun in nouns if view.asked[what]])
-
-
-def plan_in_words(view: RehearsalView) -> str:
+def plan_in_words(view: RecordView) -> str:
     """What the plan says by itself: its blockers and open questions are no smaller for a rehearsal that went well."""
     return f"The plan: {verdict_of_plan(view.planned)}"
 
 
-def new_nodes(view: RehearsalView) -> str:
+def new_nodes(view: RecordView) -> str:
     """``2 new nodes joined, the last at 4m10s.`` or "" when none did."""
     if not view.joined:
         return ""
@@ -65,7 +60,7 @@ def new_nodes(view: RehearsalView) -> str:
     return f"{counted(len(view.joined), 'new node')} joined, {'the last ' if len(view.joined) > 1 else ''}at {when}."
 
 
-def differences(view: RehearsalView) -> tuple[str, ...]:
+def differences(view: RecordView) -> tuple[str, ...]:
     """Where the rehearsal and the plan disagree, a sentence each; one that says so where they do not."""
     if not view.nodes:
         return ()
@@ -82,7 +77,7 @@ def differences(view: RehearsalView) -> tuple[str, ...]:
     return tuple(text for text in said if text) or (NOTHING_DIFFERS,)
 
 
-def _planned(view: RehearsalView) -> str:
+def _planned(view: RecordView) -> str:
     estimate = view.plan.estimate
     if estimate is None:
         return "the plan does not tell how long it takes"
@@ -91,7 +86,7 @@ def _planned(view: RehearsalView) -> str:
     return f"the plan says about {half} (p95 {duration(estimate.p95_s)}){as_usual}"
 
 
-def _not_emptied(view: RehearsalView) -> str:
+def _not_emptied(view: RecordView) -> str:
     names = [node.name for node in view.not_emptied]
     if not names:
         return ""
@@ -99,8 +94,8 @@ def _not_emptied(view: RehearsalView) -> str:
     return f"{counted(len(names), 'node')} that the plan drains {are} not emptied."
 
 
-def _late(view: RehearsalView) -> str:
-    estimate, late = view.plan.estimate, view.rehearsal.late_s
+def _late(view: RecordView) -> str:
+    estimate, late = view.plan.estimate, view.late_s
     if estimate is None:
         return "Whether it is late cannot be told: the plan does not tell how long it takes."
     if late is None:
@@ -109,11 +104,11 @@ def _late(view: RehearsalView) -> str:
     if not round(late):
         return ""
     than = f"{_words(late)} {'longer' if late > 0 else 'less'} than the plan's usual run of {usual}"
-    beyond = f", and more than its p95 of {duration(estimate.p95_s)}" if view.rehearsal.ended_s > estimate.p95_s else ""
+    beyond = f", and more than its p95 of {duration(estimate.p95_s)}" if view.ended_s > estimate.p95_s else ""
     return f"It takes {than}{beyond}."
 
 
-def _nodes(view: RehearsalView) -> str:
+def _nodes(view: RecordView) -> str:
     """Which are done at another time, how many and by how much at most."""
     planned = view.planned.spans
     apart = [(node.done_s - planned[name].done_s, name) for name, node in view.spans.items() if name in planned]
@@ -132,12 +127,12 @@ def _most(those: list[tuple[float, str]]) -> str:
     return f"{name} by {_words(by)}" if len(those) == 1 else f"most of all {name}, by {_words(by)}"
 
 
-def _missing(view: RehearsalView) -> str:
+def _missing(view: RecordView) -> str:
     count = len(view.missing)
     return f"{counted(count, 'new node')} that the plan waits for did not join." if count else ""
 
 
-def _not_made(view: RehearsalView) -> str:
+def _not_made(view: RecordView) -> str:
     made = Counter(moment.subject for moment in view.moments if moment.what in (*ASKED, Happened.FINISHED))
     missing = sum((Counter(eviction.pod.key for eviction in view.plan.evictions) - made).values())
     if not missing:
@@ -145,17 +140,17 @@ def _not_made(view: RehearsalView) -> str:
     return f"{missing} of {counted(len(view.plan.evictions), 'planned eviction')} {_was(missing)} not made."
 
 
-def _refused(view: RehearsalView) -> str:
+def _refused(view: RecordView) -> str:
     count = sum(each.times for each in view.refusals)
     return f"Evictions were refused {counted(count, 'time')}; the plan expects no refusal." if count else ""
 
 
-def _twice(view: RehearsalView) -> str:
+def _twice(view: RecordView) -> str:
     count = len(view.re_evicted)
     return f"{counted(count, 'pod')} {_was(count)} evicted more than once; the plan expects none." if count else ""
 
 
-def _waiting(view: RehearsalView) -> str:
+def _waiting(view: RecordView) -> str:
     """Those that waited before are no news."""
     count = sum(not each.before for each in view.pending)
     if not count:

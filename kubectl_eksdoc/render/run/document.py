@@ -10,7 +10,7 @@ from typing import cast
 from kubectl_eksdoc.core.model.documents import API_VERSION, DRAIN_RUN
 from kubectl_eksdoc.render.document import Fields, finding, known, metadata, strings
 from kubectl_eksdoc.render.encode import Json
-from kubectl_eksdoc.render.rehearsal.document import node_fields, plan_fields, seconds
+from kubectl_eksdoc.render.record.document import node, times, troubles
 from kubectl_eksdoc.render.run import words
 from kubectl_eksdoc.render.run.view import RunView
 from kubectl_eksdoc.render.times import rfc3339
@@ -31,15 +31,10 @@ def document(view: RunView) -> Fields:
         "host": view.host,
         "begunAt": rfc3339(view.begun_at),
         "endedAt": rfc3339(view.ended_at),
-        "plan": cast(Json, plan_fields(course)),
-        "endedSeconds": seconds(course.rehearsal.ended_s),
-        "lateSeconds": seconds(course.rehearsal.late_s),
+        **times(course),
         "evictions": course.evictions,
-        "nodes": [node_fields(node) for node in course.nodes],
-        "refusals": [{"cause": known(each.cause), "count": each.times} for each in course.refusals],
-        "pending": [{"pod": each.pod, "why": known(each.why), "before": each.before} for each in course.pending],
-        "reEvicted": strings(course.re_evicted),
-        "notEmptied": strings(node.name for node in course.not_emptied),
+        "nodes": [node(each) for each in course.nodes],
+        **troubles(course),
         "againstPlan": strings(words.against_plan(view)),
         "next": [{"text": step.text, "command": step.command} for step in view.steps],
         "findings": [finding(each) for each in course.planned.findings],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kubectl_eksdoc.render.drain import afterwards
 from kubectl_eksdoc.render.drain.blocks import command_line
 from kubectl_eksdoc.render.look import Look, Tone
-from kubectl_eksdoc.render.rehearsal import rows, titles
+from kubectl_eksdoc.render.record import rows, titles
 from kubectl_eksdoc.render.run import words
 from kubectl_eksdoc.render.run.view import Outcome, RunView
 from kubectl_eksdoc.render.sections import MARGIN, Title, drawn, titled, told

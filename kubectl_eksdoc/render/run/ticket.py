@@ -9,8 +9,8 @@ from kubectl_eksdoc.render.drain import afterwards
 from kubectl_eksdoc.render.drain.ticket import handed_off
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.markdown import block, code, escape
-from kubectl_eksdoc.render.rehearsal import rows, titles
-from kubectl_eksdoc.render.rehearsal.ticket import chart, moments
+from kubectl_eksdoc.render.record import rows, titles
+from kubectl_eksdoc.render.record.tickets import chart, moments
 from kubectl_eksdoc.render.run import words
 from kubectl_eksdoc.render.run.table import AGAINST, NEXT
 from kubectl_eksdoc.render.run.view import Outcome, RunView
@@ -46,7 +46,7 @@ def _sections(view: RunView, look: Look, most: int) -> Iterator[tuple[str, list[
     course = view.course
     yield AGAINST.heading, items(words.against_plan(view))
     yield titles.NODES.heading, table(rows.nodes(course), "nodes", most)
-    yield "Timeline", chart(course, look)
+    yield titles.TIMELINE.heading, chart(course, look)
     yield titles.NOT_EMPTIED.heading, table(rows.not_emptied(course, most), "nodes", most)
     yield titles.REFUSALS.heading, table(rows.refusals(course), "causes", most)
     yield titles.PENDING.heading, table(rows.pending(course), "pods", most)

@@ -8,7 +8,7 @@ from datetime import datetime
 from enum import Enum
 
 from kubectl_eksdoc.render.drain.invocation import NextStep
-from kubectl_eksdoc.render.rehearsal.view import RehearsalView
+from kubectl_eksdoc.render.record.view import RecordView
 
 
 class Outcome(str, Enum):
@@ -24,7 +24,7 @@ class RunView:
     again, and to the namespace of the journal."""
 
     run: str
-    course: RehearsalView
+    course: RecordView
     begun_at: datetime
     ended_at: datetime
     who: str
@@ -37,7 +37,7 @@ class RunView:
     def outcome(self) -> Outcome:
         if self.stopped:
             return Outcome.STOPPED
-        return Outcome.PARTIAL if self.course.rehearsal.undone else Outcome.DONE
+        return Outcome.PARTIAL if self.course.not_emptied else Outcome.DONE
 
     def command(self, verb: str) -> str:
         """``kubectl eksdoc drain resume RUN``, to be copied into a shell."""

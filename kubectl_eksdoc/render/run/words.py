@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kubectl_eksdoc.core.run.moments import Happened
 from kubectl_eksdoc.render.look import Look
-from kubectl_eksdoc.render.rehearsal.words import asked
+from kubectl_eksdoc.render.record.words import asked
 from kubectl_eksdoc.render.run.view import Outcome, RunView
 from kubectl_eksdoc.render.text import counted, listing
 from kubectl_eksdoc.render.times import duration
@@ -25,7 +25,7 @@ def verdict(view: RunView) -> str:
     course = view.course
     total, undone = len(course.nodes), len(course.not_emptied)
     counts = f"{total - undone} of {counted(total, 'node')} emptied by {asked(course) or 'no eviction'}"
-    took = f"in {duration(course.rehearsal.ended_s)}"
+    took = f"in {duration(course.ended_s)}"
     if view.outcome is Outcome.STOPPED:
         return f"Stopped: {view.stopped}. {counts} {took}; {_planned(view)}."
     head = "Drained" if view.outcome is Outcome.DONE else "Drained in part"
@@ -39,13 +39,13 @@ def against_plan(view: RunView) -> tuple[str, ...]:
 
 def _differences(view: RunView) -> Iterator[str]:
     course, estimate = view.course, view.course.plan.estimate
-    late = course.rehearsal.late_s
+    late = course.late_s
     if view.resumed:
         yield "This part of the run was planned anew when it was resumed: times are from then."
     if estimate is not None and late is not None and view.outcome is Outcome.DONE and course.evictions:
         share = late / estimate.usual_s if estimate.usual_s else 0.0
         than = "longer" if late > 0 else "less"
-        beyond = ", more than its p95" if course.rehearsal.ended_s > estimate.p95_s else ""
+        beyond = ", more than its p95" if course.ended_s > estimate.p95_s else ""
         yield f"It took {duration(abs(late))} {than} than the plan's usual run ({share:+.0%}){beyond}."
     if undone := course.not_emptied:
         yield f"Not emptied: {listing((node.name for node in undone), _MOST_NAMES, Look())}."

@@ -15,7 +15,7 @@ from kubectl_eksdoc.core.rules.news import Answered, News
 from kubectl_eksdoc.core.run.engine import Engine
 from kubectl_eksdoc.core.run.limits import Limits
 from kubectl_eksdoc.core.run.moments import Happened, Moment
-from kubectl_eksdoc.core.run.rehearsal import Rehearsal
+from kubectl_eksdoc.core.run.record import Record
 from kubectl_eksdoc.core.run.seen import Seen
 from kubectl_eksdoc.core.run.standing import Course, standing
 from kubectl_eksdoc.embedded.stage import EmbeddedStage
@@ -58,7 +58,7 @@ def refusing(answer: Status, *docs: Doc) -> Refusing:
     return found
 
 
-def first(rehearsal: Rehearsal, what: Happened, subject: str) -> Moment:
+def first(rehearsal: Record, what: Happened, subject: str) -> Moment:
     return next(each for each in rehearsal.moments if each.what is what and each.subject == subject)
 
 

@@ -21,7 +21,7 @@ from kubectl_eksdoc.core.rules.api.statuses import Lost, Status
 from kubectl_eksdoc.core.rules.news import Answered, News, PodIs
 from kubectl_eksdoc.core.run.engine import Engine
 from kubectl_eksdoc.core.run.moments import Happened, Moment
-from kubectl_eksdoc.core.run.rehearsal import Rehearsal
+from kubectl_eksdoc.core.run.record import Record
 from kubectl_eksdoc.core.run.replanning import Replanning
 from kubectl_eksdoc.core.run.scribe import Scribe
 from kubectl_eksdoc.core.run.seen import Seen
@@ -95,7 +95,7 @@ def comes(plane: ControlPlane, name: str, at_s: float, node: str = "old-0", **sp
     plane.agenda.after(at_s, make)
 
 
-def tried(stage: EmbeddedStage, policy: DrainPolicy = DrainPolicy()) -> Rehearsal:
+def tried(stage: EmbeddedStage, policy: DrainPolicy = DrainPolicy()) -> Record:
     return rehearse(stage, BLUE, policy)[1]
 
 
@@ -112,7 +112,7 @@ def ran(stage: EmbeddedStage, *, replans: bool = True) -> tuple[Ended, list[Mome
     return draining.to_the_end(), moments
 
 
-def told(rehearsal: Rehearsal, what: Happened) -> list[tuple[str, str]]:
+def told(rehearsal: Record, what: Happened) -> list[tuple[str, str]]:
     return [(moment.subject, moment.why) for moment in rehearsal.moments if moment.what is what]
 
 

@@ -1,4 +1,4 @@
-"""The rows of the rehearsal's tables: what stands in them, whatever draws them."""
+"""The rows of the tables: what stands in them, whatever draws them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from kubectl_eksdoc.core.run.moments import Moment
 from kubectl_eksdoc.render.drain.rows import NONE
 from kubectl_eksdoc.render.drain.verdict import BAD, GOOD
 from kubectl_eksdoc.render.look import Look
-from kubectl_eksdoc.render.rehearsal.view import NodeRun, RehearsalView
+from kubectl_eksdoc.render.record.view import NodeRun, RecordView
 from kubectl_eksdoc.render.sections import Drawn
 from kubectl_eksdoc.render.tables import Cell, Column
 from kubectl_eksdoc.render.text import listing
@@ -17,7 +17,7 @@ from kubectl_eksdoc.render.times import duration
 UNSAID = "nothing was said"
 
 
-def nodes(view: RehearsalView) -> Drawn:
+def nodes(view: RecordView) -> Drawn:
     """Those that the plan drains, in its order; times from the start."""
     generations = view.plan.in_generations
     columns = [
@@ -49,22 +49,22 @@ def _node(node: NodeRun) -> list[str | Cell]:
     ]
 
 
-def refusals(view: RehearsalView) -> Drawn:
+def refusals(view: RecordView) -> Drawn:
     columns = [Column("COUNT", right=True), Column("CAUSE", floor=20, lines=4)]
     return columns, [[str(each.times), each.cause or UNSAID] for each in view.refusals]
 
 
-def pending(view: RehearsalView) -> Drawn:
+def pending(view: RecordView) -> Drawn:
     """BEFORE: whether it waited before the drain began."""
     columns = [Column("POD", middle=True), Column("BEFORE"), Column("THE SCHEDULER SAYS", floor=24, lines=4)]
     return columns, [[each.pod, "yes" if each.before else "no", each.why or UNSAID] for each in view.pending]
 
 
-def re_evicted(view: RehearsalView) -> Drawn:
+def re_evicted(view: RecordView) -> Drawn:
     return [Column("POD", middle=True)], [[pod] for pod in view.re_evicted]
 
 
-def not_emptied(view: RehearsalView, most: int | None = None) -> Drawn:
+def not_emptied(view: RecordView, most: int | None = None) -> Drawn:
     """At most `most` pods of each node are named."""
     columns = [Column("NODE", middle=True), Column("LEFT", right=True), Column("PODS", floor=30, lines=6)]
     return columns, [[node.name, str(len(node.left)), _left(node, most)] for node in view.not_emptied]
@@ -77,7 +77,7 @@ def _left(node: NodeRun, most: int | None) -> str:
     return pods if node.begun_s is not None else f"never begun: {pods}"
 
 
-def faults(view: RehearsalView) -> Drawn:
+def faults(view: RecordView) -> Drawn:
     columns = [Column("TIME", right=True), Column("SUBJECT", middle=True), Column("WHAT", floor=24, lines=4)]
     return columns, [[duration(m.at_s), m.subject, m.why] for m in view.faults]
 

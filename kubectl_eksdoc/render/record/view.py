@@ -1,4 +1,4 @@
-"""What all formats of a rehearsal are made from: its rows in their one order."""
+"""What all formats are made from: the rows of a drain in their one order."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.plan.drain.outcome import Target
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 from kubectl_eksdoc.core.run.moments import ASKED, Happened, Moment
-from kubectl_eksdoc.core.run.rehearsal import Rehearsal
+from kubectl_eksdoc.core.run.record import Record
 from kubectl_eksdoc.core.sim.course import Span
 from kubectl_eksdoc.render.drain.view import DrainView
 
@@ -53,20 +53,28 @@ class StillWaiting(NamedTuple):
 
 
 @dataclass(frozen=True)
-class RehearsalView:
-    """A rehearsal, the facts that its plan was made from, and the options as given (JSON values by name).
+class RecordView:
+    """What came of a drain, the facts that its plan was made from, and the options as given (JSON values by name).
 
     Without slots, because the rows are made once, when first asked for.
     """
 
-    rehearsal: Rehearsal
+    record: Record
     cluster: Cluster
     options: Mapping[str, object] = field(default_factory=dict)
     tool_version: str = __version__
 
     @property
     def plan(self) -> DrainPlan:
-        return self.rehearsal.plan
+        return self.record.plan
+
+    @property
+    def ended_s(self) -> float:
+        return self.record.ended_s
+
+    @property
+    def late_s(self) -> float | None:
+        return self.record.late_s
 
     @cached_property
     def planned(self) -> DrainView:
@@ -76,7 +84,7 @@ class RehearsalView:
     @cached_property
     def moments(self) -> tuple[Moment, ...]:
         """By time; what happened at one moment as it happened."""
-        return tuple(sorted(self.rehearsal.moments, key=lambda moment: moment.at_s))
+        return tuple(sorted(self.record.moments, key=lambda moment: moment.at_s))
 
     @cached_property
     def nodes(self) -> tuple[NodeRun, ...]:
@@ -84,7 +92,7 @@ class RehearsalView:
         evictions = Counter(m.node for m in self.moments if m.what in ASKED)
         refusals = Counter(m.node for m in self.moments if m.what is Happened.REFUSED)
         alone = {m.subject: m.why for m in self.moments if m.what is Happened.LEFT_ALONE}
-        undone = self.rehearsal.undone
+        undone = self.record.undone
         runs = []
         for target in self.planned.targets:
             name = target.node.name
@@ -104,19 +112,19 @@ class RehearsalView:
     @cached_property
     def refusals(self) -> tuple[Refused, ...]:
         """The most frequent cause first."""
-        counts = self.rehearsal.refusals.items()
+        counts = self.record.refusals.items()
         return tuple(Refused(*each) for each in sorted(counts, key=lambda item: (-item[1], item[0])))
 
     @cached_property
     def pending(self) -> tuple[StillWaiting, ...]:
         """Those that the drain leaves without a node first, then those that had none before; by name."""
         before = {pod.key for pod in self.cluster.pods if not pod.node}
-        rows = (StillWaiting(each.pod, each.why, each.pod in before) for each in self.rehearsal.pending)
+        rows = (StillWaiting(each.pod, each.why, each.pod in before) for each in self.record.pending)
         return tuple(sorted(rows, key=lambda row: (row.before, row.pod)))
 
     @cached_property
     def re_evicted(self) -> tuple[str, ...]:
-        return self.rehearsal.re_evicted
+        return self.record.re_evicted
 
     @cached_property
     def asked(self) -> Counter[Happened]:

@@ -19,7 +19,7 @@ class Waiting(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Rehearsal:
+class Record:
     """`undone` are nodes of the plan that were not emptied, each with the pods (ns/name) that were left of it.
 
     `ended_s` is when the last node was done, or nothing happened any more.

@@ -1,14 +1,14 @@
-"""What the parts of a rehearsal are called, on a screen as in a ticket."""
+"""What the parts are called, on a screen as in a ticket."""
 
 from __future__ import annotations
 
 from kubectl_eksdoc.render.look import Look
-from kubectl_eksdoc.render.rehearsal.view import RehearsalView
+from kubectl_eksdoc.render.record.view import RecordView
 from kubectl_eksdoc.render.sections import Title
 from kubectl_eksdoc.render.text import listing
 
 NODES = Title("Nodes", ", in the order of the plan; times from the start")
-TIMELINE = Title("Timeline", " of the rehearsal, nodes in the order in which they are begun")
+TIMELINE = Title("Timeline", ", nodes in the order in which they are begun")
 NOT_EMPTIED = Title("Not emptied", ", and the pods that are left")
 REFUSALS = Title("Refused", ", by cause")
 PENDING = Title("Pending", " at the end: pods without a node")
@@ -27,7 +27,7 @@ WHOLE = "-o json"
 MOST_NAMES = 20
 
 
-def without_bar(view: RehearsalView, look: Look) -> str:
+def without_bar(view: RecordView, look: Look) -> str:
     """Nodes that are not in the picture, because they are never done; "" where all are."""
     names = [node.name for node in view.nodes if node.name not in view.spans]
     return f"Without a bar, because never done: {listing(names, MOST_NAMES, look)}." if names else ""

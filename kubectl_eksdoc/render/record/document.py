@@ -1,0 +1,66 @@
+"""The fields that the documents of a run and of a rehearsal share.
+
+What is not known or did not happen is null, never 0 and never "".
+"""
+
+from __future__ import annotations
+
+from typing import cast
+
+from kubectl_eksdoc.render.document import Fields, known, strings
+from kubectl_eksdoc.render.encode import Json
+from kubectl_eksdoc.render.record.view import NodeRun, RecordView
+
+
+def times(view: RecordView) -> Fields:
+    """What the plan said, and when it was over."""
+    return {
+        "plan": cast(Json, _plan(view)),
+        "endedSeconds": seconds(view.ended_s),
+        "lateSeconds": seconds(view.late_s),
+    }
+
+
+def troubles(view: RecordView) -> Fields:
+    """What did not go as planned, as lists."""
+    return {
+        "refusals": [{"cause": known(each.cause), "count": each.times} for each in view.refusals],
+        "pending": [{"pod": each.pod, "why": known(each.why), "before": each.before} for each in view.pending],
+        "reEvicted": strings(view.re_evicted),
+        "notEmptied": strings(node.name for node in view.not_emptied),
+    }
+
+
+def _plan(view: RecordView) -> Fields:
+    """What it says; `estimate` is null where it does not tell how long it takes."""
+    estimate = view.plan.estimate
+    fields: Fields | None = None
+    if estimate is not None:
+        fields = {
+            "p50": seconds(estimate.p50_s),
+            "p95": seconds(estimate.p95_s),
+            "usualSeconds": seconds(estimate.usual_s),
+        }
+    return {
+        "drained": len(view.nodes),
+        "skipped": len(view.plan.skipped),
+        "evictions": len(view.plan.evictions),
+        "estimate": cast(Json, fields),
+    }
+
+
+def node(of: NodeRun) -> Fields:
+    return {
+        "name": of.name,
+        "wave": of.target.wave or None,
+        "begunSeconds": seconds(of.begun_s),
+        "emptySeconds": seconds(of.empty_s),
+        "doneSeconds": seconds(of.done_s),
+        "evictions": of.evictions,
+        "refusals": of.refusals,
+        "left": strings(of.left),
+    }
+
+
+def seconds(value: float | None) -> float | None:
+    return None if value is None else round(value, 3) + 0.0  # 0 and not -0
