@@ -51,10 +51,20 @@ class Wish(Enum):
 
 
 class Wished(NamedTuple):
-    """`who`: "" for whoever sits at this machine."""
+    """`who`: "" for whoever sits at this machine; `why`: where nobody wishes it, but something has happened, a clause."""
 
     what: Wish = Wish.GO_ON
     who: str = ""
+    why: str = ""
+
+    @property
+    def by(self) -> str:
+        return self.who or "the user"
+
+    @property
+    def stops(self) -> str:
+        """Why it ends; "" if it does not."""
+        return (self.why or f"{self.by} stopped it") if self.what in (Wish.STOP, Wish.LEAVE) else ""
 
 
 class Clock(Protocol):
@@ -197,10 +207,9 @@ class Draining:
         self._begin()
 
     def _ends_waiting(self) -> str:
-        """Who wishes the run to end while it waits for the lock; "" for nobody."""
+        """Why the run is to end while it waits for the lock; "" if it is not."""
         self._show(standing(self._engine, self._course, self._now_s))
-        wish, who = self._wish()
-        return (who or "the user") if wish in (Wish.STOP, Wish.LEAVE) else ""
+        return self._wish().stops
 
     @property
     def _now_s(self) -> float:
@@ -211,13 +220,13 @@ class Draining:
         return min(LOOK_S, max(SHORTEST_S, left_s))
 
     def _heed(self) -> None:
-        wish, who = self._wish()
-        by = who or "the user"
-        if wish in (Wish.STOP, Wish.LEAVE) and not self._engine.stopped:
-            self._engine.stop(f"{by} stopped it", self._now_s)
+        wished = self._wish()
+        wish, who, why = wished
+        if wished.stops and not self._engine.stopped:
+            self._engine.stop(wished.stops, self._now_s)
             self._phase = Phase.ABORTED
             self._told_s = -TELL_S
-            self._entries.append(self._scribe.note(Noted.ABORTED, self._clock.now(), who))
+            self._entries.append(self._scribe.note(Noted.ABORTED, self._clock.now(), who, why))
         self._leaves = wish is Wish.LEAVE
         if self._paused is not (wish is Wish.PAUSE) and not self._engine.stopped:
             self._paused = wish is Wish.PAUSE
@@ -225,7 +234,7 @@ class Draining:
             noted = Noted.PAUSED if self._paused else Noted.RESUMED
             self._entries.append(self._scribe.note(noted, self._clock.now(), who))
             self._told_s = -TELL_S
-        self._engine.pause(f"{by} paused it" if self._paused else "")
+        self._engine.pause(f"{wished.by} paused it" if self._paused else "")
 
     def _go(self, acts: Sequence[Errand]) -> None:
         """Written down, then checked, then begun, one after the other."""

@@ -20,8 +20,8 @@ _LISTS: frozenset[type] = frozenset((AllNodes, AllPods, AllBudgets))
 
 
 class Outage:
-    """`longest_s`: so long the lock may be in doubt. `hear` takes what is told, `ends` says who ends it, "" for nobody,
-    and is asked every second."""
+    """`longest_s`: so long the lock may be in doubt. `hear` takes what is told, `ends` says why it is to end, "" if
+    it is not, and is asked every second."""
 
     def __init__(
         self, lock: DrainLock, field: Field, longest_s: float, hear: Callable[[News], object], ends: Callable[[], str]
@@ -73,9 +73,9 @@ class Outage:
 
     def _check(self, doubt: LockInDoubt) -> None:
         """Raises LockLost: nobody waits any longer."""
-        who, for_s = self._ends(), self._lock.doubted_s
-        if who:
-            raise LockLost(f"{who} stopped it while nobody knew whose the lock was: {doubt.message}", doubt.hint)
+        why, for_s = self._ends(), self._lock.doubted_s
+        if why:
+            raise LockLost(f"{why}; {doubt.message}", doubt.hint)
         if for_s >= self._longest_s:
             limit = in_words(round(self._longest_s))
             raise LockLost(f"nobody knew for {limit} whose the lock was: {doubt.message}", doubt.hint)
