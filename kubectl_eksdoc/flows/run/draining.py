@@ -51,7 +51,7 @@ class Wish(Enum):
 
 
 class Wished(NamedTuple):
-    """`who`: "" for whoever sits at this machine; `why`: where nobody wishes it, but something has happened, a clause."""
+    """`who`: "" for whoever sits at this machine. `why`: where nobody wishes it, what has happened, a clause."""
 
     what: Wish = Wish.GO_ON
     who: str = ""
