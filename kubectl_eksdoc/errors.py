@@ -15,7 +15,8 @@
     ├── AwsError                     4  AWS refused us or cannot be reached
     ├── Stopped                      6  a run does nothing more: resume it, or roll it back
     │   ├── JournalError             6  what is intended cannot be written down, or what was cannot be read
-    │   └── LockLost                 6  somebody else leads, or may by now; `holder` names them where that is known
+    │   └── LockLost                 6  somebody else leads; `holder` names them where that is known
+    │       └── LockInDoubt          6  or may by now, as nobody could ask in time: it may be ours again
     └── Drifted                      7  the world is not what the plan expects
 
 An error says what was attempted, on what, and what to try next. Errors of libraries are
@@ -97,6 +98,14 @@ class LockLost(Stopped):
     def __init__(self, message: str, hint: str = "", holder: str = "") -> None:
         super().__init__(message, hint)
         self.holder = holder
+
+
+class LockInDoubt(LockLost):
+    """`failed`: what became of the last try to renew it, a clause; "" if this machine itself stood still."""
+
+    def __init__(self, message: str, hint: str = "", failed: str = "") -> None:
+        super().__init__(message, hint)
+        self.failed = failed
 
 
 class Drifted(EksdocError):

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import os
+import stat
 from typing import TextIO
+from weakref import WeakSet
 
 from kubectl_eksdoc.errors import UsageError
+
+_LEFT: WeakSet[TextIO] = WeakSet()
+"""Those that could not be written once, and lead nowhere since."""
 
 
 def say(stream: TextIO, text: str) -> None:
@@ -21,8 +26,10 @@ def deliver(stream: TextIO, text: str) -> None:
     """Write the answer. A reader that leaves early (`| head`) has seen enough.
 
     Raises:
-        UsageError: it cannot be written.
+        UsageError: it cannot be written; that is told once.
     """
+    if stream in _LEFT:
+        return
     try:
         stream.write(text)
         stream.flush()
@@ -35,10 +42,32 @@ def deliver(stream: TextIO, text: str) -> None:
 
 def drop(stream: TextIO) -> None:
     """Point a stream that cannot be written at nothing, or Python complains about it on its way out."""
+    _LEFT.add(stream)
     try:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
     except (OSError, ValueError):
         return
+
+
+def is_left(stream: TextIO) -> bool:
+    """Whether nobody sees what is written to it: it could not be written before, or whoever read a pipe has left."""
+    return stream in _LEFT or _is_broken_pipe(stream)
+
+
+def _is_broken_pipe(stream: TextIO) -> bool:
+    """Nothing is written for that. False where it cannot be told, as on Windows."""
+    import select
+
+    try:
+        number = stream.fileno()
+        mode = os.fstat(number).st_mode
+    except (OSError, ValueError):  # it is a text in memory, or closed
+        return False
+    if not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)) or not hasattr(select, "poll"):
+        return False
+    asked = select.poll()
+    asked.register(number, 0)  # what goes wrong is told unasked
+    return any(told & (select.POLLERR | select.POLLHUP) for _, told in asked.poll(0))
 
 
 def occupy_closed() -> None:

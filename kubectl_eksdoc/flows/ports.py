@@ -42,7 +42,14 @@ class Field(Protocol):
 
         Raises:
             Unauthorized, Forbidden: the cluster must not be watched or listed (any more).
+            LockLost: the lock refused an act, which was answered before.
         """
+        ...
+
+    def renew(self) -> None:
+        """Begin anew. Whatever was asked for and would change something is sent no more, and is answered as `Lost`
+        unless it was answered before; what only looks is done again. Everything is told from the beginning: `AllNodes`,
+        `AllPods` and `AllBudgets` will be news."""
         ...
 
     def close(self) -> None:
@@ -119,7 +126,21 @@ class DrainLock(Protocol):
         ...
 
     def must_be_held(self) -> None:
-        """Raises LockLost."""
+        """Raises LockLost; LockInDoubt where it may become ours again."""
+        ...
+
+    @property
+    def doubted_s(self) -> float:
+        """So long it has not surely been ours, time included in which this machine slept; 0 while it is."""
+        ...
+
+    def regained(self, wait_s: float) -> bool:
+        """Whether it is ours again, as nobody else held it meanwhile; it waits so long for that at the most. Whoever
+        asks `must_be_held` is refused until `go_on`. Raises LockLost: it never will be."""
+        ...
+
+    def go_on(self) -> None:
+        """Everything was looked at anew since it was `regained`. Raises LockLost: as `must_be_held`."""
         ...
 
 

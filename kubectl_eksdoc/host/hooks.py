@@ -42,6 +42,7 @@ class Inner(Protocol):
 
     def do(self, act: Act) -> None: ...
     def news(self, wait_s: float) -> Sequence[News]: ...
+    def renew(self) -> None: ...
     def close(self) -> None: ...
 
 
@@ -72,6 +73,10 @@ class HookedField:
         running = any(thread.is_alive() for thread in self._threads)
         wait_s = 0.0 if ended else min(wait_s, _LOOK_S) if running else wait_s
         return [*ended, *self._inner.news(wait_s)]
+
+    def renew(self) -> None:
+        """As the port has it; commands that run go on, for they are of this machine."""
+        self._inner.renew()
 
     def close(self) -> None:
         """Commands that run are killed, with all that they have started."""

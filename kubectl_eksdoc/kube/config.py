@@ -19,7 +19,7 @@ from kubectl_eksdoc.kube.identity import EksIdentity, identify
 from kubectl_eksdoc.kube.pools import Pools
 from kubectl_eksdoc.kube.proxies import proxy_for, without_secret
 from kubectl_eksdoc.kube.surroundings import Surroundings
-from kubectl_eksdoc.kube.target import Impersonation, Target
+from kubectl_eksdoc.kube.target import ExecPlugin, Impersonation, Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ def connect(connection: Connection, around: Surroundings) -> Access:
     return Access(
         target=target,
         eks=identify(target, around.environ),
-        credentials=Credentials(_source(target, around), around.now),
+        credentials=_credentials(target, around),
         pools=Pools(target, proxy),
         headers=headers,
         proxy=without_secret(proxy),
@@ -80,6 +80,21 @@ def _impersonating(who: Impersonation) -> tuple[tuple[str, str], ...]:
     )
 
 
+def _credentials(target: Target, around: Surroundings) -> Credentials:
+    """A plugin's are shared by all who would run it in the same way."""
+    if _plugin_of(target) is None:
+        return Credentials(_source(target, around), around.now)
+    login = (repr(target.server), target.user.plugin, tuple(sorted(around.environ.items())), around.interactive)
+    return around.logins.of(login, lambda: Credentials(_source(target, around), around.now))
+
+
+def _plugin_of(target: Target) -> ExecPlugin | None:
+    """The one that is run; None: something else comes before it, or there is none."""
+    user = target.user
+    others = user.token_file or user.token or user.username or user.password or user.auth_provider
+    return None if others or user.has_certificate or not target.server.secure else user.plugin
+
+
 def _source(target: Target, around: Surroundings) -> credentials.Source:
     """In kubectl's order: a token, then basic, a certificate, oidc; a plugin only if there is none of these.
 
@@ -94,8 +109,8 @@ def _source(target: Target, around: Surroundings) -> credentials.Source:
         return credentials.fixed(Credential(f"Bearer {user.token}"))
     if user.username or user.password or user.auth_provider:
         return lambda: _official(target)
-    if user.plugin is not None and not user.has_certificate:
-        plugin = user.plugin
+    plugin = _plugin_of(target)
+    if plugin is not None:
         return lambda: exec_plugin.run(plugin, target.server, around)
     return credentials.fixed(Credential())
 

@@ -1,17 +1,18 @@
 """The credential in use: got once, shared by all threads, renewed when it ends or the server refuses it.
 
 The official client renews a token that has less than five minutes left before every single request and
-without a lock; here a credential is used until it ends, and one thread renews for all.
+without a lock; here a credential is used until it ends, and one thread renews for all. Whatever asks this cluster in
+one process shares it (`Sharing`): a plugin may take seconds, and ask its user for a code.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from kubectl_eksdoc.errors import ConfigError
+from kubectl_eksdoc.errors import ClusterError, ConfigError
 
 TOKEN_FILE_AGE = timedelta(minutes=1)
 
@@ -30,7 +31,8 @@ Source = Callable[[], Credential]
 
 
 class Credentials:
-    """A source of credentials with its cache and lock."""
+    """A source of credentials with its cache and lock. Safe to use from several threads: while one of them fetches, the
+    others wait, and what comes of it is theirs, too."""
 
     def __init__(self, source: Source, now: Callable[[], datetime]) -> None:
         self._source = source
@@ -38,6 +40,8 @@ class Credentials:
         self._lock = threading.Lock()
         self._current: Credential | None = None
         self._until: datetime | None = None
+        self._fetched = 0  # so often it was tried
+        self._failed: ClusterError | None = None  # the last time
 
     def current(self) -> Credential:
         """The one to use now.
@@ -45,24 +49,52 @@ class Credentials:
         Raises:
             ConfigError, Unauthorized: it cannot be had.
         """
+        before = self._fetched
         with self._lock:
             if self._current is None or (self._until is not None and self._now() >= self._until):
-                return self._fetch()
+                return self._fetch(before)
             return self._current
 
     def renewed(self, refused: Credential) -> Credential:
-        """A newer one than `refused`; if another thread has renewed already, its result."""
+        """A newer one than `refused`; if another thread has renewed already, its result. Raises: as `current`."""
+        before = self._fetched
         with self._lock:
             if self._current is not None and self._current is not refused:
                 return self._current
-            return self._fetch()
+            return self._fetch(before)
 
-    def _fetch(self) -> Credential:
-        self._current = fresh = self._source()
+    def _fetch(self, before: int) -> Credential:
+        """`before`: so often it had been tried when this was asked for. What failed meanwhile has failed for all who
+        waited; who asks later tries again."""
+        if self._failed is not None and self._fetched != before:
+            raise type(self._failed)(self._failed.message, self._failed.hint) from self._failed
+        try:
+            fresh, self._failed = self._source(), None
+        except ClusterError as error:
+            self._failed = error
+            raise
+        finally:
+            self._fetched += 1
+        self._current = fresh
         # One that comes already expired tells of a clock that differs: used until the server refuses it.
         ends = fresh.expires_at
         self._until = ends if ends is not None and ends > self._now() else None
         return fresh
+
+
+class Sharing:
+    """One `Credentials` for each login (a value that says how it is made), whoever asks for it. Safe to use from
+    several threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._made: dict[Hashable, Credentials] = {}
+
+    def of(self, login: Hashable, make: Callable[[], Credentials]) -> Credentials:
+        with self._lock:
+            if login not in self._made:
+                self._made[login] = make()
+            return self._made[login]
 
 
 def fixed(credential: Credential) -> Source:

@@ -9,6 +9,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 
+from kubectl_eksdoc.kube.credentials import Sharing
+
 SERVICE_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
 
 
@@ -22,7 +24,8 @@ def _silent(_text: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """`interactive`: stdin is a terminal. `say` shows what a credential plugin asks its user, as it comes."""
+    """`interactive`: stdin is a terminal. `say` shows what a credential plugin asks its user, as it comes. `logins`:
+    what plugins gave already."""
 
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
     home: str = ""
@@ -30,6 +33,11 @@ class Surroundings:
     service_account: str = SERVICE_ACCOUNT
     now: Callable[[], datetime] = utc_now
     say: Callable[[str], None] = _silent
+    logins: Sharing = field(default_factory=Sharing, repr=False, compare=False)
+
+
+_LOGINS = Sharing()
+"""Those of this process: however many connections it makes, a plugin is run once."""
 
 
 def of_this_process() -> Surroundings:
@@ -44,4 +52,5 @@ def of_this_process() -> Surroundings:
         home=os.path.expanduser("~"),
         interactive=sys.stdin is not None and sys.stdin.isatty(),
         say=say,
+        logins=_LOGINS,
     )

@@ -51,13 +51,15 @@ def open_run_journal(sender: Sender, keeping: Keeping, clock: Clock | None = Non
     from kubectl_eksdoc.kube.journal.config_maps import ConfigMaps
     from kubectl_eksdoc.kube.locking.lock import Lock
     from kubectl_eksdoc.kube.sent import real_clock
+    from kubectl_eksdoc.kube.tries import Tries
 
     clock = clock or real_clock()
     writer = secrets.token_hex(3)  # in a container every process may be number 1 of the same host
     holder = f"{keeping.who}@{keeping.host}/{os.getpid()}/{keeping.run}/{writer}"
     lock = Lock(sender, keeping.namespace, holder, clock)
     folder = runs_folder(keeping.environ, keeping.home)
-    there = ClusterJournal(ConfigMaps(sender, keeping.namespace, clock), writer, lock.must_be_held)
+    maps = ConfigMaps(sender, keeping.namespace, clock, Tries(KEPT_S), lock.must_be_held)
+    there = ClusterJournal(maps, writer, lock.must_be_held)
     return RunJournal(lambda run: JournalFile(folder, run), there, lock), lock
 
 
@@ -84,6 +86,10 @@ def new_run_id(now: datetime) -> str:
 
 SILENCE_S, CONNECT_S = 15.0, 5.0
 """What a run writes is waited for less long than its lock is held: it is written again, or given up in time."""
+
+KEPT_S = 75.0
+"""So long an entry of the journal is tried to be written: longer than the lock is held, which ends the tries where
+nobody answers at all. It is held again then, or lost, and both are known better than what becomes of an entry."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +125,7 @@ def open_run(
     """
     from kubectl_eksdoc.host.hooks import HookedField
     from kubectl_eksdoc.kube.field.live import LiveField
+    from kubectl_eksdoc.kube.field.renewing import RenewableField
     from kubectl_eksdoc.kube.journal.asked import Asked
     from kubectl_eksdoc.kube.journal.config_maps import ConfigMaps
     from kubectl_eksdoc.kube.locking.lock_keeper import LockKeeper
@@ -128,7 +135,7 @@ def open_run(
     journal, lock = open_run_journal(sender, keeping, clock)
     with ExitStack() as open_now:
         open_now.enter_context(LockKeeper(lock, wait_s))
-        live = LiveField(connection, keeping.run, fence=lock.must_be_held)
+        live = RenewableField(lambda: LiveField(connection, keeping.run, fence=lock.must_be_held))
         hooked = HookedField(live, hooks.commands, keeping.run, hooks.timeout_s)
         acting = open_now.enter_context(closing(hooked))
         asked = open_now.enter_context(Asked(ConfigMaps(sender, keeping.namespace, clock), keeping.run))
@@ -144,8 +151,9 @@ def open_watch(connection: Connection) -> Iterator[Field]:
     """
     from kubectl_eksdoc.host.hooks import HookedField
     from kubectl_eksdoc.kube.field.live import LiveField
+    from kubectl_eksdoc.kube.field.renewing import RenewableField
 
-    with closing(HookedField(LiveField(connection, ""), {}, "")) as watched:
+    with closing(HookedField(RenewableField(lambda: LiveField(connection, "")), {}, "")) as watched:
         yield watched
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
+from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.acts import Act, Change, Delete, Evict
 from kubectl_eksdoc.core.model.journal import Entries, Entry, Intent, Phase
-from kubectl_eksdoc.core.rules.news import News
+from kubectl_eksdoc.core.rules.news import AllBudgets, AllNodes, AllPods, News
 from kubectl_eksdoc.core.run.scribe import changes_something
 from kubectl_eksdoc.embedded.stage import EmbeddedStage
 from tests.flows.stages import NOW
@@ -69,6 +70,15 @@ class OwnLock:
 
     def must_be_held(self) -> None: ...
 
+    @property
+    def doubted_s(self) -> float:
+        return 0.0
+
+    def regained(self, wait_s: float) -> bool:
+        return True
+
+    def go_on(self) -> None: ...
+
 
 class StageField:
     """`done`: every act that changes something. At the act number `dies_at` the process is killed once it is done."""
@@ -78,6 +88,7 @@ class StageField:
         self._journal = journal
         self._dies_at = dies_at
         self._answers: list[News] = []
+        self._version = 1
         self.done: list[Act] = []
 
     def do(self, act: Act) -> None:
@@ -94,6 +105,17 @@ class StageField:
         if not found:
             self._stage.pass_time(self._stage.seconds + wait_s)
             found += self._stage.news()
+        self._version = max(self._version, *(getattr(each, "version", 0) for each in found), 0)
         return found
+
+    def renew(self) -> None:
+        """Nothing is ever under way here: all is told again."""
+        self._answers += self._stage.news()
+        now = self._stage.read(kinds.ALL)
+        version = max((getattr(each, "version", 0) for each in self._answers), default=0)
+        self._version = version = max(self._version, version)
+        pods = AllPods(tuple((pod, version) for pod in now.pods), version)
+        budgets = AllBudgets(tuple((budget, version) for budget in now.budgets), version)
+        self._answers += [AllNodes(now.nodes), pods, budgets]
 
     def close(self) -> None: ...

@@ -34,6 +34,8 @@ class Echo:
             sleep(min(wait_s, 0.05))
         return found
 
+    def renew(self) -> None: ...
+
     def close(self) -> None:
         self.closed = True
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,7 @@ from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.errors import ConfigError, Unauthorized
 from kubectl_eksdoc.kube import exec_plugin
+from kubectl_eksdoc.kube.config import connect
 from kubectl_eksdoc.kube.credentials import Credential, Credentials
 from kubectl_eksdoc.kube.reader import LiveReader
 from kubectl_eksdoc.kube.surroundings import Surroundings
@@ -339,3 +342,60 @@ def test_only_the_first_of_many_refusals_renews() -> None:
     assert credentials.renewed(old).authorization == "Bearer 1"
     assert credentials.renewed(old).authorization == "Bearer 1"
     assert credentials.current().authorization == "Bearer 1"
+
+
+def test_who_waited_for_a_run_that_failed_does_not_run_it_again() -> None:
+    """And who asks later does."""
+    begun, over = threading.Event(), threading.Event()
+    tried: list[int] = []
+
+    def source() -> Credential:
+        tried.append(1)
+        begun.set()
+        over.wait(10)
+        raise Unauthorized("sign in", "aws sso login")
+
+    credentials = Credentials(source, lambda: NOW)
+    said: list[str] = []
+
+    def ask() -> None:
+        try:
+            credentials.current()
+        except Unauthorized as error:
+            said.append(f"{error.message}; {error.hint}")
+
+    threads = [threading.Thread(target=ask) for _ in range(4)]
+    threads[0].start()
+    assert begun.wait(10)
+    for thread in threads[1:]:
+        thread.start()
+    time.sleep(0.1)  # until they wait
+    over.set()
+    for thread in threads:
+        thread.join()
+    assert said == ["sign in; aws sso login"] * 4 and len(tried) == 1
+    ask()
+    assert len(tried) == 2
+
+
+def test_connections_of_one_process_share_it(
+    server: ApiServer, write: Any, around: Surroundings, tmp_path: Path
+) -> None:
+    config = write("say(token=f't{runs()}')")
+    made = [connect(Connection(kubeconfig=config), around).credentials for _ in range(5)]
+    assert {each.current().authorization for each in made} == {"Bearer t1"}
+    refused = made[0].current()
+    assert {each.renewed(refused).authorization for each in made} == {"Bearer t2"}
+    assert kubeconfigs.runs(tmp_path / "plugin") == 2
+
+
+def test_who_signs_in_otherwise_does_not_share_it(write: Any, around: Surroundings, tmp_path: Path) -> None:
+    config = write("say(token=f't{runs()}')")
+    others = (
+        around,
+        replace(around, environ={**around.environ, "AWS_PROFILE": "b"}),
+        replace(around, interactive=True),
+    )
+    for each in others:
+        connect(Connection(kubeconfig=config), each).credentials.current()
+    assert kubeconfigs.runs(tmp_path / "plugin") == 3

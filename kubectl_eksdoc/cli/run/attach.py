@@ -10,6 +10,7 @@ from kubectl_eksdoc.cli import exits, rights
 from kubectl_eksdoc.cli import look as looks
 from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.progress import ProgressLine
+from kubectl_eksdoc.cli.streams import is_left
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.errors import Forbidden, UsageError
 from kubectl_eksdoc.wiring.sources import SourceChoice
@@ -51,7 +52,7 @@ def run_attach(args: argparse.Namespace, words: Sequence[str], around: Surroundi
         with edges.told_to_stop() as told, edges.open_watch(options.connection) as watched:
             with ProgressLine(around.stderr) as progress:
                 reader = around.open_reader(SourceChoice(), options.connection, progress)
-            attach(reader, watched, edges.clock, frozenset(words), show, lambda: told() > 0)
+            attach(reader, watched, edges.clock, frozenset(words), show, lambda: told() > 0 or is_left(around.stdout))
     except Forbidden as error:
         raise rights.explained(error, COMMAND) from error
     return Answer("", exits.CLEAN)

@@ -7,13 +7,17 @@ from types import TracebackType
 
 from kubectl_eksdoc.cli import look as looks
 from kubectl_eksdoc.cli.options import GlobalOptions
-from kubectl_eksdoc.cli.streams import say
+from kubectl_eksdoc.cli.streams import is_left, say
 from kubectl_eksdoc.cli.surroundings import Surroundings
 from kubectl_eksdoc.core.model.journal import Phase
 from kubectl_eksdoc.core.run.moments import Moment
 from kubectl_eksdoc.core.run.standing import Standing
+from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.flows.run.draining import Wish, Wished
 from kubectl_eksdoc.render.run import events, stands
+
+UNREAD = "nobody reads its output any more"
+"""Why it stops, as when its terminal is closed: what it does could not be seen."""
 
 _WISHES = {Phase.PAUSED.value: Wish.PAUSE, Phase.ABORTED.value: Wish.STOP}
 
@@ -22,7 +26,7 @@ class Face:
     """Mutable. `told`: how often the process was told to end; `wanted`: what others ask of the run, and who.
 
     Events go to stdout as they happen, to stderr where the answer is one page; how it stands is written to a terminal
-    only, on one line of stderr that is rewritten.
+    only, on one line of stderr that is rewritten. Where nobody reads it any more it is as if it was told to end once.
     """
 
     def __init__(
@@ -46,6 +50,7 @@ class Face:
         self._terminal = around.stderr.isatty()
         self._stands: Standing | None = None
         self._answered = 0  # so many of the user's words to end
+        self._unread = ""  # why nobody sees what is told
 
     def __enter__(self) -> Face:
         return self
@@ -58,11 +63,11 @@ class Face:
         self._clear()
         for moment in moments:
             if self._output == "json":
-                self._around.say(events.json_line(events.document(moment, self._run, now)))
+                self._say(events.json_line(events.document(moment, self._run, now)))
             elif self._output == "markdown":
                 say(self._around.stderr, events.line(moment, now, self._look) + "\n")
             else:
-                self._around.say(events.line(moment, now, self._look) + "\n")
+                self._say(events.line(moment, now, self._look) + "\n")
 
     def show(self, standing: Standing) -> None:
         self._stands = standing
@@ -73,14 +78,22 @@ class Face:
         self._width = len(text)
 
     def wish(self) -> Wished:
-        times = self._told()
+        if not self._unread and (is_left(self._around.stdout) or is_left(self._around.stderr)):
+            self._unread = UNREAD
+        times = self._told() + bool(self._unread)
         if times > self._answered:
             self._answered = times
             self._answer(times)
         if times:
-            return Wished(Wish.LEAVE if times > 1 else Wish.STOP)
+            return Wished(Wish.LEAVE if times > 1 else Wish.STOP, why=self._unread)
         what, who = self._wanted()
         return Wished(_WISHES.get(what, Wish.GO_ON), who)
+
+    def _say(self, text: str) -> None:
+        try:
+            self._around.say(text)
+        except UsageError as error:  # the disk is full, say: what is under way must settle all the same
+            self._unread = self._unread or error.message
 
     def _answer(self, times: int) -> None:
         self._clear()
@@ -88,7 +101,8 @@ class Face:
             self._around.note("leaving at once: what is under way comes to its end by itself")
             return
         half = f" {stands.stop_in_full(self._stands)}" if self._stands is not None else ""
-        self._around.note(f"stopping: nothing more is asked for.{half}")
+        why = f"{self._unread}, so " if self._unread else ""
+        self._around.note(f"stopping: {why}nothing more is asked for.{half}")
         self._around.note("waiting until what is under way has settled; Ctrl-C again leaves at once")
 
     def _clear(self) -> None:

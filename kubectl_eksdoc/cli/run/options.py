@@ -18,7 +18,7 @@ _GUARDS = (
     ("--hold-pending", "hold_s", "TIME", "hold while a replacement has no node for so long"),
     ("--stop-pending", "pending_s", "TIME", "stop once a replacement has no node for so long"),
     ("--stop-not-ready", "not_ready", "N", "stop once more than N nodes outside the targets became NotReady"),
-    ("--stop-away", "away_s", "TIME", "stop once the cluster cannot be watched for so long"),
+    ("--stop-away", "away_s", "TIME", "stop once the cluster does not answer, or cannot be watched, for so long"),
     ("--stop-failing", "failing_s", "TIME", "stop once the server answers mostly with errors for so long"),
     (
         "--give-up",

@@ -14,6 +14,7 @@ from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.run import options as run_options
 from kubectl_eksdoc.cli.run.attach import run_attach
 from kubectl_eksdoc.cli.run.request import RunRequest, chosen, under_way
+from kubectl_eksdoc.cli.streams import is_left
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.core.model.journal import Phase
 from kubectl_eksdoc.errors import Forbidden, JournalError, UsageError
@@ -102,6 +103,8 @@ def run_status(args: argparse.Namespace, words: Sequence[str], around: Surroundi
             if text != before:
                 around.say(text)
             before = text
+            if is_left(around.stdout):
+                return Answer("")
             around.sleep(_LOOK_S)
     except Forbidden as error:
         raise rights.explained(error, COMMAND) from error

@@ -41,6 +41,13 @@ class Brakes:
         """By the user, from the next look on; "" lets it go on."""
         self._paused = why
 
+    def hold(self, why: str, now_s: float) -> None:
+        """Until the next look, and told, whatever holds it already."""
+        if not self.held:
+            self._held_s = now_s
+        self.held = why
+        self._tell(now_s, Happened.HELD, why)
+
     def stop(self, why: str, now_s: float) -> None:
         """For good; the first reason stands."""
         if not self.stopped:

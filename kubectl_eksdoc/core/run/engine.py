@@ -153,6 +153,10 @@ class Engine:
         """Ask for nothing more for now; "" lets it go on."""
         self._brakes.pause(why)
 
+    def hold(self, why: str, now_s: float) -> None:
+        """It will be asked for nothing for a while; asked again, it goes on."""
+        self._brakes.hold(why, now_s)
+
     def stop(self, why: str, now_s: float) -> None:
         """Ask for nothing more. What is in flight comes to its end by itself."""
         self._brakes.stop(why, now_s)

@@ -6,6 +6,7 @@ held. What is asked for and not answered when it ends comes to its end by itself
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,14 +15,18 @@ from typing import NamedTuple, Protocol
 
 from kubectl_eksdoc.core.model.acts import Act, Delete, Errand, Evict, Hook, Restart
 from kubectl_eksdoc.core.model.journal import DONE, Entry, Intent, Noted, Phase
+from kubectl_eksdoc.core.rules.api.statuses import Lost
 from kubectl_eksdoc.core.rules.news import Answered, News
 from kubectl_eksdoc.core.run.engine import Engine
+from kubectl_eksdoc.core.run.limits import Limits
 from kubectl_eksdoc.core.run.moments import Happened, Moment
 from kubectl_eksdoc.core.run.record import Record, Waiting
 from kubectl_eksdoc.core.run.replanning import Replanning
 from kubectl_eksdoc.core.run.scribe import Scribe, changes_something
 from kubectl_eksdoc.core.run.standing import Course, Standing, standing
+from kubectl_eksdoc.errors import JournalError, LockInDoubt
 from kubectl_eksdoc.flows.ports import DrainLock, Field, Journal
+from kubectl_eksdoc.flows.run.outage import Outage
 
 LOOK_S = 1.0
 """So often it is looked whether somebody wishes something else."""
@@ -46,10 +51,20 @@ class Wish(Enum):
 
 
 class Wished(NamedTuple):
-    """`who`: "" for whoever sits at this machine."""
+    """`who`: "" for whoever sits at this machine. `why`: where nobody wishes it, what has happened, a clause."""
 
     what: Wish = Wish.GO_ON
     who: str = ""
+    why: str = ""
+
+    @property
+    def by(self) -> str:
+        return self.who or "the user"
+
+    @property
+    def stops(self) -> str:
+        """Why it ends; "" if it does not."""
+        return (self.why or f"{self.by} stopped it") if self.what in (Wish.STOP, Wish.LEAVE) else ""
 
 
 class Clock(Protocol):
@@ -94,7 +109,8 @@ class Draining:
     """One run of an engine. Mutable; `listen` is told everything that happens, as it happens. Without `replanning`
     pods that came after the plan was made are only waited for.
 
-    Somebody else keeps the lock alive: here it is only asked whether it is held.
+    Somebody else keeps the lock alive: here it is only asked whether it is held. While that is in doubt, nothing is
+    written or done; what was to be is written and looked at when the lock is ours again (`outage`).
     """
 
     def __init__(
@@ -109,8 +125,9 @@ class Draining:
         wish: Callable[[], Wished] = Wished,
         show: Callable[[Standing], object] = lambda standing: None,
         replanning: Replanning | None = None,
+        away_s: float = Limits().away_s,
     ) -> None:
-        """`show` is told where it stands, every second at least."""
+        """`show` is told where it stands, every second at least. `away_s`: so long the lock may be in doubt."""
         self._engine = engine
         self._field = field
         self._journal = journal
@@ -127,7 +144,11 @@ class Draining:
         self._begun_s = clock.monotonic()
         self._intents: dict[tuple[type, str], Intent] = {}  # those not answered, by kind of act and UID of node or pod
         self._entries: list[Entry] = []  # to be written with the next ones
+        self._unbegun: deque[Errand] = deque()  # what the engine asked for, and the field was not asked for yet
+        self._untold: list[Moment] = []
+        self._ended: Ended | None = None
         self._paused = self._leaves = False
+        self._outage = Outage(lock, field, away_s, self._hear, self._ends_waiting)
 
     def to_the_end(self) -> Ended:
         """Drain until nothing is left to do, or it must stop.
@@ -137,16 +158,58 @@ class Draining:
             Unauthorized, Forbidden: the cluster does not let us watch it any more.
         """
         while True:
-            self._heed()
-            if self._replanning is not None:
-                self._replanning.look(lambda: self._now_s)
-            self._go(self._engine.acts(self._now_s))
-            self._tell()
-            if self._engine.over or self._engine.is_settled(self._now_s) or self._leaves:
-                return self._end()
-            self._tell_where()
-            for news in self._field.news(self._wait_s()):
-                self._hear(news)
+            try:
+                ended = self._go_on()
+            except LockInDoubt as doubt:
+                self._sit_out(doubt)
+            except JournalError:
+                if not self._is_in_doubt():
+                    raise
+            else:
+                if ended is not None:
+                    return ended
+
+    def _go_on(self) -> Ended | None:
+        """One round; not None: it was the last. Raises: as `to_the_end`; LockInDoubt."""
+        self._heed()
+        if self._replanning is not None:
+            self._replanning.look(lambda: self._now_s)
+        self._go(self._engine.acts(self._now_s))
+        self._tell()
+        if self._engine.over or self._engine.is_settled(self._now_s) or self._leaves:
+            return self._end()
+        self._tell_where()
+        for news in self._field.news(self._wait_s()):
+            self._hear(news)
+        return None
+
+    def _is_in_doubt(self) -> bool:
+        """Whether that is why nothing could be written: the next round says so. Raises LockLost."""
+        try:
+            self._lock.must_be_held()
+        except LockInDoubt:
+            return True
+        return False
+
+    def _sit_out(self, doubt: LockInDoubt) -> None:
+        """Raises: as `Outage.sit_out`."""
+        self._engine.hold(self._outage.said(doubt), self._now_s)
+        self._collect()
+        self._listen_now()  # it cannot be written down now
+        self._outage.sit_out(doubt)
+        self._told_s = -TELL_S
+        unbegun, self._unbegun = self._unbegun, deque()
+        for act in unbegun:
+            if changes_something(act):
+                self._hear(Answered(act, Lost(f"it was not sent: {doubt.message}")))
+            else:
+                self._unbegun.append(act)
+        self._begin()
+
+    def _ends_waiting(self) -> str:
+        """Why the run is to end while it waits for the lock; "" if it is not."""
+        self._show(standing(self._engine, self._course, self._now_s))
+        return self._wish().stops
 
     @property
     def _now_s(self) -> float:
@@ -157,13 +220,13 @@ class Draining:
         return min(LOOK_S, max(SHORTEST_S, left_s))
 
     def _heed(self) -> None:
-        wish, who = self._wish()
-        by = who or "the user"
-        if wish in (Wish.STOP, Wish.LEAVE) and not self._engine.stopped:
-            self._engine.stop(f"{by} stopped it", self._now_s)
+        wished = self._wish()
+        wish, who, why = wished
+        if wished.stops and not self._engine.stopped:
+            self._engine.stop(wished.stops, self._now_s)
             self._phase = Phase.ABORTED
             self._told_s = -TELL_S
-            self._entries.append(self._scribe.note(Noted.ABORTED, self._clock.now(), who))
+            self._entries.append(self._scribe.note(Noted.ABORTED, self._clock.now(), who, why))
         self._leaves = wish is Wish.LEAVE
         if self._paused is not (wish is Wish.PAUSE) and not self._engine.stopped:
             self._paused = wish is Wish.PAUSE
@@ -171,7 +234,7 @@ class Draining:
             noted = Noted.PAUSED if self._paused else Noted.RESUMED
             self._entries.append(self._scribe.note(noted, self._clock.now(), who))
             self._told_s = -TELL_S
-        self._engine.pause(f"{by} paused it" if self._paused else "")
+        self._engine.pause(f"{wished.by} paused it" if self._paused else "")
 
     def _go(self, acts: Sequence[Errand]) -> None:
         """Written down, then checked, then begun, one after the other."""
@@ -180,12 +243,16 @@ class Draining:
             intent = self._scribe.intent(change, self._clock.now())
             self._intents[_key(change)] = intent
             self._entries.append(intent)
+        self._unbegun.extend(acts)
         if changing:
             self._keep()
-        for act in acts:
-            if changes_something(act) or isinstance(act, Hook):
+        self._begin()
+
+    def _begin(self) -> None:
+        while self._unbegun:
+            if changes_something(self._unbegun[0]) or isinstance(self._unbegun[0], Hook):
                 self._lock.must_be_held()
-            self._field.do(act)
+            self._field.do(self._unbegun.popleft())
 
     def _hear(self, news: News) -> None:
         if isinstance(news, Answered):
@@ -195,14 +262,23 @@ class Draining:
         self._engine.take(news, self._now_s)
 
     def _tell(self) -> None:
+        self._collect()
+        if self._untold:
+            self._keep()
+            self._listen_now()
+
+    def _collect(self) -> None:
+        """What has happened, to be told and written down."""
         new = self._engine.new_moments()
         now = self._clock.now()
         for moment in new:
             if moment.what in _NOTED:
                 self._entries.append(self._scribe.note(_NOTED[moment.what], now, moment.subject, moment.why))
-        if new:
-            self._keep()
-            self._listen(new)
+        self._untold += new
+
+    def _listen_now(self) -> None:
+        untold, self._untold = self._untold, []
+        self._listen(untold)
 
     def _tell_where(self) -> None:
         """To whoever looks here, and now and then to those who look into the cluster."""
@@ -218,11 +294,12 @@ class Draining:
 
     def _end(self) -> Ended:
         self._show(standing(self._engine, self._course, self._now_s))
-        ended = Ended(self._engine.stopped, self._record())
-        self._entries.append(self._scribe.note(Noted.ENDED, self._clock.now(), why=ended.said))
+        if self._ended is None:
+            self._ended = Ended(self._engine.stopped, self._record())
+            self._entries.append(self._scribe.note(Noted.ENDED, self._clock.now(), why=self._ended.said))
         self._keep()
-        self._journal.tell(Phase.ENDED, ended.said)
-        return ended
+        self._journal.tell(Phase.ENDED, self._ended.said)
+        return self._ended
 
     def _record(self) -> Record:
         engine = self._engine

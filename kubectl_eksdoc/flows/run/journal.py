@@ -74,8 +74,9 @@ class RunJournal:
         self._lock.must_be_held()
         if self._here is None:
             raise JournalError("nothing can be written to a run that was neither begun nor adopted")
-        self._here.append(entries)
-        self._owed += tuple(entries)
+        new = [entry for entry in entries if entry not in self._owed]  # the others were to be written before
+        self._here.append(new)
+        self._owed += tuple(new)
         self._there.append(self._owed)  # some of them may be there already: copies do no harm
         self._owed = ()
         self._lock.must_be_held()

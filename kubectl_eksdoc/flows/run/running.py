@@ -135,5 +135,6 @@ def _drain(engine: Engine, cluster: Cluster, scribe: Scribe, running: Running) -
         running.wish,
         running.show,
         Replanning(engine, cluster),
+        running.limits.away_s,
     )
     return made.to_the_end()

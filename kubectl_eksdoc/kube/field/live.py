@@ -76,7 +76,7 @@ class LiveField:
         self._error: BaseException | None = None
         self._threads = [self._begun(telling.resource.plural, self._watch(telling).follow) for telling in WATCHED]
         soon = replace(self._patience, connect=min(self._patience.connect, CONNECT_S))
-        sender = Sender(Exchanges(access, soon, self._timing), fence)
+        sender = Sender(Exchanges(access, soon, self._timing), self._behind(fence))
         swapping = Swapping(self._transport, sender, self._timing)
         marking, restarts = Marking(run, swapping), Restarts(run, swapping)
         for _ in range(workers):
@@ -94,8 +94,9 @@ class LiveField:
         while not self._closing.begun:
             now_s = monotonic()
             error = self._error  # looked at first: what was told before it is heard before it
+            reached = self._reach.news(now_s)  # first, too: what is watched again was listed before
             found += self._heard()
-            found += self._reach.news(now_s)
+            found += reached
             if found:
                 return found
             if error is not None:
@@ -111,7 +112,8 @@ class LiveField:
         return ()
 
     def close(self) -> None:
-        """Threads end within a second, and connections with them; it may be called again."""
+        """Nothing is sent any more that would change something. Threads end within a second, and connections with them;
+        it may be called again."""
         self._closing.begin()
         for _ in self._threads:
             self._acts.put(None)
@@ -121,6 +123,13 @@ class LiveField:
                 self._pools.cut()  # again: one may just have been opened
                 thread.join(0.02)
         self._pools.close()
+
+    def _behind(self, fence: Fence) -> Fence:
+        def admit() -> None:
+            self._closing.check()  # whoever closed it may have begun another one
+            fence()
+
+        return admit
 
     def _heard(self) -> list[News]:
         found: list[News] = []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kubectl_eksdoc.core.model.api_objects import Doc, at
@@ -24,11 +24,20 @@ class ConfigMap:
 
 
 class ConfigMaps:
-    def __init__(self, sender: Sender, namespace: str, clock: Clock, tries: Tries = Tries()) -> None:
+    def __init__(
+        self,
+        sender: Sender,
+        namespace: str,
+        clock: Clock,
+        tries: Tries = Tries(),
+        fence: Callable[[], object] = lambda: None,
+    ) -> None:
+        """`fence` is asked before each try to read: what it raises, reading does, too."""
         self.namespace = namespace
         self.clock = clock
         self.tries = tries
         self._sender = sender
+        self._fence = fence
         self._path = f"/api/v1/namespaces/{namespace}/configmaps"
 
     def get(self, name: str) -> ConfigMap | None:
@@ -100,6 +109,7 @@ class ConfigMaps:
     def _read(self, path: str, query: Mapping[str, str], right: str) -> Sent:
         sent = UNASKED
         for pause in self.tries.each(self.clock):
+            self._fence()
             sent = self._sender.send("GET", path, query, None)
             if sent.ok or sent.code == 404:
                 return sent

@@ -6,10 +6,15 @@ clock (as client-go's leaderelection has it). And who holds it believes so for l
 was sent, and a margin shorter. No clock of one machine is ever compared with another's; every write names the version
 that it is for. Between `held` and the arrival of an act time passes, too: the margin is for that, for clocks of several
 API servers that differ, and for nothing longer.
+
+Who could not renew it in time may hold it again where nobody else did meanwhile: it has our name still, and has not
+changed hands. But what was decided before is not to be done any more: the lock stays shut until somebody has looked at
+everything anew, and says so (`go_on`).
 """
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
@@ -17,6 +22,7 @@ from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.locks import Held
 from kubectl_eksdoc.errors import ClusterError, Locked, LockLost, Unreachable, UsageError
 from kubectl_eksdoc.kube.locking import lease, losses
+from kubectl_eksdoc.kube.locking.gaps import Gaps
 from kubectl_eksdoc.kube.locking.lease import LeaseSeen
 from kubectl_eksdoc.kube.locking.server_time import ServerTime
 from kubectl_eksdoc.kube.sent import JSON, MANAGER, UNASKED, Clock, Sender, Sent, refused
@@ -42,8 +48,9 @@ class _Hold:
 
 
 class Lock:
-    """`holder` names host, process and run, and must be nobody else's. `held` may be asked from any thread, the rest
-    is for one."""
+    """`holder` names host, process and run, and must be nobody else's. `held`, `must_be_held` and what is left of it
+    may be asked from any thread. `regained` and `go_on` are for whoever relies on it, the rest for who keeps it alive.
+    """
 
     def __init__(
         self,
@@ -68,6 +75,8 @@ class Lock:
         self._hold: _Hold | None = None
         self._lost: LockLost | None = None  # why we surely do not hold it any more
         self._failed = ""  # what became of the last renewal, "" if it went well
+        self._gaps = Gaps()
+        self._told = threading.Event()  # that it is ours again, or lost
         self._watched: tuple[Doc, float] | None = None  # the spec that was seen last, and since when
 
     def held(self, now_s: float | None = None) -> bool:
@@ -80,11 +89,40 @@ class Lock:
         """To be asked from any thread.
 
         Raises:
-            LockLost: we may not hold it any more; it says why.
+            LockLost: we do not hold it any more; it says why.
+            LockInDoubt: we may not, or do again and nobody has said `go_on`.
         """
-        if not self.held():
-            lost = self._lost
-            raise losses.again(lost) if lost else losses.too_late(self._where, self.duration_s, self._failed)
+        if self._gaps.is_open or not self.held():
+            raise self._why_not()
+
+    @property
+    def doubted_s(self) -> float:
+        """So long it has not surely been ours; 0 while it is."""
+        surely = self.held() and not self._gaps.is_open
+        return 0.0 if surely else self._clock.monotonic() - self._gaps.sure_s
+
+    def regained(self, wait_s: float) -> bool:
+        """Whether it is ours (again); if not, it waits so long for that. It stays shut until `go_on`.
+
+        Raises:
+            LockLost: and it never will be.
+        """
+        if not self.held() and self._lost is None:
+            self._told.wait(wait_s)
+            self._told.clear()
+        if self._lost is not None:
+            raise losses.again(self._lost)
+        self._gaps.look()
+        return self.held()
+
+    def go_on(self) -> None:
+        """Everything was looked at anew since it was `regained`.
+
+        Raises:
+            LockLost: as `must_be_held`; it was lost again meanwhile.
+        """
+        self._gaps.end(self.held)
+        self.must_be_held()
 
     def look(self) -> Held:
         """Who holds it now; it is not touched.
@@ -109,6 +147,7 @@ class Lock:
             if self._clock.monotonic() + LOOK_EVERY_S > until_s:
                 raise self._locked(other)
             self._clock.sleep(LOOK_EVERY_S)
+        self._gaps.forget()
 
     def renew(self) -> bool:
         """To be called every third of the duration. False: not this time, the server did not answer; try again in a few
@@ -118,9 +157,28 @@ class Lock:
             LockLost: somebody else has it, it was removed, or we were too late; then nothing was sent.
             Unauthorized, Forbidden: it is ours for a while yet; a right that was taken away may come back.
         """
-        self.must_be_held()
+        if not self.held():
+            raise self._why_not()
         try:
             return self._renewed()
+        except ClusterError as error:
+            self._failed = error.message
+            raise
+
+    def regain(self) -> bool:
+        """To be called now and then once it was not renewed in time: hold it again if nobody else did meanwhile. False:
+        not this time, the server did not answer.
+
+        Raises:
+            LockLost: somebody else has it or had it, or it was removed.
+            Unauthorized, Forbidden: as `renew`.
+        """
+        hold = self._hold
+        if hold is None:
+            raise self._why_not()
+        self._gaps.begin()
+        try:
+            return self._regained(hold.lease)
         except ClusterError as error:
             self._failed = error.message
             raise
@@ -133,6 +191,8 @@ class Lock:
             return False
         if self.held():
             self._lost = losses.given_back(self._where)
+        elif self._failed:
+            return False  # nobody answered a moment ago
         self._hold = None
         before = hold.lease
         for _ in range(RENEWALS):
@@ -214,13 +274,36 @@ class Lock:
                 return False
         return False
 
+    def _regained(self, before: LeaseSeen) -> bool:
+        """Raises: as `regain`."""
+        there = self._ask("GET")
+        if not there.ok:
+            self._failed = _said(there)
+            self._check_renewal(there, GET)
+            return False
+        found = lease.seen(there.doc)
+        if (found.holder, found.transitions) != (self.holder, before.transitions):
+            raise self._holds_no_more(losses.changed_hands(self._where, found.holder))
+        sent = self._write(found)
+        if sent is not None:
+            self._failed = _said(sent)
+            self._check_renewal(sent)
+        return sent is None
+
     def _holds(self, found: LeaseSeen, since_s: float) -> None:
+        self._gaps.renewed(since_s)
         self._hold, self._lost, self._failed = _Hold(found, since_s), None, ""
+        self._told.set()
 
     def _holds_no_more(self, why: LockLost) -> LockLost:
         """`why`, to be raised. It is there before `held` is false: other threads ask for it."""
         self._lost, self._hold = why, None
+        self._told.set()
         return why
+
+    def _why_not(self) -> LockLost:
+        lost = self._lost
+        return losses.again(lost) if lost else losses.too_late(self._where, self.duration_s, self._failed)
 
     def _write(self, before: LeaseSeen | None) -> Sent | None:
         """Once, over `before`; where the answer says too little it is read what became of it. None: it is written, and
@@ -290,10 +373,10 @@ class Lock:
         if not sent.unknown and sent.code not in (404, 409, 429):
             raise self._unreachable(sent)
 
-    def _check_renewal(self, sent: Sent) -> None:
+    def _check_renewal(self, sent: Sent, right: str = UPDATE) -> None:
         if sent.code == 404:
             raise self._holds_no_more(losses.removed(self._where))
-        if error := refused(sent, UPDATE, self._namespace):
+        if error := refused(sent, right, self._namespace):
             raise error
 
     @property

@@ -80,13 +80,15 @@ class Machine:
     types: str = ""
     before_typing: Callable[[], object] = lambda: None
     times_told: Callable[[], int] = lambda: 0
+    opens_out: Callable[[], Said] = Said
+    opens_err: Callable[[], Said] = Said
     out: Said = field(default_factory=Said)
     err: Said = field(default_factory=Said)
     code: int = -1
 
     def run(self, *argv: str, **environ: str) -> Ran:
         """The exit code and what was said, of this command alone."""
-        self.out, self.err = Said(), Said()
+        self.out, self.err = self.opens_out(), self.opens_err()
         self.code = run([*argv, "--kubeconfig", self.config], self.out, self.err, around=self._around(environ))
         return Ran(self.code, self.out.getvalue(), self.err.getvalue())
 

@@ -196,7 +196,7 @@ def test_a_lock_that_ended_while_it_was_written_is_told(tmp_path: Path, hands: H
 
 def test_what_the_cluster_missed_is_brought_with_the_next_entries(tmp_path: Path, hands: Hands) -> None:
     api = Api(worlds.plane_of("small-traps", None), worlds.SETUP, ByHand())
-    with serving(Faulty(api, [Fault(Lost(), "configmaps", "PATCH", times=15)], lambda seconds: None)) as server:
+    with serving(Faulty(api, [Fault(Lost(), "configmaps", "PATCH", times=20)], lambda seconds: None)) as server:
         machine = Machine(server, tmp_path, "one", hands)
         machine.begin()
         machine.intends("web-1")

@@ -23,7 +23,8 @@ from tests.fakes.sender import START, DirectSender
 
 SPACE = "kube-system"
 LEASE = f"/apis/coordination.k8s.io/v1/namespaces/{SPACE}/leases/eksdoc-drain"
-OPERATIONS = ("take", "take", "renew", "renew", "release")
+PLAIN = ("take", "take", "renew", "renew", "release")
+OPERATIONS = (*PLAIN, "regain")
 LOSSES = ("", "", "", "request", "answer")
 
 
@@ -182,22 +183,23 @@ def test_never_two_at_once_in_many_runs(api: Api, steps: list[Step]) -> None:
     assert several == []
 
 
-def drawn(seed: int, count: int) -> list[Step]:
+def drawn(seed: int, count: int, operations: Sequence[str] = PLAIN) -> list[Step]:
     """Of these, most change hands."""
     import random
 
     chance = random.Random(seed)
     seconds = (0.01, 0.3, 2.0, 11.0, 31.0, 61.0)
     return [
-        Step(chance.randrange(3), chance.choice(seconds), chance.choice(OPERATIONS), chance.choice(LOSSES), 0.0)
+        Step(chance.randrange(3), chance.choice(seconds), chance.choice(operations), chance.choice(LOSSES), 0.0)
         for _ in range(count)
     ]
 
 
 def test_the_plays_are_not_dull(api: Api) -> None:
     held = [play(api, drawn(seed, 150)) for seed in range(30)]
+    held += [play(api, drawn(seed, 300, OPERATIONS)) for seed in range(10)]
     assert all(several == [] for _, several in held)
-    assert sum(len(holders) > 1 for holders, _ in held) > 15
+    assert sum(len(holders) > 1 for holders, _ in held) > 20
 
 
 def test_two_holders_would_be_seen(api: Api) -> None:

@@ -26,6 +26,7 @@ from kubectl_eksdoc.host.journal_file import JournalFile, runs_folder
 from kubectl_eksdoc.kube.config import connect
 from kubectl_eksdoc.kube.exchanges import Exchanges
 from kubectl_eksdoc.kube.field.live import LiveField
+from kubectl_eksdoc.kube.field.renewing import RenewableField
 from kubectl_eksdoc.kube.journal.cluster_journal import ClusterJournal
 from kubectl_eksdoc.kube.journal.config_maps import ConfigMaps
 from kubectl_eksdoc.kube.locking.lock import Lock
@@ -62,13 +63,15 @@ def drain(what: str, run: str, kubeconfig: str, home: str) -> str:
     sender = Sender(Exchanges(connect(connection, of_this_process()), patience, real_timing()))
     clock = real_clock()
     lock = Lock(sender, NAMESPACE, f"{home}/{os.getpid()}", clock, duration_s=LOCK_S)
-    there = ClusterJournal(ConfigMaps(sender, NAMESPACE, clock), f"w{os.getpid()}", lock.must_be_held)
+    there = ClusterJournal(
+        ConfigMaps(sender, NAMESPACE, clock, fence=lock.must_be_held), f"w{os.getpid()}", lock.must_be_held
+    )
     folder = runs_folder({}, home)
     journal = RunJournal(lambda name: JournalFile(folder, name), there, lock)
     reader = LiveReader(connection)
     with (
         LockKeeper(lock, wait_s=20.0),
-        contextlib.closing(LiveField(connection, run, fence=lock.must_be_held)) as field,
+        contextlib.closing(RenewableField(lambda: LiveField(connection, run, fence=lock.must_be_held))) as field,
     ):
         running = Running(field, journal, lock, Fast(), tell)
         if what == "roll-back":

@@ -24,7 +24,9 @@ from kubectl_eksdoc.embedded.serving.messages import Answering, Reply, Request
 from kubectl_eksdoc.embedded.serving.server import Server, serving
 from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs
+from tests.kube.field.fields import serving_again
 from tests.kube.field.test_whole_drain import Evictions
+from tests.kube.run.machine import LOCK_S
 
 ROOT = Path(__file__).parents[3]
 RUN = "20261120-193000-aaaa"
@@ -54,6 +56,9 @@ class Machine:
             if not times:
                 return
         raise AssertionError(f"it ended before: {self.told}")
+
+    def until_said(self, what: str, why: str) -> None:
+        assert any(line[0] == what and why in line[3] for line in self.lines()), self.told
 
     def to_the_end(self) -> list[str]:
         """The last line."""
@@ -128,6 +133,32 @@ def test_one_is_stopped_past_its_lock_and_does_nothing_when_it_wakes(api: Api, s
         assert last[:2] == ["error", "LockLost"] and first.process.returncode == 6, first.told
         assert dict(seen.of) == before
         check(api, seen, [first, second])
+
+
+def test_one_is_stopped_past_its_lock_and_goes_on_where_nobody_took_it(
+    api: Api, seen: Evictions, tmp_path: Path
+) -> None:
+    with serving(api) as server:
+        machine = Machine("begin", server, tmp_path / "a")
+        machine.until("evicted", 1)
+        machine.process.send_signal(signal.SIGSTOP)
+        time.sleep(LOCK_S + 1)
+        machine.process.send_signal(signal.SIGCONT)
+        assert machine.to_the_end() == ["over", "done"], machine.told
+        check(api, seen, [machine])
+
+
+def test_the_server_is_away_for_longer_than_the_lock_is_held(api: Api, seen: Evictions, tmp_path: Path) -> None:
+    with serving_again(api, 0) as server:
+        port = server.port
+        machine = Machine("begin", server, tmp_path / "a")
+        machine.until("evicted", 1)
+    machine.until_said("held", "could not be renewed")
+    with serving_again(api, port):
+        assert machine.to_the_end() == ["over", "done"], machine.told
+        check(api, seen, [machine])
+    held = [line for line in machine.told if line[0] == "held" and "stop with Ctrl-C" in line[3]]
+    assert len(held) == 1, "it is said once"
 
 
 @pytest.mark.long

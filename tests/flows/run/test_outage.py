@@ -1,0 +1,209 @@
+"""A lock that nobody could renew in time: nothing is done meanwhile, and it goes on only if the lock is ours again."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import pytest
+
+from kubectl_eksdoc.core.model.journal import Entry, Intent, Phase, Result
+from kubectl_eksdoc.core.run.journal import replay
+from kubectl_eksdoc.core.run.moments import Happened
+from kubectl_eksdoc.core.run.scribe import Scribe
+from kubectl_eksdoc.embedded.stage import EmbeddedStage
+from kubectl_eksdoc.errors import JournalError, LockInDoubt, LockLost
+from kubectl_eksdoc.flows.run.draining import Draining, Ended, Wish, Wished
+from tests.flows.fields import KeptJournal, OwnLock, StageClock, StageField
+from tests.flows.run.test_draining import ACTS, WANTED, WRITINGS, Heard, begun, first_entry, state, three_nodes
+from tests.flows.stages import made
+
+AWAY_S = 120.0
+PODS = ["default/web-0", "default/web-1", "default/web-2"]
+FAILED = "the server gave no answer: it refused the connection"
+
+
+class Doubted(OwnLock):
+    """In doubt from the moment when it is told so; ours again `AWAY_S` later, or somebody else's."""
+
+    def __init__(self, stage: EmbeddedStage, lost: str = "", for_s: float = AWAY_S) -> None:
+        self._stage = stage
+        self._lost = lost
+        self._for_s = for_s
+        self._since_s: float | None = None
+        self.gaps = self.refused = 0
+        self.done_meanwhile = -1
+        self.field: StageField | None = None
+
+    def doubt(self) -> None:
+        self._since_s = self._stage.seconds
+        self.gaps += 1
+        assert self.field is not None
+        self.done_meanwhile = len(self.field.done)
+
+    def must_be_held(self) -> None:
+        if self._since_s is not None:
+            self.refused += 1
+            raise LockInDoubt("it may be somebody else's by now", "Resume the run.", FAILED)
+
+    @property
+    def doubted_s(self) -> float:
+        return 0.0 if self._since_s is None else self._stage.seconds - self._since_s
+
+    def regained(self, wait_s: float) -> bool:
+        if self._since_s is None or self.doubted_s >= self._for_s:
+            if self._lost:
+                raise LockLost(self._lost)
+            return True
+        self._stage.pass_time(self._stage.seconds + max(wait_s, 0.1))
+        return False
+
+    def go_on(self) -> None:
+        assert self.field is not None and len(self.field.done) == self.done_meanwhile, "nothing was done meanwhile"
+        self._since_s = None
+
+
+class DoubtingField(StageField):
+    """Once so many acts were done the lock is in doubt."""
+
+    def __init__(self, stage: EmbeddedStage, journal: KeptJournal, lock: Doubted, at: int = -1) -> None:
+        super().__init__(stage, journal)
+        lock.field = self
+        self._lock = lock
+        self._at = at
+        self.renewed = 0
+
+    def do(self, act) -> None:  # type: ignore[no-untyped-def]
+        super().do(act)
+        if len(self.done) == self._at:
+            self._at = -1
+            self._lock.doubt()
+
+    def renew(self) -> None:
+        self.renewed += 1
+        super().renew()
+
+
+class DoubtingJournal(KeptJournal):
+    """At one writing the lock is in doubt, before or after it is kept."""
+
+    def __init__(self, lock: Doubted, at: int, *, kept: bool, error: type[Exception] = LockInDoubt) -> None:
+        super().__init__()
+        self._lock = lock
+        self._at = at
+        self._after = kept
+        self._error = error
+
+    def write(self, entries: Sequence[Entry]) -> None:
+        self._lock.must_be_held()
+        if self.writings + 1 == self._at and self._lock.gaps == 0:
+            self._lock.doubt()
+            if self._after:
+                super().write(entries)
+                self.writings -= 1
+            raise self._error("it may be somebody else's by now")
+        super().write([each for each in entries if each not in self.entries])
+
+    def tell(self, phase: Phase, said: str) -> None:
+        self._lock.must_be_held()
+        super().tell(phase, said)
+
+
+def drained(
+    stage: EmbeddedStage, lock: Doubted, journal: KeptJournal, at: int = -1, heard: Heard | None = None
+) -> tuple[Ended, DoubtingField, Heard]:
+    _, plan, engine = begun(stage)
+    scribe, heard = Scribe(), heard or Heard()
+    journal.entries.append(first_entry(scribe, plan))  # type: ignore[arg-type]
+    field = DoubtingField(stage, journal, lock, at)
+    clock = StageClock(stage)
+    made = Draining(engine, field, journal, lock, clock, scribe, heard.listen, heard.wish, away_s=600.0)
+    return made.to_the_end(), field, heard
+
+
+def check(stage: EmbeddedStage, plane, ended: Ended, field: DoubtingField, journal: KeptJournal, heard: Heard) -> None:  # type: ignore[no-untyped-def]
+    assert ended.whole and state(plane) == WANTED
+    assert sorted(heard.subjects(Happened.EVICTED)) == PODS and field.renewed == 1
+    said = [moment.why for moment in heard.moments if moment.what is Happened.HELD]
+    assert len(said) == 1 and FAILED in said[0] and "stop with Ctrl-C" in said[0]
+    assert len(heard.subjects(Happened.RELEASED)) == 1
+    stands = replay(journal.read())
+    assert stands.ended == "done" and not stands.dropped
+    told = Counter((moment.what, moment.subject, moment.at_s) for moment in heard.moments)
+    assert max(told.values()) == 1, "every moment is told, and once"
+
+
+@pytest.mark.parametrize("at", range(1, ACTS))
+def test_it_goes_on_after_any_act(at: int) -> None:
+    plane, stage = made(*three_nodes())
+    lock, journal = Doubted(stage), KeptJournal()
+    ended, field, heard = drained(stage, lock, journal, at)
+    assert lock.gaps == 1
+    if lock.refused:  # else the last thing that it did was not followed by another
+        check(stage, plane, ended, field, journal, heard)
+
+
+@pytest.mark.parametrize("error", [LockInDoubt, JournalError])
+@pytest.mark.parametrize("kept", [True, False])
+@pytest.mark.parametrize("at", range(1, WRITINGS + 1))
+def test_it_goes_on_after_any_writing(at: int, kept: bool, error: type[Exception]) -> None:
+    plane, stage = made(*three_nodes())
+    lock = Doubted(stage)
+    journal = DoubtingJournal(lock, at, kept=kept, error=error)
+    ended, field, heard = drained(stage, lock, journal)
+    assert lock.gaps == 1 and lock.done_meanwhile >= 0
+    assert ended.whole and state(plane) == WANTED and field.renewed == 1
+    assert sorted(heard.subjects(Happened.EVICTED)) == PODS
+    stands = replay(journal.read())
+    assert stands.ended == "done" and not stands.dropped
+    intents = [each.number for each in journal.entries if isinstance(each, Intent)]
+    results = [each.of for each in journal.entries if isinstance(each, Result)]
+    assert sorted(intents) == sorted(results), "every intent has its answer"
+
+
+def test_who_took_it_meanwhile_has_it() -> None:
+    _, stage = made(*three_nodes())
+    lock, journal = Doubted(stage, "eve holds it"), KeptJournal()
+    heard = Heard()
+    with pytest.raises(LockLost, match="eve holds it"):
+        drained(stage, lock, journal, 8, heard)
+    assert lock.field is not None and len(lock.field.done) == 8
+    assert len(heard.subjects(Happened.HELD)) == 1
+
+
+def test_it_is_not_waited_for_for_ever() -> None:
+    _, stage = made(*three_nodes())
+    lock, journal = Doubted(stage, for_s=1e9), KeptJournal()
+    begun_s = stage.seconds
+    with pytest.raises(LockLost, match="nobody knew for 10 min whose the lock was: it may be") as error:
+        drained(stage, lock, journal, 8)
+    assert error.value.hint == "Resume the run." and not isinstance(error.value, LockInDoubt)
+    assert stage.seconds - begun_s < 700 and lock.field is not None and len(lock.field.done) == 8
+
+
+def test_who_slept_for_too_long_does_not_go_on_though_it_could() -> None:
+    """A laptop that is opened in the morning."""
+    _, stage = made(*three_nodes())
+
+    class Slept(Doubted):
+        @property
+        def doubted_s(self) -> float:
+            return 0.0 if self._since_s is None else 30_000.0
+
+    lock = Slept(stage, for_s=0.0)
+    with pytest.raises(LockLost, match="nobody knew for 10 min"):
+        drained(stage, lock, KeptJournal(), 8)
+
+
+@pytest.mark.parametrize("wish", [Wish.STOP, Wish.LEAVE])
+def test_the_user_need_not_wait_for_it(wish: Wish) -> None:
+    _, stage = made(*three_nodes())
+    lock = Doubted(stage, for_s=1e9)
+
+    class Told(Heard):
+        def wish(self) -> Wished:
+            return Wished(wish) if lock.refused else Wished()
+
+    with pytest.raises(LockLost, match="the user stopped it; it may be somebody else's by now"):
+        drained(stage, lock, KeptJournal(), 8, Told())
+    assert lock.field is not None and len(lock.field.done) == 8

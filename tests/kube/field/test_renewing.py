@@ -1,0 +1,112 @@
+"""A field that is begun anew: nothing that it was asked for before is sent any more, and everything is told again."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from kubectl_eksdoc.core.model.acts import Act, Evict, ListPods, Look
+from kubectl_eksdoc.core.rules.api.statuses import Lost, Status
+from kubectl_eksdoc.core.rules.news import AllBudgets, AllNodes, AllPods, Answered, Away, Back, Found, News
+from kubectl_eksdoc.embedded.serving.api import Api
+from kubectl_eksdoc.embedded.serving.faults import Delayed, Fault, Faulty
+from kubectl_eksdoc.embedded.serving.server import serving
+from kubectl_eksdoc.errors import LockLost, Unauthorized
+from kubectl_eksdoc.kube.field.live import WORKERS, LiveField
+from kubectl_eksdoc.kube.field.renewing import RenewableField
+from tests.builders import a_pod
+from tests.kube.field.fields import RUN, SHORT, connection, read
+from tests.kube.field.test_fence import PATIENT, Arriving, FakeLock
+
+
+class Still:
+    """A field on which nothing happens by itself."""
+
+    def __init__(self, told: Sequence[News] = (), error: Exception | None = None) -> None:
+        self.asked: list[Act] = []
+        self.told = list(told)
+        self.closed = False
+        self._error = error
+
+    def do(self, act: Act) -> None:
+        self.asked.append(act)
+
+    def news(self, wait_s: float) -> Sequence[News]:
+        found, self.told = self.told, []
+        if not found and self._error is not None:
+            raise self._error
+        return found
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def test_what_has_no_answer_is_answered_and_what_only_looks_is_done_again() -> None:
+    fields = [Still(), Still()]
+    field = RenewableField(iter(fields).__next__)
+    first, second, look, there = Evict(a_pod("a")), Evict(a_pod("b")), Look(a_pod("a")), ListPods("old-0")
+    for act in (first, second, look, there):
+        field.do(act)
+    fields[0].told = [Answered(first, Status(201)), Found(there, ())]
+    field.renew()
+    assert fields[0].closed and fields[1].asked == [look]
+    told = field.news(0)
+    assert list(told[:2]) == [Answered(first, Status(201)), Found(there, ())]
+    (late,) = told[2:]
+    assert isinstance(late, Answered) and late.act is second and isinstance(late.answer, Lost)
+    assert field.news(0) == []
+
+
+def test_two_acts_that_are_alike_are_answered_each() -> None:
+    fields = [Still(), Still()]
+    field = RenewableField(iter(fields).__next__)
+    acts = [Evict(a_pod("a")), Evict(a_pod("a"))]
+    for act in acts:
+        field.do(act)
+    fields[0].told = [Answered(acts[1], Status(429))]
+    assert len(field.news(0)) == 1
+    field.renew()
+    (late,) = field.news(0)
+    assert isinstance(late, Answered) and late.act is acts[0]
+
+
+@pytest.mark.parametrize("error", [LockLost("it is late"), Unauthorized("who?")])
+def test_what_ended_the_one_before_does_not_end_the_next(error: Exception) -> None:
+    fields = [Still([Away("no answer")], error), Still()]
+    field = RenewableField(iter(fields).__next__)
+    assert field.news(0) == [Away("no answer")]
+    with pytest.raises(type(error)):
+        field.news(0)
+    field.renew()
+    assert field.news(0) == [Back()], "the next one says itself how it fares"
+    field.close()
+    assert fields[1].closed
+
+
+def test_acts_that_wait_are_not_sent_by_the_one_that_was_closed(api: Api, tmp_path: Path) -> None:
+    """Though the lock is held all the time, or again."""
+    lock, enough = FakeLock(), threading.Event()
+    slow = Faulty(api, [Fault(Delayed(0.4), r"/eviction$")], time.sleep)
+    arriving = Arriving(slow, lambda count: count == WORKERS and enough.set())
+    with serving(arriving) as server:
+        to = connection(server, tmp_path)
+        acts = [Evict(pod, None) for pod in read(server, tmp_path).pods[:12]]
+        field = RenewableField(lambda: LiveField(to, RUN, fence=lock.must_be_held, patience=PATIENT, following=SHORT))
+        with contextlib.closing(field):
+            for act in acts:
+                field.do(act)
+            assert enough.wait(10)
+            field.renew()
+            unseen, answered = {AllPods, AllNodes, AllBudgets}, 0
+            ends_s = time.monotonic() + 20
+            while unseen or answered < len(acts):
+                assert time.monotonic() < ends_s
+                for news in field.news(0.1):
+                    unseen.discard(type(news))  # type: ignore[arg-type]
+                    answered += isinstance(news, Answered)
+            assert answered == len(acts) and len(arriving.writes) <= WORKERS

@@ -1,0 +1,177 @@
+"""A lock that was not renewed in time, and that nobody else took: it is ours again, and of no use until all was looked
+at anew."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from kubectl_eksdoc.embedded.serving.api import Api
+from kubectl_eksdoc.embedded.serving.clockwork import ByHand
+from kubectl_eksdoc.embedded.serving.faults import Fault, Faulty, Lost
+from kubectl_eksdoc.embedded.serving.server import serving
+from kubectl_eksdoc.errors import Forbidden, LockInDoubt, LockLost
+from kubectl_eksdoc.kube.locking.lock import Lock
+from kubectl_eksdoc.kube.locking.lock_keeper import LockKeeper
+from kubectl_eksdoc.kube.sent import real_clock
+from tests.embedded.clients import among_faults, worlds
+from tests.kube.locking.test_lock import LEASE, SETUP, SPACE, World, clear
+
+
+@pytest.fixture(scope="module")
+def api() -> Api:
+    return Api(worlds.plane_of("small-traps", None), SETUP, ByHand())
+
+
+@pytest.fixture
+def world(api: Api) -> Iterator[World]:
+    with among_faults.served(api) as server:
+        made = World(server.url)
+        yield made
+        clear(made)
+
+
+def late(world: World, seconds: float = 120.0) -> Lock:
+    """A lock of which nobody knows whose it is."""
+    lock = world.lock("ada")
+    lock.take()
+    world.hands.seconds += seconds
+    with pytest.raises(LockInDoubt):
+        lock.renew()
+    return lock
+
+
+def refuses(lock: Lock) -> bool:
+    try:
+        lock.must_be_held()
+    except LockInDoubt:
+        return True
+    return False
+
+
+def test_it_is_ours_again_where_nobody_took_it_and_shut_until_all_was_looked_at(world: World) -> None:
+    lock = late(world)
+    assert not lock.regained(0) and lock.doubted_s == 120
+    assert lock.regain() and lock.held() and refuses(lock)
+    world.hands.seconds += 10
+    assert lock.renew() and refuses(lock) and lock.doubted_s == 130
+    assert lock.regained(0)
+    lock.go_on()
+    lock.must_be_held()
+    assert lock.doubted_s == 0
+    spec = world.lease().doc["spec"]
+    assert (spec["holderIdentity"], spec["leaseTransitions"]) == ("ada", 0)
+    assert lock.release()
+
+
+@pytest.mark.parametrize("gave_back", [False, True])
+def test_it_is_lost_where_somebody_took_it_whether_they_still_have_it_or_not(world: World, gave_back: bool) -> None:
+    lock, other = late(world), world.lock("eve")
+    other.take()
+    if gave_back:
+        assert other.release()
+    for ask in (lock.regain, lock.must_be_held, lock.go_on, lambda: lock.regained(0)):
+        with pytest.raises(LockLost, match="somebody else took the lock") as error:
+            ask()
+        assert not isinstance(error.value, LockInDoubt) and error.value.holder == ("" if gave_back else "eve")
+    assert gave_back or other.renew()
+
+
+def test_it_is_lost_where_it_was_removed(world: World) -> None:
+    lock = late(world)
+    assert world.sender().send("DELETE", LEASE, {}, None).ok
+    with pytest.raises(LockLost, match="was removed"):
+        lock.regain()
+    with pytest.raises(LockLost, match="was removed"):
+        lock.must_be_held()
+
+
+def test_a_label_on_it_is_no_other_holder(world: World) -> None:
+    lock = late(world)
+    patch = {"metadata": {"labels": {"team": "a"}}}
+    assert world.sender().send("PATCH", LEASE, {}, patch, "application/merge-patch+json").ok
+    assert lock.regain() and world.lease().doc["metadata"]["labels"]["team"] == "a"
+
+
+def test_somebody_is_faster_by_a_moment(api: Api) -> None:
+    """Between our reading it and our writing it."""
+    with among_faults.served(api) as server:
+        world = World(server.url)
+        lock, other = late(world), world.lock("eve")
+        sender = world.senders[0]
+        send = sender.send
+
+        def second(method, *rest):  # type: ignore[no-untyped-def]
+            if method == "PUT" and not other.held():
+                other.take()
+            return send(method, *rest)
+
+        sender.send = second  # type: ignore[method-assign]
+        with pytest.raises(LockLost, match="eve holds it"):
+            lock.regain()
+        assert not lock.held() and other.renew()
+        clear(world)
+
+
+def test_a_second_gap_needs_a_second_look(world: World) -> None:
+    lock = late(world)
+    assert lock.regain() and lock.regained(0)
+    world.hands.seconds += 120
+    assert lock.regain() and lock.held()
+    with pytest.raises(LockInDoubt):
+        lock.go_on()
+    assert lock.regained(0)
+    lock.go_on()
+
+
+def test_a_server_that_does_not_answer_is_asked_again(api: Api) -> None:
+    away = Fault(Lost(), "leases", skip=2, times=2)
+    with serving(Faulty(api, [away], lambda seconds: None)) as server:
+        world = World(server.url)
+        lock = late(world)
+        assert [lock.regain(), lock.regain(), lock.regain()] == [False, False, True]
+        clear(world)
+
+
+def test_an_answer_that_was_lost_is_found_by_reading(api: Api) -> None:
+    for seed in range(6):
+        with among_faults.served(api, "answer-lost@50%", seed=seed) as server:
+            world = World(server.url)
+            lock = late(world)
+            while not lock.regain():
+                world.hands.seconds += 3
+            assert lock.regained(0)
+            lock.go_on()
+        with among_faults.served(api) as server:
+            clear(World(server.url))
+
+
+def test_a_right_that_was_taken_away_is_told(world: World) -> None:
+    lock = late(world)
+    world.senders[0].url = world.url("reader")
+    with pytest.raises(Forbidden):
+        lock.regain()
+    with pytest.raises(LockInDoubt, match="refuses update leases"):
+        lock.must_be_held()
+    world.senders[0].url = world.url("admin")
+    assert lock.regain()
+
+
+def test_who_keeps_it_alive_takes_it_again(api: Api) -> None:
+    """A server that is away for longer than the lock is held."""
+    away = Fault(Lost(), "leases", skip=2, times=8)
+    with serving(Faulty(api, [away], lambda seconds: None)) as server:
+        world = World(server.url)
+        lock = Lock(world.sender(), SPACE, "ada", real_clock(), duration_s=1)
+        with LockKeeper(lock, again_s=0.15):
+            ends_s = time.monotonic() + 10
+            while not refuses(lock):
+                assert time.monotonic() < ends_s
+            while not lock.regained(0.1):
+                assert time.monotonic() < ends_s and refuses(lock)
+            lock.go_on()
+            lock.must_be_held()
+        assert world.lease().doc["spec"]["holderIdentity"] == ""
+        clear(world)
