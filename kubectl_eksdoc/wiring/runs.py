@@ -128,7 +128,7 @@ def open_run(
     journal, lock = open_run_journal(sender, keeping, clock)
     with ExitStack() as open_now:
         open_now.enter_context(LockKeeper(lock, wait_s))
-        live = LiveField(connection, keeping.run, fence=lock.must_be_held)
+        live = LiveField(connection, keeping.run, journal=keeping.namespace, fence=lock.must_be_held)
         hooked = HookedField(live, hooks.commands, keeping.run, hooks.timeout_s)
         acting = open_now.enter_context(closing(hooked))
         asked = open_now.enter_context(Asked(ConfigMaps(sender, keeping.namespace, clock), keeping.run))

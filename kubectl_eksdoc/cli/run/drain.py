@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -135,6 +135,7 @@ def run_drain(args: argparse.Namespace, words: Sequence[str], around: Surroundin
         return Answer("", exit_code(read.plan))
     evicts_in = (each.pod.namespace for each in read.plan.evictions)
     check_allowed(COMMAND, request.plan.options.connection, request.namespace, evicts_in, around)
+    _others(request, around)(read.cluster, read.plan)
     also = [eviction.pod.key for eviction in read.plan.past_budgets]
     confirming.confirm(read.cluster.identity, read.nodes, "drain", request.given, around.ask, also)
     return _carried_out(request, read, around)
@@ -273,6 +274,13 @@ def _server_refuses(options: GlobalOptions, read: _Read, around: Surroundings) -
     return bool(tried.refused)
 
 
+def _others(request: _Request, around: Surroundings, run: str = "") -> Callable[[Cluster, DrainPlan], None]:
+    """What refuses a plan while another run than ours has to do with its nodes."""
+    from kubectl_eksdoc.cli.run.noted import Noted
+
+    return Noted(request.plan.options, request.namespace, around).check(run)
+
+
 def _carried_out(request: _Request, read: _Read, around: Surroundings) -> Answer:
     """From here on things are changed: the plan is made once more, under the lock, of the cluster as it is now."""
     from kubectl_eksdoc import __version__
@@ -291,7 +299,9 @@ def _carried_out(request: _Request, read: _Read, around: Surroundings) -> Answer
         _check_typed(read, fresh)
         asked = (*words_of(_as_given(request)), *run_options.words_of(request.limits, request.hooks))
         told = Told(run, digest(fresh), __version__, keeping.who, keeping.host, asked)
-        ended = run_plan(fresh.cluster, fresh.plan, told, carrying.running(world, request.limits))
+        ended = run_plan(
+            fresh.cluster, fresh.plan, told, carrying.running(world, request.limits, _others(request, around, run))
+        )
     return carrying.answer(fresh.cluster, ended, _as_given(request))
 
 

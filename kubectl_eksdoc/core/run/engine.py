@@ -60,11 +60,17 @@ GOING = (Step.REPLACED, Step.LEAVING)
 class Engine:
     """Mutable. Times are seconds since the run began. Give it news, ask what is to be done, and until when to wait.
 
-    `hooks`: for which moments the user has a command (`BEFORE_WAVE`, `AFTER_WAVE`).
+    `hooks`: for which moments the user has a command (`BEFORE_WAVE`, `AFTER_WAVE`). `run`: the id that is noted on the
+    nodes that it changes, "" where none is.
     """
 
     def __init__(
-        self, plan: DrainPlan, seen: Seen, limits: Limits = Limits(), hooks: frozenset[str] = frozenset()
+        self,
+        plan: DrainPlan,
+        seen: Seen,
+        limits: Limits = Limits(),
+        hooks: frozenset[str] = frozenset(),
+        run: str = "",
     ) -> None:
         self.plan = plan
         self.seen = seen
@@ -75,7 +81,7 @@ class Engine:
         self._protecting = Protecting(plan, board)
         detaching = Detaching(board)
         stopping = Stopping(board, plan.policy, limits.blocked_s)
-        self._sights = Sights(board, asking, detaching, stopping, plan.policy.partial)
+        self._sights = Sights(board, asking, detaching, stopping, plan.policy.partial, run)
         self._replies = Replies(board, asking, excluding, detaching, self._protecting, limits.blocked_s)
         grace_s = plan.policy.grace_seconds
         self._acting = Acting(board, asking, excluding, detaching, stopping, self._brakes, grace_s)

@@ -55,7 +55,7 @@ class Replies:
     def take(self, news: Answered | Found | Attached, now_s: float) -> None:
         board = self._board
         match news:
-            case Answered(Cordon(name, _), answer):
+            case Answered(Cordon(name), answer):
                 self._cordon(board.nodes[name], answer, now_s)
             case Answered(Evict() | Restart() | Delete() as act, answer):
                 self._pod(board.pursuits[act.pod.uid], act, answer, now_s)

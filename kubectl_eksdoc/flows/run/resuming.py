@@ -22,6 +22,7 @@ def engine_again(
     policy: DrainPolicy,
     limits: Limits = Limits(),
     hooks: frozenset[str] = frozenset(),
+    run: str = "",
 ) -> Engine:
     """What is left of the run, planned anew for what is there now.
 
@@ -33,7 +34,7 @@ def engine_again(
     Waves are counted anew, and the hooks before and after each are asked for again.
     """
     plan = rest_of(cluster, journaled, policy)
-    engine = Engine(plan, Seen(cluster), limits, hooks)
+    engine = Engine(plan, Seen(cluster), limits, hooks, run)
     for target in plan.targets:
         if not target.order:
             engine.skip(target.node.name, "; ".join(target.why), 0.0)
