@@ -130,12 +130,12 @@ def run_drain(args: argparse.Namespace, words: Sequence[str], around: Surroundin
     if request.dry:
         return _dry(request, read, around)
     _show(request, read, around)
+    _others(request, around)(read.cluster, read.plan)
     if not read.nodes:
         around.note("nothing is drained: no node of the plan can be")
         return Answer("", exit_code(read.plan))
     evicts_in = (each.pod.namespace for each in read.plan.evictions)
     check_allowed(COMMAND, request.plan.options.connection, request.namespace, evicts_in, around)
-    _others(request, around)(read.cluster, read.plan)
     also = [eviction.pod.key for eviction in read.plan.past_budgets]
     confirming.confirm(read.cluster.identity, read.nodes, "drain", request.given, around.ask, also)
     return _carried_out(request, read, around)

@@ -69,12 +69,16 @@ class Sights:
             board.tell(now_s, Happened.ADOPTED, node.name, why=f"{foreign.who} is draining it ({foreign.sign})")
         elif why := self._whose_else(node, there):
             board.leave_alone(node, now_s, why)
-        elif node.phase is Phase.OPEN and there.unschedulable:
+        elif node.phase is Phase.OPEN and there.unschedulable and self._is_noted(there):
             node.to(Phase.CORDONED, now_s)
             board.may_begin = True
             board.tell(now_s, Happened.CORDONED, node.name)
         elif node.phase is not Phase.OPEN and not there.unschedulable:
             board.leave_alone(node, now_s, f"{UNCORDONED}: it is not cordoned again without being asked")
+
+    def _is_noted(self, there: Node) -> bool:
+        """Whether everybody can see that it is ours to drain: also what somebody had cordoned before is noted."""
+        return not self._run or (there.note is not None and there.note.run == self._run and there.note.drains)
 
     def _whose_else(self, node: DrainedNode, there: Node) -> str:
         """Why it is another run's of ours; "" if it is not. What was noted on it when it was planned is over."""

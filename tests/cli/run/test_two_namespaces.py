@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from kubectl_eksdoc.core.model.api_objects import with_value
+from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.clockwork import Scaled
 from kubectl_eksdoc.embedded.serving.server import Server, serving
@@ -16,6 +19,7 @@ from tests.cli.run.test_runs import agreed, rolled_back, stopped_early, valid
 from tests.embedded.clients import worlds
 from tests.kube.field.test_whole_drain import Evictions
 
+ID = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{4}")
 ELSEWHERE = ("--journal-namespace", "default")
 
 
@@ -50,7 +54,7 @@ def test_a_second_drain_is_not_begun_on_nodes_of_the_first(seen: Evictions, one:
     with one.running("drain", "run", *words, *ELSEWHERE):
         one.out.until(EVICTED)
         second = other.run("drain", "run", *words)
-        run = one.err.getvalue().partition("run ")[2].split(",")[0]
+        run = ID.findall(one.err.getvalue())[0]
     assert second.code == 3, second.err
     assert f"run {run} is not over, and somebody leads it, journal in namespace default" in second.err
     for verb in ("status", "resume", "rollback"):
@@ -67,20 +71,19 @@ def test_nor_on_other_nodes_while_somebody_leads_the_first(seen: Evictions, one:
     assert max(seen.of.values()) == 1
 
 
-def test_who_began_at_the_same_time_leaves_its_nodes_alone(
+def test_who_begins_while_the_second_reads_its_plan_is_seen_under_the_lock(
     api: Api, seen: Evictions, one: Machine, other: Machine
 ) -> None:
-    """The first begins while the second has read the cluster, and before it cordons."""
-    words = agreed(one)
+    def noted(plane: ControlPlane) -> None:
+        item = plane.registry.get("nodes", ("", "old-1"))
+        prior = '{"journal":"default","unschedulable":false}'
+        notes = {"eksdoc.io/run": "another", "eksdoc.io/prior": prior}
+        plane.registry.update(item, with_value(item.doc, ("metadata", "annotations"), notes))
 
-    def begins_first() -> None:
-        stopped_early(one_elsewhere)
-
-    one_elsewhere = Elsewhere(one)
-    other.types, other.before_typing = "lab 1\n", begins_first
-    second = other.run("drain", "run", *words[:2])
-    assert second.code == 3 or "another run of this tool has it" in second.out, second.err
-    assert max(seen.of.values()) == 1
+    other.types, other.before_typing = "lab 1\n", lambda: api.now(noted)
+    second = other.run("drain", "run", *agreed(one)[:2])
+    assert second.code == 3 and "node old-1 carries the notes of run another" in second.err, second.err
+    assert "its journal is not in namespace default any more" in second.err and not seen.of
 
 
 class Elsewhere(Machine):
@@ -108,7 +111,7 @@ def test_status_and_rollback_lead_to_the_other_namespace(one: Machine, other: Ma
     stopped_early(Elsewhere(one))
     shown = other.run("drain", "status")
     assert "its journal is in namespace default" in shown.out and "--journal-namespace default" in shown.out
-    run = shown.out.partition("run ")[2].split(":")[0]
+    (run,) = set(ID.findall(shown.out))
     for verb in ("resume", "rollback"):
         refused = other.run("drain", verb, run)
         assert refused.code == 2 and f"the journal of run {run} is in namespace default" in refused.err, refused.err

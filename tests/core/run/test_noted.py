@@ -21,7 +21,7 @@ OURS, THEIRS = "20261120-1930-aaaa", "20261120-1931-bbbb"
 
 
 def noted(name: str, run: str, journal: str = "", *, drains: bool = True, protects: bool = False) -> Node:
-    return replace(a_node(name), note=RunNote(run, journal, drains, protects))
+    return replace(a_node(name), unschedulable=drains, note=RunNote(run, journal, drains, protects))
 
 
 def test_runs_are_told_by_their_nodes() -> None:
@@ -67,7 +67,7 @@ def test_a_node_that_another_run_changed_meanwhile_is_left_alone() -> None:
         if isinstance(act, Cordon) and act.node == "old-0":
             return Answered(act, Status(409, "Conflict", "run b has changed it meanwhile"))
         assert isinstance(act, Cordon)
-        driven.hear(NodeIs(replace(driven.engine.seen.nodes[act.node], unschedulable=True)))
+        driven.hear(NodeIs(noted(act.node, OURS)))
         return Answered(act, Status(200))
 
     driven = Driven(a_world(a_node("old-0"), a_node("old-1")), run=OURS, Cordon=answer)
@@ -85,6 +85,16 @@ def test_what_we_noted_ourselves_and_what_is_over_is_nobody_elses() -> None:
     driven = Driven(a_world(noted("old-0", THEIRS)), run=OURS)
     driven.step()
     assert driven.of(Cordon) == [Cordon("old-0", a_node("old-0").uid, THEIRS)], "it was over when it was planned"
-    driven.hear(NodeIs(replace(a_node("old-0"), unschedulable=True, note=RunNote(OURS))))
+    driven.hear(NodeIs(noted("old-0", OURS)))
     driven.to_the_end()
     assert [node.phase for node in driven.engine.nodes] == [Phase.DONE]
+
+
+def test_what_somebody_had_cordoned_is_noted_before_it_is_begun() -> None:
+    """So that others see whose it is; a rollback leaves it cordoned."""
+    driven = Driven(a_world(replace(a_node("old-0"), unschedulable=True)), run=OURS)
+    driven.step()
+    assert len(driven.of(Cordon)) == 1 and not driven.of(Evict)
+    driven.hear(NodeIs(noted("old-0", OURS)))
+    driven.to_the_end()
+    assert len(driven.of(Evict)) == 1 and driven.engine.over
