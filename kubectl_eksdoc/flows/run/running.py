@@ -115,6 +115,10 @@ def go_on(run: str, reader: ClusterReader, meant: Meant, running: Running) -> tu
         check_drift(meant.promise, engine.plan, f"the rest of run {run} was shown", _AGAIN)
     if journaled.paused or journaled.aborted:
         running.journal.write([scribe.note(Noted.RESUMED, running.clock.now())])
+    now = running.clock.now()
+    aims = [aim for aim in aims_of(engine.plan) if aim.wave != journaled.waves.get(aim.node)]
+    if aims:
+        running.journal.write([scribe.note(Noted.WAVE, now, aim.node, str(aim.wave)) for aim in aims])
     return cluster, _drain(engine, cluster, scribe, running)
 
 
