@@ -100,8 +100,17 @@ class Carrying:
             check,
         )
 
-    def answer(self, cluster: Cluster, ended: Ended, options: Mapping[str, object], *, resumed: bool = False) -> Answer:
+    def answer(
+        self,
+        cluster: Cluster,
+        ended: Ended,
+        options: Mapping[str, object],
+        limits: Limits,
+        *,
+        resumed: bool = False,
+    ) -> Answer:
         """What came of it."""
+        from kubectl_eksdoc.core.run.baking import bake_of
         from kubectl_eksdoc.render.rehearsal.view import RehearsalView
         from kubectl_eksdoc.render.run.formats import render
         from kubectl_eksdoc.render.run.view import RunView
@@ -109,7 +118,7 @@ class Carrying:
         around, keeping = self._around, self._keeping
         view = RunView(
             keeping.run,
-            RehearsalView(ended.course, cluster, options),
+            RehearsalView(ended.course, cluster, options, bake=bake_of(ended.course.plan, limits.bake_s)),
             self._began,
             around.now(),
             keeping.who,

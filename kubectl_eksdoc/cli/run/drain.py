@@ -236,10 +236,12 @@ def _page(request: _Request, read: _Read, look: Look) -> str:
 
 def _view(request: _Request, read: _Read) -> DrainView:
     from kubectl_eksdoc.cli import reaching
+    from kubectl_eksdoc.core.run.baking import bake_of
     from kubectl_eksdoc.render.drain import DrainView
 
     reached_by = reaching.words(SourceChoice(), request.plan.options, read.cluster.identity.context)
-    return DrainView(read.plan, read.cluster, _as_given(request), reached_by=reached_by)
+    bake = bake_of(read.plan, request.limits.bake_s)
+    return DrainView(read.plan, read.cluster, _as_given(request), reached_by=reached_by, bake=bake)
 
 
 def _as_given(request: _Request) -> dict[str, object]:
@@ -302,7 +304,7 @@ def _carried_out(request: _Request, read: _Read, around: Surroundings) -> Answer
         ended = run_plan(
             fresh.cluster, fresh.plan, told, carrying.running(world, request.limits, _others(request, around, run))
         )
-    return carrying.answer(fresh.cluster, ended, _as_given(request))
+    return carrying.answer(fresh.cluster, ended, _as_given(request), request.limits)
 
 
 def digest(read: _Read) -> str:

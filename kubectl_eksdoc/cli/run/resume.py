@@ -106,7 +106,8 @@ def run_resume(args: argparse.Namespace, words: Sequence[str], around: Surroundi
         raise rights.explained(error, COMMAND) from error
     if not rest.plan.targets:
         return Answer(f"nothing is left of run {run.run}: every node of it is done or gone\n")
-    rest.show(request, around)
+    limits = rest.limits(args)
+    rest.show(request, limits, around)
     check = Noted(request.options, request.namespace, around).check(run.run)
     check(rest.cluster, rest.plan)
     evicts_in = (each.pod.namespace for each in rest.plan.evictions)
@@ -119,9 +120,9 @@ def run_resume(args: argparse.Namespace, words: Sequence[str], around: Surroundi
     carrying = Carrying(COMMAND, around, request.options, here, rest.hooks(args))
     with carrying.open(WAIT_S) as world:
         reader = around.open_reader(SourceChoice(), request.options.connection, None)
-        running = carrying.running(world, rest.limits(args), check)
+        running = carrying.running(world, limits, check)
         cluster, ended = go_on(run.run, reader, meant, running)
-    return carrying.answer(cluster, ended, {"run": run.run}, resumed=True)
+    return carrying.answer(cluster, ended, {"run": run.run}, limits, resumed=True)
 
 
 def _check_removed(request: RunRequest, around: Surroundings) -> None:
@@ -206,7 +207,8 @@ class _Rest:
     def nodes(self) -> int:
         return sum(target.order > 0 for target in self.plan.targets)
 
-    def show(self, request: RunRequest, around: Surroundings) -> None:
+    def show(self, request: RunRequest, limits: Limits, around: Surroundings) -> None:
+        from kubectl_eksdoc.core.run.baking import bake_of
         from kubectl_eksdoc.render.drain import DrainView
         from kubectl_eksdoc.render.drain.table import preview
         from kubectl_eksdoc.render.identity import identity_line
@@ -214,5 +216,6 @@ class _Rest:
         look = looks.decide(request.options, around.stderr, around.environ)
         around.note(identity_line(self.cluster, around.now(), look))
         words = reached_by(request.options, request.namespace, self.cluster.identity.context)
-        view = DrainView(self.plan, self.cluster, {}, reached_by=words)
+        bake = bake_of(self.plan, limits.bake_s)
+        view = DrainView(self.plan, self.cluster, {}, reached_by=words, bake=bake)
         say(around.stderr, f"{preview(view, look, request.options.output == 'wide')}\n")

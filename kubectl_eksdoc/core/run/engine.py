@@ -86,7 +86,7 @@ class Engine:
         grace_s = plan.policy.grace_seconds
         self._acting = Acting(board, asking, excluding, detaching, stopping, self._brakes, grace_s)
         self._strangers = Strangers(board, asking, self._brakes, plan.policy.partial)
-        self._waves = Waves(board, self._brakes, plan.policy, hooks, limits.bake_s)
+        self._waves = Waves(board, self._brakes, plan, hooks, limits.bake_s)
         self._skipped: list[str] = []
         self._heard = 0  # so many moments `new_moments` has given
 
@@ -207,6 +207,10 @@ class Engine:
     def tell(self, at_s: float, what: Happened, subject: str, node: str = "", why: str = "") -> None:
         """Something happened beside it."""
         self._board.tell(at_s, what, subject, node, why)
+
+    def bakes_left_s(self, now_s: float) -> float:
+        """So long it still waits between waves, as far as one knows."""
+        return self._waves.bakes_left_s(now_s)
 
     @property
     def over(self) -> bool:

@@ -72,9 +72,9 @@ class Protected:
 @dataclass(frozen=True, slots=True)
 class Journaled:
     """What stands. `changes` in the order of their intents; `nodes`: of each node that came to an end, how;
-    `uncordoned`: those that somebody uncordoned meanwhile; `waves`: in which wave nodes come by the latest plan, from 1;
-    `ended`: the outcome, None while it has none; `rolled_back`:
-    it ended so once, and nobody goes on with it; `dropped`: what was not taken into account, and why."""
+    `uncordoned`: those that somebody uncordoned meanwhile; `waves`: in which wave nodes come by the latest plan, from
+    1; `ended`: the outcome, None while it has none; `rolled_back`: it ended so once, and nobody goes on with it;
+    `dropped`: what was not taken into account, and why."""
 
     begun: Begun | None = None
     changes: tuple[Change, ...] = ()

@@ -38,7 +38,7 @@ class DrainedNode:
 
     `since_s`: when it came to its phase, or was listed or cordoned last; `empty_s`: when all that was asked for had
     gone; `listed`: so often it was found empty;
-    `answered`: its cordon was, and is asked for again after a time; `tries`: so often it was refused, and not by chance;
+    `answered`: its cordon was, and is asked for again after a time, `tries`: so often it was refused as such;
     `asked`: a cordon or a list is under way;
     `looked_s`: when its attached volumes were listed last.
     """

@@ -10,6 +10,7 @@ from kubectl_eksdoc.core.plan.drain.outcome import Target
 from kubectl_eksdoc.core.plan.drain.plan import make_plan
 from kubectl_eksdoc.core.plan.drain.policy import AUTO, DrainPolicy
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
+from kubectl_eksdoc.core.run.baking import in_waves
 from kubectl_eksdoc.core.run.engine import Engine
 from kubectl_eksdoc.core.run.journal import Journaled
 from kubectl_eksdoc.core.run.limits import Limits
@@ -59,7 +60,7 @@ def rest_of(cluster: Cluster, journaled: Journaled, policy: DrainPolicy) -> Drai
 
 def _numbered(plan: DrainPlan, before: int) -> tuple[Target, ...]:
     """What is one wave as a whole stays the first one."""
-    if not before or not (plan.policy.max_unavailable or plan.policy.pins or plan.in_generations):
+    if not before or not (in_waves(plan) or plan.in_generations):
         return plan.targets
     return tuple(replace(each, wave=each.wave + before) if each.wave else each for each in plan.targets)
 

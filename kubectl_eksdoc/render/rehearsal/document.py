@@ -10,6 +10,7 @@ from typing import cast
 from kubectl_eksdoc.core.model.documents import API_VERSION, DRAIN_REHEARSAL
 from kubectl_eksdoc.core.run.moments import Moment
 from kubectl_eksdoc.render.document import Fields, finding, known, metadata, strings
+from kubectl_eksdoc.render.drain.document import bake_fields
 from kubectl_eksdoc.render.encode import Json
 from kubectl_eksdoc.render.rehearsal import words
 from kubectl_eksdoc.render.rehearsal.view import NodeRun, RehearsalView
@@ -23,7 +24,7 @@ def document(view: RehearsalView) -> Fields:
         "metadata": cast(Json, metadata(view.cluster, view.options, view.tool_version)),
         "plan": cast(Json, plan_fields(view)),
         "endedSeconds": seconds(view.rehearsal.ended_s),
-        "lateSeconds": seconds(view.rehearsal.late_s),
+        "lateSeconds": seconds(view.late_s),
         "nodes": [node_fields(node) for node in view.nodes],
         "moments": [_moment(moment) for moment in view.moments],
         "refusals": [{"cause": known(each.cause), "count": each.times} for each in view.refusals],
@@ -45,6 +46,7 @@ def plan_fields(view: RehearsalView) -> Fields:
             "p50": seconds(estimate.p50_s),
             "p95": seconds(estimate.p95_s),
             "usualSeconds": seconds(estimate.usual_s),
+            "bake": bake_fields(view.bake),
         }
     return {
         "drained": len(view.nodes),

@@ -100,7 +100,7 @@ def _not_emptied(view: RehearsalView) -> str:
 
 
 def _late(view: RehearsalView) -> str:
-    estimate, late = view.plan.estimate, view.rehearsal.late_s
+    estimate, late = view.plan.estimate, view.late_s
     if estimate is None:
         return "Whether it is late cannot be told: the plan does not tell how long it takes."
     if late is None:

@@ -33,7 +33,7 @@ def document(view: RunView) -> Fields:
         "endedAt": rfc3339(view.ended_at),
         "plan": cast(Json, plan_fields(course)),
         "endedSeconds": seconds(course.rehearsal.ended_s),
-        "lateSeconds": seconds(course.rehearsal.late_s),
+        "lateSeconds": seconds(course.late_s),
         "evictions": course.evictions,
         "nodes": [node_fields(node) for node in course.nodes],
         "refusals": [{"cause": known(each.cause), "count": each.times} for each in course.refusals],
