@@ -48,15 +48,15 @@ def other(server: Server, tmp_path: Path) -> Machine:
     return machine(server, tmp_path / "ben")
 
 
-def removed(api: Api, part: str = "") -> str:
-    """The journals of all runs, or what of them has this `part` in its name; the id of a run."""
+def removed(api: Api, *parts: str) -> str:
+    """The journals of all runs, or these parts of them; the id of a run."""
 
     def remove(plane: ControlPlane) -> str:
-        heads = [item for item in plane.store.list(MAPS) if item.key[1].startswith("eksdoc-run-")]
-        for item in heads:
-            if part in item.key[1]:
+        maps = [item for item in plane.store.list(MAPS) if item.key[1].startswith("eksdoc-run-")]
+        for item in maps:
+            if not parts or item.doc["metadata"]["labels"]["eksdoc.io/part"] in parts:
                 plane.registry.delete(item)
-        return str(heads[0].doc["metadata"]["labels"]["eksdoc.io/run"])
+        return str(maps[0].doc["metadata"]["labels"]["eksdoc.io/run"])
 
     return api.now(remove)
 
@@ -102,14 +102,18 @@ def test_the_machine_that_ran_it_brings_back_what_it_has(api: Api, one: Machine)
     assert EVICTED in told.out and "begun by ann on" in one.run("drain", "status", run).out
 
 
-def test_notes_are_enough_where_only_entries_are_gone(api: Api, one: Machine, other: Machine) -> None:
+@pytest.mark.parametrize("part", ["head", "entries"])
+def test_notes_are_enough_where_only_a_part_is_gone(api: Api, one: Machine, other: Machine, part: str) -> None:
     before = nodes(api)
     stopped_early(one)
-    run = removed(api, "-000")
+    run = removed(api, part)
     asked = other.run("drain", "rollback", run, "--yes", "--expect-nodes", "99").err
     count = asked.rpartition("give back ")[2].split()[0]
     assert other.run("drain", "rollback", run, "--yes", "--expect-nodes", count).code == 0, asked
     assert nodes(api) == before
+    status = other.run("drain", "status", run)
+    assert "rolled back" in status.out and "drain resume" not in status.out
+    assert ("does not say how the run began" in status.out) is (part == "head")
 
 
 def test_a_run_whose_journal_goes_while_it_is_under_way_ends_and_says_what_helps(
