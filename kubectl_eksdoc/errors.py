@@ -15,6 +15,8 @@
     ├── AwsError                     4  AWS refused us or cannot be reached
     ├── Stopped                      6  a run does nothing more: resume it, or roll it back
     │   ├── JournalError             6  what is intended cannot be written down, or what was cannot be read
+    │   │   ├── JournalGone          6  somebody removed the run's journal from the cluster: nobody can go on with it
+    │   │   └── LocalJournalError    6  this machine's copy cannot be read or written; another machine's may
     │   └── LockLost                 6  somebody else leads; `holder` names them where that is known
     │       └── LockInDoubt          6  or may by now, as nobody could ask in time: it may be ours again
     └── Drifted                      7  the world is not what the plan expects
@@ -91,6 +93,14 @@ class Stopped(EksdocError):
 
 
 class JournalError(Stopped):
+    pass
+
+
+class JournalGone(JournalError):
+    pass
+
+
+class LocalJournalError(JournalError):
     pass
 
 

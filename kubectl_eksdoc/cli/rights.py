@@ -95,7 +95,7 @@ BY_COMMAND: Mapping[str, tuple[Right, ...]] = {
     "drain run": _RUN,
     "drain resume": _RUN,
     "drain rollback": (*_NODES, *_PODS, *(right for right in _EVICT if not right.subresource), *_JOURNAL),
-    "drain status": _JOURNAL_READ,
+    "drain status": (*_JOURNAL_READ, Right("list", kinds.NODES, lost="runs whose journal is gone are not found")),
     "drain status --attach": (*_WATCH, *_READ_FOR_RUNS),
     "drain pause": _ASK,
     "drain abort": _ASK,

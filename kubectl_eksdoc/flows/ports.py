@@ -94,6 +94,11 @@ class JournalThere(Protocol):
         """Raises UsageError: its namespace is not there."""
         ...
 
+    def put_back(self, run: str, leader: str, begun: Begun | None = None) -> None:
+        """The head of a run whose journal was removed, to be opened then; one that is there stays as it is. Raises: as
+        `begin`."""
+        ...
+
     def open(self, run: str) -> Entries:
         """What is there of a run that is to be adopted. Raises UsageError: there is no such run."""
         ...

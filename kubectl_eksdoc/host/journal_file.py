@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from kubectl_eksdoc.core.model.journal import Entries, Entry, is_run_id
-from kubectl_eksdoc.errors import JournalError
+from kubectl_eksdoc.errors import LocalJournalError
 from kubectl_eksdoc.objects.journal_lines import lines, read_lines
 
 ENDING = ".jsonl"
@@ -23,13 +23,13 @@ def runs_folder(environ: Mapping[str, str], home: str) -> Path:
     Specification 0.8, which has relative paths ignored).
 
     Raises:
-        JournalError: there is no home either.
+        LocalJournalError: there is no home either.
     """
     state = environ.get("XDG_STATE_HOME", "")
     if not os.path.isabs(state):
         if not os.path.isabs(home):
             hint = "Set HOME or XDG_STATE_HOME to a folder that can be written to."
-            raise JournalError("there is no folder for the journal of a run: HOME is not set", hint)
+            raise LocalJournalError("there is no folder for the journal of a run: HOME is not set", hint)
         state = os.path.join(home, ".local", "state")
     return Path(state) / "eksdoc" / "runs"
 
@@ -55,13 +55,13 @@ class JournalFile:
         """`sync` brings what a descriptor stands for onto the disk.
 
         Raises:
-            JournalError: it cannot be made or opened.
+            LocalJournalError: it cannot be made or opened.
         """
         self.path = folder / f"{run}{ENDING}"
         self._sync = sync
         self._broken = ""
         if not is_run_id(run):
-            raise JournalError(f"{run[:80]!r} is no id of a run", "kubectl eksdoc drain status lists them.")
+            raise LocalJournalError(f"{run[:80]!r} is no id of a run", "kubectl eksdoc drain status lists them.")
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
@@ -80,10 +80,10 @@ class JournalFile:
         """They are on the disk when it returns.
 
         Raises:
-            JournalError: they are not, or nobody knows: then nothing can be appended to this file any more.
+            LocalJournalError: they are not, or nobody knows: then nothing can be appended to this file any more.
         """
         if self._broken:
-            raise JournalError(self._broken, _HINT)
+            raise LocalJournalError(self._broken, _HINT)
         data = lines(entries).encode("ascii")
         if self._cut:
             data = b"\n" + data
@@ -104,7 +104,7 @@ class JournalFile:
         self._cut = False
 
     def entries(self) -> Entries:
-        """All that it has. Raises JournalError: it cannot be read."""
+        """All that it has. Raises LocalJournalError: it cannot be read."""
         return _read(self.path)
 
     def close(self) -> None:
@@ -121,9 +121,9 @@ class JournalFile:
         except OSError:
             self._broken = why
 
-    def _failed(self, what: str, error: Exception) -> JournalError:
+    def _failed(self, what: str, error: Exception) -> LocalJournalError:
         why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        return JournalError(f"the journal {self.path} cannot be {what}: {why}", _HINT)
+        return LocalJournalError(f"the journal {self.path} cannot be {what}: {why}", _HINT)
 
 
 _HINT = (
@@ -136,7 +136,7 @@ def read_run(folder: Path, run: str) -> Entries:
     """What this machine has of a run's journal; nothing where it has none.
 
     Raises:
-        JournalError: it is there and cannot be read.
+        LocalJournalError: it is there and cannot be read.
     """
     return _read(folder / f"{run}{ENDING}") if is_run_id(run) else Entries()
 
@@ -148,7 +148,7 @@ def _read(path: Path) -> Entries:
         return Entries()
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise JournalError(f"the journal {path} cannot be read: {why}", "Check its permissions.") from error
+        raise LocalJournalError(f"the journal {path} cannot be read: {why}", "Check its permissions.") from error
     return read_lines(text, str(path))
 
 
@@ -156,10 +156,12 @@ def read_file(path: str) -> Entries:
     """A journal wherever it lies.
 
     Raises:
-        JournalError: it cannot be read, or there is none.
+        LocalJournalError: it cannot be read, or there is none.
     """
     if not os.path.exists(path):
-        raise JournalError(f"there is no journal {path}", "Journals of runs are kept in ~/.local/state/eksdoc/runs.")
+        raise LocalJournalError(
+            f"there is no journal {path}", "Journals of runs are kept in ~/.local/state/eksdoc/runs."
+        )
     return _read(Path(path))
 
 

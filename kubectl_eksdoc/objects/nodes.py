@@ -7,10 +7,12 @@ from datetime import datetime
 
 import msgspec
 
-from kubectl_eksdoc.core.model import versions
+from kubectl_eksdoc.core.model import run_notes, versions
 from kubectl_eksdoc.core.model.cluster import Identity
+from kubectl_eksdoc.core.model.journal import is_run_id
 from kubectl_eksdoc.core.model.nodes import Node, Taint
 from kubectl_eksdoc.core.model.placement import PODS
+from kubectl_eksdoc.core.model.run_notes import RunNote, is_namespace
 from kubectl_eksdoc.objects.common import condition, newest_of
 from kubectl_eksdoc.objects.resources import Quantity, allocatable, amounts
 from kubectl_eksdoc.objects.sharing import Sharing
@@ -42,7 +44,19 @@ class NodeStatus(Lean):
     allocatable: dict[str, Quantity | None] | None = None
 
 
+class NodeNotes(Lean, rename={"run": run_notes.RUN, "prior": run_notes.PRIOR}):
+    """The annotations that are judged; the others are never decoded."""
+
+    run: str | None = None
+    prior: str | None = None
+
+
+class NodeMeta(Meta):
+    annotations: NodeNotes | None = None
+
+
 class NodeObject(Object):
+    metadata: NodeMeta | None = None
     spec: NodeSpec | None = None
     status: NodeStatus | None = None
 
@@ -53,7 +67,7 @@ def node(given: NodeObject, share: Sharing) -> tuple[Node, datetime | None]:
     Raises:
         RawError: a part that is decoded late has a wrong type.
     """
-    meta, spec, status = given.metadata or Meta(), given.spec or NodeSpec(), given.status or NodeStatus()
+    meta, spec, status = given.metadata or NodeMeta(), given.spec or NodeSpec(), given.status or NodeStatus()
     info, text = status.node_info or NodeInfo(), share.text
     ready = condition(status.conditions, "Ready")
     kubelet = text(info.kubelet_version)
@@ -73,8 +87,23 @@ def node(given: NodeObject, share: Sharing) -> tuple[Node, datetime | None]:
         deletion_at=meta.deletion_timestamp,
         pods_allocatable=room.get(PODS, 0),
         allocatable={text(name): amount for name, amount in room.items()},
+        note=_note(meta.annotations) if meta.annotations is not None else None,
     )
     return fact, newest_of(status.conditions, meta.creation_timestamp)
+
+
+def _note(noted: NodeNotes) -> RunNote | None:
+    """None where no run of ours has changed it; people may have written anything."""
+    if not noted.run or not is_run_id(noted.run):
+        return None
+    try:
+        prior = msgspec.json.decode(noted.prior or "", type=dict[str, object])
+    except (msgspec.DecodeError, RecursionError):
+        return RunNote(noted.run)
+    protects = run_notes.PROTECTED in prior
+    drains = not protects or not prior.keys().isdisjoint((run_notes.UNSCHEDULABLE, run_notes.LABELS))
+    journal = prior.get(run_notes.JOURNAL)
+    return RunNote(noted.run, str(journal) if is_namespace(journal) else "", drains, protects)
 
 
 def identity_from(nodes: Iterable[Node]) -> Identity:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -135,7 +136,8 @@ def open_run(
     journal, lock = open_run_journal(sender, keeping, clock)
     with ExitStack() as open_now:
         open_now.enter_context(LockKeeper(lock, wait_s))
-        live = RenewableField(lambda: LiveField(connection, keeping.run, fence=lock.must_be_held))
+        renewed = partial(LiveField, connection, keeping.run, journal=keeping.namespace, fence=lock.must_be_held)
+        live = RenewableField(renewed)
         hooked = HookedField(live, hooks.commands, keeping.run, hooks.timeout_s)
         acting = open_now.enter_context(closing(hooked))
         asked = open_now.enter_context(Asked(ConfigMaps(sender, keeping.namespace, clock), keeping.run))

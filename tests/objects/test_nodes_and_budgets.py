@@ -9,6 +9,7 @@ import pytest
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.budgets import Amount, Budget, BudgetStatus
 from kubectl_eksdoc.core.model.nodes import Node, Taint
+from kubectl_eksdoc.core.model.run_notes import RunNote
 from kubectl_eksdoc.core.model.selectors import EVERYTHING, NOTHING, Requirement, from_parts
 from kubectl_eksdoc.core.model.versions import Version
 from kubectl_eksdoc.objects.collector import BadObject
@@ -114,3 +115,24 @@ def test_amounts(given: int | str, amount: Amount) -> None:
 def test_amounts_that_cannot_be(given: Any) -> None:
     with pytest.raises(BadObject, match=r"\$\.spec\.minAvailable"):
         observed(kinds.BUDGETS, spec={"minAvailable": given})
+
+
+@pytest.mark.parametrize(
+    ("run", "prior", "note"),
+    [
+        ("r-1", '{"journal":"ops","unschedulable":false}', RunNote("r-1", "ops")),
+        ("r-1", '{"protected":["a"]}', RunNote("r-1", "", drains=False, protects=True)),
+        ("r-1", '{"labels":["a"],"protected":["b"],"journal":"ops"}', RunNote("r-1", "ops", protects=True)),
+        ("r-1", '{"unschedulable":true,"journal":"../../secrets"}', RunNote("r-1")),
+        ("r-1", '{"unschedulable":true,"journal":7}', RunNote("r-1")),
+        ("r-1", None, RunNote("r-1")),
+        ("r-1", "[" * 9, RunNote("r-1")),
+        ("No Id", '{"unschedulable":true}', None),
+        (None, '{"unschedulable":true}', None),
+    ],
+)
+def test_what_a_run_noted_on_a_node(run: str | None, prior: str | None, note: RunNote | None) -> None:
+    """People may have written anything."""
+    annotations = {"eksdoc.io/run": run, "eksdoc.io/prior": prior, "other": "x"}
+    (node,) = observed(kinds.NODES, meta={"annotations": annotations}).nodes
+    assert node.note == note

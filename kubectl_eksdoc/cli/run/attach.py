@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,8 @@ from kubectl_eksdoc.cli import exits, rights
 from kubectl_eksdoc.cli import look as looks
 from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.progress import ProgressLine
+from kubectl_eksdoc.cli.run import options as run_options
+from kubectl_eksdoc.cli.run.carrying import reached_by
 from kubectl_eksdoc.cli.streams import is_left
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.errors import Forbidden, UsageError
@@ -17,6 +20,7 @@ from kubectl_eksdoc.wiring.sources import SourceChoice
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.core.model.cluster import Cluster
+    from kubectl_eksdoc.core.model.run_notes import RunNote
     from kubectl_eksdoc.core.run.others import OthersNode
 
 COMMAND = "drain status --attach"
@@ -37,15 +41,19 @@ def run_attach(args: argparse.Namespace, words: Sequence[str], around: Surroundi
         raise UsageError(f"drains of others have no output format {options.output!r}", "choose table, wide or json")
     look = looks.decide(options, around.stdout, around.environ)
 
+    def command(note: RunNote) -> str:
+        reached = reached_by(options, note.journal or run_options.namespace_from(args))
+        return shlex.join(["kubectl", "eksdoc", "drain", "status", note.run, "-w", *reached])
+
     def show(cluster: Cluster, nodes: Sequence[OthersNode]) -> None:
         missing = sorted(set(words) - {node.name for node in cluster.nodes})
         if missing:
             raise UsageError(f"there is no node {missing[0]}", "kubectl get nodes lists them.")
         now = around.now()
         if options.output == "json":
-            around.say(events.json_line(others.document(nodes, now)))
+            around.say(events.json_line(others.document(nodes, now, command)))
         else:
-            around.say(others.page(nodes, now, look, options.output == "wide") + "\n")
+            around.say(others.page(nodes, now, look, options.output == "wide", command) + "\n")
 
     edges = around.edges
     try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -13,13 +13,14 @@ from kubectl_eksdoc.cli.drain import exit_code
 from kubectl_eksdoc.cli.options import GlobalOptions
 from kubectl_eksdoc.cli.run.options import NAMESPACE_FLAG
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
-from kubectl_eksdoc.errors import Forbidden, Stopped
+from kubectl_eksdoc.errors import Forbidden, JournalGone, LocalJournalError, Stopped
 from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE, Hooks, Keeping, RunEdges
 from kubectl_eksdoc.wiring.sources import SourceChoice
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.cli.run.face import Face
     from kubectl_eksdoc.core.model.cluster import Cluster
+    from kubectl_eksdoc.core.plan.drain.result import DrainPlan
     from kubectl_eksdoc.core.run.limits import Limits
     from kubectl_eksdoc.flows.run.draining import Ended
     from kubectl_eksdoc.flows.run.running import Running
@@ -44,6 +45,7 @@ class Carrying:
         self._keeping = keeping
         self._began = around.now()
         self._face: Face | None = None
+        self._world: RunEdges | None = None
 
     @contextmanager
     def open(self, wait_s: float = 0.0) -> Iterator[RunEdges]:
@@ -61,30 +63,54 @@ class Carrying:
                 edges.open_run(self._options.connection, keeping, wait_s, self._hooks) as world,
                 Face(around, self._options, keeping.run, told, world.wanted) as self._face,
             ):
-                self._began = around.now()
+                self._began, self._world = around.now(), world
                 around.note(f"run {keeping.run}, journal in namespace {keeping.namespace}")
                 yield world
         except Stopped as error:
-            error.hint = "\n".join(filter(None, (error.hint, f"Go on: {self._resume}")))
+            error.hint = "\n".join(filter(None, (error.hint, self._advice(error))))
             raise
         except Forbidden as error:
             raise rights.explained(error, self._command) from error
         except KeyboardInterrupt:
-            around.note(f"run {keeping.run} was left in the middle; go on: {self._resume}")
+            left = "was left in the middle" if self._stands else "was not begun"
+            around.note(f"run {keeping.run} {left}. {self._advice(None)}")
             raise
 
-    def running(self, world: RunEdges, limits: Limits) -> Running:
+    def running(
+        self,
+        world: RunEdges,
+        limits: Limits,
+        check: Callable[[Cluster, DrainPlan], object] = lambda cluster, plan: None,
+    ) -> Running:
         from kubectl_eksdoc.flows.run.running import Running
 
         assert self._face is not None, "it is open"
         face = self._face
         hooks = frozenset(self._hooks.commands)
         return Running(
-            world.field, world.journal, world.lock, world.clock, face.listen, face.wish, limits, face.show, hooks
+            world.field,
+            world.journal,
+            world.lock,
+            world.clock,
+            face.listen,
+            face.wish,
+            limits,
+            face.show,
+            hooks,
+            check,
         )
 
-    def answer(self, cluster: Cluster, ended: Ended, options: Mapping[str, object], *, resumed: bool = False) -> Answer:
+    def answer(
+        self,
+        cluster: Cluster,
+        ended: Ended,
+        options: Mapping[str, object],
+        limits: Limits,
+        *,
+        resumed: bool = False,
+    ) -> Answer:
         """What came of it."""
+        from kubectl_eksdoc.core.run.baking import bake_of
         from kubectl_eksdoc.render.record.view import RecordView
         from kubectl_eksdoc.render.run.formats import FORMATS
         from kubectl_eksdoc.render.run.view import RunView
@@ -92,7 +118,7 @@ class Carrying:
         around, keeping = self._around, self._keeping
         view = RunView(
             keeping.run,
-            RecordView(ended.record, cluster, options),
+            RecordView(ended.record, cluster, options, bake=bake_of(ended.record.plan, limits.bake_s)),
             self._began,
             around.now(),
             keeping.who,
@@ -106,6 +132,21 @@ class Carrying:
         return Answer(blank + text, exit_code(ended.record.plan) if ended.whole else exits.STOPPED)
 
     @property
-    def _resume(self) -> str:
+    def _stands(self) -> bool:
+        """Whether there is a run, of which something may have been done."""
+        return self._world is not None and self._world.journal.stands
+
+    def _advice(self, error: Stopped | None) -> str:
+        """What works after `error`; None: the user left."""
+        if isinstance(error, JournalGone):
+            return f"Take back what it did, by the notes on its nodes: {self._again('rollback')}"
+        if not self._stands and self._command == "drain run":
+            return "Nothing was changed: once that is mended, run it again."
+        again = self._again("rollback" if self._command == "drain rollback" else "resume")
+        if isinstance(error, LocalJournalError):
+            return f"On another machine, or here with XDG_STATE_HOME set to another folder, go on: {again}"
+        return f"Go on: {again}"
+
+    def _again(self, verb: str) -> str:
         words = reached_by(self._options, self._keeping.namespace)
-        return shlex.join(["kubectl", "eksdoc", "drain", "resume", self._keeping.run, *words])
+        return shlex.join(["kubectl", "eksdoc", "drain", verb, self._keeping.run, *words])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -130,6 +130,7 @@ def run_drain(args: argparse.Namespace, words: Sequence[str], around: Surroundin
     if request.dry:
         return _dry(request, read, around)
     _show(request, read, around)
+    _others(request, around)(read.cluster, read.plan)
     if not read.nodes:
         around.note("nothing is drained: no node of the plan can be")
         return Answer("", exit_code(read.plan))
@@ -235,10 +236,12 @@ def _page(request: _Request, read: _Read, look: Look) -> str:
 
 def _view(request: _Request, read: _Read) -> DrainView:
     from kubectl_eksdoc.cli import reaching
+    from kubectl_eksdoc.core.run.baking import bake_of
     from kubectl_eksdoc.render.drain import DrainView
 
     reached_by = reaching.words(SourceChoice(), request.plan.options, read.cluster.identity.context)
-    return DrainView(read.plan, read.cluster, _as_given(request), reached_by=reached_by)
+    bake = bake_of(read.plan, request.limits.bake_s)
+    return DrainView(read.plan, read.cluster, _as_given(request), reached_by=reached_by, bake=bake)
 
 
 def _as_given(request: _Request) -> dict[str, object]:
@@ -273,6 +276,13 @@ def _server_refuses(options: GlobalOptions, read: _Read, around: Surroundings) -
     return bool(tried.refused)
 
 
+def _others(request: _Request, around: Surroundings, run: str = "") -> Callable[[Cluster, DrainPlan], None]:
+    """What refuses a plan while another run than ours has to do with its nodes."""
+    from kubectl_eksdoc.cli.run.noted import Noted
+
+    return Noted(request.plan.options, request.namespace, around).check(run)
+
+
 def _carried_out(request: _Request, read: _Read, around: Surroundings) -> Answer:
     """From here on things are changed: the plan is made once more, under the lock, of the cluster as it is now."""
     from kubectl_eksdoc import __version__
@@ -291,8 +301,10 @@ def _carried_out(request: _Request, read: _Read, around: Surroundings) -> Answer
         _check_typed(read, fresh)
         asked = (*words_of(_as_given(request)), *run_options.words_of(request.limits, request.hooks))
         told = Told(run, digest(fresh), __version__, keeping.who, keeping.host, asked)
-        ended = run_plan(fresh.cluster, fresh.plan, told, carrying.running(world, request.limits))
-    return carrying.answer(fresh.cluster, ended, _as_given(request))
+        ended = run_plan(
+            fresh.cluster, fresh.plan, told, carrying.running(world, request.limits, _others(request, around, run))
+        )
+    return carrying.answer(fresh.cluster, ended, _as_given(request), request.limits)
 
 
 def digest(read: _Read) -> str:

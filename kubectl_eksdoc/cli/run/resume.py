@@ -18,6 +18,7 @@ from kubectl_eksdoc.cli.run import options as run_options
 from kubectl_eksdoc.cli.run.allowed import check_allowed
 from kubectl_eksdoc.cli.run.asking import asked
 from kubectl_eksdoc.cli.run.carrying import Carrying, reached_by
+from kubectl_eksdoc.cli.run.noted import Noted
 from kubectl_eksdoc.cli.run.request import RunRequest, chosen
 from kubectl_eksdoc.cli.streams import say
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
@@ -82,6 +83,7 @@ def run_resume(args: argparse.Namespace, words: Sequence[str], around: Surroundi
         EksdocError: the command line, the cluster or the run is at fault; the error says which.
     """
     from kubectl_eksdoc.core.run.journal import replay
+    from kubectl_eksdoc.flows.run.running import go_on
     from kubectl_eksdoc.render.run.formats import FORMATS
 
     request, given = RunRequest.from_args(args, words), run_options.given_from(args)
@@ -91,7 +93,10 @@ def run_resume(args: argparse.Namespace, words: Sequence[str], around: Surroundi
     try:
         runs = around.edges.open_runs(request.options.connection, keeping)
         listed = runs.all()
-        run = chosen(listed, request.run, [each for each in listed if _is_unfinished(each)][:1], "unfinished")
+        unfinished = [each for each in listed if _is_unfinished(each)][:1]
+        if not any(each.run == request.run for each in listed) and (request.run or not unfinished):
+            _check_removed(request, around)
+        run = chosen(listed, request.run, unfinished, "unfinished")
         if run.phase != Phase.ENDED.value and runs.lock().led:
             answer = asked(runs, run, Phase.RUNNING, keeping, around)
             if answer is not None:
@@ -101,14 +106,42 @@ def run_resume(args: argparse.Namespace, words: Sequence[str], around: Surroundi
         raise rights.explained(error, COMMAND) from error
     if not rest.plan.targets:
         return Answer(f"nothing is left of run {run.run}: every node of it is done or gone\n")
-    rest.show(request, around)
+    limits = rest.limits(args)
+    rest.show(request, limits, around)
+    check = Noted(request.options, request.namespace, around).check(run.run)
+    check(rest.cluster, rest.plan)
     evicts_in = (each.pod.namespace for each in rest.plan.evictions)
     check_allowed(COMMAND, request.options.connection, request.namespace, evicts_in, around)
     past = rest.plan.past_budgets
     also = [eviction.pod.key for eviction in past]
     confirming.confirm(rest.cluster.identity, rest.nodes, "go on draining", given, around.ask, also)
     meant = rest.meant(frozenset(eviction.pod.uid for eviction in past))
-    return _gone_on_with(run.run, meant, request, rest.limits(args), rest.hooks(args), around)
+    here = around.edges.keeping(run.run, request.namespace, around.environ)
+    carrying = Carrying(COMMAND, around, request.options, here, rest.hooks(args))
+    with carrying.open(WAIT_S) as world:
+        reader = around.open_reader(SourceChoice(), request.options.connection, None)
+        running = carrying.running(world, limits, check)
+        cluster, ended = go_on(run.run, reader, meant, running)
+    return carrying.answer(cluster, ended, {"run": run.run}, limits, resumed=True)
+
+
+def _check_removed(request: RunRequest, around: Surroundings) -> None:
+    """
+    Raises:
+        UsageError: nodes know the run that is meant, and its journal is gone, or in another namespace.
+    """
+    from kubectl_eksdoc.core.model import kinds
+
+    noted = Noted(request.options, request.namespace, around)
+    reader = around.open_reader(SourceChoice(), request.options.connection, None)
+    for found in noted.found(reader.read((kinds.NODES,)).nodes, request.run):
+        if found.gone:
+            raise UsageError(
+                f"the journal of run {found.run} is gone: nobody can tell what it was asked for, or what is left of it",
+                f"Take back what it did to nodes, and begin a new one: {noted.command('rollback', found)}",
+            )
+        if request.run and found.namespace != request.namespace:
+            raise noted.elsewhere(found, "resume")
 
 
 def _is_unfinished(run: RunSummary) -> bool:
@@ -134,10 +167,11 @@ class _Rest:
         from kubectl_eksdoc.core.model import kinds
         from kubectl_eksdoc.flows.run.resuming import rest_of
 
-        if journaled.begun is None:
-            raise UsageError(f"the journal of run {run} does not say how it began", "Begin a new run.")
         if journaled.rolled_back:
             raise UsageError(f"run {run} was rolled back: there is nothing to go on with", "Begin a new run.")
+        if journaled.begun is None:
+            hint = "Begin a new run; what this one did to nodes is taken back by: kubectl eksdoc drain rollback " + run
+            raise UsageError(f"the journal of run {run} does not say how it began, so nobody can go on with it", hint)
         asked = asked_again(journaled.begun.asked, f"run {run}")
         with ProgressLine(around.stderr) as progress:
             cluster = around.open_reader(SourceChoice(), request.options.connection, progress).read(kinds.ALL)
@@ -173,7 +207,8 @@ class _Rest:
     def nodes(self) -> int:
         return sum(target.order > 0 for target in self.plan.targets)
 
-    def show(self, request: RunRequest, around: Surroundings) -> None:
+    def show(self, request: RunRequest, limits: Limits, around: Surroundings) -> None:
+        from kubectl_eksdoc.core.run.baking import bake_of
         from kubectl_eksdoc.render.drain import DrainView
         from kubectl_eksdoc.render.drain.table import preview
         from kubectl_eksdoc.render.identity import identity_line
@@ -181,19 +216,6 @@ class _Rest:
         look = looks.decide(request.options, around.stderr, around.environ)
         around.note(identity_line(self.cluster, around.now(), look))
         words = reached_by(request.options, request.namespace, self.cluster.identity.context)
-        view = DrainView(self.plan, self.cluster, {}, reached_by=words)
+        bake = bake_of(self.plan, limits.bake_s)
+        view = DrainView(self.plan, self.cluster, {}, reached_by=words, bake=bake)
         say(around.stderr, f"{preview(view, look, request.options.output == 'wide')}\n")
-
-
-def _gone_on_with(
-    run: str, meant: Meant, request: RunRequest, limits: Limits, hooks: Hooks, around: Surroundings
-) -> Answer:
-    from kubectl_eksdoc.flows.run.running import go_on
-
-    options = request.options
-    here = around.edges.keeping(run, request.namespace, around.environ)
-    carrying = Carrying(COMMAND, around, options, here, hooks)
-    with carrying.open(WAIT_S) as world:
-        reader = around.open_reader(SourceChoice(), options.connection, None)
-        cluster, ended = go_on(run, reader, meant, carrying.running(world, limits))
-    return carrying.answer(cluster, ended, {"run": run}, resumed=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import look as looks
@@ -13,22 +13,26 @@ from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.run import options as run_options
 from kubectl_eksdoc.cli.run.attach import run_attach
+from kubectl_eksdoc.cli.run.noted import Noted
 from kubectl_eksdoc.cli.run.request import RunRequest, chosen, under_way
 from kubectl_eksdoc.cli.streams import is_left
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.core.model.journal import Phase
 from kubectl_eksdoc.errors import Forbidden, JournalError, UsageError
+from kubectl_eksdoc.wiring.sources import SourceChoice
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.core.model.journal import Entries
+    from kubectl_eksdoc.core.model.journal import Entries, RunSummary
     from kubectl_eksdoc.core.model.locks import Held
+    from kubectl_eksdoc.core.model.nodes import Node
     from kubectl_eksdoc.flows.ports import Runs
-    from kubectl_eksdoc.render.run.status import StatusView
+    from kubectl_eksdoc.render.run.status import StatusView, WithoutJournal
 
 COMMAND = "drain status"
 
 _ABOUT = """\
-Show the runs of this cluster: all of them, or the one that is named or under way in full.
+Show the runs of this cluster: all of them, or the one that is named or under way in full; and those that nodes carry
+notes of, while their journal is gone or in another namespace.
 
 Examples:
   %(prog)s
@@ -90,12 +94,13 @@ def run_status(args: argparse.Namespace, words: Sequence[str], around: Surroundi
     before = ""
     try:
         runs = around.edges.open_runs(request.options.connection, keeping)
+        beside = Beside.read(request, around)
         if args.events:
             listed = runs.all()
             run = chosen(listed, request.run, under_way(listed) or listed[:1], "there")
             return _events(runs.entries(run.run), request, around)
         while True:
-            view = _view(runs, request, args.watch, around)
+            view = _view(runs, request, args.watch, beside, around)
             text = render(view, output, look)
             ended = view.run is None or view.run.phase == Phase.ENDED.value
             if not args.watch or ended:
@@ -110,14 +115,55 @@ def run_status(args: argparse.Namespace, words: Sequence[str], around: Surroundi
         raise rights.explained(error, COMMAND) from error
 
 
-def _view(runs: Runs, request: RunRequest, one: bool, around: Surroundings) -> StatusView:
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What nodes say of runs, beside the journals; it is read once. `unread`: why they cannot be asked."""
+
+    noted: Noted
+    nodes: tuple[Node, ...] = ()
+    unread: str = ""
+
+    @staticmethod
+    def read(request: RunRequest, around: Surroundings) -> Beside:
+        from kubectl_eksdoc.core.model import kinds
+
+        noted = Noted(request.options, request.namespace, around)
+        try:
+            reader = around.open_reader(SourceChoice(), request.options.connection, None)
+            return Beside(noted, reader.read((kinds.NODES,)).nodes)
+        except Forbidden as error:
+            return Beside(noted, unread=error.message)
+
+    def of(self, listed: Sequence[RunSummary]) -> tuple[WithoutJournal, ...]:
+        """The runs that are not listed."""
+        from kubectl_eksdoc.render.run.status import WithoutJournal
+
+        names = {run.run for run in listed}
+        found = [each for each in self.noted.found(self.nodes) if each.run not in names]
+        return tuple(
+            WithoutJournal(
+                each.run,
+                each.noted.nodes,
+                each.namespace,
+                each.gone,
+                self.noted.command("rollback" if each.gone else "status", each),
+            )
+            for each in found
+        )
+
+
+def _view(runs: Runs, request: RunRequest, one: bool, beside: Beside, around: Surroundings) -> StatusView:
     """Of the run that is named; of the one under way, if `one` is asked for or there is no other; else of all."""
     from kubectl_eksdoc.core.run.journal import replay
     from kubectl_eksdoc.render.run.status import StatusView
 
     listed = runs.all()
     active = under_way(listed)
-    view = StatusView(request.namespace, around.now(), listed, _held(runs))
+    without = beside.of(listed)
+    notes = (f"runs whose journal is gone are not found: {beside.unread}",) if beside.unread else ()
+    view = StatusView(request.namespace, around.now(), listed, _held(runs), without=without, notes=notes)
+    if request.run in {each.run for each in without}:
+        return view
     if not (request.run or (one and active) or len(active) == 1):
         return view
     run = chosen(listed, request.run, active, "under way")

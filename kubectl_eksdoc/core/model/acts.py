@@ -8,10 +8,12 @@ from kubectl_eksdoc.core.model.pods import Pod
 
 
 class Cordon(NamedTuple):
-    """Make exactly this node unschedulable, and note on it which run did, and how it was before."""
+    """Make exactly this node unschedulable, and note on it which run did, and how it was before; a node that another
+    run has changed is left as it is, unless that is the run `over`, which is over."""
 
     node: str
     uid: str
+    over: str = ""
 
 
 class Exclude(NamedTuple):

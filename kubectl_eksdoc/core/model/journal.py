@@ -44,7 +44,7 @@ class Outcome(str, Enum):
 
 
 class Noted(str, Enum):
-    """`subject` of the first three is a node, of the others nothing, or who did it."""
+    """`subject` of the first three and the last is a node, of the others nothing, or who did it."""
 
     NODE_DONE = "node-done"
     LEFT_ALONE = "left-alone"
@@ -54,6 +54,7 @@ class Noted(str, Enum):
     ABORTED = "aborted"  # no node is begun and no pod asked for any more
     ADOPTED = "adopted"  # `subject` leads from now on
     ENDED = "ended"  # `why` is the outcome, in a word or a sentence
+    WAVE = "wave"  # `subject`, a node, comes in the wave `why` by the plan by which somebody goes on
 
 
 DONE, ROLLED_BACK = "done", "rolled back"

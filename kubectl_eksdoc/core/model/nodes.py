@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
 
+from kubectl_eksdoc.core.model.run_notes import RunNote
 from kubectl_eksdoc.core.model.selectors import Labels
 from kubectl_eksdoc.core.model.versions import Version
 
@@ -49,7 +50,8 @@ class Taint:
 class Node:
     """One node. `ready` is the Ready condition's status: True, False or Unknown.
 
-    `allocatable` by resource: cpu in millicores, memory and storage in bytes, all else in pieces.
+    `allocatable` by resource: cpu in millicores, memory and storage in bytes, all else in pieces. `note`: of the run of
+    this tool that changed it last.
     """
 
     name: str
@@ -66,6 +68,7 @@ class Node:
     deletion_at: datetime | None = None
     pods_allocatable: int = 0
     allocatable: Mapping[str, int] = field(default_factory=dict)
+    note: RunNote | None = None
 
     @property
     def owner(self) -> NodeOwner:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from kubectl_eksdoc.core.model.journal import Entry, Intent, Note, Noted, Outcome, Phase, Result, Verb
-from kubectl_eksdoc.core.run.journal import Journaled
+from kubectl_eksdoc.core.run.journal import OF_PODS, Journaled
 from kubectl_eksdoc.core.run.moments import Happened, Moment
 
 
@@ -26,8 +26,6 @@ class NodeAccount:
     in_doubt: int
 
 
-_OF_PODS = (Verb.EVICT, Verb.RESTART, Verb.DELETE)
-
 _ENDS = {Noted.NODE_DONE: "done", Noted.LEFT_ALONE: "left-alone", Noted.LOST: "lost"}
 
 
@@ -37,7 +35,7 @@ def nodes_of(journaled: Journaled) -> tuple[NodeAccount, ...]:
     counts: dict[str, Counter[str]] = {}
     cordoned = {each.node for each in journaled.cordoned if each.confirmed}
     for change in journaled.changes:
-        if change.intent.verb in _OF_PODS:
+        if change.intent.verb in OF_PODS:
             word = change.outcome.value if change.outcome is not None else Outcome.UNKNOWN.value
             counts.setdefault(change.intent.node, Counter())[word] += 1
     found = []
@@ -46,7 +44,7 @@ def nodes_of(journaled: Journaled) -> tuple[NodeAccount, ...]:
         state = _ENDS.get(journaled.nodes[aim.node], "") if aim.node in journaled.nodes else ""
         state = state or ("draining" if of else "cordoned" if aim.node in cordoned else "waiting")
         numbers = (of[each.value] for each in (Outcome.DONE, Outcome.GONE, Outcome.REFUSED, Outcome.UNKNOWN))
-        found.append(NodeAccount(aim.node, aim.wave, state, *numbers))
+        found.append(NodeAccount(aim.node, journaled.waves.get(aim.node, aim.wave), state, *numbers))
     return tuple(found)
 
 

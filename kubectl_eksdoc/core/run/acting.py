@@ -55,9 +55,10 @@ class Acting:
 
     def _cordons(self, nodes: Sequence[DrainedNode], now_s: float) -> Iterator[Act]:
         for node in nodes:
-            if node.phase is Phase.OPEN and not node.asked and (not node.refused or now_s >= node.since_s + APART_S):
+            if node.phase is Phase.OPEN and not node.asked and (not node.answered or now_s >= node.since_s + APART_S):
                 node.asked = True
-                yield Cordon(node.name, node.target.node.uid)
+                before = node.target.node.note
+                yield Cordon(node.name, node.target.node.uid, before.run if before is not None else "")
 
     def _held(self, nodes: Sequence[DrainedNode], now_s: float) -> Iterator[Act]:
         """What waited until load balancers leave its node out, and what is still to be done for that."""

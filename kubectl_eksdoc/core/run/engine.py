@@ -60,11 +60,17 @@ GOING = (Step.REPLACED, Step.LEAVING)
 class Engine:
     """Mutable. Times are seconds since the run began. Give it news, ask what is to be done, and until when to wait.
 
-    `hooks`: for which moments the user has a command (`BEFORE_WAVE`, `AFTER_WAVE`).
+    `hooks`: for which moments the user has a command (`BEFORE_WAVE`, `AFTER_WAVE`). `run`: the id that is noted on the
+    nodes that it changes, "" where none is.
     """
 
     def __init__(
-        self, plan: DrainPlan, seen: Seen, limits: Limits = Limits(), hooks: frozenset[str] = frozenset()
+        self,
+        plan: DrainPlan,
+        seen: Seen,
+        limits: Limits = Limits(),
+        hooks: frozenset[str] = frozenset(),
+        run: str = "",
     ) -> None:
         self.plan = plan
         self.seen = seen
@@ -75,12 +81,12 @@ class Engine:
         self._protecting = Protecting(plan, board)
         detaching = Detaching(board)
         stopping = Stopping(board, plan.policy, limits.blocked_s)
-        self._sights = Sights(board, asking, detaching, stopping, plan.policy.partial)
+        self._sights = Sights(board, asking, detaching, stopping, plan.policy.partial, run)
         self._replies = Replies(board, asking, excluding, detaching, self._protecting, limits.blocked_s)
         grace_s = plan.policy.grace_seconds
         self._acting = Acting(board, asking, excluding, detaching, stopping, self._brakes, grace_s)
         self._strangers = Strangers(board, asking, self._brakes, plan.policy.partial)
-        self._waves = Waves(board, self._brakes, plan.policy, hooks, limits.bake_s)
+        self._waves = Waves(board, self._brakes, plan, hooks, limits.bake_s)
         self._skipped: list[str] = []
         self._heard = 0  # so many moments `new_moments` has given
 
@@ -205,6 +211,10 @@ class Engine:
     def tell(self, at_s: float, what: Happened, subject: str, node: str = "", why: str = "") -> None:
         """Something happened beside it."""
         self._board.tell(at_s, what, subject, node, why)
+
+    def bakes_left_s(self, now_s: float) -> float:
+        """So long it still waits between waves, as far as one knows."""
+        return self._waves.bakes_left_s(now_s)
 
     @property
     def over(self) -> bool:

@@ -25,6 +25,9 @@ from kubectl_eksdoc.core.model.journal import (
     Verb,
 )
 
+OF_PODS = (Verb.EVICT, Verb.RESTART, Verb.DELETE)
+"""What makes a pod go."""
+
 _NODE_ENDS = (Noted.NODE_DONE, Noted.LEFT_ALONE, Noted.LOST)
 _SURE = (Outcome.DONE, Outcome.GONE, Outcome.REFUSED)
 
@@ -69,8 +72,9 @@ class Protected:
 @dataclass(frozen=True, slots=True)
 class Journaled:
     """What stands. `changes` in the order of their intents; `nodes`: of each node that came to an end, how;
-    `uncordoned`: those that somebody uncordoned meanwhile; `ended`: the outcome, None while it has none; `rolled_back`:
-    it ended so once, and nobody goes on with it; `dropped`: what was not taken into account, and why."""
+    `uncordoned`: those that somebody uncordoned meanwhile; `waves`: in which wave nodes come by the latest plan, from
+    1; `ended`: the outcome, None while it has none; `rolled_back`: it ended so once, and nobody goes on with it;
+    `dropped`: what was not taken into account, and why."""
 
     begun: Begun | None = None
     changes: tuple[Change, ...] = ()
@@ -83,6 +87,14 @@ class Journaled:
     rolled_back: bool = False
     next_number: int = 0
     dropped: tuple[str, ...] = ()
+    waves: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def last_wave(self) -> int:
+        """The last one that was begun, 0 if none was: a pod of it was asked to go, or a node is done."""
+        begun = {change.intent.node for change in self.changes if change.intent.verb in OF_PODS}
+        begun |= {node for node, how in self.nodes.items() if how is Noted.NODE_DONE}
+        return max((self.waves.get(node, 0) for node in begun), default=0)
 
     @property
     def phase(self) -> Phase:
@@ -178,6 +190,7 @@ class _Replaying:
         self._intents: dict[int, list[Intent]] = {}
         self._results: dict[int, Result] = {}
         self._nodes: dict[str, Noted] = {}
+        self._waves: dict[str, int] = {}
         self._leader = ""
         self._paused = self._aborted = self._rolled_back = False
         self._uncordoned: set[str] = set()
@@ -214,6 +227,7 @@ class _Replaying:
             self._rolled_back,
             next_number,
             tuple(self._dropped),
+            self._waves,
         )
 
     def _begin(self, begun: Begun) -> None:
@@ -221,6 +235,7 @@ class _Replaying:
             self._dropped.append(f"entry {begun.number} begins the run a second time")
             return
         self._begun, self._leader = begun, begun.leader
+        self._waves = {**{aim.node: aim.wave for aim in begun.aims}, **self._waves}
 
     def _answer(self, result: Result) -> None:
         """What is sure stays; an unknown outcome may become sure later, when somebody has looked."""
@@ -244,6 +259,8 @@ class _Replaying:
                 self._ended = note.why
                 self._rolled_back = self._rolled_back or note.why == ROLLED_BACK
                 return
+            case Noted.WAVE if note.why.isascii() and note.why.isdecimal():
+                self._waves[note.subject] = int(note.why)
             case _ if note.what in _NODE_ENDS:
                 self._nodes[note.subject] = note.what
                 if note.why.startswith(UNCORDONED):

@@ -38,7 +38,8 @@ class DrainedNode:
 
     `since_s`: when it came to its phase, or was listed or cordoned last; `empty_s`: when all that was asked for had
     gone; `listed`: so often it was found empty;
-    `refused`: its cordon was, be it by chance, `tries` times as such; `asked`: a cordon or a list is under way;
+    `answered`: its cordon was, and is asked for again after a time, `tries`: so often it was refused as such;
+    `asked`: a cordon or a list is under way;
     `looked_s`: when its attached volumes were listed last.
     """
 
@@ -52,7 +53,7 @@ class DrainedNode:
         self.empty_s = 0.0
         self.looked_s = -inf
         self.listed = 0
-        self.refused = False
+        self.answered = False
         self.tries = 0
         self.asked = False
 

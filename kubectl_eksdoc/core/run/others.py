@@ -1,7 +1,7 @@
 """Drains that somebody else is running: which pods are left on each node, what each waits for, and about how long yet.
 
 A cordoned node, or one with the taint of an autoscaler, counts as being drained: the cluster does not say who drains
-it, and kubectl drain leaves no other trace.
+it, and kubectl drain leaves no other trace. Runs of this tool leave notes.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from kubectl_eksdoc.core.model.budgets import Budget
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.nodes import Node
 from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.model.run_notes import RunNote
 from kubectl_eksdoc.core.plan.drain.plan import make_plan
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
 from kubectl_eksdoc.core.rules.foreign_drains import TAINTS, foreign_drain
@@ -41,17 +42,18 @@ class PodLeft:
 @dataclass(frozen=True, slots=True)
 class OthersNode:
     """`left_s`: about so long until it is empty if whoever drains it asks again at once; None where that never ends,
-    or nobody can tell."""
+    or nobody can tell. `run`: the run of this tool that drains it, or did."""
 
     node: str
     who: str
     pods: tuple[PodLeft, ...]
     left_s: float | None
+    run: RunNote | None = None
 
     @property
     def facts(self) -> tuple[object, ...]:
         """What of it is seen, without what is reckoned."""
-        return self.node, self.who, self.pods
+        return self.node, self.who, self.pods, self.run
 
     @property
     def empty(self) -> bool:
@@ -68,7 +70,9 @@ def drained_by_others(cluster: Cluster, names: frozenset[str] = frozenset()) -> 
     for node in sorted(nodes, key=lambda each: each.name):
         pods = tuple(_pod(pod, guards.of(pod)) for pod in sorted(on[node.name], key=lambda pod: pod.key))
         found.append(
-            OthersNode(node.name, _who(node) or "nobody yet", pods, 0.0 if not pods else left_s.get(node.name))
+            OthersNode(
+                node.name, _who(node) or "nobody yet", pods, 0.0 if not pods else left_s.get(node.name), _run(node)
+            )
         )
     return tuple(found)
 
@@ -77,7 +81,14 @@ def _who(node: Node) -> str:
     foreign = foreign_drain(node)
     if foreign is not None:
         return f"{foreign.who} ({foreign.sign})"
+    run = _run(node)
+    if run is not None and node.unschedulable:
+        return f"run {run.run} of eksdoc"
     return SOMEBODY if node.unschedulable else ""
+
+
+def _run(node: Node) -> RunNote | None:
+    return node.note if node.note is not None and node.note.drains else None
 
 
 def _left(pods: tuple[Pod, ...], nodes: set[str]) -> defaultdict[str, list[Pod]]:

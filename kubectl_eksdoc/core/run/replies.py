@@ -55,7 +55,7 @@ class Replies:
     def take(self, news: Answered | Found | Attached, now_s: float) -> None:
         board = self._board
         match news:
-            case Answered(Cordon(name, _), answer):
+            case Answered(Cordon(name), answer):
                 self._cordon(board.nodes[name], answer, now_s)
             case Answered(Evict() | Restart() | Delete() as act, answer):
                 self._pod(board.pursuits[act.pod.uid], act, answer, now_s)
@@ -72,12 +72,11 @@ class Replies:
 
     def _cordon(self, node: DrainedNode, answer: Status | Lost, now_s: float) -> None:
         """Its success is not believed: the node is begun when it is seen unschedulable."""
-        node.asked, node.since_s = False, now_s
+        node.asked, node.answered, node.since_s = False, True, now_s
         self._board.stir((node.name,))
         if isinstance(answer, Status) and answer.ok:
             return
         said = answer.said if isinstance(answer, Lost) else answer.message
-        node.refused = True
         self._board.tell(now_s, Happened.REFUSED, node.name, why=said)
         if isinstance(answer, Status) and answer.code < 500 and answer.code not in (409, 429):
             node.tries += 1

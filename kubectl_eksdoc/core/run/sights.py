@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kubectl_eksdoc.core.model.journal import UNCORDONED
+from kubectl_eksdoc.core.model.nodes import Node
 from kubectl_eksdoc.core.rules.foreign_drains import foreign_drain
 from kubectl_eksdoc.core.run.asking import Asking
 from kubectl_eksdoc.core.run.board import Board
@@ -14,9 +15,13 @@ from kubectl_eksdoc.core.run.stopping import Stopping, is_stuck
 
 
 class Sights:
-    """Mutable by its parts. `partial`: a node with pods that do not go is emptied of the others all the same."""
+    """Mutable by its parts. `partial`: a node with pods that do not go is emptied of the others all the same. `run`:
+    the id that is noted on the nodes that we change, "" where none is."""
 
-    def __init__(self, board: Board, asking: Asking, detaching: Detaching, stopping: Stopping, partial: bool) -> None:
+    def __init__(
+        self, board: Board, asking: Asking, detaching: Detaching, stopping: Stopping, partial: bool, run: str
+    ) -> None:
+        self._run = run
         self._board = board
         self._asking = asking
         self._detaching = detaching
@@ -62,12 +67,26 @@ class Sights:
         elif foreign := foreign_drain(there):
             node.to(Phase.GOING, now_s)
             board.tell(now_s, Happened.ADOPTED, node.name, why=f"{foreign.who} is draining it ({foreign.sign})")
-        elif node.phase is Phase.OPEN and there.unschedulable:
+        elif why := self._whose_else(node, there):
+            board.leave_alone(node, now_s, why)
+        elif node.phase is Phase.OPEN and there.unschedulable and self._is_noted(there):
             node.to(Phase.CORDONED, now_s)
             board.may_begin = True
             board.tell(now_s, Happened.CORDONED, node.name)
         elif node.phase is not Phase.OPEN and not there.unschedulable:
             board.leave_alone(node, now_s, f"{UNCORDONED}: it is not cordoned again without being asked")
+
+    def _is_noted(self, there: Node) -> bool:
+        """Whether everybody can see that it is ours to drain: also what somebody had cordoned before is noted."""
+        return not self._run or (there.note is not None and there.note.run == self._run and there.note.drains)
+
+    def _whose_else(self, node: DrainedNode, there: Node) -> str:
+        """Why it is another run's of ours; "" if it is not. What was noted on it when it was planned is over."""
+        note, before = there.note, node.target.node.note
+        if not self._run or note is None or note.run == self._run or (before is not None and note.run == before.run):
+            return ""
+        where = f" (its journal is in namespace {note.journal})" if note.journal else ""
+        return f"another run of this tool has it, {note.run}{where}"
 
 
 def _why_kept(node: DrainedNode) -> str:

@@ -107,9 +107,13 @@ def standing(engine: Engine, course: Course, now_s: float) -> Standing:
         waits=tuple(_waiting(nodes, now_s)),
         held=engine.held,
         stopped=engine.stopped,
-        left_s=None if engine.stopped else course.left_s(gone, now_s),
+        left_s=_left_s(engine, course.left_s(gone, now_s), now_s),
         planned_s=course.planned_s,
     )
+
+
+def _left_s(engine: Engine, left_s: float | None, now_s: float) -> float | None:
+    return None if engine.stopped or left_s is None else left_s + engine.bakes_left_s(now_s)
 
 
 def _in(nodes: list[DrainedNode], *phases: Phase) -> tuple[str, ...]:

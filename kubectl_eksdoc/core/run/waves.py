@@ -13,8 +13,9 @@ from math import inf
 
 from kubectl_eksdoc.core.model.acts import AFTER_WAVE, BEFORE_WAVE, Hook
 from kubectl_eksdoc.core.model.durations import in_words
-from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
+from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 from kubectl_eksdoc.core.rules.news import HookEnded
+from kubectl_eksdoc.core.run.baking import in_waves
 from kubectl_eksdoc.core.run.board import Board
 from kubectl_eksdoc.core.run.brakes import Brakes
 from kubectl_eksdoc.core.run.moments import Happened
@@ -51,12 +52,12 @@ class Wave:
 class Waves:
     """Mutable. Where the user limits the nodes at once, or pins them, a wave waits for the one before."""
 
-    def __init__(self, board: Board, brakes: Brakes, policy: DrainPolicy, hooks: Set[str], bake_s: float) -> None:
+    def __init__(self, board: Board, brakes: Brakes, plan: DrainPlan, hooks: Set[str], bake_s: float) -> None:
         self._board = board
         self._brakes = brakes
         self._bake_s = bake_s
         self._joined: set[str] = set()  # nodes in whose place new ones are
-        gated = bool(policy.max_unavailable or policy.pins)
+        gated = in_waves(plan)
         by_number: dict[int, list[DrainedNode]] = defaultdict(list)
         for node in board.nodes.values():
             by_number[node.target.wave if gated else 1].append(node)
@@ -67,6 +68,12 @@ class Waves:
     def over(self) -> bool:
         """Whether nothing is begun any more, and no hook asked for."""
         return all(wave.over and (not wave.begun or wave.gates[AFTER_WAVE] is Gate.OPEN) for wave in self._waves)
+
+    def bakes_left_s(self, now_s: float) -> float:
+        """So long it still waits between waves, as far as one knows."""
+        left_s = max(0.0, self._ripe_s - now_s) if self._ripe_s < inf else 0.0
+        coming = sum(not wave.over for wave in self._waves)
+        return left_s + self._bake_s * max(0, coming - 1)
 
     def next_s(self) -> float:
         """When a node may be begun though nothing is told; infinity where none is."""

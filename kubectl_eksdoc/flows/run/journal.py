@@ -25,6 +25,8 @@ class RunJournal:
         self._lock = lock
         self._here: JournalHere | None = None
         self._owed: tuple[Entry, ...] = ()  # written here, and not surely there
+        self.stands = False
+        """Whether the run is there, and ours: from now on there is something to go on with."""
 
     def begin(self, begun: Begun) -> None:
         """
@@ -36,7 +38,17 @@ class RunJournal:
         self._here = self._open_here(begun.run)
         self._here.append([begun])
         self._there.begin(begun)
+        self.stands = True
         self._lock.must_be_held()
+
+    def adopt_removed(self, run: str, at: datetime) -> Journaled:
+        """As `adopt`, of a run whose journal somebody removed from the cluster: it is begun there anew with what this
+        machine has of it, which may be nothing. Raises: as `begin`."""
+        self._lock.must_be_held()
+        entries = self._open_here(run).entries().entries
+        begun = next((entry for entry in entries if isinstance(entry, Begun)), None)
+        self._there.put_back(run, self._lock.holder, begun)
+        return self.adopt(run, at)
 
     def adopt(self, run: str, at: datetime) -> Journaled:
         """What stands, after a note that we lead from now on. What one place has and the other has not is written to
@@ -57,7 +69,7 @@ class RunJournal:
                 # An act of theirs was under way; now they must see that they lost the lock.
         else:
             stands = self._taken_over(run, here, at)
-        self._here, self._owed = here, ()
+        self._here, self._owed, self.stands = here, (), True
         self._lock.must_be_held()
         return stands
 

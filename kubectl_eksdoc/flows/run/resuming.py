@@ -6,9 +6,11 @@ from dataclasses import replace
 
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.journal import Noted, Verb
+from kubectl_eksdoc.core.plan.drain.outcome import Target
 from kubectl_eksdoc.core.plan.drain.plan import make_plan
 from kubectl_eksdoc.core.plan.drain.policy import AUTO, DrainPolicy
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
+from kubectl_eksdoc.core.run.baking import in_waves
 from kubectl_eksdoc.core.run.engine import Engine
 from kubectl_eksdoc.core.run.journal import Journaled
 from kubectl_eksdoc.core.run.limits import Limits
@@ -22,6 +24,7 @@ def engine_again(
     policy: DrainPolicy,
     limits: Limits = Limits(),
     hooks: frozenset[str] = frozenset(),
+    run: str = "",
 ) -> Engine:
     """What is left of the run, planned anew for what is there now.
 
@@ -30,10 +33,10 @@ def engine_again(
     node that the new plan does not drain is left alone, and told.
 
     A budget that has nothing left at the moment, perhaps since this very run used it, stops no node: it is waited for.
-    Waves are counted anew, and the hooks before and after each are asked for again.
+    Waves are made anew, and their numbers go on after the last one that was begun.
     """
     plan = rest_of(cluster, journaled, policy)
-    engine = Engine(plan, Seen(cluster), limits, hooks)
+    engine = Engine(plan, Seen(cluster), limits, hooks, run)
     for target in plan.targets:
         if not target.order:
             engine.skip(target.node.name, "; ".join(target.why), 0.0)
@@ -44,14 +47,22 @@ def engine_again(
 
 
 def rest_of(cluster: Cluster, journaled: Journaled, policy: DrainPolicy) -> DrainPlan:
-    """The plan of what is left of a run."""
+    """The plan of what is left of a run; where nodes go in waves, those that were begun keep their numbers."""
     aims = journaled.begun.aims if journaled.begun is not None else ()
     over = {node for node, how in journaled.nodes.items() if how is not Noted.LEFT_ALONE}
     left = {aim.uid for aim in aims if aim.node not in over}
     order = tuple(aim.node for aim in aims)  # it was decided when the run began
     meant = replace(policy, delete_past_budget=policy.delete_past_budget - _spent(cluster, journaled))
     waiting = replace(meant, assume_fixed=policy.assume_fixed | WAITED_FOR, order=AUTO, order_nodes=order)
-    return replace(make_plan(cluster, [node for node in cluster.nodes if node.uid in left], waiting), policy=meant)
+    plan = make_plan(cluster, [node for node in cluster.nodes if node.uid in left], waiting)
+    return replace(plan, policy=meant, targets=_numbered(plan, journaled.last_wave))
+
+
+def _numbered(plan: DrainPlan, before: int) -> tuple[Target, ...]:
+    """What is one wave as a whole stays the first one."""
+    if not before or not (in_waves(plan) or plan.in_generations):
+        return plan.targets
+    return tuple(replace(each, wave=each.wave + before) if each.wave else each for each in plan.targets)
 
 
 def _spent(cluster: Cluster, journaled: Journaled) -> set[str]:

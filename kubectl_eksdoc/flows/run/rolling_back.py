@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.acts import Release, Restore
 from kubectl_eksdoc.core.model.journal import ROLLED_BACK, Noted, Phase
 from kubectl_eksdoc.core.rules.api.statuses import Lost, Status
 from kubectl_eksdoc.core.rules.news import Answered
 from kubectl_eksdoc.core.run.journal import Cordoned, Protected
+from kubectl_eksdoc.core.run.noted import noted_of, to_give_back
 from kubectl_eksdoc.core.run.scribe import Scribe, is_another
+from kubectl_eksdoc.flows.ports import ClusterReader
 from kubectl_eksdoc.flows.run.running import Running
 
 Back = Restore | Release
@@ -31,18 +34,22 @@ class RolledBack:
     left: Mapping[str, str] = field(default_factory=dict)
 
 
-def roll_back(run: str, running: Running) -> RolledBack:
-    """Adopt the run, so that nobody goes on with it, and give its nodes back one after the other.
+def roll_back(run: str, running: Running, reader: ClusterReader, *, removed: bool = False) -> RolledBack:
+    """Adopt the run, so that nobody goes on with it, and give its nodes back one after the other: those of its journal,
+    and whatever other node carries its notes. `removed`: it has no journal any more.
 
     Raises:
         UsageError: there is no such run.
+        ClusterError: the nodes cannot be read.
         LockLost, JournalError, Unauthorized, Forbidden: at once; what was given back stays so.
     """
-    journaled = running.journal.adopt(run, running.clock.now())
+    adopt = running.journal.adopt_removed if removed else running.journal.adopt
+    journaled = adopt(run, running.clock.now())
     scribe = Scribe(journaled.next_number)
     left: dict[str, str] = {}
-    restored = _all(map(_restore, journaled.cordoned), left, scribe, running)
-    released = _all(map(_release, journaled.protected), left, scribe, running)
+    cordoned, protected = to_give_back(journaled, noted_of(reader.read((kinds.NODES,)).nodes, run))
+    restored = _all(map(_restore, cordoned), left, scribe, running)
+    released = _all(map(_release, protected), left, scribe, running)
     running.journal.write([scribe.note(Noted.ENDED, running.clock.now(), why=ROLLED_BACK)])
     running.journal.tell(Phase.ENDED, ROLLED_BACK)
     return RolledBack(restored, released, left)

@@ -30,7 +30,8 @@ from kubectl_eksdoc.flows.run.resuming import engine_again
 class Running:
     """What a run needs of the world. `listen` hears all that happens, `wish` says what the user wants now, `show`
     sees where it stands; `hooks`: which of `acts.BEFORE_WAVE` and `AFTER_WAVE` the field has a command for. The lock is
-    held, and kept alive, by whoever made this."""
+    held, and kept alive, by whoever made this. `check` raises what forbids to drain by a plan of the cluster as it
+    is."""
 
     field: Field
     journal: RunJournal
@@ -41,6 +42,7 @@ class Running:
     limits: Limits = Limits()
     show: Callable[[Standing], object] = lambda standing: None
     hooks: frozenset[str] = frozenset()
+    check: Callable[[Cluster, DrainPlan], object] = lambda cluster, plan: None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +62,9 @@ def run_plan(cluster: Cluster, plan: DrainPlan, told: Told, running: Running) ->
     """Drain what the plan drains.
 
     Raises:
-        as `Draining.to_the_end` and `RunJournal.begin`.
+        as `Draining.to_the_end`, `RunJournal.begin` and `Running.check`.
     """
+    running.check(cluster, plan)
     scribe = Scribe()
     begun = scribe.begun(
         told.run,
@@ -75,7 +78,7 @@ def run_plan(cluster: Cluster, plan: DrainPlan, told: Told, running: Running) ->
         asked=told.asked,
     )
     running.journal.begin(begun)
-    return _drain(Engine(plan, Seen(cluster), running.limits, running.hooks), cluster, scribe, running)
+    return _drain(Engine(plan, Seen(cluster), running.limits, running.hooks, told.run), cluster, scribe, running)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +98,7 @@ def go_on(run: str, reader: ClusterReader, meant: Meant, running: Running) -> tu
 
     Raises:
         Drifted: it is not any more what was shown; nothing was done.
-        as `Draining.to_the_end` and `RunJournal.adopt`; ClusterError: it cannot be read.
+        as `Draining.to_the_end`, `RunJournal.adopt` and `Running.check`; ClusterError: it cannot be read.
     """
     journaled = running.journal.adopt(run, running.clock.now())
     scribe = Scribe(journaled.next_number)
@@ -106,11 +109,16 @@ def go_on(run: str, reader: ClusterReader, meant: Meant, running: Running) -> tu
     if meant.shown is not None and journaled.next_number > meant.shown + 1:  # one is that we lead it
         raise Drifted(f"somebody else had to do with run {run} since it was shown", f"Nothing was done. {_AGAIN}")
     cluster = reader.read(kinds.ALL)
-    engine = engine_again(cluster, journaled, _still_meant(meant, cluster), running.limits, running.hooks)
+    engine = engine_again(cluster, journaled, _still_meant(meant, cluster), running.limits, running.hooks, run)
+    running.check(cluster, engine.plan)
     if meant.promise is not None:
         check_drift(meant.promise, engine.plan, f"the rest of run {run} was shown", _AGAIN)
     if journaled.paused or journaled.aborted:
         running.journal.write([scribe.note(Noted.RESUMED, running.clock.now())])
+    now = running.clock.now()
+    aims = [aim for aim in aims_of(engine.plan) if aim.wave != journaled.waves.get(aim.node)]
+    if aims:
+        running.journal.write([scribe.note(Noted.WAVE, now, aim.node, str(aim.wave)) for aim in aims])
     return cluster, _drain(engine, cluster, scribe, running)
 
 

@@ -49,14 +49,16 @@ class LiveField:
         connection: Connection,
         run: str,
         *,
+        journal: str = "",
         fence: Fence = unfenced,
         workers: int = WORKERS,
         around: Surroundings | None = None,
         patience: Patience | None = None,
         following: Following | None = None,
     ) -> None:
-        """`run` is the id that is noted on nodes it changes and workloads it restarts. `fence` is asked from several
-        threads, right before each request that changes something. The last three exist for tests.
+        """`run` is the id that is noted on nodes it changes and workloads it restarts, `journal` the namespace of its
+        journal. `fence` is asked from several threads, right before each request that changes something. The last three
+        exist for tests.
 
         Raises:
             ConfigError: the kubeconfig, a flag, a certificate or a proxy cannot be used.
@@ -78,7 +80,7 @@ class LiveField:
         soon = replace(self._patience, connect=min(self._patience.connect, CONNECT_S))
         sender = Sender(Exchanges(access, soon, self._timing), self._behind(fence))
         swapping = Swapping(self._transport, sender, self._timing)
-        marking, restarts = Marking(run, swapping), Restarts(run, swapping)
+        marking, restarts = Marking(run, swapping, journal), Restarts(run, swapping)
         for _ in range(workers):
             work = partial(self._worker(sender, marking, restarts).work, self._acts, self._tell_one, self._fail)
             self._threads.append(self._begun("acts", work))

@@ -16,21 +16,20 @@ from kubectl_eksdoc.core.rules.api.statuses import Details, Lost, Status
 from kubectl_eksdoc.kube.field import prior
 from kubectl_eksdoc.kube.field.swapping import Found, Swapping
 
-_Patch = Callable[[prior.Node, str], dict[str, Any]]
-_PATCHES: Mapping[type[OfNode], _Patch] = {
+_Marked = Callable[[prior.Node, str, str], dict[str, Any]]
+_MARKED: Mapping[type[OfNode], _Marked] = {
     Cordon: prior.cordoned,
     Exclude: prior.excluded,
-    Restore: prior.restored,
     Protect: prior.protected,
-    Release: prior.released,
 }
 
 
 class Marking:
-    """Of the run with the id `run`. Safe to use from several threads."""
+    """Of the run with the id `run`, whose journal is in the namespace `journal`. Safe to use from several threads."""
 
-    def __init__(self, run: str, swapping: Swapping) -> None:
+    def __init__(self, run: str, swapping: Swapping, journal: str = "") -> None:
         self._run = run
+        self._journal = journal
         self._swapping = swapping
 
     def done(self, act: OfNode) -> Status | Lost:
@@ -40,9 +39,17 @@ class Marking:
         except prior.NoPrior as error:
             text = f'Node "{act.node}" is left as it is: {error}'
             return Status(422, "Invalid", text, Details(act.node, "", "Node"))
+        except prior.Foreign as error:
+            text = f'Node "{act.node}" is left as it is: {error}'
+            return Status(409, "Conflict", text, Details(act.node, "", "Node"))
 
     def _patch(self, act: OfNode, node: Found) -> Found:
-        patch = _PATCHES[type(act)](node, self._run)
-        if isinstance(act, Restore) and not act.cordon:
-            patch.pop("spec", None)
-        return patch
+        match act:
+            case Restore(_, _, cordon):
+                patch = prior.restored(node, self._run)
+                return patch if cordon else {key: value for key, value in patch.items() if key != "spec"}
+            case Release():
+                return prior.released(node, self._run)
+            case Cordon(_, _, over):
+                prior.check_ours(node, self._run, over)
+        return _MARKED[type(act)](node, self._run, self._journal)

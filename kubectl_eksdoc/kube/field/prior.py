@@ -2,8 +2,8 @@
 
 ``eksdoc.io/run`` is the run's id, ``eksdoc.io/prior`` what the node was before, as compact JSON: ``unschedulable`` of a
 node that the run cordons; in ``labels`` and ``protected`` the labels and annotations that it added, none of which was
-there; and ``annotations`` where one of the run's own two was there already (of an earlier run), as it was. All of it is
-on the node, so that any machine can take it back.
+there; and ``annotations`` where one of the run's own two was there already (of an earlier run), as it was. ``journal``
+is the namespace of the run's journal. All of it is on the node, so that any machine can take it back.
 """
 
 from __future__ import annotations
@@ -13,13 +13,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from kubectl_eksdoc.core.model.nodes import EXCLUDED_FROM_BALANCERS, PROTECTIONS
-
-RUN = "eksdoc.io/run"
-PRIOR = "eksdoc.io/prior"
-
-CORDONED = "unschedulable"
-LABELS = "labels"
-PROTECTED = "protected"
+from kubectl_eksdoc.core.model.run_notes import JOURNAL, LABELS, PRIOR, PROTECTED, RUN
+from kubectl_eksdoc.core.model.run_notes import UNSCHEDULABLE as CORDONED
 
 YES = "true"
 """The value of every label and annotation that is added; whoever changes it meanwhile owns it from then on."""
@@ -34,6 +29,20 @@ class NoPrior(ValueError):
     """What the node was before cannot be told any more; the message says why."""
 
 
+class Foreign(ValueError):
+    """Another run has changed it, of which nobody said that it is over; the message says which."""
+
+
+def check_ours(node: Node, run: str, over: str) -> None:
+    """
+    Raises:
+        Foreign: another run than `run`, and than `over`, which is, has changed it last.
+    """
+    other = run_of(node)
+    if other not in ("", run, over):
+        raise Foreign(f"run {other} has changed it meanwhile, and may be draining it")
+
+
 def run_of(node: Node) -> str:
     """The run that has changed it last, "" for none."""
     return str(_annotations(node).get(RUN, ""))
@@ -43,31 +52,32 @@ def unschedulable(node: Node) -> bool:
     return bool((node.get("spec") or {}).get("unschedulable"))
 
 
-def cordoned(node: Node, run: str) -> dict[str, Any]:
-    """The merge patch that cordons it for `run`; empty where there is nothing to do.
+def cordoned(node: Node, run: str, journal: str = "") -> dict[str, Any]:
+    """The merge patch that cordons it for `run`, whose journal is in the namespace `journal`; empty where there is
+    nothing to do.
 
     A node that somebody has uncordoned since this run did it keeps the note of what it was before the run.
 
     Raises:
         NoPrior: it is changed by this run, and the note of that cannot be read; so everywhere here.
     """
-    note = _begun(node, run)
+    note = _begun(node, run, journal)
     patch: dict[str, Any] = {} if unschedulable(node) else {"spec": {"unschedulable": True}}
     if CORDONED in note:
         return patch
     return {**patch, **_noted(run, {**note, CORDONED: unschedulable(node)})}
 
 
-def excluded(node: Node, run: str) -> dict[str, Any]:
+def excluded(node: Node, run: str, journal: str = "") -> dict[str, Any]:
     """The merge patch that labels it for load balancers to leave it out; empty where it is labelled already."""
     if EXCLUDED_FROM_BALANCERS in _labels(node):
         return {}
-    note = _begun(node, run)
+    note = _begun(node, run, journal)
     added = sorted({*note.get(LABELS, ()), EXCLUDED_FROM_BALANCERS})
     return _with(_noted(run, {**note, LABELS: added}), "labels", {EXCLUDED_FROM_BALANCERS: YES})
 
 
-def protected(node: Node, run: str) -> dict[str, Any]:
+def protected(node: Node, run: str, journal: str = "") -> dict[str, Any]:
     """The merge patch that keeps autoscalers from removing it; empty where there is nothing to do.
 
     An annotation that is there already, with whatever value, is its user's and stays as it is.
@@ -75,7 +85,7 @@ def protected(node: Node, run: str) -> dict[str, Any]:
     missing = [key for key in PROTECTIONS if key not in _annotations(node)]
     if not missing:
         return {}
-    note = _begun(node, run)
+    note = _begun(node, run, journal)
     added = sorted({*note.get(PROTECTED, ()), *missing})
     return _with(_noted(run, {**note, PROTECTED: added}), "annotations", dict.fromkeys(missing, YES))
 
@@ -107,12 +117,13 @@ def released(node: Node, run: str) -> dict[str, Any]:
     return _with(patch, "annotations", _still(_annotations(node), note[PROTECTED]))
 
 
-def _begun(node: Node, run: str) -> _Note:
+def _begun(node: Node, run: str, journal: str) -> _Note:
     """This run's note on the node, or the beginning of one."""
     if run_of(node) == run and PRIOR in _annotations(node):
         return _note(node)
     there = {key: _annotations(node)[key] for key in (RUN, PRIOR) if key in _annotations(node)}
-    return {"annotations": there} if there else {}
+    named = {JOURNAL: journal} if journal else {}
+    return {**named, "annotations": there} if there else named
 
 
 def _noted(run: str, note: _Note) -> dict[str, Any]:

@@ -29,7 +29,7 @@ class DryTrial:
 
     def would(self, act: Cordon | OfPod) -> Status | Lost:
         match act:
-            case Cordon(node, uid):
+            case Cordon(node, uid, _):
                 return self._patched(
                     path_to(kinds.NODES, "", node), {"metadata": {"uid": uid}, "spec": {"unschedulable": True}}
                 )

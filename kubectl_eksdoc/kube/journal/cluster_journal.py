@@ -89,6 +89,19 @@ class ClusterJournal:
             raise JournalError(f"there is a run {begun.run} already", "Begin another one, or resume that.")
         self._head_version, self._leads = made, True
 
+    def put_back(self, run: str, leader: str, begun: Begun | None = None) -> None:
+        """The head of a run of which somebody removed the journal, so that it can be opened and adopted by whoever
+        takes back what it did. `begun`: its first entry, where somebody still has that.
+
+        Raises:
+            UsageError: there is no such namespace, or its id is none.
+            JournalError, LockLost, Unauthorized, Forbidden
+        """
+        self._run, self._leader, self._head_version = run, leader, ""
+        first = {BEGUN: line(begun)} if begun is not None else {}
+        data = {**first, **self._said(Phase.RUNNING, self._maps.clock.now())}
+        self._create(head_name(run), labels_of(run, HEAD), {}, data, lambda found: True)
+
     def open(self, run: str) -> Entries:
         """What there is of a run that is to be adopted, which comes next. Raises: as `kube.runs.read_run`."""
         self._leads = self._stale = False
@@ -149,7 +162,7 @@ class ClusterJournal:
         name = chunk_name(self._run, self._chunk.number)
         found = self._maps.get(name)
         if found is None:
-            raise gone(name)
+            raise gone(self._maps, self._run, name)
         if any(map(self._is_foreign, found.data.keys() - self._chunk.keys)):
             raise self._somebody_else(name)
         self._chunk = _chunk(self._chunk.number, found)
@@ -245,12 +258,12 @@ class ClusterJournal:
             if sent.ok:
                 return _version(sent)
             if sent.code == 404:
-                raise gone(name)
+                raise gone(self._maps, self._run, name)
             self._maps.check(sent, "patch configmaps", f"patch {name}")
             if sent.code == 409 or sent.unknown:
                 found = self._maps.get(name)
                 if found is None:
-                    raise gone(name)
+                    raise gone(self._maps, self._run, name)
                 version = found.version
                 if is_there(found):
                     return version

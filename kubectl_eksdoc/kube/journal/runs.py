@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from kubectl_eksdoc.core.model.journal import Begun, Entries, Entry, Phase, RunSummary, is_run_id
-from kubectl_eksdoc.errors import JournalError, UsageError
+from kubectl_eksdoc.errors import JournalError, JournalGone, UsageError
 from kubectl_eksdoc.kube.journal.config_maps import ConfigMap, ConfigMaps
 from kubectl_eksdoc.kube.sent import UNASKED
 from kubectl_eksdoc.objects.journal_lines import read_lines
@@ -172,9 +172,10 @@ def _no_run(maps: ConfigMaps, run: str) -> UsageError:
     return UsageError(f"there is no run {run} in namespace {maps.namespace}", hint)
 
 
-def gone(name: str) -> JournalError:
-    hint = (
-        "Somebody removed it. What was done stays done, and nothing more is done from here. The nodes of this run have "
-        "the annotation eksdoc.io/run: kubectl uncordon gives them back."
-    )
-    return JournalError(f"the journal {name} is not in the cluster any more", hint)
+def gone(maps: ConfigMaps, run: str, name: str) -> JournalError:
+    """One of its parts, called `name`, or all of it. Raises: as `ConfigMaps.get`."""
+    what = f"the journal {name} is not in the cluster any more"
+    done = "Somebody removed it. What was done stays done, and nothing more is done from here."
+    if name != head_name(run) and maps.get(head_name(run)) is not None:
+        return JournalError(what, f"{done} The rest of the run's journal is there.")
+    return JournalGone(what, f"{done} The nodes that were changed carry notes of what they were.")

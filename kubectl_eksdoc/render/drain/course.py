@@ -62,7 +62,7 @@ def _surge(view: DrainView) -> str:
     replaced = f"{joins or 'No node joins first, but'} each drained node is replaced by a new one"
     if not view.plan.in_generations:
         return f"{replaced}."
-    generations = max(target.wave for target in view.targets)
+    generations = len({target.wave for target in view.targets if target.wave})
     if generations < 2:
         return f"{replaced}: no drain has to wait for one of those."
     return f"{replaced}: {generations} generations, a node begins when those its pods land on have joined."

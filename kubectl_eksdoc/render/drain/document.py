@@ -15,6 +15,7 @@ from kubectl_eksdoc.core.plan.drain.handoff.offers import HandOff, Option, Step
 from kubectl_eksdoc.core.plan.drain.outcome import Eviction, Left, Target
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
 from kubectl_eksdoc.core.plan.drain.result import NOT_JUDGED, Headroom
+from kubectl_eksdoc.core.run.baking import Bake
 from kubectl_eksdoc.render.document import Fields, finding, known, metadata, moment, remedy, strings
 from kubectl_eksdoc.render.drain.comparison.document import comparison_fields
 from kubectl_eksdoc.render.drain.fence import NO_RE_EVICTIONS
@@ -82,6 +83,11 @@ def _options(policy: DrainPolicy) -> Fields:
     }
 
 
+def bake_fields(bake: Bake | None) -> Fields | None:
+    """What a run adds to its estimate; null where it does not wait between waves."""
+    return None if bake is None else {"seconds": _seconds(bake.each_s), "times": bake.times}
+
+
 def _estimate(view: DrainView) -> Fields | None:
     """Seconds; null when nothing is drained."""
     estimate = view.plan.estimate
@@ -95,6 +101,7 @@ def _estimate(view: DrainView) -> Fields | None:
         "sampledEvictions": (estimate.part or len(view.evictions)) if estimate.runs else 0,
         "peakAway": estimate.peak_away,
         "assumptions": strings(estimate.assumptions),
+        "bake": bake_fields(view.bake),
     }
 
 

@@ -9,6 +9,7 @@ from kubectl_eksdoc.core.model.findings import Status
 from kubectl_eksdoc.core.plan.drain.duration.clock import NEW_NODE_S
 from kubectl_eksdoc.core.plan.drain.manners import Means
 from kubectl_eksdoc.core.plan.drain.outcome import BudgetVerdict, PodVerdict, TargetVerdict
+from kubectl_eksdoc.core.run.baking import Bake
 from kubectl_eksdoc.render.drain.groups import Group, grouped
 from kubectl_eksdoc.render.drain.scale import short
 from kubectl_eksdoc.render.drain.view import DrainView
@@ -177,7 +178,15 @@ def _time(view: DrainView) -> str:
     needed = any(f.code.name == NEEDS_NODES.name and f.status is not Status.FAIL for f in view.findings)
     waits = needed and not all(eviction.lands_on for eviction in view.evictions)
     new = f", including {short(NEW_NODE_S[0])} for new nodes (assumed)" if waits else ""
-    return f", about {duration(estimate.p50_s)} (p95 {duration(estimate.p95_s)}){new}"
+    return f", about {duration(estimate.p50_s)} (p95 {duration(estimate.p95_s)}){new}{baked(view.bake)}"
+
+
+def baked(bake: Bake | None) -> str:
+    """`` + bake 2m after each of 3 waves``."""
+    if bake is None:
+        return ""
+    after = "the first wave" if bake.times == 1 else f"each of {bake.times} waves"
+    return f" + bake {short(bake.each_s)} after {after}"
 
 
 def _blockers(view: DrainView) -> str:

@@ -18,6 +18,7 @@ from kubectl_eksdoc.core.plan.drain.handoff.offers import HandOff
 from kubectl_eksdoc.core.plan.drain.outcome import Eviction, Left, PodVerdict, Target
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan, Headroom
 from kubectl_eksdoc.core.plan.drain.targets import natural
+from kubectl_eksdoc.core.run.baking import Bake
 from kubectl_eksdoc.core.sim.course import Span
 
 SYNC_FAILED = "SyncFailed"
@@ -29,7 +30,8 @@ class DrainView:
 
     `reached_by` are the words of the command line that lead to the same cluster or dump again, without
     secrets; None where they are not known. `comparison` is with a plan saved earlier, None where none was
-    asked for. Without slots, because the sorted rows and the indexes are made once, when first asked for.
+    asked for. `bake` is what a run adds to the estimate. Without slots, because the sorted rows and the indexes
+    are made once, when first asked for.
     """
 
     plan: DrainPlan
@@ -38,6 +40,7 @@ class DrainView:
     tool_version: str = __version__
     reached_by: tuple[str, ...] | None = None
     comparison: Comparison | None = None
+    bake: Bake | None = None
 
     @cached_property
     def targets(self) -> tuple[Target, ...]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import cast
 
 from kubectl_eksdoc.render.document import Fields, known, strings
+from kubectl_eksdoc.render.drain.document import bake_fields
 from kubectl_eksdoc.render.encode import Json
 from kubectl_eksdoc.render.record.view import NodeRun, RecordView
 
@@ -40,6 +41,7 @@ def _plan(view: RecordView) -> Fields:
             "p50": seconds(estimate.p50_s),
             "p95": seconds(estimate.p95_s),
             "usualSeconds": seconds(estimate.usual_s),
+            "bake": bake_fields(view.bake),
         }
     return {
         "drained": len(view.nodes),

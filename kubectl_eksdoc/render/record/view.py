@@ -12,6 +12,7 @@ from kubectl_eksdoc import __version__
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.plan.drain.outcome import Target
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
+from kubectl_eksdoc.core.run.baking import Bake
 from kubectl_eksdoc.core.run.moments import ASKED, Happened, Moment
 from kubectl_eksdoc.core.run.record import Record
 from kubectl_eksdoc.core.sim.course import Span
@@ -63,6 +64,17 @@ class RecordView:
     cluster: Cluster
     options: Mapping[str, object] = field(default_factory=dict)
     tool_version: str = __version__
+    bake: Bake | None = None
+
+    @property
+    def late_s(self) -> float | None:
+        """As `Record.late_s`, but for what it waited between waves, as it was told to."""
+        late_s = self.record.late_s
+        return None if late_s is None else late_s - self.baked_s
+
+    @property
+    def baked_s(self) -> float:
+        return 0.0 if self.bake is None else self.bake.total_s
 
     @property
     def plan(self) -> DrainPlan:
@@ -72,14 +84,10 @@ class RecordView:
     def ended_s(self) -> float:
         return self.record.ended_s
 
-    @property
-    def late_s(self) -> float | None:
-        return self.record.late_s
-
     @cached_property
     def planned(self) -> DrainView:
         """The plan as it is shown by itself."""
-        return DrainView(self.plan, self.cluster, self.options, self.tool_version)
+        return DrainView(self.plan, self.cluster, self.options, self.tool_version, bake=self.bake)
 
     @cached_property
     def moments(self) -> tuple[Moment, ...]:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 
 from kubectl_eksdoc.core.model.documents import API_VERSION, DRAIN_WATCH
+from kubectl_eksdoc.core.model.run_notes import RunNote
 from kubectl_eksdoc.core.rules.group_updates import PATIENCE
 from kubectl_eksdoc.core.run.others import OthersNode
 from kubectl_eksdoc.render.document import Fields, known
+from kubectl_eksdoc.render.drain.blocks import command_line
 from kubectl_eksdoc.render.drain.rows import NONE
 from kubectl_eksdoc.render.look import Look, Tone
-from kubectl_eksdoc.render.sections import Title, drawn
+from kubectl_eksdoc.render.sections import MARGIN, Title, drawn, titled
 from kubectl_eksdoc.render.tables import Column
 from kubectl_eksdoc.render.text import counted, shown, wrap
 from kubectl_eksdoc.render.times import duration, rfc3339
@@ -24,7 +26,11 @@ _GROUPS_OWN = (
 )
 
 
-def page(nodes: Sequence[OthersNode], at: datetime, look: Look, full: bool) -> str:
+Command = Callable[[RunNote], str]
+"""What shows a run of this tool, to be copied into a shell."""
+
+
+def page(nodes: Sequence[OthersNode], at: datetime, look: Look, full: bool, command: Command) -> str:
     """Ending with a line end."""
     if not nodes:
         return f"{NOBODY}\n"
@@ -39,12 +45,23 @@ def page(nodes: Sequence[OthersNode], at: datetime, look: Look, full: bool) -> s
         [look.paint(shown(head, look), Tone.TITLE)],
         drawn(Title("Nodes"), (columns, list(rows)), look, full),
         drawn(Title("Pods"), (pods, list(why)), look, full),
-        wrap(shown(_GROUPS_OWN, look), look.columns) if waiting else [],
+        _runs(nodes, look, command),
+        wrap(shown(_GROUPS_OWN, look), look.columns) if any(node.run is None for node in waiting) else [],
     ]
     return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
 
 
-def document(nodes: Sequence[OthersNode], at: datetime) -> Fields:
+def _runs(nodes: Sequence[OthersNode], look: Look, command: Command) -> list[str]:
+    """Of the runs of this tool among them: where they are looked at in full."""
+    lines: list[str] = []
+    for note in dict.fromkeys(node.run for node in nodes if node.run is not None):
+        where = f", journal in {note.journal}" if note.journal else ""
+        lines += wrap(shown(f"- run {note.run} of eksdoc{where}:", look), look.columns, MARGIN, MARGIN * 2)
+        lines.append(command_line(command(note), look))
+    return titled(Title("Runs of eksdoc"), lines, look) if lines else []
+
+
+def document(nodes: Sequence[OthersNode], at: datetime, command: Command) -> Fields:
     """As DrainWatch.json says."""
     return {
         "apiVersion": API_VERSION,
@@ -54,6 +71,7 @@ def document(nodes: Sequence[OthersNode], at: datetime) -> Fields:
             {
                 "node": node.node,
                 "drainedBy": node.who,
+                "run": _run(node.run, command),
                 "leftSeconds": None if node.left_s is None else round(node.left_s, 3),
                 "pods": [
                     {"pod": pod.pod, "leaving": pod.leaving, "budget": known(pod.budget), "why": pod.why}
@@ -63,6 +81,12 @@ def document(nodes: Sequence[OthersNode], at: datetime) -> Fields:
             for node in nodes
         ],
     }
+
+
+def _run(note: RunNote | None, command: Command) -> Fields | None:
+    if note is None:
+        return None
+    return {"run": note.run, "journalNamespace": known(note.journal), "command": command(note)}
 
 
 def _left(node: OthersNode) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import cast
 
@@ -15,23 +15,44 @@ from kubectl_eksdoc.core.run.account import NodeAccount, nodes_of, phase_words
 from kubectl_eksdoc.core.run.journal import Journaled
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.render.document import Fields, known, strings
+from kubectl_eksdoc.render.drain.blocks import command_line
 from kubectl_eksdoc.render.drain.rows import NONE
 from kubectl_eksdoc.render.encode import Json, to_json, to_yaml
 from kubectl_eksdoc.render.look import Look, Tone
-from kubectl_eksdoc.render.sections import Drawn, Title, drawn, told
+from kubectl_eksdoc.render.sections import MARGIN, Drawn, Title, drawn, titled, told
 from kubectl_eksdoc.render.tables import Column
-from kubectl_eksdoc.render.text import shown, wrap
+from kubectl_eksdoc.render.text import counted, listing, shown, wrap
 from kubectl_eksdoc.render.times import age, between, rfc3339
 
 FORMATS = ("table", "wide", "json", "yaml")
 
-_NOTHING = "No run is kept in namespace {}.\n"
+_NOTHING = "No run is kept in namespace {}."
+
+_MOST_NAMES = 6
+
+
+@dataclass(frozen=True, slots=True)
+class WithoutJournal:
+    """A run that is known by what `nodes` say of it alone. `gone`: its journal is not in `namespace` any more; else it
+    may be there, in another namespace than was asked for. `command` takes it back, or shows it."""
+
+    run: str
+    nodes: tuple[str, ...]
+    namespace: str
+    gone: bool
+    command: str
+
+    @property
+    def said(self) -> str:
+        carry = f"{counted(len(self.nodes), 'node')} {'carry' if len(self.nodes) > 1 else 'carries'} its notes"
+        what = "its journal is gone" if self.gone else f"its journal is in namespace {self.namespace}"
+        return f"run {self.run}: {what}; {carry} ({listing(self.nodes, _MOST_NAMES, Look())})"
 
 
 @dataclass(frozen=True, slots=True)
 class StatusView:
     """`run` is one of `runs` in full, None where only the list is asked for; `held` is the lock, None where it must
-    not be read."""
+    not be read. `without`: runs that are known by nodes alone; `notes`: what could not be looked at."""
 
     namespace: str
     now: datetime
@@ -39,7 +60,8 @@ class StatusView:
     held: Held | None
     run: RunSummary | None = None
     journaled: Journaled | None = None
-    notes: Sequence[str] = field(default_factory=tuple)
+    without: tuple[WithoutJournal, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def led(self) -> bool:
@@ -72,6 +94,17 @@ def document(view: StatusView) -> Fields:
         "holder": None if held is None else known(held.holder if held.led else ""),
         "runs": [_summary(run) for run in view.runs],
         "run": cast(Json, _full(view)),
+        "withoutJournal": [
+            {
+                "run": each.run,
+                "journal": "gone" if each.gone else "elsewhere",
+                "namespace": each.namespace,
+                "nodes": strings(each.nodes),
+                "command": each.command,
+            }
+            for each in view.without
+        ],
+        "notes": strings(view.notes),
     }
 
 
@@ -117,15 +150,28 @@ def _node(node: NodeAccount) -> Fields:
 
 
 def _list(view: StatusView, look: Look) -> str:
-    if not view.runs:
-        return _NOTHING.format(view.namespace)
+    runs = _rows(view, look) if view.runs else [_NOTHING.format(view.namespace)]
+    return "\n\n".join("\n".join(lines) for lines in (runs, _beside(view, look)) if lines) + "\n"
+
+
+def _beside(view: StatusView, look: Look) -> list[str]:
+    """What nodes say, and what is not known."""
+    lines: list[str] = []
+    for each in view.without:
+        lines += wrap(shown(f"- {each.said}:", look), look.columns, MARGIN, MARGIN * 2)
+        lines.append(command_line(each.command, look))
+    found = titled(Title("By the notes on nodes"), lines, look) if lines else []
+    return [*found, *(line for note in view.notes for line in wrap(shown(f"note: {note}", look), look.columns))]
+
+
+def _rows(view: StatusView, look: Look) -> list[str]:
     columns = [Column("RUN"), Column("PHASE"), Column("AGE", right=True), Column("UPDATED", right=True, drop=1)]
     columns += [Column("LEADER", floor=16, drop=2), Column("SAID", floor=30, lines=2)]
     rows = [
         [run.run, _phase(run, view), _ago(run.begun, view), _ago(run.updated, view), run.leader, run.said or NONE]
         for run in view.runs
     ]
-    return "\n".join(drawn(Title(""), (columns, list(rows)), look, False)[1:]) + "\n"
+    return drawn(Title(""), (columns, list(rows)), look, False)[1:]
 
 
 def _phase(run: RunSummary, view: StatusView) -> str:
@@ -157,6 +203,7 @@ def _one(view: StatusView, look: Look, full: bool) -> str:
         drawn(Title("Nodes"), _nodes(journaled), look, full),
         told(Title("Not taken into account"), journaled.dropped, look),
         told(Title("Next"), _next(view, led), look),
+        _beside(view, look),
     ]
     return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
 
@@ -176,7 +223,9 @@ def _next(view: StatusView, led: bool) -> list[str]:
     if journaled.phase is not Phase.ENDED and led:
         return [f"kubectl eksdoc drain pause {run}, or abort {run}: from any machine"]
     found = (
-        [] if journaled.ended in (DONE, ROLLED_BACK) else [f"kubectl eksdoc drain resume {run}: go on, on this machine"]
+        []
+        if journaled.ended in (DONE, ROLLED_BACK) or journaled.rolled_back or journaled.begun is None
+        else [f"kubectl eksdoc drain resume {run}: go on, on this machine"]
     )
     if journaled.cordoned:
         count = len(journaled.cordoned)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubectl_eksdoc.core.run.moments import Happened
+from kubectl_eksdoc.render.drain.verdict import baked
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.record.words import asked
 from kubectl_eksdoc.render.run.view import Outcome, RunView
@@ -45,7 +46,7 @@ def _differences(view: RunView) -> Iterator[str]:
     if estimate is not None and late is not None and view.outcome is Outcome.DONE and course.evictions:
         share = late / estimate.usual_s if estimate.usual_s else 0.0
         than = "longer" if late > 0 else "less"
-        beyond = ", more than its p95" if course.ended_s > estimate.p95_s else ""
+        beyond = ", more than its p95" if course.ended_s - course.baked_s > estimate.p95_s else ""
         yield f"It took {duration(abs(late))} {than} than the plan's usual run ({share:+.0%}){beyond}."
     if undone := course.not_emptied:
         yield f"Not emptied: {listing((node.name for node in undone), _MOST_NAMES, Look())}."
@@ -68,4 +69,4 @@ def _planned(view: RunView) -> str:
     estimate = view.course.plan.estimate
     if estimate is None:
         return "the plan did not tell how long it takes"
-    return f"planned: about {duration(estimate.p50_s)} (p95 {duration(estimate.p95_s)})"
+    return f"planned: about {duration(estimate.p50_s)} (p95 {duration(estimate.p95_s)}){baked(view.course.bake)}"

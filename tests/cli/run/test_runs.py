@@ -150,7 +150,7 @@ def test_a_file_that_is_no_journal_is_said_to_be_none(one: Machine, tmp_path: Pa
 
 
 def test_somebody_elses_drain_is_watched(api: Api, one: Machine, other: Machine) -> None:
-    """Here that of another machine, which `--attach` does not know to be ours."""
+    """Here that of another machine, which is a run of ours."""
     words = agreed(one)
     with one.running("drain", "run", *words):
         one.out.until(EVICTED)
@@ -158,7 +158,9 @@ def test_somebody_elses_drain_is_watched(api: Api, one: Machine, other: Machine)
     said = docs(watched.out)
     assert watched.code == 0 and {valid(doc) for doc in said} == {"DrainWatch"}, watched.err
     assert said[0]["nodes"][0]["pods"] and said[-1]["nodes"][0]["pods"] == []
-    assert said[-1]["nodes"][0]["drainedBy"] == "somebody (it is cordoned)"
+    run = said[-1]["nodes"][0]["run"]
+    assert said[-1]["nodes"][0]["drainedBy"] == f"run {run['run']} of eksdoc"
+    assert run["journalNamespace"] == "kube-system" and f"drain status {run['run']} -w" in run["command"]
     unknown = other.run("drain", "status", "--attach", "nowhere")
     assert unknown.code == 2 and "there is no node nowhere" in unknown.err
 

@@ -37,8 +37,10 @@ LONGEST_S = 10_000.0
 class Driven:
     """Mutable: drains the nodes called old-*. `asked`: every act with its time. `answers` by the kind of act."""
 
-    def __init__(self, cluster: Cluster, policy: DrainPolicy | None = None, **answers: Answering) -> None:
-        self.engine = Engine(plan_of(cluster, policy=policy, roomy=False), Seen(cluster), Limits())
+    def __init__(
+        self, cluster: Cluster, policy: DrainPolicy | None = None, run: str = "", **answers: Answering
+    ) -> None:
+        self.engine = Engine(plan_of(cluster, policy=policy, roomy=False), Seen(cluster), Limits(), run=run)
         self.asked: list[tuple[float, Act]] = []
         self.answers = answers
         self.now_s = 0.0
@@ -100,7 +102,7 @@ class Driven:
     def _done(self, act: Act) -> Iterator[News]:
         self._version += 1
         match act:
-            case Cordon(name, _):
+            case Cordon(name):
                 yield Answered(act, Status(200))
                 yield NodeIs(replace(self.engine.seen.nodes[name], unschedulable=True))
             case Exclude(name, _):

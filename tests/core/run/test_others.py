@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from kubectl_eksdoc.core.model.nodes import Taint
+from kubectl_eksdoc.core.model.run_notes import RunNote
 from kubectl_eksdoc.core.run.others import drained_by_others
 from tests.builders import a_budget, a_cluster, a_node, a_pod, a_roomy_node
 
@@ -18,6 +19,20 @@ def test_cordoned_nodes_and_those_of_autoscalers_are_drained_by_somebody() -> No
         ("k", "Karpenter (taint karpenter.sh/disrupted)", True),
     ]
     assert [node.left_s for node in found] == [0.0, 0.0]
+
+
+def test_a_run_of_ours_is_known_by_its_notes() -> None:
+    note = RunNote("20261120-1930-4f2a", "ops")
+    nodes = [
+        replace(a_node("a"), unschedulable=True, note=note),
+        replace(a_node("b"), unschedulable=True, note=replace(note, drains=False, protects=True)),
+        replace(a_node("c"), note=note),
+    ]
+    found = drained_by_others(a_cluster(nodes=nodes))
+    assert [(node.node, node.who, node.run) for node in found] == [
+        ("a", "run 20261120-1930-4f2a of eksdoc", note),
+        ("b", "somebody (it is cordoned)", None),
+    ]
 
 
 def test_named_nodes_are_shown_whoever_drains_them() -> None:

@@ -31,7 +31,7 @@ class AdoptedJournal(KeptJournal):
 def rolled_back(stage: EmbeddedStage, journal: AdoptedJournal, field: StageField | None = None) -> RolledBack:
     made = field or StageField(stage, journal)
     running = Running(made, journal, OwnLock(), StageClock(stage), Heard().listen)  # type: ignore[arg-type]
-    return roll_back("r1", running)
+    return roll_back("r1", running, stage)
 
 
 def check(result: RolledBack, stage: EmbeddedStage, before: dict[str, object], after: dict[str, object]) -> None:

@@ -37,8 +37,14 @@ def a_cluster() -> tuple[ControlPlane, EmbeddedStage]:
 class HookedStage(StageField):
     """`says` answers the hooks, `takes_s` after they were asked for."""
 
-    def __init__(self, stage: EmbeddedStage, says: Callable[[Hook], HookEnded], takes_s: float = 0.0) -> None:
-        super().__init__(stage, KeptJournal())
+    def __init__(
+        self,
+        stage: EmbeddedStage,
+        says: Callable[[Hook], HookEnded],
+        takes_s: float = 0.0,
+        journal: KeptJournal | None = None,
+    ) -> None:
+        super().__init__(stage, journal or KeptJournal())
         self.all: list[Errand] = []
         self._says = says
         self._takes_s = takes_s

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -101,6 +102,26 @@ def test_a_node_that_somebody_had_cordoned_stays_so(api: Api, field: LiveField) 
     assert lasting(node_of(api, name)) == lasting(before)
 
 
+def test_a_node_of_another_run_that_may_not_be_over_is_not_cordoned(api: Api, field: LiveField) -> None:
+    name, uid = some_node(api)
+    change(api, name, annotated("eksdoc.io/run", "run-0"))
+    before = node_of(api, name)
+    for over in ("", "run-9"):
+        answer = answer_to(field, Cordon(name, uid, over))
+        assert isinstance(answer, Status) and answer.code == 409 and "run run-0 has changed it" in answer.message
+    assert node_of(api, name) == before
+
+
+def test_the_journals_namespace_is_noted(api: Api, tmp_path: Path) -> None:
+    name, uid = some_node(api)
+    before = node_of(api, name)
+    with among(api) as server, closing(LiveField(connection(server, tmp_path), RUN, journal="ops")) as field:
+        answer_to(field, Cordon(name, uid))
+        assert json.loads(notes(api, name)["eksdoc.io/prior"]) == {"journal": "ops", "unschedulable": False}
+        answer_to(field, Restore(name, uid))
+    assert lasting(node_of(api, name)) == lasting(before)
+
+
 def test_what_another_run_has_noted_comes_back(api: Api, field: LiveField) -> None:
     name, uid = some_node(api)
     earlier = '{"unschedulable":false,"else":"ünï\\u0001"}'
@@ -108,7 +129,7 @@ def test_what_another_run_has_noted_comes_back(api: Api, field: LiveField) -> No
         change(api, name, annotated(key, value))
     api.now(lambda plane: mishaps.cordon(plane, name))
     before = node_of(api, name)
-    answer_to(field, Cordon(name, uid))
+    answer_to(field, Cordon(name, uid, "run-0"))
     assert notes(api, name)["eksdoc.io/run"] == RUN
     answer_to(field, Restore(name, uid))
     assert lasting(node_of(api, name)) == lasting(before)
@@ -211,29 +232,33 @@ def test_what_others_write_meanwhile_is_kept(api: Api, tmp_path: Path) -> None:
     assert lasting(node_of(api, name)) == lasting(with_value(before, ("metadata", "labels"), labels))
 
 
-def test_two_runs_at_once_end_one_after_the_other(api: Api, tmp_path: Path) -> None:
-    """Whoever is later has noted what the other did; taken back in that order, the node is as it was."""
+def test_of_two_runs_at_once_one_has_the_node(api: Api, tmp_path: Path) -> None:
+    """Whichever is told of the other's note leaves it alone, and what the one did is taken back by that one."""
     name, uid = some_node(api)
     before = node_of(api, name)
+    answers: dict[str, int] = {}
     with among(api) as server:
         runs = ["run-a", "run-b"]
         folders = {run: tmp_path / run for run in runs}
 
         def cordon(run: str) -> None:
             with field_on(connection(server, folders[run]), run) as field:
-                answer_to(field, Cordon(name, uid))
+                answer = answer_to(field, Cordon(name, uid))
+                assert isinstance(answer, Status)
+                answers[run] = answer.code
 
         threads = [threading.Thread(target=cordon, args=(run,)) for run in runs]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-        later = notes(api, name)["eksdoc.io/run"]
-        (earlier,) = set(runs) - {later}
-        for run in (later, earlier):
-            assert node_of(api, name)["spec"].get("unschedulable") is True
+        has_it = notes(api, name)["eksdoc.io/run"]
+        (other,) = set(runs) - {has_it}
+        assert answers == {has_it: 200, other: 409}
+        for run, cordoned in ((other, True), (has_it, False)):
             with field_on(connection(server, folders[run]), run) as field:
                 answer_to(field, Restore(name, uid))
+            assert bool(node_of(api, name)["spec"].get("unschedulable")) is cordoned
     assert lasting(node_of(api, name)) == lasting(before)
 
 

@@ -163,9 +163,12 @@ def test_two_runs_one_inside_the_other(api: Api, tmp_path: Path) -> None:
     name, uid = some_node(api)
     before = node_of(api, name)
     with among(api) as server:
-        for run, act in (("a", Protect), ("b", Protect), ("b", Cordon), ("b", Release), ("b", Restore)):
+        cordon = Cordon(name, uid, over="a")
+        release, restore = Release(name, uid), Restore(name, uid)
+        deeds = ("a", Protect(name, uid)), ("b", Protect(name, uid)), ("b", cordon), ("b", release), ("b", restore)
+        for run, act in deeds:
             with field_on(connection(server, tmp_path), run) as field:
-                assert answer_to(field, act(name, uid)) == Status(200)
+                assert answer_to(field, act) == Status(200)
         assert notes(api, name)["eksdoc.io/run"] == "a"
         assert annotations(node_of(api, name))[KARPENTER] == "true"
         with field_on(connection(server, tmp_path), "a") as field:

@@ -75,7 +75,7 @@ def drain(what: str, run: str, kubeconfig: str, home: str) -> str:
     ):
         running = Running(field, journal, lock, Fast(), tell)
         if what == "roll-back":
-            return str(roll_back(run, running))
+            return str(roll_back(run, running, reader))
         if what == "go-on":
             return go_on(run, reader, Meant(DrainPolicy()), running)[1].said
         cluster, plan = plan_drain(reader, Targeting(nodegroups=("blue",)), DrainPolicy())

@@ -1,0 +1,93 @@
+"""Runs by the notes on nodes, for the commands of runs: which are in the way, whose journal is gone, and what to do."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+from functools import cache
+from typing import TYPE_CHECKING
+
+from kubectl_eksdoc.cli.options import GlobalOptions
+from kubectl_eksdoc.cli.run.carrying import reached_by
+from kubectl_eksdoc.cli.surroundings import Surroundings
+from kubectl_eksdoc.errors import Locked, UsageError
+
+if TYPE_CHECKING:
+    from kubectl_eksdoc.core.model.cluster import Cluster
+    from kubectl_eksdoc.core.model.nodes import Node
+    from kubectl_eksdoc.core.plan.drain.result import DrainPlan
+    from kubectl_eksdoc.flows.ports import Runs
+    from kubectl_eksdoc.flows.run.noted import FoundRun
+
+NOT_KNOWN = (
+    "Not known: which pods it evicted or deleted, which workloads it restarted, whether somebody uncordoned a node of "
+    "it and cordoned it again since. Nodes whose notes somebody removed are not found."
+)
+"""What a run without a journal cannot tell any more."""
+
+
+class Noted:
+    """`namespace`: of the journals that are asked for."""
+
+    def __init__(self, options: GlobalOptions, namespace: str, around: Surroundings) -> None:
+        self._options = options
+        self._namespace = namespace
+        self._around = around
+        self._runs_in = cache(self._opened)
+
+    def check(self, own: str) -> Callable[[Cluster, DrainPlan], None]:
+        """What refuses a plan beside which another run than `own` is not over.
+
+        It raises:
+            Locked: it says which run, where its journal is, and what can be done.
+        """
+        from kubectl_eksdoc.flows.run.noted import in_the_way
+
+        def checked(cluster: Cluster, plan: DrainPlan) -> None:
+            for found in in_the_way(cluster, plan, own, self._namespace, self._runs_in):
+                raise Locked(self._why(found), self._remedy(found))
+
+        return checked
+
+    def found(self, nodes: tuple[Node, ...], name: str = "") -> tuple[FoundRun, ...]:
+        """All runs that these nodes name, or the one called `name`."""
+        from kubectl_eksdoc.core.run.noted import noted_runs
+        from kubectl_eksdoc.flows.run.noted import found_runs
+
+        noted = [each for each in noted_runs(nodes) if name in ("", each.run)]
+        return found_runs(noted, self._namespace, self._runs_in)
+
+    def elsewhere(self, found: FoundRun, verb: str) -> UsageError:
+        """Its journal is in another namespace."""
+        return UsageError(
+            f"the journal of run {found.run} is in namespace {found.namespace}, not in {self._namespace}",
+            f"{self.command(verb, found)}",
+        )
+
+    def command(self, verb: str, found: FoundRun) -> str:
+        """``kubectl eksdoc drain rollback RUN``, to be copied into a shell. What is gone is given back anywhere."""
+        namespace = self._namespace if found.gone else found.namespace
+        return shlex.join(["kubectl", "eksdoc", "drain", verb, found.run, *reached_by(self._options, namespace)])
+
+    def _opened(self, namespace: str) -> Runs:
+        around = self._around
+        keeping = around.edges.keeping("", namespace, around.environ)
+        return around.edges.open_runs(self._options.connection, keeping)
+
+    def _why(self, found: FoundRun) -> str:
+        nodes = found.noted.nodes
+        carry = f"node {nodes[0]} carries" if len(nodes) == 1 else f"{nodes[0]} and {len(nodes) - 1} more nodes carry"
+        if found.unread:
+            why = f"whether it is over cannot be told: its journal in namespace {found.namespace} cannot be read"
+            return f"{carry} the notes of run {found.run}, and {why} ({found.unread})"
+        if found.gone:
+            why = f"its journal is not in namespace {found.namespace} any more: nobody can tell whether it is over"
+            return f"{carry} the notes of run {found.run}, and {why}"
+        led = ", and somebody leads it" if found.led else ""
+        return f"run {found.run} is not over{led}, journal in namespace {found.namespace}: {carry} its notes"
+
+    def _remedy(self, found: FoundRun) -> str:
+        if found.gone:
+            return f"Nothing was done. Take back what it did to nodes first: {self.command('rollback', found)}"
+        lines = ["Nothing was done. One drain at a time: see it, go on with it, or take back what it did."]
+        return "\n".join([*lines, *(f"    {self.command(verb, found)}" for verb in ("status", "resume", "rollback"))])

@@ -1,0 +1,65 @@
+"""What an error of a run advises works: not to go on with a run that was not begun, or cannot be read here."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kubectl_eksdoc.embedded.serving.api import Api
+from kubectl_eksdoc.embedded.serving.clockwork import Scaled
+from kubectl_eksdoc.embedded.serving.server import Server, serving
+from tests.cli.run.served import Machine, cordoned, machine
+from tests.cli.run.test_runs import agreed, stopped_early
+from tests.embedded.clients import worlds
+
+
+@pytest.fixture
+def api() -> Api:
+    return worlds.api_of("small-traps", Scaled(time.monotonic, 10.0))
+
+
+@pytest.fixture
+def server(api: Api) -> Iterator[Server]:
+    with serving(api) as server:
+        yield server
+
+
+@pytest.fixture
+def one(server: Server, tmp_path: Path) -> Machine:
+    return machine(server, tmp_path / "ann")
+
+
+def no_folder(tmp_path: Path) -> str:
+    path = tmp_path / "a-file"
+    path.write_text("", encoding="utf-8")
+    return str(path)
+
+
+def test_a_run_that_was_not_begun_is_not_to_be_resumed(api: Api, one: Machine, tmp_path: Path) -> None:
+    before = cordoned(api)
+    ran = one.run("drain", "run", *agreed(one), XDG_STATE_HOME=no_folder(tmp_path))
+    assert ran.code == 6 and "cannot be opened" in ran.err, ran.err
+    assert "Nothing was changed: once that is mended, run it again." in ran.err and "drain resume" not in ran.err
+    assert cordoned(api) == before and "No run is kept" in one.run("drain", "status").out
+
+
+def test_who_cannot_read_its_own_journal_is_told_how_to_go_on(one: Machine, tmp_path: Path) -> None:
+    stopped_early(one)
+    broken, whole = no_folder(tmp_path), str(tmp_path / "state")
+    words = ("drain", "resume", "--yes", "--expect-nodes", "1")
+    refused = one.run(*words, XDG_STATE_HOME=broken)
+    assert refused.code == 6 and "XDG_STATE_HOME set to another folder, go on: kubectl" in refused.err, refused.err
+    assert one.run(*words, XDG_STATE_HOME=whole).code in (0, 1)
+
+
+def test_who_rolls_back_goes_on_rolling_back(one: Machine, tmp_path: Path) -> None:
+    stopped_early(one)
+    asked = one.run("drain", "rollback", "--yes", "--expect-nodes", "99").err
+    count = asked.rpartition("give back ")[2].split()[0]
+    words = ("drain", "rollback", "--yes", "--expect-nodes", count)
+    refused = one.run(*words, XDG_STATE_HOME=no_folder(tmp_path))
+    assert refused.code == 6 and "go on: kubectl eksdoc drain rollback" in refused.err, refused.err
+    assert one.run(*words, XDG_STATE_HOME=str(tmp_path / "state")).code == 0

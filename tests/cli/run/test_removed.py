@@ -1,0 +1,188 @@
+"""Runs whose journal somebody removed from the cluster: seen in their nodes' notes, told, and taken back by them."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kubectl_eksdoc.core.model.api_objects import with_value
+from kubectl_eksdoc.core.model.nodes import PROTECTIONS
+from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
+from kubectl_eksdoc.embedded.serving.access import ADMIN, Access, Rule, restricted
+from kubectl_eksdoc.embedded.serving.api import Api, Setup
+from kubectl_eksdoc.embedded.serving.clockwork import Scaled
+from kubectl_eksdoc.embedded.serving.server import Server, serving
+from tests.cli.run.served import EVICTED, Machine, cordoned, machine
+from tests.cli.run.test_runs import agreed, stopped_early, valid
+from tests.embedded.clients import worlds
+from tests.kube.field.test_cordons import lasting
+
+MAPS = "configmaps"
+KEEPER = "keeper-token"
+JOURNALS = restricted("keeper", (Rule(("get", "list"), (MAPS, "leases"), ("", "coordination.k8s.io")),))
+
+
+@pytest.fixture
+def api() -> Api:
+    access = Access({worlds.ADMIN_TOKEN: ADMIN, KEEPER: JOURNALS})
+    return Api(worlds.plane_of("small-traps", worlds.QUICK), Setup(access), Scaled(time.monotonic, 10.0))
+
+
+@pytest.fixture
+def server(api: Api) -> Iterator[Server]:
+    with serving(api) as server:
+        yield server
+
+
+@pytest.fixture
+def one(server: Server, tmp_path: Path) -> Machine:
+    return machine(server, tmp_path / "ann")
+
+
+@pytest.fixture
+def other(server: Server, tmp_path: Path) -> Machine:
+    return machine(server, tmp_path / "ben")
+
+
+def removed(api: Api, *parts: str) -> str:
+    """The journals of all runs, or these parts of them; the id of a run."""
+
+    def remove(plane: ControlPlane) -> str:
+        maps = [item for item in plane.store.list(MAPS) if item.key[1].startswith("eksdoc-run-")]
+        for item in maps:
+            if not parts or item.doc["metadata"]["labels"]["eksdoc.io/part"] in parts:
+                plane.registry.delete(item)
+        return str(maps[0].doc["metadata"]["labels"]["eksdoc.io/run"])
+
+    return api.now(remove)
+
+
+def nodes(api: Api) -> dict[str, object]:
+    return api.now(lambda plane: {item.key[1]: _kept(item.doc) for item in plane.store.list("nodes")})
+
+
+def _kept(doc: dict[str, object]) -> object:
+    """What a run may have changed."""
+    made = lasting(doc)
+    spec = {key: value for key, value in made["spec"].items() if value}  # no taints are no taints
+    return spec, made["metadata"].get("labels"), made["metadata"].get("annotations")
+
+
+def test_it_is_taken_back_by_the_notes_on_another_machine(api: Api, one: Machine, other: Machine) -> None:
+    before = nodes(api)
+    stopped_early(one)
+    assert nodes(api) != before
+    run = removed(api)
+    asked = other.run("drain", "rollback", run, "--yes", "--expect-nodes", "99")
+    assert asked.code == 7, asked.err
+    assert f"the journal of run {run} is gone" in asked.err and "Not known: which pods it evicted" in asked.err
+    other.types = f"lab {asked.err.rpartition('give back ')[2].split()[0]}\n"
+    back = other.run("drain", "rollback")
+    assert back.code == 0 and "old-1 is as it was before" in back.out, back.err
+    assert nodes(api) == before
+    status = other.run("drain", "status", run)
+    assert "rolled back" in status.out and "its journal is gone" not in status.out
+    again = one.run("drain", "resume", run)
+    assert again.code == 2 and "was rolled back" in again.err
+
+
+def test_the_machine_that_ran_it_brings_back_what_it_has(api: Api, one: Machine) -> None:
+    before = nodes(api)
+    stopped_early(one)
+    run = removed(api)
+    asked = one.run("drain", "rollback", run, "--yes", "--expect-nodes", "99").err
+    count = asked.rpartition("give back ")[2].split()[0]
+    assert one.run("drain", "rollback", run, "--yes", "--expect-nodes", count).code == 0
+    assert nodes(api) == before
+    told = one.run("drain", "status", run, "--events")
+    assert EVICTED in told.out and "begun by ann on" in one.run("drain", "status", run).out
+
+
+@pytest.mark.parametrize("part", ["head", "entries"])
+def test_notes_are_enough_where_only_a_part_is_gone(api: Api, one: Machine, other: Machine, part: str) -> None:
+    before = nodes(api)
+    stopped_early(one)
+    run = removed(api, part)
+    asked = other.run("drain", "rollback", run, "--yes", "--expect-nodes", "99").err
+    count = asked.rpartition("give back ")[2].split()[0]
+    assert other.run("drain", "rollback", run, "--yes", "--expect-nodes", count).code == 0, asked
+    assert nodes(api) == before
+    status = other.run("drain", "status", run)
+    assert "rolled back" in status.out and "drain resume" not in status.out
+    assert ("does not say how the run began" in status.out) is (part == "head")
+
+
+def test_a_run_whose_journal_goes_while_it_is_under_way_ends_and_says_what_helps(
+    api: Api, one: Machine, other: Machine
+) -> None:
+    before = cordoned(api)
+    with one.running("drain", "run", *agreed(one)):
+        one.out.until(EVICTED)
+        run = removed(api)
+    assert one.code == 6 and f"drain rollback {run}" in one.err.getvalue(), one.err.getvalue()
+    assert "drain resume" not in one.err.getvalue() and "uncordon" not in one.err.getvalue()
+    asked = other.run("drain", "rollback", run, "--yes", "--expect-nodes", "99").err
+    count = asked.rpartition("give back ")[2].split()[0]
+    assert other.run("drain", "rollback", run, "--yes", "--expect-nodes", count).code == 0
+    assert cordoned(api) == before
+    for item in api.now(lambda plane: plane.store.list("nodes")):
+        assert not set(PROTECTIONS) & set(item.doc["metadata"].get("annotations") or ())
+
+
+def test_status_shows_it_and_says_the_command(api: Api, one: Machine, other: Machine) -> None:
+    stopped_early(one)
+    run = removed(api)
+    for words in ((), (run,), ("-w",)):
+        shown = other.run("drain", "status", *words)
+        assert shown.code == 0 and "its journal is gone" in shown.out, shown.err
+        assert f"kubectl eksdoc drain rollback {run}" in shown.out and "1 node carries its notes" in shown.out
+    doc = json.loads(other.run("drain", "status", "-o", "json").out)
+    assert valid(doc) == "DrainRunStatus"
+    assert [(each["run"], each["nodes"], each["journal"]) for each in doc["withoutJournal"]] == [
+        (run, ["old-1"], "gone")
+    ]
+
+
+def test_it_cannot_be_resumed_and_the_error_says_why(api: Api, one: Machine, other: Machine) -> None:
+    stopped_early(one)
+    run = removed(api)
+    for words in ((run,), ()):
+        refused = other.run("drain", "resume", *words)
+        assert refused.code == 2 and f"the journal of run {run} is gone" in refused.err, refused.err
+        assert f"drain rollback {run}" in refused.err
+
+
+def test_no_other_run_is_begun_on_its_nodes(api: Api, one: Machine) -> None:
+    stopped_early(one)
+    before, run = nodes(api), removed(api)
+    refused = one.run("drain", "run", *agreed(one))
+    assert refused.code == 3 and f"node old-1 carries the notes of run {run}" in refused.err, refused.err
+    assert f"drain rollback {run}" in refused.err and nodes(api) == before
+
+
+def test_which_of_two_is_meant_must_be_said(api: Api, one: Machine) -> None:
+    def annotate(plane: ControlPlane, name: str, run: str) -> None:
+        item = plane.registry.get("nodes", ("", name))
+        notes = {"eksdoc.io/run": run, "eksdoc.io/prior": '{"unschedulable":false}'}
+        plane.registry.update(item, with_value(item.doc, ("metadata", "annotations"), notes))
+
+    api.now(lambda plane: annotate(plane, "old-1", "lost-a"))
+    api.now(lambda plane: annotate(plane, "old-2", "lost-b"))
+    refused = one.run("drain", "rollback")
+    assert refused.code == 2 and "lost-a, lost-b" in refused.err
+    assert one.run("drain", "rollback", "lost-b", "--yes", "--expect-nodes", "1").out.startswith("old-2 is as it was")
+
+
+def test_there_may_be_nothing_to_take_back(one: Machine) -> None:
+    assert "no run is there" in one.run("drain", "rollback").err
+    assert "there is no run lost-a" in one.run("drain", "rollback", "lost-a").err
+
+
+def test_who_may_not_read_nodes_is_told_what_status_lacks(server: Server, tmp_path: Path) -> None:
+    keeper = machine(server, tmp_path / "eve", KEEPER)
+    shown = keeper.run("drain", "status")
+    assert shown.code == 0 and "note: runs whose journal is gone are not found" in shown.out, shown.err

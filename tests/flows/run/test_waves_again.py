@@ -1,0 +1,96 @@
+"""A run that is gone on with counts its waves on: in events, for hooks, in the plan of the rest, and by its journal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kubectl_eksdoc.core.model.acts import Hook
+from kubectl_eksdoc.core.model.journal import Note, Noted
+from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
+from kubectl_eksdoc.core.rules.news import HookEnded
+from kubectl_eksdoc.core.run.account import nodes_of
+from kubectl_eksdoc.core.run.journal import replay
+from kubectl_eksdoc.core.run.limits import Limits
+from kubectl_eksdoc.core.run.moments import Happened, Moment
+from kubectl_eksdoc.flows.drain import plan_drain
+from kubectl_eksdoc.flows.rehearse import pace_of
+from kubectl_eksdoc.flows.run.draining import Ended, Wish, Wished
+from kubectl_eksdoc.flows.run.running import Meant, Running, Told, go_on, run_plan
+from tests.flows.fields import OwnLock, StageClock
+from tests.flows.run.test_rolling_back import AdoptedJournal
+from tests.flows.run.test_waves import BLUE, BOTH, ONE_BY_ONE, HookedStage, a_cluster, yes
+
+
+class Begins(AdoptedJournal):
+    """One that can also be begun."""
+
+    def begin(self, begun: object) -> None:
+        self.entries.append(begun)  # type: ignore[arg-type]
+
+
+class World:
+    """Runs of three nodes, one in each wave; a run stops when a node is done."""
+
+    def __init__(self, policy: DrainPolicy = ONE_BY_ONE) -> None:
+        _, self.stage = a_cluster()
+        self.journal = Begins()
+        self.policy = policy
+        self.moments: list[Moment] = []
+        self.hooks: list[Hook] = []
+
+    def running(self, dones: int) -> Running:
+        def says(hook: Hook) -> HookEnded:
+            self.hooks.append(hook)
+            return yes(hook)
+
+        def listen(moments: Sequence[Moment]) -> None:
+            self.moments += moments
+
+        def wish() -> Wished:
+            done = sum(moment.what is Happened.DONE for moment in self.moments)
+            return Wished(Wish.STOP if done >= dones else Wish.GO_ON)
+
+        field = HookedStage(self.stage, says, 0.0, self.journal)
+        clock = StageClock(self.stage)
+        made = (field, self.journal, OwnLock(), clock, listen, wish, Limits(bake_s=60))
+        return Running(*made, hooks=BOTH)  # type: ignore[arg-type]
+
+    def begun(self) -> Ended:
+        cluster, plan = plan_drain(self.stage, BLUE, self.policy)
+        self.stage.start(pace_of(cluster))
+        return run_plan(cluster, plan, Told("", "d", "1", "ada", "desk", ()), self.running(1))
+
+    def gone_on(self, dones: int) -> Ended:
+        self.stage.news()
+        return go_on("", self.stage, Meant(self.policy), self.running(dones))[1]
+
+    def waves(self) -> list[int]:
+        return [node.wave for node in nodes_of(replay(self.journal.read()))]
+
+
+def test_waves_are_counted_on_however_often_it_is_gone_on_with() -> None:
+    world = World()
+    assert world.begun().stopped and world.waves() == [1, 2, 3]
+    second = world.gone_on(2)
+    assert second.stopped and sorted(t.wave for t in second.course.plan.targets) == [2, 3]
+    third = world.gone_on(9)
+    assert third.whole and [target.wave for target in third.course.plan.targets] == [3]
+    assert list(dict.fromkeys(hook.wave for hook in world.hooks)) == [1, 2, 3] == world.waves()
+
+
+def test_what_is_left_of_a_wave_goes_in_the_next_one() -> None:
+    """It is stopped in the midst of the first: nobody has noted that its node is done."""
+    world = World()
+    world.begun()
+    ends = (Noted.NODE_DONE, Noted.ENDED)
+    world.journal.entries = [e for e in world.journal.entries if not (isinstance(e, Note) and e.what in ends)]
+    ended = world.gone_on(9)
+    assert ended.whole and sorted(target.wave for target in ended.course.plan.targets) == [2, 3, 4]
+    assert sorted(world.waves()) == [2, 3, 4]
+
+
+def test_where_there_are_no_waves_it_is_still_the_first() -> None:
+    world = World(DrainPolicy())
+    world.begun()
+    world.gone_on(9)
+    assert {hook.wave for hook in world.hooks} == {1}
