@@ -83,8 +83,10 @@ class Noted:
         if found.gone:
             why = f"its journal is not in namespace {found.namespace} any more: nobody can tell whether it is over"
             return f"{carry} the notes of run {found.run}, and {why}"
-        led = ", and somebody leads it" if found.led else ""
-        return f"run {found.run} is not over{led}, journal in namespace {found.namespace}: {carry} its notes"
+        where = f"journal in namespace {found.namespace}; {carry} its notes"
+        if found.led and found.there is not None:
+            return f"another drain is under way: run {found.run}, led by {found.there.leader}, {where}"
+        return f"run {found.run} is not over, and nobody leads it; {where}"
 
     def _remedy(self, found: FoundRun) -> str:
         if found.gone:
