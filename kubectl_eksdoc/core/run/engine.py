@@ -76,7 +76,8 @@ class Engine:
         detaching = Detaching(board)
         stopping = Stopping(board, plan.policy, limits.blocked_s)
         self._sights = Sights(board, asking, detaching, stopping, plan.policy.partial)
-        self._replies = Replies(board, asking, excluding, detaching, self._protecting, limits.blocked_s)
+        times_s = limits.blocked_s, limits.failing_s
+        self._replies = Replies(board, asking, excluding, detaching, self._protecting, *times_s)
         grace_s = plan.policy.grace_seconds
         self._acting = Acting(board, asking, excluding, detaching, stopping, self._brakes, grace_s)
         self._strangers = Strangers(board, asking, self._brakes, plan.policy.partial)

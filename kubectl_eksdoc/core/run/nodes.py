@@ -38,7 +38,8 @@ class DrainedNode:
 
     `since_s`: when it came to its phase, or was listed or cordoned last; `empty_s`: when all that was asked for had
     gone; `listed`: so often it was found empty;
-    `refused`: its cordon was, be it by chance, `tries` times as such; `asked`: a cordon or a list is under way;
+    `refused`: its cordon was, be it by chance, `tries` times as such, `failing_s`: since when only with errors of the
+    server; `asked`: a cordon or a list is under way;
     `looked_s`: when its attached volumes were listed last.
     """
 
@@ -54,6 +55,7 @@ class DrainedNode:
         self.listed = 0
         self.refused = False
         self.tries = 0
+        self.failing_s: float | None = None
         self.asked = False
 
     @property
