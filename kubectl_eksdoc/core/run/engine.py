@@ -166,7 +166,7 @@ class Engine:
         if self._brakes.look(now_s):
             self._asking.held(self._brakes.held_for_s, now_s)
             board.stir_all()
-            board.may_begin = True
+            self._waves.released()
         self._waves.look(now_s)
         board.stir(board.timers.due(now_s))
         board.stir(self._asking.due(now_s))
