@@ -9,7 +9,7 @@ import msgspec
 
 from kubectl_eksdoc.core.model import versions
 from kubectl_eksdoc.core.model.cluster import Identity
-from kubectl_eksdoc.core.model.nodes import Node, Taint
+from kubectl_eksdoc.core.model.nodes import REBOOT_IN_PROGRESS, Node, Taint
 from kubectl_eksdoc.core.model.placement import PODS
 from kubectl_eksdoc.objects.common import condition, newest_of
 from kubectl_eksdoc.objects.resources import Quantity, allocatable, amounts
@@ -42,7 +42,18 @@ class NodeStatus(Lean):
     allocatable: dict[str, Quantity | None] | None = None
 
 
+class JudgedAnnotations(Lean, rename={"reboot_in_progress": REBOOT_IN_PROGRESS}):
+    """The others are never decoded."""
+
+    reboot_in_progress: str | None = None
+
+
+class NodeMeta(Meta):
+    annotations: JudgedAnnotations | None = None
+
+
 class NodeObject(Object):
+    metadata: NodeMeta | None = None
     spec: NodeSpec | None = None
     status: NodeStatus | None = None
 
@@ -53,7 +64,7 @@ def node(given: NodeObject, share: Sharing) -> tuple[Node, datetime | None]:
     Raises:
         RawError: a part that is decoded late has a wrong type.
     """
-    meta, spec, status = given.metadata or Meta(), given.spec or NodeSpec(), given.status or NodeStatus()
+    meta, spec, status = given.metadata or NodeMeta(), given.spec or NodeSpec(), given.status or NodeStatus()
     info, text = status.node_info or NodeInfo(), share.text
     ready = condition(status.conditions, "Ready")
     kubelet = text(info.kubelet_version)
@@ -73,8 +84,15 @@ def node(given: NodeObject, share: Sharing) -> tuple[Node, datetime | None]:
         deletion_at=meta.deletion_timestamp,
         pods_allocatable=room.get(PODS, 0),
         allocatable={text(name): amount for name, amount in room.items()},
+        annotations=_annotations(meta.annotations),
     )
     return fact, newest_of(status.conditions, meta.creation_timestamp)
+
+
+def _annotations(given: JudgedAnnotations | None) -> dict[str, str]:
+    if given is None or given.reboot_in_progress is None:
+        return {}
+    return {REBOOT_IN_PROGRESS: given.reboot_in_progress}
 
 
 def identity_from(nodes: Iterable[Node]) -> Identity:
