@@ -10,7 +10,7 @@ import msgspec
 from kubectl_eksdoc.core.model import run_notes, versions
 from kubectl_eksdoc.core.model.cluster import Identity
 from kubectl_eksdoc.core.model.journal import is_run_id
-from kubectl_eksdoc.core.model.nodes import Node, Taint
+from kubectl_eksdoc.core.model.nodes import REBOOT_IN_PROGRESS, Node, Taint
 from kubectl_eksdoc.core.model.placement import PODS
 from kubectl_eksdoc.core.model.run_notes import RunNote, is_namespace
 from kubectl_eksdoc.objects.common import condition, newest_of
@@ -44,11 +44,12 @@ class NodeStatus(Lean):
     allocatable: dict[str, Quantity | None] | None = None
 
 
-class NodeNotes(Lean, rename={"run": run_notes.RUN, "prior": run_notes.PRIOR}):
+class NodeNotes(Lean, rename={"run": run_notes.RUN, "prior": run_notes.PRIOR, "rebooting": REBOOT_IN_PROGRESS}):
     """The annotations that are judged; the others are never decoded."""
 
     run: str | None = None
     prior: str | None = None
+    rebooting: str | None = None
 
 
 class NodeMeta(Meta):
@@ -87,9 +88,16 @@ def node(given: NodeObject, share: Sharing) -> tuple[Node, datetime | None]:
         deletion_at=meta.deletion_timestamp,
         pods_allocatable=room.get(PODS, 0),
         allocatable={text(name): amount for name, amount in room.items()},
+        annotations=_judged(meta.annotations),
         note=_note(meta.annotations) if meta.annotations is not None else None,
     )
     return fact, newest_of(status.conditions, meta.creation_timestamp)
+
+
+def _judged(noted: NodeNotes | None) -> dict[str, str]:
+    if noted is None or noted.rebooting is None:
+        return {}
+    return {REBOOT_IN_PROGRESS: noted.rebooting}
 
 
 def _note(noted: NodeNotes) -> RunNote | None:

@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 import msgspec
 
-from kubectl_eksdoc.core.model.workloads import PROGRESS_S, Autoscaler, Job, Workload
+from kubectl_eksdoc.core.model.workloads import PROGRESS_S, REBOOT_LOCK, Autoscaler, Job, Workload
 from kubectl_eksdoc.objects.common import holds, newest_of
+from kubectl_eksdoc.objects.reboot_locks import reboot_locks
 from kubectl_eksdoc.objects.sharing import Sharing
 from kubectl_eksdoc.objects.structs import NO_RAW, Condition, Lean, Meta, Object
 
@@ -51,7 +52,18 @@ class WorkloadStatus(Lean):
     conditions: list[Condition] | None = None
 
 
+class JudgedAnnotations(Lean, rename={"reboot_lock": REBOOT_LOCK}):
+    """The others are never decoded."""
+
+    reboot_lock: str | None = None
+
+
+class WorkloadMeta(Meta):
+    annotations: JudgedAnnotations | None = None
+
+
 class WorkloadObject(Object):
+    metadata: WorkloadMeta | None = None
     spec: WorkloadSpec | None = None
     status: WorkloadStatus | None = None
 
@@ -123,7 +135,8 @@ def workload(given: WorkloadObject, share: Sharing, kind: str) -> tuple[Workload
     Raises:
         RawError: a part that is decoded late has a wrong type.
     """
-    meta, spec, status = given.metadata or Meta(), given.spec or WorkloadSpec(), given.status or WorkloadStatus()
+    meta, spec = given.metadata or WorkloadMeta(), given.spec or WorkloadSpec()
+    notes, status = meta.annotations or JudgedAnnotations(), given.status or WorkloadStatus()
     template = spec.template or Template()
     template_meta, template_spec = template.metadata or TemplateMeta(), template.spec or TemplateSpec()
     replicas = 1 if spec.replicas is None else spec.replicas
@@ -142,6 +155,7 @@ def workload(given: WorkloadObject, share: Sharing, kind: str) -> tuple[Workload
         rollout_unavailable=min(rolling.unavailable, replicas),
         paused=kind == "Deployment" and bool(spec.paused),
         progress_s=PROGRESS_S if spec.progress_deadline_seconds is None else spec.progress_deadline_seconds,
+        reboot_locks=reboot_locks(notes.reboot_lock) if kind == "DaemonSet" else (),
     )
     return fact, newest_of(status.conditions, meta.creation_timestamp)
 

@@ -8,7 +8,7 @@ import pytest
 
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.budgets import Amount, Budget, BudgetStatus
-from kubectl_eksdoc.core.model.nodes import Node, Taint
+from kubectl_eksdoc.core.model.nodes import REBOOT_IN_PROGRESS, Node, Taint
 from kubectl_eksdoc.core.model.run_notes import RunNote
 from kubectl_eksdoc.core.model.selectors import EVERYTHING, NOTHING, Requirement, from_parts
 from kubectl_eksdoc.core.model.versions import Version
@@ -47,6 +47,13 @@ def test_a_node() -> None:
         pods_allocatable=58,
         allocatable={"pods": 58, "cpu": 8000},
     )
+
+
+def test_of_a_nodes_annotations_only_those_are_kept_that_are_judged() -> None:
+    notes = {"weave.works/kured-reboot-in-progress": T0_TEXT, "weave.works/kured-most-recent-reboot-needed": T0_TEXT}
+    (node,) = observed(kinds.NODES, meta={"annotations": notes}).nodes
+    assert node.annotations == {REBOOT_IN_PROGRESS: T0_TEXT}
+    assert not observed(kinds.NODES, meta={"annotations": None}).nodes[0].annotations
 
 
 def test_a_node_without_a_ready_condition_is_unknown() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timezone
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.kinds import Resource
 from kubectl_eksdoc.core.model.pods import Owner, Toleration
-from kubectl_eksdoc.core.model.workloads import Job, Workload
+from kubectl_eksdoc.core.model.workloads import Job, RebootLock, Workload
 from tests.objects.observing import observed
 
 
@@ -162,3 +163,25 @@ def test_how_many_pods_a_rollout_takes_away(replicas: int, strategy: dict[str, A
 def test_a_paused_deployment() -> None:
     assert a_workload_of(kinds.DEPLOYMENTS, spec={"paused": True}).paused
     assert not a_workload_of(kinds.DEPLOYMENTS).paused
+
+
+ONE = '{"nodeID":"n-1","metadata":{"unschedulable":false},"created":"2026-11-20T08:00:00Z","TTL":%d}'
+TWO = f"""{{"maxOwners":2,"locks":[{ONE % 0},{(ONE % 0).replace("n-1", "n-2")}]}}"""
+
+
+@pytest.mark.parametrize(
+    ("written", "locks"),
+    [
+        (ONE % 0, (RebootLock("n-1"),)),
+        (ONE % 60_000_000_000, (RebootLock("n-1", datetime(2026, 11, 20, 8, 1, tzinfo=timezone.utc)),)),
+        (TWO, (RebootLock("n-1"), RebootLock("n-2"))),
+        ('{"maxOwners":2,"locks":null}', ()),
+        ("{", ()),
+        ("[]", ()),
+        ("", ()),
+    ],
+)
+def test_kureds_locks_on_its_daemon_set(written: str, locks: tuple[RebootLock, ...]) -> None:
+    meta = {"annotations": {"weave.works/kured-node-lock": written, "other": "1"}}
+    assert a_workload_of(kinds.DAEMON_SETS, meta=meta).reboot_locks == locks
+    assert a_workload_of(kinds.DEPLOYMENTS, meta=meta).reboot_locks == ()

@@ -263,13 +263,14 @@ NODE_NOT_READY = Code(
 NODE_FOREIGN_DRAIN = Code(
     "node-foreign-drain",
     "Somebody else is draining a target",
-    "Karpenter, the cluster autoscaler or a deletion already removes this node.",
+    "Karpenter, the Cluster Autoscaler, the AWS Node Termination Handler, kured or a deletion already empties this "
+    "node.",
 )
 NODE_ENDS_SOON = Code(
     "node-ends-soon",
     "A target whose instance is about to end",
-    "The AWS Node Termination Handler has tainted it (aws-node-termination-handler/…): within minutes its pods are "
-    "gone, budgets or not, so it goes before all others.",
+    "The AWS Node Termination Handler has tainted it, with a taint (aws-node-termination-handler/…) of which we do not "
+    "know whether it drains the node itself: its pods may be gone soon, budgets or not.",
 )
 NODE_SLOW = Code(
     "node-slow",

@@ -21,6 +21,9 @@ EXCLUDED_FROM_BALANCERS = "node.kubernetes.io/exclude-from-external-load-balance
 PROTECTIONS = ("cluster-autoscaler.kubernetes.io/scale-down-disabled", "karpenter.sh/do-not-disrupt")
 """Annotations of a node ("true") with which the Cluster Autoscaler, and Karpenter, do not remove it to save cost."""
 
+REBOOT_IN_PROGRESS = "weave.works/kured-reboot-in-progress"
+"""Annotation by which kured says that it will drain and reboot the node, or is at it (kured --annotate-nodes)."""
+
 MANAGED_GROUP = "eks.amazonaws.com/nodegroup"
 EKSCTL_GROUP = "alpha.eksctl.io/nodegroup-name"
 NODE_POOL = "karpenter.sh/nodepool"
@@ -48,7 +51,8 @@ class Taint:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """One node. `ready` is the Ready condition's status: True, False or Unknown.
+    """One node. `ready` is the Ready condition's status: True, False or Unknown. `annotations` are those that are
+    judged (`REBOOT_IN_PROGRESS`).
 
     `allocatable` by resource: cpu in millicores, memory and storage in bytes, all else in pieces. `note`: of the run of
     this tool that changed it last.
@@ -68,6 +72,7 @@ class Node:
     deletion_at: datetime | None = None
     pods_allocatable: int = 0
     allocatable: Mapping[str, int] = field(default_factory=dict)
+    annotations: Labels = field(default_factory=dict)
     note: RunNote | None = None
 
     @property

@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import datetime
+from typing import NamedTuple
 
 from kubectl_eksdoc.core.model.pods import Owner, Toleration
 from kubectl_eksdoc.core.model.selectors import Labels
 
 PROGRESS_S = 600
 """progressDeadlineSeconds where a Deployment does not say (pkg/apis/apps/v1/defaults.go)."""
+
+REBOOT_LOCK = "weave.works/kured-node-lock"
+"""Annotation of kured's DaemonSet: which nodes it drains and reboots now (its --lock-annotation names another)."""
+
+
+class RebootLock(NamedTuple):
+    """kured holds one for a node from before its drain until after its reboot; `until` None: it does not expire."""
+
+    node: str
+    until: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +33,7 @@ class Workload:
     many of a Deployment's replicas an update may take away before their successors are Ready (all of them where
     its strategy is Recreate). The controllers do nothing about the template of a `paused` one. `progress_s`: seconds
     after which an update of a Deployment that makes no progress counts as failed (progressDeadlineSeconds).
+    `reboot_locks` are those that kured notes on its DaemonSet.
     """
 
     kind: str
@@ -36,6 +49,7 @@ class Workload:
     rollout_unavailable: int = 0
     paused: bool = False
     progress_s: int = PROGRESS_S
+    reboot_locks: tuple[RebootLock, ...] = ()
 
     @property
     def key(self) -> str:

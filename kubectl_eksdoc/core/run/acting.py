@@ -66,11 +66,16 @@ class Acting:
             freed = self._excluding.freed(node.name)
             if node.phase is Phase.ACTIVE:
                 yield from self._excluding.again(node, now_s)
-                yield from (act_for(each.eviction, self._grace_s) for each in freed if each.step is Step.ASKED)
+                yield from self._sent([each for each in freed if each.step is Step.ASKED], now_s)
             else:
                 self._drop(freed, now_s)
             if node.phase is Phase.EMPTY:
                 yield from self._excluding.last(node, now_s)
+
+    def _sent(self, pursuits: Sequence[Pursuit], now_s: float) -> Iterator[Act]:
+        for pursuit in pursuits:
+            self._asking.sent(pursuit, now_s)
+            yield act_for(pursuit.eviction, self._grace_s)
 
     def _drop(self, pursuits: Sequence[Pursuit], now_s: float) -> None:
         """They were chosen, and are not asked for after all."""
@@ -85,7 +90,11 @@ class Acting:
         may_go = [pursuit for pursuit in waiting if not self._asking.is_given_up(pursuit, now_s)]
         for pursuit in self._asking.chosen(may_go, now_s):
             before = self._excluding.first(self._board.nodes[pursuit.eviction.node], pursuit, now_s)
-            yield from [act_for(pursuit.eviction, self._grace_s)] if before is None else before
+            if before is None:
+                yield act_for(pursuit.eviction, self._grace_s)
+            else:
+                self._asking.put_off(pursuit)
+                yield from before
         for pursuit in waiting:
             if pursuit.step is Step.WAITING:
                 self._give_up(pursuit, now_s)

@@ -22,6 +22,10 @@ SLOWLY_S = 30.0
 TERMINATING_S = 5.0
 """What somebody is at work on (a namespace that is being deleted, a live migration) is asked for again after this."""
 
+REFUSED_WHO_S = 10.0
+"""What is refused for who asks is asked for again after this: an authorizer may be away for a moment, an access entry
+that somebody changes takes seconds, and credentials are made anew meanwhile."""
+
 
 class Next(Enum):
     """What follows an answer."""
@@ -48,6 +52,7 @@ class Trouble(Enum):
     NAMESPACE = "namespace"  # it is being deleted
     SEVERAL_BUDGETS = "several-budgets"
     RIGHT = "right"
+    CREDENTIALS = "credentials"  # nobody is known by those that were sent
     REQUEST = "request"  # it was refused as malformed: a bug of ours
     SERVER = "server"
 
@@ -65,7 +70,7 @@ def read(answer: Status | Lost) -> Reading:
     """What an answer to the eviction of one pod, by its UID, means."""
     if isinstance(answer, Lost):
         return Reading(Next.LOOK, Trouble.SERVER, SOON_S, answer.said)
-    by_code = {403: _forbidden, 404: _not_found, 409: _conflict, 429: _too_many, 500: _failed}
+    by_code = {401: _unknown_user, 403: _forbidden, 404: _not_found, 409: _conflict, 429: _too_many, 500: _failed}
     if 200 <= answer.code < 300:
         return Reading(Next.LEAVES)
     if by_admission(answer.message):  # with whatever code it likes: 404 and 409, too
@@ -75,16 +80,26 @@ def read(answer: Status | Lost) -> Reading:
         return by_code[answer.code](answer)
     if answer.code >= 500:
         return _unknown(answer)
-    return Reading(Next.NEVER, Trouble.RIGHT if answer.code == 401 else Trouble.REQUEST, 0.0, answer.message)
+    return Reading(Next.NEVER, Trouble.REQUEST, 0.0, answer.message)
+
+
+def _unknown_user(answer: Status) -> Reading:
+    """Newer credentials were tried already: whoever checks them may be away, or somebody changes who is let in."""
+    said = f"the server does not accept the credentials: {answer.message}"
+    return Reading(Next.AGAIN, Trouble.CREDENTIALS, REFUSED_WHO_S, said)
 
 
 def _forbidden(answer: Status) -> Reading:
+    """An authorizer's no has its own words (apiserver, endpoints/handlers/responsewriters/errors.go, forbiddenMessage);
+    all others are some admission plugin's."""
     said = answer.message
     if _has_cause(answer, "NamespaceTerminating"):
         return Reading(Next.AGAIN, Trouble.NAMESPACE, TERMINATING_S, said)
     if "disruptions allowed is negative" in said or "DisruptedPods map too big" in said:
         return Reading(Next.AGAIN, Trouble.BUDGET_BEHIND, SLOWLY_S, said)
-    return Reading(Next.NEVER, Trouble.RIGHT, 0.0, said)
+    if 'User "' in said and " cannot " in said:
+        return Reading(Next.AGAIN, Trouble.RIGHT, REFUSED_WHO_S, said)
+    return Reading(Next.AGAIN, Trouble.DENIED, SLOWLY_S, said)
 
 
 def _not_found(answer: Status) -> Reading:

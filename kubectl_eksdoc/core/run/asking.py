@@ -91,6 +91,14 @@ class Asking:
         """It may have been asked for by somebody before us."""
         self._ledger.take(pursuit.eviction, now_s)
 
+    def put_off(self, pursuit: Pursuit) -> None:
+        """It was chosen, and something else comes first: its places are taken until it is sent, however late."""
+        self._ledger.take(pursuit.eviction, inf)
+
+    def sent(self, pursuit: Pursuit, now_s: float) -> None:
+        """It is asked for now, after it was put off."""
+        self._ledger.take(pursuit.eviction, now_s)
+
     def free(self, pursuit: Pursuit) -> set[str]:
         """It was not evicted after all."""
         self._ledger.give_back(pursuit.eviction)

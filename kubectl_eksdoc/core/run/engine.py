@@ -82,7 +82,8 @@ class Engine:
         detaching = Detaching(board)
         stopping = Stopping(board, plan.policy, limits.blocked_s)
         self._sights = Sights(board, asking, detaching, stopping, plan.policy.partial, run)
-        self._replies = Replies(board, asking, excluding, detaching, self._protecting, limits.blocked_s)
+        times_s = limits.blocked_s, limits.failing_s
+        self._replies = Replies(board, asking, excluding, detaching, self._protecting, *times_s)
         grace_s = plan.policy.grace_seconds
         self._acting = Acting(board, asking, excluding, detaching, stopping, self._brakes, grace_s)
         self._strangers = Strangers(board, asking, self._brakes, plan.policy.partial)
@@ -175,7 +176,7 @@ class Engine:
         if self._brakes.look(now_s):
             self._asking.held(self._brakes.held_for_s, now_s)
             board.stir_all()
-            board.may_begin = True
+            self._waves.released()
         self._waves.look(now_s)
         board.stir(board.timers.due(now_s))
         board.stir(self._asking.due(now_s))

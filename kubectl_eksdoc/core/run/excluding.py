@@ -108,7 +108,7 @@ class Excluding:
             self._board.tell(now_s, Happened.EXCLUDED, act.node)
         if came in (Came.DONE, Came.GONE):
             state.over = True
-        elif came is Came.FORBIDDEN:
+        elif came is Came.FORBIDDEN and state.tries + 1 >= TRIES:
             self._forbidden(said_of(answer), now_s)
         else:
             state.tries, state.not_before_s = state.tries + 1, now_s + AGAIN_S

@@ -5,14 +5,13 @@ Each has a default and a flag. What holds a run is over when its cause is; what 
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable, Iterator
 
+from kubectl_eksdoc.core.model.acts import Act, Delete, Evict, Restart
 from kubectl_eksdoc.core.model.durations import in_words
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.drain.outcome import Eviction
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
-from kubectl_eksdoc.core.rules.api.statuses import Lost
 from kubectl_eksdoc.core.rules.news import (
     AllNodes,
     AllPods,
@@ -25,17 +24,10 @@ from kubectl_eksdoc.core.rules.news import (
     PodGone,
     PodIs,
 )
+from kubectl_eksdoc.core.run.errors import Errors
 from kubectl_eksdoc.core.run.limits import Limits
 from kubectl_eksdoc.core.run.means import made_for
 from kubectl_eksdoc.core.run.seen import Seen
-
-ANSWERS = 20
-"""So many of the latest answers are looked at for errors, and none before there is half of it."""
-
-ERRORS = 0.5
-"""With a greater share of errors among them nothing more is asked for, for `ERRORS_S` after the last."""
-
-ERRORS_S = 30.0
 
 
 class Guards:
@@ -51,8 +43,7 @@ class Guards:
         self._known = {pod.uid for pod in seen.pods()}
         self._were_ready = {node.name for node in seen.nodes.values() if node.ready == "True"}
         self._pending: dict[str, tuple[Pod, float]] = {}  # by UID, with the time since when
-        self._answers: deque[bool] = deque(maxlen=ANSWERS)  # whether each was an error
-        self._last_error_s = self._failing_since_s = 0.0
+        self._of_pods, self._of_nodes = Errors(), Errors()
         self._away: tuple[str, float] | None = None
         self._down: set[str] = set()
 
@@ -72,8 +63,10 @@ class Guards:
                 self._away = self._away or (said, now_s)
             case Back():
                 self._away = None
-            case Answered(_, answer):
-                self._count(isinstance(answer, Lost) or answer.code >= 500, now_s)
+            case Answered(Evict() | Restart() | Delete() as act, answer):
+                self._of_pods.answered(act.pod.uid, answer, now_s)
+            case Answered(act, answer):
+                self._of_nodes.answered(_node_of(act), answer, now_s)
 
     def expect(self, evictions: Iterable[Eviction]) -> None:
         """These go: what replaces them is watched."""
@@ -87,8 +80,9 @@ class Guards:
         """Why nothing more may be asked for now; "" if it may."""
         if self._away is not None:
             return f"the cluster cannot be watched: {self._away[0]}"
-        if self._is_failing(now_s):
-            return f"{sum(self._answers)} of the last {len(self._answers)} answers are errors of the server"
+        for errors in (self._of_pods, self._of_nodes):
+            if errors.failing(now_s):
+                return errors.counted
         waiting = [pod for pod, since_s in self._pending.values() if now_s - since_s >= self._limits.hold_s]
         return f"{_named(waiting)} no node yet" if waiting else ""
 
@@ -97,8 +91,9 @@ class Guards:
         limits = self._limits
         if self._away is not None and now_s - self._away[1] >= limits.away_s:
             return f"the cluster cannot be watched for {in_words(limits.away_s)}: {self._away[0]}"
-        if self._is_failing(now_s) and now_s - self._failing_since_s >= limits.failing_s:
-            return f"the server answers with errors for {in_words(limits.failing_s)}"
+        for errors in (self._of_pods, self._of_nodes):
+            if errors.fails_for(limits.failing_s, now_s):
+                return f"the server answers with errors for {in_words(limits.failing_s)}: {errors.said}"
         late = [pod for pod, since_s in self._pending.values() if now_s - since_s >= limits.pending_s]
         if late:
             return f"{_named(late)} no node for {in_words(limits.pending_s)}: {late[0].not_ready_because}"
@@ -113,8 +108,8 @@ class Guards:
             yield from (each for each in (since_s + limits.hold_s, since_s + limits.pending_s) if each > now_s)
         if self._away is not None:
             yield self._away[1] + limits.away_s
-        if self._is_failing(now_s):
-            yield min(self._last_error_s + ERRORS_S, self._failing_since_s + limits.failing_s)
+        for errors in (self._of_pods, self._of_nodes):
+            yield from errors.next_s(limits.failing_s, now_s)
 
     @property
     def pending(self) -> tuple[Pod, ...]:
@@ -140,17 +135,9 @@ class Guards:
             if node is not None and node.ready != "True":
                 yield name
 
-    def _count(self, error: bool, now_s: float) -> None:
-        was_failing = self._is_failing(now_s)
-        self._answers.append(error)
-        if error:
-            self._last_error_s = now_s
-        if self._is_failing(now_s) and not was_failing:
-            self._failing_since_s = now_s
 
-    def _is_failing(self, now_s: float) -> bool:
-        share = sum(self._answers) / max(len(self._answers), ANSWERS / 2)
-        return share > ERRORS and now_s - self._last_error_s < ERRORS_S
+def _node_of(act: Act) -> str:
+    return str(getattr(act, "node", ""))
 
 
 def _named(pods: list[Pod]) -> str:

@@ -81,7 +81,7 @@ class Ledger:
         return min((each for each in times if each > now_s), default=inf)
 
     def take(self, eviction: Eviction, now_s: float) -> None:
-        """It is asked for now."""
+        """It is asked for now; with infinity at some time, and until that is known it counts as out."""
         for limit in eviction.limits:
             self._out[limit][eviction.pod.uid] = _Out(eviction, now_s)
 

@@ -37,6 +37,18 @@ def meaning(act: OfPod, answer: Status | Lost) -> Reading:
     return reading
 
 
+def right_for(eviction: Eviction) -> str:
+    """What RBAC calls the right by which this pod is asked to go."""
+    return f"{_RIGHTS[eviction.manner.means]} in namespace {eviction.pod.namespace}"
+
+
+_RIGHTS: Mapping[Means, str] = {
+    Means.EVICTION: "create pods/eviction",
+    Means.RESTART: "get and patch deployments.apps",
+    Means.DELETION: "delete pods",
+}
+
+
 def made_for(replica_set: Owner) -> str:
     """The Deployment for which a ReplicaSet was made: it has its name, and a hash of its template behind it."""
     return replica_set.name.rpartition("-")[0]

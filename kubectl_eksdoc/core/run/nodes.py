@@ -38,8 +38,8 @@ class DrainedNode:
 
     `since_s`: when it came to its phase, or was listed or cordoned last; `empty_s`: when all that was asked for had
     gone; `listed`: so often it was found empty;
-    `answered`: its cordon was, and is asked for again after a time, `tries`: so often it was refused as such;
-    `asked`: a cordon or a list is under way;
+    `answered`: its cordon was, and is asked for again after a time, `tries`: so often it was refused as such,
+    `failing_s`: since when only with errors of the server; `asked`: a cordon or a list is under way;
     `looked_s`: when its attached volumes were listed last.
     """
 
@@ -55,6 +55,7 @@ class DrainedNode:
         self.listed = 0
         self.answered = False
         self.tries = 0
+        self.failing_s: float | None = None
         self.asked = False
 
     @property

@@ -1,7 +1,7 @@
 """Drains that somebody else is running: which pods are left on each node, what each waits for, and about how long yet.
 
-A cordoned node, or one with the taint of an autoscaler, counts as being drained: the cluster does not say who drains
-it, and kubectl drain leaves no other trace. Runs of this tool leave notes.
+A cordoned node, or one with somebody's sign (`rules.foreign_drains`), counts as being drained: the cluster does not say
+who drains it, and kubectl drain leaves no other trace. Runs of this tool leave notes.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.model.run_notes import RunNote
 from kubectl_eksdoc.core.plan.drain.plan import make_plan
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
-from kubectl_eksdoc.core.rules.foreign_drains import TAINTS, foreign_drain
+from kubectl_eksdoc.core.rules.foreign_drains import ForeignDrain, as_nobodys, by_locks, foreign_drain
 from kubectl_eksdoc.core.rules.guards import matching
 from kubectl_eksdoc.core.rules.replacement import comes_back_to_its_node
 from kubectl_eksdoc.core.run.replanning import WAITED_FOR
@@ -62,7 +62,9 @@ class OthersNode:
 
 def drained_by_others(cluster: Cluster, names: frozenset[str] = frozenset()) -> tuple[OthersNode, ...]:
     """The nodes of these names, or all that somebody drains; by name."""
-    nodes = [node for node in cluster.nodes if node.name in names or (not names and _who(node))]
+    locks = by_locks(cluster)
+    who = {node.name: _who(node, locks.get(node.name)) for node in cluster.nodes}
+    nodes = [node for node in cluster.nodes if node.name in names or (not names and who[node.name])]
     on = _left(cluster.pods, {node.name for node in nodes})
     guards = matching(cluster.budgets, cluster.pods)
     left_s = _left_s(cluster, nodes)
@@ -71,14 +73,18 @@ def drained_by_others(cluster: Cluster, names: frozenset[str] = frozenset()) -> 
         pods = tuple(_pod(pod, guards.of(pod)) for pod in sorted(on[node.name], key=lambda pod: pod.key))
         found.append(
             OthersNode(
-                node.name, _who(node) or "nobody yet", pods, 0.0 if not pods else left_s.get(node.name), _run(node)
+                node.name,
+                who[node.name] or "nobody yet",
+                pods,
+                0.0 if not pods else left_s.get(node.name),
+                _run(node),
             )
         )
     return tuple(found)
 
 
-def _who(node: Node) -> str:
-    foreign = foreign_drain(node)
+def _who(node: Node, elsewhere: ForeignDrain | None) -> str:
+    foreign = foreign_drain(node) or elsewhere
     if foreign is not None:
         return f"{foreign.who} ({foreign.sign})"
     run = _run(node)
@@ -117,9 +123,11 @@ def _pod(pod: Pod, budgets: tuple[Budget, ...]) -> PodLeft:
 
 def _left_s(cluster: Cluster, nodes: list[Node]) -> dict[str, float]:
     """By a plan of what is left, as if the nodes were nobody's."""
-    ours = [replace(node, taints=tuple(taint for taint in node.taints if taint.key not in TAINTS)) for node in nodes]
+    ours = [as_nobodys(node) for node in nodes]
     by_name = {node.name: node for node in ours}
-    there = replace(cluster, nodes=tuple(by_name.get(node.name, node) for node in cluster.nodes))
+    unlocked = tuple(replace(each, reboot_locks=()) if each.reboot_locks else each for each in cluster.workloads)
+    nodes_there = tuple(by_name.get(node.name, node) for node in cluster.nodes)
+    there = replace(cluster, nodes=nodes_there, workloads=unlocked)
     plan = make_plan(there, ours, _AS_OTHERS_DO)
     whole = {target.node.name for target in plan.targets if target.order and not target.why}
     spans = plan.estimate.spans if plan.estimate is not None else ()

@@ -24,6 +24,7 @@ class Patience:
         self._seen = seen
         self._blocked_s = blocked_s
         self._since_s: dict[str, float] = {}  # by UID: refused, or without room, since
+        self._denied_s: dict[str, float] = {}  # by UID: refused by something else than its limits since
         self._paced_s: dict[str, float] = {}  # by UID: waiting for nothing but the pace since
         self._moved_s: dict[str, float] = {}  # by limit
         self._budgets = dict(seen.budgets)
@@ -31,7 +32,12 @@ class Patience:
     def waits(self, pursuit: Pursuit, now_s: float) -> None:
         """It is refused, or there is no room for it: since now, or still."""
         self.paced(pursuit, now_s)
-        self._since_s.setdefault(pursuit.pod.uid, now_s)
+        uid = pursuit.pod.uid
+        self._since_s.setdefault(uid, now_s)
+        if pursuit.trouble not in OF_LIMITS:
+            self._denied_s.setdefault(uid, now_s)
+        elif pursuit.trouble is not Trouble.NONE:
+            self._denied_s.pop(uid, None)
 
     def waits_for_pace(self, pursuit: Pursuit, now_s: float) -> None:
         self._paced_s.setdefault(pursuit.pod.uid, now_s)
@@ -40,12 +46,14 @@ class Patience:
         """It waits for the pace no more."""
         uid = pursuit.pod.uid
         paced_s = now_s - self._paced_s.pop(uid, now_s)
-        if uid in self._since_s:
-            self._since_s[uid] = min(self._since_s[uid] + paced_s, now_s)
+        for clocks in (self._since_s, self._denied_s):
+            if uid in clocks:
+                clocks[uid] = min(clocks[uid] + paced_s, now_s)
 
     def goes(self, pursuit: Pursuit, now_s: float) -> None:
         """It was granted, or has gone: its clock is stopped, and under its limits something happens."""
         self._since_s.pop(pursuit.pod.uid, None)
+        self._denied_s.pop(pursuit.pod.uid, None)
         for limit in pursuit.eviction.limits:
             self.moved(limit, now_s)
 
@@ -71,17 +79,18 @@ class Patience:
 
     def held(self, for_s: float, now_s: float) -> None:
         """Nothing was asked for until now, for so long."""
-        for clocks in (self._since_s, self._moved_s):
+        for clocks in (self._since_s, self._denied_s, self._moved_s):
             for name, since_s in clocks.items():
                 clocks[name] = min(since_s + for_s, now_s)
 
     def ends_s(self, pursuit: Pursuit, now_s: float) -> float:
         """When it is given up if nothing moves until then."""
         uid = pursuit.pod.uid
-        since_s = self._since_s.get(uid, now_s) + now_s - self._paced_s.get(uid, now_s)
-        if pursuit.trouble in OF_LIMITS:
-            since_s = max([since_s, *(self._moved_s.get(limit, 0.0) for limit in self._limits(pursuit))])
-        return since_s + self._blocked_s
+        paced_s = now_s - self._paced_s.get(uid, now_s)
+        if pursuit.trouble not in OF_LIMITS:
+            return self._denied_s.get(uid, now_s) + paced_s + self._blocked_s
+        moved_s = (self._moved_s.get(limit, 0.0) for limit in self._limits(pursuit))
+        return max([self._since_s.get(uid, now_s) + paced_s, *moved_s]) + self._blocked_s
 
     def is_over(self, pursuit: Pursuit, now_s: float) -> bool:
         """Whether its last refusal was one too many: after a pause of everything it is asked for once more."""

@@ -140,7 +140,7 @@ class Protecting:
             self._board.tell(now_s, Happened.PROTECTED, each.node, why=each.why)
         elif came is Came.GONE:
             each.to(_Step.OVER)
-        elif came is not Came.AGAIN or each.failed(now_s):
+        elif came is Came.REFUSED or each.failed(now_s):
             each.to(_Step.HELD if each.may_stand else _Step.OVER)
             self._warn_unprotected(each, came, said_of(answer), now_s)
 
@@ -158,7 +158,7 @@ class Protecting:
             self._board.tell(now_s, Happened.UNPROTECTED, each.node)
         if came in (Came.DONE, Came.GONE):
             each.to(_Step.OVER)
-        elif came is not Came.AGAIN or each.failed(now_s):
+        elif came is Came.REFUSED or each.failed(now_s):
             each.to(_Step.OVER)
             remedy = f"kubectl annotate node {each.node} {' '.join(f'{key}-' for key in PROTECTIONS)}"
             why = f"it stays protected from autoscalers: {said_of(answer)}; to end that: {remedy}"

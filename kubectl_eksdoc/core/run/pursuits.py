@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from enum import Enum
 from math import inf
+from typing import NamedTuple
 
 from kubectl_eksdoc.core.model.durations import in_words
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.drain.manners import Means
 from kubectl_eksdoc.core.plan.drain.outcome import Eviction
-from kubectl_eksdoc.core.run.answers import Next, Reading, Trouble
+from kubectl_eksdoc.core.run.answers import REFUSED_WHO_S, SLOWLY_S, SOON_S, Next, Reading, Trouble
+from kubectl_eksdoc.core.run.means import right_for
 from kubectl_eksdoc.core.run.seen import Seen
 
 BELIEVED_S = 10.0
@@ -25,6 +27,20 @@ REFUSED_S = 60.0
 
 COUNTED_S = 120.0
 """So long a budget counts an eviction that was granted and did not happen (DeletionTimeout, disruption.go)."""
+
+RIGHTS = 4
+"""So often in a row its eviction must be forbidden until it is believed that the right is missing."""
+
+
+class Row(NamedTuple):
+    """Answers in a row that met the same trouble: so many, the first of them at `since_s`."""
+
+    trouble: Trouble = Trouble.NONE
+    times: int = 0
+    since_s: float = 0.0
+
+    def then(self, trouble: Trouble, now_s: float) -> Row:
+        return self._replace(times=self.times + 1) if trouble is self.trouble else Row(trouble, 1, now_s)
 
 
 class Step(Enum):
@@ -46,6 +62,8 @@ class Pursuit:
     may be asked for at all, once it had the time to end by itself. `finished`: it did.
     `looked_for`: somebody is looking at it now, so that it is not looked at once more meanwhile.
     `ends_s`: when the grace period of one that leaves is over; `late`: it was told that it is there all the same.
+    `row`: its latest answers, as far as they are alike; `alarmed`: it was told that they are too many, or go on for too
+    long.
     """
 
     def __init__(self, eviction: Eviction) -> None:
@@ -62,6 +80,8 @@ class Pursuit:
         self.looked_for = False
         self.ends_s = inf
         self.late = False
+        self.row = Row()
+        self.alarmed = False
 
     @property
     def pod(self) -> Pod:
@@ -104,6 +124,8 @@ class Pursuit:
             return  # what was seen meanwhile says more
         self.trouble, self.said = reading.trouble, reading.said
         self.not_before_s = now_s + reading.after_s
+        self.row = self.row.then(reading.trouble, now_s)
+        self.alarmed = self.alarmed and self.row.times > 1
         match reading.next:
             case Next.LEAVES:
                 self.to(Step.ACCEPTED if self.eviction.manner.restarts is None else Step.REPLACED, now_s)
@@ -115,6 +137,8 @@ class Pursuit:
                 self.to(Step.KEPT, now_s)
             case Next.BUDGET | Next.AGAIN:
                 self.to(Step.WAITING, now_s)
+        if reading.trouble is Trouble.RIGHT:
+            self._was_forbidden(now_s)
 
     def look(self, seen: Seen, now_s: float) -> None:
         """What is seen of it counts more than any answer."""
@@ -147,7 +171,12 @@ class Pursuit:
             self.not_before_s = now_s + BELIEVED_S  # asking again would count it twice
         else:
             self.to(Step.WAITING, now_s)
-            self.not_before_s = max(self.not_before_s, self.begun_s)
+            self.not_before_s = max(self.not_before_s, self.begun_s, now_s + self._pause_s())
+
+    def _pause_s(self) -> float:
+        """The more answers in a row told nothing, the longer it is left in peace: others of its budget go meanwhile."""
+        doubts = self.row.times if self.row.trouble is Trouble.SERVER else 0
+        return min(SOON_S * 2.0 ** (doubts - 1), SLOWLY_S) if doubts > 1 else 0.0
 
     def _is_counted(self, seen: Seen) -> bool:
         budget = seen.budgets.get(self.eviction.budget)
@@ -162,6 +191,15 @@ class Pursuit:
     def keep(self, why: str, now_s: float) -> None:
         """It does not go until somebody changes something."""
         self.said = self.said or why
+        self.to(Step.KEPT, now_s)
+
+    def _was_forbidden(self, now_s: float) -> None:
+        what = f"no right to {right_for(self.eviction)}"
+        if self.row.times < RIGHTS:
+            again = f"it is asked for again in {REFUSED_WHO_S:g} s, {RIGHTS} times in all"
+            self.said = f"{what}: {self.said}; {again}"
+            return
+        self.said = f"{what}, {RIGHTS} times within {in_words(now_s - self.row.since_s)}: {self.said}"
         self.to(Step.KEPT, now_s)
 
     def _was_swallowed(self, now_s: float) -> None:

@@ -19,22 +19,29 @@ from kubectl_eksdoc.core.model.acts import (
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.rules.api.statuses import Lost, Status
 from kubectl_eksdoc.core.rules.news import Answered, Attached, Found
+from kubectl_eksdoc.core.run.alarms import alarm
 from kubectl_eksdoc.core.run.asking import Asking
 from kubectl_eksdoc.core.run.board import Board
 from kubectl_eksdoc.core.run.detaching import Detaching
+from kubectl_eksdoc.core.run.errors import error_of
 from kubectl_eksdoc.core.run.excluding import Excluding
 from kubectl_eksdoc.core.run.means import ACCEPTED, meaning
 from kubectl_eksdoc.core.run.moments import Happened
 from kubectl_eksdoc.core.run.nodes import DrainedNode, Phase
 from kubectl_eksdoc.core.run.protecting import Protecting
 from kubectl_eksdoc.core.run.pursuits import Pursuit, Step
+from kubectl_eksdoc.core.run.tries import said_of
 
 CORDON_TRIES = 5
 """So often a cordon is refused as such, and not by chance, until the node is left alone."""
 
+PATIENT = 2
+"""So many times as long as errors may stop the whole drain they are borne of one node's cordon."""
+
 
 class Replies:
-    """Mutable by its parts. `blocked_s`: so long pods that should not be on an empty node are waited for."""
+    """Mutable by its parts. `blocked_s`: so long pods that should not be on an empty node are waited for; `failing_s`:
+    so long a server that only answers with errors is asked."""
 
     def __init__(
         self,
@@ -44,6 +51,7 @@ class Replies:
         detaching: Detaching,
         protecting: Protecting,
         blocked_s: float,
+        failing_s: float,
     ) -> None:
         self._board = board
         self._asking = asking
@@ -51,6 +59,7 @@ class Replies:
         self._detaching = detaching
         self._protecting = protecting
         self._blocked_s = blocked_s
+        self._failing_s = failing_s
 
     def take(self, news: Answered | Found | Attached, now_s: float) -> None:
         board = self._board
@@ -76,12 +85,21 @@ class Replies:
         self._board.stir((node.name,))
         if isinstance(answer, Status) and answer.ok:
             return
-        said = answer.said if isinstance(answer, Lost) else answer.message
+        said = said_of(answer)
         self._board.tell(now_s, Happened.REFUSED, node.name, why=said)
-        if isinstance(answer, Status) and answer.code < 500 and answer.code not in (409, 429):
-            node.tries += 1
-        if node.tries >= CORDON_TRIES:
+        if self._is_hopeless(node, answer, now_s):
             self._board.leave_alone(node, now_s, f"it cannot be cordoned: {said}")
+
+    def _is_hopeless(self, node: DrainedNode, answer: Status | Lost, now_s: float) -> bool:
+        """Whether this answer to its cordon was one too many. Errors of the server, where others have them too, stop
+        the whole drain before they are too many for one node."""
+        if error_of(answer):
+            node.failing_s = now_s if node.failing_s is None else node.failing_s
+            return now_s - node.failing_s >= PATIENT * self._failing_s
+        node.failing_s = None
+        if isinstance(answer, Status) and answer.code not in (409, 429):
+            node.tries += 1
+        return node.tries >= CORDON_TRIES
 
     def _pod(self, pursuit: Pursuit, act: OfPod, answer: Status | Lost, now_s: float) -> None:
         eviction, before = pursuit.eviction, pursuit.step
@@ -91,10 +109,13 @@ class Replies:
         if pursuit.step in (Step.WAITING, Step.KEPT):
             self._board.stir(self._asking.free(pursuit))
             self._asking.refused(pursuit, now_s)
-            self._board.tell(now_s, Happened.REFUSED, pursuit.pod.key, eviction.node, reading.said)
+            self._board.tell(now_s, Happened.REFUSED, pursuit.pod.key, eviction.node, pursuit.said or reading.said)
         elif isinstance(answer, Status) and answer.ok:
             self._asking.goes(pursuit, now_s)
             self._board.tell(now_s, ACCEPTED[eviction.manner.means], pursuit.pod.key, eviction.node)
+        if not (pursuit.over or pursuit.alarmed) and (why := alarm(pursuit, now_s, self._blocked_s)):
+            pursuit.alarmed = True
+            self._board.tell(now_s, Happened.WARNED, pursuit.pod.key, eviction.node, why)
         self._board.tell_pod(pursuit, before, now_s)
         self._board.stir((eviction.node,))
 

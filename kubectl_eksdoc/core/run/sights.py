@@ -35,6 +35,8 @@ class Sights:
         self._stopping.look(node, now_s)
         if is_stuck(node):
             self._board.leave_alone(node, now_s, _why_kept(node))
+        elif self._stopping.is_abandoned(node, now_s):
+            self._board.leave_alone(node, now_s, self._stopping.why_abandoned(node))
         elif node.phase is Phase.GOING and node.empty:
             self._board.end(node, Phase.LOST, now_s)
         elif node.phase is Phase.ACTIVE and node.kept and not self._partial:
@@ -66,7 +68,7 @@ class Sights:
             board.tell(now_s, Happened.LOST, node.name, why="it is not in the cluster any more")
         elif foreign := foreign_drain(there):
             node.to(Phase.GOING, now_s)
-            board.tell(now_s, Happened.ADOPTED, node.name, why=f"{foreign.who} is draining it ({foreign.sign})")
+            board.tell(now_s, Happened.ADOPTED, node.name, why=foreign.said)
         elif why := self._whose_else(node, there):
             board.leave_alone(node, now_s, why)
         elif node.phase is Phase.OPEN and there.unschedulable and self._is_noted(there):

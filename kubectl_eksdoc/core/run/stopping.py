@@ -1,4 +1,5 @@
-"""Pods that stop for longer than their grace period: somebody must see to them, and the others do not wait for ever.
+"""Pods that stop for longer than their grace period, or do not begin to on a node that somebody else empties: they are
+not waited for for ever.
 
 A finalizer that nobody takes away, or a kubelet that does not answer, keeps a pod's object for good. What its budget
 counts for it stays counted, here as on the server.
@@ -11,6 +12,7 @@ from math import inf
 from kubectl_eksdoc.core.model.durations import in_words
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
+from kubectl_eksdoc.core.rules.foreign_drains import foreign_drain
 from kubectl_eksdoc.core.run.board import Board
 from kubectl_eksdoc.core.run.moments import Happened
 from kubectl_eksdoc.core.run.nodes import DrainedNode, Phase
@@ -37,12 +39,32 @@ class Stopping:
                 self._look_at(pursuit, pod, now_s)
 
     def next_s(self, node: DrainedNode, now_s: float) -> float:
-        """When a pod of it is late, or too late; infinity where none can be."""
+        """When a pod of it is late, or too late, or it is abandoned; infinity where none can be."""
         if node.over:
             return inf
+        if (ends_s := self._abandoned_s(node)) != inf:
+            return ends_s
         leaving = (p for p in node.pursuits.values() if p.step is Step.LEAVING)
         times = (p.ends_s + LATE_S + (self._blocked_s if p.late else 0.0) for p in leaving)
         return min((each for each in times if each > now_s), default=inf)
+
+    def is_abandoned(self, node: DrainedNode, now_s: float) -> bool:
+        """Whether somebody else should empty it, and none of its pods has begun to go for too long."""
+        return now_s >= self._abandoned_s(node)
+
+    def _abandoned_s(self, node: DrainedNode) -> float:
+        steps = {pursuit.step for pursuit in node.pursuits.values()}
+        if node.phase is not Phase.GOING or node.empty or Step.LEAVING in steps:
+            return inf
+        gone_s = (pursuit.since_s for pursuit in node.pursuits.values() if pursuit.step is Step.GONE)
+        return max([node.since_s, *gone_s]) + self._blocked_s
+
+    def why_abandoned(self, node: DrainedNode) -> str:
+        there = self._board.seen.nodes.get(node.name)
+        foreign = foreign_drain(there) if there is not None else None
+        who = "it is not in the cluster any more" if there is None else "whoever was draining it is not any more"
+        who = foreign.said if foreign is not None else who
+        return f"{who}, and none of its pods has gone for {in_words(self._blocked_s)}"
 
     def _look_at(self, pursuit: Pursuit, pod: Pod, now_s: float) -> None:
         if pursuit.ends_s == inf:

@@ -9,7 +9,7 @@ from kubectl_eksdoc.core.run.answers import by_admission
 from kubectl_eksdoc.core.run.scribe import is_another
 
 TRIES = 5
-"""So often it is asked for while its answer tells nothing, or others are faster."""
+"""So often it is asked for while its answer tells nothing, or others are faster, or it is forbidden."""
 
 AGAIN_S = 5.0
 """And so long after the last answer."""
@@ -21,7 +21,7 @@ class Came(Enum):
     DONE = "done"
     GONE = "gone"  # there is no such node any more
     AGAIN = "again"  # nothing, or nobody knows; a webhook that denies may think better of it
-    FORBIDDEN = "forbidden"  # nor may it be done to any other node
+    FORBIDDEN = "forbidden"  # nor may it be done to any other node, if that is said again and again
     REFUSED = "refused"
 
 

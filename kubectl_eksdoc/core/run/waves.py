@@ -2,6 +2,9 @@
 
 Between two waves there may be a time to see what comes of the first (a bake), and commands of the user before and after
 each (hooks), such as one that fails while an alert fires. Where no wave waits for another the whole drain is wave 1.
+
+What is said before a wave counts for the moment: it is asked for when the wave could be begun at once, and once more if
+the drain was held until after the answer.
 """
 
 from __future__ import annotations
@@ -57,6 +60,7 @@ class Waves:
         self._brakes = brakes
         self._bake_s = bake_s
         self._joined: set[str] = set()  # nodes in whose place new ones are
+        self._hooks = hooks
         gated = in_waves(plan)
         by_number: dict[int, list[DrainedNode]] = defaultdict(list)
         for node in board.nodes.values():
@@ -84,6 +88,13 @@ class Waves:
         self._joined.add(node)
         self._board.may_begin = True
 
+    def released(self) -> None:
+        """It may go on after it was held: a yes from before that is an old one, unless its wave was begun by it."""
+        for wave in self._waves:
+            if BEFORE_WAVE in self._hooks and not wave.begun and wave.gates[BEFORE_WAVE] is Gate.OPEN:
+                wave.gates[BEFORE_WAVE] = Gate.SHUT
+        self._board.may_begin = True
+
     def look(self, now_s: float) -> None:
         """Whether a bake has come to its end."""
         if self._ripe_s <= now_s:
@@ -109,11 +120,11 @@ class Waves:
         if self._brakes.on or any(node.phase is Phase.OPEN for node in self._board.nodes.values()):
             return
         for wave in self._waves:
-            if wave.waiting:
+            if ready := [node for node in wave.waiting if self._joined.issuperset(node.target.needs)]:
                 yield from self._asked(wave, BEFORE_WAVE, wave.waiting)
                 if wave.gates[BEFORE_WAVE] is not Gate.OPEN:
                     return
-                self._begin_nodes(wave, now_s)
+                self._begin_nodes(wave, ready, now_s)
             if not wave.over:
                 return
             if wave.begun:
@@ -122,13 +133,12 @@ class Waves:
                 if wave.gates[AFTER_WAVE] is not Gate.OPEN or now_s < ripe_s:
                     return
 
-    def _begin_nodes(self, wave: Wave, now_s: float) -> None:
-        for node in wave.waiting:
-            if self._joined.issuperset(node.target.needs):
-                wave.begun = True
-                node.to(Phase.ACTIVE, now_s)
-                self._board.tell(now_s, Happened.BEGUN, node.name)
-                self._board.stir((node.name,))
+    def _begin_nodes(self, wave: Wave, nodes: list[DrainedNode], now_s: float) -> None:
+        wave.begun = True
+        for node in nodes:
+            node.to(Phase.ACTIVE, now_s)
+            self._board.tell(now_s, Happened.BEGUN, node.name)
+            self._board.stir((node.name,))
 
     def _ripe(self, wave: Wave, now_s: float) -> float:
         """From when on the wave after one that is over may be begun; there is no bake after the last."""

@@ -28,7 +28,7 @@ from kubectl_eksdoc.core.run.moments import Happened
 from kubectl_eksdoc.core.run.seen import Seen
 from tests.core.plan.drain.planning import plan_of
 
-Answering = Callable[[Act], News | None]
+Answering = Callable[[Act], News | list[News] | None]
 """Answers an act; None: nothing comes for now."""
 
 LONGEST_S = 10_000.0
@@ -38,9 +38,14 @@ class Driven:
     """Mutable: drains the nodes called old-*. `asked`: every act with its time. `answers` by the kind of act."""
 
     def __init__(
-        self, cluster: Cluster, policy: DrainPolicy | None = None, run: str = "", **answers: Answering
+        self,
+        cluster: Cluster,
+        policy: DrainPolicy | None = None,
+        limits: Limits = Limits(),
+        run: str = "",
+        **answers: Answering,
     ) -> None:
-        self.engine = Engine(plan_of(cluster, policy=policy, roomy=False), Seen(cluster), Limits(), run=run)
+        self.engine = Engine(plan_of(cluster, policy=policy, roomy=False), Seen(cluster), limits, run=run)
         self.asked: list[tuple[float, Act]] = []
         self.answers = answers
         self.now_s = 0.0
@@ -95,7 +100,7 @@ class Driven:
         own = self.answers.get(type(act).__name__)
         if own is not None:
             if (news := own(act)) is not None:
-                self.hear(news)
+                self.hear(*(news if isinstance(news, list) else [news]))
             return
         self.hear(*self._done(act))
 

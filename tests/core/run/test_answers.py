@@ -9,7 +9,7 @@ import pytest
 
 from kubectl_eksdoc.core.rules.api.statuses import Cause, Details, Lost, Status
 from kubectl_eksdoc.core.rules.evictions import SEVERAL_BUDGETS
-from kubectl_eksdoc.core.run.answers import SLOWLY_S, SOON_S, Next, Reading, Trouble, read
+from kubectl_eksdoc.core.run.answers import REFUSED_WHO_S, SLOWLY_S, SOON_S, Next, Reading, Trouble, read
 from tests.raw_facts import Raw, lines
 
 
@@ -41,12 +41,13 @@ def of_step(step: Raw) -> Status:
 
 
 DISRUPTION = "DisruptionBudget"
+NOT_ACCEPTED = "the server does not accept the credentials: Unauthorized"
 WEBHOOK = 'Internal error occurred: failed calling webhook "w": no endpoints'
 
 TABLE = [
     (status(201), Reading(Next.LEAVES)),
     (status(200), Reading(Next.LEAVES)),
-    (status(401, "Unauthorized"), Reading(Next.NEVER, Trouble.RIGHT, 0.0, "Unauthorized")),
+    (status(401, "Unauthorized"), Reading(Next.AGAIN, Trouble.CREDENTIALS, REFUSED_WHO_S, NOT_ACCEPTED)),
     (status(400, "name in URL"), Reading(Next.NEVER, Trouble.REQUEST, 0.0, "name in URL")),
     (status(422, "grace"), Reading(Next.NEVER, Trouble.REQUEST, 0.0, "grace")),
     (
@@ -63,8 +64,9 @@ TABLE = [
     ),
     (
         status(403, 'pods "p" is forbidden: User "v" cannot create resource'),
-        Reading(Next.NEVER, Trouble.RIGHT, 0.0, 'pods "p" is forbidden: User "v" cannot create resource'),
+        Reading(Next.AGAIN, Trouble.RIGHT, REFUSED_WHO_S, 'pods "p" is forbidden: User "v" cannot create resource'),
     ),
+    (status(403, "a proxy's no"), Reading(Next.AGAIN, Trouble.DENIED, SLOWLY_S, "a proxy's no")),
     (status(404, "gone"), Reading(Next.GONE, said="gone")),
     (status(404, "no budget", kind="poddisruptionbudgets"), Reading(Next.AGAIN, Trouble.CONTENTION, 0.0, "no budget")),
     (
@@ -109,7 +111,7 @@ def test_answers_of_a_real_server() -> None:
         (400, Next.NEVER, Trouble.REQUEST): 1,
         (403, Next.AGAIN, Trouble.DENIED): 1,
         (403, Next.AGAIN, Trouble.NAMESPACE): 4,
-        (403, Next.NEVER, Trouble.RIGHT): 1,
+        (403, Next.AGAIN, Trouble.RIGHT): 1,
         (404, Next.GONE, Trouble.NONE): 1,
         (409, Next.GONE, Trouble.NONE): 1,
         (422, Next.AGAIN, Trouble.DENIED): 5,

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kubectl_eksdoc.core.model.acts import Cordon
+import pytest
+
+from kubectl_eksdoc.core.model.acts import Cordon, Evict
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.rules.api.statuses import Lost, Status
 from kubectl_eksdoc.core.rules.news import AllPods, Answered, Away, Back, News, NodeIs, PodGone, PodIs
-from kubectl_eksdoc.core.run.guards import ANSWERS, ERRORS_S, Guards
+from kubectl_eksdoc.core.run.errors import ANSWERS, ERRORS_S
+from kubectl_eksdoc.core.run.guards import Guards
 from kubectl_eksdoc.core.run.limits import Limits
 from kubectl_eksdoc.core.run.seen import Seen
 from tests.builders import a_cluster, a_node, pods
@@ -100,19 +103,52 @@ def test_a_cluster_that_cannot_be_watched_holds_it_and_then_stops_it() -> None:
     assert guarded.says(111) == ("", "")
 
 
+def answers(answer: Status | Lost, count: int, of: str = "n") -> list[Answered]:
+    """To as many nodes."""
+    return [Answered(Cordon(f"{of}-{i}", f"{of}-{i}"), answer) for i in range(count)]
+
+
 def test_errors_hold_it_until_they_cease() -> None:
     guarded = Guarded()
-    error, fine = Answered(Cordon("old-0", "u"), Lost("reset")), Answered(Cordon("old-0", "u"), Status(409))
-    guarded.hear(0, *[fine] * (ANSWERS // 2), *[error] * (ANSWERS // 2))
+    half = ANSWERS // 2
+    guarded.hear(0, *answers(Status(409), half, "fine"), *answers(Lost("reset"), half))
     assert guarded.says(0) == ("", ""), "half of them"
-    guarded.hear(1, error)
-    assert guarded.says(1) == (f"{ANSWERS // 2 + 1} of the last {ANSWERS} answers are errors of the server", "")
+    guarded.hear(1, *answers(Lost("reset"), 1, "more"))
+    assert guarded.says(1) == (f"{half + 1} of the last {ANSWERS} answers are errors of the server", "")
     assert guarded.says(1 + ERRORS_S) == ("", ""), "it is tried again"
 
 
-def test_errors_without_an_end_stop_it() -> None:
+@pytest.mark.parametrize("answer", [Status(503, message="busy"), Lost("busy"), Status(401, message="busy")])
+def test_errors_without_an_end_stop_it(answer: Status | Lost) -> None:
+    """Though it is tried again only now and then."""
     guarded = Guarded()
-    for second in range(0, 60, 5):
-        guarded.hear(second, *[Answered(Cordon("old-0", "u"), Status(503))] * 2)
-    hold, stop = guarded.says(60)
-    assert "answers are errors" in hold and stop == "the server answers with errors for 50 s"
+    guarded.hear(0, *answers(answer, 10))
+    for second in range(1, 60, 25):
+        guarded.hear(second, *answers(answer, 2))
+    hold, stop = guarded.says(55)
+    assert "answers are errors" in hold and stop == "the server answers with errors for 50 s: busy"
+
+
+def test_what_goes_well_when_it_is_tried_again_ends_it() -> None:
+    guarded = Guarded()
+    guarded.hear(0, *answers(Lost("reset"), ANSWERS))
+    guarded.hear(40, *answers(Status(200), 1))
+    guarded.hear(60, *answers(Lost("reset"), 5))
+    assert guarded.says(60) == ("", ""), "those from before count no more"
+
+
+def test_errors_to_one_are_its_own_matter() -> None:
+    guarded = Guarded()
+    guarded.hear(0, *answers(Status(500), 1) * ANSWERS)
+    assert guarded.says(0) == ("", "")
+    guarded.hear(1, *answers(Status(500), 2))
+    assert guarded.says(1)[0], "to two, and nobody else was answered"
+    guarded.hear(2, *answers(Status(200), 3, "fine"), *answers(Status(500), 2) * ANSWERS)
+    assert guarded.says(2) == ("", ""), "however often they are asked for"
+
+
+def test_what_is_answered_to_changes_of_nodes_says_nothing_of_evictions() -> None:
+    guarded = Guarded()
+    pods = [replace(CLUSTER.pods[0], uid=f"p-{i}") for i in range(8)]
+    guarded.hear(0, *answers(Status(200), ANSWERS), *(Answered(Evict(pod), Status(500, message="x")) for pod in pods))
+    assert guarded.says(0)[0] == "8 of the last 8 answers are errors of the server"

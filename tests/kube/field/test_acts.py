@@ -143,7 +143,7 @@ BY_FAULT = {
     "server-error": (Next.LOOK, Trouble.SERVER, 1.0),
     "unavailable": (Next.LOOK, Trouble.SERVER, 1.0),
     "server-timeout": (Next.LOOK, Trouble.SERVER, 1.0),
-    "forbidden": (Next.NEVER, Trouble.RIGHT, 0.0),
+    "forbidden": (Next.AGAIN, Trouble.RIGHT, 10.0),
     "denied": (Next.AGAIN, Trouble.DENIED, 30.0),
     "webhook-down": (Next.AGAIN, Trouble.WEBHOOK_DOWN, 30.0),
     "reset": (Next.LOOK, Trouble.SERVER, 1.0),
@@ -298,5 +298,5 @@ def test_whoever_may_not_evict_is_told_so(api: Api, tmp_path: Path) -> None:
     with among(api) as server, field_on(connection(server, tmp_path, token=worlds.VIEWER_TOKEN)) as field:
         answer = answer_to(field, Evict(pod))
     assert isinstance(answer, Status)
-    assert read(answer)[:2] == (Next.NEVER, Trouble.RIGHT) and "pods/eviction" in answer.message
+    assert read(answer)[:2] == (Next.AGAIN, Trouble.RIGHT) and "pods/eviction" in answer.message
     assert kinds.PODS.plural in answer.message

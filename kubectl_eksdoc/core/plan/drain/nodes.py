@@ -9,21 +9,15 @@ from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, When
 from kubectl_eksdoc.core.model.nodes import Node, NodeOwner
 from kubectl_eksdoc.core.plan.drain.commands import kubectl, shell
-from kubectl_eksdoc.core.rules.foreign_drains import TERMINATION_TAINTS, foreign_drain
-
-_ENDS_BECAUSE = {
-    "spot-itn": "a Spot interruption, two minutes after its notice",
-    "asg-lifecycle-termination": "its Auto Scaling group ends it",
-    "rebalance-recommendation": "a rebalance recommendation: a Spot interruption is likely",
-    "scheduled-maintenance": "scheduled maintenance of its instance",
-}
+from kubectl_eksdoc.core.rules.foreign_drains import TERMINATION_TAINTS, ForeignDrain, foreign_drain
 
 RESTARTED = frozenset({"Deployment", "StatefulSet"})
 """What ``kubectl rollout restart`` takes, but for DaemonSets: none of their pods is on Fargate."""
 
 
-def refusal(node: Node, owners: Iterable[Subject] = ()) -> Finding | None:
-    """Why this node is not drained by us at all, or None. `owners` answer for the pods on it."""
+def refusal(node: Node, owners: Iterable[Subject] = (), elsewhere: ForeignDrain | None = None) -> Finding | None:
+    """Why this node is not drained by us at all, or None. `owners` answer for the pods on it; `elsewhere`: who drains
+    it as one sees elsewhere than on it."""
     if node.owner is NodeOwner.FARGATE:
         return _fails(
             node,
@@ -48,13 +42,13 @@ def refusal(node: Node, owners: Iterable[Subject] = ()) -> Finding | None:
             "it is being deleted already (metadata.deletionTimestamp is set)",
             Remedy("Leave it to whoever deletes it, and see how far it is.", kubectl("describe", "node", node.name)),
         )
-    foreign = foreign_drain(node)
+    foreign = foreign_drain(node) or elsewhere
     if foreign is not None:
         return _fails(
             node,
             codes.NODE_FOREIGN_DRAIN,
             Severity.HIGH,
-            f"{foreign.who} is draining it ({foreign.sign})",
+            foreign.said,
             Remedy(f"Leave it to {foreign.who}, or stop that first; two drains of one node fight."),
         )
     if node.ready not in ("True", "False"):
@@ -80,12 +74,11 @@ def remarks(node: Node) -> tuple[Finding, ...]:
 def _ends_soon(node: Node) -> Finding | None:
     for taint in node.taints:
         if taint.key.startswith(TERMINATION_TAINTS):
-            why = _ENDS_BECAUSE.get(taint.key.removeprefix(TERMINATION_TAINTS), f"taint {taint.key}")
             return _knows(
                 node,
                 codes.NODE_ENDS_SOON,
                 Severity.HIGH,
-                f"its instance ends soon, whether it is drained or not ({why})",
+                f"its instance ends soon, whether it is drained or not (taint {taint.key})",
                 Remedy(
                     "Drain it before all others, and by itself.", shell("kubectl", "eksdoc", "drain", "plan", node.name)
                 ),

@@ -18,6 +18,7 @@ from kubectl_eksdoc.core.model.storage import Claim, PersistentVolume
 from kubectl_eksdoc.core.model.workloads import Autoscaler, Job, Workload
 from kubectl_eksdoc.core.plan.drain.nodes import refusal
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
+from kubectl_eksdoc.core.rules.foreign_drains import by_locks
 from kubectl_eksdoc.core.rules.guards import Guards, matching
 from kubectl_eksdoc.core.rules.needed import Backends, needed_backends
 from kubectl_eksdoc.core.rules.scales import Scales
@@ -103,6 +104,12 @@ class Survey:
         return _subject(self.workloads, pod)
 
 
+def _refused(cluster: Cluster, targets: Iterable[Node], owners: Mapping[str, Iterable[Subject]]) -> dict[str, Finding]:
+    locks = by_locks(cluster)
+    found = ((node.name, refusal(node, owners[node.name], locks.get(node.name))) for node in targets)
+    return {name: finding for name, finding in found if finding is not None}
+
+
 def survey(cluster: Cluster, targets: tuple[Node, ...], policy: DrainPolicy) -> Survey:
     """Index `cluster` for a drain of `targets`."""
     on: dict[str, list[Pod]] = {node.name: [] for node in targets}
@@ -135,7 +142,7 @@ def survey(cluster: Cluster, targets: tuple[Node, ...], policy: DrainPolicy) -> 
         balanced=_balanced(cluster),
         leases_held=_leases_held(cluster),
         terminating=frozenset(n.name for n in cluster.namespaces if n.terminating),
-        refused={n.name: why for n in targets if (why := refusal(n, _subjects(workloads, on[n.name]))) is not None},
+        refused=_refused(cluster, targets, {node.name: _subjects(workloads, on[node.name]) for node in targets}),
         wanted_by=wanted_by,
     )
 

@@ -13,7 +13,7 @@ from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.budgets import Amount
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.findings import Severity, Status
-from kubectl_eksdoc.core.model.nodes import Taint
+from kubectl_eksdoc.core.model.nodes import REBOOT_IN_PROGRESS, Taint
 from kubectl_eksdoc.core.model.selectors import parse
 from kubectl_eksdoc.core.model.versions import Version
 from kubectl_eksdoc.core.plan.drain.nodes import remarks
@@ -68,11 +68,16 @@ def test_a_hybrid_node_is_drained_with_a_remark() -> None:
     assert finding(plan, "node-hybrid").status is Status.PASS
 
 
+ENDS = ("spot-itn", "asg-lifecycle-termination", "rebalance-recommendation", "scheduled-maintenance")
+
+
 @pytest.mark.parametrize(
     ("fields", "code"),
     [
         ({"taints": (Taint("karpenter.sh/disrupted", "", "NoSchedule"),)}, "node-foreign-drain"),
         ({"taints": (Taint("ToBeDeletedByClusterAutoscaler", "1", "NoSchedule"),)}, "node-foreign-drain"),
+        *(({"taints": (Taint(f"aws-node-termination-handler/{end}"),)}, "node-foreign-drain") for end in ENDS),
+        ({"annotations": {REBOOT_IN_PROGRESS: "2026-11-20T12:00:00Z"}}, "node-foreign-drain"),
         ({"deletion_at": ago(5)}, "node-foreign-drain"),
         ({"ready": "Unknown"}, "node-not-ready"),
     ],
@@ -90,18 +95,26 @@ def test_a_node_whose_kubelet_answers_is_drained_though_it_is_not_ready() -> Non
     assert (found.status, found.severity) == (Status.PASS, Severity.MEDIUM)
 
 
-@pytest.mark.parametrize(("end", "says"), [("spot-itn", "Spot interruption"), ("new-thing", "taint aws-node-")])
-def test_a_node_that_ends_soon_is_drained_and_told(end: str, says: str) -> None:
-    taint = Taint(f"aws-node-termination-handler/{end}", "x", "NoSchedule")
+def test_a_node_that_ends_soon_is_drained_and_told() -> None:
+    taint = Taint("aws-node-termination-handler/new-thing", "x", "NoSchedule")
     plan = plan_of(nodes=[replace(a_node("old-0", ready="False"), taints=(taint,))])
     assert target(plan).verdict is TargetVerdict.DRAINS
     found = finding(plan, "node-ends-soon")
     assert (found.status, found.severity) == (Status.PASS, Severity.HIGH)
-    assert says in found.message
+    assert "taint aws-node-termination-handler/new-thing" in found.message
+
+
+def test_whoever_drains_a_node_is_named_with_the_sign_and_the_reason() -> None:
+    taint = Taint("aws-node-termination-handler/spot-itn", "x", "NoSchedule")
+    plan = plan_of(nodes=[replace(a_node("old-0"), taints=(taint,))])
+    assert finding(plan, "node-foreign-drain").message == (
+        "the AWS Node Termination Handler is draining it (taint aws-node-termination-handler/spot-itn: a Spot "
+        "interruption, two minutes after its notice)"
+    )
 
 
 def test_all_there_is_to_say_of_a_node_is_said_the_worst_first() -> None:
-    taint = Taint("aws-node-termination-handler/spot-itn", "x", "NoSchedule")
+    taint = Taint("aws-node-termination-handler/new-thing", "x", "NoSchedule")
     labels = {"eks.amazonaws.com/compute-type": "hybrid"}
     node = replace(a_node("old-0", ready="False", labels=labels), taints=(taint,))
     assert [f.code.name for f in remarks(node)] == ["node-ends-soon", "node-not-ready", "node-hybrid"]
