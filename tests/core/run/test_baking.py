@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import jsonschema
 import pytest
-from kubectl_eksdoc.render.rehearsal.view import RehearsalView
 
 import kubectl_eksdoc.render.schemas as schemas
 from kubectl_eksdoc.core.model.budgets import Amount
@@ -21,7 +20,8 @@ from kubectl_eksdoc.flows.drain import plan_drain
 from kubectl_eksdoc.flows.rehearse import rehearse
 from kubectl_eksdoc.render.drain import DrainView, render
 from kubectl_eksdoc.render.look import Look
-from kubectl_eksdoc.render.run import formats
+from kubectl_eksdoc.render.record.view import RecordView
+from kubectl_eksdoc.render.run.formats import FORMATS
 from kubectl_eksdoc.render.run.view import RunView
 from tests.builders import NOW
 from tests.flows.run.test_waves import BLUE, ONE_BY_ONE, a_cluster
@@ -60,8 +60,8 @@ def test_so_does_its_document() -> None:
 @pytest.mark.parametrize("output", ["table", "markdown", "json"])
 def test_a_run_that_baked_as_it_should_is_not_late(output: str) -> None:
     cluster, rehearsal = rehearse(a_cluster()[1], BLUE, ONE_BY_ONE, limits=Limits(bake_s=120))
-    view = RehearsalView(rehearsal, cluster, bake=bake_of(rehearsal.plan, 120.0))
-    text = formats.render(RunView("r", view, NOW, NOW, "ada", "desk"), output, Look())
+    view = RecordView(rehearsal, cluster, bake=bake_of(rehearsal.plan, 120.0))
+    text = FORMATS.render(RunView("r", view, NOW, NOW, "ada", "desk"), output, Look())
     plain = rehearse(a_cluster()[1], BLUE, ONE_BY_ONE)[1].late_s
     assert plain is not None and view.late_s == pytest.approx(plain, abs=1.0)
     if output == "json":

@@ -72,9 +72,9 @@ def test_waves_are_counted_on_however_often_it_is_gone_on_with() -> None:
     world = World()
     assert world.begun().stopped and world.waves() == [1, 2, 3]
     second = world.gone_on(2)
-    assert second.stopped and sorted(t.wave for t in second.course.plan.targets) == [2, 3]
+    assert second.stopped and sorted(t.wave for t in second.record.plan.targets) == [2, 3]
     third = world.gone_on(9)
-    assert third.whole and [target.wave for target in third.course.plan.targets] == [3]
+    assert third.whole and [target.wave for target in third.record.plan.targets] == [3]
     assert list(dict.fromkeys(hook.wave for hook in world.hooks)) == [1, 2, 3] == world.waves()
 
 
@@ -85,7 +85,7 @@ def test_what_is_left_of_a_wave_goes_in_the_next_one() -> None:
     ends = (Noted.NODE_DONE, Noted.ENDED)
     world.journal.entries = [e for e in world.journal.entries if not (isinstance(e, Note) and e.what in ends)]
     ended = world.gone_on(9)
-    assert ended.whole and sorted(target.wave for target in ended.course.plan.targets) == [2, 3, 4]
+    assert ended.whole and sorted(target.wave for target in ended.record.plan.targets) == [2, 3, 4]
     assert sorted(world.waves()) == [2, 3, 4]
 
 
