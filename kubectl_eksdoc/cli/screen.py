@@ -68,5 +68,4 @@ def opening(args: argparse.Namespace, around: Surroundings) -> Opening:
         return Targeting(nodegroups=(DEFAULT_NODEGROUP,))
 
     look = looks.decide(options, around.stderr, around.environ)
-    environ = dict(around.environ) | ({"NO_COLOR": "1"} if options.no_color else {})
-    return Opening(read, targeting, reached_by, around.now, environ, look.ascii)
+    return Opening(read, targeting, reached_by, around.now, ascii=look.ascii, plain=not look.colour)

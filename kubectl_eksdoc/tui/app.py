@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import signal
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import App
+from textual.filter import LineFilter, NoColor
 from textual.message import Message
 
 from kubectl_eksdoc.tui import palette
@@ -50,10 +52,17 @@ class EksdocApp(App[int]):
         self.only_ascii = opening.ascii
         for theme in (palette.DARK_THEME, palette.LIGHT_THEME):
             self.register_theme(theme)
-        self.theme = palette.chosen(opening.environ, opening.light)
+        self.theme = palette.LIGHT if opening.light else palette.DARK
+        self.set_class(opening.plain, "-plain")
+        self.set_class(opening.ascii, "-ascii")
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """Where no colours are wanted there are none: by itself Textual makes them greys."""
+        return [NoColor()] if self.opening.plain else super().get_line_filters()
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
-        return dict(palette.NO_COLOUR)
+        """For Textual's own themes, which do not know them."""
+        return dict(palette.DARK_THEME.variables)
 
     def on_mount(self) -> None:
         self._tidy_when_told_to_stop()

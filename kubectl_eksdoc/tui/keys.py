@@ -1,7 +1,7 @@
 """The keys: one table of which bindings, the line at the foot and the help are made.
 
-k9s' letters where k9s has one, vim's motion, lazygit's numbers and undo (`tui.md` 6). Nothing that changes a cluster is on
-a letter that moves elsewhere, on Enter or on a chord.
+k9s' letters where k9s has one, vim's motion, lazygit's numbers and undo. Nothing that changes a cluster is on a letter
+that moves elsewhere, on Enter or on a chord.
 """
 
 from __future__ import annotations

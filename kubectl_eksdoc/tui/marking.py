@@ -8,7 +8,10 @@ from kubectl_eksdoc.render.text import counted
 from kubectl_eksdoc.tui.model import Model
 from kubectl_eksdoc.tui.sheets.nodes import IMAGE
 
-MENU = "mark…  o older kubelet than the control plane  a not the newest AMI of its group  g this group  f all shown  i invert  n none"
+MENU = (
+    "mark…  o older kubelet than the control plane  a not its group's newest AMI  g this group  f all shown  i invert"
+    "  n none"
+)
 
 Found = tuple[frozenset[str], str]
 

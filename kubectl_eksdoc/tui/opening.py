@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -17,12 +17,13 @@ Progress = Callable[[str, int], None]
 @dataclass(frozen=True, slots=True)
 class Opening:
     """`read` reads the cluster and may be called again, from another thread; it may raise EksdocError. `targeting`:
-    what is marked at first; `reached_by`: the words that lead to the same cluster on a command line."""
+    what is marked at first; `reached_by`: the words that lead to the same cluster on a command line; `plain`: without
+    colours."""
 
     read: Callable[[Progress], Cluster]
     targeting: Callable[[], Targeting]
     reached_by: Callable[[Cluster], tuple[str, ...]]
     now: Callable[[], datetime]
-    environ: Mapping[str, str] = field(default_factory=dict)
     ascii: bool = False
+    plain: bool = False
     light: bool = False

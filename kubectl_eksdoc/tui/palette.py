@@ -1,7 +1,8 @@
-"""Colours: two of our own, measured for colour blindness, and none at all.
+"""Colours: a dark and a light theme, measured for colour blindness.
 
 Distances between the four status colours (CIE76 after Machado 2009): at least 46 for each of deuteranopia, protanopia
-and tritanopia on the dark ground, 35 on the light one. A colour never says anything alone: sign and word stand beside it.
+and tritanopia on the dark ground, 35 on the light one. A colour never says anything alone: beside it stand sign and
+word.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Mapping
 
 from textual.theme import Theme
 
-DARK, LIGHT, NONE = "eksdoc-dark", "eksdoc-light", "ansi-dark"
+DARK, LIGHT = "eksdoc-dark", "eksdoc-light"
 
 
 def _theme(name: str, dark: bool, ground: str, text: str, status: Mapping[str, str]) -> Theme:
@@ -57,21 +58,3 @@ LIGHT_THEME = _theme(
         "cursor": "#DCE6F2",
     },
 )
-
-NO_COLOUR = {
-    "st-good": "ansi_default",
-    "st-warn": "ansi_default",
-    "st-bad": "ansi_default",
-    "st-unknown": "ansi_default",
-    "st-faint": "ansi_default",
-    "st-line": "ansi_default",
-    "st-cursor": "ansi_default",
-}
-"""For an ANSI theme: with it Textual sends no colour codes at all (measured), only bold and reverse."""
-
-
-def chosen(environ: Mapping[str, str], light: bool) -> str:
-    """The theme's name. NO_COLOR counts when it is not empty (no-color.org); Textual alone would turn it into greys."""
-    if environ.get("NO_COLOR"):
-        return NONE
-    return LIGHT if light else DARK

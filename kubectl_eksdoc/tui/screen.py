@@ -13,7 +13,7 @@ from textual.screen import Screen
 from textual.widgets import ContentSwitcher, Input, Static
 
 from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
+from kubectl_eksdoc.core.plan.drain.policy import Targeting
 from kubectl_eksdoc.core.plan.drain.targets import natural, select
 from kubectl_eksdoc.core.plan.drain.verdicts.assuming import with_assumed_budgets
 from kubectl_eksdoc.core.plan.drain.what_if import WhatIf
@@ -23,7 +23,7 @@ from kubectl_eksdoc.render.drain.invocation import again
 from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.text import counted, shown
-from kubectl_eksdoc.tui import details, knobs, marking, words
+from kubectl_eksdoc.tui import details, edits, marking, words
 from kubectl_eksdoc.tui.choice import Ask, Choice
 from kubectl_eksdoc.tui.help import HelpScreen
 from kubectl_eksdoc.tui.keys import KEYS, Page, foot
@@ -51,6 +51,8 @@ _PAGES: dict[Page, type[PageOf]] = {
 class PlanScreen(Screen[None]):
     """Mutable: the model as it is now, the page that is shown, and those that were shown before it."""
 
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]
+    VERTICAL_BREAKPOINTS = [(0, "-short"), (30, "-tall")]
     BINDINGS: ClassVar[list[BindingType]] = [
         *(Binding(key.keys, f"do('{key.id}')", key.words, id=key.id, show=False) for key in KEYS),
     ]
@@ -205,11 +207,8 @@ class PlanScreen(Screen[None]):
         method(*arguments)
 
     def do_mark(self) -> None:
-        node = self._of(self.page).node
-        if node is None:
-            self.notify("space: the row under the cursor is no node", timeout=4)
-            return
-        self._choose(self.model.choice.toggled(node))
+        node = self._node
+        self._edit("space", edits.marked(self.model, node))
         if self.page is Page.PLAN:
             self._of(self.page).table.action_move(1)
         self._range_from = node
@@ -219,48 +218,25 @@ class PlanScreen(Screen[None]):
         self.query_one("#foot", Static).update(_plain(marking.MENU))
 
     def do_mark_range(self) -> None:
-        node, names = self._of(self.page).node, self.model.shown_nodes
-        if node is None or node not in names:
-            return
-        start = self._range_from if self._range_from in names else names[0]
-        ends = sorted((names.index(start or node), names.index(node)))
-        between = names[ends[0] : ends[1] + 1]
-        self._choose(
-            self.model.choice.marked_are(
-                self.model.choice.ask.marked | set(between), f"{counted(len(between), 'node')} in a row are marked"
-            )
-        )
+        self._edit("ctrl+space", edits.marked_up_to(self.model, self._range_from, self._node))
 
     def do_mark_none(self) -> None:
-        self._choose(self.model.choice.marked_are((), "no node is marked any more"))
+        self._edit("ctrl+\\", edits.unmarked(self.model))
 
     def do_parallel(self, by: int) -> None:
-        policy = knobs.with_parallel(self._policy, by, len(self.model.choice.ask.marked))
-        self._turn(policy, f"nodes at once: {words.at_once(policy)}")
+        self._edit("{ }", edits.parallel(self.model, by))
 
     def do_grace(self, by: int) -> None:
-        policy = knobs.with_grace(self._policy, by)
-        self._turn(policy, f"grace period: {words.grace(policy)}")
+        self._edit("( )", edits.grace(self.model, by))
 
     def do_move_node(self, by: int) -> None:
-        node = self._planned_node("move")
-        if node is not None:
-            policy = knobs.moved(self._policy, node, by, self._wave_of)
-            self._turn(policy, f"{node}: wave {dict(policy.pins)[node]}")
+        self._edit("J K", edits.moved(self.model, self._node, by))
 
     def do_pin(self) -> None:
-        node = self._planned_node("pin")
-        if node is not None:
-            free = node in dict(self._policy.pins)
-            policy = knobs.pinned(self._policy, node, None if free else self._wave_of[node])
-            self._turn(policy, f"{node}: {'pinned no more' if free else f'pinned to wave {self._wave_of[node]}'}")
+        self._edit("p", edits.pinned(self.model, self._node))
 
     def do_pin_last(self) -> None:
-        node = self._planned_node("pin")
-        if node is not None:
-            others = (wave for name, wave in self._wave_of.items() if name != node)
-            policy = knobs.pinned(self._policy, node, max(others, default=0) + 1)
-            self._turn(policy, f"{node}: behind all others")
+        self._edit("P", edits.pinned_last(self.model, self._node))
 
     def do_undo(self) -> None:
         said = self.model.choice.past[-1].words
@@ -336,7 +312,7 @@ class PlanScreen(Screen[None]):
         self._marking = False
         event.stop()
         event.prevent_default()
-        node = self._of(self.page).node
+        node = self._node
         self.show()
         if self.model.facts is None or event.key == "escape":
             return
@@ -375,24 +351,14 @@ class PlanScreen(Screen[None]):
     # The choice
 
     @property
-    def _policy(self) -> DrainPolicy:
-        return self.model.choice.ask.policy
+    def _node(self) -> str | None:
+        return self._of(self.page).node
 
-    @property
-    def _wave_of(self) -> dict[str, int]:
-        return self.model.view.wave_of if self.model.view is not None else {}
-
-    def _planned_node(self, verb: str) -> str | None:
-        node = self._of(self.page).node
-        if node is not None and node in self._wave_of:
-            return node
-        self.notify(
-            f"there is nothing to {verb}: {node or 'the row'} is not drained by this plan", timeout=4, markup=False
-        )
-        return None
-
-    def _turn(self, policy: DrainPolicy, said: str) -> None:
-        self._choose(self.model.choice.with_policy(policy, said))
+    def _edit(self, key: str, edited: edits.Edited) -> None:
+        if isinstance(edited, str):
+            self.notify(f"{key}: {edited}", timeout=4, markup=False)
+        else:
+            self._choose(edited)
 
     def _choose(self, choice: Choice, anew: bool = False) -> None:
         if choice.ask == self.model.choice.ask and not anew:

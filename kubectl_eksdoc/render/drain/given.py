@@ -1,4 +1,4 @@
-"""What was asked for, by the names of the flags: for the document's metadata, and to make a command line of it again."""
+"""What was asked for, by the names of the flags: for a document's metadata, and to say it again as a command line."""
 
 from __future__ import annotations
 

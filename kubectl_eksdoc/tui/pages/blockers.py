@@ -24,8 +24,8 @@ class BlockersPage(PageOf):
         yield Prose(id="fix")
 
     def on_mount(self) -> None:
-        self.table.border_title = r"\[4] Blockers, unknowns and warnings"
-        self.query_one("#fix").border_title = "what it means and what to do"
+        self.table.border_title = self.said("[4] Blockers, unknowns and warnings")
+        self.query_one("#fix").border_title = self.said("what it means and what to do")
 
     def show(self, model: Model) -> None:
         self.groups = blockers.groups_of(model.view) if model.view is not None else ()

@@ -19,9 +19,9 @@ class HeadroomPage(PageOf):
         yield Prose(id="budget")
 
     def on_mount(self) -> None:
-        self.table.border_title = r"\[2] PDB headroom, the worst first"
-        self.table.border_subtitle = budgets.KEY
-        self.query_one("#budget").border_title = "what it means"
+        self.table.border_title = self.said("[2] PDB headroom, the worst first")
+        self.table.border_subtitle = self.said(budgets.KEY)
+        self.query_one("#budget").border_title = self.said("what it means")
 
     def show(self, model: Model) -> None:
         view = model.view

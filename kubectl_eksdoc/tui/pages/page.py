@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from textual.containers import Vertical
 
+from kubectl_eksdoc.render.look import Look
+from kubectl_eksdoc.render.text import shown
 from kubectl_eksdoc.tui.model import Model
 from kubectl_eksdoc.tui.widgets.line_table import LineTable
 
@@ -13,6 +15,11 @@ class PageOf(Vertical):
 
     def show(self, model: Model) -> None:
         raise NotImplementedError
+
+    def said(self, text: str) -> str:
+        """`text` for the frame of a part: in the signs that may be used, and without markup."""
+        look = Look(ascii=getattr(self.app, "only_ascii", False))
+        return shown(text, look).replace("[", r"\[")
 
     @property
     def table(self) -> LineTable:

@@ -23,7 +23,7 @@ class PlanPage(PageOf):
 
     def on_mount(self) -> None:
         for name, title in (("nodes", "[1] Nodes"), ("budgets", "[2] PDB headroom"), ("waves", "[3] Waves")):
-            self.query_one(f"#{name}").border_title = title.replace("[", r"\[")
+            self.query_one(f"#{name}").border_title = title.replace("[", "[")
 
     def show(self, model: Model) -> None:
         if model.facts is None:
@@ -31,7 +31,7 @@ class PlanPage(PageOf):
         sheet = nodes.sheet(model.facts.nodes, model.shown_nodes, model.view, model.stale)
         table = self.query_one("#nodes", LineTable)
         table.show(sheet, model.choice.ask.marked)
-        table.border_subtitle = _filtered(model)
+        table.border_subtitle = self.said(_filtered(model))
         view = model.view
         below = self.query_one("#budgets", LineTable), self.query_one("#waves", LineTable)
         below[0].show(budgets.sheet(view, full=False) if view is not None else EMPTY)

@@ -19,9 +19,11 @@ class WavesPage(PageOf):
         yield Prose(id="why")
 
     def on_mount(self) -> None:
-        self.table.border_title = r"\[3] Waves"
-        self.table.border_subtitle = f"{waves.EVICTING[0]} pods are evicted  {waves.EMPTY} empty, until it is done"
-        self.query_one("#why").border_title = "why here"
+        self.table.border_title = self.said("[3] Waves")
+        self.table.border_subtitle = self.said(
+            f"{waves.EVICTING[0]} pods are evicted  {waves.EMPTY} empty, until it is done"
+        )
+        self.query_one("#why").border_title = self.said("why here")
 
     def show(self, model: Model) -> None:
         view = model.view

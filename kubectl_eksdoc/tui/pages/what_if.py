@@ -17,8 +17,8 @@ class WhatIfPage(PageOf):
         yield LineTable(id="figures", classes="framed")
 
     def on_mount(self) -> None:
-        self.query_one("#waves-now").border_title = r"\[=] Waves now"
-        self.query_one("#figures").border_title = "A → now"
+        self.query_one("#waves-now").border_title = self.said("[=] Waves now")
+        self.query_one("#figures").border_title = self.said("A → now")
 
     def show(self, model: Model) -> None:
         view, pinned = model.view, model.pinned

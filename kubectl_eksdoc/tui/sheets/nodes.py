@@ -27,13 +27,13 @@ COLUMNS = (
     Column("NODE", middle=True, floor=14),
     Column("GROUP", floor=6, drop=2),
     Column("TYPE", drop=5),
-    Column("CAPACITY", short="CAP", drop=4, floor=4),
+    Column("CAPACITY", short="CAP", drop=4),
     Column("KUBELET", drop=3),
     Column("AMI", drop=6),
     Column("AGE", right=True, drop=7),
     Column("PODS", right=True, drop=1),
     Column("WAVE", right=True),
-    Column("STATUS"),
+    Column("STATUS", floor=28),
 )
 _STATUS = len(COLUMNS) - 1
 
@@ -74,7 +74,7 @@ def sheet(facts: NodeFacts, names: Iterable[str], view: DrainView | None, planni
     def cells(name: str) -> Cells:
         target = targets.get(name)
         wave = Cell(str(target.wave)) if target is not None and target.wave else Cell(NONE, Tone.FAINT)
-        return (*facts.texts[name], wave, status(facts.nodes[name], target))
+        return (*facts.texts[name], wave, status(facts.nodes[name], target, view))
 
     keys = tuple(names)
     said = "planning…" if planning else "No node is like that. esc takes the filter away."
@@ -83,13 +83,12 @@ def sheet(facts: NodeFacts, names: Iterable[str], view: DrainView | None, planni
     )
 
 
-def status(node: Node, target: Target | None) -> Cell:
-    """What keeps it from being drained comes before what it is."""
-    if target is not None and target.verdict is not TargetVerdict.DRAINS:
+def status(node: Node, target: Target | None, view: DrainView | None) -> Cell:
+    """What keeps it from being drained, by code, comes before what it is."""
+    if target is not None and view is not None and target.verdict is not TargetVerdict.DRAINS:
         sign, tone = TARGET_SIGN[target.verdict]
-        why = target.why[0] if target.why else target.verdict.value
-        more = f" +{len(target.why) - 1}" if len(target.why) > 1 else ""
-        return Cell(f"{sign} {target.verdict.value}: {why}{more}", tone)
+        codes = dict.fromkeys(code for row in view.blocking(target) for code in row.codes)
+        return Cell(f"{sign} {', '.join(codes) or '; '.join(target.why) or target.verdict.value}", tone)
     if node.deletion_at is not None:
         return Cell(f"{WARN[0]} being deleted", WARN[1])
     if node.ready != "True":

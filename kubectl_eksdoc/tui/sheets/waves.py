@@ -16,6 +16,7 @@ NOTHING = "No node of the plan is drained."
 EVICTING = ("▇", "▆")
 """Waves take turns in these, so that one sees where the next begins."""
 EMPTY = "─"
+KEY = f"{EVICTING[0]} pods are evicted  {EMPTY} empty, until it is done"
 _TICK_ROOM = 10
 
 

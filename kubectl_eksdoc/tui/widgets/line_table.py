@@ -267,7 +267,7 @@ class _Layout(NamedTuple):
 def _layout(sheet: Sheet, width: int, room: int) -> _Layout:
     bodies = list(sheet.widths)
     if sheet.fill is not None:
-        bodies[sheet.fill] = min(bodies[sheet.fill], _LEAST_FILL)
+        bodies[sheet.fill] = sheet.columns[sheet.fill].floor or min(bodies[sheet.fill], _LEAST_FILL)
     titles = [column.title for column in sheet.columns]
     wanted = _with(titles, bodies)
     if sum(wanted) + _GAP * (len(wanted) - 1) > room:

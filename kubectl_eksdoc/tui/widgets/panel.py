@@ -37,6 +37,6 @@ class Prose(VerticalScroll, can_focus=True):
         for line in lines:
             words, tone = line if isinstance(line, tuple) else (line, None)
             style = "" if tone is None else _STYLES.get(tone) or colours.get(f"st-{tone.name.lower()}", "")
-            text.append(shown(words, look) + "\n", style="" if style == "ansi_default" else style)
+            text.append(shown(words, look) + "\n", style=style)
         self.query_one(Static).update(text)
         self.scroll_home(animate=False)
