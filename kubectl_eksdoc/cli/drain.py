@@ -131,6 +131,7 @@ def run_plan(args: argparse.Namespace, words: Sequence[str], around: Surrounding
     from kubectl_eksdoc.core.plan.drain.comparison.comparing import compare
     from kubectl_eksdoc.flows.drain import plan_drain
     from kubectl_eksdoc.render.drain import DrainView, render
+    from kubectl_eksdoc.render.drain.given import as_given
     from kubectl_eksdoc.render.identity import identity_line
 
     options = request.options
@@ -151,7 +152,7 @@ def run_plan(args: argparse.Namespace, words: Sequence[str], around: Surrounding
     tell((*request.notes, *_contradicted(cluster.identity, options), *drain_options.idle(plan)), around)
     look = looks.decide(options, around.stdout, around.environ)
     reached_by = reaching.words(request.source, options, cluster.identity.context)
-    given_options = drain_options.as_given(request.targeting, request.policy, request.baseline, request.order_file)
+    given_options = as_given(request.targeting, request.policy, request.baseline, request.order_file)
     comparison = compare(baseline, cluster, plan, given_options) if baseline else None
     if comparison and comparison.doubt:
         tell((f"it cannot be told whether the baseline is of this cluster: {comparison.doubt}",), around)

@@ -287,31 +287,3 @@ def _in_its_turn(eviction: Eviction) -> str:
     if eviction.manner.restarts is not None:
         return "a rollout replaces it (--surge-singles)"
     return "its budget lets it go in its turn" if eviction.budget else "no budget keeps it"
-
-
-def as_given(targeting: Targeting, policy: DrainPolicy, baseline: str = "", order_file: str = "") -> dict[str, object]:
-    """What was asked for, by the names of the flags, for the document's metadata; the files by their paths."""
-    lists: dict[str, object] = {
-        "nodes": list(targeting.names),
-        "selector": str(targeting.selector) if targeting.selector else "",
-        "nodegroup": list(targeting.nodegroups),
-        "older-than": str(targeting.older_than) if targeting.older_than else "",
-        "pod-selector": str(policy.pod_selector) if policy.pod_selector else "",
-        **pace_options.as_given(policy, order_file),
-        "surge-singles": policy.surge_singles,
-        "wait-jobs": f"{policy.wait_jobs}s" if policy.wait_jobs else "",
-        "delete-past-budget": sorted(policy.delete_past_budget),
-        "assume-budget": [f"{key}={count}" for key, count in policy.assume_budgets],
-        "assume-fixed": sorted(policy.assume_fixed),
-        "baseline": baseline,
-    }
-    return {name: value for name, value in lists.items() if value} | {
-        "ignore-daemonsets": policy.ignore_daemonsets,
-        "delete-emptydir-data": policy.delete_emptydir_data,
-        "force": policy.force,
-        "grace-period": -1 if policy.grace_seconds is None else policy.grace_seconds,
-        "skip-wait-for-delete-timeout": policy.skip_deleting_after,
-        "partial": policy.partial,
-        "evict-protected": policy.evict_protected,
-        "accept-unknown": sorted(policy.accept_unknown),
-    }

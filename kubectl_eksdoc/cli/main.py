@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TextIO
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.cli import drain, drain_options, exits, options_list, rehearse, streams
+from kubectl_eksdoc.cli import drain, drain_options, exits, options_list, rehearse, screen, streams
 from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser, ShowText, first_unknown, spelled_out, strays, unknown_flag, until_dashes
 from kubectl_eksdoc.cli.run import asking as run_asking
@@ -112,8 +112,7 @@ def _answer(argv: Sequence[str], prog: str, around: Surroundings) -> Answer:
             raise UsageError(f"words behind -- are names, and {leaf.prog!r} needs a command before them")
         if words:
             leaf.error(f"COMMAND: invalid choice: {words[0]!r}")
-        streams.say(around.stderr, leaf.format_help())
-        return Answer("", exits.USAGE)
+        return screen.open_screens(args, leaf, around)
     answer: Answer = args.command(args, words, around)
     return answer
 

@@ -132,18 +132,3 @@ def idle_pins(plan: DrainPlan) -> list[str]:
         for node, wave in plan.policy.pins
         if node in verdicts
     ]
-
-
-def as_given(policy: DrainPolicy, order_file: str) -> dict[str, object]:
-    """By the names of the flags; empty where one was not given. A surge of 0 is given, so it is a text."""
-    at_once = policy.nodes_at_once.split(", ")
-    return {
-        "max-unavailable": at_once if len(at_once) > 1 else at_once[0],
-        "surge": "" if policy.surge is None else str(policy.surge),
-        "soft-budget": f"{policy.soft_budget}%" if policy.soft_budget else "",
-        "max-evictions-per-second": policy.evictions_per_second,
-        "order": policy.order if policy.order != AUTO else "",
-        "order-file": order_file,
-        "pin": [f"{node}={wave}" for node, wave in policy.pins],
-        "effort": "" if policy.effort == DEFAULT_EFFORT else str(policy.effort),
-    }

@@ -92,6 +92,7 @@ def run_rehearse(args: argparse.Namespace, words: Sequence[str], around: Surroun
     faults = fault_options.faults_from(args)
     from kubectl_eksdoc.core.model.cluster import Identity
     from kubectl_eksdoc.flows.rehearse import rehearse
+    from kubectl_eksdoc.render.drain.given import as_given
     from kubectl_eksdoc.render.identity import identity_line
     from kubectl_eksdoc.render.rehearsal import RecordView, render
 
@@ -108,7 +109,7 @@ def run_rehearse(args: argparse.Namespace, words: Sequence[str], around: Surroun
         raise
     around.note(identity_line(cluster, around.now(), looks.decide(options, around.stderr, around.environ)))
     tell((*request.notes, *drain_options.idle(rehearsal.plan)), around)
-    asked = drain_options.as_given(request.targeting, request.policy, "", request.order_file)
+    asked = as_given(request.targeting, request.policy, "", request.order_file)
     asked |= fault_options.as_given(faults)
     view = RecordView(rehearsal, cluster, asked)
     text = render(view, options.output, looks.decide(options, around.stdout, around.environ))

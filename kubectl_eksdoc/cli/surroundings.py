@@ -20,10 +20,17 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.core.model.baseline import Baseline
     from kubectl_eksdoc.core.model.connection import Connection
     from kubectl_eksdoc.flows.ports import ClusterReader, Stage
+    from kubectl_eksdoc.tui.opening import Opening
 
 OpenReader = Callable[["SourceChoice", "Connection", "Progress | None"], "ClusterReader"]
 OpenStage = Callable[["SourceChoice", "Connection", "Progress | None", "Faults"], "Stage"]
 Serve = Callable[["SourceChoice", "Connection", "Progress | None", "Serving"], None]
+
+
+def _open_screens(opening: Opening) -> int:
+    from kubectl_eksdoc.tui.app import EksdocApp
+
+    return EksdocApp(opening).run() or 0
 
 
 def _now() -> datetime:
@@ -45,6 +52,7 @@ class Surroundings:
     stdin: TextIO | None = None
     edges: Edges = Edges()
     sleep: Callable[[float], object] = time.sleep
+    open_screens: Callable[[Opening], int] = _open_screens
 
     def ask(self, question: str) -> str:
         """What whoever sits at the terminal types.

@@ -60,7 +60,7 @@ def plain(columns: Sequence[Column], rows: Sequence[Row], look: Look, indent: in
         titles = [column.short or column.title for column in columns]
         widths = _widths(titles, texts)
     if fit:
-        kept, widths = _fitted(columns, widths, room)
+        kept, widths = fitted(columns, widths, room)
     body = [
         [look.paint(_cut(row[i], widths[i], look, columns[i]), tone[i]) for i in kept]
         for row, tone in zip(texts, tones, strict=True)
@@ -89,16 +89,16 @@ def _cut(text: str, room: int, look: Look, column: Column) -> str:
     return "\n".join(kept)
 
 
-def _fitted(columns: Sequence[Column], widths: Sequence[int], room: int) -> tuple[list[int], list[int]]:
-    """Which columns are kept, and the width of each of all columns."""
+def fitted(columns: Sequence[Column], widths: Sequence[int], room: int, gap: int = _GAP) -> tuple[list[int], list[int]]:
+    """Which columns are kept in so much room, `gap` between two, and the width of each of all columns."""
     kept, new = list(range(len(columns))), list(widths)
 
     def excess() -> int:
-        return sum(new[i] for i in kept) + _GAP * (len(kept) - 1) - room
+        return sum(new[i] for i in kept) + gap * (len(kept) - 1) - room
 
     floors = {i: columns[i].floor or new[i] for i in kept}
     for drop in sorted({columns[i].drop for i in kept if columns[i].drop}, reverse=True):
-        least = sum(min(new[i], floors[i]) for i in kept) + _GAP * (len(kept) - 1)
+        least = sum(min(new[i], floors[i]) for i in kept) + gap * (len(kept) - 1)
         if least <= room:
             break
         kept = [i for i in kept if columns[i].drop != drop]

@@ -10,6 +10,7 @@ import pytest
 from kubectl_eksdoc.cli import drain_options, values
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
+from kubectl_eksdoc.render.drain.given import as_given
 from tests.builders import a_budget, a_node, a_pod, a_workload, pods
 from tests.core.plan.drain.planning import plan_of
 
@@ -30,7 +31,7 @@ def test_what_was_given_is_said_in_words_that_give_it_again() -> None:
     policy = policy_of(*words)
     assert (policy.surge_singles, policy.wait_jobs) == (True, 1800)
     assert policy.delete_past_budget == {"a/x", "b/y-0"}
-    given: dict[str, Any] = drain_options.as_given(Targeting(("old-0",)), policy)
+    given: dict[str, Any] = as_given(Targeting(("old-0",)), policy)
     assert given["surge-singles"] is True
     again = [
         f"--wait-jobs={given['wait-jobs']}",

@@ -38,7 +38,8 @@ PLANTED = (
     ("host/settings.py", "yaml", "Only render writes YAML"),
     ("kube/flags.py", "argparse", "Only cli parses arguments"),
     ("wiring/sources.py", "boto3", "Nothing talks to AWS"),
-    ("cli/main.py", "textual", "Nothing talks to AWS"),
+    ("cli/main.py", "textual", "Only tui draws screens"),
+    ("tui/words.py", "kubectl_eksdoc.kube.config", "Screens are given what they show"),
 )
 
 

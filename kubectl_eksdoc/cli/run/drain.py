@@ -245,8 +245,10 @@ def _view(request: _Request, read: _Read) -> DrainView:
 
 
 def _as_given(request: _Request) -> dict[str, object]:
+    from kubectl_eksdoc.render.drain.given import as_given
+
     plan = request.plan
-    return drain_options.as_given(plan.targeting, plan.policy, "", plan.order_file)
+    return as_given(plan.targeting, plan.policy, "", plan.order_file)
 
 
 def _dry(request: _Request, read: _Read, around: Surroundings) -> Answer:

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.cli.drain_options import as_given
 from kubectl_eksdoc.cli.run.again import asked_again, words_of
 from kubectl_eksdoc.core.model.acts import RESTARTED_AT
 from kubectl_eksdoc.core.model.api_objects import Doc, at
@@ -21,6 +20,7 @@ from kubectl_eksdoc.embedded.loading import load
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.clockwork import Scaled
 from kubectl_eksdoc.embedded.serving.server import Server, serving
+from kubectl_eksdoc.render.drain.given import as_given
 from tests.cli.run.served import Machine, docs, machine
 from tests.cli.run.test_runs import valid
 from tests.core.sim.cluster.planes import a_budget_doc, a_pod_doc

@@ -1,0 +1,71 @@
+"""``kubectl eksdoc`` without a command: the terminal user interface, where there is a terminal."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING
+
+from kubectl_eksdoc.cli import exits, reaching, streams
+from kubectl_eksdoc.cli import look as looks
+from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions
+from kubectl_eksdoc.cli.parser import Parser
+from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
+
+if TYPE_CHECKING:  # the first paint must not pay for facts and plans
+    from kubectl_eksdoc.core.model.cluster import Cluster
+    from kubectl_eksdoc.core.plan.drain.policy import Targeting
+    from kubectl_eksdoc.tui.opening import Opening, Progress
+
+NO_TERMINAL = """\
+error: the screens need a terminal, and {} is none.
+Without one: kubectl eksdoc drain plan --nodegroup NAME (and -o json, markdown or html); drain run carries it out.
+"""
+
+
+def open_screens(args: argparse.Namespace, leaf: Parser, around: Surroundings) -> Answer:
+    """The screens until they are left; without a terminal the help, and what to use instead.
+
+    Raises:
+        UsageError: what is to be read is said twice.
+    """
+    missing = no_terminal(around)
+    if missing:
+        streams.say(around.stderr, leaf.format_help() + "\n" + NO_TERMINAL.format(missing))
+        return Answer("", exits.USAGE)
+    return Answer("", around.open_screens(opening(args, around)))
+
+
+def no_terminal(around: Surroundings) -> str:
+    """What of the process is no terminal, "" where all is: Textual itself would run on unseen."""
+    streams_of = (("stdin", around.stdin or sys.stdin), ("stdout", around.stdout), ("stderr", around.stderr))
+    for name, stream in streams_of:
+        if stream is None or not stream.isatty():
+            return name
+    return "TERM=dumb" if around.environ.get("TERM", "") in ("", "dumb") else ""
+
+
+def opening(args: argparse.Namespace, around: Surroundings) -> Opening:
+    from kubectl_eksdoc.tui.opening import Opening
+
+    options, source = GlobalOptions.from_args(args), SourceOptions.from_args(args).choice
+
+    def read(progress: Progress) -> Cluster:
+        from kubectl_eksdoc.core.model import kinds
+
+        return around.open_reader(source, options.connection, progress).read(kinds.ALL)
+
+    def reached_by(cluster: Cluster) -> tuple[str, ...]:
+        return reaching.words(source, options, cluster.identity.context)
+
+    def targeting() -> Targeting:
+        from kubectl_eksdoc.core.plan.drain.policy import Targeting
+
+        if not source.demo:
+            return Targeting()
+        from kubectl_eksdoc.embedded.demo.reader import DEFAULT_NODEGROUP
+
+        return Targeting(nodegroups=(DEFAULT_NODEGROUP,))
+
+    look = looks.decide(options, around.stderr, around.environ)
+    return Opening(read, targeting, reached_by, around.now, ascii=look.ascii, plain=not look.colour)

@@ -1,0 +1,72 @@
+"""What the user has chosen, and every step back: frozen, with transitions that return the next one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
+
+MOST_STEPS = 200
+"""So many edits can be taken back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """What a plan is made from: the nodes that are marked, by name, and what a drain may do."""
+
+    marked: frozenset[str] = frozenset()
+    policy: DrainPolicy = field(default_factory=DrainPolicy)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """An edit that was made: what was asked before it, and in words what it did."""
+
+    before: Ask
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """`past` and `future` are the steps that can be undone and redone, the nearest last; `pinned` is what the plan is
+    compared with, None without."""
+
+    ask: Ask = Ask()
+    past: tuple[Step, ...] = ()
+    future: tuple[Step, ...] = ()
+    pinned: Ask | None = None
+
+    def edited(self, ask: Ask, words: str) -> Choice:
+        """Whatever was undone cannot be redone after it; an edit that changes nothing is none."""
+        if ask == self.ask:
+            return self
+        return replace(self, ask=ask, past=(*self.past, Step(self.ask, words))[-MOST_STEPS:], future=())
+
+    def toggled(self, node: str) -> Choice:
+        if node in self.ask.marked:
+            return self.marked_are(self.ask.marked - {node}, f"{node} is marked no more")
+        return self.marked_are(self.ask.marked | {node}, f"{node} is marked")
+
+    def marked_are(self, nodes: Iterable[str], words: str) -> Choice:
+        return self.edited(replace(self.ask, marked=frozenset(nodes)), words)
+
+    def with_policy(self, policy: DrainPolicy, words: str) -> Choice:
+        return self.edited(replace(self.ask, policy=policy), words)
+
+    def undone(self) -> Choice:
+        """The same where there is nothing to undo."""
+        if not self.past:
+            return self
+        step = self.past[-1]
+        return replace(self, ask=step.before, past=self.past[:-1], future=(*self.future, Step(self.ask, step.words)))
+
+    def redone(self) -> Choice:
+        """The same where there is nothing to redo."""
+        if not self.future:
+            return self
+        step = self.future[-1]
+        return replace(self, ask=step.before, past=(*self.past, Step(self.ask, step.words)), future=self.future[:-1])
+
+    def pinned_here(self) -> Choice:
+        return replace(self, pinned=self.ask)

@@ -1,0 +1,106 @@
+"""What is said beside the row under the cursor: of a budget, of a node's place in the order, of what blocks."""
+
+from __future__ import annotations
+
+from kubectl_eksdoc.core.model.findings import Status, When
+from kubectl_eksdoc.core.plan.drain.outcome import PodVerdict
+from kubectl_eksdoc.core.plan.drain.result import Headroom
+from kubectl_eksdoc.render.drain.evidence import evidence
+from kubectl_eksdoc.render.drain.groups import Group
+from kubectl_eksdoc.render.drain.verdict import BUDGET_SIGN, POD_SIGN, STATUS_SIGN, TARGET_SIGN
+from kubectl_eksdoc.render.drain.view import DrainView
+from kubectl_eksdoc.render.look import Tone
+from kubectl_eksdoc.render.text import counted
+from kubectl_eksdoc.render.times import duration
+
+Line = str | tuple[str, Tone]
+
+_MOST = 40
+
+
+def of_budget(headroom: Headroom, view: DrainView) -> list[Line]:
+    """What it says, which pods it has on marked nodes, and when they go."""
+    budget = headroom.budget
+    sign, tone = BUDGET_SIGN[headroom.verdict]
+    lines: list[Line] = [
+        (f"{sign} {budget.key}: {headroom.verdict.value}", tone),
+        headroom.why,
+        "",
+        f"rule       {budget.rule}",
+        f"selector   {budget.selector}",
+        f"owner      {headroom.owner or 'unknown'}",
+        f"pods       {headroom.on_targets} on marked nodes, {headroom.to_evict} to evict, "
+        f"{headroom.per_round} at once, {counted(headroom.rounds, 'round')}",
+        "",
+    ]
+    going = [each for each in view.evictions if each.budget == budget.key]
+    for each in going[:_MOST]:
+        when = view.evicted_at.get(each.pod.uid)
+        at = "" if when is None else f" after {duration(when)}"
+        lines.append(f"{each.position:>5}  {each.pod.key} on {each.node}{at}, grace {duration(view.grace(each.pod))}")
+    return [*lines, *_more(len(going))]
+
+
+def of_node(name: str, view: DrainView) -> list[Line]:
+    """Why it is where it is, and in which order its pods go."""
+    target = next((each for each in view.targets if each.node.name == name), None)
+    if target is None:
+        return [(f"{name} is not marked", Tone.FAINT)]
+    sign, tone = TARGET_SIGN[target.verdict]
+    head = f"{sign} {name}: {target.verdict.value}"
+    if target.order:
+        head += f", place {target.order}, wave {target.wave}"
+        span = view.spans.get(name)
+        if span is not None:
+            head += f", {duration(span.start_s)} to {duration(span.done_s)}"
+    lines: list[Line] = [(head, tone), *target.why, ""]
+    if target.needs:
+        lines += [f"waits for the new nodes in place of {', '.join(target.needs)}", ""]
+    going = [each for each in view.evictions if each.node == name]
+    if going:
+        lines.append((f"Order of evictions ({counted(len(going), 'pod')})", Tone.TITLE))
+    for each in going[:_MOST]:
+        to = f" → {each.lands_on}" if each.lands_on else ""
+        lines.append(f"{each.position:>5}  round {each.round:<3} {each.pod.key}{to}: {each.reason}")
+    lines += _more(len(going))
+    left = [row for row in view.left if row.node == name]
+    shown = [row for row in left if row.verdict is not PodVerdict.STAY] or left
+    if shown:
+        lines += ["", (f"Left on it ({counted(len(left), 'pod')})", Tone.TITLE)]
+    for row in shown[:_MOST]:
+        mark, colour = POD_SIGN[row.verdict]
+        lines.append((f"{mark} {row.pod.key}: {row.reason or row.verdict.value}", colour))
+    return [*lines, *_more(len(shown))]
+
+
+def of_group(group: Group) -> list[Line]:
+    """What it means, what it rests on, and what helps: commands stand on lines of their own."""
+    first = group.first
+    sign, tone = STATUS_SIGN[first.status]
+    lines: list[Line] = [(f"{sign} {first.code.name} ({first.severity.value}): {group.about}", tone)]
+    lines += group.messages
+    if group.nodes and first.status is not Status.PASS:
+        lines.append(f"holds up {', '.join(group.nodes)}")
+    if first.missing:
+        lines.append(f"missing: {first.missing}")
+    rests, _ = evidence(group)
+    lines += [(f"- {each}", Tone.FAINT) for each in rests[:6]]
+    for when in When:
+        for remedy, commands in group.remedies:
+            if remedy.when is when:
+                lines += ["", f"{when.value}: {remedy.text}"]
+                lines += [(f"    {command}", Tone.GOOD) for command in commands]
+    return lines
+
+
+def command_of(group: Group) -> str:
+    """The first command that helps, tonight's before tomorrow's; "" where a person must decide."""
+    for when in When:
+        for remedy, commands in group.remedies:
+            if remedy.when is when and commands:
+                return "\n".join(commands)
+    return ""
+
+
+def _more(count: int) -> list[Line]:
+    return [(f"… and {count - _MOST} more", Tone.FAINT)] if count > _MOST else []

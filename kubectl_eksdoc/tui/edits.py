@@ -1,0 +1,81 @@
+"""What the keys do to the plan that is chosen: the next choice, or one clause why there is none."""
+
+from __future__ import annotations
+
+from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
+from kubectl_eksdoc.render.text import counted
+from kubectl_eksdoc.tui import knobs, words
+from kubectl_eksdoc.tui.choice import Choice
+from kubectl_eksdoc.tui.model import Model
+
+Edited = Choice | str
+
+
+def marked(model: Model, node: str | None) -> Edited:
+    return "the row under the cursor is no node" if node is None else model.choice.toggled(node)
+
+
+def marked_up_to(model: Model, start: str | None, node: str | None) -> Edited:
+    """All that are shown between the two, both included; without a start from the first one on."""
+    names = model.shown_nodes
+    if node is None or node not in names:
+        return "the row under the cursor is no node"
+    ends = sorted((names.index(start) if start in names and start is not None else 0, names.index(node)))
+    between = names[ends[0] : ends[1] + 1]
+    said = f"{counted(len(between), 'node')} in a row {'is' if len(between) == 1 else 'are'} marked"
+    return model.choice.marked_are(model.choice.ask.marked | set(between), said)
+
+
+def unmarked(model: Model) -> Edited:
+    return model.choice.marked_are((), "no node is marked any more")
+
+
+def parallel(model: Model, by: int) -> Edited:
+    policy = knobs.with_parallel(model.choice.ask.policy, by, len(model.choice.ask.marked))
+    return _turned(model, policy, f"nodes at once: {words.at_once(policy)}")
+
+
+def grace(model: Model, by: int) -> Edited:
+    policy = knobs.with_grace(model.choice.ask.policy, by)
+    return _turned(model, policy, f"grace period: {words.grace(policy)}")
+
+
+def moved(model: Model, node: str | None, by: int) -> Edited:
+    """One wave later, or earlier where `by` is negative."""
+    waves = _waves(model)
+    if node is None or node not in waves:
+        return _not_drained(node)
+    policy = knobs.moved(model.choice.ask.policy, node, by, waves)
+    return _turned(model, policy, f"{node}: wave {dict(policy.pins)[node]}")
+
+
+def pinned(model: Model, node: str | None) -> Edited:
+    """To the wave that it is in; one that is pinned is let go."""
+    waves, policy = _waves(model), model.choice.ask.policy
+    if node is not None and node in dict(policy.pins):
+        return _turned(model, knobs.pinned(policy, node, None), f"{node}: pinned no more")
+    if node is None or node not in waves:
+        return _not_drained(node)
+    return _turned(model, knobs.pinned(policy, node, waves[node]), f"{node}: pinned to wave {waves[node]}")
+
+
+def pinned_last(model: Model, node: str | None) -> Edited:
+    waves = _waves(model)
+    if node is None or node not in waves:
+        return _not_drained(node)
+    last = max((wave for name, wave in waves.items() if name != node), default=0) + 1
+    return _turned(model, knobs.pinned(model.choice.ask.policy, node, last), f"{node}: behind all others")
+
+
+def _waves(model: Model) -> dict[str, int]:
+    return model.view.wave_of if model.view is not None else {}
+
+
+def _not_drained(node: str | None) -> str:
+    return f"{node or 'the row under the cursor'} is not drained by this plan"
+
+
+def _turned(model: Model, policy: DrainPolicy, said: str) -> Edited:
+    if policy == model.choice.ask.policy:
+        return f"nothing changes: {said}"
+    return model.choice.with_policy(policy, said)

@@ -1,0 +1,84 @@
+"""The keys: one table of which bindings, the line at the foot and the help are made.
+
+k9s' letters where k9s has one, vim's motion, lazygit's numbers and undo. Nothing that changes a cluster is on a letter
+that moves elsewhere, on Enter or on a chord.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Page(str, Enum):
+    """What fills the screen; its number is its key."""
+
+    PLAN = "1"
+    HEADROOM = "2"
+    WAVES = "3"
+    BLOCKERS = "4"
+    WHAT_IF = "="
+
+
+class Part(str, Enum):
+    """Under which title the help lists it."""
+
+    MOVE = "Move"
+    MARK = "Mark"
+    PLAN = "Plan"
+    LOOK = "Look"
+    ANYWHERE = "Anywhere"
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """`id` names it in a keymap; `keys` as Textual spells them; `shown` as a person reads it; `pages` on which it does
+    something (none: on all). `foot`: its place at the foot of the screen, 0 for only in the help."""
+
+    id: str
+    keys: str
+    shown: str
+    action: str
+    words: str
+    part: Part
+    pages: tuple[Page, ...] = ()
+    foot: int = 0
+
+
+_NODES = (Page.PLAN, Page.WAVES, Page.WHAT_IF)
+
+KEYS: tuple[Key, ...] = (
+    Key("mark", "space", "space", "mark", "mark", Part.MARK, _NODES, 1),
+    Key("mark-more", "m", "m", "mark_more", "mark…", Part.MARK, (Page.PLAN,), 2),
+    Key("mark-range", "ctrl+@,ctrl+space", "ctrl+space", "mark_range", "mark range", Part.MARK, (Page.PLAN,)),
+    Key("mark-none", "ctrl+backslash", "ctrl+\\", "mark_none", "clear marks", Part.MARK, _NODES),
+    Key("parallel-down", "left_curly_bracket", "{", "parallel(-1)", "fewer nodes at once", Part.PLAN),
+    Key("parallel-up", "right_curly_bracket", "}", "parallel(1)", "more nodes at once", Part.PLAN),
+    Key("grace-down", "left_parenthesis", "(", "grace(-1)", "shorter grace", Part.PLAN),
+    Key("grace-up", "right_parenthesis", ")", "grace(1)", "longer grace", Part.PLAN),
+    Key("later", "J", "J", "move_node(1)", "one wave later", Part.PLAN, _NODES),
+    Key("earlier", "K", "K", "move_node(-1)", "one wave earlier", Part.PLAN, _NODES),
+    Key("pin", "p", "p", "pin", "pin to its wave, or not", Part.PLAN, _NODES),
+    Key("last", "P", "P", "pin_last", "pin behind all others", Part.PLAN, _NODES),
+    Key("undo", "z", "z", "undo", "undo", Part.PLAN, (), 6),
+    Key("redo", "Z", "Z", "redo", "redo", Part.PLAN),
+    Key("compare", "equals_sign", "=", "compare", "pin as A, compare", Part.PLAN, (), 7),
+    Key("filter", "slash", "/", "filter", "filter (!inverse)", Part.LOOK, (Page.PLAN,), 4),
+    Key("copy", "y", "y", "copy", "copy the remedy's command", Part.LOOK, (Page.BLOCKERS,), 3),
+    Key("command", "C", "C", "command", "copy as a command", Part.LOOK, (), 8),
+    Key("plan", "1", "1", "page('1')", "nodes", Part.ANYWHERE),
+    Key("headroom", "2", "2", "page('2')", "budgets", Part.ANYWHERE),
+    Key("waves", "3", "3", "page('3')", "waves", Part.ANYWHERE),
+    Key("blockers", "4,b", "4 b", "page('4')", "blockers", Part.ANYWHERE),
+    Key("reload", "ctrl+r", "ctrl+r", "reload", "read the cluster anew", Part.ANYWHERE),
+    Key("help", "question_mark", "?", "help", "help", Part.ANYWHERE, (), 9),
+    Key("back", "escape", "esc", "back", "back", Part.ANYWHERE),
+    Key("quit", "q", "q", "leave", "back, then quit", Part.ANYWHERE),
+)
+
+
+def foot(page: Page) -> str:
+    """``space mark  m mark…  { } ( ) knobs``: the most useful first, so that what does not fit matters least."""
+    kept = sorted((key for key in KEYS if key.foot and (not key.pages or page in key.pages)), key=lambda key: key.foot)
+    parts = [f"{key.shown} {key.words.split(',')[0].split(' (')[0]}" for key in kept]
+    return "  ".join([*parts[:-1], "{ } parallel  ( ) grace", "1-4 pages", *parts[-1:]])

@@ -1,0 +1,73 @@
+"""All that the screens show, in one place: what was read, what was chosen, and the plan of it if there is one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.core.plan.drain.what_if import Preview
+from kubectl_eksdoc.render.drain.view import DrainView
+from kubectl_eksdoc.tui.choice import Ask, Choice
+from kubectl_eksdoc.tui.sheets.nodes import NodeFacts
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What was read, and what was made of it once."""
+
+    cluster: Cluster
+    nodes: NodeFacts
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """The plan of `ask`."""
+
+    ask: Ask
+    view: DrainView
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """`planned` may be of an earlier choice: then `stale`. `preview`: what is known at once of the choice as it is.
+    `pinned`: the plan that it is compared with. `trouble`: why there is no plan, or nothing was read."""
+
+    facts: Facts | None = None
+    choice: Choice = field(default_factory=Choice)
+    planned: Planned | None = None
+    preview: Preview | None = None
+    pinned: Planned | None = None
+    trouble: str = ""
+    reading: str = ""
+    filter: str = ""
+
+    @property
+    def stale(self) -> bool:
+        """A plan of the choice as it is, is being made."""
+        return bool(self.choice.ask.marked) and (self.planned is None or self.planned.ask != self.choice.ask)
+
+    @property
+    def view(self) -> DrainView | None:
+        """The last plan; None without one, or when nothing is marked."""
+        return self.planned.view if self.planned is not None and self.choice.ask.marked else None
+
+    @property
+    def shown_nodes(self) -> tuple[str, ...]:
+        """The names of those that the filter lets through, in their order."""
+        if self.facts is None:
+            return ()
+        texts, wanted = self.facts.nodes.texts, self.filter.lower()
+        if not wanted:
+            return tuple(texts)
+        inverse, word = wanted.startswith("!"), wanted.lstrip("!")
+        return tuple(name for name, cells in texts.items() if (word in " ".join(cells).lower()) is not inverse)
+
+    def chosen(self, choice: Choice) -> Model:
+        return replace(self, choice=choice, preview=None, trouble="")
+
+    def with_plan(self, planned: Planned) -> Model:
+        """A plan that was made for an earlier choice is no news once there is one for this."""
+        if planned.ask != self.choice.ask:
+            return self
+        pinned = planned if self.choice.pinned == planned.ask else self.pinned
+        return replace(self, planned=planned, preview=None, pinned=pinned, trouble="")

@@ -1,0 +1,35 @@
+"""What every page can do."""
+
+from __future__ import annotations
+
+from textual.containers import Vertical
+
+from kubectl_eksdoc.render.look import Look
+from kubectl_eksdoc.render.text import shown
+from kubectl_eksdoc.tui.model import Model
+from kubectl_eksdoc.tui.widgets.line_table import LineTable
+
+
+class PageOf(Vertical):
+    """A page is shown from the model, and knows which node is under its cursor."""
+
+    def show(self, model: Model) -> None:
+        raise NotImplementedError
+
+    def said(self, text: str) -> str:
+        """`text` for the frame of a part: in the signs that may be used, and without markup."""
+        look = Look(ascii=getattr(self.app, "only_ascii", False))
+        return shown(text, look).replace("[", r"\[")
+
+    @property
+    def table(self) -> LineTable:
+        """The one that has the focus when the page is opened."""
+        return self.query(LineTable).first()
+
+    @property
+    def node(self) -> str | None:
+        """The node under the cursor; None where a row is no node."""
+        return None
+
+    def moved(self, table: LineTable, key: str, model: Model) -> None:
+        """The cursor of one of its tables stands elsewhere."""

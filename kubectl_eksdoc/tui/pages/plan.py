@@ -1,0 +1,53 @@
+"""[1] Nodes, and beside them as much of budgets and waves as there is room for."""
+
+from __future__ import annotations
+
+from textual.app import ComposeResult
+from textual.containers import Horizontal
+
+from kubectl_eksdoc.tui.model import Model
+from kubectl_eksdoc.tui.pages.page import PageOf
+from kubectl_eksdoc.tui.sheets import budgets, nodes, waves
+from kubectl_eksdoc.tui.sheets.sheet import EMPTY
+from kubectl_eksdoc.tui.widgets.line_table import LineTable
+
+NOTHING_MARKED = "Nothing is marked, so nothing is planned."
+
+
+class PlanPage(PageOf):
+    def compose(self) -> ComposeResult:
+        yield LineTable(marks=True, id="nodes", classes="framed")
+        with Horizontal(id="below"):
+            yield LineTable(id="budgets", classes="framed")
+            yield LineTable(id="waves", classes="framed")
+
+    def on_mount(self) -> None:
+        for name, title in (("nodes", "[1] Nodes"), ("budgets", "[2] PDB headroom"), ("waves", "[3] Waves")):
+            self.query_one(f"#{name}").border_title = title.replace("[", "[")
+
+    def show(self, model: Model) -> None:
+        if model.facts is None:
+            return
+        sheet = nodes.sheet(model.facts.nodes, model.shown_nodes, model.view, model.stale)
+        table = self.query_one("#nodes", LineTable)
+        table.show(sheet, model.choice.ask.marked)
+        table.border_subtitle = self.said(_filtered(model))
+        view = model.view
+        below = self.query_one("#budgets", LineTable), self.query_one("#waves", LineTable)
+        below[0].show(budgets.sheet(view, full=False) if view is not None else EMPTY)
+        below[1].show(waves.sheet(view) if view is not None else EMPTY)
+        for each in below:
+            each.set_class(model.stale, "-stale")
+
+    @property
+    def node(self) -> str | None:
+        focused = self.screen.focused
+        if isinstance(focused, LineTable) and focused.id == "budgets":
+            return None
+        return focused.key if isinstance(focused, LineTable) else self.table.key
+
+
+def _filtered(model: Model) -> str:
+    if not model.filter or model.facts is None:
+        return ""
+    return f"{len(model.shown_nodes)} of {len(model.facts.nodes.texts)} are like /{model.filter}"

@@ -1,0 +1,40 @@
+"""[3] Waves in full, and why the node under the cursor is where it is."""
+
+from __future__ import annotations
+
+from textual.app import ComposeResult
+
+from kubectl_eksdoc.tui import details
+from kubectl_eksdoc.tui.model import Model
+from kubectl_eksdoc.tui.pages.page import PageOf
+from kubectl_eksdoc.tui.sheets import waves
+from kubectl_eksdoc.tui.sheets.sheet import EMPTY
+from kubectl_eksdoc.tui.widgets.line_table import LineTable
+from kubectl_eksdoc.tui.widgets.panel import Prose
+
+
+class WavesPage(PageOf):
+    def compose(self) -> ComposeResult:
+        yield LineTable(id="all-waves", classes="framed")
+        yield Prose(id="why")
+
+    def on_mount(self) -> None:
+        self.table.border_title = self.said("[3] Waves")
+        self.table.border_subtitle = self.said(
+            f"{waves.EVICTING[0]} pods are evicted  {waves.EMPTY} empty, until it is done"
+        )
+        self.query_one("#why").border_title = self.said("why here")
+
+    def show(self, model: Model) -> None:
+        view = model.view
+        self.table.show(waves.sheet(view, full=True) if view is not None else EMPTY)
+        self.table.set_class(model.stale, "-stale")
+        self.moved(self.table, self.table.key or "", model)
+
+    @property
+    def node(self) -> str | None:
+        return self.table.key
+
+    def moved(self, table: LineTable, key: str, model: Model) -> None:
+        view = model.view
+        self.query_one("#why", Prose).show(details.of_node(key, view) if view is not None and key else [])

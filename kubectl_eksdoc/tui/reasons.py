@@ -1,0 +1,26 @@
+"""Why a key does nothing now: a key that is not available says so instead of being silent."""
+
+from __future__ import annotations
+
+from kubectl_eksdoc.tui.keys import Key, Page
+from kubectl_eksdoc.tui.model import Model
+
+_NEED_PLAN = ("move_node(1)", "move_node(-1)", "pin", "pin_last", "compare")
+
+
+def why_not(key: Key, model: Model, page: Page) -> str:
+    """One clause, "" where the key does what it says."""
+    if key.pages and page not in key.pages:
+        there = " and ".join(f"[{each.value}]" for each in key.pages)
+        return f"{key.words} is a key of {there}"
+    if key.part.value in ("Mark", "Plan") and model.facts is None:
+        return "nothing is read yet"
+    if key.action == "undo" and not model.choice.past:
+        return "there is nothing to undo"
+    if key.action == "redo" and not model.choice.future:
+        return "there is nothing to redo"
+    if key.action in _NEED_PLAN and model.view is None:
+        return "there is no plan yet: mark nodes first"
+    if key.action == "command" and not model.choice.ask.marked:
+        return "no node is marked, so there is no command to copy"
+    return ""

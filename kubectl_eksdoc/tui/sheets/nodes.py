@@ -1,0 +1,99 @@
+"""Every node of the cluster: what it is, whether it is marked, and what the plan does with it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.core.model.nodes import Node
+from kubectl_eksdoc.core.plan.drain.outcome import Target, TargetVerdict
+from kubectl_eksdoc.core.plan.drain.targets import natural
+from kubectl_eksdoc.render.drain.verdict import BAD, GOOD, OPEN, TARGET_SIGN, WARN
+from kubectl_eksdoc.render.drain.view import DrainView
+from kubectl_eksdoc.render.look import Tone
+from kubectl_eksdoc.render.tables import Cell, Column
+from kubectl_eksdoc.render.times import age, between
+from kubectl_eksdoc.tui.sheets.sheet import Cells, Sheet, Widths
+
+NONE = "·"
+UNKNOWN = "?"
+
+IMAGE = "eks.amazonaws.com/nodegroup-image"
+"""The AMI of a managed node group's node."""
+
+COLUMNS = (
+    Column("NODE", middle=True, floor=14),
+    Column("GROUP", floor=6, drop=2),
+    Column("TYPE", drop=5),
+    Column("CAPACITY", short="CAP", drop=4),
+    Column("KUBELET", drop=3),
+    Column("AMI", drop=6),
+    Column("AGE", right=True, drop=7),
+    Column("PODS", right=True, drop=1),
+    Column("WAVE", right=True),
+    Column("STATUS", floor=28),
+)
+_STATUS = len(COLUMNS) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class NodeFacts:
+    """What of the nodes does not change with a plan: made once for what was read."""
+
+    nodes: Mapping[str, Node]
+    texts: Mapping[str, tuple[str, ...]]  # by name: the columns before WAVE
+    widths: tuple[int, ...]
+
+
+def facts_of(cluster: Cluster) -> NodeFacts:
+    pods = Counter(pod.node for pod in cluster.pods if pod.node)
+    widths = Widths(COLUMNS[: _STATUS - 1])
+    texts = {}
+    for node in sorted(cluster.nodes, key=lambda each: natural(each.name)):
+        created = node.created_at
+        texts[node.name] = cells = (
+            node.name,
+            node.group or UNKNOWN,
+            node.instance_type or UNKNOWN,
+            node.capacity_type or UNKNOWN,
+            str(node.kubelet or node.kubelet_text or UNKNOWN),
+            node.labels.get(IMAGE, UNKNOWN),
+            UNKNOWN if created is None else age(between(created, cluster.observed_at)),
+            f"{pods[node.name]}/{node.pods_allocatable or UNKNOWN}",
+        )
+        widths.see(cells)
+    return NodeFacts({node.name: node for node in cluster.nodes}, texts, (*widths.widest, 4, 10))
+
+
+def sheet(facts: NodeFacts, names: Iterable[str], view: DrainView | None, planning: bool) -> Sheet:
+    """The nodes of these names. `view`: the plan, None while there is none; `planning`: one is made for other marks."""
+    targets = {target.node.name: target for target in view.targets} if view is not None else {}
+
+    def cells(name: str) -> Cells:
+        target = targets.get(name)
+        wave = Cell(str(target.wave)) if target is not None and target.wave else Cell(NONE, Tone.FAINT)
+        return (*facts.texts[name], wave, status(facts.nodes[name], target, view))
+
+    keys = tuple(names)
+    said = "planning…" if planning else "No node is like that. esc takes the filter away."
+    return Sheet(
+        COLUMNS, facts.widths, keys, cells, fill=_STATUS, filled=lambda name, room: cells(name)[-1], empty=said
+    )
+
+
+def status(node: Node, target: Target | None, view: DrainView | None) -> Cell:
+    """What keeps it from being drained, by code, comes before what it is."""
+    if target is not None and view is not None and target.verdict is not TargetVerdict.DRAINS:
+        sign, tone = TARGET_SIGN[target.verdict]
+        codes = dict.fromkeys(code for row in view.blocking(target) for code in row.codes)
+        return Cell(f"{sign} {', '.join(codes) or '; '.join(target.why) or target.verdict.value}", tone)
+    if node.deletion_at is not None:
+        return Cell(f"{WARN[0]} being deleted", WARN[1])
+    if node.ready != "True":
+        sign, tone = BAD if node.ready == "False" else OPEN
+        return Cell(f"{sign} {'NotReady' if node.ready == 'False' else 'Ready unknown'}", tone)
+    if node.unschedulable:
+        return Cell("⊘ cordoned", Tone.WARN)
+    return Cell(f"{GOOD[0]} Ready", GOOD[1])

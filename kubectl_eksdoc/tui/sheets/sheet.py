@@ -1,0 +1,61 @@
+"""A table as a widget takes it: a row is made when it is drawn, because of thousands only a screenful is seen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from kubectl_eksdoc.render.tables import Cell, Column
+
+Cells = Sequence[str | Cell]
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """`keys` name the rows in their order; `cells` gives those of a key, of as many as there are columns. `widths` of
+    the columns in signs, as wide as the widest text in them, titles aside; the column `fill` gets what is left of the
+    line, and `filled` its cell for so much room (None: as `cells` has it)."""
+
+    columns: Sequence[Column]
+    widths: Sequence[int]
+    keys: Sequence[str]
+    cells: Callable[[str], Cells]
+    fill: int | None = None
+    filled: Callable[[str, int], Cell | str] | None = None
+    empty: str = ""  # what is said where there is no row
+    head: Callable[[int], str] | None = None  # the title of the column `fill`, for so much room
+
+
+EMPTY = Sheet((), (), (), lambda key: ())
+
+
+def text_of(cell: str | Cell) -> str:
+    return cell if isinstance(cell, str) else cell.text
+
+
+@dataclass
+class Widths:
+    """Mutable: the widest text of each column so far."""
+
+    columns: Sequence[Column]
+    widest: list[int] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.widest = [0 for _ in self.columns]
+
+    def see(self, cells: Cells) -> None:
+        for at, cell in enumerate(cells):
+            size = len(cell if isinstance(cell, str) else cell.text)
+            if size > self.widest[at]:
+                self.widest[at] = size
+
+
+def of_rows(
+    columns: Sequence[Column], rows: Sequence[tuple[str, Cells]], empty: str = "", fill: int | None = None
+) -> Sheet:
+    """Of rows that are made already: few enough of them."""
+    widths = Widths(columns)
+    for _, cells in rows:
+        widths.see(cells)
+    by_key = dict(rows)
+    return Sheet(columns, widths.widest, tuple(by_key), by_key.__getitem__, fill, empty=empty)

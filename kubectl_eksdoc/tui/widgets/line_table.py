@@ -1,0 +1,284 @@
+"""A table that draws only the lines that are seen: with 20,000 rows its first paint takes no longer than with 20.
+
+Textual's DataTable measures every cell (`shared` measurements: 3.2 s against 0.13 s for 20,000 rows), so this is drawn
+by the line API: a row's cells are asked for when its line is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+from rich.cells import cell_len, set_cell_size
+from rich.segment import Segment
+from rich.style import Style
+from textual.binding import Binding, BindingType
+from textual.geometry import Region, Size
+from textual.message import Message
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from kubectl_eksdoc.render.look import Look, Tone
+from kubectl_eksdoc.render.tables import Cell, fitted
+from kubectl_eksdoc.render.text import shown
+from kubectl_eksdoc.tui.sheets.sheet import EMPTY, Sheet, text_of
+
+_GAP = 1
+_MARK = 2
+_LEAST_FILL = 16
+_TONES = {
+    Tone.GOOD: "good",
+    Tone.WARN: "warn",
+    Tone.BAD: "bad",
+    Tone.UNKNOWN: "unknown",
+    Tone.TITLE: "title",
+    Tone.FAINT: "faint",
+}
+
+
+class LineTable(ScrollView, can_focus=True):
+    """The cursor stays on its key when the rows change."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {f"line-table--{name}" for name in (*_TONES.values(), "cursor", "head")}
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("down,j", "move(1)", "row", show=False),
+        Binding("up,k", "move(-1)", "row", show=False),
+        Binding("g,home", "move_to(0)", "top", show=False),
+        Binding("G,end", "move_to(-1)", "bottom", show=False),
+        Binding("pagedown,ctrl+f", "page(1.0)", "page", show=False),
+        Binding("pageup,ctrl+b", "page(-1.0)", "page", show=False),
+        Binding("ctrl+d", "page(0.5)", "half page", show=False),
+        Binding("ctrl+u", "page(-0.5)", "half page", show=False),
+        Binding("enter", "open", "open", show=False),
+    ]
+
+    @dataclass
+    class Moved(Message):
+        """The cursor stands on another row."""
+
+        table: LineTable
+        key: str
+
+    @dataclass
+    class Opened(Message):
+        """Enter, or a click on the row of the cursor."""
+
+        table: LineTable
+        key: str
+
+    def __init__(self, *, marks: bool = False, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(id=id, classes=classes)
+        self.sheet = EMPTY
+        self.marked: Collection[str] = frozenset()
+        self._marks = marks
+        self._cursor = 0
+        self._laid: _Layout | None = None
+        self._styles: dict[str, Style] = {}
+
+    @property
+    def key(self) -> str | None:
+        """Of the row under the cursor; None where there is no row."""
+        return self.sheet.keys[self._cursor] if self.sheet.keys else None
+
+    @property
+    def look(self) -> Look:
+        return Look(ascii=getattr(self.app, "only_ascii", False))
+
+    def show(self, sheet: Sheet, marked: Collection[str] = frozenset()) -> None:
+        """From now on these rows."""
+        was, at = self.key, self._cursor
+        same = sheet.keys == self.sheet.keys
+        self.sheet, self.marked = sheet, marked
+        if not same:
+            where = {key: place for place, key in enumerate(sheet.keys)}
+            self._cursor = where.get(was or "", min(at, max(len(sheet.keys) - 1, 0)))
+        self._laid = None
+        self.virtual_size = Size(self.size.width, len(sheet.keys) + 1)
+        if not same:
+            self._follow()
+        self.refresh()
+        if self.key is not None and self.key != was:
+            self.post_message(self.Moved(self, self.key))
+
+    def mark(self, marked: Collection[str]) -> None:
+        """Only the marks are others."""
+        changed = set(self.marked) ^ set(marked)
+        self.marked = marked
+        if len(changed) == 1 and self.key in changed:
+            self._refresh_row(self._cursor)
+        elif changed:
+            self.refresh()
+
+    def go_to(self, key: str) -> None:
+        """Nothing happens where there is no such row."""
+        if key in self.sheet.keys:
+            self._to(self.sheet.keys.index(key))
+
+    def action_move(self, by: int) -> None:
+        self._to(self._cursor + by)
+
+    def action_move_to(self, place: int) -> None:
+        self._to(place if place >= 0 else len(self.sheet.keys) - 1)
+
+    def action_page(self, pages: float) -> None:
+        self._to(self._cursor + int((self.size.height - 1) * pages))
+
+    def action_open(self) -> None:
+        if self.key is not None:
+            self.post_message(self.Opened(self, self.key))
+
+    def on_click(self, event: object) -> None:
+        y = getattr(event, "y", 0)
+        place = int(self.scroll_offset.y) + y - 1
+        if y and 0 <= place < len(self.sheet.keys):
+            self._to(place)
+
+    def on_resize(self) -> None:
+        self._laid = None
+        self.virtual_size = Size(self.size.width, len(self.sheet.keys) + 1)
+        self._follow()
+
+    def notify_style_update(self) -> None:
+        super().notify_style_update()
+        self._styles.clear()
+
+    def _to(self, place: int) -> None:
+        before = self._cursor
+        self._cursor = min(max(place, 0), max(len(self.sheet.keys) - 1, 0))
+        if self._cursor == before:
+            return
+        self._refresh_row(before)
+        self._refresh_row(self._cursor)
+        self._follow()
+        if self.key is not None:
+            self.post_message(self.Moved(self, self.key))
+
+    def _follow(self) -> None:
+        """The cursor is seen."""
+        room, top = max(self.size.height - 1, 1), int(self.scroll_offset.y)
+        if self._cursor < top:
+            self.scroll_to(y=self._cursor, animate=False, immediate=True)
+        elif self._cursor >= top + room:
+            self.scroll_to(y=self._cursor - room + 1, animate=False, immediate=True)
+
+    def _refresh_row(self, place: int) -> None:
+        y = place - int(self.scroll_offset.y) + 1
+        if 0 < y < self.size.height:
+            self.refresh(Region(0, y, self.size.width, 1))
+
+    # Drawing
+
+    def render_line(self, y: int) -> Strip:
+        width = self.size.width
+        if y == 0:
+            return self._head(width)
+        place = y - 1 + int(self.scroll_offset.y)
+        if place < len(self.sheet.keys):
+            return self._row(place, width)
+        said = self.sheet.empty if not self.sheet.keys and y == 2 else ""
+        return self._strip([(f"  {said}", "faint")], width, "")
+
+    def _head(self, width: int) -> Strip:
+        laid, texts = self._layout(width), []
+        for at, room in zip(laid.kept, laid.widths, strict=True):
+            column = self.sheet.columns[at]
+            over = self.sheet.head is not None and at == self.sheet.fill
+            title = self.sheet.head(room) if over and self.sheet.head is not None else laid.titles[at]
+            texts.append((self._sized(title, room, column.right), "head"))
+        return self._strip(self._joined(texts), width, "", indent=self._margin)
+
+    def _row(self, place: int, width: int) -> Strip:
+        key = self.sheet.keys[place]
+        laid = self._layout(width)
+        cells = self.sheet.cells(key)
+        texts = []
+        for at, room in zip(laid.kept, laid.widths, strict=True):
+            column = self.sheet.columns[at]
+            cell = cells[at]
+            if at == self.sheet.fill and self.sheet.filled is not None:
+                cell = self.sheet.filled(key, room)
+            tone = cell.tone if isinstance(cell, Cell) else None
+            text = self._sized(text_of(cell), room, column.right, column.middle)
+            texts.append((text, _TONES[tone] if tone is not None else ""))
+        here = place == self._cursor and self.has_focus
+        gutter = ("▌" if place == self._cursor else " ", "" if here else "faint")
+        mark = (("● " if key in self.marked else "  "), "good") if self._marks else ("", "")
+        return self._strip([gutter, mark, *self._joined(texts)], width, "cursor" if here else "")
+
+    @property
+    def _margin(self) -> int:
+        return 1 + (_MARK if self._marks else 0)
+
+    @staticmethod
+    def _joined(texts: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+        joined: list[tuple[str, str]] = []
+        for each in texts:
+            joined += [(" " * _GAP, "")] if joined else []
+            joined.append(each)
+        return joined
+
+    def _sized(self, text: str, room: int, right: bool, middle: bool = False) -> str:
+        """Exactly so many columns of the terminal."""
+        text = shown(text, self.look)
+        size = cell_len(text)
+        if size > room:
+            mark = self.look.ellipsis
+            if middle and room > 8:
+                head = (room - len(mark) + 1) // 2
+                tail = room - len(mark) - head
+                kept = text[len(text) - tail :] if cell_len(text) == len(text) else ""
+                if kept:
+                    return text[:head] + mark + kept
+            return set_cell_size(text, max(room - len(mark), 0)) + mark[:room]
+        return " " * (room - size) + text if right else text + " " * (room - size)
+
+    def _strip(self, texts: Sequence[tuple[str, str]], width: int, under: str, indent: int = 0) -> Strip:
+        base = self._style(under)
+        segments = [Segment(" " * indent, base)] if indent else []
+        for text, name in texts:
+            # On the row of the cursor a colour would be hard to read; the sign and the word say the same.
+            segments.append(Segment(self.look.signs(text), base if under else self._style(name)))
+        return Strip(segments).adjust_cell_length(width, base).crop(0, width)
+
+    def _style(self, name: str) -> Style:
+        found = self._styles.get(name)
+        if found is None:
+            found = self.get_component_rich_style(f"line-table--{name}") if name else self.rich_style
+            self._styles[name] = found
+        return found
+
+    def _layout(self, width: int) -> _Layout:
+        if self._laid is None or self._laid.width != width:
+            self._laid = _layout(self.sheet, width, width - self._margin)
+        return self._laid
+
+
+class _Layout(NamedTuple):
+    """Which columns are kept in so much room, and their widths; the titles are of all columns."""
+
+    width: int
+    kept: tuple[int, ...]
+    widths: tuple[int, ...]
+    titles: tuple[str, ...]
+
+
+def _layout(sheet: Sheet, width: int, room: int) -> _Layout:
+    bodies = list(sheet.widths)
+    if sheet.fill is not None:
+        bodies[sheet.fill] = sheet.columns[sheet.fill].floor or min(bodies[sheet.fill], _LEAST_FILL)
+    titles = [column.title for column in sheet.columns]
+    wanted = _with(titles, bodies)
+    if sum(wanted) + _GAP * (len(wanted) - 1) > room:
+        titles = [column.short or column.title for column in sheet.columns]
+        wanted = _with(titles, bodies)
+    kept, new = fitted(sheet.columns, wanted, room, _GAP)
+    if sheet.fill in kept:
+        spare = room - sum(new[at] for at in kept) - _GAP * (len(kept) - 1)
+        new[sheet.fill] += max(spare, 0)
+    return _Layout(width, tuple(kept), tuple(new[at] for at in kept), tuple(titles))
+
+
+def _with(titles: Sequence[str], bodies: Sequence[int]) -> list[int]:
+    return [max(len(title), body) for title, body in zip(titles, bodies, strict=True)]

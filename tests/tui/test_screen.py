@@ -1,0 +1,280 @@
+"""The screens under keys, over the built-in cluster."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+
+from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.core.plan.drain.plan import make_plan
+from kubectl_eksdoc.core.plan.drain.policy import Targeting
+from kubectl_eksdoc.errors import Unreachable
+from kubectl_eksdoc.tui import marking
+from kubectl_eksdoc.tui.keys import KEYS, Page
+from kubectl_eksdoc.tui.opening import Progress
+from kubectl_eksdoc.tui.reasons import why_not
+from kubectl_eksdoc.tui.screen import PlanScreen
+from tests.tui.pilots import NARROW, a_demo, drive, lines, planned, press, read_demo
+
+Demo = Pilot[int]
+
+
+def said(pilot: Demo) -> list[str]:
+    """What is told for a moment."""
+    return [notification.message for notification in pilot.app._notifications]
+
+
+def test_what_is_shown_is_the_plan_that_the_command_line_makes() -> None:
+    async def look(pilot: Demo, screen: PlanScreen) -> None:
+        view = screen.model.view
+        assert view is not None
+        cluster = read_demo(lambda kind, count: None)
+        targets = [target.node for target in make_plan(cluster, view_targets(cluster), view.plan.policy).targets]
+        assert [target.node.name for target in view.plan.targets] == [node.name for node in targets]
+        assert view.plan == make_plan(cluster, view_targets(cluster), view.plan.policy)
+
+    def view_targets(cluster: Cluster) -> list[Any]:
+        return [node for node in cluster.nodes if node.group == "blue"]
+
+    drive(look)
+
+
+def test_marks_and_their_undoing() -> None:
+    async def mark(pilot: Demo, screen: PlanScreen) -> None:
+        first = screen.model.choice.ask
+        await press(pilot, "space")
+        assert screen.model.choice.ask.marked == first.marked - {"blue-1"}
+        assert screen._of(Page.PLAN).node == "blue-2", "the cursor goes on to the next"
+        await press(pilot, "z")
+        assert screen.model.choice.ask == first
+        await press(pilot, "Z")
+        assert "blue-1" not in screen.model.choice.ask.marked
+
+    drive(mark)
+
+
+@pytest.mark.parametrize(
+    ("keys", "marked"),
+    [
+        (("m", "n"), set()),
+        (("m", "g"), {f"blue-{n}" for n in range(1, 9)}),
+        (("m", "n", "j", "space", "j", "j", "ctrl+@"), {"blue-2", "blue-3", "blue-4", "blue-5"}),
+        (("m", "n", "slash", *"spot", "enter", "m", "f"), {"spot-1", "spot-2"}),
+        (("ctrl+backslash",), set()),
+    ],
+)
+def test_groups_of_nodes_are_marked(keys: tuple[str, ...], marked: set[str]) -> None:
+    async def mark(pilot: Demo, screen: PlanScreen) -> None:
+        await press(pilot, *keys)
+        assert screen.model.choice.ask.marked == marked
+
+    drive(mark)
+
+
+def test_old_kubelets_and_old_images() -> None:
+    async def mark(pilot: Demo, screen: PlanScreen) -> None:
+        await press(pilot, "m", "n", "m", "o")
+        facts = screen.model.facts
+        assert facts is not None
+        old = {name for name, node in facts.nodes.nodes.items() if node.kubelet and node.kubelet.minor < 33}
+        assert screen.model.choice.ask.marked == old
+        assert "AMI" in str(marking.marked("a", screen.model, None)), "every node of the demo has its group's newest"
+
+    drive(mark)
+
+
+def test_knobs_are_turned_planned_and_copied_as_a_command() -> None:
+    async def turn(pilot: Demo, screen: PlanScreen) -> None:
+        await press(pilot, "{", "{", ")", "C")
+        assert pilot.app.clipboard == (
+            "kubectl eksdoc drain plan --nodegroup blue --max-unavailable 6 --grace-period 30 --demo"
+        )
+        await press(pilot, "space", "C")
+        assert pilot.app.clipboard.startswith("kubectl eksdoc drain plan blue-2 blue-3 ")
+
+    drive(turn)
+
+
+def test_nodes_are_moved_between_waves_pinned_and_let_go() -> None:
+    async def move(pilot: Demo, screen: PlanScreen) -> None:
+        await press(pilot, "J")
+        assert dict(screen.model.choice.ask.policy.pins) == {"blue-1": 2}
+        view = screen.model.view
+        assert view is not None and view.wave_of["blue-1"] == 2
+        await press(pilot, "K")
+        assert dict(screen.model.choice.ask.policy.pins) == {"blue-1": 1}
+        await press(pilot, "p")
+        assert not screen.model.choice.ask.policy.pins
+        await press(pilot, "P")
+        view = screen.model.view
+        assert view is not None and view.wave_of["blue-1"] == max(view.wave_of.values()) == 2
+
+    drive(move)
+
+
+@pytest.mark.parametrize(
+    ("key", "page", "seen"),
+    [
+        ("2", Page.HEADROOM, "[2] PDB headroom"),
+        ("3", Page.WAVES, "[3] Waves"),
+        ("4", Page.BLOCKERS, "[4] Blockers"),
+        ("b", Page.BLOCKERS, "what it means and what to do"),
+        ("=", Page.WHAT_IF, "A → now"),
+    ],
+)
+@pytest.mark.parametrize("size", [(120, 36), NARROW])
+def test_every_page_opens_by_its_key_and_esc_goes_back(key: str, page: Page, seen: str, size: tuple[int, int]) -> None:
+    async def go(pilot: Demo, screen: PlanScreen) -> None:
+        await press(pilot, "equals_sign" if key == "=" else key)
+        assert screen.page is page
+        assert any(seen in line for line in lines(pilot.app)), "\n".join(lines(pilot.app))
+        assert all(len(line) <= size[0] for line in lines(pilot.app))
+        await press(pilot, "escape")
+        assert screen.page is Page.PLAN
+
+    drive(go, size=size)
+
+
+def test_a_node_is_looked_at_by_enter_and_nothing_is_changed() -> None:
+    async def look(pilot: Demo, screen: PlanScreen) -> None:
+        before = screen.model.choice
+        await press(pilot, "j", "enter")
+        assert screen.page is Page.WAVES and screen._of(Page.WAVES).node == "blue-2"
+        assert any("why here" in line for line in lines(pilot.app))
+        assert any("✓ blue-2: drains, place" in line for line in lines(pilot.app))
+        assert screen.model.choice == before
+
+    drive(look)
+
+
+def test_two_plans_are_compared() -> None:
+    async def compare(pilot: Demo, screen: PlanScreen) -> None:
+        await press(pilot, "equals_sign", "escape", "m", "n", "space", "equals_sign")
+        text = "\n".join(lines(pilot.app))
+        assert "nodes drained" in text and screen.model.pinned is not None
+        assert screen.model.pinned.ask != screen.model.choice.ask
+
+    drive(compare)
+
+
+def test_a_remedy_is_copied() -> None:
+    async def copy(pilot: Demo, screen: PlanScreen) -> None:
+        await press(pilot, "4", "j", "y")
+        assert pilot.app.clipboard.startswith("kubectl describe pods -n shop")
+
+    drive(copy)
+
+
+def test_no_key_fails_before_anything_is_read() -> None:
+    async def press_all(pilot: Demo, screen: PlanScreen) -> None:
+        for key in KEYS:
+            for each in key.keys.split(","):
+                if key.action != "leave":
+                    await pilot.press(each)
+                    await pilot.press("escape")
+        await pilot.pause()
+        assert screen.model.trouble == "the server gave no answer"
+
+    def never(progress: Progress) -> Cluster:
+        raise Unreachable("the server gave no answer", "Is the VPN up?")
+
+    drive(press_all, a_demo(never))
+
+
+def test_a_key_that_does_nothing_says_why() -> None:
+    async def ask(pilot: Demo, screen: PlanScreen) -> None:
+        keys = {key.id: key for key in KEYS}
+        assert why_not(keys["undo"], screen.model, Page.PLAN) == "there is nothing to undo"
+        assert why_not(keys["copy"], screen.model, Page.PLAN) == "copy the remedy's command is a key of [4]"
+        await press(pilot, "m", "n")
+        assert why_not(keys["pin"], screen.model, Page.PLAN) == "there is no plan yet: mark nodes first"
+        await press(pilot, "Z")
+        assert "Z: there is nothing to redo" in said(pilot)
+
+    drive(ask)
+
+
+def test_a_cluster_that_cannot_be_read_is_said_and_asked_for_again() -> None:
+    asked = []
+
+    def read(progress: Progress) -> Cluster:
+        asked.append(1)
+        if len(asked) == 1:
+            raise Unreachable("the server gave no answer", "Is the VPN up?")
+        return read_demo(progress)
+
+    async def look(pilot: Demo, screen: PlanScreen) -> None:
+        assert any("the server gave no answer" in line for line in lines(pilot.app))
+        await pilot.press("ctrl+r")
+        for _ in range(200):
+            await pilot.pause(0.02)
+            if screen.model.facts is not None:
+                break
+        await planned(pilot)
+        assert any("blue-1" in line for line in lines(pilot.app))
+
+    drive(look, a_demo(read))
+
+
+def test_what_was_named_and_is_not_there_is_said() -> None:
+    async def look(pilot: Demo, screen: PlanScreen) -> None:
+        assert not screen.model.choice.ask.marked
+        assert any(text.startswith("node not found: gone") for text in said(pilot))
+
+    drive(look, a_demo(targeting=Targeting(names=("gone",))))
+
+
+def test_marks_of_nodes_that_are_gone_go_with_them() -> None:
+    times: list[int] = []
+
+    def read(progress: Progress) -> Cluster:
+        times.append(1)
+        cluster = read_demo(progress)
+        if len(times) == 1:
+            return cluster
+        return replace(cluster, nodes=tuple(node for node in cluster.nodes if node.name != "blue-3"))
+
+    async def look(pilot: Demo, screen: PlanScreen) -> None:
+        await pilot.press("ctrl+r")
+        for _ in range(200):
+            await pilot.pause(0.02)
+            if "blue-3" not in screen.model.choice.ask.marked:
+                break
+        await planned(pilot)
+        assert screen.model.choice.ask.marked == {f"blue-{n}" for n in (1, 2, 4, 5, 6, 7, 8)}
+
+    drive(look, a_demo(read))
+
+
+def test_in_ascii_nothing_else_is_seen() -> None:
+    async def look(pilot: Demo, screen: PlanScreen) -> None:
+        for key in ("1", "2", "3", "4", "equals_sign", "question_mark"):
+            await press(pilot, key)
+            for line in lines(pilot.app):
+                assert line.isascii(), line
+
+    drive(look, a_demo(ascii=True))
+
+
+def test_help_is_searched() -> None:
+    async def search(pilot: Demo, screen: PlanScreen) -> None:
+        await press(pilot, "question_mark")
+        await pilot.press(*"undo")
+        await pilot.pause()
+        text = "\n".join(lines(pilot.app))
+        assert "z                undo" in text and "ctrl+space" not in text
+        await press(pilot, "escape")
+
+    drive(search)
+
+
+def test_q_goes_back_and_then_leaves() -> None:
+    async def leave(pilot: Demo, screen: PlanScreen) -> None:
+        await press(pilot, "2", "q")
+        assert screen.page is Page.PLAN
+        await pilot.press("q")
+
+    assert drive(leave).return_value == 0

@@ -1,0 +1,106 @@
+"""What stands in the tables: bars, Gantts, figures."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kubectl_eksdoc.core.model.budgets import BudgetStatus
+from kubectl_eksdoc.core.plan.drain.plan import make_plan
+from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
+from kubectl_eksdoc.core.plan.drain.targets import natural
+from kubectl_eksdoc.core.sim.course import Span
+from kubectl_eksdoc.render.drain.view import DrainView
+from kubectl_eksdoc.render.look import Tone
+from kubectl_eksdoc.render.tables import Cell
+from kubectl_eksdoc.tui.sheets import blockers, budgets, nodes, waves, what_if
+from kubectl_eksdoc.tui.sheets.sheet import text_of
+from tests.builders import a_node
+from tests.tui.pilots import read_demo
+
+CLUSTER = read_demo(lambda kind, count: None)
+BLUE = sorted((node for node in CLUSTER.nodes if node.group == "blue"), key=lambda node: natural(node.name))
+VIEW = DrainView(make_plan(CLUSTER, BLUE, DrainPolicy()), CLUSTER)
+
+
+@given(
+    st.integers(0, 40).flatmap(
+        lambda expected: st.tuples(st.integers(0, expected + 3), st.integers(0, expected + 3), st.just(expected))
+    )
+)
+def test_a_bar_shows_every_kind_of_pod_that_there_is(numbers: tuple[int, int, int]) -> None:
+    healthy, needed, expected = numbers
+    (headroom, *_) = VIEW.budgets
+    status = BudgetStatus(max(healthy - needed, 0), healthy, needed, expected)
+    drawn = budgets.bar(replace(headroom, budget=replace(headroom.budget, status=status)))
+    assert ("█" in drawn) is (min(healthy, needed) > 0)
+    assert ("▒" in drawn) is (healthy > needed)
+    assert ("░" in drawn) is (expected > healthy)
+    assert len(drawn) <= 14
+
+
+@given(
+    times=st.tuples(st.floats(0, 4000), st.floats(0, 4000), st.floats(0, 4000)).map(sorted),
+    room=st.integers(10, 200),
+    beyond=st.floats(0, 4000),
+)
+def test_a_gantt_stays_in_its_room(times: list[float], room: int, beyond: float) -> None:
+    start, empty, done = times
+    end = max(done + beyond, 1.0)
+    drawn = waves.gantt(Span("n", start, empty, done), end, room, 1)
+    assert len(drawn) <= room + 1
+    assert drawn.strip()
+
+
+def test_every_node_has_a_row_and_what_the_plan_does_with_it() -> None:
+    facts = nodes.facts_of(CLUSTER)
+    sheet = nodes.sheet(facts, facts.texts, VIEW, planning=False)
+    assert len(sheet.keys) == len(CLUSTER.nodes)
+    rows = {key: [text_of(cell) for cell in sheet.cells(key)] for key in sheet.keys}
+    assert rows["blue-1"][-2:] == ["1", "✓ Ready"]
+    assert rows["blue-7"][-1] == "✗ pod-several-budgets, pod-unmanaged" or rows["blue-7"][-1].startswith("✗ ")
+    for key in sheet.keys:
+        assert all(len(text) <= width for text, width in zip(rows[key][:-1], sheet.widths, strict=False))
+
+
+@pytest.mark.parametrize(
+    ("more", "said", "tone"),
+    [
+        ({}, "✓ Ready", Tone.GOOD),
+        ({"ready": "False"}, "✗ NotReady", Tone.BAD),
+        ({"ready": "Unknown"}, "? Ready unknown", Tone.UNKNOWN),
+        ({"unschedulable": True}, "⊘ cordoned", Tone.WARN),
+    ],
+)
+def test_a_node_without_a_plan_says_what_it_is(more: dict[str, object], said: str, tone: Tone) -> None:
+    assert nodes.status(replace(a_node("n"), **more), None, None) == Cell(said, tone)
+
+
+def test_what_is_not_drained_stands_below_with_its_reason() -> None:
+    sheet = waves.sheet(VIEW)
+    drained = [target.node.name for target in VIEW.targets if target.order]
+    assert list(sheet.keys)[: len(drained)] == drained
+    assert sheet.filled is not None
+    for name in sheet.keys[len(drained) :]:
+        assert len(text_of(sheet.filled(name, 60))) > 10
+
+
+def test_a_plan_beside_itself_differs_in_nothing() -> None:
+    sheet = what_if.sheet(VIEW, VIEW)
+    assert {text_of(sheet.cells(key)[-1]) for key in sheet.keys} == {"="}
+
+
+def test_worse_is_marked_by_a_sign_and_not_by_colour_alone() -> None:
+    fewer = DrainView(make_plan(CLUSTER, BLUE[:2], DrainPolicy()), CLUSTER)
+    change = what_if.sheet(VIEW, fewer).cells("nodes drained")[-1]
+    assert isinstance(change, Cell) and change.text.startswith("! -") and change.tone is Tone.WARN
+
+
+def test_blockers_come_first_and_all_of_them() -> None:
+    groups = blockers.groups_of(VIEW)
+    assert sum(len(group.findings) for group in groups) == len(VIEW.findings)
+    signs = [text_of(blockers.sheet(groups).cells(str(at))[0])[0] for at in range(len(groups))]
+    assert signs == sorted(signs, key="✗?!".index)

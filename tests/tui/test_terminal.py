@@ -1,0 +1,145 @@
+"""The screens in a real terminal: what is sent to it, and that it is left as it was found."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import re
+import select
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+LONGEST_S = 60.0
+
+ENTERED, LEFT, SHOWN = b"\x1b[?1049h", b"\x1b[?1049l", b"\x1b[?25h"
+STYLED = re.compile(rb"\x1b\[([0-9;]*)m")
+COLOURS = {str(code).encode() for code in (*range(30, 39), *range(40, 49), *range(90, 98), *range(100, 108))}
+
+
+class Terminal:
+    """Mutable: all that was sent to it."""
+
+    def __init__(self, process: subprocess.Popen[bytes], end: int) -> None:
+        self.process = process
+        self.sent = b""
+        self._end = end
+
+    def until(self, text: bytes) -> None:
+        until_s = time.monotonic() + LONGEST_S
+        while text not in self.sent:
+            assert time.monotonic() < until_s, self.sent[-2000:]
+            assert self._read(), self.sent[-2000:]
+
+    def type(self, keys: bytes) -> None:
+        os.write(self._end, keys)
+
+    def over(self) -> int:
+        """Its exit code; all that it sends until then is read."""
+        while self._read():
+            pass
+        return self.process.wait(LONGEST_S)
+
+    def _read(self) -> bool:
+        ready, _, _ = select.select([self._end], [], [], 0.2)
+        if not ready:
+            return self.process.poll() is None
+        try:
+            told = os.read(self._end, 65536)
+        except OSError:  # nobody holds the other end any more
+            return False
+        self.sent += told
+        return bool(told)
+
+
+@contextmanager
+def a_terminal(columns: int = 120, rows: int = 36, **environ: str) -> Iterator[Terminal]:
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+    env = {**os.environ, "TERM": "xterm-256color", "PYTHONPATH": str(ROOT), "LC_ALL": "C.UTF-8", **environ}
+    for name in ("COLUMNS", "LINES", *(() if "NO_COLOR" in environ else ("NO_COLOR",))):
+        env.pop(name, None)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "kubectl_eksdoc", "--demo"],
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        env=env,
+        cwd=ROOT,
+        start_new_session=True,
+    )
+    os.close(theirs)
+    try:
+        yield Terminal(process, ours)
+    finally:
+        process.kill()
+        process.wait()
+        os.close(ours)
+
+
+def test_it_opens_plans_and_leaves_the_terminal_as_it_was() -> None:
+    with a_terminal() as terminal:
+        terminal.until(b"5 of 8 marked")
+        terminal.type(b"3")
+        terminal.until(b"why here")
+        terminal.type(b"qq")
+        assert terminal.over() == 0
+        assert terminal.sent.index(ENTERED) < terminal.sent.rindex(LEFT)
+        assert terminal.sent.rindex(SHOWN) > terminal.sent.index(ENTERED)
+
+
+@pytest.mark.parametrize("told", [signal.SIGTERM, signal.SIGHUP])
+def test_told_to_end_it_restores_the_terminal(told: signal.Signals) -> None:
+    with a_terminal(80, 24) as terminal:
+        terminal.until(b"blue-1")
+        terminal.process.send_signal(told)
+        assert terminal.over() == 128 + told
+        assert LEFT in terminal.sent and terminal.sent.rindex(SHOWN) > terminal.sent.index(ENTERED)
+
+
+def test_no_colour_is_none_at_all() -> None:
+    with a_terminal(NO_COLOR="1") as terminal:
+        terminal.until(b"5 of 8 marked")
+        terminal.type(b"4")
+        terminal.until(b"tonight:")
+        terminal.type(b"qq")
+        assert terminal.over() == 0
+        styled = STYLED.findall(terminal.sent)
+        assert styled, "bold and reverse are left"
+        assert not [codes for codes in styled if COLOURS & set(codes.split(b";"))]
+
+
+def test_the_first_paint_needs_neither_a_cluster_nor_a_plan() -> None:
+    loaded = subprocess.run(
+        [sys.executable, "-c", "import kubectl_eksdoc.tui.app, sys; print(*sys.modules)"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=LONGEST_S,
+    ).stdout.split()
+    unwanted = ("kubernetes", "boto3", "yaml", "msgspec", "kubectl_eksdoc.core.plan", "kubectl_eksdoc.embedded")
+    assert not [name for name in loaded if name.startswith(unwanted)]
+
+
+def test_without_a_terminal_it_says_what_to_use_instead() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "kubectl_eksdoc", "--demo"],
+        cwd=ROOT,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=LONGEST_S,
+    )
+    assert done.returncode == 2 and not done.stdout
+    assert "kubectl eksdoc drain plan --nodegroup NAME" in done.stderr
