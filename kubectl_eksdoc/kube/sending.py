@@ -12,6 +12,7 @@ from kubectl_eksdoc.kube.answers import Answer
 from kubectl_eksdoc.kube.credentials import Credential
 from kubectl_eksdoc.kube.exchanges import Broken, Exchanges
 from kubectl_eksdoc.kube.sent import JSON, Sent
+from kubectl_eksdoc.kube.sockets import asked_before_each_byte
 from kubectl_eksdoc.kube.statuses import status_of
 
 Fence = Callable[[], object]
@@ -57,7 +58,8 @@ class Sender:
 
         def once(given: Credential) -> Answer:
             self._fence()
-            return exchanges.once(given, url, method, body, content_type)
+            with asked_before_each_byte(self._fence):
+                return exchanges.once(given, url, method, body, content_type)
 
         tried = 0
         while True:

@@ -10,7 +10,7 @@ import contextlib
 import socket
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -18,6 +18,20 @@ if TYPE_CHECKING:
 
 IDLE_S, BETWEEN_S, PROBES = 20, 5, 4
 """After so long without a byte the other side is asked whether it is there, so often, before it counts as gone."""
+
+
+_last = threading.local()
+
+
+@contextlib.contextmanager
+def asked_before_each_byte(word: Callable[[], object]) -> Iterator[None]:
+    """What this thread sends within it goes out only after `word` was asked, once the connection stands: by what it
+    raises nothing is sent, or half a request, which no server does anything about."""
+    _last.word = word
+    try:
+        yield
+    finally:
+        _last.word = None
 
 
 class OpenSockets:
@@ -60,6 +74,14 @@ def _telling(pool: Any, tell: Callable[[socket.socket], None]) -> Any:
 
     class Telling(pool.ConnectionCls):  # type: ignore[misc]
         opened: socket.socket | None = None
+
+        def send(self, data: Any) -> None:
+            word = getattr(_last, "word", None)
+            if word is not None:
+                if self.sock is None:
+                    self.connect()  # which takes time: it is asked behind it
+                word()
+            super().send(data)
 
         def connect(self) -> None:
             super().connect()

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import pytest
 import urllib3
 
-from kubectl_eksdoc.kube.sockets import OpenSockets, keeping_alive, patient
+from kubectl_eksdoc.kube.sockets import OpenSockets, asked_before_each_byte, keeping_alive, patient
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 
@@ -96,3 +96,27 @@ def test_connections_ask_whether_the_other_side_is_there() -> None:
         assert opened.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
         assert opened.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
         response.close()
+
+
+def test_the_last_word_is_asked_when_the_connection_stands_and_before_a_byte_is_sent() -> None:
+    sockets, manager, said = OpenSockets(), urllib3.PoolManager(), []
+    sockets.remember(manager)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(5)
+        url = f"http://127.0.0.1:{server.getsockname()[1]}/"
+
+        def word() -> None:
+            taken, _ = server.accept()  # it stands already
+            said.append(taken)
+            raise LookupError("not any more")
+
+        with pytest.raises(LookupError), asked_before_each_byte(word):
+            manager.request("POST", url, body=b"{}", retries=False, timeout=5)
+        said[0].settimeout(5)
+        assert said[0].recv(4096) == b"", "it was closed, and nothing was sent"
+        said[0].close()
+        with pytest.raises(urllib3.exceptions.HTTPError):
+            manager.request("GET", url, retries=False, timeout=0.2)
+        taken, _ = server.accept()
+        with taken:
+            assert taken.recv(4096).startswith(b"GET / "), "another request is not asked about"

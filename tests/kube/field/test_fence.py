@@ -147,7 +147,7 @@ def test_a_patch_that_met_a_conflict_is_not_tried_again(api: Api, tmp_path: Path
         act = cordons(api)[0]
         field.do(act)
         assert answers(field, 1) == [Answered(act, Lost(f"it was not sent: {SAID}"))]  # type: ignore[arg-type]
-        assert len(handler.writes) == 2 and lock.asked == 3
+        assert len(handler.writes) == 2 and lock.refused == 1
 
 
 def test_a_connection_that_comes_too_late_is_not_used(api: Api, tmp_path: Path) -> None:
@@ -189,4 +189,4 @@ def test_newer_credentials_do_not_send_it_again(api: Api, tmp_path: Path) -> Non
         with pytest.raises(LockLost, match="was removed"):
             sender.send("PATCH", "/api/v1/nodes/new-0", {}, {"spec": {"unschedulable": True}}, MERGE_PATCH)
         access.pools.close()
-    assert len(signed_in) == 2 and len(handler.writes) == 1 and lock.asked == 2
+    assert len(signed_in) == 2 and len(handler.writes) == 1 and lock.refused == 1
