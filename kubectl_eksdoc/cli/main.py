@@ -23,7 +23,10 @@ from kubectl_eksdoc.errors import EksdocError, UsageError
 
 PROG = "kubectl eksdoc"
 
-_ABOUT = "Plan the risky parts of an Amazon EKS upgrade, and carry them out; so far: the drain of nodes."
+_ABOUT = (
+    "Plan the risky parts of an Amazon EKS upgrade, and carry them out; so far: the drain of nodes. "
+    "Without a command, on a terminal: the same on screens (--demo for the built-in cluster)."
+)
 
 
 class _Version(argparse.Action):
