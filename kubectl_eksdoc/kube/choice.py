@@ -21,6 +21,10 @@ from kubectl_eksdoc.kube.surroundings import Surroundings
 from kubectl_eksdoc.kube.target import Impersonation, Server, Target, User
 
 
+IN_CLUSTER = "in-cluster"
+"""What stands for a context in a pod, where there is no kubeconfig."""
+
+
 def choose(connection: Connection, around: Surroundings) -> Target:
     """Raises ConfigError: no usable kubeconfig, or a name in it or in the flags that does not exist."""
     config = kubeconfig.load(connection.kubeconfig, around)
@@ -54,7 +58,7 @@ def in_cluster(around: Surroundings) -> Target | None:
         return None
     host = f"[{host}]" if ":" in host else host
     server = Server(f"https://{host}:{port}", ca_file=os.path.join(around.service_account, "ca.crt"))
-    return Target("in-cluster", "", "", server, User(token_file=token))
+    return Target(IN_CLUSTER, "", "", server, User(token_file=token))
 
 
 def _overridden(target: Target, flags: Connection) -> Target:

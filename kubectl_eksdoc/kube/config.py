@@ -5,7 +5,7 @@ Nothing is sent here and no credential plugin runs: that waits for the first req
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import quote
 
@@ -13,7 +13,7 @@ from kubectl_eksdoc import __version__
 from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.errors import ConfigError
 from kubectl_eksdoc.kube import credentials, exec_plugin
-from kubectl_eksdoc.kube.choice import choose
+from kubectl_eksdoc.kube.choice import IN_CLUSTER, choose
 from kubectl_eksdoc.kube.credentials import Credential, Credentials
 from kubectl_eksdoc.kube.identity import EksIdentity, identify
 from kubectl_eksdoc.kube.pools import Pools
@@ -69,6 +69,17 @@ def connect(connection: Connection, around: Surroundings) -> Access:
         proxy=without_secret(proxy),
         request_timeout=connection.request_timeout,
     )
+
+
+def pinned(connection: Connection, around: Surroundings) -> Connection:
+    """The same cluster and user whenever it is connected to, whatever context is chosen in the kubeconfig by then.
+
+    Raises:
+        ConfigError: as `connect`.
+    """
+    target = choose(connection, around)
+    in_a_file = target.context and not (connection.context or target.context == IN_CLUSTER)
+    return replace(connection, context=target.context) if in_a_file else connection
 
 
 def _impersonating(who: Impersonation) -> tuple[tuple[str, str], ...]:

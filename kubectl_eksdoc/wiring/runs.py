@@ -125,13 +125,16 @@ def open_run(
         ConfigError, UsageError, Unreachable, Unauthorized, Forbidden
     """
     from kubectl_eksdoc.host.hooks import HookedField
+    from kubectl_eksdoc.kube.config import pinned
     from kubectl_eksdoc.kube.field.live import LiveField
     from kubectl_eksdoc.kube.field.renewing import RenewableField
     from kubectl_eksdoc.kube.journal.asked import Asked
     from kubectl_eksdoc.kube.journal.config_maps import ConfigMaps
     from kubectl_eksdoc.kube.locking.lock_keeper import LockKeeper
     from kubectl_eksdoc.kube.sent import real_clock
+    from kubectl_eksdoc.kube.surroundings import of_this_process
 
+    connection = pinned(connection, of_this_process())
     clock, sender = real_clock(), sender_of(connection)
     journal, lock = open_run_journal(sender, keeping, clock)
     with ExitStack() as open_now:
