@@ -7,7 +7,7 @@ from typing import Protocol
 
 from kubectl_eksdoc.core.model.acts import Act, ListAttachments, ListPods, Look
 from kubectl_eksdoc.core.rules.api.statuses import Lost
-from kubectl_eksdoc.core.rules.news import Answered, Attached, Away, Back, Found, News
+from kubectl_eksdoc.core.rules.news import AllBudgets, AllNodes, AllPods, Answered, Attached, Away, Back, Found, News
 from kubectl_eksdoc.errors import ClusterError, LockLost
 
 _UNANSWERED = Lost("nobody knows what became of it: the connection to the cluster was begun anew")
@@ -74,9 +74,9 @@ class RenewableField:
         return told
 
     def _rest(self) -> Iterator[News]:
-        """What was told, and is not heard yet."""
+        """What was told, and is not heard yet; but no lists, which would be taken for those of the next one."""
         try:
             while told := self._heard(0.0):
-                yield from told
+                yield from (news for news in told if not isinstance(news, (AllNodes, AllPods, AllBudgets)))
         except (LockLost, ClusterError):  # why it is begun anew, or what the next one will meet as well
             return

@@ -62,6 +62,16 @@ def test_what_has_no_answer_is_answered_and_what_only_looks_is_done_again() -> N
     assert field.news(0) == []
 
 
+def test_what_the_one_before_had_listed_does_not_count_as_listed_anew() -> None:
+    """Nobody knows how old it is: it may have been listed before the lock was in doubt, or while it was."""
+    before = [AllPods((), 7), AllNodes(()), AllBudgets((), 7)]
+    fields = [Still(before), Still([AllNodes(())])]
+    field = RenewableField(iter(fields).__next__)
+    field.renew()
+    told = [news for _ in range(3) for news in field.news(0)]
+    assert told == [AllNodes(())]
+
+
 def test_two_acts_that_are_alike_are_answered_each() -> None:
     fields = [Still(), Still()]
     field = RenewableField(iter(fields).__next__)
