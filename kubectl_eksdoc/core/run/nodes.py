@@ -39,8 +39,8 @@ class DrainedNode:
     `since_s`: when it came to its phase, or was listed or cordoned last; `empty_s`: when all that was asked for had
     gone; `listed`: so often it was found empty;
     `answered`: its cordon was, and is asked for again after a time, `tries`: so often it was refused as such,
-    `failing_s`: since when only with errors of the server; `asked`: a cordon or a list is under way;
-    `looked_s`: when its attached volumes were listed last.
+    `failing_s`: since when only with errors of the server, `unseen_s`: since when without being seen
+    cordoned; `asked`: a cordon or a list is under way; `looked_s`: when its attached volumes were listed last.
     """
 
     def __init__(self, target: Target, pursuits: dict[str, Pursuit], stays: frozenset[str]) -> None:
@@ -56,6 +56,7 @@ class DrainedNode:
         self.answered = False
         self.tries = 0
         self.failing_s: float | None = None
+        self.unseen_s: float | None = None
         self.asked = False
 
     @property

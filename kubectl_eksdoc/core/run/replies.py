@@ -16,6 +16,7 @@ from kubectl_eksdoc.core.model.acts import (
     Release,
     Restart,
 )
+from kubectl_eksdoc.core.model.durations import in_words
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.rules.api.statuses import Lost, Status
 from kubectl_eksdoc.core.rules.news import Answered, Attached, Found
@@ -40,8 +41,8 @@ PATIENT = 2
 
 
 class Replies:
-    """Mutable by its parts. `blocked_s`: so long pods that should not be on an empty node are waited for; `failing_s`:
-    so long a server that only answers with errors is asked."""
+    """Mutable by its parts. `blocked_s`: so long pods that should not be on an empty node are waited for, and a cordon
+    of which nothing comes; `failing_s`: so long a server that only answers with errors is asked."""
 
     def __init__(
         self,
@@ -83,7 +84,11 @@ class Replies:
         """Its success is not believed: the node is begun when it is seen unschedulable."""
         node.asked, node.answered, node.since_s = False, True, now_s
         self._board.stir((node.name,))
+        node.unseen_s = now_s if node.unseen_s is None else node.unseen_s
         if isinstance(answer, Status) and answer.ok:
+            if now_s - node.unseen_s >= self._blocked_s:
+                so_long = in_words(self._blocked_s)
+                self._board.leave_alone(node, now_s, f"its cordon is accepted, and not seen on it for {so_long}")
             return
         said = said_of(answer)
         self._board.tell(now_s, Happened.REFUSED, node.name, why=said)
@@ -99,7 +104,7 @@ class Replies:
         node.failing_s = None
         if isinstance(answer, Status) and answer.code not in (409, 429):
             node.tries += 1
-        return node.tries >= CORDON_TRIES
+        return node.tries >= CORDON_TRIES or (node.unseen_s is not None and now_s - node.unseen_s >= self._blocked_s)
 
     def _pod(self, pursuit: Pursuit, act: OfPod, answer: Status | Lost, now_s: float) -> None:
         eviction, before = pursuit.eviction, pursuit.step
