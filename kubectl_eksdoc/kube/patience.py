@@ -13,7 +13,8 @@ from time import monotonic
 class Patience:
     """Times in seconds. `silence` bounds each wait for bytes when the user sets no --request-timeout.
 
-    A kube-apiserver ends its own requests after 60 s, so a longer silence means that nobody is there.
+    A kube-apiserver ends its own requests after 60 s, so a longer silence means that nobody is there. `refused`: so
+    long credentials or rights must be refused until that is believed by who reads for as long as a run goes on.
     """
 
     tries: int = 5
@@ -23,6 +24,7 @@ class Patience:
     longest_retry_after: float = 30.0
     connect: float = 10.0
     silence: float = 75.0
+    refused: float = 30.0
 
     def pause_s(self, count: int, chance: float) -> float:
         """After that many failures in a row; `chance` in [0, 1) shortens it, by half at most."""

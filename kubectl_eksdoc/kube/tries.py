@@ -22,7 +22,7 @@ class Tries:
         """One for every try; before the next one, its pause is slept."""
         begun, pause_s = clock.monotonic(), self.first_pause_s
         while True:
-            pause = Pause(pause_s, self.longest_asked_s)
+            pause = Pause(pause_s, self.longest_asked_s, clock.monotonic() - begun)
             yield pause
             if clock.monotonic() - begun + pause.seconds > self.patience_s:
                 return
@@ -31,10 +31,11 @@ class Tries:
 
 
 class Pause:
-    """Mutable: what the answer asks for is added to it."""
+    """Mutable: what the answer asks for is added to it. `tried_s`: so long it had been tried when this try began."""
 
-    def __init__(self, seconds: float, longest_s: float) -> None:
+    def __init__(self, seconds: float, longest_s: float, tried_s: float = 0.0) -> None:
         self.seconds = seconds
+        self.tried_s = tried_s
         self._longest_s = longest_s
 
     def after(self, sent: Sent) -> None:

@@ -59,7 +59,7 @@ def open_run_journal(sender: Sender, keeping: Keeping, clock: Clock | None = Non
     holder = f"{keeping.who}@{keeping.host}/{os.getpid()}/{keeping.run}/{writer}"
     lock = Lock(sender, keeping.namespace, holder, clock)
     folder = runs_folder(keeping.environ, keeping.home)
-    maps = ConfigMaps(sender, keeping.namespace, clock, Tries(KEPT_S), lock.must_be_held)
+    maps = ConfigMaps(sender, keeping.namespace, clock, Tries(KEPT_S), lock.must_be_held, REFUSED_S)
     there = ClusterJournal(maps, writer, lock.must_be_held)
     return RunJournal(lambda run: JournalFile(folder, run), there, lock), lock
 
@@ -91,6 +91,9 @@ SILENCE_S, CONNECT_S = 15.0, 5.0
 KEPT_S = 75.0
 """So long an entry of the journal is tried to be written: longer than the lock is held, which ends the tries where
 nobody answers at all. It is held again then, or lost, and both are known better than what becomes of an entry."""
+
+REFUSED_S = 30.0
+"""So long credentials or rights must be refused until a run believes it: who checks them may be away for a moment."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,7 +51,7 @@ class Reads:
         Raises:
             Forbidden: and it was so several times in a row; any other ClusterError, BadObject: it could not be read.
         """
-        insisting = self._insisting()
+        insisting = Insisting(self._patience, self._timing, 0.0)  # a right that most drains go without
         while True:
             self._closing.check()
             try:

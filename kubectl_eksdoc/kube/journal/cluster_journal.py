@@ -239,7 +239,7 @@ class ClusterJournal:
                 return _version(sent)
             if sent.code == 404 and not self._head_version:  # nothing was begun
                 raise _no_namespace(self._maps.namespace)
-            self._maps.check(sent, "create configmaps", f"create {name}")
+            self._maps.check(sent, "create configmaps", f"create {name}", pause.tried_s)
             if sent.code == 409 or sent.unknown:
                 found = self._maps.get(name)
                 if found is not None:
@@ -259,7 +259,7 @@ class ClusterJournal:
                 return _version(sent)
             if sent.code == 404:
                 raise gone(self._maps, self._run, name)
-            self._maps.check(sent, "patch configmaps", f"patch {name}")
+            self._maps.check(sent, "patch configmaps", f"patch {name}", pause.tried_s)
             if sent.code == 409 or sent.unknown:
                 found = self._maps.get(name)
                 if found is None:

@@ -31,13 +31,16 @@ class ConfigMaps:
         clock: Clock,
         tries: Tries = Tries(),
         fence: Callable[[], object] = lambda: None,
+        refused_s: float = 0.0,
     ) -> None:
-        """`fence` is asked before each try to read: what it raises, reading does, too."""
+        """`fence` is asked before each try to read: what it raises, reading does, too. `refused_s`: so long it is asked
+        again where credentials or rights are refused, until that is believed."""
         self.namespace = namespace
         self.clock = clock
         self.tries = tries
         self._sender = sender
         self._fence = fence
+        self._refused_s = refused_s
         self._path = f"/api/v1/namespaces/{namespace}/configmaps"
 
     def get(self, name: str) -> ConfigMap | None:
@@ -76,17 +79,20 @@ class ConfigMaps:
             sent = self._sender.send("DELETE", f"{self._path}/{name}", {}, body, JSON)
             if sent.ok or sent.code in (404, 409):  # 409: another has its name by now
                 return
-            self.check(sent, "delete configmaps", f"delete {name}")
+            self.check(sent, "delete configmaps", f"delete {name}", pause.tried_s)
             pause.after(sent)
         raise self.failed(f"delete {name}", sent)
 
-    def check(self, sent: Sent, right: str, what: str) -> None:
-        """
+    def check(self, sent: Sent, right: str, what: str, tried_s: float) -> None:
+        """`tried_s`: so long it had been tried before.
+
         Raises:
             Unauthorized, Forbidden, JournalError: trying again would not change this answer.
         """
         if error := refused(sent, right, self.namespace):
-            raise error
+            if tried_s >= self._refused_s:
+                raise error
+            return
         if not sent.unknown and sent.code not in (409, 429):
             raise self.failed(what, sent)
 
@@ -113,7 +119,7 @@ class ConfigMaps:
             sent = self._sender.send("GET", path, query, None)
             if sent.ok or sent.code == 404:
                 return sent
-            self.check(sent, right, right)
+            self.check(sent, right, right, pause.tried_s)
             pause.after(sent)
         raise self.unread(right, sent)
 

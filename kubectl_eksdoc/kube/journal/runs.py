@@ -103,7 +103,7 @@ def ask_run(maps: ConfigMaps, run: str, wanted: Phase, who: str) -> None:
             return
         if sent.code == 404:
             raise _no_run(maps, run)
-        maps.check(sent, "patch configmaps", f"patch {name}")
+        maps.check(sent, "patch configmaps", f"patch {name}", pause.tried_s)
         pause.after(sent)
     raise maps.failed(f"patch {name}", sent)
 

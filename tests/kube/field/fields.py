@@ -32,7 +32,7 @@ from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs
 
 RUN = "run-1"
-HASTY = Patience(first_pause=0.01, longest_pause=0.05, longest_retry_after=0.02, connect=1.0, silence=0.5)
+HASTY = Patience(first_pause=0.01, longest_pause=0.05, longest_retry_after=0.02, connect=1.0, silence=0.5, refused=0.0)
 SHORT = Following(each=1.0, grace=0.3, answer=0.5, away=0.6)
 WATCHED = (kinds.PODS, kinds.BUDGETS, kinds.NODES)
 SOON_S = 10.0

@@ -1,0 +1,53 @@
+"""A server that does not know for a moment who asks, or what they may: a run outlives it, whatever it was asked for."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from kubectl_eksdoc.core.rules.api.statuses import Status
+from kubectl_eksdoc.embedded.serving.api import Api
+from kubectl_eksdoc.embedded.serving.clockwork import Scaled
+from kubectl_eksdoc.embedded.serving.fault_answers import forbidding
+from kubectl_eksdoc.embedded.serving.faults import Answered, Fault, Faulty, WatchCut
+from kubectl_eksdoc.embedded.serving.messages import Request
+from kubectl_eksdoc.embedded.serving.server import serving
+from tests.cli.run.served import cordoned, machine
+from tests.embedded.clients import worlds
+
+RUN = ("drain", "run", "--nodegroup", "blue", "--yes", "--expect-nodes", "1")
+Refusing = Answered | Callable[[Request], Answered | None]
+WHO = Answered(Status(401, "Unauthorized", "Unauthorized"))
+
+
+@pytest.fixture
+def api() -> Api:
+    return worlds.api_of("small-traps", Scaled(time.monotonic, 10.0))
+
+
+@pytest.mark.parametrize("effect", [WHO, forbidding()], ids=["401", "403"])
+def test_one_refusal_of_a_journal_entry_does_not_end_a_run(effect: Refusing, api: Api, tmp_path: Path) -> None:
+    with serving(Faulty(api, [Fault(effect, "/configmaps/", "PATCH", skip=4, times=1)], time.sleep)) as server:
+        ran = machine(server, tmp_path / "ann").run(*RUN)
+    assert ran.code == 1 and "emptied by 16 evictions" in ran.out, ran.err
+
+
+@pytest.mark.parametrize("effect", [WHO, forbidding()], ids=["401", "403"])
+def test_a_watch_that_is_refused_for_two_seconds_does_not_end_a_run(effect: Refusing, api: Api, tmp_path: Path) -> None:
+    begun_s: list[float] = []
+
+    def for_two_seconds(request: Request) -> Answered | None:
+        if not begun_s and cordoned(api):
+            begun_s.append(time.monotonic())
+        if not begun_s or time.monotonic() - begun_s[0] > 2.0:
+            return None
+        return effect(request) if callable(effect) else effect
+
+    cut = Fault(WatchCut(1), watches=True)
+    refused = Fault(for_two_seconds, r"/(pods|nodes|poddisruptionbudgets)$", "GET")
+    with serving(Faulty(api, [refused, cut], time.sleep)) as server:
+        ran = machine(server, tmp_path / "ann").run(*RUN)
+    assert ran.code == 1 and "emptied by 16 evictions" in ran.out, ran.err
