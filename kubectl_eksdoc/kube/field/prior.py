@@ -15,6 +15,9 @@ from typing import Any
 from kubectl_eksdoc.core.model.nodes import EXCLUDED_FROM_BALANCERS, PROTECTIONS
 from kubectl_eksdoc.core.model.run_notes import JOURNAL, LABELS, PRIOR, PROTECTED, RUN
 from kubectl_eksdoc.core.model.run_notes import UNSCHEDULABLE as CORDONED
+from kubectl_eksdoc.kube.sent import MANAGER
+
+_CORDON = "f:unschedulable"
 
 YES = "true"
 """The value of every label and annotation that is added; whoever changes it meanwhile owns it from then on."""
@@ -93,7 +96,8 @@ def protected(node: Node, run: str, journal: str = "") -> dict[str, Any]:
 def restored(node: Node, run: str) -> dict[str, Any]:
     """The merge patch that makes it what it was before `run` drained it; empty where `run` did not begin to.
 
-    Only what the run has changed is taken back: a node that was cordoned before is not uncordoned, nor cordoned again.
+    Only what the run has changed is taken back: a node that was cordoned before is not uncordoned, nor cordoned again;
+    nor is one that somebody uncordoned and cordoned again since, as far as the server says who did.
     """
     if run_of(node) != run:
         return {}
@@ -101,7 +105,7 @@ def restored(node: Node, run: str) -> dict[str, Any]:
     if CORDONED not in note and LABELS not in note:
         return {}
     patch = _without(node, run, note, (CORDONED, LABELS))
-    if not note.get(CORDONED, True):
+    if not note.get(CORDONED, True) and not _is_cordoned_by_another(node):
         patch["spec"] = {"unschedulable": None}
     return _with(patch, "labels", _still(_labels(node), note.get(LABELS, ())))
 
@@ -115,6 +119,13 @@ def released(node: Node, run: str) -> dict[str, Any]:
         return {}
     patch = _without(node, run, note, (PROTECTED,))
     return _with(patch, "annotations", _still(_annotations(node), note[PROTECTED]))
+
+
+def _is_cordoned_by_another(node: Node) -> bool:
+    """By managedFields: who writes what is there already owns nothing by that."""
+    fields = (node.get("metadata") or {}).get("managedFields") or ()
+    managers = {each.get("manager") for each in fields if _CORDON in ((each.get("fieldsV1") or {}).get("f:spec") or {})}
+    return bool(managers) and MANAGER["fieldManager"] not in managers
 
 
 def _begun(node: Node, run: str, journal: str) -> _Note:
