@@ -262,10 +262,10 @@ class Lock:
     def _renewed(self) -> bool:
         """Raises: as `renew`."""
         for _ in range(RENEWALS):
-            hold = self._hold
-            if hold is None or not self.held():
+            hold, since_s = self._hold, self._clock.monotonic()
+            if hold is None or not self.held(since_s):
                 return False
-            sent = self._write(hold.lease)
+            sent = self._write(hold.lease, since_s)  # who stands still here must not think that it is fresh
             if sent is None:
                 return True
             self._check_renewal(sent)
@@ -305,14 +305,15 @@ class Lock:
         lost = self._lost
         return losses.again(lost) if lost else losses.too_late(self._where, self.duration_s, self._failed)
 
-    def _write(self, before: LeaseSeen | None) -> Sent | None:
+    def _write(self, before: LeaseSeen | None, since_s: float | None = None) -> Sent | None:
         """Once, over `before`; where the answer says too little it is read what became of it. None: it is written, and
-        `_hold` says so.
+        `_hold` says so: from `since_s` on, or from now.
 
         Raises:
             LockLost: somebody else has it, and we did.
         """
-        since_s, date = self._clock.monotonic(), self._server.latest()
+        since_s = self._clock.monotonic() if since_s is None else since_s
+        date = self._server.latest()
         clock = lease.SERVERS if date is not None else ""
         spec = self._spec(before, lease.micro_time(date or self._clock.now()))
         if before is None:

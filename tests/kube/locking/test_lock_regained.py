@@ -3,6 +3,7 @@ at anew."""
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Iterator
 
@@ -64,6 +65,27 @@ def test_it_is_ours_again_where_nobody_took_it_and_shut_until_all_was_looked_at(
     spec = world.lease().doc["spec"]
     assert (spec["holderIdentity"], spec["leaseTransitions"]) == ("ada", 0)
     assert lock.release()
+
+
+def test_who_stood_still_right_before_a_renewal_was_sent_does_not_think_that_it_is_fresh(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody took it meanwhile, but what was decided before is old."""
+    lock, held = world.lock("ada"), Lock.held
+    lock.take()
+
+    def and_stops(self: Lock, now_s: float | None = None) -> bool:
+        found, callers = held(self, now_s), sys._getframe(1).f_code.co_name
+        if callers == "_renewed":
+            world.hands.seconds += 120
+        return found
+
+    monkeypatch.setattr(Lock, "held", and_stops)
+    assert lock.renew()
+    monkeypatch.undo()
+    assert not lock.held() and refuses(lock)
+    assert lock.regain() and refuses(lock) and lock.regained(0)
+    lock.go_on()
 
 
 @pytest.mark.parametrize("gave_back", [False, True])
