@@ -244,7 +244,7 @@ class Draining:
             self._intents[_key(change)] = intent
             self._entries.append(intent)
         self._unbegun.extend(acts)
-        if changing:
+        if any(map(changes_something, self._unbegun)):  # those of a round in which they could not be written, too
             self._keep()
         self._begin()
 

@@ -207,3 +207,41 @@ def test_the_user_need_not_wait_for_it(wish: Wish) -> None:
     with pytest.raises(LockLost, match="the user stopped it; it may be somebody else's by now"):
         drained(stage, lock, KeptJournal(), 8, Told())
     assert lock.field is not None and len(lock.field.done) == 8
+
+
+class Blinking(OwnLock):
+    """In doubt for one question: a renewal is under way, and its answer is late."""
+
+    late = False
+
+    def must_be_held(self) -> None:
+        if self.late:
+            self.late = False
+            raise LockInDoubt("it may be somebody else's by now")
+
+
+class Unwritten(KeptJournal):
+    def __init__(self, lock: Blinking, at: int) -> None:
+        super().__init__()
+        self._lock = lock
+        self._at = at
+
+    def write(self, entries: Sequence[Entry]) -> None:
+        if self.writings + 1 == self._at:
+            self.writings += 1
+            self._lock.late = True
+            raise JournalError("no space left on device")
+        super().write(entries)
+
+
+@pytest.mark.parametrize("at", range(1, 6))
+def test_what_could_not_be_written_in_a_doubt_that_passed_is_written_before_it_is_done(at: int) -> None:
+    plane, stage = made(*three_nodes())
+    lock = Blinking()
+    journal = Unwritten(lock, at)
+    _, plan, engine = begun(stage)
+    scribe, heard = Scribe(), Heard()
+    journal.entries.append(first_entry(scribe, plan))  # type: ignore[arg-type]
+    field = StageField(stage, journal)
+    ended = Draining(engine, field, journal, lock, StageClock(stage), scribe, heard.listen, heard.wish).to_the_end()
+    assert ended.whole and state(plane) == WANTED
