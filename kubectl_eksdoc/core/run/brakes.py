@@ -41,10 +41,10 @@ class Brakes:
         """By the user, from the next look on; "" lets it go on."""
         self._paused = why
 
-    def hold(self, why: str, now_s: float) -> None:
-        """Until the next look, and told, whatever holds it already."""
+    def hold(self, why: str, now_s: float, since_s: float) -> None:
+        """Until the next look, and told, whatever holds it already; `since_s`: it was so before anybody knew."""
         if not self.held:
-            self._held_s = now_s
+            self._held_s = max(0.0, since_s)
         self.held = why
         self._tell(now_s, Happened.HELD, why)
 

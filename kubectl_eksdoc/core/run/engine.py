@@ -160,9 +160,9 @@ class Engine:
         """Ask for nothing more for now; "" lets it go on."""
         self._brakes.pause(why)
 
-    def hold(self, why: str, now_s: float) -> None:
-        """It will be asked for nothing for a while; asked again, it goes on."""
-        self._brakes.hold(why, now_s)
+    def hold(self, why: str, now_s: float, since_s: float | None = None) -> None:
+        """It will be asked for nothing for a while, and was not since `since_s`; asked again, it goes on."""
+        self._brakes.hold(why, now_s, now_s if since_s is None else since_s)
 
     def stop(self, why: str, now_s: float) -> None:
         """Ask for nothing more. What is in flight comes to its end by itself."""

@@ -193,7 +193,7 @@ class Draining:
 
     def _sit_out(self, doubt: LockInDoubt) -> None:
         """Raises: as `Outage.sit_out`."""
-        self._engine.hold(self._outage.said(doubt), self._now_s)
+        self._engine.hold(self._outage.said(doubt), self._now_s, self._now_s - self._lock.doubted_s)
         self._collect()
         self._listen_now()  # it cannot be written down now
         self._outage.sit_out(doubt)

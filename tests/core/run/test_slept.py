@@ -1,0 +1,35 @@
+"""A machine that slept asked for nothing meanwhile: that time counts against no pod."""
+
+from __future__ import annotations
+
+from kubectl_eksdoc.core.model.acts import Act, Evict
+from kubectl_eksdoc.core.rules.api.statuses import Cause, Details, Status
+from kubectl_eksdoc.core.rules.news import Answered, News
+from kubectl_eksdoc.core.run.limits import Limits
+from kubectl_eksdoc.core.run.moments import Happened
+from tests.builders import a_budget, a_cluster, a_node, a_pod, a_roomy_node
+from tests.core.run.driving import Driven
+
+NONE_LEFT = Status(
+    429, "TooManyRequests", "no", Details(causes=(Cause("DisruptionBudget", "The disruption budget web needs 3"),))
+)
+
+
+def refused(act: Act) -> News:
+    assert isinstance(act, Evict)
+    return Answered(act, NONE_LEFT)
+
+
+def test_a_pod_that_waits_for_its_budget_is_not_given_up_for_it() -> None:
+    pods = [a_pod(f"web-{i}", node="old-0") for i in range(2)]
+    budget = a_budget("web", max_unavailable=1, allowed=1, expected=2)
+    there = a_cluster(nodes=[a_node("old-0"), a_roomy_node()], pods=pods, budgets=[budget])
+    run = Driven(there, limits=Limits(blocked_s=600), Evict=refused)
+    run.until(300)
+    run.now_s = 1000.0
+    run.engine.hold("this machine stood still", run.now_s, 300.0)
+    run.step()
+    run.until(1200)
+    assert not run.told(Happened.KEPT)
+    run.until(1400)
+    assert run.told(Happened.KEPT)
