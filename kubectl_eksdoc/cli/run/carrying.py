@@ -13,7 +13,7 @@ from kubectl_eksdoc.cli.drain import exit_code
 from kubectl_eksdoc.cli.options import GlobalOptions
 from kubectl_eksdoc.cli.run.options import NAMESPACE_FLAG
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
-from kubectl_eksdoc.errors import Forbidden, JournalGone, LocalJournalError, Stopped
+from kubectl_eksdoc.errors import ClusterError, Forbidden, JournalGone, LocalJournalError, Stopped
 from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE, Hooks, Keeping, RunEdges
 from kubectl_eksdoc.wiring.sources import SourceChoice
 
@@ -69,8 +69,11 @@ class Carrying:
         except Stopped as error:
             error.hint = "\n".join(filter(None, (error.hint, self._advice(error))))
             raise
-        except Forbidden as error:
-            raise rights.explained(error, self._command) from error
+        except ClusterError as error:
+            told = rights.explained(error, self._command) if isinstance(error, Forbidden) else error
+            if self._stands:
+                told.hint = "\n".join(filter(None, (told.hint, self._advice(None))))
+            raise told from error
         except KeyboardInterrupt:
             left = "was left in the middle" if self._stands else "was not begun"
             around.note(f"run {keeping.run} {left}. {self._advice(None)}")
