@@ -86,9 +86,9 @@ def asked(runs: Runs, run: RunSummary, wanted: Phase, keeping: Keeping, around: 
     Raises:
         JournalError: somebody leads it and does not answer.
     """
-    from kubectl_eksdoc.flows.run.asking import ANSWERS_S, Heard, ask_leader
+    from kubectl_eksdoc.flows.run.asking import ANSWERS_S, Heard, ask_leader, leads
 
-    if not runs.lock().led:
+    if not leads(runs.lock(), run):
         runs.ask(run.run, wanted, f"{keeping.who}@{keeping.host}")
         return None
     around.note(f"asked {run.leader} …")

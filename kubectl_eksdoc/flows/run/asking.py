@@ -37,10 +37,11 @@ def ask_leader(runs: Runs, run: RunSummary, wanted: Phase, who: str, sleep: Call
     runs.ask(run.run, wanted, who)
     for _ in range(round(ANSWERS_S / LOOK_S)):
         held = runs.lock()
-        stands = _stands(runs, run.run)
-        if stands in _REACHED[wanted] and (stands.value != run.phase or _is_alive(before, held)):
+        there = next((each for each in runs.all() if each.run == run.run), None)
+        led, stands = there is not None and leads(held, there), _stands(there)
+        if stands in _REACHED[wanted] and (stands.value != run.phase or (led and _is_alive(before, held))):
             return Heard.SO
-        if not held.led:
+        if not led:
             return Heard.NOBODY
         sleep(LOOK_S)
     return Heard.SILENT
@@ -51,7 +52,12 @@ def _is_alive(before: Held, now: Held) -> bool:
     return now.renewed != before.renewed
 
 
-def _stands(runs: Runs, name: str) -> Phase:
+def leads(held: Held, run: RunSummary) -> bool:
+    """Whether who holds the lock leads this very run, and not another one."""
+    return held.led and held.holder == run.leader
+
+
+def _stands(run: RunSummary | None) -> Phase:
     """A word of a newer version is taken for one that is under way."""
-    found = next((run.phase for run in runs.all() if run.run == name), Phase.ENDED.value)
+    found = run.phase if run is not None else Phase.ENDED.value
     return Phase(found) if found in {each.value for each in Phase} else Phase.RUNNING
