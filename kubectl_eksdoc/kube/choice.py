@@ -20,7 +20,6 @@ from kubectl_eksdoc.kube.kubeconfig import Entry, Kubeconfig
 from kubectl_eksdoc.kube.surroundings import Surroundings
 from kubectl_eksdoc.kube.target import Impersonation, Server, Target, User
 
-
 IN_CLUSTER = "in-cluster"
 """What stands for a context in a pod, where there is no kubeconfig."""
 

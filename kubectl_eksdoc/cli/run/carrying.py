@@ -70,10 +70,10 @@ class Carrying:
             error.hint = "\n".join(filter(None, (error.hint, self._advice(error))))
             raise
         except ClusterError as error:
-            told = rights.explained(error, self._command) if isinstance(error, Forbidden) else error
+            whole = rights.explained(error, self._command) if isinstance(error, Forbidden) else error
             if self._stands:
-                told.hint = "\n".join(filter(None, (told.hint, self._advice(None))))
-            raise told from error
+                whole.hint = "\n".join(filter(None, (whole.hint, self._advice(None))))
+            raise whole from (error if whole is not error else error.__cause__)
         except KeyboardInterrupt:
             left = "was left in the middle" if self._stands else "was not begun"
             around.note(f"run {keeping.run} {left}. {self._advice(None)}")

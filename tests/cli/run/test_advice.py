@@ -75,5 +75,7 @@ def test_who_may_not_go_on_is_told_how_to_once_it_is_mended(
     monkeypatch.setattr(runs, "REFUSED_S", 0.0)
     gone = Fault(forbidding("configmaps"), method="PATCH", skip=4)
     with serving(Faulty(api, [gone], time.sleep)) as server:
-        ran = machine(server, tmp_path / "ben").run("drain", "run", "--nodegroup", "blue", "--yes", "--expect-nodes", "1")
+        ran = machine(server, tmp_path / "ben").run(
+            "drain", "run", "--nodegroup", "blue", "--yes", "--expect-nodes", "1"
+        )
     assert "cannot patch" in ran.err and "Go on: kubectl eksdoc drain resume 2" in ran.err, ran.err

@@ -37,9 +37,7 @@ def test_a_field_that_is_begun_anew_is_that_of_the_same_cluster(tmp_path: Path) 
     one, other = (Counting(worlds.api_of("small-traps", Scaled(time.monotonic, 1.0))) for _ in range(2))
     with serving(one) as first, serving(other) as second:
         path = tmp_path / "config"
-        clusters = {
-            name: {"server": server.url(worlds.ADMIN_TOKEN)} for name, server in (("a", first), ("b", second))
-        }
+        clusters = {name: {"server": server.url(worlds.ADMIN_TOKEN)} for name, server in (("a", first), ("b", second))}
         contexts = {"a": ("a", "u"), "b": ("b", "u")}
         kubeconfigs.many(path, clusters, {"u": {}}, contexts, "a")
         keeping = Keeping("run-1", "ann", "desk", {"HOME": str(tmp_path)}, str(tmp_path))
