@@ -177,8 +177,9 @@ class LineTable(ScrollView, can_focus=True):
         place = y - 1 + int(self.scroll_offset.y)
         if place < len(self.sheet.keys):
             return self._row(place, width)
-        said = self.sheet.empty if not self.sheet.keys and y == 2 else ""
-        return self._strip([(f"  {said}", "faint")], width, "")
+        told = () if self.sheet.keys else self.sheet.empty.split("\n")
+        said = told[y - 1] if y <= len(told) else ""
+        return self._strip([(f" {shown(said, self.look)}", "faint")], width, "")
 
     def _head(self, width: int) -> Strip:
         laid, texts = self._layout(width), []
