@@ -65,13 +65,13 @@ KEYS: tuple[Key, ...] = (
     Key("compare", "equals_sign", "=", "compare", "pin as A, compare", Part.PLAN, (), 7),
     Key("filter", "slash", "/", "filter", "filter (!inverse)", Part.LOOK, (Page.PLAN,), 4),
     Key("copy", "y", "y", "copy", "copy the remedy's command", Part.LOOK, (Page.BLOCKERS,), 3),
-    Key("command", "C", "C", "command", "copy as a command", Part.LOOK, (), 8),
+    Key("command", "C", "C", "command", "copy as a command", Part.LOOK, (), 9),
     Key("plan", "1", "1", "page('1')", "nodes", Part.ANYWHERE),
     Key("headroom", "2", "2", "page('2')", "budgets", Part.ANYWHERE),
     Key("waves", "3", "3", "page('3')", "waves", Part.ANYWHERE),
     Key("blockers", "4,b", "4 b", "page('4')", "blockers", Part.ANYWHERE),
     Key("reload", "ctrl+r", "ctrl+r", "reload", "read the cluster anew", Part.ANYWHERE),
-    Key("help", "question_mark", "?", "help", "help", Part.ANYWHERE, (), 9),
+    Key("help", "question_mark", "?", "help", "help", Part.ANYWHERE, (), 3),
     Key("back", "escape", "esc", "back", "back", Part.ANYWHERE),
     Key("quit", "q", "q", "leave", "back, then quit", Part.ANYWHERE),
 )
@@ -81,4 +81,4 @@ def foot(page: Page) -> str:
     """``space mark  m mark…  { } ( ) knobs``: the most useful first, so that what does not fit matters least."""
     kept = sorted((key for key in KEYS if key.foot and (not key.pages or page in key.pages)), key=lambda key: key.foot)
     parts = [f"{key.shown} {key.words.split(',')[0].split(' (')[0]}" for key in kept]
-    return "  ".join([*parts[:-1], "{ } parallel  ( ) grace", "1-4 pages", *parts[-1:]])
+    return "  ".join([*parts[:3], "{ } ( ) knobs", "1-4 pages", *parts[3:]])

@@ -82,7 +82,7 @@ def run_status(args: argparse.Namespace, words: Sequence[str], around: Surroundi
     Raises:
         EksdocError: there is no such run, or the cluster is at fault.
     """
-    from kubectl_eksdoc.render.run.status import render
+    from kubectl_eksdoc.render.run.status import FORMATS
 
     if args.attach:
         return run_attach(args, words, around)
@@ -101,7 +101,7 @@ def run_status(args: argparse.Namespace, words: Sequence[str], around: Surroundi
             return _events(runs.entries(run.run), request, around)
         while True:
             view = _view(runs, request, args.watch, beside, around)
-            text = render(view, output, look)
+            text = FORMATS.render(view, output, look)
             ended = view.run is None or view.run.phase == Phase.ENDED.value
             if not args.watch or ended:
                 return Answer(text)

@@ -16,22 +16,18 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, replace
-from datetime import timedelta
 
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.locks import Held
-from kubectl_eksdoc.errors import ClusterError, Locked, LockLost, Unreachable, UsageError
+from kubectl_eksdoc.errors import ClusterError, Locked, LockLost
 from kubectl_eksdoc.kube.locking import lease, losses
 from kubectl_eksdoc.kube.locking.gaps import Gaps
 from kubectl_eksdoc.kube.locking.lease import LeaseSeen
-from kubectl_eksdoc.kube.locking.server_time import ServerTime
-from kubectl_eksdoc.kube.sent import JSON, MANAGER, UNASKED, Clock, Sender, Sent, refused
+from kubectl_eksdoc.kube.locking.lease_there import CREATE, GET, UPDATE, LeaseThere, said
+from kubectl_eksdoc.kube.sent import UNASKED, Clock, Sender, Sent, refused
 from kubectl_eksdoc.kube.tries import Tries
 
-NAME = "eksdoc-drain"
 DURATION_S = 60
-GET, CREATE, UPDATE = (f"{verb} leases.coordination.k8s.io" for verb in ("get", "create", "update"))
-LABELS = {"app.kubernetes.io/managed-by": "eksdoc"}
 LOOK_EVERY_S = 2.0
 RENEWALS = 3
 """So often a renewal is sent again at once when something else than its holder changed the Lease."""
@@ -66,18 +62,13 @@ class Lock:
         self.holder = holder
         self.duration_s = duration_s
         self.margin_s = duration_s / 6 if margin_s is None else margin_s
-        self._sender = sender
-        self._namespace = namespace
-        self._path = f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases"
+        self._there = LeaseThere(sender, namespace, clock, tries)
         self._clock = clock
-        self._tries = tries
-        self._server = ServerTime(clock)
         self._hold: _Hold | None = None
         self._lost: LockLost | None = None  # why we surely do not hold it any more
         self._failed = ""  # what became of the last renewal, "" if it went well
         self._gaps = Gaps()
         self._told = threading.Event()  # that it is ours again, or lost
-        self._watched: tuple[Doc, float] | None = None  # the spec that was seen last, and since when
 
     def held(self, now_s: float | None = None) -> bool:
         """Whether we surely hold it at `now_s` by the monotonic clock (now if None). Asks nobody."""
@@ -130,8 +121,10 @@ class Lock:
         Raises:
             Unreachable, Unauthorized, Forbidden
         """
-        found = self._look()
-        return Held() if found is None else Held(found.holder, found.renewed, self._is_over_there(found))
+        found = self._there.look()
+        return (
+            Held() if found is None else Held(found.holder, found.renewed, self._there.is_over(found, self.duration_s))
+        )
 
     def take(self, wait_s: float = 0.0) -> None:
         """Hold it from now on; again, if we held it before and nobody took it meanwhile. It waits so long for somebody
@@ -190,17 +183,17 @@ class Lock:
         if hold is None:
             return False
         if self.held():
-            self._lost = losses.given_back(self._where)
+            self._lost = losses.given_back(self._there.where)
         elif self._failed:
             return False  # nobody answered a moment ago
         self._hold = None
         before = hold.lease
         for _ in range(RENEWALS):
             spec = {**before.spec, "holderIdentity": "", "leaseDurationSeconds": 1}
-            sent = self._ask("PUT", lease.changed(before, spec, ""))
+            sent = self._there.written(before, spec, "")
             if sent.ok:
                 return True
-            there = self._ask("GET")
+            there = self._there.ask("GET")
             if not there.ok:
                 return False
             before = lease.seen(there.doc)
@@ -213,49 +206,21 @@ class Lock:
     def _taken_from(self) -> LeaseSeen | None:
         """None: it is ours now; else the other one's. Raises: as `take`."""
         sent: Sent | None = UNASKED
-        for pause in self._tries.each(self._clock):
-            found = self._look()
+        for pause in self._there.tries.each(self._clock):
+            found = self._there.look()
             if found is not None and not self._is_free(found):
                 self._hold = None
                 return found
             sent = self._write(found)
             if sent is None:
                 return None
-            self._check(sent, CREATE if found is None else UPDATE)
+            self._there.check(sent, CREATE if found is None else UPDATE)
             pause.after(sent)
-        raise self._unreachable(sent or UNASKED)
-
-    def _look(self) -> LeaseSeen | None:
-        """None: there is none. Raises: as `take`."""
-        sent = UNASKED
-        for pause in self._tries.each(self._clock):
-            sent = self._ask("GET")
-            if sent.code == 404:
-                return None
-            if sent.ok:
-                found = lease.seen(sent.doc)
-                if self._watched is None or self._watched[0] != found.spec:
-                    self._watched = found.spec, self._clock.monotonic()
-                return found
-            self._check(sent, GET)
-            pause.after(sent)
-        raise self._unreachable(sent)
+        raise self._there.unreachable(sent or UNASKED)
 
     def _is_free(self, found: LeaseSeen) -> bool:
-        return found.holder in ("", self.holder) or self._is_over_there(found) or self._stood_still(found)
-
-    def _is_over_there(self, found: LeaseSeen) -> bool:
-        """By the server's clock alone: who renewed it wrote the latest time that the server's could be, and we take the
-        earliest, which is its Date header."""
-        date = self._server.date
-        if date is None or found.renewed is None or not found.by_server:
-            return False
-        return date - found.renewed > timedelta(seconds=found.duration_s or self.duration_s)
-
-    def _stood_still(self, found: LeaseSeen) -> bool:
-        if self._watched is None or self._watched[0] != found.spec:
-            return False
-        return self._clock.monotonic() - self._watched[1] > (found.duration_s or self.duration_s)
+        ours = found.holder in ("", self.holder)
+        return ours or self._there.is_over(found, self.duration_s) or self._there.stood_still(found, self.duration_s)
 
     # Writing
 
@@ -269,24 +234,24 @@ class Lock:
             if sent is None:
                 return True
             self._check_renewal(sent)
-            self._failed = _said(sent)
+            self._failed = said(sent)
             if sent.unknown:
                 return False
         return False
 
     def _regained(self, before: LeaseSeen) -> bool:
         """Raises: as `regain`."""
-        there = self._ask("GET")
+        there = self._there.ask("GET")
         if not there.ok:
-            self._failed = _said(there)
+            self._failed = said(there)
             self._check_renewal(there, GET)
             return False
         found = lease.seen(there.doc)
         if (found.holder, found.transitions) != (self.holder, before.transitions):
-            raise self._holds_no_more(losses.changed_hands(self._where, found.holder))
+            raise self._holds_no_more(losses.changed_hands(self._there.where, found.holder))
         sent = self._write(found)
         if sent is not None:
-            self._failed = _said(sent)
+            self._failed = said(sent)
             self._check_renewal(sent)
         return sent is None
 
@@ -303,7 +268,7 @@ class Lock:
 
     def _why_not(self) -> LockLost:
         lost = self._lost
-        return losses.again(lost) if lost else losses.too_late(self._where, self.duration_s, self._failed)
+        return losses.again(lost) if lost else losses.too_late(self._there.where, self.duration_s, self._failed)
 
     def _write(self, before: LeaseSeen | None, since_s: float | None = None) -> Sent | None:
         """Once, over `before`; where the answer says too little it is read what became of it. None: it is written, and
@@ -312,15 +277,10 @@ class Lock:
         Raises:
             LockLost: somebody else has it, and we did.
         """
-        since_s = self._clock.monotonic() if since_s is None else since_s
-        date = self._server.latest()
+        since_s, date = self._clock.monotonic() if since_s is None else since_s, self._there.latest
         clock = lease.SERVERS if date is not None else ""
         spec = self._spec(before, lease.micro_time(date or self._clock.now()))
-        if before is None:
-            made = lease.new(NAME, self._namespace, spec, clock, LABELS)
-            sent = self._ask("POST", made)
-        else:
-            sent = self._ask("PUT", lease.changed(before, spec, clock))
+        sent = self._there.written(before, spec, clock)
         if sent.ok:
             self._holds(lease.seen(sent.doc), since_s)
             return None
@@ -329,7 +289,7 @@ class Lock:
         return sent
 
     def _was_written(self, spec: Doc, since_s: float) -> bool:
-        there = self._ask("GET")
+        there = self._there.ask("GET")
         if not there.ok:
             return False
         found, hold = lease.seen(there.doc), self._hold
@@ -338,7 +298,7 @@ class Lock:
             return True
         if hold is not None:
             if found.holder != self.holder:
-                raise self._holds_no_more(losses.taken(self._where, found.holder))
+                raise self._holds_no_more(losses.taken(self._there.where, found.holder))
             self._hold = replace(hold, lease=found)  # of another version: somebody put a label on it, say
         return False
 
@@ -355,47 +315,19 @@ class Lock:
             "leaseTransitions": (found.transitions if found is not None else 0) + int(changes_hands),
         }
 
-    def _ask(self, method: str, body: Doc | None = None) -> Sent:
-        path = self._path if method == "POST" else f"{self._path}/{NAME}"
-        asked_s = self._clock.monotonic()
-        sent = self._sender.send(method, path, MANAGER if body is not None else {}, body, JSON)
-        self._server.told(sent.date, asked_s)
-        return sent
-
     # What is told
-
-    def _check(self, sent: Sent, right: str) -> None:
-        """Raises, where trying again would not change this answer."""
-        if error := refused(sent, right, self._namespace):
-            raise error
-        if sent.code == 404 and right == CREATE:
-            hint = f"Make it (kubectl create namespace {self._namespace}), or choose another one."
-            raise UsageError(f"there is no namespace {self._namespace} to lock this cluster's drains in", hint)
-        if not sent.unknown and sent.code not in (404, 409, 429):
-            raise self._unreachable(sent)
 
     def _check_renewal(self, sent: Sent, right: str = UPDATE) -> None:
         if sent.code == 404:
-            raise self._holds_no_more(losses.removed(self._where))
-        if error := refused(sent, right, self._namespace):
+            raise self._holds_no_more(losses.removed(self._there.where))
+        if error := refused(sent, right, self._there.namespace):
             raise error
-
-    @property
-    def _where(self) -> str:
-        return f"{self._namespace}/{NAME}"
 
     def _locked(self, other: LeaseSeen) -> Locked:
         since = f" since {other.taken:%Y-%m-%d %H:%M:%SZ}" if other.taken is not None else ""
         again_s = other.duration_s or self.duration_s
         hint = (
             "kubectl eksdoc drain status shows what it does; pause or abort it from here. If nobody is at it any more, "
-            f"its lock (lease {self._where}) is free {again_s} s after it was renewed last: try again then."
+            f"its lock (lease {self._there.where}) is free {again_s} s after it was renewed last: try again then."
         )
         return Locked(f"another drain is under way: {other.holder} holds the lock{since}", hint, other.holder)
-
-    def _unreachable(self, sent: Sent) -> Unreachable:
-        return Unreachable(f"the lock {self._where} cannot be taken: {_said(sent)}", "Nothing was done. Try again.")
-
-
-def _said(sent: Sent) -> str:
-    return f"the server answered {sent.code}: {sent.said}" if sent.code else f"the server gave no answer: {sent.said}"

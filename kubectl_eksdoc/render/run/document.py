@@ -18,11 +18,11 @@ from kubectl_eksdoc.render.times import rfc3339
 
 def document(view: RunView) -> Fields:
     """The events are told before, line by line."""
-    course = view.course
+    record = view.record
     return {
         "apiVersion": API_VERSION,
         "kind": DRAIN_RUN,
-        "metadata": cast(Json, metadata(course.cluster, course.options, course.tool_version)),
+        "metadata": cast(Json, metadata(record.cluster, record.options, record.tool_version)),
         "run": view.run,
         "outcome": view.outcome.value,
         "stopped": known(view.stopped),
@@ -31,11 +31,11 @@ def document(view: RunView) -> Fields:
         "host": view.host,
         "begunAt": rfc3339(view.begun_at),
         "endedAt": rfc3339(view.ended_at),
-        **times(course),
-        "evictions": course.evictions,
-        "nodes": [node(each) for each in course.nodes],
-        **troubles(course),
+        **times(record),
+        "evictions": record.evictions,
+        "nodes": [node(each) for each in record.nodes],
+        **troubles(record),
         "againstPlan": strings(words.against_plan(view)),
         "next": [{"text": step.text, "command": step.command} for step in view.steps],
-        "findings": [finding(each) for each in course.planned.findings],
+        "findings": [finding(each) for each in record.planned.findings],
     }

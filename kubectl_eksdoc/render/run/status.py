@@ -13,18 +13,16 @@ from kubectl_eksdoc.core.model.journal import DONE, ROLLED_BACK, Phase, RunSumma
 from kubectl_eksdoc.core.model.locks import Held
 from kubectl_eksdoc.core.run.account import NodeAccount, nodes_of, phase_words
 from kubectl_eksdoc.core.run.journal import Journaled
-from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.render.document import Fields, known, strings
 from kubectl_eksdoc.render.drain.blocks import command_line
 from kubectl_eksdoc.render.drain.rows import NONE
-from kubectl_eksdoc.render.encode import Json, to_json, to_yaml
+from kubectl_eksdoc.render.encode import Json
+from kubectl_eksdoc.render.formats import Formats, documents
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.sections import MARGIN, Drawn, Title, drawn, titled, told
 from kubectl_eksdoc.render.tables import Column
 from kubectl_eksdoc.render.text import counted, listing, shown, wrap
 from kubectl_eksdoc.render.times import age, between, rfc3339
-
-FORMATS = ("table", "wide", "json", "yaml")
 
 _NOTHING = "No run is kept in namespace {}."
 
@@ -66,21 +64,6 @@ class StatusView:
     @property
     def led(self) -> bool:
         return self.held is None or self.held.led
-
-
-def render(view: StatusView, output: str, look: Look) -> str:
-    """Ending with a line end.
-
-    Raises:
-        UsageError: there is no such format.
-    """
-    if output not in FORMATS:
-        raise UsageError(f"the status of runs has no output format {output!r}", f"choose one of {', '.join(FORMATS)}")
-    if output == "json":
-        return to_json(document(view), look.ascii)
-    if output == "yaml":
-        return to_yaml(document(view), look.ascii)
-    return _one(view, look, output == "wide") if view.run is not None else _list(view, look)
 
 
 def document(view: StatusView) -> Fields:
@@ -231,3 +214,17 @@ def _next(view: StatusView, led: bool) -> list[str]:
         count = len(journaled.cordoned)
         found.append(f"kubectl eksdoc drain rollback {run}: give {count} cordoned node{'s' * (count > 1)} back")
     return found
+
+
+def _screen(view: StatusView, look: Look, full: bool) -> str:
+    return _one(view, look, full) if view.run is not None else _list(view, look)
+
+
+FORMATS: Formats[StatusView] = Formats(
+    "the status of runs",
+    {
+        "table": lambda view, look: _screen(view, look, full=False),
+        "wide": lambda view, look: _screen(view, look, full=True),
+        **documents(document),
+    },
+)

@@ -16,14 +16,14 @@ NEXT = Title("Next")
 
 
 def table(view: RunView, look: Look, full: bool = False) -> str:
-    course = view.course
+    record = view.record
     head = [look.paint(text, Tone.TITLE) for text in wrap(shown(words.verdict(view), look), look.columns)]
     sections = [
         head,
-        drawn(titles.NODES, rows.nodes(course), look, full),
-        drawn(titles.NOT_EMPTIED, rows.not_emptied(course), look, full),
-        drawn(titles.REFUSALS, rows.refusals(course), look, full),
-        drawn(titles.PENDING, rows.pending(course), look, full),
+        drawn(titles.NODES, rows.nodes(record), look, full),
+        drawn(titles.NOT_EMPTIED, rows.not_emptied(record), look, full),
+        drawn(titles.REFUSALS, rows.refusals(record), look, full),
+        drawn(titles.PENDING, rows.pending(record), look, full),
         told(AGAINST, words.against_plan(view), look),
         _after(view, look, full),
         _next(view, look),
@@ -35,7 +35,7 @@ def _after(view: RunView, look: Look, full: bool) -> list[str]:
     """Only of a drain that was done: the plan's words are about that."""
     if view.outcome is not Outcome.DONE:
         return []
-    planned = view.course.planned
+    planned = view.record.planned
     lines = afterwards.afterwards(planned, look) if full else afterwards.briefly(planned, look)
     title = afterwards.TITLE if full else afterwards.BRIEFLY
     return [look.paint(shown(title, look), Tone.TITLE), *lines] if lines else []

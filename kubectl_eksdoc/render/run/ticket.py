@@ -24,33 +24,33 @@ def ticket(view: RunView, look: Look) -> str:
 
 
 def _ticket(view: RunView, look: Look, most: int) -> str:
-    course = view.course
+    record = view.record
     by = f"run {code(view.run)} · by {escape(view.who)} on {escape(view.host)}"
     lines = [
-        f"## Drain of {cluster(course.cluster)}",
+        f"## Drain of {cluster(record.cluster)}",
         "",
         f"**{escape(words.verdict(view))}**",
         "",
         f"{by} · {rfc3339(view.begun_at)} to {rfc3339(view.ended_at)}",
         "",
-        origin(course.cluster, course.tool_version),
+        origin(record.cluster, record.tool_version),
     ]
     for heading, body in _sections(view, look, most):
         if body:
             lines += ["", f"### {escape(heading)}", "", *body]
-    lines += ["", *moments(course, most)]
+    lines += ["", *moments(record, most)]
     return markdown.signed(lines, look).rstrip("\n") + "\n"
 
 
 def _sections(view: RunView, look: Look, most: int) -> Iterator[tuple[str, list[str]]]:
-    course = view.course
+    record = view.record
     yield AGAINST.heading, items(words.against_plan(view))
-    yield titles.NODES.heading, table(rows.nodes(course), "nodes", most)
-    yield titles.TIMELINE.heading, chart(course, look)
-    yield titles.NOT_EMPTIED.heading, table(rows.not_emptied(course, most), "nodes", most)
-    yield titles.REFUSALS.heading, table(rows.refusals(course), "causes", most)
-    yield titles.PENDING.heading, table(rows.pending(course), "pods", most)
-    handoffs = course.planned.handoffs[:most] if view.outcome is Outcome.DONE else ()
+    yield titles.NODES.heading, table(rows.nodes(record), "nodes", most)
+    yield titles.TIMELINE.heading, chart(record, look)
+    yield titles.NOT_EMPTIED.heading, table(rows.not_emptied(record, most), "nodes", most)
+    yield titles.REFUSALS.heading, table(rows.refusals(record), "causes", most)
+    yield titles.PENDING.heading, table(rows.pending(record), "pods", most)
+    handoffs = record.planned.handoffs[:most] if view.outcome is Outcome.DONE else ()
     handed = [line for each in handoffs for line in handed_off(each, most)]
     yield afterwards.TITLE.capitalize(), handed
     yield NEXT.heading, [line for step in view.steps for line in [f"{escape(step.text)}:", *block([step.command]), ""]]

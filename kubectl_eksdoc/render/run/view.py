@@ -19,12 +19,12 @@ class Outcome(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class RunView:
-    """`course`: what was planned and what happened, with times from the begin of this part of the run; `stopped`: why,
+    """`record`: what was planned and what happened, with times from the begin of this part of the run; `stopped`: why,
     "" if it was not. `resumed`: somebody had begun it before. `reached_by`: the words that lead to the same cluster
     again, and to the namespace of the journal."""
 
     run: str
-    course: RecordView
+    record: RecordView
     begun_at: datetime
     ended_at: datetime
     who: str
@@ -37,7 +37,7 @@ class RunView:
     def outcome(self) -> Outcome:
         if self.stopped:
             return Outcome.STOPPED
-        return Outcome.PARTIAL if self.course.not_emptied else Outcome.DONE
+        return Outcome.PARTIAL if self.record.not_emptied else Outcome.DONE
 
     def command(self, verb: str) -> str:
         """``kubectl eksdoc drain resume RUN``, to be copied into a shell."""

@@ -23,10 +23,10 @@ _BESIDES = {
 
 def verdict(view: RunView) -> str:
     """``Drained: 12 of 12 nodes emptied by 175 evictions in 1m04s; planned: about 1m08s (p95 1m50s).``"""
-    course = view.course
-    total, undone = len(course.nodes), len(course.not_emptied)
-    counts = f"{total - undone} of {counted(total, 'node')} emptied by {asked(course) or 'no eviction'}"
-    took = f"in {duration(course.ended_s)}"
+    record = view.record
+    total, undone = len(record.nodes), len(record.not_emptied)
+    counts = f"{total - undone} of {counted(total, 'node')} emptied by {asked(record) or 'no eviction'}"
+    took = f"in {duration(record.ended_s)}"
     if view.outcome is Outcome.STOPPED:
         return f"Stopped: {view.stopped}. {counts} {took}; {_planned(view)}."
     head = "Drained" if view.outcome is Outcome.DONE else "Drained in part"
@@ -39,34 +39,34 @@ def against_plan(view: RunView) -> tuple[str, ...]:
 
 
 def _differences(view: RunView) -> Iterator[str]:
-    course, estimate = view.course, view.course.plan.estimate
-    late = course.late_s
+    record, estimate = view.record, view.record.plan.estimate
+    late = record.late_s
     if view.resumed:
         yield "This part of the run was planned anew when it was resumed: times are from then."
-    if estimate is not None and late is not None and view.outcome is Outcome.DONE and course.evictions:
+    if estimate is not None and late is not None and view.outcome is Outcome.DONE and record.evictions:
         share = late / estimate.usual_s if estimate.usual_s else 0.0
         than = "longer" if late > 0 else "less"
-        beyond = ", more than its p95" if course.ended_s - course.baked_s > estimate.p95_s else ""
+        beyond = ", more than its p95" if record.ended_s - record.baked_s > estimate.p95_s else ""
         yield f"It took {duration(abs(late))} {than} than the plan's usual run ({share:+.0%}){beyond}."
-    if undone := course.not_emptied:
+    if undone := record.not_emptied:
         yield f"Not emptied: {listing((node.name for node in undone), _MOST_NAMES, Look())}."
-    if refused := sum(each.times for each in course.refusals):
-        times = course.asked.total() + refused
+    if refused := sum(each.times for each in record.refusals):
+        times = record.asked.total() + refused
         yield f"{refused} of {times} evictions that were asked for were refused ({refused / times:.1%})."
-    if course.re_evicted:
-        yield f"Evicted more than once, by name: {listing(course.re_evicted, _MOST_NAMES, Look())}."
-    if waiting := [each.pod for each in course.pending if not each.before]:
+    if record.re_evicted:
+        yield f"Evicted more than once, by name: {listing(record.re_evicted, _MOST_NAMES, Look())}."
+    if waiting := [each.pod for each in record.pending if not each.before]:
         yield f"Without a node at the end: {listing(waiting, _MOST_NAMES, Look())}."
-    happened = {moment.what for moment in course.moments}
+    happened = {moment.what for moment in record.moments}
     for what, said in _BESIDES.items():
         if what in happened:
-            subjects = dict.fromkeys(m.subject for m in course.moments if m.what is what)
-            why = next(m.why for m in course.moments if m.what is what)
+            subjects = dict.fromkeys(m.subject for m in record.moments if m.what is what)
+            why = next(m.why for m in record.moments if m.what is what)
             yield f"{listing(subjects, _MOST_NAMES, Look())}: {said} ({why})."
 
 
 def _planned(view: RunView) -> str:
-    estimate = view.course.plan.estimate
+    estimate = view.record.plan.estimate
     if estimate is None:
         return "the plan did not tell how long it takes"
-    return f"planned: about {duration(estimate.p50_s)} (p95 {duration(estimate.p95_s)}){baked(view.course.bake)}"
+    return f"planned: about {duration(estimate.p50_s)} (p95 {duration(estimate.p95_s)}){baked(view.record.bake)}"

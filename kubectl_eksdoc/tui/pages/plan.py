@@ -8,10 +8,32 @@ from textual.containers import Horizontal
 from kubectl_eksdoc.tui.model import Model
 from kubectl_eksdoc.tui.pages.page import PageOf
 from kubectl_eksdoc.tui.sheets import budgets, nodes, waves
-from kubectl_eksdoc.tui.sheets.sheet import EMPTY
+from kubectl_eksdoc.tui.sheets.sheet import text_sheet
 from kubectl_eksdoc.tui.widgets.line_table import LineTable
 
-NOTHING_MARKED = "Nothing is marked, so nothing is planned."
+NOTHING_MARKED = text_sheet(
+    (
+        "Nothing is marked yet.",
+        "",
+        "space  mark the node under the cursor",
+        "m o    every node with a kubelet older than the control plane",
+        "m a    every node not made from its group's newest AMI",
+        "m g    every node of this node group",
+        "/      filter first, then m f marks what is shown",
+    )
+)
+NOTHING_SENT = text_sheet(
+    (
+        "Marks only build a plan: nothing is sent to the cluster from here.",
+        "",
+        "{ }    fewer or more nodes at once",
+        "J K    a node one wave later, or earlier",
+        "=      pin a plan as A, and compare",
+        "C      copy the plan as a command line",
+        "?      all keys",
+    )
+)
+PLANNING = text_sheet(("planning…",))
 
 
 class PlanPage(PageOf):
@@ -34,8 +56,12 @@ class PlanPage(PageOf):
         table.border_subtitle = self.said(_filtered(model))
         view = model.view
         below = self.query_one("#budgets", LineTable), self.query_one("#waves", LineTable)
-        below[0].show(budgets.sheet(view, full=False) if view is not None else EMPTY)
-        below[1].show(waves.sheet(view) if view is not None else EMPTY)
+        if view is not None:
+            below[0].show(budgets.sheet(view, full=False))
+            below[1].show(waves.sheet(view))
+        else:
+            below[0].show(PLANNING if model.stale else NOTHING_MARKED)
+            below[1].show(PLANNING if model.stale else NOTHING_SENT)
         for each in below:
             each.set_class(model.stale, "-stale")
 

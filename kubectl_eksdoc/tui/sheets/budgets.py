@@ -25,12 +25,12 @@ def sheet(view: DrainView, full: bool) -> Sheet:
     """The worst first; `full` adds what there is room for on a page of its own."""
     columns = [
         Column("BUDGET", middle=True, floor=12),
-        Column("HEADROOM", drop=2),
-        Column("HEALTHY/NEEDED/EXPECTED", short="H/N/E", right=True, drop=1),
+        Column("HEADROOM", drop=1),
+        Column("HEALTHY/NEEDED/EXPECTED", short="H/N/E", right=True, drop=2),
         Column("ALLOWED", right=True, short="ALLOW"),
         Column("PLAN", right=True),
         *([Column("AT ONCE", right=True, drop=3), Column("ROUNDS", right=True, drop=4)] if full else []),
-        Column("VERDICT"),
+        Column("VERDICT", floor=17),
         *([Column("WHY")] if full else []),
     ]
     rows = [(headroom.budget.key, _cells(headroom, full)) for headroom in budget_order(view, full=True)]

@@ -36,6 +36,7 @@ COLUMNS = (
     Column("STATUS", floor=28),
 )
 _STATUS = len(COLUMNS) - 1
+_IMAGE = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +60,18 @@ def facts_of(cluster: Cluster) -> NodeFacts:
             node.instance_type or UNKNOWN,
             node.capacity_type or UNKNOWN,
             str(node.kubelet or node.kubelet_text or UNKNOWN),
-            node.labels.get(IMAGE, UNKNOWN),
+            _image(node),
             UNKNOWN if created is None else age(between(created, cluster.observed_at)),
             f"{pods[node.name]}/{node.pods_allocatable or UNKNOWN}",
         )
         widths.see(cells)
     return NodeFacts({node.name: node for node in cluster.nodes}, texts, (*widths.widest, 4, 10))
+
+
+def _image(node: Node) -> str:
+    """The end of it, by which two are told apart."""
+    image = node.labels.get(IMAGE, "")
+    return f"…{image[-_IMAGE:]}" if image else UNKNOWN
 
 
 def sheet(facts: NodeFacts, names: Iterable[str], view: DrainView | None, planning: bool) -> Sheet:

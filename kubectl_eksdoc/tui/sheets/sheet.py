@@ -29,6 +29,11 @@ class Sheet:
 EMPTY = Sheet((), (), (), lambda key: ())
 
 
+def text_sheet(lines: Sequence[str]) -> Sheet:
+    """Only words."""
+    return Sheet((Column(""),), (max(map(len, lines)),), (), lambda key: (), empty="\n".join(lines))
+
+
 def text_of(cell: str | Cell) -> str:
     return cell if isinstance(cell, str) else cell.text
 

@@ -86,6 +86,11 @@ class LineTable(ScrollView, can_focus=True):
     def look(self) -> Look:
         return Look(ascii=getattr(self.app, "only_ascii", False))
 
+    @property
+    def _seen(self) -> Size:
+        """Without the scroll bar."""
+        return self.scrollable_content_region.size
+
     def show(self, sheet: Sheet, marked: Collection[str] = frozenset()) -> None:
         """From now on these rows."""
         was, at = self.key, self._cursor
@@ -95,7 +100,7 @@ class LineTable(ScrollView, can_focus=True):
             where = {key: place for place, key in enumerate(sheet.keys)}
             self._cursor = where.get(was or "", min(at, max(len(sheet.keys) - 1, 0)))
         self._laid = None
-        self.virtual_size = Size(self.size.width, len(sheet.keys) + 1)
+        self.virtual_size = Size(self._seen.width, len(sheet.keys) + 1)
         if not same:
             self._follow()
         self.refresh()
@@ -123,7 +128,7 @@ class LineTable(ScrollView, can_focus=True):
         self._to(place if place >= 0 else len(self.sheet.keys) - 1)
 
     def action_page(self, pages: float) -> None:
-        self._to(self._cursor + int((self.size.height - 1) * pages))
+        self._to(self._cursor + int((self._seen.height - 1) * pages))
 
     def action_open(self) -> None:
         if self.key is not None:
@@ -137,7 +142,7 @@ class LineTable(ScrollView, can_focus=True):
 
     def on_resize(self) -> None:
         self._laid = None
-        self.virtual_size = Size(self.size.width, len(self.sheet.keys) + 1)
+        self.virtual_size = Size(self._seen.width, len(self.sheet.keys) + 1)
         self._follow()
 
     def notify_style_update(self) -> None:
@@ -157,7 +162,7 @@ class LineTable(ScrollView, can_focus=True):
 
     def _follow(self) -> None:
         """The cursor is seen."""
-        room, top = max(self.size.height - 1, 1), int(self.scroll_offset.y)
+        room, top = max(self._seen.height - 1, 1), int(self.scroll_offset.y)
         if self._cursor < top:
             self.scroll_to(y=self._cursor, animate=False, immediate=True)
         elif self._cursor >= top + room:
@@ -165,20 +170,21 @@ class LineTable(ScrollView, can_focus=True):
 
     def _refresh_row(self, place: int) -> None:
         y = place - int(self.scroll_offset.y) + 1
-        if 0 < y < self.size.height:
-            self.refresh(Region(0, y, self.size.width, 1))
+        if 0 < y < self._seen.height:
+            self.refresh(Region(0, y, self._seen.width, 1))
 
     # Drawing
 
     def render_line(self, y: int) -> Strip:
-        width = self.size.width
+        width = self._seen.width
         if y == 0:
             return self._head(width)
         place = y - 1 + int(self.scroll_offset.y)
         if place < len(self.sheet.keys):
             return self._row(place, width)
-        said = self.sheet.empty if not self.sheet.keys and y == 2 else ""
-        return self._strip([(f"  {said}", "faint")], width, "")
+        told = () if self.sheet.keys else self.sheet.empty.split("\n")
+        said = told[y - 1] if y <= len(told) else ""
+        return self._strip([(f" {shown(said, self.look)}", "faint")], width, "")
 
     def _head(self, width: int) -> Strip:
         laid, texts = self._layout(width), []

@@ -1,0 +1,68 @@
+"""What every page looks like over the built-in cluster, sign by sign: on wide and narrow terminals, and in ASCII."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from kubectl_eksdoc.tui.screen import PlanScreen
+from tests.render.test_golden import check_golden
+from tests.tui.pilots import NARROW, WIDE, a_demo, drive, lines, press
+
+GOLDEN = Path(__file__).parent / "golden"
+PICTURE = Path(__file__).parents[2] / "docs" / "screens.svg"
+
+FONTS = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)
+"""They would be fetched from elsewhere: a picture of ours fetches nothing."""
+
+PAGES = {
+    "nodes": (),
+    "nothing-marked": ("m", "n"),
+    "filtered": ("slash", *"spot", "enter"),
+    "budgets": ("2", "j", "j", "j", "j"),
+    "waves": ("3", "j", "j"),
+    "blockers": ("4", "j", "j", "j"),
+    "what-if": ("equals_sign", "escape", "j", "space", "J", "equals_sign"),
+    "help": ("question_mark",),
+}
+
+
+@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize(("size", "name"), [(WIDE, "120x36"), (NARROW, "80x24")], ids=["wide", "narrow"])
+def test_every_page_looks_like_this(page: str, size: tuple[int, int], name: str) -> None:
+    seen: list[str] = []
+
+    async def look(pilot: Pilot[int], screen: PlanScreen) -> None:
+        await press(pilot, *PAGES[page])
+        pilot.app.clear_notifications()
+        await pilot.pause()
+        seen.extend(lines(pilot.app))
+
+    drive(look, size=size)
+    check_golden(GOLDEN / f"{page}-{name}.txt", "\n".join(seen) + "\n")
+
+
+@pytest.mark.parametrize("page", ["nodes", "waves", "budgets"])
+def test_and_like_this_in_ascii(page: str) -> None:
+    seen: list[str] = []
+
+    async def look(pilot: Pilot[int], screen: PlanScreen) -> None:
+        await press(pilot, *PAGES[page])
+        seen.extend(lines(pilot.app))
+
+    drive(look, a_demo(ascii=True))
+    check_golden(GOLDEN / f"{page}-ascii.txt", "\n".join(seen) + "\n")
+
+
+def test_the_picture_of_the_readme_is_made_from_the_demo() -> None:
+    """Drawn by the version of Textual that constraints.txt pins."""
+    drawn: list[str] = []
+
+    async def look(pilot: Pilot[int], screen: PlanScreen) -> None:
+        drawn.append(FONTS.sub("", pilot.app.export_screenshot(title="kubectl eksdoc --demo")))
+
+    drive(look)
+    check_golden(PICTURE, drawn[0].rstrip() + "\n")
