@@ -203,8 +203,7 @@ class Draining:
             if changes_something(act):
                 self._hear(Answered(act, Lost(f"it was not sent: {doubt.message}")))
             else:
-                self._unbegun.append(act)
-        self._begin()
+                self._unbegun.append(act)  # begun in the next round, which hears of another doubt
 
     def _ends_waiting(self) -> str:
         """Why the run is to end while it waits for the lock; "" if it is not."""
