@@ -43,7 +43,7 @@ class Acting:
         looked at."""
         if self._brakes.stopped:
             self._drop(self._excluding.dropped(), now_s)
-        else:
+        elif not self._brakes.is_paused:
             yield from self._cordons(nodes, now_s)
         if not self._brakes.on:
             yield from self._held(nodes, now_s)

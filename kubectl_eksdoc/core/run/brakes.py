@@ -41,6 +41,11 @@ class Brakes:
         """By the user, from the next look on; "" lets it go on."""
         self._paused = why
 
+    @property
+    def is_paused(self) -> bool:
+        """Whether the user wants nothing to be asked for now, not even what may be while a guard holds it."""
+        return bool(self._paused)
+
     def hold(self, why: str, now_s: float, since_s: float) -> None:
         """Until the next look, and told, whatever holds it already; `since_s`: it was so before anybody knew."""
         if not self.held:
