@@ -71,8 +71,8 @@ class Carrying:
             raise
         except ClusterError as error:
             whole = rights.explained(error, self._command) if isinstance(error, Forbidden) else error
-            if self._stands:
-                whole.hint = "\n".join(filter(None, (whole.hint, self._advice(None))))
+            if self._stands:  # it was under way, so that it has stopped before its end
+                raise Stopped(whole.message, "\n".join(filter(None, (whole.hint, self._advice(None))))) from error
             raise whole from (error if whole is not error else error.__cause__)
         except KeyboardInterrupt:
             left = "was left in the middle" if self._stands else "was not begun"

@@ -67,7 +67,8 @@ class Back(NamedTuple):
 
 
 class Answered(NamedTuple):
-    """The server's answer to an act that changes something."""
+    """The server's answer to an act that changes something; `Lost` to `Look` and `ListPods` as well, where nothing but
+    errors came of them for a minute."""
 
     act: Act
     answer: Status | Lost

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from kubectl_eksdoc.core.model.acts import Act, Delete, Evict, Restart
+from kubectl_eksdoc.core.model.acts import Act, Delete, Evict, ListPods, Look, Restart
 from kubectl_eksdoc.core.model.durations import in_words
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.drain.outcome import Eviction
@@ -65,6 +65,8 @@ class Guards:
                 self._away = None
             case Answered(Evict() | Restart() | Delete() as act, answer):
                 self._of_pods.answered(act.pod.uid, answer, now_s)
+            case Answered(Look() | ListPods()):
+                pass  # whether the cluster can be read is told by the watches
             case Answered(act, answer):
                 self._of_nodes.answered(_node_of(act), answer, now_s)
 

@@ -37,7 +37,7 @@ class DrainedNode:
     pods (ns/name) that came later and cannot go.
 
     `since_s`: when it came to its phase, or was listed or cordoned last; `empty_s`: when all that was asked for had
-    gone; `listed`: so often it was found empty;
+    gone; `listed`: so often it was found empty, `unlisted`: so often in a row nobody could list what is on it;
     `answered`: its cordon was, and is asked for again after a time, `tries`: so often it was refused as such,
     `failing_s`: since when only with errors of the server, `unseen_s`: since when without being seen
     cordoned; `asked`: a cordon or a list is under way; `looked_s`: when its attached volumes were listed last.
@@ -53,6 +53,7 @@ class DrainedNode:
         self.empty_s = 0.0
         self.looked_s = -inf
         self.listed = 0
+        self.unlisted = 0
         self.answered = False
         self.tries = 0
         self.failing_s: float | None = None

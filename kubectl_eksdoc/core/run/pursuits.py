@@ -60,7 +60,8 @@ class Pursuit:
     `version` is that of its budget as it was known when the pod was asked for: until another is known, a refusal by
     the budget stands, but for `REFUSED_S`, since what refuses like a budget may be none. `begun_s`: from when on it
     may be asked for at all, once it had the time to end by itself. `finished`: it did.
-    `looked_for`: somebody is looking at it now, so that it is not looked at once more meanwhile.
+    `looked_for`: somebody is looking at it now, so that it is not looked at once more meanwhile; `unlooked`: so often
+    in a row that failed.
     `ends_s`: when the grace period of one that leaves is over; `late`: it was told that it is there all the same.
     `row`: its latest answers, as far as they are alike; `alarmed`: it was told that they are too many, or go on for too
     long.
@@ -78,6 +79,7 @@ class Pursuit:
         self.version = -1
         self.finished = False
         self.looked_for = False
+        self.unlooked = 0
         self.ends_s = inf
         self.late = False
         self.row = Row()
@@ -160,7 +162,7 @@ class Pursuit:
 
     def found(self, pod: Pod | None, seen: Seen, now_s: float) -> None:
         """It was looked at just now, since nobody knew whether it had been evicted."""
-        self.looked_for = False
+        self.looked_for, self.unlooked = False, 0
         if self.step is not Step.IN_DOUBT:
             return
         if pod is None or pod.uid != self.pod.uid:
@@ -172,6 +174,17 @@ class Pursuit:
         else:
             self.to(Step.WAITING, now_s)
             self.not_before_s = max(self.not_before_s, self.begun_s, now_s + self._pause_s())
+
+    def not_found(self, said: str, most: int, now_s: float) -> None:
+        """Nobody could look at it; the `most`-th time in a row it is given up."""
+        self.looked_for = False
+        if self.step is not Step.IN_DOUBT:
+            return
+        self.unlooked += 1
+        self.not_before_s = now_s + SLOWLY_S
+        if self.unlooked >= most:
+            self.said = f"whether it was evicted cannot be found out: {said}"
+            self.to(Step.KEPT, now_s)
 
     def _pause_s(self) -> float:
         """The more answers in a row told nothing, the longer it is left in peace: others of its budget go meanwhile."""

@@ -33,6 +33,9 @@ from kubectl_eksdoc.core.run.protecting import Protecting
 from kubectl_eksdoc.core.run.pursuits import Pursuit, Step
 from kubectl_eksdoc.core.run.tries import said_of
 
+LOOK_S = 90.0
+"""A look that fails takes a minute of tries, and the pause behind it."""
+
 CORDON_TRIES = 5
 """So often a cordon is refused as such, and not by chance, until the node is left alone."""
 
@@ -71,6 +74,10 @@ class Replies:
                 self._pod(board.pursuits[act.pod.uid], act, answer, now_s)
             case Found(Look(pod), pods):
                 self._found(board.pursuits[pod.uid], next(iter(pods), None), now_s)
+            case Answered(Look(pod), answer):
+                self._not_found(board.pursuits[pod.uid], said_of(answer), now_s)
+            case Answered(ListPods(name), answer):
+                self._not_listed(board.nodes[name], said_of(answer), now_s)
             case Found(ListPods(name), pods):
                 self._listed(board.nodes[name], pods, now_s)
             case Answered(Exclude() as act, answer):
@@ -133,8 +140,29 @@ class Replies:
         self._board.tell_pod(pursuit, before, now_s)
         self._board.stir((pursuit.eviction.node,))
 
-    def _listed(self, node: DrainedNode, pods: Sequence[Pod], now_s: float) -> None:
+    def _not_found(self, pursuit: Pursuit, said: str, now_s: float) -> None:
+        """It is looked at again, and is nobody's to wait for when that fails for too long."""
+        before = pursuit.step
+        pursuit.not_found(said, self._looks, now_s)
+        if pursuit.step is Step.KEPT:
+            self._board.stir(self._asking.free(pursuit))
+        self._board.tell_pod(pursuit, before, now_s)
+        self._board.stir((pursuit.eviction.node,))
+
+    def _not_listed(self, node: DrainedNode, said: str, now_s: float) -> None:
         node.asked, node.since_s = False, now_s
+        node.unlisted += 1
+        self._board.stir((node.name,))
+        if node.phase is Phase.EMPTY and node.unlisted >= self._looks:
+            self._board.leave_alone(node, now_s, f"which pods are on it cannot be listed: {said}")
+
+    @property
+    def _looks(self) -> int:
+        """So many that failed are too many: each takes a minute."""
+        return max(2, int(self._blocked_s / LOOK_S))
+
+    def _listed(self, node: DrainedNode, pods: Sequence[Pod], now_s: float) -> None:
+        node.asked, node.since_s, node.unlisted = False, now_s, 0
         self._board.stir((node.name,))
         if node.phase is not Phase.EMPTY:
             return

@@ -15,12 +15,16 @@ from kubectl_eksdoc.kube.patience import Patience, Timing
 from kubectl_eksdoc.kube.transport import Transport
 from kubectl_eksdoc.objects.changing import Changing
 
+LONGEST_S = 60.0
+"""Who asked may ask again; a reader that never came back would hold up all that others ask for."""
+
 
 class Reads:
-    """Those of pods are tried until they succeed. For one thread.
+    """Those of pods are tried again for `LONGEST_S`. For one thread.
 
     Raises, from every method:
         Unauthorized, Forbidden, ConfigError: they must not be done any more.
+        GaveUp: of those of pods, nothing but errors came of it.
         Closed: the field is.
     """
 
@@ -69,4 +73,4 @@ class Reads:
         return (self._changing.object(answer.body, path)[0],)
 
     def _insisting(self) -> Insisting:
-        return Insisting(self._patience, self._timing)
+        return Insisting(self._patience, self._timing, longest_s=LONGEST_S)

@@ -6,12 +6,14 @@ from collections.abc import Callable
 from queue import SimpleQueue
 
 from kubectl_eksdoc.core.model.acts import Act, Delete, Evict, ListAttachments, ListPods, Look, Restart
+from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.rules.api.statuses import Lost
 from kubectl_eksdoc.core.rules.news import Answered, Attached, Found, News
 from kubectl_eksdoc.errors import ClusterError, Forbidden, LockLost
 from kubectl_eksdoc.kube.field.closing import Closing
 from kubectl_eksdoc.kube.field.deletions import delete
 from kubectl_eksdoc.kube.field.evictions import evict
+from kubectl_eksdoc.kube.field.insisting import GaveUp
 from kubectl_eksdoc.kube.field.marking import Marking
 from kubectl_eksdoc.kube.field.reads import Reads
 from kubectl_eksdoc.kube.field.restarts import Restarts
@@ -57,13 +59,20 @@ class Worker:
             case Restart():
                 return Answered(act, self._restarts.restart(act))
             case Look(pod):
-                return Found(act, self._reads.pod(pod))
+                return self._found(act, lambda: self._reads.pod(pod))
             case ListPods(node):
-                return Found(act, self._reads.on_node(node))
+                return self._found(act, lambda: self._reads.on_node(node))
             case ListAttachments():
                 return self._attached(act)
             case _:
                 return Answered(act, self._marking.done(act))
+
+    @staticmethod
+    def _found(act: Look | ListPods, read: Callable[[], tuple[Pod, ...]]) -> News:
+        try:
+            return Found(act, read())
+        except GaveUp as error:
+            return Answered(act, Lost(str(error)))
 
     def _attached(self, act: ListAttachments) -> Attached:
         """A drain goes on without them, so that nobody insists on them, and no right to list them is needed."""

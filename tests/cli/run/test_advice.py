@@ -78,4 +78,5 @@ def test_who_may_not_go_on_is_told_how_to_once_it_is_mended(
         ran = machine(server, tmp_path / "ben").run(
             "drain", "run", "--nodegroup", "blue", "--yes", "--expect-nodes", "1"
         )
+    assert ran.code == 6
     assert "cannot patch" in ran.err and "Go on: kubectl eksdoc drain resume 2" in ran.err, ran.err

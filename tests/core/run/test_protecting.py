@@ -85,7 +85,7 @@ def test_a_node_that_joins_while_it_is_held_is_protected() -> None:
     driven.step()
     driven.hear(NodeIs(a_node("joined")))
     driven.step()
-    assert len(driven.of(Protect)) == 2 and driven.of(Cordon)
+    assert len(driven.of(Protect)) == 2 and not driven.of(Cordon)
 
 
 def test_who_stops_it_has_all_released_once_nothing_is_under_way() -> None:
