@@ -45,6 +45,7 @@ class EksdocApp(App[int]):
         """It was not, and why."""
 
         why: str
+        remedy: str = ""
 
     def __init__(self, opening: Opening) -> None:
         super().__init__()
@@ -91,7 +92,7 @@ class EksdocApp(App[int]):
         self._main.read(event.facts)
 
     def on_eksdoc_app_not_read(self, event: NotRead) -> None:
-        self._main.not_read(event.why)
+        self._main.not_read(event.why, event.remedy)
 
     @property
     def _main(self) -> PlanScreen:
@@ -115,6 +116,6 @@ class EksdocApp(App[int]):
             cluster = self.opening.read(tell)
             self.post_message(self.Read(Facts(cluster, facts_of(cluster))))
         except EksdocError as error:
-            self.post_message(self.NotRead("\n".join(filter(None, (error.message, error.hint)))))
+            self.post_message(self.NotRead(error.message, error.hint))
         except Exception as error:  # a bug must not leave a screen that waits for ever
             self.post_message(self.NotRead(f"this is a bug in kubectl eksdoc, please report it: {error!r}"))

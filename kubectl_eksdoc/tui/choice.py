@@ -29,13 +29,11 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """`past` and `future` are the steps that can be undone and redone, the nearest last; `pinned` is what the plan is
-    compared with, None without."""
+    """`past` and `future` are the steps that can be undone and redone, the nearest last."""
 
     ask: Ask = Ask()
     past: tuple[Step, ...] = ()
     future: tuple[Step, ...] = ()
-    pinned: Ask | None = None
 
     def edited(self, ask: Ask, words: str) -> Choice:
         """Whatever was undone cannot be redone after it; an edit that changes nothing is none."""
@@ -67,6 +65,3 @@ class Choice:
             return self
         step = self.future[-1]
         return replace(self, ask=step.before, past=(*self.past, Step(self.ask, step.words)), future=self.future[:-1])
-
-    def pinned_here(self) -> Choice:
-        return replace(self, pinned=self.ask)

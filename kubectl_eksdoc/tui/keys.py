@@ -33,7 +33,8 @@ class Part(str, Enum):
 @dataclass(frozen=True, slots=True)
 class Key:
     """`id` names it in a keymap; `keys` as Textual spells them; `shown` as a person reads it; `pages` on which it does
-    something (none: on all). `foot`: its place at the foot of the screen, 0 for only in the help."""
+    something (none: on all). `foot`: its place at the foot of the screen, 0 for only in the help. `given`: what its
+    action is told, None for nothing."""
 
     id: str
     keys: str
@@ -43,6 +44,7 @@ class Key:
     part: Part
     pages: tuple[Page, ...] = ()
     foot: int = 0
+    given: int | Page | None = None
 
 
 _NODES = (Page.PLAN, Page.WAVES, Page.WHAT_IF)
@@ -52,12 +54,12 @@ KEYS: tuple[Key, ...] = (
     Key("mark-more", "m", "m", "mark_more", "mark…", Part.MARK, (Page.PLAN,), 2),
     Key("mark-range", "ctrl+@,ctrl+space", "ctrl+space", "mark_range", "mark range", Part.MARK, (Page.PLAN,)),
     Key("mark-none", "ctrl+backslash", "ctrl+\\", "mark_none", "clear marks", Part.MARK, _NODES),
-    Key("parallel-down", "left_curly_bracket", "{", "parallel(-1)", "fewer nodes at once", Part.PLAN),
-    Key("parallel-up", "right_curly_bracket", "}", "parallel(1)", "more nodes at once", Part.PLAN),
-    Key("grace-down", "left_parenthesis", "(", "grace(-1)", "shorter grace", Part.PLAN),
-    Key("grace-up", "right_parenthesis", ")", "grace(1)", "longer grace", Part.PLAN),
-    Key("later", "J", "J", "move_node(1)", "one wave later", Part.PLAN, _NODES),
-    Key("earlier", "K", "K", "move_node(-1)", "one wave earlier", Part.PLAN, _NODES),
+    Key("parallel-down", "left_curly_bracket", "{", "parallel", "fewer nodes at once", Part.PLAN, given=-1),
+    Key("parallel-up", "right_curly_bracket", "}", "parallel", "more nodes at once", Part.PLAN, given=1),
+    Key("grace-down", "left_parenthesis", "(", "grace", "shorter grace", Part.PLAN, given=-1),
+    Key("grace-up", "right_parenthesis", ")", "grace", "longer grace", Part.PLAN, given=1),
+    Key("later", "J", "J", "move_node", "one wave later", Part.PLAN, _NODES, given=1),
+    Key("earlier", "K", "K", "move_node", "one wave earlier", Part.PLAN, _NODES, given=-1),
     Key("pin", "p", "p", "pin", "pin to its wave, or not", Part.PLAN, _NODES),
     Key("last", "P", "P", "pin_last", "pin behind all others", Part.PLAN, _NODES),
     Key("undo", "z", "z", "undo", "undo", Part.PLAN, (), 6),
@@ -66,10 +68,10 @@ KEYS: tuple[Key, ...] = (
     Key("filter", "slash", "/", "filter", "filter (!inverse)", Part.LOOK, (Page.PLAN,), 4),
     Key("copy", "y", "y", "copy", "copy the remedy's command", Part.LOOK, (Page.BLOCKERS,), 3),
     Key("command", "C", "C", "command", "copy as a command", Part.LOOK, (), 9),
-    Key("plan", "1", "1", "page('1')", "nodes", Part.ANYWHERE),
-    Key("headroom", "2", "2", "page('2')", "budgets", Part.ANYWHERE),
-    Key("waves", "3", "3", "page('3')", "waves", Part.ANYWHERE),
-    Key("blockers", "4,b", "4 b", "page('4')", "blockers", Part.ANYWHERE),
+    Key("plan", "1", "1", "page", "nodes", Part.ANYWHERE, given=Page.PLAN),
+    Key("headroom", "2", "2", "page", "budgets", Part.ANYWHERE, given=Page.HEADROOM),
+    Key("waves", "3", "3", "page", "waves", Part.ANYWHERE, given=Page.WAVES),
+    Key("blockers", "4,b", "4 b", "page", "blockers", Part.ANYWHERE, given=Page.BLOCKERS),
     Key("reload", "ctrl+r", "ctrl+r", "reload", "read the cluster anew", Part.ANYWHERE),
     Key("help", "question_mark", "?", "help", "help", Part.ANYWHERE, (), 3),
     Key("back", "escape", "esc", "back", "back", Part.ANYWHERE),

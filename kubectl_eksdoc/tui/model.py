@@ -30,7 +30,8 @@ class Planned:
 @dataclass(frozen=True, slots=True)
 class Model:
     """`planned` may be of an earlier choice: then `stale`. `preview`: what is known at once of the choice as it is.
-    `pinned`: the plan that it is compared with. `trouble`: why there is no plan, or nothing was read."""
+    `pinned`: the plan that it is compared with. `trouble`: why there is no plan, or nothing was read;
+    then `remedy` says what to do."""
 
     facts: Facts | None = None
     choice: Choice = field(default_factory=Choice)
@@ -38,6 +39,7 @@ class Model:
     preview: Preview | None = None
     pinned: Planned | None = None
     trouble: str = ""
+    remedy: str = ""
     reading: str = ""
     filter: str = ""
 
@@ -66,8 +68,5 @@ class Model:
         return replace(self, choice=choice, preview=None, trouble="")
 
     def with_plan(self, planned: Planned) -> Model:
-        """A plan that was made for an earlier choice is no news once there is one for this."""
-        if planned.ask != self.choice.ask:
-            return self
-        pinned = planned if self.choice.pinned == planned.ask else self.pinned
-        return replace(self, planned=planned, preview=None, pinned=pinned, trouble="")
+        """It is of the choice as it is."""
+        return replace(self, planned=planned, preview=None, trouble="")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kubectl_eksdoc.tui.keys import Key, Page
 from kubectl_eksdoc.tui.model import Model
 
-_NEED_PLAN = ("move_node(1)", "move_node(-1)", "pin", "pin_last", "compare")
+_NEED_PLAN = ("move_node", "pin", "pin_last", "compare")
 
 
 def why_not(key: Key, model: Model, page: Page) -> str:

@@ -73,9 +73,9 @@ class PlanScreen(Screen[None]):
     def compose(self) -> ComposeResult:
         yield Static(id="identity")
         yield Static(id="line")
-        with ContentSwitcher(initial="page-plan", id="pages"):
+        with ContentSwitcher(initial=_id(Page.PLAN), id="pages"):
             for page, kind in _PAGES.items():
-                yield kind(id=f"page-{page.name.lower().replace('_', '-')}")
+                yield kind(id=_id(page))
         yield Input(id="filter", placeholder="filter: text, !text for those without it")
         yield Static(id="foot")
 
@@ -102,7 +102,7 @@ class PlanScreen(Screen[None]):
         self._of(self.page).show(self.model)
 
     def _of(self, page: Page) -> PageOf:
-        return self.query_one(f"#page-{page.name.lower().replace('_', '-')}", PageOf)
+        return self.query_one(f"#{_id(page)}", PageOf)
 
     def _go(self, page: Page, remember: bool = True) -> None:
         if page is self.page:
@@ -111,7 +111,7 @@ class PlanScreen(Screen[None]):
             self.before.append(self.page)
         node = self._of(self.page).node
         self.page = page
-        self.query_one("#pages", ContentSwitcher).current = f"page-{page.name.lower().replace('_', '-')}"
+        self.query_one("#pages", ContentSwitcher).current = _id(page)
         self.show()
         table = self._of(page).table
         table.focus()
@@ -137,11 +137,11 @@ class PlanScreen(Screen[None]):
             there = self.model.choice.ask.marked & facts.nodes.nodes.keys()
             self._choose(self.model.choice.marked_are(there, "nodes that are gone are marked no more"), anew=True)
 
-    def not_read(self, why: str) -> None:
-        self.model = replace(
-            self.model, trouble=why.partition("\n")[0], reading="nothing could be read: ctrl+r tries again"
-        )
-        self.notify(shown(why, Look(ascii=self._opening.ascii)), severity="error", timeout=30, markup=False)
+    def not_read(self, why: str, remedy: str) -> None:
+        """What was read before stays."""
+        told = "nothing could be read: ctrl+r tries again"
+        self.model = replace(self.model, trouble=why, remedy=remedy, reading=told)
+        self.notify(shown(f"{why}. {remedy}", Look(ascii=self._opening.ascii)), severity="error", markup=False)
         self.show()
 
     def _mark_what_was_named(self, cluster: Cluster) -> None:
@@ -201,10 +201,8 @@ class PlanScreen(Screen[None]):
         if reason:
             self.notify(f"{key.shown}: {reason}", timeout=4, markup=False)
             return
-        verb, _, given = key.action.partition("(")
-        method = getattr(self, f"do_{verb}")
-        arguments = [_value(given.rstrip(")"))] if given else []
-        method(*arguments)
+        method = getattr(self, f"do_{key.action}")
+        method(*(() if key.given is None else (key.given,)))
 
     def do_mark(self) -> None:
         node = self._node
@@ -251,10 +249,12 @@ class PlanScreen(Screen[None]):
     def do_compare(self) -> None:
         """The first time it pins; on its own page it pins anew."""
         if self.model.pinned is None or self.page is Page.WHAT_IF:
-            self.model = replace(self.model, choice=self.model.choice.pinned_here(), pinned=self.model.planned)
+            self.model = replace(self.model, pinned=self.model.planned)
             self.notify("this plan is A now: what you change is compared with it", timeout=4)
-        self._go(Page.WHAT_IF)
-        self.show()
+        if self.page is Page.WHAT_IF:
+            self.show()
+        else:
+            self._go(Page.WHAT_IF)
 
     def do_filter(self) -> None:
         field = self.query_one("#filter", Input)
@@ -281,8 +281,8 @@ class PlanScreen(Screen[None]):
         self.app.copy_to_clipboard(command)
         self.notify(f"copied: {command}", timeout=10, markup=False)
 
-    def do_page(self, number: str) -> None:
-        self._go(Page(number))
+    def do_page(self, page: Page) -> None:
+        self._go(page)
 
     def do_reload(self) -> None:
         self.notify("the cluster is read anew", timeout=3)
@@ -369,8 +369,8 @@ class PlanScreen(Screen[None]):
         self.show()
 
 
-def _value(text: str) -> int | str:
-    return text.strip("'") if text.startswith("'") else int(text)
+def _id(page: Page) -> str:
+    return f"page-{page.name.lower().replace('_', '-')}"
 
 
 def _plain(text: str) -> str:

@@ -19,7 +19,6 @@ EDITS: tuple[Edit, ...] = (
     lambda choice: choice.marked_are((), "none"),
     lambda choice: choice.with_policy(DrainPolicy(grace_seconds=30), "grace"),
     lambda choice: choice.with_policy(DrainPolicy(), "as it was"),
-    Choice.pinned_here,
 )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from textual.app import ComposeResult
 from textual.containers import Horizontal
 
+from kubectl_eksdoc.render.text import wrap
 from kubectl_eksdoc.tui.model import Model
 from kubectl_eksdoc.tui.pages.page import PageOf
 from kubectl_eksdoc.tui.sheets import budgets, nodes, waves
@@ -33,6 +34,9 @@ NOTHING_SENT = text_sheet(
         "?      all keys",
     )
 )
+_WIDTH = 74
+"""Of words that must be read on a narrow terminal, too."""
+
 PLANNING = text_sheet(("planning…",))
 
 
@@ -49,6 +53,9 @@ class PlanPage(PageOf):
 
     def show(self, model: Model) -> None:
         if model.facts is None:
+            if model.trouble:
+                told = (*wrap(model.trouble, _WIDTH), "", *wrap(model.remedy, _WIDTH), "", "ctrl+r tries again")
+                self.table.show(text_sheet(told))
             return
         sheet = nodes.sheet(model.facts.nodes, model.shown_nodes, model.view, model.stale)
         table = self.query_one("#nodes", LineTable)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,7 @@ from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.clockwork import Scaled
 from kubectl_eksdoc.embedded.serving.fault_answers import forbidding
 from kubectl_eksdoc.embedded.serving.faults import Fault, Faulty
-from kubectl_eksdoc.embedded.serving.server import Server, serving
+from kubectl_eksdoc.embedded.serving.server import serving
 from kubectl_eksdoc.wiring import runs
 from tests.cli.run.served import Machine, cordoned, machine
 from tests.cli.run.test_runs import agreed, stopped_early
@@ -22,17 +21,6 @@ from tests.embedded.clients import worlds
 @pytest.fixture
 def api() -> Api:
     return worlds.api_of("small-traps", Scaled(time.monotonic, 10.0))
-
-
-@pytest.fixture
-def server(api: Api) -> Iterator[Server]:
-    with serving(api) as server:
-        yield server
-
-
-@pytest.fixture
-def one(server: Server, tmp_path: Path) -> Machine:
-    return machine(server, tmp_path / "ann")
 
 
 def no_folder(tmp_path: Path) -> str:

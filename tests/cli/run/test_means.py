@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ from kubectl_eksdoc.core.sim.cluster.workloads.everything import every_controlle
 from kubectl_eksdoc.embedded.loading import load
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.clockwork import Scaled
-from kubectl_eksdoc.embedded.serving.server import Server, serving
+from kubectl_eksdoc.embedded.serving.server import Server
 from kubectl_eksdoc.render.drain.given import as_given
 from tests.cli.run.served import Machine, docs, machine
 from tests.cli.run.test_runs import valid
@@ -56,17 +55,6 @@ def api() -> Api:
     plane = load(made, worlds.START).plane
     plane.start(worlds.QUICK, every_controller)
     return Api(plane, worlds.SETUP, Scaled(time.monotonic, SPEED))
-
-
-@pytest.fixture
-def server(api: Api) -> Iterator[Server]:
-    with serving(api) as server:
-        yield server
-
-
-@pytest.fixture
-def one(server: Server, tmp_path: Path) -> Machine:
-    return machine(server, tmp_path / "ann")
 
 
 def pods(api: Api) -> dict[str, str]:

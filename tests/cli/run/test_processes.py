@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -60,17 +59,6 @@ class Process:
 @pytest.fixture
 def api() -> Api:
     return worlds.api_of("small-traps", Scaled(time.monotonic, SPEED))
-
-
-@pytest.fixture
-def seen(api: Api) -> Evictions:
-    return api.now(Evictions)
-
-
-@pytest.fixture
-def server(api: Api) -> Iterator[Server]:
-    with serving(api) as server:
-        yield server
 
 
 RUN = ("run", "--nodegroup", "blue", "--yes", "--expect-nodes", "1")

@@ -7,7 +7,6 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,7 @@ import pytest
 from kubectl_eksdoc.cli import streams
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.clockwork import Scaled
-from kubectl_eksdoc.embedded.serving.server import Server, serving
+from kubectl_eksdoc.embedded.serving.server import Server
 from tests.cli.run.served import EVICTED, Said, machine
 from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs
@@ -43,17 +42,6 @@ class Broken(Said):
 @pytest.fixture
 def api() -> Api:
     return worlds.api_of("small-traps", Scaled(time.monotonic, 6.0))
-
-
-@pytest.fixture
-def seen(api: Api) -> Evictions:
-    return api.now(Evictions)
-
-
-@pytest.fixture
-def server(api: Api) -> Iterator[Server]:
-    with serving(api) as server:
-        yield server
 
 
 @pytest.mark.parametrize("number", [errno.EPIPE, errno.ENOSPC, errno.EIO])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,7 @@ from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
 from kubectl_eksdoc.embedded.serving.access import ADMIN, Access, Rule, restricted
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
 from kubectl_eksdoc.embedded.serving.clockwork import Scaled
-from kubectl_eksdoc.embedded.serving.server import Server, serving
+from kubectl_eksdoc.embedded.serving.server import Server
 from tests.cli.run.served import EVICTED, Machine, cordoned, machine
 from tests.cli.run.test_runs import agreed, stopped_early, valid
 from tests.embedded.clients import worlds
@@ -30,22 +29,6 @@ JOURNALS = restricted("keeper", (Rule(("get", "list"), (MAPS, "leases"), ("", "c
 def api() -> Api:
     access = Access({worlds.ADMIN_TOKEN: ADMIN, KEEPER: JOURNALS})
     return Api(worlds.plane_of("small-traps", worlds.QUICK), Setup(access), Scaled(time.monotonic, 10.0))
-
-
-@pytest.fixture
-def server(api: Api) -> Iterator[Server]:
-    with serving(api) as server:
-        yield server
-
-
-@pytest.fixture
-def one(server: Server, tmp_path: Path) -> Machine:
-    return machine(server, tmp_path / "ann")
-
-
-@pytest.fixture
-def other(server: Server, tmp_path: Path) -> Machine:
-    return machine(server, tmp_path / "ben")
 
 
 def removed(api: Api, *parts: str) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import jsonschema
@@ -15,7 +14,7 @@ import kubectl_eksdoc.render.schemas as schemas
 from kubectl_eksdoc.core.sim.cluster import mishaps
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.clockwork import Scaled
-from kubectl_eksdoc.embedded.serving.server import Server, serving
+from kubectl_eksdoc.embedded.serving.server import Server
 from tests.cli.run.served import EVICTED, Machine, cordoned, docs, machine
 from tests.embedded.clients import worlds
 from tests.kube.field.test_whole_drain import Evictions
@@ -30,27 +29,6 @@ SPEED = 10.0
 def api() -> Api:
     """Slow enough for others to have a say."""
     return worlds.api_of("small-traps", Scaled(time.monotonic, SPEED))
-
-
-@pytest.fixture
-def seen(api: Api) -> Evictions:
-    return api.now(Evictions)
-
-
-@pytest.fixture
-def server(api: Api) -> Iterator[Server]:
-    with serving(api) as server:
-        yield server
-
-
-@pytest.fixture
-def one(server: Server, tmp_path: Path) -> Machine:
-    return machine(server, tmp_path / "ann")
-
-
-@pytest.fixture
-def other(server: Server, tmp_path: Path) -> Machine:
-    return machine(server, tmp_path / "ben")
 
 
 def valid(doc: dict[str, object]) -> str:

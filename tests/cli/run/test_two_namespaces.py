@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -13,8 +11,7 @@ from kubectl_eksdoc.core.model.api_objects import with_value
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.clockwork import Scaled
-from kubectl_eksdoc.embedded.serving.server import Server, serving
-from tests.cli.run.served import EVICTED, Machine, cordoned, docs, machine
+from tests.cli.run.served import EVICTED, Machine, cordoned, docs
 from tests.cli.run.test_runs import agreed, rolled_back, stopped_early, valid
 from tests.embedded.clients import worlds
 from tests.kube.field.test_whole_drain import Evictions
@@ -26,27 +23,6 @@ ELSEWHERE = ("--journal-namespace", "default")
 @pytest.fixture
 def api() -> Api:
     return worlds.api_of("small-traps", Scaled(time.monotonic, 10.0))
-
-
-@pytest.fixture
-def seen(api: Api) -> Evictions:
-    return api.now(Evictions)
-
-
-@pytest.fixture
-def server(api: Api) -> Iterator[Server]:
-    with serving(api) as server:
-        yield server
-
-
-@pytest.fixture
-def one(server: Server, tmp_path: Path) -> Machine:
-    return machine(server, tmp_path / "ann")
-
-
-@pytest.fixture
-def other(server: Server, tmp_path: Path) -> Machine:
-    return machine(server, tmp_path / "ben")
 
 
 def test_a_second_drain_is_not_begun_on_nodes_of_the_first(seen: Evictions, one: Machine, other: Machine) -> None:

@@ -1,0 +1,34 @@
+"""Two machines at a served cluster: what it is, each file says by its own `api`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kubectl_eksdoc.embedded.serving.api import Api
+from kubectl_eksdoc.embedded.serving.server import Server, serving
+from tests.cli.run.served import Machine, machine
+from tests.kube.field.test_whole_drain import Evictions
+
+
+@pytest.fixture
+def seen(api: Api) -> Evictions:
+    return api.now(Evictions)
+
+
+@pytest.fixture
+def server(api: Api) -> Iterator[Server]:
+    with serving(api) as server:
+        yield server
+
+
+@pytest.fixture
+def one(server: Server, tmp_path: Path) -> Machine:
+    return machine(server, tmp_path / "ann")
+
+
+@pytest.fixture
+def other(server: Server, tmp_path: Path) -> Machine:
+    return machine(server, tmp_path / "ben")
