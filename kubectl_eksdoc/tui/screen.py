@@ -22,7 +22,7 @@ from kubectl_eksdoc.render.drain.given import as_given
 from kubectl_eksdoc.render.drain.invocation import again
 from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.render.look import Look
-from kubectl_eksdoc.render.text import counted, shown
+from kubectl_eksdoc.render.text import shown
 from kubectl_eksdoc.tui import details, edits, marking, words
 from kubectl_eksdoc.tui.choice import Ask, Choice
 from kubectl_eksdoc.tui.help import HelpScreen
@@ -121,7 +121,7 @@ class PlanScreen(Screen[None]):
     # What is told from elsewhere
 
     def progressed(self, kind: str, count: int) -> None:
-        self.model = replace(self.model, reading=f"reading: {counted(count, kind.removesuffix('s'))}")
+        self.model = replace(self.model, reading=f"reading: {count} {kind}")
         self.show()
 
     def read(self, facts: Facts) -> None:
