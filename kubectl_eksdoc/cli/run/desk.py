@@ -26,6 +26,7 @@ from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE, Hooks, Keeping
 from kubectl_eksdoc.wiring.sources import SourceChoice
 
 if TYPE_CHECKING:
+    from kubectl_eksdoc.core.model.cluster import Identity
     from kubectl_eksdoc.core.model.journal import RunSummary
     from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
     from kubectl_eksdoc.render.drain.view import DrainView
@@ -87,7 +88,7 @@ class RunDesk:
 
             return self._begin(keeping.run, Kind.DRAIN, view, carry)
 
-        name = confirming.name_of(read.cluster.identity)
+        name = self._name(read.cluster.identity)
         drained = tuple(target.node.name for target in view.targets if target.order)
         typed = (f"{name} {len(drained)}".strip(), *read.past_budgets)
         return Prepared(Kind.DRAIN, name, drained, typed, begin, tuple(notes.said), view)
@@ -123,7 +124,7 @@ class RunDesk:
 
             return self._begin(run, Kind.GO_ON, view, carry)
 
-        name = confirming.name_of(left.cluster.identity)
+        name = self._name(left.cluster.identity)
         drained = tuple(target.node.name for target in view.targets if target.order)
         typed = (f"{name} {len(drained)}".strip(), *left.past_budgets)
         return Prepared(Kind.GO_ON, name, drained, typed, begin, tuple(notes.said), view, run)
@@ -156,7 +157,7 @@ class RunDesk:
 
             return self._begin(run, Kind.GIVE_BACK, None, carry)
 
-        name = confirming.name_of(cluster.identity)
+        name = self._name(cluster.identity)
         typed = (f"{name} {len(which.nodes)}".strip(),)
         return Prepared(Kind.GIVE_BACK, name, which.nodes, typed, begin, tuple(notes.said), run=run)
 
@@ -181,6 +182,9 @@ class RunDesk:
             runs.ask(run, Phase.RUNNING, f"{keeping.who}@{keeping.host}")
         except EksdocError:
             return  # it goes on here all the same; whoever looks from elsewhere sees that it does
+
+    def _name(self, who: Identity) -> str:
+        return who.cluster or self._reach().cluster_name or confirming.name_of(who)
 
     def _check_free(self) -> None:
         if self._live is not None and not self._live.over:
