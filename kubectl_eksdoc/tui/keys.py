@@ -18,6 +18,8 @@ class Page(str, Enum):
     WAVES = "3"
     BLOCKERS = "4"
     WHAT_IF = "="
+    RUN = "5"
+    LOG = "6"
 
 
 class Part(str, Enum):
@@ -26,6 +28,7 @@ class Part(str, Enum):
     MOVE = "Move"
     MARK = "Mark"
     PLAN = "Plan"
+    RUN = "Run"
     LOOK = "Look"
     ANYWHERE = "Anywhere"
 

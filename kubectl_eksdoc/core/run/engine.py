@@ -237,6 +237,11 @@ class Engine:
         return self._brakes.held
 
     @property
+    def is_paused(self) -> bool:
+        """By somebody who wants it so."""
+        return self._brakes.is_paused
+
+    @property
     def pending(self) -> tuple[Pod, ...]:
         """Replacements of pods that were evicted, without a node now."""
         return self._brakes.pending
