@@ -16,6 +16,7 @@ from kubectl_eksdoc.tui.learning import LearningScreen
 from kubectl_eksdoc.tui.opening import Opening
 from kubectl_eksdoc.tui.pages.blockers import BlockersPage
 from kubectl_eksdoc.tui.reasons import why_not
+from kubectl_eksdoc.tui.seen import Seen
 from kubectl_eksdoc.tui.shell import plain
 from kubectl_eksdoc.tui.widgets.line_table import LineTable
 
@@ -85,6 +86,16 @@ class PlanScreen(LearningScreen):
         field.display = True
         field.value = self.model.filter
         field.focus()
+
+    def do_sort(self, column: str) -> None:
+        self._look(replace(self.model.seen, order=self.model.seen.order.by(column)))
+
+    def do_sort_next(self) -> None:
+        self._look(replace(self.model.seen, order=self.model.seen.order.next()))
+
+    def _look(self, seen: Seen) -> None:
+        self.model = replace(self.model, seen=seen)
+        self.show()
 
     def do_copy(self) -> None:
         page = self._of(Page.BLOCKERS)
