@@ -17,6 +17,7 @@ from kubectl_eksdoc.tui.opening import Opening
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.tui.model import Facts
+    from kubectl_eksdoc.tui.run.following import Following
     from kubectl_eksdoc.tui.screen import PlanScreen
 
 
@@ -25,6 +26,7 @@ class EksdocApp(App[int]):
 
     ENABLE_COMMAND_PALETTE = False
     BINDINGS: ClassVar = []
+    _following: Following | None = None
     CSS_PATH = "app.tcss"
 
     @dataclass
@@ -69,7 +71,7 @@ class EksdocApp(App[int]):
         self._tidy_when_told_to_stop()
         from kubectl_eksdoc.tui.screen import PlanScreen
 
-        self.push_screen(PlanScreen(self.opening, self.read))
+        self.push_screen(PlanScreen(self.opening, self.read, lambda: self.following))
         self.call_after_refresh(self.read)
 
     def _tidy_when_told_to_stop(self) -> None:
@@ -93,6 +95,31 @@ class EksdocApp(App[int]):
 
     def on_eksdoc_app_not_read(self, event: NotRead) -> None:
         self._main.not_read(event.why, event.remedy)
+
+    @property
+    def following(self) -> Following:
+        """The run of this process. Only where runs can be begun: `Opening.desk` is there."""
+        from kubectl_eksdoc.tui.run.following import Following
+
+        if self._following is None:
+            assert self.opening.desk is not None, "keys of runs have looked"
+            self._following = Following(self, self.opening.desk, self.read)
+        return self._following
+
+    @property
+    def runs_something(self) -> bool:
+        return self._following is not None and self._following.under_way
+
+    async def action_quit(self) -> None:
+        """A run is never left by a key: it is asked what becomes of it."""
+        if self.runs_something:
+            self.following.ask_what_next()
+        else:
+            self.exit(0)
+
+    def action_help_quit(self) -> None:
+        """Ctrl-C."""
+        self.run_worker(self.action_quit())
 
     @property
     def _main(self) -> PlanScreen:

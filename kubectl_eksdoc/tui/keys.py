@@ -68,6 +68,8 @@ KEYS: tuple[Key, ...] = (
     Key("undo", "z", "z", "undo", "undo", Part.PLAN, (), 6),
     Key("redo", "Z", "Z", "redo", "redo", Part.PLAN),
     Key("compare", "equals_sign", "=", "compare", "pin as A, compare", Part.PLAN, (), 7),
+    Key("run", "r", "r", "run", "run…", Part.RUN, (), 5),
+    Key("show-run", "5,6", "5 6", "show_run", "the run, its log", Part.RUN),
     Key("filter", "slash", "/", "filter", "filter (!inverse)", Part.LOOK, (Page.PLAN,), 4),
     Key("sort-name", "N", "N", "sort", "sort by name, again: back", Part.LOOK, (Page.PLAN,), given="NODE"),
     Key("sort-age", "A", "A", "sort", "sort by age", Part.LOOK, (Page.PLAN,), given="AGE"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from textual import events, on
 from textual.widgets import Input, Static
@@ -16,16 +17,21 @@ from kubectl_eksdoc.tui.learning import LearningScreen
 from kubectl_eksdoc.tui.opening import Opening
 from kubectl_eksdoc.tui.pages.blockers import BlockersPage
 from kubectl_eksdoc.tui.reasons import why_not
+from kubectl_eksdoc.tui.run.desk import Kind
 from kubectl_eksdoc.tui.seen import Seen
 from kubectl_eksdoc.tui.shell import plain
 from kubectl_eksdoc.tui.widgets.line_table import LineTable
+
+if TYPE_CHECKING:
+    from kubectl_eksdoc.tui.run.following import Following
 
 
 class PlanScreen(LearningScreen):
     """Mutable: whether the next key says what is marked, and where a range of marks begins."""
 
-    def __init__(self, opening: Opening, read: Callable[[], object]) -> None:
+    def __init__(self, opening: Opening, read: Callable[[], object], following: Callable[[], Following]) -> None:
         super().__init__(opening, read)
+        self._following = following
         self._marking = False
         self._range_from: str | None = None
 
@@ -123,6 +129,22 @@ class PlanScreen(LearningScreen):
         self.notify("the cluster is read anew", timeout=3)
         self._read()
 
+    def do_run(self) -> None:
+        desk, view, ask = self._opening.desk, self.model.view, self.model.choice.ask
+        if desk is None:
+            self.notify(f"r: {self._opening.no_desk}", timeout=6, markup=False)
+        elif self._following().under_way:
+            self.notify("r: a run is under way: 5 shows it", timeout=6)
+        elif view is not None and self.model.facts is not None:
+            targeting = self._given.targeting_of(self.model.facts.cluster, ask)
+            self._following().ask(Kind.DRAIN, lambda: desk.prepare(targeting, ask.policy, view))
+
+    def do_show_run(self) -> None:
+        if self._opening.desk is None or self._following().state is None:
+            self.notify("5: no run was begun here: r begins one", timeout=4)
+        else:
+            self._following().show()
+
     def do_help(self) -> None:
         self.app.push_screen(HelpScreen(self.page))
 
@@ -137,7 +159,7 @@ class PlanScreen(LearningScreen):
         if self.before:
             self.do_back()
         else:
-            self.app.exit(0)
+            self.app.run_worker(self.app.action_quit())
 
     # Which key follows m, and what is typed after /
 

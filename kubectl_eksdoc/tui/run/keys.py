@@ -52,3 +52,16 @@ def _why_no_pause(state: RunState) -> str:
     if not state.drains:
         return "giving nodes back is not paused: it takes a moment"
     return "it is stopping, and asks for nothing more" if state.wished in (Wish.STOP, Wish.LEAVE) else ""
+
+
+def run_foot(state: RunState, page: Page) -> str:
+    """``space pause  a stop…``: the most useful first; keys that do nothing now are left out."""
+    kept = sorted((key for key in RUN_KEYS if key.foot and not why_not(key, state, page)), key=lambda key: key.foot)
+    parts = [f"{key.shown} {_short(key, state)}" for key in kept]
+    return "  ".join([*parts, "1-4 the plan", "esc back" if state.over else ""]).rstrip()
+
+
+def _short(key: Key, state: RunState) -> str:
+    if key.action == "pause":
+        return "go on" if state.is_paused else "pause"
+    return key.words.split(",")[0].split(" as ")[0]

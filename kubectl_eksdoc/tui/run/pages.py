@@ -61,6 +61,8 @@ class LivePage(RunPage):
         self.beside(state)
         budgets = self.query_one("#run-budgets", LineTable)
         budgets.show(sheets.budgets(state))
+        if not budgets.has_focus:
+            budgets.to_start()
         if state.lowest:
             budgets.border_subtitle = self.said(f"tightest {words.sparkline(state.lowest, _SPARK)} {state.lowest[-1]}")
         tail = self.query_one("#run-tail", LineTable)
@@ -74,6 +76,8 @@ class LivePage(RunPage):
         pods = self.query_one("#run-pods", LineTable)
         pods.border_title = self.said(node or "Pods")
         pods.show(sheets.pods(state, node))
+        if not pods.has_focus:
+            pods.to_start()  # those that need a look come first, and change
         self.query_one("#run-why", Prose).show(sheets.why(state, node, pods.key))
 
 

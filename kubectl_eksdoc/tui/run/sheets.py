@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 
 from kubectl_eksdoc.core.model.budgets import Budget
@@ -16,7 +17,8 @@ from kubectl_eksdoc.tui.run.state import RunState
 from kubectl_eksdoc.tui.sheets.budgets import bar as headroom_bar
 from kubectl_eksdoc.tui.sheets.sheet import Cells, Sheet, of_rows, text_sheet
 
-_BAR = 12
+_BAR = 24
+_GONE = 4
 
 GIVING_BACK = text_sheet(("Nodes are given back: each becomes what it was before this run.",))
 NO_BUDGET = "No PodDisruptionBudget counts a pod of this run."
@@ -28,26 +30,36 @@ def nodes(state: RunState) -> Sheet:
         Column("NODE", middle=True, floor=14),
         Column("STATE", floor=13),
         Column("PODS", right=True),
-        Column("GONE", drop=1),
+        Column("GONE", floor=8, drop=1),
         Column("TIME", right=True, drop=3),
     )
-    rows = [(node.node, _node(node, state)) for node in state.chronicle.nodes.values()]
-    return of_rows(columns, rows, "No node is drained by this run.")
+    courses = state.chronicle.nodes
+    rows = [(node.node, _node(node, state)) for node in courses.values()]
+    sheet = of_rows(columns, rows, "No node is drained by this run.", fill=_GONE)
+
+    def filled(name: str, room: int) -> Cell:
+        node = courses[name]
+        share = words.bar(node.gone, len(node.pods), min(room, _BAR)) if node.pods else ""
+        return Cell(share, _said(node, state)[1])
+
+    return replace(sheet, filled=filled)
+
+
+def _said(node: NodeCourse, state: RunState) -> tuple[str, Tone | None]:
+    """Sign and word."""
+    if node.state is NodeState.EVICTING and state.waits_of(node.node):
+        return ("! waiting PDB" if _on_budget(node, state) else "! waiting"), Tone.WARN
+    sign, tone = words.STATE_SIGN[node.state]
+    return f"{sign} {node.state.value}", tone
 
 
 def _node(node: NodeCourse, state: RunState) -> Cells:
-    sign, tone = words.STATE_SIGN[node.state]
-    said = f"{sign} {node.state.value}"
-    if node.state is NodeState.EVICTING and state.waits_of(node.node):
-        sign, tone = "!", Tone.WARN
-        said = "! waiting" if not _on_budget(node, state) else "! waiting PDB"
     time = ""
     if node.begun_s is not None:
         until = node.ended_s if node.ended_s is not None else state.at_s
         time = duration(until - node.begun_s)
-    share = words.bar(node.gone, len(node.pods), _BAR) if node.pods else ""
     wave = str(node.wave) if node.wave else ""
-    return [wave, node.node, Cell(said, tone), f"{node.gone}/{len(node.pods)}", Cell(share, tone), time]
+    return [wave, node.node, Cell(*_said(node, state)), f"{node.gone}/{len(node.pods)}", "", time]
 
 
 def _on_budget(node: NodeCourse, state: RunState) -> bool:

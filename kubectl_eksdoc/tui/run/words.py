@@ -35,9 +35,11 @@ WENT_WRONG = frozenset(
 
 
 def identity(state: RunState, name: str) -> str:
-    """``eksdoc  demo-shop  RUNNING 1m55s of about 4m47s``."""
-    planned = state.standing.planned_s if state.standing is not None else None
-    of = f" of about {duration(planned)}" if planned and not state.over else ""
+    """``eksdoc  demo-shop  RUNNING 1m55s, planned about 4m47s (p95 9m10s)``."""
+    view = state.live.view
+    estimate = view.plan.estimate if view is not None else None
+    planned = f"planned about {duration(estimate.p50_s)} (p95 {duration(estimate.p95_s)})" if estimate else ""
+    of = f", {planned}" if planned and not state.over else ""
     speed = f"  {state.live.speed:g} s pass in one" if state.live.speed != 1.0 else ""
     return f"eksdoc  {name}  {state.stage.value} {duration(state.at_s)}{of}{speed}"
 

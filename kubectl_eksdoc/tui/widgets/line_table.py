@@ -115,6 +115,10 @@ class LineTable(ScrollView, can_focus=True):
     def to_end(self) -> None:
         """The last row is seen."""
         self._to(len(self.sheet.keys) - 1)
+        self.call_after_refresh(self._follow)  # rows that are new are not laid out yet
+
+    def to_start(self) -> None:
+        self._to(0)
 
     def action_move(self, by: int) -> None:
         self._to(self._cursor + by)
