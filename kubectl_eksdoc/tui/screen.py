@@ -140,10 +140,12 @@ class PlanScreen(LearningScreen):
             self._following().ask(Kind.DRAIN, lambda: desk.prepare(targeting, ask.policy, view))
 
     def do_show_run(self) -> None:
-        if self._opening.desk is None or self._following().state is None:
-            self.notify("5: no run was begun here: r begins one", timeout=4)
-        else:
+        if self._opening.desk is None:
+            self.notify(f"5: {self._opening.no_desk}", timeout=6, markup=False)
+        elif self._following().state is not None:
             self._following().show()
+        else:
+            self._following().choose_a_run(self._opening.now())
 
     def do_help(self) -> None:
         self.app.push_screen(HelpScreen(self.page))

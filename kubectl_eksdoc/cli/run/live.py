@@ -49,6 +49,7 @@ class LiveRun:
         self._outcome: Outcome | None = None
         self._mine: Wish | None = None  # what is wished here, None where others asked for something since
         self._theirs = ""  # what they asked for last
+        self._alone: frozenset[str] = frozenset()
         self._wanted: Wanted = lambda: ("", "")
         self._thread = threading.Thread(target=self._work, name=f"run {run}", daemon=False)
 
@@ -69,6 +70,10 @@ class LiveRun:
             overruled = wish is Wish.GO_ON and WISHES.get(self._theirs, Wish.GO_ON) is not Wish.GO_ON
         if overruled:  # who looks from elsewhere, or asks for the same once more, must not be misled
             threading.Thread(target=self._overrule, name="overrule", daemon=True).start()
+
+    def leave_alone(self, node: str) -> None:
+        with self._lock:
+            self._alone |= {node}
 
     # For whoever ends the process
 
@@ -96,8 +101,8 @@ class LiveRun:
             if what != self._theirs:
                 self._theirs, self._mine = what, None if what else self._mine
             if self._mine is not None:
-                return Wished(self._mine)
-        return Wished(WISHES.get(what, Wish.GO_ON), who)
+                return Wished(self._mine, alone=self._alone)
+            return Wished(WISHES.get(what, Wish.GO_ON), who, alone=self._alone)
 
     def _work(self) -> None:
         try:

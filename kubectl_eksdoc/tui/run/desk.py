@@ -73,6 +73,10 @@ class Live(Protocol):
 
     def wish(self, wish: Wish) -> None: ...
 
+    def leave_alone(self, node: str) -> None:
+        """Of this run; the others go on."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Prepared:

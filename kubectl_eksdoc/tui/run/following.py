@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from textual.app import App
@@ -10,6 +11,7 @@ from textual.screen import Screen
 
 from kubectl_eksdoc.tui.run.confirm import ConfirmScreen
 from kubectl_eksdoc.tui.run.desk import Desk, Kind, Live, Prepared
+from kubectl_eksdoc.tui.run.runs import RunsScreen
 from kubectl_eksdoc.tui.run.screen import RunScreen
 from kubectl_eksdoc.tui.run.state import RunState
 from kubectl_eksdoc.tui.run.stopping import StopScreen
@@ -47,6 +49,16 @@ class Following:
                 self.follow(live, screen.prepared.name if screen.prepared is not None else "")
 
         self._app.push_screen(screen, begun)
+
+    def choose_a_run(self, now: datetime) -> None:
+        """Of those of this cluster that are not over."""
+        doing = {Kind.GO_ON: self.go_on, Kind.GIVE_BACK: self.give_back}
+
+        def chosen(what: tuple[Kind, str] | None) -> None:
+            if what is not None:
+                doing[what[0]](what[1])
+
+        self._app.push_screen(RunsScreen(self._desk, now), chosen)
 
     def give_back(self, run: str) -> None:
         self.ask(Kind.GIVE_BACK, lambda: self._desk.prepare_giving_back(run))

@@ -12,6 +12,7 @@ RUN_KEYS: tuple[Key, ...] = (
     Key("run-pause", "space,p", "space p", "pause", "pause, or go on", Part.RUN, (), 1),
     Key("run-stop", "a", "a", "stop", "stop…", Part.RUN, (), 2),
     Key("run-give-back", "R", "R", "give_back", "give nodes back…", Part.RUN, (), 3),
+    Key("run-alone", "n", "n", "leave_alone", "leave the node under the cursor alone…", Part.RUN, _RUN),
     Key("run-go-on", "o", "o", "go_on", "go on with a stopped run…", Part.RUN),
     Key("run-follow", "f", "f", "follow", "follow what is new", Part.LOOK, _LOG, 5),
     Key("run-level", "v", "v", "level", "all, or only what went wrong", Part.LOOK, _LOG, 4),
@@ -35,6 +36,8 @@ def why_not(key: Key, state: RunState, page: Page) -> str:
         return _why_no_pause(state)
     if key.action == "stop" and (state.over or state.wished is Wish.LEAVE):
         return "it is over" if state.over else "it leaves at once already"
+    if key.action == "leave_alone" and (state.over or not state.drains):
+        return "it is over" if state.over else "nothing is drained"
     if key.action == "give_back" and not state.drains:
         return "this gives nodes back already"
     if key.action == "go_on":

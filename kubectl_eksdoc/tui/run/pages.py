@@ -54,8 +54,11 @@ class LivePage(RunPage):
             self.query_one(f"#{name}").border_title = self.said(title)
 
     def show(self, state: RunState) -> None:
+        self.set_class(state.over, "-over")
+        self.set_class(not state.drains, "-giving-back")
         if not state.drains:
             self.table.show(sheets.GIVING_BACK)
+            self.query_one("#run-why", Prose).show(summary(state))
             return
         self.table.show(sheets.nodes(state))
         self.beside(state)
@@ -78,7 +81,9 @@ class LivePage(RunPage):
         pods.show(sheets.pods(state, node))
         if not pods.has_focus:
             pods.to_start()  # those that need a look come first, and change
-        self.query_one("#run-why", Prose).show(sheets.why(state, node, pods.key))
+        why = self.query_one("#run-why", Prose)
+        why.border_title = self.said("Summary" if state.over else "why it waits")
+        why.show(summary(state) if state.over else sheets.why(state, node, pods.key))
 
 
 class LogPage(RunPage):

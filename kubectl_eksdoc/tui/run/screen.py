@@ -10,6 +10,7 @@ from textual.binding import Binding, BindingType
 from textual.screen import Screen
 from textual.widgets import ContentSwitcher, Input, Static
 
+from kubectl_eksdoc.core.run.chronicle import ENDS
 from kubectl_eksdoc.flows.run.draining import Wish
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.tui.help import HelpScreen
@@ -121,9 +122,25 @@ class RunScreen(Screen[None]):
     def do_go_on(self) -> None:
         self._next_step.go_on(self.state.live.run)
 
+    def do_leave_alone(self) -> None:
+        node = self.query_one(LivePage).table.key
+        course = self.state.chronicle.nodes.get(node or "")
+        if node is None or course is None or course.state in ENDS:
+            self._tell(f"n: {node or 'no node'} is done with already")
+            return
+
+        def chosen(choice: Choice | None) -> None:
+            if choice is Choice.LEAVE_ALONE and not self.state.over:
+                self.state.live.leave_alone(node)
+                self._tell(f"{node} is left alone: nothing more is asked for on it, and it stays cordoned")
+
+        self.app.push_screen(StopScreen(self.state, node), chosen)
+
     def _chosen(self, choice: Choice | None) -> None:
         if choice is Choice.PAUSE and not self.state.over:
             self.do_pause()
+        elif choice is Choice.FINISH_WAVE:
+            self._wish(Wish.FINISH_WAVE)
         elif choice is Choice.STOP:
             self._wish(Wish.STOP)
         elif choice is Choice.LEAVE:

@@ -20,6 +20,7 @@ class Stage(Enum):
     RUNNING = "RUNNING"
     PAUSED = "PAUSED"
     HELD = "HELD"  # by a guard
+    FINISHING = "FINISHING ITS WAVE"
     STOPPING = "STOPPING"
     DONE = "DONE"
     STOPPED = "STOPPED"
@@ -69,6 +70,8 @@ class RunState:
             return Stage.PAUSED
         if self.chronicle.held:
             return Stage.HELD
+        if self.wished is Wish.FINISH_WAVE:
+            return Stage.FINISHING
         return Stage.RUNNING if self.standing is not None else Stage.BEGINNING
 
     @property
