@@ -20,7 +20,7 @@ from kubectl_eksdoc.render.tables import Cell, Column
 from kubectl_eksdoc.render.text import shown
 from kubectl_eksdoc.render.times import age, between
 from kubectl_eksdoc.tui.run.desk import Desk, Kind
-from kubectl_eksdoc.tui.sheets.sheet import Sheet, of_rows, text_sheet
+from kubectl_eksdoc.tui.sheets.sheet import Cells, Sheet, of_rows, text_sheet
 from kubectl_eksdoc.tui.widgets.line_table import LineTable
 from kubectl_eksdoc.tui.widgets.panel import Line, Prose
 
@@ -107,17 +107,9 @@ def sheet(runs: Sequence[RunSummary], now: datetime) -> Sheet:
         Column("LED BY", drop=1, middle=True),
         Column("SAID", floor=20),
     )
-    rows = [
-        (
-            run.run,
-            [
-                run.run,
-                f"{age(between(run.begun, now))} ago" if run.begun is not None else "?",
-                Cell(run.phase, Tone.WARN),
-                run.leader.split("/")[0] or "nobody",
-                run.said,
-            ],
-        )
-        for run in runs
-    ]
-    return of_rows(columns, rows, NONE, fill=4)
+    return of_rows(columns, [(run.run, _cells(run, now)) for run in runs], NONE, fill=4)
+
+
+def _cells(run: RunSummary, now: datetime) -> Cells:
+    begun = f"{age(between(run.begun, now))} ago" if run.begun is not None else "?"
+    return [run.run, begun, Cell(run.phase, Tone.WARN), run.leader.split("/")[0] or "nobody", run.said]

@@ -57,6 +57,7 @@ class RunScreen(Screen[None]):
         yield Static(id="identity")
         yield Static(id="line")
         yield Static(id="notice")
+        yield Static(id="half")
         with ContentSwitcher(initial=_IDS[Page.RUN], id="pages"):
             yield LivePage(id=_IDS[Page.RUN])
             yield LogPage(id=_IDS[Page.LOG])
@@ -84,6 +85,7 @@ class RunScreen(Screen[None]):
             ("identity", words.plain(words.identity(self.state, self._cluster), look)),
             ("line", words.plain(words.line(self.state), look)),
             ("notice", toned(words.plain(notice, look), tone)),
+            ("half", words.plain(words.half(self.state), look)),
             ("foot", words.plain(run_foot(self.state, self.page), look)),
         ):
             if self._said.get(name) != text:
@@ -235,12 +237,19 @@ class RunScreen(Screen[None]):
             self._page.table.focus()
         elif self.page is Page.LOG:
             self.do_page(Page.RUN)
+        elif self.query_one(LivePage).closes_node():
+            return
         elif self.state.over:
             self.app.pop_screen()
         else:
             self.do_stop()
 
     # The cursor
+
+    @on(LineTable.Opened, "#run-nodes")
+    def _opened(self, event: LineTable.Opened) -> None:
+        """Enter looks at a node's pods, and never does more."""
+        self.query_one(LivePage).opens_node()
 
     @on(LineTable.Moved)
     def _moved(self, event: LineTable.Moved) -> None:
