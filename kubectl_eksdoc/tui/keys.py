@@ -47,6 +47,10 @@ class Key:
     given: int | str | Page | None = None
 
 
+TYPED_AFTER = frozenset({"filter", "mark_more"})
+"""The actions of keys behind which more is typed: they come before all others, so that the next key is theirs however
+fast it comes."""
+
 _NODES = (Page.PLAN, Page.WAVES, Page.WHAT_IF)
 
 KEYS: tuple[Key, ...] = (
@@ -65,11 +69,14 @@ KEYS: tuple[Key, ...] = (
     Key("undo", "z", "z", "undo", "undo", Part.PLAN, (), 6),
     Key("redo", "Z", "Z", "redo", "redo", Part.PLAN),
     Key("compare", "equals_sign", "=", "compare", "pin as A, compare", Part.PLAN, (), 7),
-    Key("filter", "slash", "/", "filter", "filter (!inverse)", Part.LOOK, (Page.PLAN,), 4),
+    Key("filter", "slash", "/", "filter", "filter (!inverse, -l labels)", Part.LOOK, (Page.PLAN,), 4),
     Key("sort-name", "N", "N", "sort", "sort by name, again: back", Part.LOOK, (Page.PLAN,), given="NODE"),
     Key("sort-age", "A", "A", "sort", "sort by age", Part.LOOK, (Page.PLAN,), given="AGE"),
     Key("sort-status", "S", "S", "sort", "sort by status", Part.LOOK, (Page.PLAN,), given="STATUS"),
     Key("sort-next", "O", "O", "sort_next", "sort by the next column", Part.LOOK, (Page.PLAN,)),
+    Key("faults", "ctrl+z", "ctrl+z", "toggle", "only nodes at fault", Part.LOOK, (Page.PLAN,), given="faults"),
+    Key("wide", "ctrl+w", "ctrl+w", "toggle", "columns in full, h l sideways", Part.LOOK, given="wide"),
+    Key("head", "ctrl+e", "ctrl+e", "toggle", "hide the head, more rows", Part.LOOK, given="headless"),
     Key("copy", "y", "y", "copy", "copy the remedy's command", Part.LOOK, (Page.BLOCKERS,), 3),
     Key("command", "C", "C", "command", "copy as a command", Part.LOOK, (), 9),
     Key("plan", "1", "1", "page", "nodes", Part.ANYWHERE, given=Page.PLAN),

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from textual import events, on
-from textual.widgets import Input, Static
+from textual.widgets import Static
 
 from kubectl_eksdoc.render.drain.invocation import again
 from kubectl_eksdoc.tui import details, edits, marking
@@ -18,6 +18,7 @@ from kubectl_eksdoc.tui.pages.blockers import BlockersPage
 from kubectl_eksdoc.tui.reasons import why_not
 from kubectl_eksdoc.tui.seen import Seen
 from kubectl_eksdoc.tui.shell import plain
+from kubectl_eksdoc.tui.widgets.ask_line import AskLine
 from kubectl_eksdoc.tui.widgets.line_table import LineTable
 
 
@@ -82,16 +83,16 @@ class PlanScreen(LearningScreen):
             self._go(Page.WHAT_IF)
 
     def do_filter(self) -> None:
-        field = self.query_one("#filter", Input)
-        field.display = True
-        field.value = self.model.filter
-        field.focus()
+        self.query_one("#filter", AskLine).open(self.model.filter)
 
     def do_sort(self, column: str) -> None:
         self._look(replace(self.model.seen, order=self.model.seen.order.by(column)))
 
     def do_sort_next(self) -> None:
         self._look(replace(self.model.seen, order=self.model.seen.order.next()))
+
+    def do_toggle(self, name: str) -> None:
+        self._look(self.model.seen.toggled(name))
 
     def _look(self, seen: Seen) -> None:
         self.model = replace(self.model, seen=seen)
@@ -127,8 +128,8 @@ class PlanScreen(LearningScreen):
         self.app.push_screen(HelpScreen(self.page))
 
     def do_back(self) -> None:
-        if self.model.filter and self.page is Page.PLAN:
-            self.model = replace(self.model, filter="")
+        if (self.model.filter or self.model.seen.faults) and self.page is Page.PLAN:
+            self.model = replace(self.model, filter="", seen=replace(self.model.seen, faults=False))
             self.show()
         else:
             self.back()
@@ -157,15 +158,20 @@ class PlanScreen(LearningScreen):
         else:
             self._choose(self.model.choice.marked_are(*found))
 
-    @on(Input.Changed, "#filter")
-    def _filtering(self, event: Input.Changed) -> None:
-        self.model = replace(self.model, filter=event.value)
+    @on(AskLine.Changed, "#filter")
+    def _filtering(self, event: AskLine.Changed) -> None:
+        self.model = replace(self.model, filter=event.text)
         self.show()
 
-    @on(Input.Submitted, "#filter")
-    def _filtered(self, event: Input.Submitted) -> None:
-        event.input.display = False
-        self._of(Page.PLAN).table.focus()
+    @on(AskLine.Said, "#filter")
+    def _filtered(self, event: AskLine.Said) -> None:
+        self._of(self.page).table.focus()
+
+    @on(AskLine.Left, "#filter")
+    def _unfiltered(self, event: AskLine.Left) -> None:
+        self.model = replace(self.model, filter="")
+        self._of(self.page).table.focus()
+        self.show()
 
     @on(LineTable.Moved)
     def _moved(self, event: LineTable.Moved) -> None:

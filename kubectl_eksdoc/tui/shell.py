@@ -13,7 +13,7 @@ from textual.widgets import ContentSwitcher, Input, Static
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.text import shown
 from kubectl_eksdoc.tui import words
-from kubectl_eksdoc.tui.keys import KEYS, Page, foot
+from kubectl_eksdoc.tui.keys import KEYS, TYPED_AFTER, Page, foot
 from kubectl_eksdoc.tui.model import Model
 from kubectl_eksdoc.tui.opening import Opening
 from kubectl_eksdoc.tui.pages.blockers import BlockersPage
@@ -22,6 +22,7 @@ from kubectl_eksdoc.tui.pages.page import PageOf
 from kubectl_eksdoc.tui.pages.plan import PlanPage
 from kubectl_eksdoc.tui.pages.waves import WavesPage
 from kubectl_eksdoc.tui.pages.what_if import WhatIfPage
+from kubectl_eksdoc.tui.widgets.ask_line import AskLine
 
 _PAGES: dict[Page, type[PageOf]] = {
     Page.PLAN: PlanPage,
@@ -38,7 +39,10 @@ class Shell(Screen[None]):
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]
     VERTICAL_BREAKPOINTS = [(0, "-short"), (30, "-tall")]
     BINDINGS: ClassVar[list[BindingType]] = [
-        *(Binding(key.keys, f"do('{key.id}')", key.words, id=key.id, show=False) for key in KEYS),
+        *(
+            Binding(key.keys, f"do('{key.id}')", key.words, id=key.id, show=False, priority=key.action in TYPED_AFTER)
+            for key in KEYS
+        ),
     ]
 
     def __init__(self, opening: Opening, read: Callable[[], object]) -> None:
@@ -56,11 +60,10 @@ class Shell(Screen[None]):
         with ContentSwitcher(initial=_id(Page.PLAN), id="pages"):
             for page, kind in _PAGES.items():
                 yield kind(id=_id(page))
-        yield Input(id="filter", placeholder="filter: text, !text for those without it")
+        yield AskLine("/", "text, !text for those without it, -l key=value,key2!=x", id="filter")
         yield Static(id="foot")
 
     def on_mount(self) -> None:
-        self.query_one("#filter").display = False
         self._of(Page.PLAN).table.focus()
         self.show()
 
@@ -73,7 +76,16 @@ class Shell(Screen[None]):
             ("foot", foot(self.page)),
         ):
             self.query_one(f"#{name}", Static).update(plain(shown(text, look)))
+        self.set_class(self.model.seen.headless, "-headless")
+        self.set_class(bool(self.model.trouble), "-troubled")
         self._of(self.page).show(self.model)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """While something is typed, the letters are letters."""
+        typing = action == "do" and isinstance(self.focused, Input)
+        if typing and any(key.id in parameters for key in KEYS if key.action in TYPED_AFTER):
+            return False
+        return super().check_action(action, parameters)
 
     def _of(self, page: Page) -> PageOf:
         return self.query_one(f"#{_id(page)}", PageOf)
