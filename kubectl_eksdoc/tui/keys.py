@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 
 class Page(str, Enum):
@@ -18,6 +19,15 @@ class Page(str, Enum):
     WAVES = "3"
     BLOCKERS = "4"
     WHAT_IF = "="
+    PODS = "pods"
+    BUDGET = "budget"
+
+
+class Place(NamedTuple):
+    """A page, and what it is about: of `Page.PODS` the node, of `Page.BUDGET` the budget as ns/name."""
+
+    page: Page
+    about: str = ""
 
 
 class Part(str, Enum):
@@ -51,7 +61,7 @@ TYPED_AFTER = frozenset({"filter", "mark_more"})
 """The actions of keys behind which more is typed: they come before all others, so that the next key is theirs however
 fast it comes."""
 
-_NODES = (Page.PLAN, Page.WAVES, Page.WHAT_IF)
+_NODES = (Page.PLAN, Page.WAVES, Page.WHAT_IF, Page.PODS)
 
 KEYS: tuple[Key, ...] = (
     Key("mark", "space", "space", "mark", "mark", Part.MARK, _NODES, 1),
@@ -83,6 +93,9 @@ KEYS: tuple[Key, ...] = (
     Key("headroom", "2", "2", "page", "budgets", Part.ANYWHERE, given=Page.HEADROOM),
     Key("waves", "3", "3", "page", "waves", Part.ANYWHERE, given=Page.WAVES),
     Key("blockers", "4,b", "4 b", "page", "blockers", Part.ANYWHERE, given=Page.BLOCKERS),
+    Key("visited-before", "left_square_bracket", "[", "visited", "the page before", Part.ANYWHERE, given=-1),
+    Key("visited-after", "right_square_bracket", "]", "visited", "the page after it", Part.ANYWHERE, given=1),
+    Key("visited-last", "minus", "-", "last_page", "the last page, and back", Part.ANYWHERE),
     Key("reload", "ctrl+r", "ctrl+r", "reload", "read the cluster anew", Part.ANYWHERE),
     Key("help", "question_mark", "?", "help", "help", Part.ANYWHERE, (), 3),
     Key("back", "escape", "esc", "back", "back", Part.ANYWHERE),

@@ -46,6 +46,7 @@ class Model:
     reading: str = ""
     filter: str = ""
     seen: Seen = field(default_factory=Seen)
+    about: str = ""  # the node or the budget (ns/name) that the page of pods is of
 
     @property
     def stale(self) -> bool:

@@ -21,6 +21,16 @@ from kubectl_eksdoc.tui.shell import plain
 from kubectl_eksdoc.tui.widgets.ask_line import AskLine
 from kubectl_eksdoc.tui.widgets.line_table import LineTable
 
+OPENS: dict[str, tuple[Page, bool]] = {
+    "nodes": (Page.PODS, True),
+    "budgets": (Page.HEADROOM, False),
+    "waves": (Page.WAVES, False),
+    "waves-now": (Page.WAVES, False),
+    "all-budgets": (Page.BUDGET, True),
+    "all-waves": (Page.PODS, True),
+}
+"""Where enter leads, by the table; and whether the page is about the row."""
+
 
 class PlanScreen(LearningScreen):
     """Mutable: whether the next key says what is marked, and where a range of marks begins."""
@@ -120,6 +130,18 @@ class PlanScreen(LearningScreen):
     def do_page(self, page: Page) -> None:
         self._go(page)
 
+    def do_visited(self, by: int) -> None:
+        if not self.visit(by):
+            self.notify(f"there is no page {'before' if by < 0 else 'after'} this one", timeout=3)
+
+    def do_last_page(self) -> None:
+        """There and back again."""
+        if self.before:
+            last = self.before[-1]
+            self._go(last.page, last.about)
+        else:
+            self.notify("-: no other page was seen yet", timeout=3)
+
     def do_reload(self) -> None:
         self.notify("the cluster is read anew", timeout=3)
         self._read()
@@ -182,9 +204,9 @@ class PlanScreen(LearningScreen):
     @on(LineTable.Opened)
     def _opened(self, event: LineTable.Opened) -> None:
         """Enter opens, and never does anything."""
-        where = {"nodes": Page.WAVES, "budgets": Page.HEADROOM, "waves": Page.WAVES, "waves-now": Page.WAVES}
-        to = where.get(event.table.id or "")
-        if to is not None:
-            key = event.key
-            self._go(to)
-            self._of(to).table.go_to(key)
+        to, about = OPENS.get(event.table.id or "", (None, False))
+        if to is None:
+            return
+        self._go(to, event.key if about else "")
+        if not about:
+            self._of(to).table.go_to(event.key)
