@@ -57,7 +57,7 @@ class Key:
     given: int | str | Page | None = None
 
 
-TYPED_AFTER = frozenset({"filter", "mark_more"})
+TYPED_AFTER = frozenset({"filter", "mark_more", "prompt"})
 """The actions of keys behind which more is typed: they come before all others, so that the next key is theirs however
 fast it comes."""
 
@@ -96,6 +96,7 @@ KEYS: tuple[Key, ...] = (
     Key("visited-before", "left_square_bracket", "[", "visited", "the page before", Part.ANYWHERE, given=-1),
     Key("visited-after", "right_square_bracket", "]", "visited", "the page after it", Part.ANYWHERE, given=1),
     Key("visited-last", "minus", "-", "last_page", "the last page, and back", Part.ANYWHERE),
+    Key("prompt", "colon,ctrl+p", ":", "prompt", "go to a page by its name", Part.ANYWHERE),
     Key("reload", "ctrl+r", "ctrl+r", "reload", "read the cluster anew", Part.ANYWHERE),
     Key("help", "question_mark", "?", "help", "help", Part.ANYWHERE, (), 3),
     Key("back", "escape", "esc", "back", "back", Part.ANYWHERE),

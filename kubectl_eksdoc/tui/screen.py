@@ -9,7 +9,9 @@ from textual import events, on
 from textual.widgets import Static
 
 from kubectl_eksdoc.render.drain.invocation import again
-from kubectl_eksdoc.tui import details, edits, marking
+from kubectl_eksdoc.render.look import Look
+from kubectl_eksdoc.render.text import shown
+from kubectl_eksdoc.tui import commands, details, edits, marking
 from kubectl_eksdoc.tui.help import HelpScreen
 from kubectl_eksdoc.tui.keys import KEYS, Key, Page
 from kubectl_eksdoc.tui.learning import LearningScreen
@@ -41,10 +43,11 @@ class PlanScreen(LearningScreen):
         self._range_from: str | None = None
 
     def action_do(self, name: str) -> None:
+        if not self._marking:
+            self._do(next(each for each in KEYS if each.id == name))
+
+    def _do(self, key: Key) -> None:
         """A key that is not available says why."""
-        if self._marking:
-            return
-        key = next(each for each in KEYS if each.id == name)
         reason = why_not(key, self.model, self.page)
         if reason:
             self.notify(f"{key.shown}: {reason}", timeout=4, markup=False)
@@ -70,7 +73,10 @@ class PlanScreen(LearningScreen):
 
     def do_mark_more(self) -> None:
         self._marking = True
-        self.query_one("#foot", Static).update(plain(marking.MENU))
+        self._foot(marking.MENU)
+
+    def _foot(self, text: str) -> None:
+        self.query_one("#foot", Static).update(plain(shown(text, Look(ascii=self._opening.ascii))))
 
     def do_undo(self) -> None:
         said = self.model.choice.past[-1].words
@@ -94,6 +100,10 @@ class PlanScreen(LearningScreen):
 
     def do_filter(self) -> None:
         self.query_one("#filter", AskLine).open(self.model.filter)
+
+    def do_prompt(self) -> None:
+        self.query_one("#prompt", AskLine).open()
+        self._foot("  ".join(commands.begins("")))
 
     def do_sort(self, column: str) -> None:
         self._look(replace(self.model.seen, order=self.model.seen.order.by(column)))
@@ -194,6 +204,28 @@ class PlanScreen(LearningScreen):
         self.model = replace(self.model, filter="")
         self._of(self.page).table.focus()
         self.show()
+
+    # What is typed behind the colon
+
+    @on(AskLine.Changed, "#prompt")
+    def _prompting(self, event: AskLine.Changed) -> None:
+        self._foot("  ".join(commands.begins(event.text)) or str(commands.read(event.text)))
+
+    @on(AskLine.Left, "#prompt")
+    def _not_prompted(self, event: AskLine.Left) -> None:
+        self._of(self.page).table.focus()
+        self.show()
+
+    @on(AskLine.Said, "#prompt")
+    def _prompted(self, event: AskLine.Said) -> None:
+        self._not_prompted(AskLine.Left(event.line, ""))
+        found = commands.read(event.text)
+        if isinstance(found, str):
+            self.notify(found, timeout=6, markup=False)
+        elif found.command.key == "compare" and self.page is Page.WHAT_IF:
+            self.notify("what-if is this page", timeout=3)
+        else:
+            self._do(next(each for each in KEYS if each.id == found.command.key))
 
     @on(LineTable.Moved)
     def _moved(self, event: LineTable.Moved) -> None:

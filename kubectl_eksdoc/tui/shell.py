@@ -67,6 +67,7 @@ class Shell(Screen[None]):
             for page, kind in _PAGES.items():
                 yield kind(id=_id(page))
         yield AskLine("/", "text, !text for those without it, -l key=value,key2!=x", id="filter")
+        yield AskLine(":", "nodes, pdb, waves, blockers, what-if, help, quit", id="prompt")
         yield Static(id="foot")
 
     def on_mount(self) -> None:

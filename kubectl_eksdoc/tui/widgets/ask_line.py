@@ -19,8 +19,8 @@ class AskLine(Horizontal):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "leave", show=False)]
 
     @dataclass
-    class Changed(Message):
-        """What is typed so far."""
+    class Of(Message):
+        """A message of this line; handlers are for those that follow, which are no kinds of each other."""
 
         line: AskLine
         text: str
@@ -30,11 +30,15 @@ class AskLine(Horizontal):
             return self.line
 
     @dataclass
-    class Said(Changed):
+    class Changed(Of):
+        """What is typed so far."""
+
+    @dataclass
+    class Said(Of):
         """Enter."""
 
     @dataclass
-    class Left(Changed):
+    class Left(Of):
         """Esc."""
 
     def __init__(self, sign: str, placeholder: str, *, id: str) -> None:
