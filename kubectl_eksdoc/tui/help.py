@@ -17,7 +17,7 @@ from kubectl_eksdoc.tui.keys import KEYS, Key, Page, Part
 from kubectl_eksdoc.tui.widgets.panel import Line, Prose
 
 MOTION = (("j k ↓ ↑", "row"), ("g G", "top, bottom"), ("ctrl+f ctrl+b", "page"), ("ctrl+d ctrl+u", "half page"))
-MORE = (("tab", "next panel"), ("enter", "look at it, never more"))
+MORE = (("tab", "next panel"), ("enter", "look at it, never more: pods of a node, of a budget"))
 
 
 class HelpScreen(ModalScreen[None]):

@@ -9,6 +9,7 @@ from kubectl_eksdoc.core.plan.drain.what_if import Preview
 from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.tui.choice import Ask, Choice
 from kubectl_eksdoc.tui.seen import Seen
+from kubectl_eksdoc.tui.sheets.narrowing import faulty, like
 from kubectl_eksdoc.tui.sheets.nodes import NodeFacts
 from kubectl_eksdoc.tui.sheets.order import in_order
 
@@ -45,6 +46,7 @@ class Model:
     reading: str = ""
     filter: str = ""
     seen: Seen = field(default_factory=Seen)
+    about: str = ""  # the node or the budget (ns/name) that the page of pods is of
 
     @property
     def stale(self) -> bool:
@@ -61,10 +63,10 @@ class Model:
         """The names of those that the filter lets through, in the order that was asked for."""
         if self.facts is None:
             return ()
-        texts, wanted = self.facts.nodes.texts, self.filter.lower()
-        inverse, word = wanted.startswith("!"), wanted.lstrip("!")
-        kept = (name for name, cells in texts.items() if (word in " ".join(cells).lower()) is not inverse)
-        return in_order(kept if wanted else texts, self.seen.order, self.facts.nodes, self.view)
+        kept = like(self.facts.nodes, self.filter)
+        if self.seen.faults:
+            kept = faulty(kept, self.facts.nodes, self.view)
+        return in_order(kept, self.seen.order, self.facts.nodes, self.view)
 
     def chosen(self, choice: Choice) -> Model:
         return replace(self, choice=choice, preview=None, trouble="")

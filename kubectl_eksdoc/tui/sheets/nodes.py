@@ -92,10 +92,14 @@ def sheet(
         wave = Cell(str(target.wave)) if target is not None and target.wave else Cell(NONE, Tone.FAINT)
         return (*facts.texts[name], wave, status(facts.nodes[name], target, view))
 
+    def stands(name: str, room: int) -> Cell:
+        return status(facts.nodes[name], targets.get(name), view)
+
+    def full() -> int:
+        return max((len(stands(name, 0).text) for name in keys), default=0)
+
     keys = tuple(names)
-    return Sheet(
-        columns, facts.widths, keys, cells, fill=_STATUS, filled=lambda name, room: cells(name)[-1], empty=empty
-    )
+    return Sheet(columns, facts.widths, keys, cells, fill=_STATUS, filled=stands, empty=empty, full=full)
 
 
 def status(node: Node, target: Target | None, view: DrainView | None) -> Cell:
