@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from functools import cache
 
 from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.budgets import Amount
 from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
+from kubectl_eksdoc.core.plan.drain.policy import ALL, DrainPolicy, Targeting
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 from kubectl_eksdoc.core.run.engine import Engine
 from kubectl_eksdoc.core.run.moments import Moment
@@ -93,6 +94,7 @@ def demo_stage() -> EmbeddedStage:
 
 
 @cache
-def rehearsed_demo() -> Rehearsed:
-    """The drain of the demo's default node group, undisturbed to its end."""
-    return rehearsed(demo_stage())
+def rehearsed_demo(at_once: int | None = None) -> Rehearsed:
+    """The drain of the demo's default node group, undisturbed to its end; `at_once`: in waves of so many nodes."""
+    waves = ((ALL, Amount(at_once)),) if at_once is not None else ()
+    return rehearsed(demo_stage(), policy=DrainPolicy(max_unavailable=waves))

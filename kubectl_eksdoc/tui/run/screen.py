@@ -246,10 +246,11 @@ class RunScreen(Screen[None]):
 
     # The cursor
 
-    @on(LineTable.Opened, "#run-nodes")
+    @on(LineTable.Opened)
     def _opened(self, event: LineTable.Opened) -> None:
         """Enter looks at a node's pods, and never does more."""
-        self.query_one(LivePage).opens_node()
+        if event.table.id == "run-nodes":
+            self.query_one(LivePage).opens_node()
 
     @on(LineTable.Moved)
     def _moved(self, event: LineTable.Moved) -> None:
