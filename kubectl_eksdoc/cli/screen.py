@@ -10,7 +10,9 @@ from kubectl_eksdoc.cli import exits, reaching, streams
 from kubectl_eksdoc.cli import look as looks
 from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
+from kubectl_eksdoc.cli.screen_live import Pinned, live_of
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
+from kubectl_eksdoc.wiring.sources import SourceChoice
 
 if TYPE_CHECKING:  # the first paint must not pay for facts and plans
     from kubectl_eksdoc.core.model.cluster import Cluster
@@ -46,14 +48,19 @@ def no_terminal(around: Surroundings) -> str:
 
 
 def opening(args: argparse.Namespace, around: Surroundings) -> Opening:
+    return _opening(GlobalOptions.from_args(args), SourceOptions.from_args(args).choice, around)
+
+
+def _opening(options: GlobalOptions, source: SourceChoice, around: Surroundings) -> Opening:
     from kubectl_eksdoc.tui.opening import Opening
 
-    options, source = GlobalOptions.from_args(args), SourceOptions.from_args(args).choice
+    reached = Pinned(options.connection)
 
     def read(progress: Progress) -> Cluster:
         from kubectl_eksdoc.core.model import kinds
 
-        return around.open_reader(source, options.connection, progress).read(kinds.ALL)
+        connection = reached() if source.live else options.connection
+        return around.open_reader(source, connection, progress).read(kinds.ALL)
 
     def reached_by(cluster: Cluster) -> tuple[str, ...]:
         return reaching.words(source, options, cluster.identity.context)
@@ -68,4 +75,5 @@ def opening(args: argparse.Namespace, around: Surroundings) -> Opening:
         return Targeting(nodegroups=(DEFAULT_NODEGROUP,))
 
     look = looks.decide(options, around.stderr, around.environ)
-    return Opening(read, targeting, reached_by, around.now, ascii=look.ascii, plain=not look.colour)
+    live = live_of(reached, options, around, lambda other: _opening(other, source, around)) if source.live else None
+    return Opening(read, targeting, reached_by, around.now, ascii=look.ascii, plain=not look.colour, live=live)

@@ -22,6 +22,7 @@ from kubectl_eksdoc.tui.pages.page import PageOf
 from kubectl_eksdoc.tui.pages.plan import PlanPage
 from kubectl_eksdoc.tui.pages.waves import WavesPage
 from kubectl_eksdoc.tui.pages.what_if import WhatIfPage
+from kubectl_eksdoc.tui.reading import Reads
 
 _PAGES: dict[Page, type[PageOf]] = {
     Page.PLAN: PlanPage,
@@ -46,9 +47,10 @@ class Shell(Screen[None]):
         super().__init__()
         self._opening = opening
         self._read = read
-        self.model = Model()
+        self.model = Model(reads=Reads(live=opening.live is not None))
         self.page = Page.PLAN
         self.before: list[Page] = []
+        self._head = ""
 
     def compose(self) -> ComposeResult:
         yield Static(id="identity")
@@ -66,14 +68,21 @@ class Shell(Screen[None]):
 
     def show(self) -> None:
         """All that depends on the model, of the page that is seen."""
-        look = Look(ascii=self._opening.ascii)
-        for name, text in (
-            ("identity", words.identity(self.model, self._opening.now())),
-            ("line", words.plan_line(self.model)),
-            ("foot", foot(self.page)),
-        ):
-            self.query_one(f"#{name}", Static).update(plain(shown(text, look)))
+        self.show_age()
+        self._say("line", words.plan_line(self.model))
+        self._say("foot", foot(self.page))
         self._of(self.page).show(self.model)
+
+    def show_age(self) -> None:
+        """Whose cluster it is, and how old what is shown: nothing is drawn where that reads as it did."""
+        text = words.identity(self.model, self._opening.now())
+        if text != self._head:
+            self._head = text
+            self._say("identity", text)
+
+    def _say(self, name: str, text: str) -> None:
+        look = Look(ascii=self._opening.ascii)
+        self.query_one(f"#{name}", Static).update(plain(shown(text, look)))
 
     def _of(self, page: Page) -> PageOf:
         return self.query_one(f"#{_id(page)}", PageOf)
