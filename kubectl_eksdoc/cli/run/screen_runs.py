@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cache
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -46,7 +47,7 @@ class ScreenRuns:
         self._source = source
         self._around = around
         self._demo: DemoCluster | None = None
-        self._desk: RunDesk | None = None
+        self._desks: list[RunDesk] = []
         self.left_in_the_middle = False
         """A run was under way when the screens were left, and did not come to its end."""
 
@@ -54,10 +55,10 @@ class ScreenRuns:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        live = self._desk.live if self._desk is not None else None
         try:
-            if live is not None and not live.over:
-                self._settle(live)
+            for desk in self._desks:
+                if desk.live is not None and not desk.live.over:
+                    self._settle(desk.live)
         finally:
             if self._demo is not None:
                 self._demo.close()
@@ -67,9 +68,9 @@ class ScreenRuns:
         """Why nothing can be changed from here, "" where it can."""
         return _SNAPSHOT if self._source.snapshot else ""
 
-    @property
-    def desk(self) -> Desk | None:
-        return None if self.why_not else _LateDesk(self._opened)
+    def desk_at(self, reach: Callable[[], GlobalOptions]) -> Desk | None:
+        """Of the cluster that is reached so; of the demo its own way."""
+        return None if self.why_not else _LateDesk(cache(lambda: self._opened(reach)))
 
     @property
     def source(self) -> Where:
@@ -79,19 +80,19 @@ class ScreenRuns:
             return Where(SourceChoice(), options, options.cluster_name)
         return Where(self._source, self._options)
 
-    def _opened(self) -> RunDesk:
+    def _opened(self, reach: Callable[[], GlobalOptions]) -> RunDesk:
         """Made when it is needed first: it loads all that runs need."""
         from kubectl_eksdoc.cli.run.desk import RunDesk
 
-        if self._desk is None:
-            if self._source.demo:
-                from kubectl_eksdoc.cli.run.demo import SPEED, DemoCluster
+        if self._source.demo:
+            from kubectl_eksdoc.cli.run.demo import SPEED, DemoCluster
 
-                self._demo = DemoCluster(self._around, self._options)
-                self._desk = RunDesk(self._demo.around, self._demo.reach, speed=SPEED)
-            else:
-                self._desk = RunDesk(self._around, lambda: self._options)
-        return self._desk
+            self._demo = DemoCluster(self._around, self._options)
+            desk = RunDesk(self._demo.around, self._demo.reach, speed=SPEED)
+        else:
+            desk = RunDesk(self._around, reach)
+        self._desks.append(desk)
+        return desk
 
     def _settle(self, live: LiveRun) -> None:
         """The screens are gone: the run stops, and is waited for, as after Ctrl-C of the command."""

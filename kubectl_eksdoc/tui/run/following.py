@@ -29,7 +29,7 @@ class Following:
     def __init__(self, app: App[int], desk: Desk, changed: Callable[[], object]) -> None:
         """`changed`: the cluster is not any more what was read."""
         self._app = app
-        self._desk = desk
+        self.desk = desk
         self._changed = changed
         self._timer: Timer | None = None
         self._name = ""
@@ -58,13 +58,13 @@ class Following:
             if what is not None:
                 doing[what[0]](what[1])
 
-        self._app.push_screen(RunsScreen(self._desk, now), chosen)
+        self._app.push_screen(RunsScreen(self.desk, now), chosen)
 
     def give_back(self, run: str) -> None:
-        self.ask(Kind.GIVE_BACK, lambda: self._desk.prepare_giving_back(run))
+        self.ask(Kind.GIVE_BACK, lambda: self.desk.prepare_giving_back(run))
 
     def go_on(self, run: str) -> None:
-        self.ask(Kind.GO_ON, lambda: self._desk.prepare_going_on(run))
+        self.ask(Kind.GO_ON, lambda: self.desk.prepare_going_on(run))
 
     def give_back_when_over(self) -> None:
         self._then_give_back = True

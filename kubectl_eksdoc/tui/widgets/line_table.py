@@ -191,7 +191,7 @@ class LineTable(ScrollView, can_focus=True):
             self.refresh()
             return
         for y in range(seen.height):
-            if self._drawn.get(y) != self._line(y, seen.width):
+            if self._drawn.get(y) != self._drawn_at(y, seen.width):
                 self.refresh(Region(0, y, seen.width, 1))
 
     def _refresh_row(self, place: int) -> None:
@@ -202,10 +202,10 @@ class LineTable(ScrollView, can_focus=True):
     # Drawing
 
     def render_line(self, y: int) -> Strip:
-        self._drawn[y] = strip = self._line(y, self._seen.width)
+        self._drawn[y] = strip = self._drawn_at(y, self._seen.width)
         return strip
 
-    def _line(self, y: int, width: int) -> Strip:
+    def _drawn_at(self, y: int, width: int) -> Strip:
         if y == 0:
             return self._head(width)
         place = y - 1 + int(self.scroll_offset.y)
