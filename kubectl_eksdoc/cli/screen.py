@@ -13,6 +13,7 @@ from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 
 if TYPE_CHECKING:  # the first paint must not pay for facts and plans
+    from kubectl_eksdoc.cli.run.screen_runs import ScreenRuns
     from kubectl_eksdoc.core.model.cluster import Cluster
     from kubectl_eksdoc.core.plan.drain.policy import Targeting
     from kubectl_eksdoc.tui.opening import Opening, Progress
@@ -33,7 +34,11 @@ def open_screens(args: argparse.Namespace, leaf: Parser, around: Surroundings) -
     if missing:
         streams.say(around.stderr, leaf.format_help() + "\n" + NO_TERMINAL.format(missing))
         return Answer("", exits.USAGE)
-    return Answer("", around.open_screens(opening(args, around)))
+    from kubectl_eksdoc.cli.run.screen_runs import ScreenRuns
+
+    with ScreenRuns(GlobalOptions.from_args(args), SourceOptions.from_args(args).choice, around) as runs:
+        code = around.open_screens(opening(args, around, runs))
+    return Answer("", exits.STOPPED if runs.left_in_the_middle else code)
 
 
 def no_terminal(around: Surroundings) -> str:
@@ -45,7 +50,7 @@ def no_terminal(around: Surroundings) -> str:
     return "TERM=dumb" if around.environ.get("TERM", "") in ("", "dumb") else ""
 
 
-def opening(args: argparse.Namespace, around: Surroundings) -> Opening:
+def opening(args: argparse.Namespace, around: Surroundings, runs: ScreenRuns) -> Opening:
     from kubectl_eksdoc.tui.opening import Opening
 
     options, source = GlobalOptions.from_args(args), SourceOptions.from_args(args).choice
@@ -53,7 +58,9 @@ def opening(args: argparse.Namespace, around: Surroundings) -> Opening:
     def read(progress: Progress) -> Cluster:
         from kubectl_eksdoc.core.model import kinds
 
-        return around.open_reader(source, options.connection, progress).read(kinds.ALL)
+        where = runs.source
+        cluster = around.open_reader(where.source, where.options.connection, progress).read(kinds.ALL)
+        return where.named(cluster)
 
     def reached_by(cluster: Cluster) -> tuple[str, ...]:
         return reaching.words(source, options, cluster.identity.context)
@@ -68,4 +75,13 @@ def opening(args: argparse.Namespace, around: Surroundings) -> Opening:
         return Targeting(nodegroups=(DEFAULT_NODEGROUP,))
 
     look = looks.decide(options, around.stderr, around.environ)
-    return Opening(read, targeting, reached_by, around.now, ascii=look.ascii, plain=not look.colour)
+    return Opening(
+        read,
+        targeting,
+        reached_by,
+        around.now,
+        ascii=look.ascii,
+        plain=not look.colour,
+        desk=runs.desk,
+        no_desk=runs.why_not,
+    )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:  # the first paint must not pay for facts and plans
     from kubectl_eksdoc.core.model.cluster import Cluster
     from kubectl_eksdoc.core.plan.drain.policy import Targeting
+    from kubectl_eksdoc.tui.run.desk import Desk
 
 Progress = Callable[[str, int], None]
 
@@ -18,7 +19,7 @@ Progress = Callable[[str, int], None]
 class Opening:
     """`read` reads the cluster and may be called again, from another thread; it may raise EksdocError. `targeting`:
     what is marked at first; `reached_by`: the words that lead to the same cluster on a command line; `plain`: without
-    colours."""
+    colours. `desk`: where runs are begun, None where nothing can be changed, for the reason `no_desk`."""
 
     read: Callable[[Progress], Cluster]
     targeting: Callable[[], Targeting]
@@ -27,3 +28,5 @@ class Opening:
     ascii: bool = False
     plain: bool = False
     light: bool = False
+    desk: Desk | None = None
+    no_desk: str = ""

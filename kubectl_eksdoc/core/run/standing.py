@@ -6,11 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from kubectl_eksdoc.core.model.budgets import Budget
 from kubectl_eksdoc.core.model.durations import in_words
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 from kubectl_eksdoc.core.run.engine import Engine
 from kubectl_eksdoc.core.run.nodes import DrainedNode, Phase
 from kubectl_eksdoc.core.run.pursuits import Pursuit, Step
+from kubectl_eksdoc.core.run.record import Waiting
 from kubectl_eksdoc.core.run.stopping import why_late
 
 
@@ -30,7 +32,7 @@ class Standing:
     Nodes: `done` came to their end empty or gone, `half` are begun and not empty, each with how many of its pods are
     left; `cordoned` are cordoned and nothing else; `alone` were left alone. `held` and `stopped`: why nothing more is
     asked for. `left_s`: about so long it still takes, None where nobody can tell; `planned_s`: so long it was planned
-    to take in all.
+    to take in all. `budgets`: those that the plan takes from, as they are now; `pending`: replacements without a node.
     """
 
     at_s: float
@@ -47,6 +49,8 @@ class Standing:
     stopped: str = ""
     left_s: float | None = None
     planned_s: float | None = None
+    budgets: tuple[Budget, ...] = ()
+    pending: tuple[Waiting, ...] = ()
 
     @property
     def said(self) -> str:
@@ -109,7 +113,16 @@ def standing(engine: Engine, course: Course, now_s: float) -> Standing:
         stopped=engine.stopped,
         left_s=_left_s(engine, course.left_s(gone, now_s), now_s),
         planned_s=course.planned_s,
+        budgets=tuple(_in_use(engine)),
+        pending=tuple(Waiting(pod.key, pod.not_ready_because) for pod in engine.pending),
     )
+
+
+def _in_use(engine: Engine) -> Iterator[Budget]:
+    for headroom in engine.plan.budgets:
+        budget = engine.seen.budgets.get(headroom.budget.key)
+        if headroom.to_evict and budget is not None:
+            yield budget
 
 
 def _left_s(engine: Engine, left_s: float | None, now_s: float) -> float | None:
