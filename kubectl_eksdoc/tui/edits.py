@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
 from kubectl_eksdoc.render.text import counted
 from kubectl_eksdoc.tui import knobs, words
@@ -9,6 +12,14 @@ from kubectl_eksdoc.tui.choice import Choice
 from kubectl_eksdoc.tui.model import Model
 
 Edited = Choice | str
+
+
+@dataclass(frozen=True, slots=True)
+class At:
+    """`node` is under the cursor, None where the row is no node; `start` was the last one that was marked."""
+
+    node: str | None
+    start: str | None = None
 
 
 def marked(model: Model, node: str | None) -> Edited:
@@ -79,3 +90,16 @@ def _turned(model: Model, policy: DrainPolicy, said: str) -> Edited:
     if policy == model.choice.ask.policy:
         return f"nothing changes: {said}"
     return model.choice.with_policy(policy, said)
+
+
+EDITS: Mapping[str, Callable[[Model, At, int], Edited]] = {
+    "mark": lambda model, at, given: marked(model, at.node),
+    "mark_range": lambda model, at, given: marked_up_to(model, at.start, at.node),
+    "mark_none": lambda model, at, given: unmarked(model),
+    "parallel": lambda model, at, given: parallel(model, given),
+    "grace": lambda model, at, given: grace(model, given),
+    "move_node": lambda model, at, given: moved(model, at.node, given),
+    "pin": lambda model, at, given: pinned(model, at.node),
+    "pin_last": lambda model, at, given: pinned_last(model, at.node),
+}
+"""By the action of the key, with what it is given."""

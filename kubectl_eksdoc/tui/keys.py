@@ -44,7 +44,7 @@ class Key:
     part: Part
     pages: tuple[Page, ...] = ()
     foot: int = 0
-    given: int | Page | None = None
+    given: int | str | Page | None = None
 
 
 _NODES = (Page.PLAN, Page.WAVES, Page.WHAT_IF)
@@ -66,6 +66,10 @@ KEYS: tuple[Key, ...] = (
     Key("redo", "Z", "Z", "redo", "redo", Part.PLAN),
     Key("compare", "equals_sign", "=", "compare", "pin as A, compare", Part.PLAN, (), 7),
     Key("filter", "slash", "/", "filter", "filter (!inverse)", Part.LOOK, (Page.PLAN,), 4),
+    Key("sort-name", "N", "N", "sort", "sort by name, again: back", Part.LOOK, (Page.PLAN,), given="NODE"),
+    Key("sort-age", "A", "A", "sort", "sort by age", Part.LOOK, (Page.PLAN,), given="AGE"),
+    Key("sort-status", "S", "S", "sort", "sort by status", Part.LOOK, (Page.PLAN,), given="STATUS"),
+    Key("sort-next", "O", "O", "sort_next", "sort by the next column", Part.LOOK, (Page.PLAN,)),
     Key("copy", "y", "y", "copy", "copy the remedy's command", Part.LOOK, (Page.BLOCKERS,), 3),
     Key("command", "C", "C", "command", "copy as a command", Part.LOOK, (), 9),
     Key("plan", "1", "1", "page", "nodes", Part.ANYWHERE, given=Page.PLAN),

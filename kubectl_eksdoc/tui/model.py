@@ -8,7 +8,9 @@ from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.plan.drain.what_if import Preview
 from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.tui.choice import Ask, Choice
+from kubectl_eksdoc.tui.seen import Seen
 from kubectl_eksdoc.tui.sheets.nodes import NodeFacts
+from kubectl_eksdoc.tui.sheets.order import in_order
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,7 @@ class Model:
     remedy: str = ""
     reading: str = ""
     filter: str = ""
+    seen: Seen = field(default_factory=Seen)
 
     @property
     def stale(self) -> bool:
@@ -55,14 +58,13 @@ class Model:
 
     @property
     def shown_nodes(self) -> tuple[str, ...]:
-        """The names of those that the filter lets through, in their order."""
+        """The names of those that the filter lets through, in the order that was asked for."""
         if self.facts is None:
             return ()
         texts, wanted = self.facts.nodes.texts, self.filter.lower()
-        if not wanted:
-            return tuple(texts)
         inverse, word = wanted.startswith("!"), wanted.lstrip("!")
-        return tuple(name for name, cells in texts.items() if (word in " ".join(cells).lower()) is not inverse)
+        kept = (name for name, cells in texts.items() if (word in " ".join(cells).lower()) is not inverse)
+        return in_order(kept if wanted else texts, self.seen.order, self.facts.nodes, self.view)
 
     def chosen(self, choice: Choice) -> Model:
         return replace(self, choice=choice, preview=None, trouble="")

@@ -8,7 +8,7 @@ from textual.containers import Horizontal
 from kubectl_eksdoc.render.text import wrap
 from kubectl_eksdoc.tui.model import Model
 from kubectl_eksdoc.tui.pages.page import PageOf
-from kubectl_eksdoc.tui.sheets import budgets, nodes, waves
+from kubectl_eksdoc.tui.sheets import budgets, nodes, order, waves
 from kubectl_eksdoc.tui.sheets.sheet import text_sheet
 from kubectl_eksdoc.tui.widgets.line_table import LineTable
 
@@ -37,6 +37,8 @@ NOTHING_SENT = text_sheet(
 _WIDTH = 74
 """Of words that must be read on a narrow terminal, too."""
 
+NONE_LIKE_THAT = "No node is like that. esc takes the filter away."
+
 PLANNING = text_sheet(("planning…",))
 
 
@@ -57,7 +59,9 @@ class PlanPage(PageOf):
                 told = (*wrap(model.trouble, _WIDTH), "", *wrap(model.remedy, _WIDTH), "", "ctrl+r tries again")
                 self.table.show(text_sheet(told))
             return
-        sheet = nodes.sheet(model.facts.nodes, model.shown_nodes, model.view, model.stale)
+        names = model.shown_nodes
+        columns = order.marked(nodes.COLUMNS, model.seen.order)
+        sheet = nodes.sheet(model.facts.nodes, names, model.view, NONE_LIKE_THAT, columns)
         table = self.query_one("#nodes", LineTable)
         table.show(sheet, model.choice.ask.marked)
         table.border_subtitle = self.said(_filtered(model))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from kubectl_eksdoc.core.model.cluster import Cluster
@@ -46,6 +46,7 @@ class NodeFacts:
     nodes: Mapping[str, Node]
     texts: Mapping[str, tuple[str, ...]]  # by name: the columns before WAVE
     widths: tuple[int, ...]
+    pods: Mapping[str, int]  # by name: how many there are on it
 
 
 def facts_of(cluster: Cluster) -> NodeFacts:
@@ -65,7 +66,8 @@ def facts_of(cluster: Cluster) -> NodeFacts:
             f"{pods[node.name]}/{node.pods_allocatable or UNKNOWN}",
         )
         widths.see(cells)
-    return NodeFacts({node.name: node for node in cluster.nodes}, texts, (*widths.widest, 4, 10))
+    nodes = {node.name: node for node in cluster.nodes}
+    return NodeFacts(nodes, texts, (*widths.widest, 4, 10), {name: pods[name] for name in nodes})
 
 
 def _image(node: Node) -> str:
@@ -74,8 +76,15 @@ def _image(node: Node) -> str:
     return f"…{image[-_IMAGE:]}" if image else UNKNOWN
 
 
-def sheet(facts: NodeFacts, names: Iterable[str], view: DrainView | None, planning: bool) -> Sheet:
-    """The nodes of these names. `view`: the plan, None while there is none; `planning`: one is made for other marks."""
+def sheet(
+    facts: NodeFacts,
+    names: Iterable[str],
+    view: DrainView | None,
+    empty: str = "",
+    columns: Sequence[Column] = COLUMNS,
+) -> Sheet:
+    """The nodes of these names. `view`: the plan, None while there is none; `empty`: what is said where there is no
+    name; `columns` with other titles."""
     targets = {target.node.name: target for target in view.targets} if view is not None else {}
 
     def cells(name: str) -> Cells:
@@ -84,9 +93,8 @@ def sheet(facts: NodeFacts, names: Iterable[str], view: DrainView | None, planni
         return (*facts.texts[name], wave, status(facts.nodes[name], target, view))
 
     keys = tuple(names)
-    said = "planning…" if planning else "No node is like that. esc takes the filter away."
     return Sheet(
-        COLUMNS, facts.widths, keys, cells, fill=_STATUS, filled=lambda name, room: cells(name)[-1], empty=said
+        columns, facts.widths, keys, cells, fill=_STATUS, filled=lambda name, room: cells(name)[-1], empty=empty
     )
 
 

@@ -1,0 +1,110 @@
+"""The screen with its pages: which one is seen, what it shows of the model, and the way back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.screen import Screen
+from textual.widgets import ContentSwitcher, Input, Static
+
+from kubectl_eksdoc.render.look import Look
+from kubectl_eksdoc.render.text import shown
+from kubectl_eksdoc.tui import words
+from kubectl_eksdoc.tui.keys import KEYS, Page, foot
+from kubectl_eksdoc.tui.model import Model
+from kubectl_eksdoc.tui.opening import Opening
+from kubectl_eksdoc.tui.pages.blockers import BlockersPage
+from kubectl_eksdoc.tui.pages.headroom import HeadroomPage
+from kubectl_eksdoc.tui.pages.page import PageOf
+from kubectl_eksdoc.tui.pages.plan import PlanPage
+from kubectl_eksdoc.tui.pages.waves import WavesPage
+from kubectl_eksdoc.tui.pages.what_if import WhatIfPage
+
+_PAGES: dict[Page, type[PageOf]] = {
+    Page.PLAN: PlanPage,
+    Page.HEADROOM: HeadroomPage,
+    Page.WAVES: WavesPage,
+    Page.BLOCKERS: BlockersPage,
+    Page.WHAT_IF: WhatIfPage,
+}
+
+
+class Shell(Screen[None]):
+    """Mutable: the model as it is now, the page that is shown, and those that were shown before it."""
+
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]
+    VERTICAL_BREAKPOINTS = [(0, "-short"), (30, "-tall")]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *(Binding(key.keys, f"do('{key.id}')", key.words, id=key.id, show=False) for key in KEYS),
+    ]
+
+    def __init__(self, opening: Opening, read: Callable[[], object]) -> None:
+        """`read`: the cluster is to be read anew."""
+        super().__init__()
+        self._opening = opening
+        self._read = read
+        self.model = Model()
+        self.page = Page.PLAN
+        self.before: list[Page] = []
+
+    def compose(self) -> ComposeResult:
+        yield Static(id="identity")
+        yield Static(id="line")
+        with ContentSwitcher(initial=_id(Page.PLAN), id="pages"):
+            for page, kind in _PAGES.items():
+                yield kind(id=_id(page))
+        yield Input(id="filter", placeholder="filter: text, !text for those without it")
+        yield Static(id="foot")
+
+    def on_mount(self) -> None:
+        self.query_one("#filter").display = False
+        self._of(Page.PLAN).table.focus()
+        self.show()
+
+    def show(self) -> None:
+        """All that depends on the model, of the page that is seen."""
+        look = Look(ascii=self._opening.ascii)
+        for name, text in (
+            ("identity", words.identity(self.model, self._opening.now())),
+            ("line", words.plan_line(self.model)),
+            ("foot", foot(self.page)),
+        ):
+            self.query_one(f"#{name}", Static).update(plain(shown(text, look)))
+        self._of(self.page).show(self.model)
+
+    def _of(self, page: Page) -> PageOf:
+        return self.query_one(f"#{_id(page)}", PageOf)
+
+    def _go(self, page: Page, remember: bool = True) -> None:
+        if page is self.page:
+            return
+        if remember:
+            self.before.append(self.page)
+        node = self._of(self.page).node
+        self.page = page
+        self.query_one("#pages", ContentSwitcher).current = _id(page)
+        self.show()
+        table = self._of(page).table
+        table.focus()
+        if node is not None:
+            table.go_to(node)
+
+    def back(self) -> None:
+        if self.before:
+            self._go(self.before.pop(), remember=False)
+
+    @property
+    def _node(self) -> str | None:
+        """Under the cursor; None where a row is no node."""
+        return self._of(self.page).node
+
+
+def _id(page: Page) -> str:
+    return f"page-{page.name.lower().replace('_', '-')}"
+
+
+def plain(text: str) -> str:
+    return text.replace("[", r"\[")
