@@ -1,5 +1,7 @@
 """The least that can be opened: what the first paint of our screens is measured against."""
 
+from __future__ import annotations
+
 from textual.app import App, ComposeResult
 from textual.widgets import Static
 

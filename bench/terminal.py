@@ -30,9 +30,11 @@ class Silent(Exception):
 class Terminal:
     """Mutable: all that was sent to it. Leaving the block kills the command."""
 
-    def __init__(self, command: Sequence[str], env: Mapping[str, str], columns: int = COLUMNS, rows: int = ROWS) -> None:
+    def __init__(
+        self, command: Sequence[str], env: Mapping[str, str], columns: int = COLUMNS, rows: int = ROWS
+    ) -> None:
         self._end, theirs = pty.openpty()
-        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
         around = {name: value for name, value in env.items() if name not in ("COLUMNS", "LINES", "NO_COLOR")}
         around |= {"TERM": "xterm-256color", "COLORTERM": "truecolor", "LC_ALL": "C.UTF-8"}
         self.begun = time.perf_counter()

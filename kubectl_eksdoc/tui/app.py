@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from textual.filter import LineFilter, NoColor
 from textual.message import Message
 
 from kubectl_eksdoc.tui import palette
+from kubectl_eksdoc.tui.first import FirstScreen
 from kubectl_eksdoc.tui.opening import Opening
 
 if TYPE_CHECKING:
@@ -67,9 +69,19 @@ class EksdocApp(App[int]):
 
     def on_mount(self) -> None:
         self._tidy_when_told_to_stop()
+        if "kubectl_eksdoc.tui.screen" in sys.modules:
+            self._open()
+        else:
+            self.push_screen(FirstScreen(_load, self._open))
+
+    def _open(self) -> None:
         from kubectl_eksdoc.tui.screen import PlanScreen
 
-        self.push_screen(PlanScreen(self.opening, self.read))
+        screen = PlanScreen(self.opening, self.read)
+        if isinstance(self.screen, FirstScreen):
+            self.switch_screen(screen)
+        else:
+            self.push_screen(screen)
         self.call_after_refresh(self.read)
 
     def _tidy_when_told_to_stop(self) -> None:
@@ -119,3 +131,7 @@ class EksdocApp(App[int]):
             self.post_message(self.NotRead(error.message, error.hint))
         except Exception as error:  # a bug must not leave a screen that waits for ever
             self.post_message(self.NotRead(f"this is a bug in kubectl eksdoc, please report it: {error!r}"))
+
+
+def _load() -> None:
+    import kubectl_eksdoc.tui.screen  # noqa: F401 - facts, plans and all pages
