@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
@@ -11,6 +12,7 @@ from textual.filter import LineFilter, NoColor
 from textual.widgets import Input
 
 from kubectl_eksdoc.tui import palette
+from kubectl_eksdoc.tui.first import FirstScreen
 from kubectl_eksdoc.tui.opening import Opening
 from kubectl_eksdoc.tui.reader import HaveRead, Noticed, NotRead, Progressed, Reader, Remembered
 
@@ -50,9 +52,19 @@ class EksdocApp(App[int]):
 
     def on_mount(self) -> None:
         self._tidy_when_told_to_stop()
+        if "kubectl_eksdoc.tui.screen" in sys.modules:
+            self._open()
+        else:
+            self.push_screen(FirstScreen(_load, self._open))
+
+    def _open(self) -> None:
         from kubectl_eksdoc.tui.screen import PlanScreen
 
-        self.push_screen(PlanScreen(self.opening, self.read, lambda: self.following))
+        screen = PlanScreen(self.opening, self.read, lambda: self.following)
+        if isinstance(self.screen, FirstScreen):
+            self.switch_screen(screen)
+        else:
+            self.push_screen(screen)
         self.call_after_refresh(self.read)
         if self.opening.live is not None:
             self.set_interval(TICK_S, self._tick)
@@ -140,3 +152,7 @@ class EksdocApp(App[int]):
     def _may_read_by_itself(self) -> bool:
         """Not while something is typed, and not behind a screen that stands for itself."""
         return self.screen is self._main and not isinstance(self.focused, Input)
+
+
+def _load() -> None:
+    import kubectl_eksdoc.tui.screen  # noqa: F401 - facts, plans and all pages
