@@ -94,8 +94,11 @@ class EksdocApp(App[int]):
             self._main.remembers(event.facts)
 
     def on_have_read(self, event: HaveRead) -> None:
-        if event.of is self.opening:
-            self._main.read(event.facts, event.differs)
+        if event.of is not self.opening:
+            return
+        if self._main.model.reads.done is None and self.opening.live is not None and self.opening.desk is not None:
+            self.following.say_what_is_unfinished()
+        self._main.read(event.facts, event.differs)
 
     def on_not_read(self, event: NotRead) -> None:
         if event.of is self.opening:
