@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import exits, reaching, streams
 from kubectl_eksdoc.cli import look as looks
 from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
+from kubectl_eksdoc.cli.screen_live import Pinned, live_of
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
+from kubectl_eksdoc.wiring.sources import SourceChoice
 
 if TYPE_CHECKING:  # the first paint must not pay for facts and plans
     from kubectl_eksdoc.cli.run.screen_runs import ScreenRuns
@@ -51,13 +54,19 @@ def no_terminal(around: Surroundings) -> str:
 
 
 def opening(args: argparse.Namespace, around: Surroundings, runs: ScreenRuns) -> Opening:
+    return _opening(GlobalOptions.from_args(args), SourceOptions.from_args(args).choice, around, runs)
+
+
+def _opening(options: GlobalOptions, source: SourceChoice, around: Surroundings, runs: ScreenRuns) -> Opening:
     from kubectl_eksdoc.tui.opening import Opening
 
-    options, source = GlobalOptions.from_args(args), SourceOptions.from_args(args).choice
+    reached = Pinned(options.connection)
 
     def read(progress: Progress) -> Cluster:
         from kubectl_eksdoc.core.model import kinds
 
+        if source.live:
+            return around.open_reader(source, reached(), progress).read(kinds.ALL)
         where = runs.source
         cluster = around.open_reader(where.source, where.options.connection, progress).read(kinds.ALL)
         return where.named(cluster)
@@ -75,6 +84,9 @@ def opening(args: argparse.Namespace, around: Surroundings, runs: ScreenRuns) ->
         return Targeting(nodegroups=(DEFAULT_NODEGROUP,))
 
     look = looks.decide(options, around.stderr, around.environ)
+    live = None
+    if source.live:
+        live = live_of(reached, options, around, lambda other: _opening(other, source, around, runs))
     return Opening(
         read,
         targeting,
@@ -82,6 +94,7 @@ def opening(args: argparse.Namespace, around: Surroundings, runs: ScreenRuns) ->
         around.now,
         ascii=look.ascii,
         plain=not look.colour,
-        desk=runs.desk,
+        desk=runs.desk_at(lambda: replace(options, connection=reached())),
         no_desk=runs.why_not,
+        live=live,
     )

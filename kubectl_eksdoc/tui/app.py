@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import signal
-import threading
+import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import App
 from textual.filter import LineFilter, NoColor
-from textual.message import Message
+from textual.widgets import Input
 
 from kubectl_eksdoc.tui import palette
+from kubectl_eksdoc.tui.first import FirstScreen
 from kubectl_eksdoc.tui.opening import Opening
+from kubectl_eksdoc.tui.reader import HaveRead, Noticed, NotRead, Progressed, Reader, Remembered
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.tui.model import Facts
     from kubectl_eksdoc.tui.run.following import Following
     from kubectl_eksdoc.tui.screen import PlanScreen
+
+TICK_S = 1.0
 
 
 class EksdocApp(App[int]):
@@ -29,29 +31,10 @@ class EksdocApp(App[int]):
     _following: Following | None = None
     CSS_PATH = "app.tcss"
 
-    @dataclass
-    class Progressed(Message):
-        """So many objects of a kind were read."""
-
-        kind: str
-        count: int
-
-    @dataclass
-    class Read(Message):
-        """The cluster was read."""
-
-        facts: Facts
-
-    @dataclass
-    class NotRead(Message):
-        """It was not, and why."""
-
-        why: str
-        remedy: str = ""
-
     def __init__(self, opening: Opening) -> None:
         super().__init__()
         self.opening = opening
+        self._reader = Reader(opening, self.post_message)
         self.only_ascii = opening.ascii
         for theme in (palette.DARK_THEME, palette.LIGHT_THEME):
             self.register_theme(theme)
@@ -69,10 +52,22 @@ class EksdocApp(App[int]):
 
     def on_mount(self) -> None:
         self._tidy_when_told_to_stop()
+        if "kubectl_eksdoc.tui.screen" in sys.modules:
+            self._open()
+        else:
+            self.push_screen(FirstScreen(_load, self._open))
+
+    def _open(self) -> None:
         from kubectl_eksdoc.tui.screen import PlanScreen
 
-        self.push_screen(PlanScreen(self.opening, self.read, lambda: self.following))
+        screen = PlanScreen(self.opening, self.read, lambda: self.following)
+        if isinstance(self.screen, FirstScreen):
+            self.switch_screen(screen)
+        else:
+            self.push_screen(screen)
         self.call_after_refresh(self.read)
+        if self.opening.live is not None:
+            self.set_interval(TICK_S, self._tick)
 
     def _tidy_when_told_to_stop(self) -> None:
         """Without this the terminal is left as it is: alternate screen, no cursor, no echo."""
@@ -87,23 +82,41 @@ class EksdocApp(App[int]):
         except (NotImplementedError, RuntimeError, ValueError):
             pass  # no such signals here, or not in the main thread
 
-    def on_eksdoc_app_progressed(self, event: Progressed) -> None:
-        self._main.progressed(event.kind, event.count)
+    def on_unmount(self) -> None:
+        self._reader.close()
 
-    def on_eksdoc_app_read(self, event: Read) -> None:
-        self._main.read(event.facts)
+    def on_progressed(self, event: Progressed) -> None:
+        if event.of is self.opening:
+            self._main.progressed(event.kind, event.count)
 
-    def on_eksdoc_app_not_read(self, event: NotRead) -> None:
-        self._main.not_read(event.why, event.remedy)
+    def on_remembered(self, event: Remembered) -> None:
+        if event.of is self.opening:
+            self._main.remembers(event.facts)
+
+    def on_have_read(self, event: HaveRead) -> None:
+        if event.of is not self.opening:
+            return
+        if self._main.model.reads.done is None and self.opening.live is not None and self.opening.desk is not None:
+            self.following.say_what_is_unfinished()
+        self._main.read(event.facts, event.differs)
+
+    def on_not_read(self, event: NotRead) -> None:
+        if event.of is self.opening:
+            self._main.not_read(event.why, event.remedy)
+
+    def on_noticed(self, event: Noticed) -> None:
+        if event.of is self.opening:
+            self._main.noticed(event.notice)
 
     @property
     def following(self) -> Following:
         """The run of this process. Only where runs can be begun: `Opening.desk` is there."""
         from kubectl_eksdoc.tui.run.following import Following
 
-        if self._following is None:
-            assert self.opening.desk is not None, "keys of runs have looked"
-            self._following = Following(self, self.opening.desk, self.read)
+        desk = self.opening.desk
+        if self._following is None or not (self._following.under_way or self._following.desk is desk):
+            assert desk is not None, "keys of runs have looked"
+            self._following = Following(self, desk, self.read)
         return self._following
 
     @property
@@ -128,21 +141,21 @@ class EksdocApp(App[int]):
         return next(screen for screen in self.screen_stack if isinstance(screen, PlanScreen))
 
     def read(self) -> None:
-        """The cluster, in a thread: it may take long, and loads much."""
-        threading.Thread(target=self._read, name="reader", daemon=True).start()
+        """Unless it is being read already."""
+        if self._main.begins_to_read():
+            self._reader.read(self._main.model.facts)
 
-    def _read(self) -> None:
-        from kubectl_eksdoc.errors import EksdocError
-        from kubectl_eksdoc.tui.model import Facts
-        from kubectl_eksdoc.tui.sheets.nodes import facts_of
+    def _tick(self) -> None:
+        """So often the head of the screen says how old everything is, and it is looked whether to read it anew."""
+        self._main.tick()
+        if self._may_read_by_itself and self._main.due:
+            self.read()
 
-        def tell(kind: str, count: int) -> None:
-            self.post_message(self.Progressed(kind, count))
+    @property
+    def _may_read_by_itself(self) -> bool:
+        """Not while something is typed, and not behind a screen that stands for itself."""
+        return self.screen is self._main and not isinstance(self.focused, Input)
 
-        try:
-            cluster = self.opening.read(tell)
-            self.post_message(self.Read(Facts(cluster, facts_of(cluster))))
-        except EksdocError as error:
-            self.post_message(self.NotRead(error.message, error.hint))
-        except Exception as error:  # a bug must not leave a screen that waits for ever
-            self.post_message(self.NotRead(f"this is a bug in kubectl eksdoc, please report it: {error!r}"))
+
+def _load() -> None:
+    import kubectl_eksdoc.tui.screen  # noqa: F401 - facts, plans and all pages

@@ -6,6 +6,7 @@ from kubectl_eksdoc.tui.keys import Key, Page
 from kubectl_eksdoc.tui.model import Model
 
 _NEED_PLAN = ("move_node", "pin", "pin_last", "compare", "run")
+_NEED_FACTS = ("command", "run")
 
 
 def why_not(key: Key, model: Model, page: Page) -> str:
@@ -15,6 +16,8 @@ def why_not(key: Key, model: Model, page: Page) -> str:
         return f"{key.words} is a key of {there}"
     if key.part.value in ("Mark", "Plan") and model.facts is None:
         return "nothing is read yet"
+    if model.old and (key.action in _NEED_PLAN or key.action in _NEED_FACTS):
+        return "this is an old view: nothing is planned or done before the cluster is read"
     if key.action == "undo" and not model.choice.past:
         return "there is nothing to undo"
     if key.action == "redo" and not model.choice.future:

@@ -24,6 +24,7 @@ from kubectl_eksdoc.tui.pages.plan import PlanPage
 from kubectl_eksdoc.tui.pages.pods import BudgetPage, PodsPage
 from kubectl_eksdoc.tui.pages.waves import WavesPage
 from kubectl_eksdoc.tui.pages.what_if import WhatIfPage
+from kubectl_eksdoc.tui.reading import Reads
 from kubectl_eksdoc.tui.widgets.ask_line import AskLine
 
 _PAGES: dict[Page, type[PageOf]] = {
@@ -38,8 +39,8 @@ _PAGES: dict[Page, type[PageOf]] = {
 
 
 class Shell(Screen[None]):
-    """Mutable: the model as it is now, the page that is shown, and those that were shown before it; after one went back,
-    also those that one came from."""
+    """Mutable: the model as it is now, the page that is shown, those that were shown before it; after one
+    went back, also those that one came from; and the head as it reads."""
 
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]
     VERTICAL_BREAKPOINTS = [(0, "-short"), (30, "-tall")]
@@ -55,10 +56,11 @@ class Shell(Screen[None]):
         super().__init__()
         self._opening = opening
         self._read = read
-        self.model = Model()
+        self.model = Model(reads=Reads(live=opening.live is not None))
         self.page = Page.PLAN
         self.before: list[Place] = []
         self.after: list[Place] = []
+        self._head = ""
 
     def compose(self) -> ComposeResult:
         yield Static(id="identity")
@@ -76,16 +78,23 @@ class Shell(Screen[None]):
 
     def show(self) -> None:
         """All that depends on the model, of the page that is seen."""
-        look = Look(ascii=self._opening.ascii)
-        for name, text in (
-            ("identity", words.identity(self.model, self._opening.now())),
-            ("line", words.plan_line(self.model)),
-            ("foot", foot(self.page)),
-        ):
-            self.query_one(f"#{name}", Static).update(plain(shown(text, look)))
+        self.show_age()
+        self._say("line", words.plan_line(self.model))
+        self._say("foot", foot(self.page))
         self.set_class(self.model.seen.headless, "-headless")
         self.set_class(bool(self.model.trouble), "-troubled")
         self._of(self.page).show(self.model)
+
+    def show_age(self) -> None:
+        """Whose cluster it is, and how old what is shown: nothing is drawn where that reads as it did."""
+        text = words.identity(self.model, self._opening.now())
+        if text != self._head:
+            self._head = text
+            self._say("identity", text)
+
+    def _say(self, name: str, text: str) -> None:
+        look = Look(ascii=self._opening.ascii)
+        self.query_one(f"#{name}", Static).update(plain(shown(text, look)))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """While something is typed, the letters are letters."""

@@ -20,6 +20,7 @@ from kubectl_eksdoc.tui.run.keys import RUN_KEYS, run_foot, why_not
 from kubectl_eksdoc.tui.run.pages import LivePage, LogPage, RunPage, toned
 from kubectl_eksdoc.tui.run.state import RunState
 from kubectl_eksdoc.tui.run.stopping import Choice, StopScreen
+from kubectl_eksdoc.tui.widgets.ask_line import AskLine
 from kubectl_eksdoc.tui.widgets.line_table import LineTable
 
 _IDS = {Page.RUN: "page-run", Page.LOG: "page-log"}
@@ -61,11 +62,10 @@ class RunScreen(Screen[None]):
         with ContentSwitcher(initial=_IDS[Page.RUN], id="pages"):
             yield LivePage(id=_IDS[Page.RUN])
             yield LogPage(id=_IDS[Page.LOG])
-        yield Input(id="filter", placeholder="look for")
+        yield AskLine("/", "look for", id="filter")
         yield Static(id="foot")
 
     def on_mount(self) -> None:
-        self.query_one("#filter").display = False
         self._page.table.focus()
         self.show()
 
@@ -97,6 +97,10 @@ class RunScreen(Screen[None]):
         self.notify(text, timeout=seconds, markup=False)
 
     # What keys do
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """While something is typed, letters are letters, and esc is the line's."""
+        return False if action == "do" and isinstance(self.focused, Input) else super().check_action(action, parameters)
 
     def action_do(self, name: str) -> None:
         key = next(each for each in RUN_KEYS if each.id == name)
@@ -170,18 +174,17 @@ class RunScreen(Screen[None]):
         self.show()
 
     def do_filter(self) -> None:
-        field = self.query_one("#filter", Input)
-        field.display = True
-        field.focus()
+        self.query_one("#filter", AskLine).open(self.query_one(LogPage).wanted)
 
-    @on(Input.Changed, "#filter")
-    def _filtering(self, event: Input.Changed) -> None:
-        self.query_one(LogPage).wanted = event.value
+    @on(AskLine.Changed, "#filter")
+    @on(AskLine.Left, "#filter")
+    def _filtering(self, event: AskLine.Of) -> None:
+        self.query_one(LogPage).wanted = event.text
         self.show()
 
-    @on(Input.Submitted, "#filter")
-    def _filtered(self, event: Input.Submitted) -> None:
-        event.input.display = False
+    @on(AskLine.Said, "#filter")
+    @on(AskLine.Left, "#filter")
+    def _filtered(self) -> None:
         self._page.table.focus()
 
     def do_ticket(self) -> None:
@@ -230,11 +233,10 @@ class RunScreen(Screen[None]):
 
     def do_back(self) -> None:
         """Never out of a run that is under way."""
-        field = self.query_one("#filter", Input)
-        if field.display or self.query_one(LogPage).wanted:
-            field.value = ""
-            field.display = False
-            self._page.table.focus()
+        log = self.query_one(LogPage)
+        if self.page is Page.LOG and log.wanted:
+            log.wanted = ""
+            self.show()
         elif self.page is Page.LOG:
             self.do_page(Page.RUN)
         elif self.query_one(LivePage).closes_node():
