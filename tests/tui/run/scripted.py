@@ -53,6 +53,10 @@ class ScriptedLive:
         untold, self._untold = self._untold, []
         return Update(untold, self._standing, self._outcome)
 
+    @property
+    def outcome(self) -> Outcome | None:
+        return self._outcome
+
     def wish(self, wish: Wish) -> None:
         self.wishes.append(wish)
 
