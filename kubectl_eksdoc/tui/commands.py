@@ -24,6 +24,7 @@ COMMANDS: tuple[Command, ...] = (
     Command(("waves", "wave", "gantt"), "waves"),
     Command(("blockers", "block", "findings"), "blockers"),
     Command(("what-if", "what", "whatif", "compare"), "compare"),
+    Command(("knobs", "options"), "knobs"),
     Command(("faults",), "faults"),
     Command(("wide",), "wide"),
     Command(("filter",), "filter"),

@@ -72,6 +72,7 @@ KEYS: tuple[Key, ...] = (
     Key("parallel-up", "right_curly_bracket", "}", "parallel", "more nodes at once", Part.PLAN, given=1),
     Key("grace-down", "left_parenthesis", "(", "grace", "shorter grace", Part.PLAN, given=-1),
     Key("grace-up", "right_parenthesis", ")", "grace", "longer grace", Part.PLAN, given=1),
+    Key("knobs", "o", "o", "knobs", "all knobs as a form", Part.PLAN),
     Key("later", "J", "J", "move_node", "one wave later", Part.PLAN, _NODES, given=1),
     Key("earlier", "K", "K", "move_node", "one wave earlier", Part.PLAN, _NODES, given=-1),
     Key("pin", "p", "p", "pin", "pin to its wave, or not", Part.PLAN, _NODES),

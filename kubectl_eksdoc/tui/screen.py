@@ -14,6 +14,7 @@ from kubectl_eksdoc.render.text import shown
 from kubectl_eksdoc.tui import commands, details, edits, marking
 from kubectl_eksdoc.tui.help import HelpScreen
 from kubectl_eksdoc.tui.keys import KEYS, Key, Page
+from kubectl_eksdoc.tui.knobs_screen import KnobsScreen
 from kubectl_eksdoc.tui.learning import LearningScreen
 from kubectl_eksdoc.tui.opening import Opening
 from kubectl_eksdoc.tui.pages.blockers import BlockersPage
@@ -62,14 +63,28 @@ class PlanScreen(LearningScreen):
     def _edit(self, key: Key) -> None:
         at = edits.At(self._node, self._range_from)
         edited = edits.EDITS[key.action](self.model, at, key.given if isinstance(key.given, int) else 0)
-        if isinstance(edited, str):
-            self.notify(f"{key.shown}: {edited}", timeout=4, markup=False)
-        else:
-            self._choose(edited)
+        self._take(key.shown, edited)
         if key.action == "mark":
             self._range_from = at.node
             if self.page is Page.PLAN:
                 self._of(self.page).table.action_move(1)
+
+    def _take(self, key: str, edited: edits.Edited) -> None:
+        if isinstance(edited, str):
+            self.notify(f"{key}: {edited}", timeout=4, markup=False)
+        else:
+            self._choose(edited)
+
+    def do_knobs(self) -> None:
+        def turn(knob: str, by: int) -> None:
+            self._take("o", edits.turned(self.model, knob, by))
+
+        self.app.push_screen(KnobsScreen(self.model, turn, self.action_do))
+
+    def show(self) -> None:
+        super().show()
+        if isinstance(self.app.screen, KnobsScreen):
+            self.app.screen.show(self.model)
 
     def do_mark_more(self) -> None:
         self._marking = True
