@@ -11,6 +11,7 @@ from kubectl_eksdoc.cli import look as looks
 from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
+from kubectl_eksdoc.host.keymap_file import read_keymap
 
 if TYPE_CHECKING:  # the first paint must not pay for facts and plans
     from kubectl_eksdoc.core.model.cluster import Cluster
@@ -68,4 +69,14 @@ def opening(args: argparse.Namespace, around: Surroundings) -> Opening:
         return Targeting(nodegroups=(DEFAULT_NODEGROUP,))
 
     look = looks.decide(options, around.stderr, around.environ)
-    return Opening(read, targeting, reached_by, around.now, ascii=look.ascii, plain=not look.colour)
+    keys, wrong = read_keymap(around.environ)
+    return Opening(
+        read,
+        targeting,
+        reached_by,
+        around.now,
+        ascii=look.ascii,
+        plain=not look.colour,
+        keys=keys,
+        keys_wrong=wrong,
+    )

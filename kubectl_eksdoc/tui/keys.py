@@ -6,6 +6,7 @@ that moves elsewhere, on Enter or on a chord.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
@@ -105,8 +106,13 @@ KEYS: tuple[Key, ...] = (
 )
 
 
-def foot(page: Page) -> str:
+_RANGES = {"1 2 3 4": "1-4"}
+
+
+def foot(page: Page, keys: Sequence[Key] = KEYS) -> str:
     """``space mark  m mark…  { } ( ) knobs``: the most useful first, so that what does not fit matters least."""
-    kept = sorted((key for key in KEYS if key.foot and (not key.pages or page in key.pages)), key=lambda key: key.foot)
+    kept = sorted((key for key in keys if key.foot and (not key.pages or page in key.pages)), key=lambda key: key.foot)
     parts = [f"{key.shown} {key.words.split(',')[0].split(' (')[0]}" for key in kept]
-    return "  ".join([*parts[:3], "{ } ( ) knobs", "1-4 pages", *parts[3:]])
+    knobs = " ".join(key.shown for key in keys if key.action in ("parallel", "grace"))
+    pages = " ".join(key.shown.split()[0] for key in keys if key.action == "page")
+    return "  ".join([*parts[:3], f"{knobs} knobs", f"{_RANGES.get(pages, pages)} pages", *parts[3:]])

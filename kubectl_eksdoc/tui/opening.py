@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,7 @@ Progress = Callable[[str, int], None]
 class Opening:
     """`read` reads the cluster and may be called again, from another thread; it may raise EksdocError. `targeting`:
     what is marked at first; `reached_by`: the words that lead to the same cluster on a command line; `plain`: without
-    colours."""
+    colours; `keys`: the user's own, by the names of the actions, and `keys_wrong` what is wrong with their file."""
 
     read: Callable[[Progress], Cluster]
     targeting: Callable[[], Targeting]
@@ -27,3 +27,5 @@ class Opening:
     ascii: bool = False
     plain: bool = False
     light: bool = False
+    keys: Mapping[str, str] = field(default_factory=dict)
+    keys_wrong: tuple[str, ...] = ()

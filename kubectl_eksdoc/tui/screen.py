@@ -13,7 +13,7 @@ from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.text import shown
 from kubectl_eksdoc.tui import commands, details, edits, marking
 from kubectl_eksdoc.tui.help import HelpScreen
-from kubectl_eksdoc.tui.keys import KEYS, Key, Page
+from kubectl_eksdoc.tui.keys import Key, Page
 from kubectl_eksdoc.tui.knobs_screen import KnobsScreen
 from kubectl_eksdoc.tui.learning import LearningScreen
 from kubectl_eksdoc.tui.opening import Opening
@@ -45,10 +45,11 @@ class PlanScreen(LearningScreen):
 
     def action_do(self, name: str) -> None:
         if not self._marking:
-            self._do(next(each for each in KEYS if each.id == name))
+            self._do(name)
 
-    def _do(self, key: Key) -> None:
-        """A key that is not available says why."""
+    def _do(self, name: str) -> None:
+        """What the key of that id does; one that is not available says why."""
+        key = next(each for each in self.keymap.keys if each.id == name)
         reason = why_not(key, self.model, self.page)
         if reason:
             self.notify(f"{key.shown}: {reason}", timeout=4, markup=False)
@@ -172,7 +173,7 @@ class PlanScreen(LearningScreen):
         self._read()
 
     def do_help(self) -> None:
-        self.app.push_screen(HelpScreen(self.page))
+        self.app.push_screen(HelpScreen(self.page, self.keymap))
 
     def do_back(self) -> None:
         if (self.model.filter or self.model.seen.faults) and self.page is Page.PLAN:
@@ -240,7 +241,7 @@ class PlanScreen(LearningScreen):
         elif found.command.key == "compare" and self.page is Page.WHAT_IF:
             self.notify("what-if is this page", timeout=3)
         else:
-            self._do(next(each for each in KEYS if each.id == found.command.key))
+            self._do(found.command.key)
 
     @on(LineTable.Moved)
     def _moved(self, event: LineTable.Moved) -> None:

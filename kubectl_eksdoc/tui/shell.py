@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import ClassVar
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.screen import Screen
 from textual.widgets import ContentSwitcher, Input, Static
 
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.text import shown
-from kubectl_eksdoc.tui import words
+from kubectl_eksdoc.tui import keymap, words
 from kubectl_eksdoc.tui.keys import KEYS, TYPED_AFTER, Page, Place, foot
 from kubectl_eksdoc.tui.model import Model
 from kubectl_eksdoc.tui.opening import Opening
@@ -43,17 +41,16 @@ class Shell(Screen[None]):
 
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]
     VERTICAL_BREAKPOINTS = [(0, "-short"), (30, "-tall")]
-    BINDINGS: ClassVar[list[BindingType]] = [
-        *(
-            Binding(key.keys, f"do('{key.id}')", key.words, id=key.id, show=False, priority=key.action in TYPED_AFTER)
-            for key in KEYS
-        ),
-    ]
 
     def __init__(self, opening: Opening, read: Callable[[], object]) -> None:
         """`read`: the cluster is to be read anew."""
         super().__init__()
         self._opening = opening
+        read_keys = keymap.read(opening.keys)
+        self.keymap = replace(read_keys, wrong=(*opening.keys_wrong, *read_keys.wrong))
+        for key in self.keymap.keys:
+            first = key.action in TYPED_AFTER
+            self._bindings.bind(key.keys, f"do('{key.id}')", key.words, show=False, priority=first)
         self._read = read
         self.model = Model()
         self.page = Page.PLAN
@@ -72,6 +69,8 @@ class Shell(Screen[None]):
 
     def on_mount(self) -> None:
         self._of(Page.PLAN).table.focus()
+        for wrong in self.keymap.wrong:
+            self.notify(shown(wrong, Look(ascii=self._opening.ascii)), severity="warning", timeout=30, markup=False)
         self.show()
 
     def show(self) -> None:
@@ -80,7 +79,7 @@ class Shell(Screen[None]):
         for name, text in (
             ("identity", words.identity(self.model, self._opening.now())),
             ("line", words.plan_line(self.model)),
-            ("foot", foot(self.page)),
+            ("foot", foot(self.page, self.keymap.keys)),
         ):
             self.query_one(f"#{name}", Static).update(plain(shown(text, look)))
         self.set_class(self.model.seen.headless, "-headless")
