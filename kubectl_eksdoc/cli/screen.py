@@ -18,6 +18,10 @@ if TYPE_CHECKING:  # the first paint must not pay for facts and plans
     from kubectl_eksdoc.core.plan.drain.policy import Targeting
     from kubectl_eksdoc.tui.opening import Opening, Progress
 
+THEME = "EKSDOC_THEME"
+LIGHT = "light"
+THEMES = ("", "dark", LIGHT)
+
 NO_TERMINAL = """\
 error: the screens need a terminal, and {} is none.
 Without one: kubectl eksdoc drain plan --nodegroup NAME (and -o json, markdown or html); drain run carries it out.
@@ -70,6 +74,7 @@ def opening(args: argparse.Namespace, around: Surroundings) -> Opening:
 
     look = looks.decide(options, around.stderr, around.environ)
     keys, wrong = read_keymap(around.environ)
+    theme = around.environ.get(THEME, "").lower()
     return Opening(
         read,
         targeting,
@@ -77,6 +82,10 @@ def opening(args: argparse.Namespace, around: Surroundings) -> Opening:
         around.now,
         ascii=look.ascii,
         plain=not look.colour,
+        light=theme == LIGHT,
         keys=keys,
-        keys_wrong=wrong,
+        wrong=(
+            *wrong,
+            *(() if theme in THEMES else (f"{THEME} is {theme!r}, and neither dark nor light: it is dark",)),
+        ),
     )

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from kubectl_eksdoc.core.model.spelling import matches
 
+THEMES = ("dark", "light")
+
 
 @dataclass(frozen=True, slots=True)
 class Command:
@@ -31,6 +33,7 @@ COMMANDS: tuple[Command, ...] = (
     Command(("command",), "command"),
     Command(("undo",), "undo"),
     Command(("redo",), "redo"),
+    Command(("theme", "colours", "colors"), values=THEMES),
     Command(("reload", "refresh"), "reload"),
     Command(("help", "h", "?"), "help"),
     Command(("quit", "q", "q!", "exit"), "quit"),

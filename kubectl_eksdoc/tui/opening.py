@@ -18,7 +18,8 @@ Progress = Callable[[str, int], None]
 class Opening:
     """`read` reads the cluster and may be called again, from another thread; it may raise EksdocError. `targeting`:
     what is marked at first; `reached_by`: the words that lead to the same cluster on a command line; `plain`: without
-    colours; `keys`: the user's own, by the names of the actions, and `keys_wrong` what is wrong with their file."""
+    colours; `keys`: the user's own, by the names of the actions; `wrong`: what of the user's settings is not
+    followed, a sentence each."""
 
     read: Callable[[Progress], Cluster]
     targeting: Callable[[], Targeting]
@@ -28,4 +29,4 @@ class Opening:
     plain: bool = False
     light: bool = False
     keys: Mapping[str, str] = field(default_factory=dict)
-    keys_wrong: tuple[str, ...] = ()
+    wrong: tuple[str, ...] = ()

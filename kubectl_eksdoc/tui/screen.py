@@ -11,7 +11,7 @@ from textual.widgets import Static
 from kubectl_eksdoc.render.drain.invocation import again
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.text import shown
-from kubectl_eksdoc.tui import commands, details, edits, marking
+from kubectl_eksdoc.tui import commands, details, edits, marking, palette
 from kubectl_eksdoc.tui.help import HelpScreen
 from kubectl_eksdoc.tui.keys import Key, Page
 from kubectl_eksdoc.tui.knobs_screen import KnobsScreen
@@ -240,6 +240,9 @@ class PlanScreen(LearningScreen):
             self.notify(found, timeout=6, markup=False)
         elif found.command.key == "compare" and self.page is Page.WHAT_IF:
             self.notify("what-if is this page", timeout=3)
+        elif found.command.values is commands.THEMES:
+            self.app.theme = palette.BY_WORD[found.value]
+            self.call_after_refresh(self.show)
         else:
             self._do(found.command.key)
 

@@ -47,7 +47,7 @@ class Shell(Screen[None]):
         super().__init__()
         self._opening = opening
         read_keys = keymap.read(opening.keys)
-        self.keymap = replace(read_keys, wrong=(*opening.keys_wrong, *read_keys.wrong))
+        self.keymap = replace(read_keys, wrong=(*opening.wrong, *read_keys.wrong))
         for key in self.keymap.keys:
             first = key.action in TYPED_AFTER
             self._bindings.bind(key.keys, f"do('{key.id}')", key.words, show=False, priority=first)
