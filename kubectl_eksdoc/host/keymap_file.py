@@ -1,4 +1,7 @@
-"""The user's file of keys for the screens: ``$XDG_CONFIG_HOME/eksdoc/keys.json``, else ``~/.config/eksdoc/keys.json``."""
+"""The user's file of keys for the screens.
+
+``$XDG_CONFIG_HOME/eksdoc/keys.json``, or else ``~/.config/eksdoc/keys.json``.
+"""
 
 from __future__ import annotations
 

@@ -76,8 +76,8 @@ KNOBS: tuple[Knob, ...] = (
         lambda policy: next((str(amount) for by, amount in policy.max_unavailable if by == "all"), "any"),
         knobs.with_parallel,
     ),
-    _counted(ZONE, "… of each zone", "so that a zone keeps its other nodes"),
-    _counted(NODEGROUP, "… of each node group", "so that a group keeps its other nodes"),
+    _counted(ZONE, "at once, each zone", "so that a zone keeps its other nodes"),
+    _counted(NODEGROUP, "at once, each group", "so that a group keeps its other nodes"),
     Knob(
         "grace",
         "grace period",

@@ -23,7 +23,10 @@ AS_IT_COMES = Keymap()
 
 
 class HelpScreen(ModalScreen[None]):
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss", "close", show=False)]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "dismiss", "close", show=False),
+        *(Binding(key, f"page('{key}')", "scroll", show=False) for key in ("up", "down", "pageup", "pagedown")),
+    ]
 
     def __init__(self, page: Page, keymap: Keymap) -> None:
         super().__init__()
@@ -32,13 +35,19 @@ class HelpScreen(ModalScreen[None]):
 
     def compose(self) -> ComposeResult:
         with Vertical(id="help") as box:
-            box.border_title = "Keys here: type to search, esc closes"
+            box.border_title = "Keys here: type to search, arrows scroll, esc closes"
             yield Input(id="search", placeholder="search")
             yield Prose(id="keys")
 
     def on_mount(self) -> None:
         self.query_one("#search").focus()
         self.query_one("#keys", Prose).show(lines(self._page, "", self._keymap))
+
+    def action_page(self, key: str) -> None:
+        """The list is scrolled while one can go on typing."""
+        keys = self.query_one("#keys", Prose)
+        scroll = {"up": keys.scroll_up, "down": keys.scroll_down, "pageup": keys.scroll_page_up}
+        scroll.get(key, keys.scroll_page_down)(animate=False)
 
     @on(Input.Changed, "#search")
     def _searched(self, event: Input.Changed) -> None:

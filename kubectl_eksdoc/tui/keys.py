@@ -99,6 +99,7 @@ KEYS: tuple[Key, ...] = (
     Key("visited-after", "right_square_bracket", "]", "visited", "the page after it", Part.ANYWHERE, given=1),
     Key("visited-last", "minus", "-", "last_page", "the last page, and back", Part.ANYWHERE),
     Key("prompt", "colon,ctrl+p", ":", "prompt", "go to a page by its name", Part.ANYWHERE),
+    Key("kill", "ctrl+k", "ctrl+k", "nothing", "nothing: k9s kills with it", Part.ANYWHERE),
     Key("reload", "ctrl+r", "ctrl+r", "reload", "read the cluster anew", Part.ANYWHERE),
     Key("help", "question_mark", "?", "help", "help", Part.ANYWHERE, (), 3),
     Key("back", "escape", "esc", "back", "back", Part.ANYWHERE),

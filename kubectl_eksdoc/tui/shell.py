@@ -36,8 +36,8 @@ _PAGES: dict[Page, type[PageOf]] = {
 
 
 class Shell(Screen[None]):
-    """Mutable: the model as it is now, the page that is shown, and those that were shown before it; after one went back,
-    also those that one came from."""
+    """Mutable: the model as it is now, the page that is shown, those that were shown before it, and `after` it: from
+    which one went back."""
 
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]
     VERTICAL_BREAKPOINTS = [(0, "-short"), (30, "-tall")]

@@ -93,12 +93,8 @@ def test_the_theme_is_chosen_when_it_opens_and_by_a_command() -> None:
         await pilot.pause(0.1)
         await pilot.pause()
         strips = pilot.app.screen._compositor.render_strips()
-        grounds = {
-            segment.style.bgcolor.get_truecolor().hex
-            for strip in strips
-            for segment in strip
-            if segment.style is not None and segment.style.bgcolor is not None and segment.text.strip().isalnum()
-        }
+        styles = [segment.style for strip in strips for segment in strip if segment.text.strip().isalnum()]
+        grounds = {style.bgcolor.get_truecolor().hex for style in styles if style is not None and style.bgcolor}
         assert grounds <= {"#ffffff", palette.LIGHT_THEME.variables["st-cursor"].lower()}
 
     drive(choose, a_demo(light=True))
