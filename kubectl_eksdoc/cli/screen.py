@@ -13,6 +13,7 @@ from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.screen_live import Pinned, live_of
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
+from kubectl_eksdoc.host.keymap_file import read_keymap
 from kubectl_eksdoc.wiring.sources import SourceChoice
 
 if TYPE_CHECKING:  # the first paint must not pay for facts and plans
@@ -20,6 +21,10 @@ if TYPE_CHECKING:  # the first paint must not pay for facts and plans
     from kubectl_eksdoc.core.model.cluster import Cluster
     from kubectl_eksdoc.core.plan.drain.policy import Targeting
     from kubectl_eksdoc.tui.opening import Opening, Progress
+
+THEME = "EKSDOC_THEME"
+LIGHT = "light"
+THEMES = ("", "dark", LIGHT)
 
 NO_TERMINAL = """\
 error: the screens need a terminal, and {} is none.
@@ -87,6 +92,8 @@ def _opening(options: GlobalOptions, source: SourceChoice, around: Surroundings,
     live = None
     if source.live:
         live = live_of(reached, options, around, lambda other: _opening(other, source, around, runs))
+    keys, wrong = read_keymap(around.environ)
+    theme = around.environ.get(THEME, "").lower()
     return Opening(
         read,
         targeting,
@@ -97,4 +104,10 @@ def _opening(options: GlobalOptions, source: SourceChoice, around: Surroundings,
         desk=runs.desk_at(lambda: replace(options, connection=reached())),
         no_desk=runs.why_not,
         live=live,
+        light=theme == LIGHT,
+        keys=keys,
+        wrong=(
+            *wrong,
+            *(() if theme in THEMES else (f"{THEME} is {theme!r}, and neither dark nor light: it is dark",)),
+        ),
     )

@@ -6,6 +6,7 @@ that moves elsewhere, on Enter or on a chord.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
@@ -75,6 +76,7 @@ KEYS: tuple[Key, ...] = (
     Key("parallel-up", "right_curly_bracket", "}", "parallel", "more nodes at once", Part.PLAN, given=1),
     Key("grace-down", "left_parenthesis", "(", "grace", "shorter grace", Part.PLAN, given=-1),
     Key("grace-up", "right_parenthesis", ")", "grace", "longer grace", Part.PLAN, given=1),
+    Key("knobs", "o", "o", "knobs", "all knobs as a form", Part.PLAN),
     Key("later", "J", "J", "move_node", "one wave later", Part.PLAN, _NODES, given=1),
     Key("earlier", "K", "K", "move_node", "one wave earlier", Part.PLAN, _NODES, given=-1),
     Key("pin", "p", "p", "pin", "pin to its wave, or not", Part.PLAN, _NODES),
@@ -102,6 +104,7 @@ KEYS: tuple[Key, ...] = (
     Key("visited-after", "right_square_bracket", "]", "visited", "the page after it", Part.ANYWHERE, given=1),
     Key("visited-last", "minus", "-", "last_page", "the last page, and back", Part.ANYWHERE),
     Key("prompt", "colon,ctrl+p", ":", "prompt", "go to a page by its name", Part.ANYWHERE),
+    Key("kill", "ctrl+k", "ctrl+k", "nothing", "nothing: k9s kills with it", Part.ANYWHERE),
     Key("reload", "ctrl+r", "ctrl+r", "reload", "read the cluster anew", Part.ANYWHERE),
     Key("help", "question_mark", "?", "help", "help", Part.ANYWHERE, (), 3),
     Key("back", "escape", "esc", "back", "back", Part.ANYWHERE),
@@ -109,8 +112,13 @@ KEYS: tuple[Key, ...] = (
 )
 
 
-def foot(page: Page) -> str:
+_RANGES = {"1 2 3 4": "1-4"}
+
+
+def foot(page: Page, keys: Sequence[Key] = KEYS) -> str:
     """``space mark  m mark…  { } ( ) knobs``: the most useful first, so that what does not fit matters least."""
-    kept = sorted((key for key in KEYS if key.foot and (not key.pages or page in key.pages)), key=lambda key: key.foot)
+    kept = sorted((key for key in keys if key.foot and (not key.pages or page in key.pages)), key=lambda key: key.foot)
     parts = [f"{key.shown} {key.words.split(',')[0].split(' (')[0]}" for key in kept]
-    return "  ".join([*parts[:3], "{ } ( ) knobs", "1-4 pages", *parts[3:]])
+    knobs = " ".join(key.shown for key in keys if key.action in ("parallel", "grace"))
+    pages = " ".join(key.shown.split()[0] for key in keys if key.action == "page")
+    return "  ".join([*parts[:3], f"{knobs} knobs", f"{_RANGES.get(pages, pages)} pages", *parts[3:]])

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -41,7 +41,8 @@ class Opening:
     """`read` reads the cluster and may be called again, from another thread; it may raise EksdocError. `targeting`:
     what is marked at first; `reached_by`: the words that lead to the same cluster on a command line; `live`: None for a
     dump and for the demo, which stay as they are; `plain`: without colours. `desk`: where runs are begun, None where
-    nothing can be changed, for the reason `no_desk`."""
+    nothing can be changed, for the reason `no_desk`. `keys`: the user's own, by the names of the actions; `wrong`: what
+    of the user's settings is not followed, a sentence each."""
 
     read: Callable[[Progress], Cluster]
     targeting: Callable[[], Targeting]
@@ -53,3 +54,5 @@ class Opening:
     desk: Desk | None = None
     no_desk: str = ""
     live: Live | None = None
+    keys: Mapping[str, str] = field(default_factory=dict)
+    wrong: tuple[str, ...] = ()

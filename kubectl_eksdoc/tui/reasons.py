@@ -11,6 +11,8 @@ _NEED_FACTS = ("command", "run")
 
 def why_not(key: Key, model: Model, page: Page) -> str:
     """One clause, "" where the key does what it says."""
+    if key.action == "nothing":
+        return "k9s kills with it, so here it does nothing, and nothing here deletes a pod"
     if key.pages and page not in key.pages:
         there = " and ".join(f"[{each.value}]" for each in key.pages)
         return f"{key.words} is a key of {there}"

@@ -14,6 +14,7 @@ from kubectl_eksdoc.core.run.chronicle import ENDS
 from kubectl_eksdoc.flows.run.draining import Wish
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.tui.help import HelpScreen
+from kubectl_eksdoc.tui.keymap import Keymap
 from kubectl_eksdoc.tui.keys import Page
 from kubectl_eksdoc.tui.run import words
 from kubectl_eksdoc.tui.run.keys import RUN_KEYS, run_foot, why_not
@@ -229,7 +230,7 @@ class RunScreen(Screen[None]):
         self.app.pop_screen()
 
     def do_help(self) -> None:
-        self.app.push_screen(HelpScreen(self.page, RUN_KEYS))
+        self.app.push_screen(HelpScreen(self.page, Keymap(RUN_KEYS)))
 
     def do_back(self) -> None:
         """Never out of a run that is under way."""
