@@ -6,18 +6,21 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli import exits, reaching, streams
+from kubectl_eksdoc.cli import exits, reaching, rights, streams
 from kubectl_eksdoc.cli import look as looks
 from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.screen_live import Pinned, live_of
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
+from kubectl_eksdoc.errors import Forbidden
 from kubectl_eksdoc.wiring.sources import SourceChoice
 
 if TYPE_CHECKING:  # the first paint must not pay for facts and plans
     from kubectl_eksdoc.core.model.cluster import Cluster
     from kubectl_eksdoc.core.plan.drain.policy import Targeting
     from kubectl_eksdoc.tui.opening import Opening, Progress
+
+COMMAND = "drain plan"
 
 NO_TERMINAL = """\
 error: the screens need a terminal, and {} is none.
@@ -51,7 +54,8 @@ def opening(args: argparse.Namespace, around: Surroundings) -> Opening:
     return _opening(GlobalOptions.from_args(args), SourceOptions.from_args(args).choice, around)
 
 
-def _opening(options: GlobalOptions, source: SourceChoice, around: Surroundings) -> Opening:
+def _opening(options: GlobalOptions, source: SourceChoice, around: Surroundings, chosen: str = "") -> Opening:
+    """`chosen`: the context that was chosen on the screens, "" for what the command line says."""
     from kubectl_eksdoc.tui.opening import Opening
 
     reached = Pinned(options.connection)
@@ -60,7 +64,10 @@ def _opening(options: GlobalOptions, source: SourceChoice, around: Surroundings)
         from kubectl_eksdoc.core.model import kinds
 
         connection = reached() if source.live else options.connection
-        return around.open_reader(source, connection, progress).read(kinds.ALL)
+        try:
+            return around.open_reader(source, connection, progress).read(kinds.ALL)
+        except Forbidden as error:
+            raise rights.explained(error, COMMAND) from error
 
     def reached_by(cluster: Cluster) -> tuple[str, ...]:
         return reaching.words(source, options, cluster.identity.context)
@@ -75,5 +82,8 @@ def _opening(options: GlobalOptions, source: SourceChoice, around: Surroundings)
         return Targeting(nodegroups=(DEFAULT_NODEGROUP,))
 
     look = looks.decide(options, around.stderr, around.environ)
-    live = live_of(reached, options, around, lambda other: _opening(other, source, around)) if source.live else None
-    return Opening(read, targeting, reached_by, around.now, ascii=look.ascii, plain=not look.colour, live=live)
+    live = None
+    if source.live:
+        live = live_of(reached, options, around, lambda other, name: _opening(other, source, around, name))
+    plain = not look.colour
+    return Opening(read, targeting, reached_by, around.now, look.ascii, plain, live=live, context=chosen)

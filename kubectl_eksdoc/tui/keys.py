@@ -73,6 +73,7 @@ KEYS: tuple[Key, ...] = (
     Key("waves", "3", "3", "page", "waves", Part.ANYWHERE, given=Page.WAVES),
     Key("blockers", "4,b", "4 b", "page", "blockers", Part.ANYWHERE, given=Page.BLOCKERS),
     Key("reload", "ctrl+r", "ctrl+r", "reload", "read the cluster anew", Part.ANYWHERE),
+    Key("context", "x", "x", "context", "another context", Part.ANYWHERE),
     Key("help", "question_mark", "?", "help", "help", Part.ANYWHERE, (), 3),
     Key("back", "escape", "esc", "back", "back", Part.ANYWHERE),
     Key("quit", "q", "q", "leave", "back, then quit", Part.ANYWHERE),

@@ -39,7 +39,8 @@ class Live:
 class Opening:
     """`read` reads the cluster and may be called again, from another thread; it may raise EksdocError. `targeting`:
     what is marked at first; `reached_by`: the words that lead to the same cluster on a command line; `live`: None for a
-    dump and for the demo, which stay as they are; `plain`: without colours."""
+    dump and for the demo, which stay as they are; `plain`: without colours; `context`: the one that was chosen on the
+    screens, "" for what the command line says."""
 
     read: Callable[[Progress], Cluster]
     targeting: Callable[[], Targeting]
@@ -48,4 +49,5 @@ class Opening:
     ascii: bool = False
     plain: bool = False
     light: bool = False
+    context: str = ""
     live: Live | None = None

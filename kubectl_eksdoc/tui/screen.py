@@ -18,6 +18,7 @@ from kubectl_eksdoc.tui.pages.blockers import BlockersPage
 from kubectl_eksdoc.tui.reasons import why_not
 from kubectl_eksdoc.tui.shell import plain
 from kubectl_eksdoc.tui.widgets.line_table import LineTable
+from kubectl_eksdoc.tui.wishes import OtherContexts, ReadAnew
 
 
 class PlanScreen(LearningScreen):
@@ -110,7 +111,10 @@ class PlanScreen(LearningScreen):
 
     def do_reload(self) -> None:
         self.notify("the cluster is read anew", timeout=3)
-        self._read()
+        self.post_message(ReadAnew())
+
+    def do_context(self) -> None:
+        self.post_message(OtherContexts())
 
     def do_help(self) -> None:
         self.app.push_screen(HelpScreen(self.page))

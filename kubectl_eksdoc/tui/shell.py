@@ -47,7 +47,7 @@ class Shell(Screen[None]):
         super().__init__()
         self._opening = opening
         self._read = read
-        self.model = Model(reads=Reads(live=opening.live is not None))
+        self.model = Model(reads=Reads(live=opening.live is not None), context=opening.context)
         self.page = Page.PLAN
         self.before: list[Page] = []
         self._head = ""
@@ -68,6 +68,8 @@ class Shell(Screen[None]):
 
     def show(self) -> None:
         """All that depends on the model, of the page that is seen."""
+        if not self.query("#pages"):
+            return  # it is being closed
         self.show_age()
         self._say("line", words.plan_line(self.model))
         self._say("foot", foot(self.page))
@@ -82,7 +84,8 @@ class Shell(Screen[None]):
 
     def _say(self, name: str, text: str) -> None:
         look = Look(ascii=self._opening.ascii)
-        self.query_one(f"#{name}", Static).update(plain(shown(text, look)))
+        for each in self.query(f"#{name}").results(Static):  # none while it is being closed
+            each.update(plain(shown(text, look)))
 
     def _of(self, page: Page) -> PageOf:
         return self.query_one(f"#{_id(page)}", PageOf)
