@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import exits, reaching, rights, streams
@@ -16,6 +17,7 @@ from kubectl_eksdoc.errors import Forbidden
 from kubectl_eksdoc.wiring.sources import SourceChoice
 
 if TYPE_CHECKING:  # the first paint must not pay for facts and plans
+    from kubectl_eksdoc.cli.run.screen_runs import ScreenRuns
     from kubectl_eksdoc.core.model.cluster import Cluster
     from kubectl_eksdoc.core.plan.drain.policy import Targeting
     from kubectl_eksdoc.tui.opening import Opening, Progress
@@ -38,7 +40,11 @@ def open_screens(args: argparse.Namespace, leaf: Parser, around: Surroundings) -
     if missing:
         streams.say(around.stderr, leaf.format_help() + "\n" + NO_TERMINAL.format(missing))
         return Answer("", exits.USAGE)
-    return Answer("", around.open_screens(opening(args, around)))
+    from kubectl_eksdoc.cli.run.screen_runs import ScreenRuns
+
+    with ScreenRuns(GlobalOptions.from_args(args), SourceOptions.from_args(args).choice, around) as runs:
+        code = around.open_screens(opening(args, around, runs))
+    return Answer("", exits.STOPPED if runs.left_in_the_middle else code)
 
 
 def no_terminal(around: Surroundings) -> str:
@@ -50,11 +56,13 @@ def no_terminal(around: Surroundings) -> str:
     return "TERM=dumb" if around.environ.get("TERM", "") in ("", "dumb") else ""
 
 
-def opening(args: argparse.Namespace, around: Surroundings) -> Opening:
-    return _opening(GlobalOptions.from_args(args), SourceOptions.from_args(args).choice, around)
+def opening(args: argparse.Namespace, around: Surroundings, runs: ScreenRuns) -> Opening:
+    return _opening(GlobalOptions.from_args(args), SourceOptions.from_args(args).choice, around, runs)
 
 
-def _opening(options: GlobalOptions, source: SourceChoice, around: Surroundings, chosen: str = "") -> Opening:
+def _opening(
+    options: GlobalOptions, source: SourceChoice, around: Surroundings, runs: ScreenRuns, chosen: str = ""
+) -> Opening:
     """`chosen`: the context that was chosen on the screens, "" for what the command line says."""
     from kubectl_eksdoc.tui.opening import Opening
 
@@ -63,9 +71,12 @@ def _opening(options: GlobalOptions, source: SourceChoice, around: Surroundings,
     def read(progress: Progress) -> Cluster:
         from kubectl_eksdoc.core.model import kinds
 
-        connection = reached() if source.live else options.connection
+        if not source.live:
+            where = runs.source
+            cluster = around.open_reader(where.source, where.options.connection, progress).read(kinds.ALL)
+            return where.named(cluster)
         try:
-            return around.open_reader(source, connection, progress).read(kinds.ALL)
+            return around.open_reader(source, reached(), progress).read(kinds.ALL)
         except Forbidden as error:
             raise rights.explained(error, COMMAND) from error
 
@@ -84,6 +95,16 @@ def _opening(options: GlobalOptions, source: SourceChoice, around: Surroundings,
     look = looks.decide(options, around.stderr, around.environ)
     live = None
     if source.live:
-        live = live_of(reached, options, around, lambda other, name: _opening(other, source, around, name))
-    plain = not look.colour
-    return Opening(read, targeting, reached_by, around.now, look.ascii, plain, live=live, context=chosen)
+        live = live_of(reached, options, around, lambda other, name: _opening(other, source, around, runs, name))
+    return Opening(
+        read,
+        targeting,
+        reached_by,
+        around.now,
+        ascii=look.ascii,
+        plain=not look.colour,
+        desk=runs.desk_at(lambda: replace(options, connection=reached())),
+        no_desk=runs.why_not,
+        live=live,
+        context=chosen,
+    )

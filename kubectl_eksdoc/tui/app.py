@@ -16,6 +16,7 @@ from kubectl_eksdoc.tui.reader import Contexts, HaveRead, Noticed, NotRead, Prog
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.tui.offline import OfflineScreen
+    from kubectl_eksdoc.tui.run.following import Following
     from kubectl_eksdoc.tui.screen import PlanScreen
 
 TICK_S = 1.0
@@ -26,6 +27,7 @@ class EksdocApp(App[int]):
 
     ENABLE_COMMAND_PALETTE = False
     BINDINGS: ClassVar = []
+    _following: Following | None = None
     CSS_PATH = "app.tcss"
 
     def __init__(self, opening: Opening) -> None:
@@ -52,7 +54,7 @@ class EksdocApp(App[int]):
         self._tidy_when_told_to_stop()
         from kubectl_eksdoc.tui.screen import PlanScreen
 
-        self.push_screen(PlanScreen(self.opening, self.read))
+        self.push_screen(PlanScreen(self.opening, self.read, lambda: self.following))
         self.call_after_refresh(self.read)
         if self.opening.live is not None:
             self.set_interval(TICK_S, self._tick)
@@ -123,7 +125,9 @@ class EksdocApp(App[int]):
 
     def on_other_contexts(self) -> None:
         """To be chosen from, once they are known."""
-        if self.opening.live is not None:
+        if self.runs_something:
+            self.notify("x: a run is under way: 5 shows it", timeout=6)
+        elif self.opening.live is not None:
             self._reader.list_contexts(self.opening.live)
 
     def on_contexts(self, event: Contexts) -> None:
@@ -136,7 +140,7 @@ class EksdocApp(App[int]):
         """The same screens on another cluster, from the beginning."""
         from kubectl_eksdoc.tui.screen import PlanScreen
 
-        if not context or self.opening.live is None:
+        if not context or self.opening.live is None or self.runs_something:
             return
         self._reader.close()
         self.opening = self.opening.live.at(context)
@@ -144,13 +148,39 @@ class EksdocApp(App[int]):
         self._looks_away = False
         while self.screen is not self._main:
             self.pop_screen()
-        self.switch_screen(PlanScreen(self.opening, self.read))
+        self.switch_screen(PlanScreen(self.opening, self.read, lambda: self.following))
         self.notify(f"context {context}: marks and plans begin anew", timeout=5, markup=False)
         self.call_after_refresh(self.read)
 
     def on_noticed(self, event: Noticed) -> None:
         if event.of is self.opening:
             self._main.noticed(event.notice)
+
+    @property
+    def following(self) -> Following:
+        """The run of this process. Only where runs can be begun: `Opening.desk` is there."""
+        from kubectl_eksdoc.tui.run.following import Following
+
+        desk = self.opening.desk
+        if self._following is None or not (self._following.under_way or self._following.desk is desk):
+            assert desk is not None, "keys of runs have looked"
+            self._following = Following(self, desk, self.read)
+        return self._following
+
+    @property
+    def runs_something(self) -> bool:
+        return self._following is not None and self._following.under_way
+
+    async def action_quit(self) -> None:
+        """A run is never left by a key: it is asked what becomes of it."""
+        if self.runs_something:
+            self.following.ask_what_next()
+        else:
+            self.exit(0)
+
+    def action_help_quit(self) -> None:
+        """Ctrl-C."""
+        self.run_worker(self.action_quit())
 
     @property
     def _main(self) -> PlanScreen:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 
 class Page(str, Enum):
@@ -18,6 +19,17 @@ class Page(str, Enum):
     WAVES = "3"
     BLOCKERS = "4"
     WHAT_IF = "="
+    RUN = "5"
+    LOG = "6"
+    PODS = "pods"
+    BUDGET = "budget"
+
+
+class Place(NamedTuple):
+    """A page, and what it is about: of `Page.PODS` the node, of `Page.BUDGET` the budget as ns/name."""
+
+    page: Page
+    about: str = ""
 
 
 class Part(str, Enum):
@@ -26,6 +38,7 @@ class Part(str, Enum):
     MOVE = "Move"
     MARK = "Mark"
     PLAN = "Plan"
+    RUN = "Run"
     LOOK = "Look"
     ANYWHERE = "Anywhere"
 
@@ -44,10 +57,14 @@ class Key:
     part: Part
     pages: tuple[Page, ...] = ()
     foot: int = 0
-    given: int | Page | None = None
+    given: int | str | Page | None = None
 
 
-_NODES = (Page.PLAN, Page.WAVES, Page.WHAT_IF)
+TYPED_AFTER = frozenset({"filter", "mark_more", "prompt"})
+"""The actions of keys behind which more is typed: they come before all others, so that the next key is theirs however
+fast it comes."""
+
+_NODES = (Page.PLAN, Page.WAVES, Page.WHAT_IF, Page.PODS)
 
 KEYS: tuple[Key, ...] = (
     Key("mark", "space", "space", "mark", "mark", Part.MARK, _NODES, 1),
@@ -65,13 +82,26 @@ KEYS: tuple[Key, ...] = (
     Key("undo", "z", "z", "undo", "undo", Part.PLAN, (), 6),
     Key("redo", "Z", "Z", "redo", "redo", Part.PLAN),
     Key("compare", "equals_sign", "=", "compare", "pin as A, compare", Part.PLAN, (), 7),
-    Key("filter", "slash", "/", "filter", "filter (!inverse)", Part.LOOK, (Page.PLAN,), 4),
+    Key("run", "r", "r", "run", "run…", Part.RUN, (), 5),
+    Key("show-run", "5,6", "5 6", "show_run", "the run, its log", Part.RUN),
+    Key("filter", "slash", "/", "filter", "filter (!inverse, -l labels)", Part.LOOK, (Page.PLAN,), 4),
+    Key("sort-name", "N", "N", "sort", "sort by name, again: back", Part.LOOK, (Page.PLAN,), given="NODE"),
+    Key("sort-age", "A", "A", "sort", "sort by age", Part.LOOK, (Page.PLAN,), given="AGE"),
+    Key("sort-status", "S", "S", "sort", "sort by status", Part.LOOK, (Page.PLAN,), given="STATUS"),
+    Key("sort-next", "O", "O", "sort_next", "sort by the next column", Part.LOOK, (Page.PLAN,)),
+    Key("faults", "ctrl+z", "ctrl+z", "toggle", "only nodes at fault", Part.LOOK, (Page.PLAN,), given="faults"),
+    Key("wide", "ctrl+w", "ctrl+w", "toggle", "columns in full, h l sideways", Part.LOOK, given="wide"),
+    Key("head", "ctrl+e", "ctrl+e", "toggle", "hide the head, more rows", Part.LOOK, given="headless"),
     Key("copy", "y", "y", "copy", "copy the remedy's command", Part.LOOK, (Page.BLOCKERS,), 3),
     Key("command", "C", "C", "command", "copy as a command", Part.LOOK, (), 9),
     Key("plan", "1", "1", "page", "nodes", Part.ANYWHERE, given=Page.PLAN),
     Key("headroom", "2", "2", "page", "budgets", Part.ANYWHERE, given=Page.HEADROOM),
     Key("waves", "3", "3", "page", "waves", Part.ANYWHERE, given=Page.WAVES),
     Key("blockers", "4,b", "4 b", "page", "blockers", Part.ANYWHERE, given=Page.BLOCKERS),
+    Key("visited-before", "left_square_bracket", "[", "visited", "the page before", Part.ANYWHERE, given=-1),
+    Key("visited-after", "right_square_bracket", "]", "visited", "the page after it", Part.ANYWHERE, given=1),
+    Key("visited-last", "minus", "-", "last_page", "the last page, and back", Part.ANYWHERE),
+    Key("prompt", "colon,ctrl+p", ":", "prompt", "go to a page by its name", Part.ANYWHERE),
     Key("reload", "ctrl+r", "ctrl+r", "reload", "read the cluster anew", Part.ANYWHERE),
     Key("context", "x", "x", "context", "another context", Part.ANYWHERE),
     Key("help", "question_mark", "?", "help", "help", Part.ANYWHERE, (), 3),

@@ -10,7 +10,10 @@ from kubectl_eksdoc.core.plan.drain.what_if import Preview
 from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.tui.choice import Ask, Choice
 from kubectl_eksdoc.tui.reading import Reads
+from kubectl_eksdoc.tui.seen import Seen
+from kubectl_eksdoc.tui.sheets.narrowing import faulty, like
 from kubectl_eksdoc.tui.sheets.nodes import NodeFacts, facts_of_last
+from kubectl_eksdoc.tui.sheets.order import in_order
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +53,8 @@ class Model:
     trouble: str = ""
     filter: str = ""
     context: str = ""
+    seen: Seen = field(default_factory=Seen)
+    about: str = ""  # the node or the budget (ns/name) that the page of pods is of
     reads: Reads = Reads()
 
     @property
@@ -73,14 +78,13 @@ class Model:
 
     @property
     def shown_nodes(self) -> tuple[str, ...]:
-        """The names of those that the filter lets through, in their order."""
+        """The names of those that the filter lets through, in the order that was asked for."""
         if self.facts is None:
             return ()
-        texts, wanted = self.facts.nodes.texts, self.filter.lower()
-        if not wanted:
-            return tuple(texts)
-        inverse, word = wanted.startswith("!"), wanted.lstrip("!")
-        return tuple(name for name, cells in texts.items() if (word in " ".join(cells).lower()) is not inverse)
+        kept = like(self.facts.nodes, self.filter)
+        if self.seen.faults:
+            kept = faulty(kept, self.facts.nodes, self.view)
+        return in_order(kept, self.seen.order, self.facts.nodes, self.view)
 
     def chosen(self, choice: Choice) -> Model:
         return replace(self, choice=choice, preview=None, trouble="")

@@ -14,6 +14,7 @@ if TYPE_CHECKING:  # the first paint must not pay for facts and plans
     from kubectl_eksdoc.core.model.whereabouts import Whereabouts
     from kubectl_eksdoc.core.plan.drain.policy import Targeting
     from kubectl_eksdoc.flows.ports import Field
+    from kubectl_eksdoc.tui.run.desk import Desk
 
 Progress = Callable[[str, int], None]
 
@@ -40,7 +41,8 @@ class Opening:
     """`read` reads the cluster and may be called again, from another thread; it may raise EksdocError. `targeting`:
     what is marked at first; `reached_by`: the words that lead to the same cluster on a command line; `live`: None for a
     dump and for the demo, which stay as they are; `plain`: without colours; `context`: the one that was chosen on the
-    screens, "" for what the command line says."""
+    screens, "" for what the command line says. `desk`: where runs are begun, None where nothing can be changed, for the
+    reason `no_desk`."""
 
     read: Callable[[Progress], Cluster]
     targeting: Callable[[], Targeting]
@@ -50,4 +52,6 @@ class Opening:
     plain: bool = False
     light: bool = False
     context: str = ""
+    desk: Desk | None = None
+    no_desk: str = ""
     live: Live | None = None

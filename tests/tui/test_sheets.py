@@ -35,7 +35,7 @@ def test_a_bar_shows_every_kind_of_pod_that_there_is(numbers: tuple[int, int, in
     healthy, needed, expected = numbers
     (headroom, *_) = VIEW.budgets
     status = BudgetStatus(max(healthy - needed, 0), healthy, needed, expected)
-    drawn = budgets.bar(replace(headroom, budget=replace(headroom.budget, status=status)))
+    drawn = budgets.bar(replace(headroom.budget, status=status))
     assert ("█" in drawn) is (min(healthy, needed) > 0)
     assert ("▒" in drawn) is (healthy > needed)
     assert ("░" in drawn) is (expected > healthy)
@@ -57,7 +57,7 @@ def test_a_gantt_stays_in_its_room(times: list[float], room: int, beyond: float)
 
 def test_every_node_has_a_row_and_what_the_plan_does_with_it() -> None:
     facts = nodes.facts_of(CLUSTER)
-    sheet = nodes.sheet(facts, facts.texts, VIEW, planning=False)
+    sheet = nodes.sheet(facts, facts.texts, VIEW)
     assert len(sheet.keys) == len(CLUSTER.nodes)
     rows = {key: [text_of(cell) for cell in sheet.cells(key)] for key in sheet.keys}
     assert rows["blue-1"][-2:] == ["1", "✓ Ready"]

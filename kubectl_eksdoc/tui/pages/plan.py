@@ -8,7 +8,7 @@ from textual.containers import Horizontal
 from kubectl_eksdoc.render.text import wrap
 from kubectl_eksdoc.tui.model import Model
 from kubectl_eksdoc.tui.pages.page import PageOf
-from kubectl_eksdoc.tui.sheets import budgets, nodes, waves
+from kubectl_eksdoc.tui.sheets import budgets, narrowing, nodes, order, waves
 from kubectl_eksdoc.tui.sheets.sheet import text_sheet
 from kubectl_eksdoc.tui.widgets.line_table import LineTable
 
@@ -17,7 +17,7 @@ NOTHING_MARKED = text_sheet(
         "Nothing is marked yet.",
         "",
         "space  mark the node under the cursor",
-        "m o    every node with a kubelet older than the control plane",
+        "m o    every node with a kubelet before the server's",
         "m a    every node not made from its group's newest AMI",
         "m g    every node of this node group",
         "/      filter first, then m f marks what is shown",
@@ -25,7 +25,7 @@ NOTHING_MARKED = text_sheet(
 )
 NOTHING_SENT = text_sheet(
     (
-        "Marks only build a plan: nothing is sent to the cluster from here.",
+        "Marks only build a plan: nothing is sent from here.",
         "",
         "{ }    fewer or more nodes at once",
         "J K    a node one wave later, or earlier",
@@ -66,11 +66,14 @@ class PlanPage(PageOf):
                 told = (*wrap(model.trouble, _WIDTH), "", *wrap(model.reads.remedy, _WIDTH), "", "ctrl+r tries again")
                 self.table.show(text_sheet(told))
             return
-        sheet = nodes.sheet(model.facts.nodes, model.shown_nodes, model.view, model.stale)
+        names = model.shown_nodes
+        columns = order.marked(nodes.COLUMNS, model.seen.order)
+        none = "" if names else narrowing.why_none(model.facts.nodes, model.filter, model.seen.faults)
+        sheet = nodes.sheet(model.facts.nodes, names, model.view, none, columns)
         table = self.query_one("#nodes", LineTable)
+        self.frame(table, model, *_narrowed(model, len(names)))
         table.show(sheet, model.choice.ask.marked)
         table.set_class(model.old, "-old")
-        table.border_subtitle = self.said(_filtered(model))
         view = model.view
         below = self.query_one("#budgets", LineTable), self.query_one("#waves", LineTable)
         if view is not None:
@@ -90,7 +93,10 @@ class PlanPage(PageOf):
         return focused.key if isinstance(focused, LineTable) else self.table.key
 
 
-def _filtered(model: Model) -> str:
-    if not model.filter or model.facts is None:
-        return ""
-    return f"{len(model.shown_nodes)} of {len(model.facts.nodes.texts)} are like /{model.filter}"
+def _narrowed(model: Model, shown: int) -> list[str]:
+    """``3 of 18 are like /spot``, ``2 faults only``."""
+    if model.facts is None:
+        return []
+    like = len(narrowing.like(model.facts.nodes, model.filter))
+    told = [f"{like} of {len(model.facts.nodes.texts)} are like /{model.filter}"] if model.filter else []
+    return [*told, *([f"faults only: {shown} of {like}"] if model.seen.faults else [])]

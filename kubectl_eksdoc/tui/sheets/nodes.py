@@ -48,6 +48,7 @@ class NodeFacts:
     nodes: Mapping[str, Node]
     texts: Mapping[str, tuple[str, ...]]  # by name: the columns before WAVE
     widths: tuple[int, ...]
+    pods: Mapping[str, int]  # by name: how many there are on it
 
 
 def facts_of(cluster: Cluster) -> NodeFacts:
@@ -75,7 +76,8 @@ def _facts(nodes: Sequence[Node], pods: Mapping[str, int], at: datetime) -> Node
             f"{pods.get(node.name, 0)}/{node.pods_allocatable or UNKNOWN}",
         )
         widths.see(cells)
-    return NodeFacts({node.name: node for node in nodes}, texts, (*widths.widest, 4, 10))
+    by_name = {node.name: node for node in nodes}
+    return NodeFacts(by_name, texts, (*widths.widest, 4, 10), {name: pods.get(name, 0) for name in by_name})
 
 
 def _image(node: Node) -> str:
@@ -84,8 +86,15 @@ def _image(node: Node) -> str:
     return f"…{image[-_IMAGE:]}" if image else UNKNOWN
 
 
-def sheet(facts: NodeFacts, names: Iterable[str], view: DrainView | None, planning: bool) -> Sheet:
-    """The nodes of these names. `view`: the plan, None while there is none; `planning`: one is made for other marks."""
+def sheet(
+    facts: NodeFacts,
+    names: Iterable[str],
+    view: DrainView | None,
+    empty: str = "",
+    columns: Sequence[Column] = COLUMNS,
+) -> Sheet:
+    """The nodes of these names. `view`: the plan, None while there is none; `empty`: what is said where there is no
+    name; `columns` with other titles."""
     targets = {target.node.name: target for target in view.targets} if view is not None else {}
 
     def cells(name: str) -> Cells:
@@ -93,11 +102,14 @@ def sheet(facts: NodeFacts, names: Iterable[str], view: DrainView | None, planni
         wave = Cell(str(target.wave)) if target is not None and target.wave else Cell(NONE, Tone.FAINT)
         return (*facts.texts[name], wave, status(facts.nodes[name], target, view))
 
+    def stands(name: str, room: int) -> Cell:
+        return status(facts.nodes[name], targets.get(name), view)
+
+    def full() -> int:
+        return max((len(stands(name, 0).text) for name in keys), default=0)
+
     keys = tuple(names)
-    said = "planning…" if planning else "No node is like that. esc takes the filter away."
-    return Sheet(
-        COLUMNS, facts.widths, keys, cells, fill=_STATUS, filled=lambda name, room: cells(name)[-1], empty=said
-    )
+    return Sheet(columns, facts.widths, keys, cells, fill=_STATUS, filled=stands, empty=empty, full=full)
 
 
 def status(node: Node, target: Target | None, view: DrainView | None) -> Cell:

@@ -1,0 +1,117 @@
+"""The run of this process as the app follows it, whatever screen is seen: asked for, looked at, and told about."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from textual.app import App
+from textual.screen import Screen
+
+from kubectl_eksdoc.tui.run.confirm import ConfirmScreen
+from kubectl_eksdoc.tui.run.desk import Desk, Kind, Live, Prepared
+from kubectl_eksdoc.tui.run.runs import RunsScreen
+from kubectl_eksdoc.tui.run.screen import RunScreen
+from kubectl_eksdoc.tui.run.state import RunState
+from kubectl_eksdoc.tui.run.stopping import StopScreen
+
+if TYPE_CHECKING:
+    from textual.timer import Timer
+
+LOOK_S = 0.25
+"""So often it is looked at: what changes more often is seen once."""
+
+
+class Following:
+    """Mutable: the run that was begun last, be it over or not."""
+
+    def __init__(self, app: App[int], desk: Desk, changed: Callable[[], object]) -> None:
+        """`changed`: the cluster is not any more what was read."""
+        self._app = app
+        self.desk = desk
+        self._changed = changed
+        self._timer: Timer | None = None
+        self._name = ""
+        self._then_give_back = False
+        self.state: RunState | None = None
+
+    @property
+    def under_way(self) -> bool:
+        return self.state is not None and not self.state.over
+
+    def ask(self, kind: Kind, prepare: Callable[[], Prepared]) -> None:
+        """Show what would be done; it is begun when what must be typed was."""
+        screen = ConfirmScreen(kind, prepare)
+
+        def begun(live: Live | None) -> None:
+            if live is not None:
+                self.follow(live, screen.prepared.name if screen.prepared is not None else "")
+
+        self._app.push_screen(screen, begun)
+
+    def choose_a_run(self, now: datetime) -> None:
+        """Of those of this cluster that are not over."""
+        doing = {Kind.GO_ON: self.go_on, Kind.GIVE_BACK: self.give_back}
+
+        def chosen(what: tuple[Kind, str] | None) -> None:
+            if what is not None:
+                doing[what[0]](what[1])
+
+        self._app.push_screen(RunsScreen(self.desk, now), chosen)
+
+    def give_back(self, run: str) -> None:
+        self.ask(Kind.GIVE_BACK, lambda: self.desk.prepare_giving_back(run))
+
+    def go_on(self, run: str) -> None:
+        self.ask(Kind.GO_ON, lambda: self.desk.prepare_going_on(run))
+
+    def give_back_when_over(self) -> None:
+        self._then_give_back = True
+
+    def follow(self, live: Live, name: str) -> None:
+        self.state, self._name, self._then_give_back = RunState(live), name, False
+        if self._timer is not None:
+            self._timer.stop()
+        self._timer = self._app.set_interval(LOOK_S, self._look)
+        while isinstance(self._app.screen, RunScreen):  # of the run before
+            self._app.pop_screen()
+        self.show()
+
+    def show(self) -> None:
+        """Its screen, unless that is seen already."""
+        if self.state is not None and not isinstance(self._app.screen, RunScreen):
+            self._app.push_screen(RunScreen(self.state, self._name, self))
+
+    def ask_what_next(self) -> None:
+        """Before anybody leaves: its screen, and what can be done with it."""
+        self.show()
+        if self.state is not None and not isinstance(self._app.screen, StopScreen):
+            screen = self._app.screen
+            if isinstance(screen, RunScreen):
+                screen.do_stop()
+
+    def _look(self) -> None:
+        state = self.state
+        if state is None or not state.take(state.live.look()):
+            return
+        for screen in self._app.screen_stack:
+            _show(screen, state)
+        if state.over:
+            self._ended(state)
+
+    def _ended(self, state: RunState) -> None:
+        if self._timer is not None:
+            self._timer.stop()
+        self._changed()
+        if not isinstance(self._app.screen, RunScreen) and state.outcome is not None:
+            sign = "✗" if state.outcome.bad else "✓"
+            self._app.notify(f"{sign} 5: run {state.live.run}: {state.outcome.said}", markup=False)
+        if self._then_give_back and state.drains:
+            self._then_give_back = False
+            self.give_back(state.live.run)
+
+
+def _show(screen: Screen[object], state: RunState) -> None:
+    if isinstance(screen, RunScreen) and screen.state is state and screen.is_mounted:
+        screen.show()
