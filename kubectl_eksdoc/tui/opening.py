@@ -40,9 +40,10 @@ class Live:
 class Opening:
     """`read` reads the cluster and may be called again, from another thread; it may raise EksdocError. `targeting`:
     what is marked at first; `reached_by`: the words that lead to the same cluster on a command line; `live`: None for a
-    dump and for the demo, which stay as they are; `plain`: without colours. `desk`: where runs are begun, None where
-    nothing can be changed, for the reason `no_desk`. `keys`: the user's own, by the names of the actions; `wrong`: what
-    of the user's settings is not followed, a sentence each."""
+    dump and for the demo, which stay as they are; `plain`: without colours; `context`: the one that was chosen on the
+    screens, "" for what the command line says. `desk`: where runs are begun, None where nothing can be changed, for the
+    reason `no_desk`. `keys`: the user's own, by the names of the actions; `wrong`: what of the user's settings is not
+    followed, a sentence each."""
 
     read: Callable[[Progress], Cluster]
     targeting: Callable[[], Targeting]
@@ -51,6 +52,7 @@ class Opening:
     ascii: bool = False
     plain: bool = False
     light: bool = False
+    context: str = ""
     desk: Desk | None = None
     no_desk: str = ""
     live: Live | None = None

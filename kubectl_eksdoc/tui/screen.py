@@ -25,6 +25,7 @@ from kubectl_eksdoc.tui.seen import Seen
 from kubectl_eksdoc.tui.shell import plain
 from kubectl_eksdoc.tui.widgets.ask_line import AskLine
 from kubectl_eksdoc.tui.widgets.line_table import LineTable
+from kubectl_eksdoc.tui.wishes import OtherContexts, ReadAnew
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.tui.run.following import Following
@@ -175,7 +176,10 @@ class PlanScreen(LearningScreen):
 
     def do_reload(self) -> None:
         self.notify("the cluster is read anew", timeout=3)
-        self._read()
+        self.post_message(ReadAnew())
+
+    def do_context(self) -> None:
+        self.post_message(OtherContexts())
 
     def do_run(self) -> None:
         desk, view, ask = self._opening.desk, self.model.view, self.model.choice.ask

@@ -53,7 +53,7 @@ class Shell(Screen[None]):
             first = key.action in TYPED_AFTER
             self._bindings.bind(key.keys, f"do('{key.id}')", key.words, show=False, priority=first)
         self._read = read
-        self.model = Model(reads=Reads(live=opening.live is not None))
+        self.model = Model(reads=Reads(live=opening.live is not None), context=opening.context)
         self.page = Page.PLAN
         self.before: list[Place] = []
         self.after: list[Place] = []
@@ -77,6 +77,8 @@ class Shell(Screen[None]):
 
     def show(self) -> None:
         """All that depends on the model, of the page that is seen."""
+        if not self.query(f"#{_id(self.page)} LineTable"):
+            return  # it is being closed
         self.show_age()
         self._say("line", words.plan_line(self.model))
         self._say("foot", foot(self.page, self.keymap.keys))
@@ -93,7 +95,8 @@ class Shell(Screen[None]):
 
     def _say(self, name: str, text: str) -> None:
         look = Look(ascii=self._opening.ascii)
-        self.query_one(f"#{name}", Static).update(plain(shown(text, look)))
+        for each in self.query(f"#{name}").results(Static):  # none while it is being closed
+            each.update(plain(shown(text, look)))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """While something is typed, the letters are letters."""

@@ -69,6 +69,7 @@ class LiveCluster:
     answers: list[Cluster | EksdocError] = field(default_factory=lambda: [DEMO])
     last: LastView | None = None
     context: str = "blue"
+    server: str = "https://blue.example"
     others: tuple[str, ...] = ("blue", "green")
     clock: Clock = field(default_factory=Clock)
     reads: int = 0
@@ -96,11 +97,11 @@ class LiveCluster:
 
     def at(self, context: str) -> Opening:
         assert self.elsewhere is not None, "there is no other cluster"
-        return self.elsewhere(context).opening()
+        return replace(self.elsewhere(context).opening(), context=context)
 
     def opening(self, ascii: bool = False) -> Opening:
         live = Live(
-            where=lambda: Whereabouts(self.context, f"https://{self.context}.example", "0" * 20),
+            where=lambda: Whereabouts(self.context, self.server, "0" * 20),
             last_view=lambda: self.last,
             remember=lambda cluster: self.kept.append(last_view_of(cluster)),
             watch=self.watch,
