@@ -142,6 +142,7 @@ STATE_SIGN: dict[NodeState, tuple[str, Tone | None]] = {
     NodeState.EMPTY: ("»", Tone.UNKNOWN),
     NodeState.FOREIGN: ("»", Tone.WARN),
     NodeState.DONE: ("✓", Tone.GOOD),
+    NodeState.THEIRS: ("✓", Tone.GOOD),
     NodeState.GONE: ("✓", Tone.GOOD),
     NodeState.ALONE: ("✗", Tone.BAD),
 }
