@@ -13,7 +13,7 @@ from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.text import shown
 from kubectl_eksdoc.tui import unreached
 from kubectl_eksdoc.tui.details import Line
-from kubectl_eksdoc.tui.help import HelpScreen
+from kubectl_eksdoc.tui.help import AS_IT_COMES, HelpScreen
 from kubectl_eksdoc.tui.keys import KEYS, Page
 from kubectl_eksdoc.tui.model import Model
 from kubectl_eksdoc.tui.opening import Opening
@@ -94,11 +94,12 @@ class OfflineScreen(Screen[None]):
         else:
             self.notify("o: this cluster was never seen on this machine: there is no last view", timeout=4)
 
-    def action_leave(self) -> None:
-        self.app.exit(0)
+    async def action_leave(self) -> None:
+        """A run may be under way."""
+        await self.app.action_quit()
 
     def action_help(self) -> None:
-        self.app.push_screen(HelpScreen(Page.PLAN))
+        self.app.push_screen(HelpScreen(Page.PLAN, AS_IT_COMES))
 
     def action_refuse(self, name: str) -> None:
         key = next(each for each in KEYS if each.id == name)

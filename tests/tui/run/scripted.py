@@ -88,7 +88,7 @@ class ScriptedLive:
         self.happens(Happened.STOPPED, why=why)
         self.stands(stopped=why, left_s=None)
         seen = [moment for step in self.drain.upto(self.at_s) for moment in step.moments]
-        left = {node: ("shop/left",) for node in ("blue-5",)}
+        left = dict.fromkeys(("blue-5",), ("shop/left",))
         record = replace(self.drain.record, moments=tuple(seen), ended_s=self.at_s, undone=left)
         self._outcome = outcome_of(replace(self.drain, record=record, stopped=why), self.run)
 
