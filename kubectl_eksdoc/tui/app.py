@@ -179,7 +179,7 @@ class EksdocApp(App[int]):
         desk = self.opening.desk
         if self._following is None or not (self._following.under_way or self._following.desk is desk):
             assert desk is not None, "keys of runs have looked"
-            self._following = Following(self, desk, self.read)
+            self._following = Following(self, desk, self.opening.keys, self.read)
         return self._following
 
     @property

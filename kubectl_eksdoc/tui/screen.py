@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -190,6 +191,25 @@ class PlanScreen(LearningScreen):
         elif view is not None and self.model.facts is not None:
             targeting = self._given.targeting_of(self.model.facts.cluster, ask)
             self._following().ask(Kind.DRAIN, lambda: desk.prepare(targeting, ask.policy, view))
+
+    def do_dry_run(self) -> None:
+        if self._opening.desk is None:
+            self.notify(f"D: {self._opening.no_desk}", timeout=6, markup=False)
+        elif self.model.view is not None:
+            self._following().try_first(self.model.view)
+
+    def do_by_hand(self, verb: str) -> None:
+        """Nothing is changed from here but by a run: the command is copied."""
+        node, facts = self._node, self.model.facts
+        if node is None or facts is None:
+            self.notify(f"{verb}: the row under the cursor is no node", timeout=4)
+            return
+        if self._opening.live is None:
+            self.notify(f"{verb}: there is no cluster for kubectl here; a run cordons by itself", timeout=5)
+            return
+        command = shlex.join(["kubectl", verb, node, *self._opening.reached_by(facts.cluster)])
+        self.app.copy_to_clipboard(command)
+        self.notify(f"copied: {command} (a run cordons by itself)", timeout=8, markup=False)
 
     def do_show_run(self) -> None:
         if self._opening.desk is None:

@@ -47,7 +47,7 @@ class Shell(Screen[None]):
         """`read`: the cluster is to be read anew."""
         super().__init__()
         self._opening = opening
-        read_keys = keymap.read(opening.keys)
+        read_keys = keymap.read(keymap.of_plans(opening.keys))
         self.keymap = replace(read_keys, wrong=(*opening.wrong, *read_keys.wrong))
         for key in self.keymap.keys:
             first = key.action in TYPED_AFTER

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -16,9 +16,12 @@ from kubectl_eksdoc.tui.run.runs import RunsScreen
 from kubectl_eksdoc.tui.run.screen import RunScreen
 from kubectl_eksdoc.tui.run.state import RunState
 from kubectl_eksdoc.tui.run.stopping import StopScreen
+from kubectl_eksdoc.tui.run.trial import TrialScreen
 
 if TYPE_CHECKING:
     from textual.timer import Timer
+
+    from kubectl_eksdoc.render.drain.view import DrainView
 
 LOOK_S = 0.25
 """So often it is looked at: what changes more often is seen once."""
@@ -27,8 +30,9 @@ LOOK_S = 0.25
 class Following:
     """Mutable: the run that was begun last, be it over or not."""
 
-    def __init__(self, app: App[int], desk: Desk, changed: Callable[[], object]) -> None:
-        """`changed`: the cluster is not any more what was read."""
+    def __init__(self, app: App[int], desk: Desk, keys: Mapping[str, str], changed: Callable[[], object]) -> None:
+        """`keys`: the user's own; `changed`: the cluster is not any more what was read."""
+        self._keys = keys
         self._app = app
         self.desk = desk
         self._changed = changed
@@ -50,6 +54,10 @@ class Following:
                 self.follow(live, screen.prepared.name if screen.prepared is not None else "")
 
         self._app.push_screen(screen, begun)
+
+    def try_first(self, shown: DrainView) -> None:
+        """What the server says of the first round, with nothing done."""
+        self._app.push_screen(TrialScreen(lambda: self.desk.try_first(shown)))
 
     def choose_a_run(self, now: datetime) -> None:
         """Of those of this cluster that are not over."""
@@ -100,7 +108,7 @@ class Following:
     def show(self) -> None:
         """Its screen, unless that is seen already."""
         if self.state is not None and not isinstance(self._app.screen, RunScreen):
-            self._app.push_screen(RunScreen(self.state, self._name, self))
+            self._app.push_screen(RunScreen(self.state, self._name, self, self._keys))
 
     def ask_what_next(self) -> None:
         """Before anybody leaves: its screen, and what can be done with it."""
