@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 
 from kubectl_eksdoc.core.run.chronicle import ENDS, NodeState
 from kubectl_eksdoc.core.run.moments import Happened, Moment
+from kubectl_eksdoc.core.run.standing import Standing
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.run import stands
 from kubectl_eksdoc.render.text import counted, shown
@@ -79,7 +80,19 @@ def half(state: RunState) -> str:
     if state.over or state.standing is None or not state.drains:
         return ""
     when = "when it has stopped" if state.stage is Stage.STOPPING else "stop now"
-    return f"{when}: {stands.left_by_stopping(state.standing)}"
+    return " · ".join([f"{when}: {stands.left_by_stopping(state.standing)}", *_coming(state.standing)])
+
+
+def _coming(standing: Standing) -> list[str]:
+    """``3 replacements not Ready: shop/web-x waits for target-health…``."""
+    said = []
+    if standing.pending:
+        said.append(f"{counted(len(standing.pending), 'replacement')} without a node")
+    if standing.coming:
+        first = standing.coming[0]
+        why = f": {first.pod} {first.why}" if first.why.startswith("waits for ") else ""
+        said.append(f"{counted(len(standing.coming), 'replacement')} not Ready{why}")
+    return said
 
 
 def notice(state: RunState) -> tuple[str, Tone | None]:
