@@ -15,6 +15,7 @@ from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.render.look import Tone
 from kubectl_eksdoc.render.tables import Cell, Column
 from kubectl_eksdoc.render.times import age, between
+from kubectl_eksdoc.tui.sheets.cells import cells as room_of
 from kubectl_eksdoc.tui.sheets.sheet import Cells, Sheet, Widths
 
 NONE = "·"
@@ -46,6 +47,7 @@ class NodeFacts:
     nodes: Mapping[str, Node]
     texts: Mapping[str, tuple[str, ...]]  # by name: the columns before WAVE
     widths: tuple[int, ...]
+    ascii_widths: tuple[int, ...]
     pods: Mapping[str, int]  # by name: how many there are on it
 
 
@@ -67,7 +69,8 @@ def facts_of(cluster: Cluster) -> NodeFacts:
         )
         widths.see(cells)
     nodes = {node.name: node for node in cluster.nodes}
-    return NodeFacts(nodes, texts, (*widths.widest, 4, 10), {name: pods[name] for name in nodes})
+    wide, plain = (*widths.widest, 4, 10), (*widths.in_ascii, 4, 10)
+    return NodeFacts(nodes, texts, wide, plain, {name: pods[name] for name in nodes})
 
 
 def _image(node: Node) -> str:
@@ -96,10 +99,20 @@ def sheet(
         return status(facts.nodes[name], targets.get(name), view)
 
     def full() -> int:
-        return max((len(stands(name, 0).text) for name in keys), default=0)
+        return max((room_of(stands(name, 0).text) for name in keys), default=0)
 
     keys = tuple(names)
-    return Sheet(columns, facts.widths, keys, cells, fill=_STATUS, filled=stands, empty=empty, full=full)
+    return Sheet(
+        columns,
+        facts.widths,
+        keys,
+        cells,
+        fill=_STATUS,
+        filled=stands,
+        empty=empty,
+        full=full,
+        ascii_widths=facts.ascii_widths,
+    )
 
 
 def status(node: Node, target: Target | None, view: DrainView | None) -> Cell:
