@@ -6,7 +6,7 @@ Textual's DataTable measures every cell, so this is drawn by the line API: a row
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, NamedTuple
 
 from rich.cells import cell_len, set_cell_size
@@ -20,7 +20,8 @@ from textual.strip import Strip
 
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.tables import Cell, fitted
-from kubectl_eksdoc.render.text import shown, wrap
+from kubectl_eksdoc.render.text import shown
+from kubectl_eksdoc.tui.sheets.cells import wrapped
 from kubectl_eksdoc.tui.sheets.sheet import EMPTY, Sheet, text_of
 
 _GAP = 1
@@ -213,11 +214,13 @@ class LineTable(ScrollView, can_focus=True):
             return self._row(place, width)
         told = () if self.sheet.keys else self._told(width - 2)
         said = told[y - 1] if y <= len(told) else ""
-        return self._strip([(f" {shown(said, self.look)}", "faint")], width, "")
+        return self._strip([(f" {said}", "faint")], width, "")
 
     def _told(self, width: int) -> list[str]:
         """What is said instead of rows."""
-        return [line for words in self.sheet.empty.split("\n") for line in wrap(words, max(width, 10))]
+        return [
+            line for words in self.sheet.empty.split("\n") for line in wrapped(shown(words, self.look), max(width, 10))
+        ]
 
     def _head(self, width: int) -> Strip:
         laid, texts = self._layout(width), []
@@ -314,8 +317,11 @@ class LineTable(ScrollView, can_focus=True):
 
     def _layout(self, width: int) -> _Layout:
         if self._laid is None or self._laid.width != width:
-            made = _wide_layout(self.sheet, width) if self._is_wide else None
-            self._laid = made or _layout(self.sheet, width, width - self._margin)
+            sheet = self.sheet
+            if self.look.ascii and sheet.ascii_widths:
+                sheet = replace(sheet, widths=sheet.ascii_widths)
+            made = _wide_layout(sheet, width) if self._is_wide else None
+            self._laid = made or _layout(sheet, width, width - self._margin)
         return self._laid
 
 
