@@ -14,6 +14,7 @@ from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.screen_live import Pinned, live_of
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.errors import Forbidden
+from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE
 from kubectl_eksdoc.wiring.sources import SourceChoice
 
 if TYPE_CHECKING:  # the first paint must not pay for facts and plans
@@ -106,5 +107,6 @@ def _opening(
         desk=runs.desk_at(lambda: replace(options, connection=reached())),
         no_desk=runs.why_not,
         live=live,
+        needs=lambda: rights.needs(JOURNAL_NAMESPACE),
         context=chosen,
     )

@@ -12,10 +12,11 @@ from textual.widgets import Input
 
 from kubectl_eksdoc.tui import palette
 from kubectl_eksdoc.tui.opening import Opening
-from kubectl_eksdoc.tui.reader import Contexts, HaveRead, Noticed, NotRead, Progressed, Reader, Remembered
+from kubectl_eksdoc.tui.reader import Contexts, Denied, HaveRead, Noticed, NotRead, Progressed, Reader, Remembered
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.tui.offline import OfflineScreen
+    from kubectl_eksdoc.tui.rights import RightsScreen
     from kubectl_eksdoc.tui.run.following import Following
     from kubectl_eksdoc.tui.screen import PlanScreen
 
@@ -88,6 +89,8 @@ class EksdocApp(App[int]):
             self._main.read(event.facts, event.differs)
             self._looks_away = False
             self._leave_offline()
+            if self._rights is not None:
+                self._rights.learn_facts(event.facts, self._main.model.view)
 
     def on_not_read(self, event: NotRead) -> None:
         if event.of is self.opening:
@@ -151,6 +154,29 @@ class EksdocApp(App[int]):
         self.switch_screen(PlanScreen(self.opening, self.read, lambda: self.following))
         self.notify(f"context {context}: marks and plans begin anew", timeout=5, markup=False)
         self.call_after_refresh(self.read)
+
+    def on_show_rights(self) -> None:
+        from kubectl_eksdoc.core.model.permissions import Needs
+        from kubectl_eksdoc.tui.rights import RightsScreen
+
+        model = self._main.model
+        if model.facts is not None:
+            needs = self.opening.needs() if self.opening.needs is not None else Needs()
+            self.push_screen(RightsScreen(needs, model.facts, model.view, self.only_ascii))
+
+    def on_ask_rights(self) -> None:
+        if self.opening.live is not None and self.opening.needs is not None:
+            self._reader.ask_rights(self.opening.live, [need.permission for need in self.opening.needs().run])
+
+    def on_denied(self, event: Denied) -> None:
+        if event.of is self.opening and self._rights is not None:
+            self._rights.learn(event.permissions)
+
+    @property
+    def _rights(self) -> RightsScreen | None:
+        from kubectl_eksdoc.tui.rights import RightsScreen
+
+        return next((screen for screen in self.screen_stack if isinstance(screen, RightsScreen)), None)
 
     def on_noticed(self, event: Noticed) -> None:
         if event.of is self.opening:
