@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.app import App
 from textual.filter import LineFilter, NoColor
@@ -13,6 +13,7 @@ from textual.widgets import Input
 from kubectl_eksdoc.tui import palette
 from kubectl_eksdoc.tui.opening import Opening
 from kubectl_eksdoc.tui.reader import Contexts, Denied, HaveRead, Noticed, NotRead, Progressed, Reader, Remembered
+from kubectl_eksdoc.tui.small import TooSmall, lines, too_small
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.tui.offline import OfflineScreen
@@ -59,6 +60,34 @@ class EksdocApp(App[int]):
         self.call_after_refresh(self.read)
         if self.opening.live is not None:
             self.set_interval(TICK_S, self._tick)
+
+    def push_screen(self, *args: Any, **more: Any) -> Any:
+        pushed = super().push_screen(*args, **more)
+        self.call_later(self._fit)
+        return pushed
+
+    def on_resize(self) -> None:
+        self.call_later(self._fit)  # when its size is known here, too
+
+    def _fit(self) -> None:
+        """Where there is no room for a screen, a message lies over it; keys go where they went."""
+        columns, rows = self.size
+        small = too_small(columns, rows)
+        for screen in self.screen_stack:
+            covers = screen.query(TooSmall)
+            if not small:
+                covers.remove()
+                continue
+            said = "\n".join(lines(columns, rows, self._run_in_short()))
+            for cover in covers:
+                cover.update(said)
+            if not covers and screen.is_mounted:
+                screen.mount(TooSmall(said))
+
+    def _run_in_short(self) -> list[str]:
+        """What must be seen of a run that is under way where there is no room for its screen, and its keys; none
+        while there is none."""
+        return []
 
     def _tidy_when_told_to_stop(self) -> None:
         """Without this the terminal is left as it is: alternate screen, no cursor, no echo."""

@@ -73,7 +73,7 @@ class RightsScreen(Screen[None]):
         lines = rights.about(self._facts.cluster, self._needs, self.denied, self._view)
         if table.key is not None:
             verb, of, _, lost = map(text_of, table.sheet.cells(table.key))
-            lines = [(f"without {verb[2:]} {of}: {lost}", Tone.FAINT), *lines]
+            lines = [*lines, "", (f"Without {verb[2:]} {of}: {lost}.", Tone.FAINT)]
         self.query_one("#rights-about", Prose).show(lines)
 
     def learn(self, denied: rights.Denied) -> None:

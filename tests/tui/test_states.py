@@ -83,3 +83,11 @@ def test_what_is_hidden(size: tuple[int, int], name: str) -> None:
         keep(f"rights-{name}", pilot)
 
     drive(look, cluster.opening(), size)
+
+
+def test_too_small() -> None:
+    async def look(pilot: Drives, screen: PlanScreen) -> None:
+        await pilot.pause()
+        keep("small-40x10", pilot)
+
+    drive(look, size=(40, 10))
