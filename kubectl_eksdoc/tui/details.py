@@ -15,9 +15,7 @@ from kubectl_eksdoc.render.tables import Cell
 from kubectl_eksdoc.render.text import counted
 from kubectl_eksdoc.render.times import duration
 from kubectl_eksdoc.tui.sheets.pods import Listed
-from kubectl_eksdoc.tui.sheets.sheet import text_of
-
-Line = str | tuple[str, Tone]
+from kubectl_eksdoc.tui.sheets.sheet import Line, text_of
 
 _MOST = 40
 

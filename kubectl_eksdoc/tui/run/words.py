@@ -67,6 +67,13 @@ def line(state: RunState) -> str:
     return " · ".join(filter(None, parts))
 
 
+def line_in_short(state: RunState) -> str:
+    """``RUNNING  wave 2 of 4  51/116 pods``."""
+    chronicle = state.chronicle
+    parts = [state.stage.value, _wave(state), f"{chronicle.gone}/{chronicle.pods} pods"]
+    return "  ".join(filter(None, parts))
+
+
 def _wave(state: RunState) -> str:
     waves = {node.wave for node in state.chronicle.nodes.values()}
     if len(waves) < 2:
