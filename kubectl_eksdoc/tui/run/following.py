@@ -128,12 +128,17 @@ class Following:
         return [words.line_in_short(self.state), notice, "space pause  a stop…" if here else "5 the run"]
 
     def ask_what_next(self) -> None:
-        """Before anybody leaves: its screen, and what can be done with it."""
+        """Before anybody leaves: its screen, and what can be done with it; once, however often one wants to leave."""
+        stack = self._app.screen_stack
+        if isinstance(stack[-1], StopScreen):
+            return
+        if any(isinstance(screen, RunScreen) for screen in stack):
+            while not isinstance(self._app.screen, RunScreen):  # it is below a dialog
+                self._app.pop_screen()
         self.show()
-        if self.state is not None and not isinstance(self._app.screen, StopScreen):
-            screen = self._app.screen
-            if isinstance(screen, RunScreen):
-                screen.do_stop()
+        seen = self._app.screen
+        if isinstance(seen, RunScreen):
+            seen.do_stop()
 
     def _look(self) -> None:
         state = self.state
