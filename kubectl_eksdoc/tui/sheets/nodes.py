@@ -15,6 +15,7 @@ from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.render.look import Tone
 from kubectl_eksdoc.render.tables import Cell, Column
 from kubectl_eksdoc.render.times import age, between
+from kubectl_eksdoc.tui.sheets.once import once_a_view
 from kubectl_eksdoc.tui.sheets.sheet import Cells, Sheet, Widths
 
 NONE = "·"
@@ -85,7 +86,7 @@ def sheet(
 ) -> Sheet:
     """The nodes of these names. `view`: the plan, None while there is none; `empty`: what is said where there is no
     name; `columns` with other titles."""
-    targets = {target.node.name: target for target in view.targets} if view is not None else {}
+    targets = targets_of(view) if view is not None else {}
 
     def cells(name: str) -> Cells:
         target = targets.get(name)
@@ -96,6 +97,11 @@ def sheet(
     return Sheet(
         columns, facts.widths, keys, cells, fill=_STATUS, filled=lambda name, room: cells(name)[-1], empty=empty
     )
+
+
+@once_a_view
+def targets_of(view: DrainView) -> Mapping[str, Target]:
+    return {target.node.name: target for target in view.targets}
 
 
 def status(node: Node, target: Target | None, view: DrainView | None) -> Cell:

@@ -5,7 +5,7 @@ Textual's DataTable measures every cell, so this is drawn by the line API: a row
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
@@ -26,6 +26,9 @@ from kubectl_eksdoc.tui.sheets.sheet import EMPTY, Sheet, text_of
 _GAP = 1
 _MARK = 2
 _LEAST_FILL = 16
+_HEAD = -1
+"""The place of the titles."""
+_MOST_DRAWN = 2000
 _TONES = {
     Tone.GOOD: "good",
     Tone.WARN: "warn",
@@ -75,6 +78,7 @@ class LineTable(ScrollView, can_focus=True):
         self._cursor = 0
         self._laid: _Layout | None = None
         self._styles: dict[str, Style] = {}
+        self._drawn: dict[tuple[int, int], Strip] = {}  # by place and width: what of the rows need not be made anew
 
     @property
     def key(self) -> str | None:
@@ -93,7 +97,8 @@ class LineTable(ScrollView, can_focus=True):
     def show(self, sheet: Sheet, marked: Collection[str] = frozenset()) -> None:
         """From now on these rows."""
         was, at = self.key, self._cursor
-        same = sheet.keys == self.sheet.keys
+        same = sheet.keys is self.sheet.keys or sheet.keys == self.sheet.keys
+        before, self._drawn = self._drawn, {}
         self.sheet, self.marked = sheet, marked
         if not same:
             where = {key: place for place, key in enumerate(sheet.keys)}
@@ -102,7 +107,10 @@ class LineTable(ScrollView, can_focus=True):
         self.virtual_size = Size(self._seen.width, len(sheet.keys) + 1)
         if not same:
             self._follow()
-        self.refresh()
+        if same and sheet.keys and before:
+            self._refresh_what_differs(before)
+        else:
+            self.refresh()
         if self.key is not None and self.key != was:
             self.post_message(self.Moved(self, self.key))
 
@@ -138,6 +146,12 @@ class LineTable(ScrollView, can_focus=True):
     def notify_style_update(self) -> None:
         super().notify_style_update()
         self._styles.clear()
+        self._drawn.clear()
+
+    def watch_has_focus(self, has_focus: bool) -> None:
+        """The row of the cursor looks otherwise."""
+        self._drawn.clear()
+        super().watch_has_focus(has_focus)
 
     def _to(self, place: int) -> None:
         before = self._cursor
@@ -159,22 +173,40 @@ class LineTable(ScrollView, can_focus=True):
             self.scroll_to(y=self._cursor - room + 1, animate=False, immediate=True)
 
     def _refresh_row(self, place: int) -> None:
+        self._drawn.pop((place, self._seen.width), None)
         y = place - int(self.scroll_offset.y) + 1
         if 0 < y < self._seen.height:
             self.refresh(Region(0, y, self._seen.width, 1))
+
+    def _refresh_what_differs(self, before: Mapping[tuple[int, int], Strip]) -> None:
+        """Of the same rows as `before`: most keys change one or two of them, and few bytes travel far faster."""
+        top, width = int(self.scroll_offset.y), self._seen.width
+        if before.get((_HEAD, width)) != self._line(_HEAD, width):
+            self.refresh(Region(0, 0, width, 1))
+        for place in range(top, min(top + self._seen.height, len(self.sheet.keys))):
+            if before.get((place, width)) != self._line(place, width):
+                self.refresh(Region(0, place - top + 1, width, 1))
 
     # Drawing
 
     def render_line(self, y: int) -> Strip:
         width = self._seen.width
-        if y == 0:
-            return self._head(width)
-        place = y - 1 + int(self.scroll_offset.y)
+        place = y - 1 + int(self.scroll_offset.y) if y else _HEAD
         if place < len(self.sheet.keys):
-            return self._row(place, width)
+            return self._line(place, width)
         told = () if self.sheet.keys else self.sheet.empty.split("\n")
         said = told[y - 1] if y <= len(told) else ""
         return self._strip([(f" {shown(said, self.look)}", "faint")], width, "")
+
+    def _line(self, place: int, width: int) -> Strip:
+        """Made once, and drawn again wherever it stands after scrolling."""
+        drawn = self._drawn.get((place, width))
+        if drawn is None:
+            if len(self._drawn) > _MOST_DRAWN:
+                self._drawn.clear()
+            drawn = self._head(width) if place == _HEAD else self._row(place, width)
+            self._drawn[place, width] = drawn
+        return drawn
 
     def _head(self, width: int) -> Strip:
         laid, texts = self._layout(width), []
