@@ -67,7 +67,8 @@ class LiveRun:
             return Update(untold, self._standing, self._outcome)
 
     def wish(self, wish: Wish, why: str = "") -> None:
-        """It counts until others ask for something else; what stops it counts for good. `why`: where nobody wishes it, what has happened, a clause."""
+        """It counts until others ask for something else; what stops it counts for good. `why`: where nobody wishes it,
+        what has happened, a clause."""
         with self._lock:
             self._mine, self._why = wish, why
             overruled = wish is Wish.GO_ON and WISHES.get(self._theirs, Wish.GO_ON) is not Wish.GO_ON

@@ -39,7 +39,7 @@ class Following:
         changed: Callable[[], object],
         seen: Callable[[], object],
     ) -> None:
-        """`keys`: the user's own; `changed`: the cluster is not any more what was read; `seen`: the run stands elsewhere."""
+        """`keys`: the user's own; `changed`: the cluster is not any more what was read; `seen`: it stands elsewhere."""
         self._seen = seen
         self._keys = keys
         self._app = app
