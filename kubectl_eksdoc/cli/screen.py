@@ -7,12 +7,15 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli import exits, reaching, streams
+from kubectl_eksdoc.cli import exits, reaching, rights, streams
 from kubectl_eksdoc.cli import look as looks
 from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.screen_live import Pinned, live_of
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
+from kubectl_eksdoc.errors import Forbidden
+from kubectl_eksdoc.host.keymap_file import read_keymap
+from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE
 from kubectl_eksdoc.wiring.sources import SourceChoice
 
 if TYPE_CHECKING:  # the first paint must not pay for facts and plans
@@ -20,6 +23,11 @@ if TYPE_CHECKING:  # the first paint must not pay for facts and plans
     from kubectl_eksdoc.core.model.cluster import Cluster
     from kubectl_eksdoc.core.plan.drain.policy import Targeting
     from kubectl_eksdoc.tui.opening import Opening, Progress
+
+COMMAND = "drain plan"
+THEME = "EKSDOC_THEME"
+LIGHT = "light"
+THEMES = ("", "dark", LIGHT)
 
 NO_TERMINAL = """\
 error: the screens need a terminal, and {} is none.
@@ -57,7 +65,10 @@ def opening(args: argparse.Namespace, around: Surroundings, runs: ScreenRuns) ->
     return _opening(GlobalOptions.from_args(args), SourceOptions.from_args(args).choice, around, runs)
 
 
-def _opening(options: GlobalOptions, source: SourceChoice, around: Surroundings, runs: ScreenRuns) -> Opening:
+def _opening(
+    options: GlobalOptions, source: SourceChoice, around: Surroundings, runs: ScreenRuns, chosen: str = ""
+) -> Opening:
+    """`chosen`: the context that was chosen on the screens, "" for what the command line says."""
     from kubectl_eksdoc.tui.opening import Opening
 
     reached = Pinned(options.connection)
@@ -65,11 +76,14 @@ def _opening(options: GlobalOptions, source: SourceChoice, around: Surroundings,
     def read(progress: Progress) -> Cluster:
         from kubectl_eksdoc.core.model import kinds
 
-        if source.live:
+        if not source.live:
+            where = runs.source
+            cluster = around.open_reader(where.source, where.options.connection, progress).read(kinds.ALL)
+            return where.named(cluster)
+        try:
             return around.open_reader(source, reached(), progress).read(kinds.ALL)
-        where = runs.source
-        cluster = around.open_reader(where.source, where.options.connection, progress).read(kinds.ALL)
-        return where.named(cluster)
+        except Forbidden as error:
+            raise rights.explained(error, COMMAND) from error
 
     def reached_by(cluster: Cluster) -> tuple[str, ...]:
         return reaching.words(source, options, cluster.identity.context)
@@ -86,7 +100,9 @@ def _opening(options: GlobalOptions, source: SourceChoice, around: Surroundings,
     look = looks.decide(options, around.stderr, around.environ)
     live = None
     if source.live:
-        live = live_of(reached, options, around, lambda other: _opening(other, source, around, runs))
+        live = live_of(reached, options, around, lambda other, name: _opening(other, source, around, runs, name))
+    keys, wrong = read_keymap(around.environ)
+    theme = around.environ.get(THEME, "").lower()
     return Opening(
         read,
         targeting,
@@ -97,4 +113,12 @@ def _opening(options: GlobalOptions, source: SourceChoice, around: Surroundings,
         desk=runs.desk_at(lambda: replace(options, connection=reached())),
         no_desk=runs.why_not,
         live=live,
+        light=theme == LIGHT,
+        keys=keys,
+        wrong=(
+            *wrong,
+            *(() if theme in THEMES else (f"{THEME} is {theme!r}, and neither dark nor light: it is dark",)),
+        ),
+        needs=lambda: rights.needs(JOURNAL_NAMESPACE),
+        context=chosen,
     )

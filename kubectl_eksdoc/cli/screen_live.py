@@ -32,9 +32,9 @@ class Pinned:
 
 
 def live_of(
-    reached: Pinned, options: GlobalOptions, around: Surroundings, opened: Callable[[GlobalOptions], Opening]
+    reached: Pinned, options: GlobalOptions, around: Surroundings, opened: Callable[[GlobalOptions, str], Opening]
 ) -> Live:
-    """`opened` gives the same screens with other options."""
+    """`opened` gives the same screens with other options, by which a context was chosen."""
     from kubectl_eksdoc.tui.opening import Live
 
     def watch() -> AbstractContextManager[Field]:
@@ -46,7 +46,8 @@ def live_of(
         remember=lambda cluster: looking.remember(reached(), around.environ, cluster),
         watch=watch,
         contexts=lambda: looking.contexts(options.connection),
-        at=lambda context: opened(replace(options, connection=at(options.connection, context))),
+        denied=lambda asked: around.edges.denied(reached(), asked),
+        at=lambda context: opened(replace(options, connection=at(options.connection, context)), context),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.app import App
 from textual.filter import LineFilter, NoColor
@@ -14,9 +14,12 @@ from textual.widgets import Input
 from kubectl_eksdoc.tui import palette
 from kubectl_eksdoc.tui.first import FirstScreen
 from kubectl_eksdoc.tui.opening import Opening
-from kubectl_eksdoc.tui.reader import HaveRead, Noticed, NotRead, Progressed, Reader, Remembered
+from kubectl_eksdoc.tui.reader import Contexts, Denied, HaveRead, Noticed, NotRead, Progressed, Reader, Remembered
+from kubectl_eksdoc.tui.small import TooSmall, lines, too_small
 
 if TYPE_CHECKING:
+    from kubectl_eksdoc.tui.offline import OfflineScreen
+    from kubectl_eksdoc.tui.rights import RightsScreen
     from kubectl_eksdoc.tui.run.following import Following
     from kubectl_eksdoc.tui.screen import PlanScreen
 
@@ -35,6 +38,7 @@ class EksdocApp(App[int]):
         super().__init__()
         self.opening = opening
         self._reader = Reader(opening, self.post_message)
+        self._looks_away = False  # from what went wrong, at what is remembered
         self.only_ascii = opening.ascii
         for theme in (palette.DARK_THEME, palette.LIGHT_THEME):
             self.register_theme(theme)
@@ -69,6 +73,36 @@ class EksdocApp(App[int]):
         if self.opening.live is not None:
             self.set_interval(TICK_S, self._tick)
 
+    def push_screen(self, *args: Any, **more: Any) -> Any:
+        pushed = super().push_screen(*args, **more)
+        self.call_later(self._fit)
+        return pushed
+
+    def on_resize(self) -> None:
+        self.call_later(self._fit)  # when its size is known here, too
+
+    def _fit(self) -> None:
+        """Where there is no room for a screen, a message lies over it; keys go where they went."""
+        columns, rows = self.size
+        small = too_small(columns, rows)
+        for screen in self.screen_stack:
+            covers = screen.query(TooSmall)
+            if not small:
+                covers.remove()
+                continue
+            said = "\n".join(lines(columns, rows, self._run_in_short()))
+            for cover in covers:
+                cover.update(said)
+            if not covers and screen.is_mounted:
+                screen.mount(TooSmall(said))
+
+    def _run_in_short(self) -> list[str]:
+        """What must be seen of a run that is under way where there is no room for its screen, and its keys; none
+        while there is none."""
+        if self._following is None or not self._following.under_way:
+            return []
+        return self._following.in_short()
+
     def _tidy_when_told_to_stop(self) -> None:
         """Without this the terminal is left as it is: alternate screen, no cursor, no echo."""
         import asyncio
@@ -99,10 +133,96 @@ class EksdocApp(App[int]):
         if self._main.model.reads.done is None and self.opening.live is not None and self.opening.desk is not None:
             self.following.say_what_is_unfinished()
         self._main.read(event.facts, event.differs)
+        self._looks_away = False
+        self._leave_offline()
+        if self._rights is not None:
+            self._rights.learn_facts(event.facts, self._main.model.view)
 
     def on_not_read(self, event: NotRead) -> None:
         if event.of is self.opening:
             self._main.not_read(event.why, event.remedy)
+            self._show_failure(event)
+
+    def _show_failure(self, told: NotRead) -> None:
+        """Where there is nothing else to look at, or nobody looks at it."""
+        model, offline = self._main.model, self._offline
+        if offline is not None:
+            offline.show(told, model)
+        elif (model.facts is None or model.old) and not self._looks_away:
+            from kubectl_eksdoc.tui.offline import OfflineScreen
+
+            self.push_screen(OfflineScreen(self.opening, told, model))
+
+    def on_read_anew(self) -> None:
+        self._looks_away = False
+        self.read()
+
+    def on_look_away(self) -> None:
+        self._looks_away = True
+        self._leave_offline()
+
+    def _leave_offline(self) -> None:
+        """And whatever was opened from there."""
+        while self._offline is not None:
+            self.pop_screen()
+
+    @property
+    def _offline(self) -> OfflineScreen | None:
+        from kubectl_eksdoc.tui.offline import OfflineScreen
+
+        return next((screen for screen in self.screen_stack if isinstance(screen, OfflineScreen)), None)
+
+    def on_other_contexts(self) -> None:
+        """To be chosen from, once they are known."""
+        if self.runs_something:
+            self.notify("x: a run is under way: 5 shows it", timeout=6)
+        elif self.opening.live is not None:
+            self._reader.list_contexts(self.opening.live)
+
+    def on_contexts(self, event: Contexts) -> None:
+        from kubectl_eksdoc.tui.contexts import ContextsScreen
+
+        if event.of is self.opening and not isinstance(self.screen, ContextsScreen):
+            self.push_screen(ContextsScreen(event.names, event.now), self._reopen)
+
+    def _reopen(self, context: str | None) -> None:
+        """The same screens on another cluster, from the beginning."""
+        from kubectl_eksdoc.tui.screen import PlanScreen
+
+        if not context or self.opening.live is None or self.runs_something:
+            return
+        self._reader.close()
+        self.opening = self.opening.live.at(context)
+        self._reader = Reader(self.opening, self.post_message)
+        self._looks_away = False
+        while self.screen is not self._main:
+            self.pop_screen()
+        self.switch_screen(PlanScreen(self.opening, self.read, lambda: self.following))
+        self.notify(f"context {context}: marks and plans begin anew", timeout=5, markup=False)
+        self.call_after_refresh(self.read)
+
+    def on_show_rights(self) -> None:
+        from kubectl_eksdoc.core.model.permissions import Needs
+        from kubectl_eksdoc.tui.rights import RightsScreen
+
+        model = self._main.model
+        if model.facts is not None:
+            needs = self.opening.needs() if self.opening.needs is not None else Needs()
+            self.push_screen(RightsScreen(needs, model.facts, model.view, self.only_ascii))
+
+    def on_ask_rights(self) -> None:
+        if self.opening.live is not None and self.opening.needs is not None:
+            self._reader.ask_rights(self.opening.live, [need.permission for need in self.opening.needs().run])
+
+    def on_denied(self, event: Denied) -> None:
+        if event.of is self.opening and self._rights is not None:
+            self._rights.learn(event.permissions)
+
+    @property
+    def _rights(self) -> RightsScreen | None:
+        from kubectl_eksdoc.tui.rights import RightsScreen
+
+        return next((screen for screen in self.screen_stack if isinstance(screen, RightsScreen)), None)
 
     def on_noticed(self, event: Noticed) -> None:
         if event.of is self.opening:
@@ -116,7 +236,7 @@ class EksdocApp(App[int]):
         desk = self.opening.desk
         if self._following is None or not (self._following.under_way or self._following.desk is desk):
             assert desk is not None, "keys of runs have looked"
-            self._following = Following(self, desk, self.read)
+            self._following = Following(self, desk, self.opening.keys, self.read, self._fit)
         return self._following
 
     @property
@@ -148,13 +268,16 @@ class EksdocApp(App[int]):
     def _tick(self) -> None:
         """So often the head of the screen says how old everything is, and it is looked whether to read it anew."""
         self._main.tick()
+        offline = self._offline
+        if offline is not None:
+            offline.tick(self._main.model)
         if self._may_read_by_itself and self._main.due:
             self.read()
 
     @property
     def _may_read_by_itself(self) -> bool:
         """Not while something is typed, and not behind a screen that stands for itself."""
-        return self.screen is self._main and not isinstance(self.focused, Input)
+        return self.screen in (self._main, self._offline) and not isinstance(self.focused, Input)
 
 
 def _load() -> None:

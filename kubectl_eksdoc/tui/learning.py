@@ -71,10 +71,10 @@ class LearningScreen(Shell):
 
     def not_read(self, why: str, remedy: str) -> None:
         """What was read before stays."""
-        nothing = self.model.facts is None
+        nothing, seen = self.model.facts is None, self.model.facts is not None and not self.model.old
         reads = self.model.reads.went_wrong(self._opening.now(), why, remedy)
         self.model = replace(self.model, reads=reads, trouble=why if nothing else self.model.trouble)
-        if reads.failures == 1:
+        if seen and reads.failures == 1:  # else there is a page of it
             self.notify(shown(f"{why}. {remedy}", Look(ascii=self._opening.ascii)), severity="error", markup=False)
         self.show()
 
@@ -125,6 +125,8 @@ class LearningScreen(Shell):
         if isinstance(news, Planned):
             self.model = self.model.with_plan(news)
         elif isinstance(news, Glimpse):
+            if not self.model.stale:
+                return  # the plan was faster
             self.model = replace(self.model, preview=news.preview)
         else:
             self.model = replace(self.model, trouble=news.why, planned=None, preview=None)

@@ -42,7 +42,7 @@ class Planned:
 class Model:
     """`planned` may be of an earlier choice, or of earlier facts (`planned_of`): then `stale`. `preview`: what is known
     at once of the choice as it is. `pinned`: the plan that it is compared with. `trouble`: why there is no plan, or
-    nothing was read. `reads`: how reading goes."""
+    nothing was read. `context`: the one that was chosen on these screens. `reads`: how reading goes."""
 
     facts: Facts | None = None
     choice: Choice = field(default_factory=Choice)
@@ -52,6 +52,7 @@ class Model:
     pinned: Planned | None = None
     trouble: str = ""
     filter: str = ""
+    context: str = ""
     seen: Seen = field(default_factory=Seen)
     about: str = ""  # the node or the budget (ns/name) that the page of pods is of
     reads: Reads = Reads()

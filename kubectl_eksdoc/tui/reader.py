@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ from kubectl_eksdoc.tui.opening import Live, Opening
 
 if TYPE_CHECKING:  # the first paint must not pay for facts and plans
     from kubectl_eksdoc.core.model.cluster import Cluster
+    from kubectl_eksdoc.core.model.permissions import Permission
     from kubectl_eksdoc.core.model.whereabouts import Whereabouts
     from kubectl_eksdoc.tui.model import Facts
     from kubectl_eksdoc.tui.watching import Notice, Watcher
@@ -50,11 +52,28 @@ class HaveRead(Told):
 
 @dataclass
 class NotRead(Told):
-    """It was not, and why; `where`: which cluster it should have been, None where not even that is known."""
+    """It was not: `what` in a few words, and why; `where`: which cluster it should have been, None where not even that
+    is known."""
 
+    what: str
     why: str
     remedy: str
     where: Whereabouts | None
+
+
+@dataclass
+class Contexts(Told):
+    """Those that can be chosen, and the one that is open, "" where that is not known."""
+
+    names: tuple[str, ...]
+    now: str
+
+
+@dataclass
+class Denied(Told):
+    """What of it we may not do."""
+
+    permissions: tuple[Permission, ...]
 
 
 @dataclass
@@ -77,6 +96,26 @@ class Reader:
         """In a thread: it may take long, and loads much. `known`: what is shown, None before anything is."""
         threading.Thread(target=self._read, args=(known,), name="reader", daemon=True).start()
 
+    def list_contexts(self, live: Live) -> None:
+        """In a thread: the kubeconfig may be large."""
+
+        def work() -> None:
+            where = self._where()
+            self._post(Contexts(self._opening, live.contexts(), where.context if where is not None else ""))
+
+        threading.Thread(target=work, name="contexts", daemon=True).start()
+
+    def ask_rights(self, live: Live, permissions: Sequence[Permission]) -> None:
+        """In a thread. Where it cannot be told, nothing is."""
+
+        def work() -> None:
+            from kubectl_eksdoc.errors import EksdocError
+
+            with suppress(EksdocError):
+                self._post(Denied(self._opening, live.denied(permissions)))
+
+        threading.Thread(target=work, name="rights", daemon=True).start()
+
     def close(self) -> None:
         self._over = True
         if self._watcher is not None:
@@ -84,6 +123,7 @@ class Reader:
 
     def _read(self, known: Facts | None) -> None:
         from kubectl_eksdoc.errors import EksdocError
+        from kubectl_eksdoc.tui.unreached import headline
 
         live = self._opening.live
         try:
@@ -95,10 +135,11 @@ class Reader:
                 live.remember(cluster)
                 self._watch(live, cluster)
         except EksdocError as error:
-            self._post(NotRead(self._opening, error.message, error.hint, self._where()))
+            where = self._where()
+            self._post(NotRead(self._opening, headline(error, where), error.message, error.hint, where))
         except Exception as error:  # a bug must not leave a screen that waits for ever
             said = f"this is a bug in kubectl eksdoc, please report it: {error!r}"
-            self._post(NotRead(self._opening, said, "", None))
+            self._post(NotRead(self._opening, "Something is wrong here", said, "", None))
 
     def _progress(self, kind: str, count: int) -> None:
         self._post(Progressed(self._opening, kind, count))

@@ -220,3 +220,16 @@ def test_where_it_cannot_be_watched_it_is_read_now_and_then(error: Forbidden | U
         assert len(cluster.watches) == watches, "who may not is not asked again"
 
     drive(look, cluster.opening())
+
+
+def test_a_slow_answer_is_waited_for_by_the_clock() -> None:
+    cluster = LiveCluster()
+    cluster.may_answer.clear()
+
+    async def look(pilot: Drives, screen: PlanScreen) -> None:
+        await until(pilot, lambda: screen.model.reads.begun is not None)
+        await tick(pilot, cluster, 12)
+        assert head(pilot).endswith("reading the cluster for 12s now")
+        cluster.may_answer.set()
+
+    drive(look, cluster.opening(), ready=False)

@@ -179,6 +179,8 @@ def test_a_key_that_does_nothing_says_why() -> None:
         assert why_not(keys["copy"], screen.model, Page.PLAN) == "copy the remedy's command is a key of [4]"
         await press(pilot, "m", "n")
         assert why_not(keys["pin"], screen.model, Page.PLAN) == "there is no plan yet: mark nodes first"
+        await press(pilot, "ctrl+k")
+        assert any(told.startswith("ctrl+k: k9s kills with it") for told in said(pilot))
         await press(pilot, "Z")
         assert "Z: there is nothing to redo" in said(pilot)
 
@@ -198,9 +200,7 @@ def test_a_cluster_that_cannot_be_read_is_said_and_asked_for_again() -> None:
         pilot.app.clear_notifications()
         await pilot.pause()
         text = "\n".join(lines(pilot.app))
-        assert (
-            text.index("the server gave no answer") < text.index("Is the VPN up?") < text.rindex("ctrl+r tries again")
-        )
+        assert text.index("the server gave no answer") < text.index("Is the VPN up?") < text.rindex("try now")
         await pilot.press("ctrl+r")
         for _ in range(200):
             await pilot.pause(0.02)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:  # the first paint must not pay for runs
     from kubectl_eksdoc.core.model.cluster import Cluster
     from kubectl_eksdoc.core.model.journal import RunSummary
     from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
+    from kubectl_eksdoc.flows.run.trying import Tried
     from kubectl_eksdoc.render.drain.view import DrainView
     from kubectl_eksdoc.tui.run.desk import Desk, Live, Prepared
 
@@ -135,6 +136,9 @@ class _LateDesk:
     @property
     def live(self) -> Live | None:
         return self._opened().live
+
+    def try_first(self, shown: DrainView) -> Tried:
+        return self._opened().try_first(shown)
 
     def runs(self) -> tuple[RunSummary, ...]:
         return tuple(self._opened().runs())

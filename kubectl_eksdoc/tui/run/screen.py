@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Protocol
+from collections.abc import Mapping
+from typing import Protocol
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.screen import Screen
 from textual.widgets import ContentSwitcher, Input, Static
 
 from kubectl_eksdoc.core.run.chronicle import ENDS
 from kubectl_eksdoc.flows.run.draining import Wish
 from kubectl_eksdoc.render.look import Look
+from kubectl_eksdoc.tui import keymap
 from kubectl_eksdoc.tui.help import HelpScreen
 from kubectl_eksdoc.tui.keys import Page
 from kubectl_eksdoc.tui.run import words
@@ -41,13 +42,13 @@ class RunScreen(Screen[None]):
 
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]
     VERTICAL_BREAKPOINTS = [(0, "-short"), (30, "-tall")]
-    BINDINGS: ClassVar[list[BindingType]] = [
-        *(Binding(key.keys, f"do('{key.id}')", key.words, id=key.id, show=False) for key in RUN_KEYS),
-    ]
 
-    def __init__(self, state: RunState, name: str, next_step: NextStep) -> None:
-        """`name`: the cluster's."""
+    def __init__(self, state: RunState, name: str, next_step: NextStep, keys: Mapping[str, str]) -> None:
+        """`name`: the cluster's; `keys`: the user's own, by the names of actions."""
         super().__init__()
+        self.keymap = keymap.read(keymap.of_runs(keys), RUN_KEYS)
+        for key in self.keymap.keys:
+            self._bindings.bind(key.keys, f"do('{key.id}')", key.words, show=False)
         self._next_step = next_step
         self.state = state
         self.page = Page.RUN
@@ -67,6 +68,8 @@ class RunScreen(Screen[None]):
 
     def on_mount(self) -> None:
         self._page.table.focus()
+        for wrong in self.keymap.wrong:
+            self._tell(wrong, 20)
         self.show()
 
     @property
@@ -86,7 +89,7 @@ class RunScreen(Screen[None]):
             ("line", words.plain(words.line(self.state), look)),
             ("notice", toned(words.plain(notice, look), tone)),
             ("half", words.plain(words.half(self.state), look)),
-            ("foot", words.plain(run_foot(self.state, self.page), look)),
+            ("foot", words.plain(run_foot(self.state, self.page, self.keymap.keys), look)),
         ):
             if self._said.get(name) != text:
                 self._said[name] = text
@@ -103,7 +106,7 @@ class RunScreen(Screen[None]):
         return False if action == "do" and isinstance(self.focused, Input) else super().check_action(action, parameters)
 
     def action_do(self, name: str) -> None:
-        key = next(each for each in RUN_KEYS if each.id == name)
+        key = next(each for each in self.keymap.keys if each.id == name)
         reason = why_not(key, self.state, self.page)
         if reason:
             self._tell(f"{key.shown}: {reason}")
@@ -232,7 +235,7 @@ class RunScreen(Screen[None]):
         self.app.pop_screen()
 
     def do_help(self) -> None:
-        self.app.push_screen(HelpScreen(self.page, RUN_KEYS))
+        self.app.push_screen(HelpScreen(self.page, self.keymap))
 
     def do_back(self) -> None:
         """Never out of a run that is under way."""
