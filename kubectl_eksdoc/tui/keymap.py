@@ -79,6 +79,18 @@ class Keymap:
     wrong: tuple[str, ...] = ()
 
 
+OF_RUNS = "run-"
+"""The actions of a run's screens begin with it."""
+
+
+def of_plans(wanted: Mapping[str, str]) -> dict[str, str]:
+    return {name: keys for name, keys in wanted.items() if not name.startswith(OF_RUNS)}
+
+
+def of_runs(wanted: Mapping[str, str]) -> dict[str, str]:
+    return {name: keys for name, keys in wanted.items() if name.startswith(OF_RUNS)}
+
+
 def named(text: str) -> str:
     """Textual's name of a key that is written as ``x``, ``{``, ``ctrl+x``, ``space`` or ``f5``; "" where it is none."""
     if len(text) == 1:

@@ -20,6 +20,8 @@ class Page(str, Enum):
     WAVES = "3"
     BLOCKERS = "4"
     WHAT_IF = "="
+    RUN = "5"
+    LOG = "6"
     PODS = "pods"
     BUDGET = "budget"
 
@@ -37,6 +39,7 @@ class Part(str, Enum):
     MOVE = "Move"
     MARK = "Mark"
     PLAN = "Plan"
+    RUN = "Run"
     LOOK = "Look"
     ANYWHERE = "Anywhere"
 
@@ -81,6 +84,11 @@ KEYS: tuple[Key, ...] = (
     Key("undo", "z", "z", "undo", "undo", Part.PLAN, (), 6),
     Key("redo", "Z", "Z", "redo", "redo", Part.PLAN),
     Key("compare", "equals_sign", "=", "compare", "pin as A, compare", Part.PLAN, (), 7),
+    Key("run", "r", "r", "run", "run…", Part.RUN, (), 5),
+    Key("dry-run", "D", "D", "dry_run", "dry run of the first round, on the server", Part.RUN),
+    Key("cordon", "c", "c", "by_hand", "copy kubectl cordon of this node", Part.RUN, _NODES, given="cordon"),
+    Key("uncordon", "u", "u", "by_hand", "copy kubectl uncordon of it", Part.RUN, _NODES, given="uncordon"),
+    Key("show-run", "5,6", "5 6", "show_run", "the run, its log", Part.RUN),
     Key("filter", "slash", "/", "filter", "filter (!inverse, -l labels)", Part.LOOK, (Page.PLAN,), 4),
     Key("sort-name", "N", "N", "sort", "sort by name, again: back", Part.LOOK, (Page.PLAN,), given="NODE"),
     Key("sort-age", "A", "A", "sort", "sort by age", Part.LOOK, (Page.PLAN,), given="AGE"),
@@ -101,6 +109,7 @@ KEYS: tuple[Key, ...] = (
     Key("prompt", "colon,ctrl+p", ":", "prompt", "go to a page by its name", Part.ANYWHERE),
     Key("kill", "ctrl+k", "ctrl+k", "nothing", "nothing: k9s kills with it", Part.ANYWHERE),
     Key("reload", "ctrl+r", "ctrl+r", "reload", "read the cluster anew", Part.ANYWHERE),
+    Key("context", "x", "x", "context", "another context", Part.ANYWHERE),
     Key("help", "question_mark", "?", "help", "help", Part.ANYWHERE, (), 3),
     Key("back", "escape", "esc", "back", "back", Part.ANYWHERE),
     Key("quit", "q", "q", "leave", "back, then quit", Part.ANYWHERE),

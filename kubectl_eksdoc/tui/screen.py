@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from textual import events, on
 from textual.widgets import Static
@@ -19,11 +21,15 @@ from kubectl_eksdoc.tui.learning import LearningScreen
 from kubectl_eksdoc.tui.opening import Opening
 from kubectl_eksdoc.tui.pages.blockers import BlockersPage
 from kubectl_eksdoc.tui.reasons import why_not
+from kubectl_eksdoc.tui.run.desk import Kind
 from kubectl_eksdoc.tui.seen import Seen
 from kubectl_eksdoc.tui.shell import plain
 from kubectl_eksdoc.tui.widgets.ask_line import AskLine
 from kubectl_eksdoc.tui.widgets.line_table import LineTable
+from kubectl_eksdoc.tui.wishes import OtherContexts, ReadAnew
 
+if TYPE_CHECKING:
+    from kubectl_eksdoc.tui.run.following import Following
 OPENS: dict[str, tuple[Page, bool]] = {
     "nodes": (Page.PODS, True),
     "budgets": (Page.HEADROOM, False),
@@ -38,8 +44,9 @@ OPENS: dict[str, tuple[Page, bool]] = {
 class PlanScreen(LearningScreen):
     """Mutable: whether the next key says what is marked, and where a range of marks begins."""
 
-    def __init__(self, opening: Opening, read: Callable[[], object]) -> None:
+    def __init__(self, opening: Opening, read: Callable[[], object], following: Callable[[], Following]) -> None:
         super().__init__(opening, read)
+        self._following = following
         self._marking = False
         self._range_from: str | None = None
 
@@ -170,7 +177,47 @@ class PlanScreen(LearningScreen):
 
     def do_reload(self) -> None:
         self.notify("the cluster is read anew", timeout=3)
-        self._read()
+        self.post_message(ReadAnew())
+
+    def do_context(self) -> None:
+        self.post_message(OtherContexts())
+
+    def do_run(self) -> None:
+        desk, view, ask = self._opening.desk, self.model.view, self.model.choice.ask
+        if desk is None:
+            self.notify(f"r: {self._opening.no_desk}", timeout=6, markup=False)
+        elif self._following().under_way:
+            self.notify("r: a run is under way: 5 shows it", timeout=6)
+        elif view is not None and self.model.facts is not None:
+            targeting = self._given.targeting_of(self.model.facts.cluster, ask)
+            self._following().ask(Kind.DRAIN, lambda: desk.prepare(targeting, ask.policy, view))
+
+    def do_dry_run(self) -> None:
+        if self._opening.desk is None:
+            self.notify(f"D: {self._opening.no_desk}", timeout=6, markup=False)
+        elif self.model.view is not None:
+            self._following().try_first(self.model.view)
+
+    def do_by_hand(self, verb: str) -> None:
+        """Nothing is changed from here but by a run: the command is copied."""
+        node, facts = self._node, self.model.facts
+        if node is None or facts is None:
+            self.notify(f"{verb}: the row under the cursor is no node", timeout=4)
+            return
+        if self._opening.live is None:
+            self.notify(f"{verb}: there is no cluster for kubectl here; a run cordons by itself", timeout=5)
+            return
+        command = shlex.join(["kubectl", verb, node, *self._opening.reached_by(facts.cluster)])
+        self.app.copy_to_clipboard(command)
+        self.notify(f"copied: {command} (a run cordons by itself)", timeout=8, markup=False)
+
+    def do_show_run(self) -> None:
+        if self._opening.desk is None:
+            self.notify(f"5: {self._opening.no_desk}", timeout=6, markup=False)
+        elif self._following().state is not None:
+            self._following().show()
+        else:
+            self._following().choose_a_run(self._opening.now())
 
     def do_help(self) -> None:
         self.app.push_screen(HelpScreen(self.page, self.keymap))
@@ -186,7 +233,7 @@ class PlanScreen(LearningScreen):
         if self.before:
             self.do_back()
         else:
-            self.app.exit(0)
+            self.app.run_worker(self.app.action_quit())
 
     # Which key follows m, and what is typed after /
 

@@ -22,6 +22,7 @@ from kubectl_eksdoc.tui.pages.plan import PlanPage
 from kubectl_eksdoc.tui.pages.pods import BudgetPage, PodsPage
 from kubectl_eksdoc.tui.pages.waves import WavesPage
 from kubectl_eksdoc.tui.pages.what_if import WhatIfPage
+from kubectl_eksdoc.tui.reading import Reads
 from kubectl_eksdoc.tui.widgets.ask_line import AskLine
 
 _PAGES: dict[Page, type[PageOf]] = {
@@ -37,7 +38,7 @@ _PAGES: dict[Page, type[PageOf]] = {
 
 class Shell(Screen[None]):
     """Mutable: the model as it is now, the page that is shown, those that were shown before it, and `after` it: from
-    which one went back."""
+    which one went back; the head as it reads."""
 
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]
     VERTICAL_BREAKPOINTS = [(0, "-short"), (30, "-tall")]
@@ -46,16 +47,17 @@ class Shell(Screen[None]):
         """`read`: the cluster is to be read anew."""
         super().__init__()
         self._opening = opening
-        read_keys = keymap.read(opening.keys)
+        read_keys = keymap.read(keymap.of_plans(opening.keys))
         self.keymap = replace(read_keys, wrong=(*opening.wrong, *read_keys.wrong))
         for key in self.keymap.keys:
             first = key.action in TYPED_AFTER
             self._bindings.bind(key.keys, f"do('{key.id}')", key.words, show=False, priority=first)
         self._read = read
-        self.model = Model()
+        self.model = Model(reads=Reads(live=opening.live is not None), context=opening.context)
         self.page = Page.PLAN
         self.before: list[Place] = []
         self.after: list[Place] = []
+        self._head = ""
 
     def compose(self) -> ComposeResult:
         yield Static(id="identity")
@@ -75,16 +77,26 @@ class Shell(Screen[None]):
 
     def show(self) -> None:
         """All that depends on the model, of the page that is seen."""
-        look = Look(ascii=self._opening.ascii)
-        for name, text in (
-            ("identity", words.identity(self.model, self._opening.now())),
-            ("line", words.plan_line(self.model)),
-            ("foot", foot(self.page, self.keymap.keys)),
-        ):
-            self.query_one(f"#{name}", Static).update(plain(shown(text, look)))
+        if not self.query(f"#{_id(self.page)} LineTable"):
+            return  # it is being closed
+        self.show_age()
+        self._say("line", words.plan_line(self.model))
+        self._say("foot", foot(self.page, self.keymap.keys))
         self.set_class(self.model.seen.headless, "-headless")
         self.set_class(bool(self.model.trouble), "-troubled")
         self._of(self.page).show(self.model)
+
+    def show_age(self) -> None:
+        """Whose cluster it is, and how old what is shown: nothing is drawn where that reads as it did."""
+        text = words.identity(self.model, self._opening.now())
+        if text != self._head:
+            self._head = text
+            self._say("identity", text)
+
+    def _say(self, name: str, text: str) -> None:
+        look = Look(ascii=self._opening.ascii)
+        for each in self.query(f"#{name}").results(Static):  # none while it is being closed
+            each.update(plain(shown(text, look)))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """While something is typed, the letters are letters."""

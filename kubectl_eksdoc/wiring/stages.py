@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -69,6 +70,22 @@ def serve(source: SourceChoice, connection: Connection, progress: Progress | Non
 
     Raises:
         KeyboardInterrupt: the user insists.
+        as `served`.
+    """
+    from kubectl_eksdoc.host.endings import told_to_end
+
+    with told_to_end() as told, served(source, connection, progress, how) as (path, address):
+        how.ready(path, address)
+        told()
+
+
+@contextmanager
+def served(
+    source: SourceChoice, connection: Connection, progress: Progress | None, how: Serving
+) -> Iterator[tuple[str, str]]:
+    """The simulated cluster, served while it is open: the path of a kubeconfig, and the server's address.
+
+    Raises:
         as `open_stage`; UsageError: the kubeconfig cannot be written.
     """
     import os
@@ -85,7 +102,6 @@ def serve(source: SourceChoice, connection: Connection, progress: Progress | Non
     from kubectl_eksdoc.embedded.serving.server import serving
     from kubectl_eksdoc.errors import UsageError
     from kubectl_eksdoc.flows.rehearse import pace_of
-    from kubectl_eksdoc.host.endings import told_to_end
     from kubectl_eksdoc.objects.raw_objects import RawObjects
 
     raw = RawObjects()
@@ -98,7 +114,7 @@ def serve(source: SourceChoice, connection: Connection, progress: Progress | Non
     troubled = Troubled(loaded.plane, chosen.cluster, lambda each: how.note(f"fault: {each.said}"), how.faults.seed)
     api = api_of(observed, loaded, pace_of(observed), users, how.speed, time.monotonic, troubled)
     over = Event()  # who sleeps for a fault does not hold up the end
-    with told_to_end() as told, serving(Faulty(api, chosen.requests, over.wait, how.faults.seed)) as server:
+    with serving(Faulty(api, chosen.requests, over.wait, how.faults.seed)) as server:
         text = kubeconfigs.kubeconfig({user.name: server.url(token) for token, user in users.items()})
         try:
             path = kubeconfigs.write(text, how.kubeconfig_out)
@@ -106,8 +122,7 @@ def serve(source: SourceChoice, connection: Connection, progress: Progress | Non
             where = how.kubeconfig_out or "a temporary file"
             raise UsageError(f"cannot write the kubeconfig to {where}: {error.strerror or error}") from error
         try:
-            how.ready(path, server.url())
-            told()
+            yield path, server.url()
         finally:
             over.set()
             if not how.kubeconfig_out:

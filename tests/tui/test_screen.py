@@ -200,9 +200,7 @@ def test_a_cluster_that_cannot_be_read_is_said_and_asked_for_again() -> None:
         pilot.app.clear_notifications()
         await pilot.pause()
         text = "\n".join(lines(pilot.app))
-        assert (
-            text.index("the server gave no answer") < text.index("Is the VPN up?") < text.rindex("ctrl+r tries again")
-        )
+        assert text.index("the server gave no answer") < text.index("Is the VPN up?") < text.rindex("try now")
         await pilot.press("ctrl+r")
         for _ in range(200):
             await pilot.pause(0.02)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import exits, reaching, rights
@@ -18,12 +19,13 @@ from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE, Hooks, Keeping, RunEdg
 from kubectl_eksdoc.wiring.sources import SourceChoice
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.cli.run.face import Face
+    from kubectl_eksdoc.cli.run.face import FaceOf, RunFace
     from kubectl_eksdoc.core.model.cluster import Cluster
     from kubectl_eksdoc.core.plan.drain.result import DrainPlan
     from kubectl_eksdoc.core.run.limits import Limits
     from kubectl_eksdoc.flows.run.draining import Ended
     from kubectl_eksdoc.flows.run.running import Running
+    from kubectl_eksdoc.render.run.view import RunView
 
 
 def reached_by(options: GlobalOptions, namespace: str, context: str = "") -> tuple[str, ...]:
@@ -33,18 +35,26 @@ def reached_by(options: GlobalOptions, namespace: str, context: str = "") -> tup
 
 
 class Carrying:
-    """`command` is how the user called it (``drain run``). Mutable: it knows when the run began."""
+    """`command` is how the user called it (``drain run``). `face_of` makes what shows it, None for lines on the
+    streams of the process. Mutable: it knows when the run began."""
 
     def __init__(
-        self, command: str, around: Surroundings, options: GlobalOptions, keeping: Keeping, hooks: Hooks
+        self,
+        command: str,
+        around: Surroundings,
+        options: GlobalOptions,
+        keeping: Keeping,
+        hooks: Hooks,
+        face_of: FaceOf | None = None,
     ) -> None:
         self._hooks = hooks
         self._command = command
         self._around = around
         self._options = options
-        self._keeping = keeping
+        self.keeping = keeping
+        self._face_of = face_of
         self._began = around.now()
-        self._face: Face | None = None
+        self._face: RunFace | None = None
         self._world: RunEdges | None = None
 
     @contextmanager
@@ -56,12 +66,12 @@ class Carrying:
         """
         from kubectl_eksdoc.cli.run.face import Face
 
-        around, keeping, edges = self._around, self._keeping, self._around.edges
+        around, keeping, edges = self._around, self.keeping, self._around.edges
         try:
             with (
                 edges.told_to_stop() as told,
                 edges.open_run(self._options.connection, keeping, wait_s, self._hooks) as world,
-                Face(around, self._options, keeping.run, told, world.wanted) as self._face,
+                (self._face_of or partial(Face, around, self._options, keeping.run))(told, world.wanted) as self._face,
             ):
                 self._began, self._world = around.now(), world
                 around.note(f"run {keeping.run}, journal in namespace {keeping.namespace}")
@@ -113,13 +123,30 @@ class Carrying:
         resumed: bool = False,
     ) -> Answer:
         """What came of it."""
+        from kubectl_eksdoc.render.run.formats import FORMATS
+
+        around = self._around
+        view = self.view(cluster, ended, options, limits, resumed=resumed)
+        text = FORMATS.render(view, self._options.output, looks.decide(self._options, around.stdout, around.environ))
+        blank = "\n" if self._options.output in ("table", "wide") else ""
+        return Answer(blank + text, exit_code(ended.record.plan) if ended.whole else exits.STOPPED)
+
+    def view(
+        self,
+        cluster: Cluster,
+        ended: Ended,
+        options: Mapping[str, object],
+        limits: Limits,
+        *,
+        resumed: bool = False,
+    ) -> RunView:
+        """What every format of it is made from."""
         from kubectl_eksdoc.core.run.baking import bake_of
         from kubectl_eksdoc.render.record.view import RecordView
-        from kubectl_eksdoc.render.run.formats import FORMATS
         from kubectl_eksdoc.render.run.view import RunView
 
-        around, keeping = self._around, self._keeping
-        view = RunView(
+        around, keeping = self._around, self.keeping
+        return RunView(
             keeping.run,
             RecordView(ended.record, cluster, options, bake=bake_of(ended.record.plan, limits.bake_s)),
             self._began,
@@ -130,9 +157,6 @@ class Carrying:
             resumed,
             reached_by(self._options, keeping.namespace, cluster.identity.context),
         )
-        text = FORMATS.render(view, self._options.output, looks.decide(self._options, around.stdout, around.environ))
-        blank = "\n" if self._options.output in ("table", "wide") else ""
-        return Answer(blank + text, exit_code(ended.record.plan) if ended.whole else exits.STOPPED)
 
     @property
     def _stands(self) -> bool:
@@ -151,5 +175,5 @@ class Carrying:
         return f"Go on: {again}"
 
     def _again(self, verb: str) -> str:
-        words = reached_by(self._options, self._keeping.namespace)
-        return shlex.join(["kubectl", "eksdoc", "drain", verb, self._keeping.run, *words])
+        words = reached_by(self._options, self.keeping.namespace)
+        return shlex.join(["kubectl", "eksdoc", "drain", verb, self.keeping.run, *words])

@@ -3,33 +3,37 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli import drain_options, exits, rights
+from kubectl_eksdoc.cli import drain_options, exits
 from kubectl_eksdoc.cli.drain import PlanRequest, exit_code, tell
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.progress import ProgressLine
 from kubectl_eksdoc.cli.run import confirming
 from kubectl_eksdoc.cli.run import options as run_options
-from kubectl_eksdoc.cli.run.allowed import check_allowed
+from kubectl_eksdoc.cli.run.new_run import (
+    COMMAND,
+    PLAN_AGAIN,
+    NewRun,
+    Read,
+    as_given,
+    carried_out,
+    check_others,
+    check_rights,
+    read_and_plan,
+)
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
-from kubectl_eksdoc.errors import Drifted, Forbidden, UsageError
-from kubectl_eksdoc.wiring.runs import Hooks
+from kubectl_eksdoc.errors import Drifted, UsageError
 from kubectl_eksdoc.wiring.sources import SourceChoice
 
 if TYPE_CHECKING:  # help must not pay for facts and plans
     from kubectl_eksdoc.core.model.baseline import Baseline
-    from kubectl_eksdoc.core.model.cluster import Cluster
-    from kubectl_eksdoc.core.plan.drain.result import DrainPlan
-    from kubectl_eksdoc.core.run.limits import Limits
     from kubectl_eksdoc.render.drain import DrainView
     from kubectl_eksdoc.render.look import Look
-
-COMMAND = "drain run"
 
 _ABOUT = """\
 Drain nodes of the live cluster by the plan that "drain plan" makes: the plan is shown, you type the cluster's name and
@@ -52,8 +56,6 @@ end or a node was not emptied (resume or roll back), 7 the cluster is not as in 
 cluster.
 Global flags: kubectl eksdoc options
 """
-
-_AGAIN = "Plan again, and read what it says now."
 
 _PROVES_LITTLE = (
     "a dry run evicts nothing, so it does not show how budgets, replacements and the scheduler react: "
@@ -88,28 +90,16 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Request:
-    """`read` is the saved plan, None where there is none."""
+    """`saved` is the plan that was read, None where there is none; `dry`: ``client``, ``server`` or ""."""
 
-    plan: PlanRequest
+    wanted: NewRun
     given: confirming.Given
-    namespace: str
-    limits: Limits
-    hooks: Hooks
     dry: str
-    read: Baseline | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class _Read:
-    """What was read, and the plan of it."""
-
-    cluster: Cluster
-    plan: DrainPlan
+    saved: Baseline | None = None
 
     @property
-    def nodes(self) -> int:
-        """So many are drained."""
-        return sum(target.order > 0 for target in self.plan.targets)
+    def options(self) -> GlobalOptions:
+        return self.wanted.plan.options
 
 
 def run_drain(args: argparse.Namespace, words: Sequence[str], around: Surroundings) -> Answer:
@@ -121,24 +111,23 @@ def run_drain(args: argparse.Namespace, words: Sequence[str], around: Surroundin
     from kubectl_eksdoc.render.run.formats import FORMATS
 
     request = _request(args, words, around)
-    FORMATS.check(request.plan.options.output)
+    wanted = request.wanted
+    FORMATS.check(request.options.output)
     if not request.dry:
         confirming.check_writable(around.environ, COMMAND)
     read = _planned(request, around)
-    if request.read is not None:
-        _check_saved(request.read, read)
+    if request.saved is not None:
+        _check_saved(request.saved, read)
     if request.dry:
         return _dry(request, read, around)
     _show(request, read, around)
-    _others(request, around)(read.cluster, read.plan)
+    check_others(wanted, around)(read.cluster, read.plan)
     if not read.nodes:
         around.note("nothing is drained: no node of the plan can be")
         return Answer("", exit_code(read.plan))
-    evicts_in = (each.pod.namespace for each in read.plan.evictions)
-    check_allowed(COMMAND, request.plan.options.connection, request.namespace, evicts_in, around)
-    also = [eviction.pod.key for eviction in read.plan.past_budgets]
-    confirming.confirm(read.cluster.identity, read.nodes, "drain", request.given, around.ask, also)
-    return _carried_out(request, read, around)
+    check_rights(wanted, read, around)
+    confirming.confirm(read.cluster.identity, read.nodes, "drain", request.given, around.ask, read.past_budgets)
+    return _carried_out(wanted, read, around)
 
 
 def _request(args: argparse.Namespace, words: Sequence[str], around: Surroundings) -> _Request:
@@ -161,7 +150,8 @@ def _request(args: argparse.Namespace, words: Sequence[str], around: Surrounding
         plan = PlanRequest.from_args(args, words)
     dry = run_options.dry_from(args)
     given, namespace = run_options.given_from(args), run_options.namespace_from(args)
-    return _Request(plan, given, namespace, run_options.limits_from(args), run_options.hooks_from(args), dry, saved)
+    limits, hooks = run_options.limits_from(args), run_options.hooks_from(args)
+    return _Request(NewRun(plan, namespace, limits, hooks), given, dry, saved)
 
 
 def _of(saved: Baseline) -> tuple[Targeting, DrainPolicy]:
@@ -170,32 +160,19 @@ def _of(saved: Baseline) -> tuple[Targeting, DrainPolicy]:
     return of_saved(saved.options, saved.file)
 
 
-def _planned(request: _Request, around: Surroundings) -> _Read:
+def _planned(request: _Request, around: Surroundings) -> Read:
     from kubectl_eksdoc.cli import look as looks
     from kubectl_eksdoc.render.identity import identity_line
 
-    options = request.plan.options
-    try:
-        read = _read(request, around)
-    except Forbidden as error:
-        raise rights.explained(error, COMMAND) from error
-    around.note(identity_line(read.cluster, around.now(), looks.decide(options, around.stderr, around.environ)))
-    tell((*request.plan.notes, *drain_options.idle(read.plan)), around)
+    with ProgressLine(around.stderr) as progress:
+        read = read_and_plan(request.wanted, around, progress)
+    look = looks.decide(request.options, around.stderr, around.environ)
+    around.note(identity_line(read.cluster, around.now(), look))
+    tell((*request.wanted.plan.notes, *drain_options.idle(read.plan)), around)
     return read
 
 
-def _read(request: _Request, around: Surroundings) -> _Read:
-    from kubectl_eksdoc.core.model.cluster import Identity
-    from kubectl_eksdoc.flows.drain import plan_drain
-
-    options, plan = request.plan.options, request.plan
-    given = Identity(cluster=options.cluster_name, region=options.region)
-    with ProgressLine(around.stderr) as progress:
-        reader = around.open_reader(SourceChoice(), options.connection, progress)
-        return _Read(*plan_drain(reader, plan.targeting, plan.policy, given))
-
-
-def _check_saved(saved: Baseline, read: _Read) -> None:
+def _check_saved(saved: Baseline, read: Read) -> None:
     from kubectl_eksdoc.core.plan.drain.comparison.drift import check_drift
     from kubectl_eksdoc.core.plan.drain.comparison.same_cluster import Sameness, kinship
 
@@ -204,58 +181,39 @@ def _check_saved(saved: Baseline, read: _Read) -> None:
         what = "is of another cluster" if akin.sameness is Sameness.OTHER else "may be of another cluster"
         raise Drifted(f"the plan {saved.file} {what}: {akin.why}", "Nothing was done. Plan for this cluster.")
     assert saved.promise is not None, "a saved plan has what it promises"
-    check_drift(saved.promise, read.plan, f"the plan {saved.file} was saved", _AGAIN)
+    check_drift(saved.promise, read.plan, f"the plan {saved.file} was saved", PLAN_AGAIN)
 
 
-def _check_typed(read: _Read, fresh: _Read) -> None:
-    """
-    Raises:
-        Drifted: a pod would be deleted past its budget that was not typed back, be it one that has the name by now.
-    """
-    typed = {eviction.pod.uid for eviction in read.plan.past_budgets}
-    others = [eviction.pod.key for eviction in fresh.plan.past_budgets if eviction.pod.uid not in typed]
-    if others:
-        what = f"{', '.join(others)} would be deleted past its budget, and is not the pod whose name was typed back"
-        raise Drifted(what, f"Nothing was done. {_AGAIN}")
-
-
-def _show(request: _Request, read: _Read, around: Surroundings) -> None:
+def _show(request: _Request, read: Read, around: Surroundings) -> None:
     """The plan, before anything is asked; it is no answer, so it goes to stderr."""
     from kubectl_eksdoc.cli import look as looks
     from kubectl_eksdoc.cli.streams import say
 
-    look = looks.decide(request.plan.options, around.stderr, around.environ)
+    look = looks.decide(request.options, around.stderr, around.environ)
     say(around.stderr, f"{_page(request, read, look)}\n")
 
 
-def _page(request: _Request, read: _Read, look: Look) -> str:
+def _page(request: _Request, read: Read, look: Look) -> str:
     from kubectl_eksdoc.render.drain.table import preview
 
-    return preview(_view(request, read), look, request.plan.options.output == "wide")
+    return preview(_view(request, read), look, request.options.output == "wide")
 
 
-def _view(request: _Request, read: _Read) -> DrainView:
+def _view(request: _Request, read: Read) -> DrainView:
     from kubectl_eksdoc.cli import reaching
     from kubectl_eksdoc.core.run.baking import bake_of
     from kubectl_eksdoc.render.drain import DrainView
 
-    reached_by = reaching.words(SourceChoice(), request.plan.options, read.cluster.identity.context)
-    bake = bake_of(read.plan, request.limits.bake_s)
-    return DrainView(read.plan, read.cluster, _as_given(request), reached_by=reached_by, bake=bake)
+    reached_by = reaching.words(SourceChoice(), request.options, read.cluster.identity.context)
+    bake = bake_of(read.plan, request.wanted.limits.bake_s)
+    return DrainView(read.plan, read.cluster, as_given(request.wanted), reached_by=reached_by, bake=bake)
 
 
-def _as_given(request: _Request) -> dict[str, object]:
-    from kubectl_eksdoc.render.drain.given import as_given
-
-    plan = request.plan
-    return as_given(plan.targeting, plan.policy, "", plan.order_file)
-
-
-def _dry(request: _Request, read: _Read, around: Surroundings) -> Answer:
+def _dry(request: _Request, read: Read, around: Surroundings) -> Answer:
     from kubectl_eksdoc.cli import look as looks
     from kubectl_eksdoc.render.drain import render
 
-    options = request.plan.options
+    options = request.options
     look = looks.decide(options, around.stdout, around.environ)
     on_screen = options.output in ("table", "wide")
     text = _page(request, read, look) if on_screen else render(_view(request, read), options.output, look)
@@ -264,7 +222,7 @@ def _dry(request: _Request, read: _Read, around: Surroundings) -> Answer:
     return Answer(text, exits.FAILS if refused else exit_code(read.plan))
 
 
-def _server_refuses(options: GlobalOptions, read: _Read, around: Surroundings) -> bool:
+def _server_refuses(options: GlobalOptions, read: Read, around: Surroundings) -> bool:
     """Anything of the first round; all of it is told."""
     from kubectl_eksdoc.flows.run.trying import try_first
 
@@ -278,40 +236,11 @@ def _server_refuses(options: GlobalOptions, read: _Read, around: Surroundings) -
     return bool(tried.refused)
 
 
-def _others(request: _Request, around: Surroundings, run: str = "") -> Callable[[Cluster, DrainPlan], None]:
-    """What refuses a plan while another run than ours has to do with its nodes."""
-    from kubectl_eksdoc.cli.run.noted import Noted
-
-    return Noted(request.plan.options, request.namespace, around).check(run)
-
-
-def _carried_out(request: _Request, read: _Read, around: Surroundings) -> Answer:
-    """From here on things are changed: the plan is made once more, under the lock, of the cluster as it is now."""
-    from kubectl_eksdoc import __version__
-    from kubectl_eksdoc.cli.run.again import words_of
+def _carried_out(wanted: NewRun, read: Read, around: Surroundings) -> Answer:
     from kubectl_eksdoc.cli.run.carrying import Carrying
-    from kubectl_eksdoc.core.plan.drain.comparison.drift import check_drift, promise_of
-    from kubectl_eksdoc.flows.run.running import Told, run_plan
 
-    edges, options = around.edges, request.plan.options
-    run = edges.new_run_id(around.now())
-    keeping = edges.keeping(run, request.namespace, around.environ)
-    carrying = Carrying(COMMAND, around, options, keeping, request.hooks)
-    with carrying.open() as world:
-        fresh = _read(request, around)
-        check_drift(promise_of(read.plan), fresh.plan, "the plan was shown", _AGAIN)
-        _check_typed(read, fresh)
-        asked = (*words_of(_as_given(request)), *run_options.words_of(request.limits, request.hooks))
-        told = Told(run, digest(fresh), __version__, keeping.who, keeping.host, asked)
-        ended = run_plan(
-            fresh.cluster, fresh.plan, told, carrying.running(world, request.limits, _others(request, around, run))
-        )
-    return carrying.answer(fresh.cluster, ended, _as_given(request), request.limits)
-
-
-def digest(read: _Read) -> str:
-    """Of what goes from where, and how: two plans with the same one do the same."""
-    import hashlib
-
-    text = "\n".join(f"{each.node} {each.pod.uid} {each.manner.means.value}" for each in read.plan.evictions)
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+    edges = around.edges
+    keeping = edges.keeping(edges.new_run_id(around.now()), wanted.namespace, around.environ)
+    carrying = Carrying(COMMAND, around, wanted.plan.options, keeping, wanted.hooks)
+    fresh, ended = carried_out(wanted, read, carrying, around)
+    return carrying.answer(fresh.cluster, ended, as_given(wanted), wanted.limits)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from types import TracebackType
+from typing import Protocol
 
 from kubectl_eksdoc.cli import look as looks
 from kubectl_eksdoc.cli.options import GlobalOptions
@@ -19,11 +21,30 @@ from kubectl_eksdoc.render.run import events, stands
 UNREAD = "nobody reads its output any more"
 """Why it stops, as when its terminal is closed: what it does could not be seen."""
 
-_WISHES = {Phase.PAUSED.value: Wish.PAUSE, Phase.ABORTED.value: Wish.STOP}
+Told = Callable[[], int]
+"""How often the process was told to end."""
+
+Wanted = Callable[[], tuple[str, str]]
+"""What others ask of the run, a word of `Phase`, and who; two empty texts for nothing."""
+
+
+class RunFace(Protocol):
+    """What a run is shown by, and what is wished of it there. Open while it is carried out."""
+
+    def listen(self, moments: Sequence[Moment]) -> None: ...
+
+    def show(self, standing: Standing) -> None: ...
+
+    def wish(self) -> Wished: ...
+
+
+FaceOf = Callable[[Told, Wanted], AbstractContextManager[RunFace]]
+
+WISHES = {Phase.PAUSED.value: Wish.PAUSE, Phase.ABORTED.value: Wish.STOP}
 
 
 class Face:
-    """Mutable. `told`: how often the process was told to end; `wanted`: what others ask of the run, and who.
+    """A `RunFace`. Mutable.
 
     Events go to stdout as they happen, to stderr where the answer is one page; how it stands is written to a terminal
     only, on one line of stderr that is rewritten. Where nobody reads it any more it is as if it was told to end once.
@@ -34,8 +55,8 @@ class Face:
         around: Surroundings,
         options: GlobalOptions,
         run: str,
-        told: Callable[[], int],
-        wanted: Callable[[], tuple[str, str]],
+        told: Told,
+        wanted: Wanted,
     ) -> None:
         self._around = around
         self._output = options.output
@@ -87,7 +108,7 @@ class Face:
         if times:
             return Wished(Wish.LEAVE if times > 1 else Wish.STOP, why=self._unread)
         what, who = self._wanted()
-        return Wished(_WISHES.get(what, Wish.GO_ON), who)
+        return Wished(WISHES.get(what, Wish.GO_ON), who)
 
     def _say(self, text: str) -> None:
         try:

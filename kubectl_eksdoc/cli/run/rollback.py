@@ -4,31 +4,26 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import exits, rights
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.run import confirming
 from kubectl_eksdoc.cli.run import options as run_options
-from kubectl_eksdoc.cli.run.asking import asked
 from kubectl_eksdoc.cli.run.carrying import Carrying
-from kubectl_eksdoc.cli.run.noted import NOT_KNOWN, Noted
-from kubectl_eksdoc.cli.run.request import RunRequest, chosen
+from kubectl_eksdoc.cli.run.given_back import (
+    COMMAND,
+    DO_NOT_MOVE_BACK,
+    ask_to_end,
+    given_back,
+    said_of,
+    to_give_back_of,
+)
+from kubectl_eksdoc.cli.run.request import RunRequest
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
-from kubectl_eksdoc.core.model.journal import Phase, RunSummary
-from kubectl_eksdoc.core.run.limits import SETTLES_S
-from kubectl_eksdoc.errors import Forbidden, Locked, UsageError
+from kubectl_eksdoc.errors import Forbidden
 from kubectl_eksdoc.wiring.runs import Hooks
 from kubectl_eksdoc.wiring.sources import SourceChoice
-
-if TYPE_CHECKING:
-    from kubectl_eksdoc.core.model.nodes import Node
-    from kubectl_eksdoc.flows.ports import Runs
-    from kubectl_eksdoc.flows.run.noted import FoundRun
-
-COMMAND = "drain rollback"
 
 _ABOUT = """\
 Take back what a run did to nodes: those that it cordoned become what they were before, byte for byte; what somebody
@@ -41,9 +36,6 @@ _EXIT_CODES = """\
 Exit codes: 0 all is as it was, 6 some nodes could not be given back; 2 usage, 3 cluster.
 Global flags: kubectl eksdoc options
 """
-
-WAIT_S = SETTLES_S + 30.0
-"""So long another one's lock is waited for: who was asked to end lets settle what is under way."""
 
 
 def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
@@ -67,8 +59,6 @@ def run_rollback(args: argparse.Namespace, words: Sequence[str], around: Surroun
         EksdocError: the command line, the cluster or the run is at fault; the error says which.
     """
     from kubectl_eksdoc.core.model import kinds
-    from kubectl_eksdoc.core.run.limits import Limits
-    from kubectl_eksdoc.flows.run.rolling_back import roll_back
 
     request, given = RunRequest.from_args(args, words), run_options.given_from(args)
     options = request.options
@@ -76,86 +66,17 @@ def run_rollback(args: argparse.Namespace, words: Sequence[str], around: Surroun
     keeping = around.edges.keeping("", request.namespace, around.environ)
     try:
         runs = around.edges.open_runs(options.connection, keeping)
-        reader = around.open_reader(SourceChoice(), options.connection, None)
-        cluster = reader.read((kinds.NODES,))
-        which = _which(runs, cluster.nodes, request, around)
+        cluster = around.open_reader(SourceChoice(), options.connection, None).read((kinds.NODES,))
+        which = to_give_back_of(runs, cluster.nodes, request, around)
         changed = ", ".join(which.nodes) or "no node that is not given back"
         around.note(f"run {which.run} changed {changed}")
         if not which.nodes:
             return Answer("")
         confirming.confirm(cluster.identity, len(which.nodes), "give back", given, around.ask)
-        if which.there is not None and runs.lock().led and which.there.phase != Phase.ENDED.value:
-            asked(runs, which.there, Phase.ABORTED, keeping, around)
+        ask_to_end(which, runs, request, around)
     except Forbidden as error:
         raise rights.explained(error, COMMAND) from error
     here = around.edges.keeping(which.run, request.namespace, around.environ)
-    carrying = Carrying(COMMAND, around, options, here, Hooks())
-    with carrying.open(WAIT_S) as world:
-        back = roll_back(which.run, carrying.running(world, Limits()), reader, removed=which.there is None)
-    lines = [f"{node} is as it was before" for node in back.restored]
-    lines += [f"{node} is not protected from autoscalers any more" for node in back.released]
-    lines += [f"{node} is left as it is: {why}" for node, why in back.left.items()]
-    around.note("pods that were evicted do not move back by themselves")
-    return Answer("".join(f"{line}\n" for line in lines), exits.STOPPED if back.left else exits.CLEAN)
-
-
-@dataclass(frozen=True, slots=True)
-class _Which:
-    """The run that is taken back, and its nodes; `there`: as it is listed, None where its journal is gone."""
-
-    run: str
-    nodes: tuple[str, ...]
-    there: RunSummary | None = None
-
-
-def _which(runs: Runs, nodes: tuple[Node, ...], request: RunRequest, around: Surroundings) -> _Which:
-    """The one that is named; else the latest, or the one whose journal is gone where only that has changed anything.
-
-    Raises:
-        UsageError: there is none, its journal is in another namespace, or it is not clear which one is meant.
-        Locked: its journal is gone, and somebody still leads it from another namespace.
-    """
-    listed = runs.all()
-    kept = next((run for run in listed if request.run in ("", run.run)), None)
-    latest = _kept(runs, kept, nodes) if kept is not None else None
-    if latest is not None and request.run:
-        return latest
-    noted = Noted(request.options, request.namespace, around)
-    names = {run.run for run in listed}
-    found = [each for each in noted.found(nodes, request.run) if each.run not in names]
-    lost = [each for each in found if each.gone]
-    if latest is not None and (latest.nodes or not lost):
-        if lost:
-            named = ", ".join([latest.run, *(each.run for each in lost)])
-            raise UsageError(f"{1 + len(lost)} runs have changed nodes: {named}", "Name the one you mean.")
-        return latest
-    if not lost:
-        for each in found:
-            raise noted.elsewhere(each, "rollback")
-        chosen(listed, request.run, (), "there")
-    if len(lost) > 1:
-        named = ", ".join(each.run for each in lost)
-        raise UsageError(
-            f"the journals of {len(lost)} runs are gone, and nodes carry their notes: {named}", "Name one."
-        )
-    return _removed(lost[0], request, around)
-
-
-def _kept(runs: Runs, run: RunSummary, nodes: tuple[Node, ...]) -> _Which:
-    """By its journal, and by what else nodes say of it."""
-    from kubectl_eksdoc.core.run.journal import replay
-    from kubectl_eksdoc.core.run.noted import noted_of, to_give_back
-
-    cordoned, protected = to_give_back(replay(runs.entries(run.run)), noted_of(nodes, run.run))
-    names = {*(each.node for each in cordoned), *(each.node for each in protected)}
-    return _Which(run.run, tuple(sorted(names)), run)
-
-
-def _removed(found: FoundRun, request: RunRequest, around: Surroundings) -> _Which:
-    if found.led and found.namespace != request.namespace:
-        raise Locked(
-            f"the journal of run {found.run} is gone, and somebody still holds the lock in namespace {found.namespace}",
-            "Nothing was done. A run without its journal ends within a minute: try again then.",
-        )
-    around.note(f"the journal of run {found.run} is gone: it is taken back by the notes on its nodes. {NOT_KNOWN}")
-    return _Which(found.run, found.noted.nodes)
+    back = given_back(which, request, Carrying(COMMAND, around, options, here, Hooks()), around)
+    around.note(DO_NOT_MOVE_BACK)
+    return Answer("".join(f"{line}\n" for line in said_of(back)), exits.STOPPED if back.left else exits.CLEAN)

@@ -37,6 +37,15 @@ NOTHING_SENT = text_sheet(
 _WIDTH = 74
 """Of words that must be read on a narrow terminal, too."""
 
+OLD = text_sheet(
+    (
+        "This is how the cluster was when it was seen last.",
+        "",
+        "Marks can be set already; those of nodes that are",
+        "still there stay when it is read. Nothing is planned",
+        "or done before that.",
+    )
+)
 PLANNING = text_sheet(("planning…",))
 
 
@@ -54,7 +63,7 @@ class PlanPage(PageOf):
     def show(self, model: Model) -> None:
         if model.facts is None:
             if model.trouble:
-                told = (*wrap(model.trouble, _WIDTH), "", *wrap(model.remedy, _WIDTH), "", "ctrl+r tries again")
+                told = (*wrap(model.trouble, _WIDTH), "", *wrap(model.reads.remedy, _WIDTH), "", "ctrl+r tries again")
                 self.table.show(text_sheet(told))
             return
         names = model.shown_nodes
@@ -64,6 +73,7 @@ class PlanPage(PageOf):
         table = self.query_one("#nodes", LineTable)
         self.frame(table, model, *_narrowed(model, len(names)))
         table.show(sheet, model.choice.ask.marked)
+        table.set_class(model.old, "-old")
         view = model.view
         below = self.query_one("#budgets", LineTable), self.query_one("#waves", LineTable)
         if view is not None:
@@ -71,7 +81,7 @@ class PlanPage(PageOf):
             below[1].show(waves.sheet(view))
         else:
             below[0].show(PLANNING if model.stale else NOTHING_MARKED)
-            below[1].show(PLANNING if model.stale else NOTHING_SENT)
+            below[1].show(PLANNING if model.stale else OLD if model.old else NOTHING_SENT)
         for each in below:
             each.set_class(model.stale, "-stale")
 

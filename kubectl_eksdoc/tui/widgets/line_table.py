@@ -83,6 +83,7 @@ class LineTable(ScrollView, can_focus=True):
         self._cursor = 0
         self._laid: _Layout | None = None
         self._styles: dict[str, Style] = {}
+        self._drawn: dict[int, Strip] = {}  # by line, as it is seen now
 
     @property
     def key(self) -> str | None:
@@ -99,8 +100,8 @@ class LineTable(ScrollView, can_focus=True):
         return self.scrollable_content_region.size
 
     def show(self, sheet: Sheet, marked: Collection[str] = frozenset()) -> None:
-        """From now on these rows."""
-        was, at = self.key, self._cursor
+        """From now on these rows; only lines that differ are drawn anew."""
+        was, at, laid = self.key, self._cursor, self._laid
         same = sheet.keys == self.sheet.keys
         self.sheet, self.marked = sheet, marked
         if not same:
@@ -110,7 +111,7 @@ class LineTable(ScrollView, can_focus=True):
         self.virtual_size = Size(self._seen.width, len(sheet.keys) + 1)
         if not same:
             self._follow()
-        self.refresh()
+        self._refresh_changed(laid)
         if self.key is not None and self.key != was:
             self.post_message(self.Moved(self, self.key))
 
@@ -118,6 +119,14 @@ class LineTable(ScrollView, can_focus=True):
         """Nothing happens where there is no such row."""
         if key in self.sheet.keys:
             self._to(self.sheet.keys.index(key))
+
+    def to_end(self) -> None:
+        """The last row is seen."""
+        self._to(len(self.sheet.keys) - 1)
+        self.call_after_refresh(self._follow)  # rows that are new are not laid out yet
+
+    def to_start(self) -> None:
+        self._to(0)
 
     def action_move(self, by: int) -> None:
         self._to(self._cursor + by)
@@ -148,12 +157,14 @@ class LineTable(ScrollView, can_focus=True):
 
     def on_resize(self) -> None:
         self._laid = None
+        self._drawn.clear()
         self.virtual_size = Size(self._seen.width, len(self.sheet.keys) + 1)
         self._follow()
 
     def notify_style_update(self) -> None:
         super().notify_style_update()
         self._styles.clear()
+        self._drawn.clear()
 
     def _to(self, place: int) -> None:
         before = self._cursor
@@ -174,6 +185,16 @@ class LineTable(ScrollView, can_focus=True):
         elif self._cursor >= top + room:
             self.scroll_to(y=self._cursor - room + 1, animate=False, immediate=True)
 
+    def _refresh_changed(self, before: _Layout | None) -> None:
+        """Over a slow line a whole table several times a second is much, and mostly one or two rows of it are new."""
+        seen = self._seen
+        if before is None or self._layout(seen.width) != before or not self._drawn:
+            self.refresh()
+            return
+        for y in range(seen.height):
+            if self._drawn.get(y) != self._drawn_at(y, seen.width):
+                self.refresh(Region(0, y, seen.width, 1))
+
     def _refresh_row(self, place: int) -> None:
         y = place - int(self.scroll_offset.y) + 1
         if 0 < y < self._seen.height:
@@ -182,7 +203,10 @@ class LineTable(ScrollView, can_focus=True):
     # Drawing
 
     def render_line(self, y: int) -> Strip:
-        width = self._seen.width
+        self._drawn[y] = strip = self._drawn_at(y, self._seen.width)
+        return strip
+
+    def _drawn_at(self, y: int, width: int) -> Strip:
         if y == 0:
             return self._head(width)
         place = y - 1 + int(self.scroll_offset.y)

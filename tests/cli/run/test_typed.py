@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from kubectl_eksdoc.cli.run.drain import _check_typed, _Read, digest
+from kubectl_eksdoc.cli.run.new_run import Read, _check_typed, digest
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
 from kubectl_eksdoc.errors import Drifted
 from tests.builders import a_budget, a_cluster, a_node, a_workload, pods
@@ -15,7 +15,7 @@ from tests.core.plan.drain.planning import plan_of
 NAMED = DrainPolicy(delete_past_budget=frozenset({"default/web-0"}))
 
 
-def read(uid: str = "", allowed: int = 0, policy: DrainPolicy = NAMED) -> _Read:
+def read(uid: str = "", allowed: int = 0, policy: DrainPolicy = NAMED) -> Read:
     found = [replace(pod, uid=uid or pod.uid) for pod in pods(1)]
     cluster = a_cluster(
         nodes=[a_node("old-0")],
@@ -23,7 +23,7 @@ def read(uid: str = "", allowed: int = 0, policy: DrainPolicy = NAMED) -> _Read:
         workloads=[a_workload(replicas=1)],
         budgets=[a_budget(min_available=1 - allowed, allowed=allowed, expected=1)],
     )
-    return _Read(cluster, plan_of(cluster, policy=policy))
+    return Read(cluster, plan_of(cluster, policy=policy))
 
 
 def test_the_same_pod_is_the_one_that_was_typed() -> None:

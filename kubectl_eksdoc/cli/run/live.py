@@ -1,0 +1,142 @@
+"""A run that a thread of this process carries out while screens show it: they look and wish, and nothing more."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from types import TracebackType
+
+from kubectl_eksdoc.cli.run.face import WISHES, FaceOf, Told, Wanted
+from kubectl_eksdoc.core.run.chronicle import Aimed
+from kubectl_eksdoc.core.run.moments import Moment
+from kubectl_eksdoc.core.run.standing import Standing
+from kubectl_eksdoc.errors import EksdocError
+from kubectl_eksdoc.flows.run.draining import Wish, Wished
+from kubectl_eksdoc.render.drain.view import DrainView
+from kubectl_eksdoc.tui.run.desk import Kind, Outcome, Update
+
+Carry = Callable[[FaceOf], Outcome]
+"""Carries it out to its end. It may raise EksdocError."""
+
+
+class LiveRun:
+    """A `tui.run.desk.Live`, and the face of its run. Mutable; the thread does not end before the run has, whatever
+    becomes of the screens. `overrule` tells others that what they asked for holds no more."""
+
+    def __init__(
+        self,
+        run: str,
+        kind: Kind,
+        view: DrainView | None,
+        aims: tuple[Aimed, ...],
+        began_at: datetime,
+        carry: Carry,
+        overrule: Callable[[], object] = lambda: None,
+        speed: float = 1.0,
+    ) -> None:
+        self.run = run
+        self.kind = kind
+        self.view = view
+        self.aims = aims
+        self.began_at = began_at
+        self.speed = speed
+        self._carry = carry
+        self._overrule = overrule
+        self._lock = threading.Lock()
+        self._untold: list[Moment] = []
+        self._standing: Standing | None = None
+        self._outcome: Outcome | None = None
+        self._mine: Wish | None = None  # what is wished here, None where others asked for something since
+        self._why = ""
+        self._theirs = ""  # what they asked for last
+        self._alone: frozenset[str] = frozenset()
+        self._wanted: Wanted = lambda: ("", "")
+        self._thread = threading.Thread(target=self._work, name=f"run {run}", daemon=False)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    # For the screens
+
+    def look(self) -> Update:
+        with self._lock:
+            untold, self._untold = self._untold, []
+            return Update(untold, self._standing, self._outcome)
+
+    def wish(self, wish: Wish, why: str = "") -> None:
+        """It counts until others ask for something else. `why`: where nobody wishes it, what has happened, a clause."""
+        with self._lock:
+            self._mine, self._why = wish, why
+            overruled = wish is Wish.GO_ON and WISHES.get(self._theirs, Wish.GO_ON) is not Wish.GO_ON
+        if overruled:  # who looks from elsewhere, or asks for the same once more, must not be misled
+            threading.Thread(target=self._overrule, name="overrule", daemon=True).start()
+
+    def leave_alone(self, node: str) -> None:
+        with self._lock:
+            self._alone |= {node}
+
+    # For whoever ends the process
+
+    @property
+    def over(self) -> bool:
+        return not self._thread.is_alive()
+
+    def wait(self, seconds: float) -> None:
+        """Until it is over, and no longer than that."""
+        self._thread.join(seconds)
+
+    # For the run
+
+    def listen(self, moments: Sequence[Moment]) -> None:
+        with self._lock:
+            self._untold.extend(moments)
+
+    def show(self, standing: Standing) -> None:
+        with self._lock:
+            self._standing = standing
+
+    def wished(self) -> Wished:
+        what, who = self._wanted()
+        with self._lock:
+            if what != self._theirs:
+                self._theirs, self._mine = what, None if what else self._mine
+            if self._mine is not None:
+                return Wished(self._mine, why=self._why, alone=self._alone)
+            return Wished(WISHES.get(what, Wish.GO_ON), who, alone=self._alone)
+
+    def _work(self) -> None:
+        try:
+            outcome = self._carry(self._faced)
+        except EksdocError as error:
+            outcome = Outcome(error.message, tuple(error.hint.splitlines()), bad=True)
+        except Exception as error:  # nobody else hears of a bug in this thread
+            outcome = Outcome(f"this is a bug in kubectl eksdoc, please report it: {error!r}", bad=True)
+        with self._lock:
+            self._outcome = outcome
+
+    def _faced(self, told: Told, wanted: Wanted) -> _Face:
+        self._wanted = wanted
+        return _Face(self)
+
+
+class _Face:
+    """What the run is given of a `LiveRun`: its `wish` is what is wished of it."""
+
+    def __init__(self, live: LiveRun) -> None:
+        self._live = live
+
+    def __enter__(self) -> _Face:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        return
+
+    def listen(self, moments: Sequence[Moment]) -> None:
+        self._live.listen(moments)
+
+    def show(self, standing: Standing) -> None:
+        self._live.show(standing)
+
+    def wish(self) -> Wished:
+        return self._live.wished()

@@ -1,0 +1,140 @@
+"""A run that is to be begun: planned, checked and carried out. Who shows the plan and asks for what must be typed is
+somebody else: the command, or the screens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from kubectl_eksdoc.cli import rights
+from kubectl_eksdoc.cli.drain import PlanRequest
+from kubectl_eksdoc.cli.run import options as run_options
+from kubectl_eksdoc.cli.run.allowed import check_allowed
+from kubectl_eksdoc.cli.surroundings import Surroundings
+from kubectl_eksdoc.errors import Drifted, Forbidden
+from kubectl_eksdoc.wiring.runs import Hooks
+from kubectl_eksdoc.wiring.sources import Progress, SourceChoice
+
+if TYPE_CHECKING:  # help must not pay for facts and plans
+    from kubectl_eksdoc.cli.run.carrying import Carrying
+    from kubectl_eksdoc.core.model.cluster import Cluster
+    from kubectl_eksdoc.core.plan.drain.result import DrainPlan
+    from kubectl_eksdoc.core.run.limits import Limits
+    from kubectl_eksdoc.flows.run.draining import Ended
+
+COMMAND = "drain run"
+
+PLAN_AGAIN = "Plan again, and read what it says now."
+
+
+@dataclass(frozen=True, slots=True)
+class NewRun:
+    """What was asked for. `namespace`: of its journal."""
+
+    plan: PlanRequest
+    namespace: str
+    limits: Limits
+    hooks: Hooks = field(default_factory=Hooks)
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What was read, and the plan of it."""
+
+    cluster: Cluster
+    plan: DrainPlan
+
+    @property
+    def nodes(self) -> int:
+        """So many are drained."""
+        return sum(target.order > 0 for target in self.plan.targets)
+
+    @property
+    def past_budgets(self) -> tuple[str, ...]:
+        """The pods (ns/name) that are deleted past their budgets: each must be typed back."""
+        return tuple(eviction.pod.key for eviction in self.plan.past_budgets)
+
+
+def read_and_plan(wanted: NewRun, around: Surroundings, progress: Progress | None = None) -> Read:
+    """
+    Raises:
+        EksdocError: the cluster cannot be read, or what was named is not there. Forbidden says what to ask for.
+    """
+    from kubectl_eksdoc.core.model.cluster import Identity
+    from kubectl_eksdoc.flows.drain import plan_drain
+
+    options, plan = wanted.plan.options, wanted.plan
+    given = Identity(cluster=options.cluster_name, region=options.region)
+    try:
+        reader = around.open_reader(SourceChoice(), options.connection, progress)
+        return Read(*plan_drain(reader, plan.targeting, plan.policy, given))
+    except Forbidden as error:
+        raise rights.explained(error, COMMAND) from error
+
+
+def check_others(wanted: NewRun, around: Surroundings, run: str = "") -> Callable[[Cluster, DrainPlan], None]:
+    """What refuses a plan while another run than ours has to do with its nodes (`Noted.check`)."""
+    from kubectl_eksdoc.cli.run.noted import Noted
+
+    return Noted(wanted.plan.options, wanted.namespace, around).check(run)
+
+
+def check_rights(wanted: NewRun, read: Read, around: Surroundings) -> None:
+    """
+    Raises:
+        Forbidden: rights are missing; it names all of them.
+    """
+    evicts_in = (each.pod.namespace for each in read.plan.evictions)
+    check_allowed(COMMAND, wanted.plan.options.connection, wanted.namespace, evicts_in, around)
+
+
+def as_given(wanted: NewRun) -> dict[str, object]:
+    from kubectl_eksdoc.render.drain.given import as_given as given
+
+    plan = wanted.plan
+    return given(plan.targeting, plan.policy, "", plan.order_file)
+
+
+def carried_out(wanted: NewRun, read: Read, carrying: Carrying, around: Surroundings) -> tuple[Read, Ended]:
+    """From here on things are changed: the plan is made once more, under the lock, of the cluster as it is now.
+
+    Raises:
+        Drifted: it is not any more what was shown; nothing was done.
+        as `Carrying.open` and `run_plan`.
+    """
+    from kubectl_eksdoc import __version__
+    from kubectl_eksdoc.cli.run.again import words_of
+    from kubectl_eksdoc.core.plan.drain.comparison.drift import check_drift, promise_of
+    from kubectl_eksdoc.flows.run.running import Told, run_plan
+
+    with carrying.open() as world:
+        keeping = carrying.keeping
+        fresh = read_and_plan(wanted, around)
+        check_drift(promise_of(read.plan), fresh.plan, "the plan was shown", PLAN_AGAIN)
+        _check_typed(read, fresh)
+        asked = (*words_of(as_given(wanted)), *run_options.words_of(wanted.limits, wanted.hooks))
+        told = Told(keeping.run, digest(fresh), __version__, keeping.who, keeping.host, asked)
+        checked = check_others(wanted, around, keeping.run)
+        ended = run_plan(fresh.cluster, fresh.plan, told, carrying.running(world, wanted.limits, checked))
+    return fresh, ended
+
+
+def _check_typed(read: Read, fresh: Read) -> None:
+    """
+    Raises:
+        Drifted: a pod would be deleted past its budget that was not typed back, be it one that has the name by now.
+    """
+    typed = {eviction.pod.uid for eviction in read.plan.past_budgets}
+    others = [eviction.pod.key for eviction in fresh.plan.past_budgets if eviction.pod.uid not in typed]
+    if others:
+        what = f"{', '.join(others)} would be deleted past its budget, and is not the pod whose name was typed back"
+        raise Drifted(what, f"Nothing was done. {PLAN_AGAIN}")
+
+
+def digest(read: Read) -> str:
+    """Of what goes from where, and how: two plans with the same one do the same."""
+    import hashlib
+
+    text = "\n".join(f"{each.node} {each.pod.uid} {each.manner.means.value}" for each in read.plan.evictions)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -1,0 +1,153 @@
+"""What the screens have of runs, from when they are opened until the last run of this process is over."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cache
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from kubectl_eksdoc.cli.options import GlobalOptions
+from kubectl_eksdoc.cli.surroundings import Surroundings
+from kubectl_eksdoc.wiring.sources import SourceChoice
+
+if TYPE_CHECKING:  # the first paint must not pay for runs
+    from kubectl_eksdoc.cli.run.demo import DemoCluster
+    from kubectl_eksdoc.cli.run.desk import RunDesk
+    from kubectl_eksdoc.cli.run.live import LiveRun
+    from kubectl_eksdoc.core.model.cluster import Cluster
+    from kubectl_eksdoc.core.model.journal import RunSummary
+    from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
+    from kubectl_eksdoc.flows.run.trying import Tried
+    from kubectl_eksdoc.render.drain.view import DrainView
+    from kubectl_eksdoc.tui.run.desk import Desk, Live, Prepared
+
+_LOOK_S = 0.2
+LEFT = "the screens were left"
+"""Why a run stops."""
+
+_SNAPSHOT = "a snapshot is read only: there is no cluster to drain"
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """From where the cluster is read now; `called`: the name that it is known by on the screens."""
+
+    source: SourceChoice
+    options: GlobalOptions
+    called: str = ""
+
+    def named(self, cluster: Cluster) -> Cluster:
+        who = cluster.identity
+        return replace(cluster, identity=replace(who, cluster=who.cluster or self.called))
+
+
+class ScreenRuns:
+    """Mutable. While it is open runs can be begun at its `desk`; closing waits for the one that is under way."""
+
+    def __init__(self, options: GlobalOptions, source: SourceChoice, around: Surroundings) -> None:
+        self._options = options
+        self._source = source
+        self._around = around
+        self._demo: DemoCluster | None = None
+        self._desks: list[RunDesk] = []
+        self.left_in_the_middle = False
+        """A run was under way when the screens were left, and did not come to its end."""
+
+    def __enter__(self) -> ScreenRuns:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        try:
+            for desk in self._desks:
+                if desk.live is not None and not desk.live.over:
+                    self._settle(desk.live)
+        finally:
+            if self._demo is not None:
+                self._demo.close()
+
+    @property
+    def why_not(self) -> str:
+        """Why nothing can be changed from here, "" where it can."""
+        return _SNAPSHOT if self._source.snapshot else ""
+
+    def desk_at(self, reach: Callable[[], GlobalOptions]) -> Desk | None:
+        """Of the cluster that is reached so; of the demo its own way."""
+        return None if self.why_not else _LateDesk(cache(lambda: self._opened(reach)))
+
+    @property
+    def source(self) -> Where:
+        demo = self._demo
+        if demo is not None and demo.is_served:
+            options = demo.reach()
+            return Where(SourceChoice(), options, options.cluster_name)
+        return Where(self._source, self._options)
+
+    def _opened(self, reach: Callable[[], GlobalOptions]) -> RunDesk:
+        """Made when it is needed first: it loads all that runs need."""
+        from kubectl_eksdoc.cli.run.desk import RunDesk
+
+        if self._source.demo:
+            from kubectl_eksdoc.cli.run.demo import SPEED, DemoCluster
+
+            self._demo = DemoCluster(self._around, self._options)
+            desk = RunDesk(self._demo.around, self._demo.reach, speed=SPEED)
+        else:
+            desk = RunDesk(self._around, reach)
+        self._desks.append(desk)
+        return desk
+
+    def _settle(self, live: LiveRun) -> None:
+        """The screens are gone: the run stops, and is waited for, as after Ctrl-C of the command."""
+        from kubectl_eksdoc.core.run.standing import Standing
+        from kubectl_eksdoc.flows.run.draining import Wish
+        from kubectl_eksdoc.render.run import stands
+
+        self.left_in_the_middle = True
+        around = self._around
+        live.wish(Wish.STOP, LEFT)
+        standing: Standing | None = live.look().standing
+        half = f" {stands.stop_in_full(standing)}" if standing is not None else ""
+        around.note(f"run {live.run} is stopping: the screens were left, so nothing more is asked for.{half}")
+        around.note("waiting until what is under way has settled; Ctrl-C leaves at once")
+        with around.edges.told_to_stop() as told:
+            leaving = False
+            while not live.over:
+                if told() and not leaving:
+                    leaving = True
+                    live.wish(Wish.LEAVE, LEFT)
+                    around.note("leaving at once: what is under way comes to its end by itself")
+                live.wait(_LOOK_S)
+        outcome = live.look().outcome
+        if outcome is None:
+            return
+        steps = outcome.view.steps if outcome.view is not None and self._demo is None else ()
+        for line in (outcome.said, *outcome.more, *(f"{step.text}: {step.command}" for step in steps)):
+            around.note(line)
+
+
+class _LateDesk:
+    """A desk that is made when it is asked first: the first paint must not pay for it."""
+
+    def __init__(self, opened: Callable[[], RunDesk]) -> None:
+        self._opened = opened
+
+    @property
+    def live(self) -> Live | None:
+        return self._opened().live
+
+    def try_first(self, shown: DrainView) -> Tried:
+        return self._opened().try_first(shown)
+
+    def runs(self) -> tuple[RunSummary, ...]:
+        return tuple(self._opened().runs())
+
+    def prepare(self, targeting: Targeting, policy: DrainPolicy, shown: DrainView) -> Prepared:
+        return self._opened().prepare(targeting, policy, shown)
+
+    def prepare_going_on(self, run: str) -> Prepared:
+        return self._opened().prepare_going_on(run)
+
+    def prepare_giving_back(self, run: str) -> Prepared:
+        return self._opened().prepare_giving_back(run)
