@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.app import App
 from textual.filter import LineFilter, NoColor
@@ -14,10 +14,12 @@ from textual.widgets import Input
 from kubectl_eksdoc.tui import palette
 from kubectl_eksdoc.tui.first import FirstScreen
 from kubectl_eksdoc.tui.opening import Opening
-from kubectl_eksdoc.tui.reader import Contexts, HaveRead, Noticed, NotRead, Progressed, Reader, Remembered
+from kubectl_eksdoc.tui.reader import Contexts, Denied, HaveRead, Noticed, NotRead, Progressed, Reader, Remembered
+from kubectl_eksdoc.tui.small import TooSmall, lines, too_small
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.tui.offline import OfflineScreen
+    from kubectl_eksdoc.tui.rights import RightsScreen
     from kubectl_eksdoc.tui.run.following import Following
     from kubectl_eksdoc.tui.screen import PlanScreen
 
@@ -71,6 +73,36 @@ class EksdocApp(App[int]):
         if self.opening.live is not None:
             self.set_interval(TICK_S, self._tick)
 
+    def push_screen(self, *args: Any, **more: Any) -> Any:
+        pushed = super().push_screen(*args, **more)
+        self.call_later(self._fit)
+        return pushed
+
+    def on_resize(self) -> None:
+        self.call_later(self._fit)  # when its size is known here, too
+
+    def _fit(self) -> None:
+        """Where there is no room for a screen, a message lies over it; keys go where they went."""
+        columns, rows = self.size
+        small = too_small(columns, rows)
+        for screen in self.screen_stack:
+            covers = screen.query(TooSmall)
+            if not small:
+                covers.remove()
+                continue
+            said = "\n".join(lines(columns, rows, self._run_in_short()))
+            for cover in covers:
+                cover.update(said)
+            if not covers and screen.is_mounted:
+                screen.mount(TooSmall(said))
+
+    def _run_in_short(self) -> list[str]:
+        """What must be seen of a run that is under way where there is no room for its screen, and its keys; none
+        while there is none."""
+        if self._following is None or not self._following.under_way:
+            return []
+        return self._following.in_short()
+
     def _tidy_when_told_to_stop(self) -> None:
         """Without this the terminal is left as it is: alternate screen, no cursor, no echo."""
         import asyncio
@@ -103,6 +135,8 @@ class EksdocApp(App[int]):
         self._main.read(event.facts, event.differs)
         self._looks_away = False
         self._leave_offline()
+        if self._rights is not None:
+            self._rights.learn_facts(event.facts, self._main.model.view)
 
     def on_not_read(self, event: NotRead) -> None:
         if event.of is self.opening:
@@ -167,6 +201,29 @@ class EksdocApp(App[int]):
         self.notify(f"context {context}: marks and plans begin anew", timeout=5, markup=False)
         self.call_after_refresh(self.read)
 
+    def on_show_rights(self) -> None:
+        from kubectl_eksdoc.core.model.permissions import Needs
+        from kubectl_eksdoc.tui.rights import RightsScreen
+
+        model = self._main.model
+        if model.facts is not None:
+            needs = self.opening.needs() if self.opening.needs is not None else Needs()
+            self.push_screen(RightsScreen(needs, model.facts, model.view, self.only_ascii))
+
+    def on_ask_rights(self) -> None:
+        if self.opening.live is not None and self.opening.needs is not None:
+            self._reader.ask_rights(self.opening.live, [need.permission for need in self.opening.needs().run])
+
+    def on_denied(self, event: Denied) -> None:
+        if event.of is self.opening and self._rights is not None:
+            self._rights.learn(event.permissions)
+
+    @property
+    def _rights(self) -> RightsScreen | None:
+        from kubectl_eksdoc.tui.rights import RightsScreen
+
+        return next((screen for screen in self.screen_stack if isinstance(screen, RightsScreen)), None)
+
     def on_noticed(self, event: Noticed) -> None:
         if event.of is self.opening:
             self._main.noticed(event.notice)
@@ -179,7 +236,7 @@ class EksdocApp(App[int]):
         desk = self.opening.desk
         if self._following is None or not (self._following.under_way or self._following.desk is desk):
             assert desk is not None, "keys of runs have looked"
-            self._following = Following(self, desk, self.opening.keys, self.read)
+            self._following = Following(self, desk, self.opening.keys, self.read, self._fit)
         return self._following
 
     @property

@@ -15,7 +15,8 @@ from kubectl_eksdoc.render.look import Tone
 from kubectl_eksdoc.tui.keymap import Keymap
 from kubectl_eksdoc.tui.keys import Page, Part
 from kubectl_eksdoc.tui.sheets.cells import padded
-from kubectl_eksdoc.tui.widgets.panel import Line, Prose
+from kubectl_eksdoc.tui.sheets.sheet import Line
+from kubectl_eksdoc.tui.widgets.panel import Prose
 
 MOTION = (("j k ↓ ↑", "row"), ("g G", "top, bottom"), ("ctrl+f ctrl+b", "page"), ("ctrl+d ctrl+u", "half page"))
 MORE = (("tab", "next panel"), ("enter", "look at it, never more: pods of a node, of a budget"))

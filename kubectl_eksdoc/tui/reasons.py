@@ -18,6 +18,8 @@ def why_not(key: Key, model: Model, page: Page) -> str:
         return f"{key.words} is a key of {there}"
     if key.part.value in ("Mark", "Plan") and model.facts is None:
         return "nothing is read yet"
+    if key.action == "rights" and (model.facts is None or model.old):
+        return "nothing is read yet"
     if key.action == "context" and not model.reads.live:
         return "a dump and the demo have no other contexts"
     if model.old and (key.action in _NEED_PLAN or key.action in _NEED_FACTS):

@@ -26,7 +26,7 @@ from kubectl_eksdoc.tui.seen import Seen
 from kubectl_eksdoc.tui.shell import plain
 from kubectl_eksdoc.tui.widgets.ask_line import AskLine
 from kubectl_eksdoc.tui.widgets.line_table import LineTable
-from kubectl_eksdoc.tui.wishes import OtherContexts, ReadAnew
+from kubectl_eksdoc.tui.wishes import OtherContexts, ReadAnew, ShowRights
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.tui.run.following import Following
@@ -178,6 +178,9 @@ class PlanScreen(LearningScreen):
     def do_reload(self) -> None:
         self.notify("the cluster is read anew", timeout=3)
         self.post_message(ReadAnew())
+
+    def do_rights(self) -> None:
+        self.post_message(ShowRights())
 
     def do_context(self) -> None:
         self.post_message(OtherContexts())

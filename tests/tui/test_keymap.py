@@ -12,6 +12,7 @@ from textual.pilot import Pilot
 
 from kubectl_eksdoc.tui import keymap
 from kubectl_eksdoc.tui.keys import KEYS
+from kubectl_eksdoc.tui.run.keys import RUN_KEYS
 from kubectl_eksdoc.tui.screen import PlanScreen
 from tests.tui.pilots import a_demo, drive, lines, press
 
@@ -114,4 +115,5 @@ def test_keys_do_what_the_user_wants_and_foot_and_help_show_it() -> None:
 
 def test_the_names_of_all_actions_are_documented() -> None:
     text = " ".join(DOCS.read_text(encoding="utf-8").split())
-    assert text.split("The names: ")[1].split(". The line at the foot")[0] == ", ".join(f"`{key.id}`" for key in KEYS)
+    plans, runs = (", ".join(f"`{key.id}`" for key in keys) for keys in (KEYS, RUN_KEYS))
+    assert text.split("The names: ")[1].split(". The line at the foot")[0] == f"{plans}; of a run {runs}"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from textual.app import App
 from textual.screen import Screen
 
+from kubectl_eksdoc.tui.run import words
 from kubectl_eksdoc.tui.run.confirm import ConfirmScreen
 from kubectl_eksdoc.tui.run.desk import Desk, Kind, Live, Prepared
 from kubectl_eksdoc.tui.run.runs import RunsScreen
@@ -30,8 +31,16 @@ LOOK_S = 0.25
 class Following:
     """Mutable: the run that was begun last, be it over or not."""
 
-    def __init__(self, app: App[int], desk: Desk, keys: Mapping[str, str], changed: Callable[[], object]) -> None:
-        """`keys`: the user's own; `changed`: the cluster is not any more what was read."""
+    def __init__(
+        self,
+        app: App[int],
+        desk: Desk,
+        keys: Mapping[str, str],
+        changed: Callable[[], object],
+        seen: Callable[[], object],
+    ) -> None:
+        """`keys`: the user's own; `changed`: the cluster is not any more what was read; `seen`: it stands elsewhere."""
+        self._seen = seen
         self._keys = keys
         self._app = app
         self.desk = desk
@@ -110,13 +119,26 @@ class Following:
         if self.state is not None and not isinstance(self._app.screen, RunScreen):
             self._app.push_screen(RunScreen(self.state, self._name, self, self._keys))
 
+    def in_short(self) -> list[str]:
+        """Where there is no room for more: how far it is, what waits, and the keys that matter."""
+        if self.state is None:
+            return []
+        notice, _ = words.notice(self.state)
+        here = isinstance(self._app.screen, RunScreen)
+        return [words.line_in_short(self.state), notice, "space pause  a stop…" if here else "5 the run"]
+
     def ask_what_next(self) -> None:
-        """Before anybody leaves: its screen, and what can be done with it."""
+        """Before anybody leaves: its screen, and what can be done with it; once, however often one wants to leave."""
+        stack = self._app.screen_stack
+        if isinstance(stack[-1], StopScreen):
+            return
+        if any(isinstance(screen, RunScreen) for screen in stack):
+            while not isinstance(self._app.screen, RunScreen):  # it is below a dialog
+                self._app.pop_screen()
         self.show()
-        if self.state is not None and not isinstance(self._app.screen, StopScreen):
-            screen = self._app.screen
-            if isinstance(screen, RunScreen):
-                screen.do_stop()
+        seen = self._app.screen
+        if isinstance(seen, RunScreen):
+            seen.do_stop()
 
     def _look(self) -> None:
         state = self.state
@@ -124,6 +146,7 @@ class Following:
             return
         for screen in self._app.screen_stack:
             _show(screen, state)
+        self._seen()
         if state.over:
             self._ended(state)
 

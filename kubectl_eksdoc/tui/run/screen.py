@@ -146,8 +146,8 @@ class RunScreen(Screen[None]):
         self.app.push_screen(StopScreen(self.state, node), chosen)
 
     def _chosen(self, choice: Choice | None) -> None:
-        if choice is Choice.PAUSE and not self.state.over:
-            self.do_pause()
+        if choice is Choice.PAUSE:
+            self.action_do("run-pause")
         elif choice is Choice.FINISH_WAVE:
             self._wish(Wish.FINISH_WAVE)
         elif choice is Choice.STOP:
@@ -161,6 +161,9 @@ class RunScreen(Screen[None]):
 
     def _wish(self, wish: Wish) -> None:
         if self.state.over:
+            return
+        if not self.state.may_wish(wish):
+            self._tell("it is stopping: what was wished before holds")
             return
         self.state.wished = wish
         self.state.live.wish(wish)
@@ -264,4 +267,7 @@ class RunScreen(Screen[None]):
             page.beside(self.state)
         log = self.query_one(LogPage)
         if event.table is log.table and event.table.has_focus:
-            log.follows = event.key == event.table.sheet.keys[-1]
+            follows = event.key == event.table.sheet.keys[-1]
+            if follows is not log.follows:
+                log.follows = follows
+                self.show()

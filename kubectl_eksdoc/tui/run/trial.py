@@ -17,7 +17,8 @@ from kubectl_eksdoc.errors import EksdocError
 from kubectl_eksdoc.flows.run.trying import Tried
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.text import shown
-from kubectl_eksdoc.tui.widgets.panel import Line, Prose
+from kubectl_eksdoc.tui.sheets.sheet import Line
+from kubectl_eksdoc.tui.widgets.panel import Prose
 
 _MOST = 30
 _PROVES = (

@@ -18,6 +18,7 @@ from kubectl_eksdoc.render.look import Tone
 from kubectl_eksdoc.render.tables import Cell, Column
 from kubectl_eksdoc.render.times import age, between
 from kubectl_eksdoc.tui.sheets.cells import cells as room_of
+from kubectl_eksdoc.tui.sheets.once import once_a_view
 from kubectl_eksdoc.tui.sheets.sheet import Cells, Sheet, Widths
 
 NONE = "·"
@@ -98,7 +99,7 @@ def sheet(
 ) -> Sheet:
     """The nodes of these names. `view`: the plan, None while there is none; `empty`: what is said where there is no
     name; `columns` with other titles."""
-    targets = {target.node.name: target for target in view.targets} if view is not None else {}
+    targets = targets_of(view) if view is not None else {}
 
     def cells(name: str) -> Cells:
         target = targets.get(name)
@@ -123,6 +124,11 @@ def sheet(
         full=full,
         ascii_widths=facts.ascii_widths,
     )
+
+
+@once_a_view
+def targets_of(view: DrainView) -> Mapping[str, Target]:
+    return {target.node.name: target for target in view.targets}
 
 
 def status(node: Node, target: Target | None, view: DrainView | None) -> Cell:

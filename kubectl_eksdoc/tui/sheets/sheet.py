@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from kubectl_eksdoc.render.look import Look
+from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.tables import Cell, Column
 from kubectl_eksdoc.tui.sheets.cells import cells
 
 Cells = Sequence[str | Cell]
+
+Line = str | tuple[str, Tone]
+"""Of prose."""
 
 _ASCII = Look(ascii=True)
 
