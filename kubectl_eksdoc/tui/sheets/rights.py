@@ -13,8 +13,7 @@ from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.render.look import Tone
 from kubectl_eksdoc.render.tables import Cell, Column
 from kubectl_eksdoc.render.text import counted
-from kubectl_eksdoc.tui.details import Line
-from kubectl_eksdoc.tui.sheets.sheet import Sheet, of_rows
+from kubectl_eksdoc.tui.sheets.sheet import Line, Sheet, of_rows
 
 COLUMNS = (
     Column("VERB"),

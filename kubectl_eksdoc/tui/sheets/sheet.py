@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from kubectl_eksdoc.render.look import Tone
 from kubectl_eksdoc.render.tables import Cell, Column
 
 Cells = Sequence[str | Cell]
+
+Line = str | tuple[str, Tone]
+"""Of text beside a table."""
 
 
 @dataclass(frozen=True, slots=True)
