@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TextIO
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.cli import drain, drain_options, exits, options_list, rehearse, screen, streams
+from kubectl_eksdoc.cli import drain, drain_options, exits, options_list, rehearse, replay, screen, streams
 from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser, ShowText, first_unknown, spelled_out, strays, unknown_flag, until_dashes
 from kubectl_eksdoc.cli.run import asking as run_asking
@@ -116,6 +116,7 @@ def _answer(argv: Sequence[str], prog: str, around: Surroundings) -> Answer:
         if words:
             leaf.error(f"COMMAND: invalid choice: {words[0]!r}")
         return screen.open_screens(args, leaf, around)
+    replay.check_not_asked_for(args, leaf)
     answer: Answer = args.command(args, words, around)
     return answer
 
@@ -131,6 +132,7 @@ def tree(prog: str = PROG) -> Parser:
     parser.add_argument("--version", action=_Version, nargs=0, help="show the version")
     GlobalOptions.add_to(parser, level=0)
     SourceOptions.add_early(parser)
+    replay.add_to(parser)
     commands = parser.add_commands()
     under_drain = drain.add_to(commands)
     for command in (run_drain, run_status, run_asking, run_resume, run_rollback):

@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli import exits, reaching, streams
+from kubectl_eksdoc.cli import exits, reaching, replay, streams
 from kubectl_eksdoc.cli import look as looks
 from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
@@ -31,6 +31,9 @@ def open_screens(args: argparse.Namespace, leaf: Parser, around: Surroundings) -
         UsageError: what is to be read is said twice.
     """
     missing = no_terminal(around)
+    written = replay.asked_for(args)
+    if written is not None:
+        return replay.show_again(written, args, missing, around)
     if missing:
         streams.say(around.stderr, leaf.format_help() + "\n" + NO_TERMINAL.format(missing))
         return Answer("", exits.USAGE)

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import signal
 import threading
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
-from textual.app import App
-from textual.filter import LineFilter, NoColor
 from textual.message import Message
 
-from kubectl_eksdoc.tui import palette
+from kubectl_eksdoc.tui.framed import Framed
 from kubectl_eksdoc.tui.opening import Opening
 
 if TYPE_CHECKING:
@@ -21,13 +17,10 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.tui.screen import PlanScreen
 
 
-class EksdocApp(App[int]):
+class EksdocApp(Framed):
     """`opening` says what is read and what is marked; nothing else of the process is known here."""
 
-    ENABLE_COMMAND_PALETTE = False
-    BINDINGS: ClassVar = []
     _following: Following | None = None
-    CSS_PATH = "app.tcss"
 
     @dataclass
     class Progressed(Message):
@@ -50,42 +43,15 @@ class EksdocApp(App[int]):
         remedy: str = ""
 
     def __init__(self, opening: Opening) -> None:
-        super().__init__()
+        super().__init__(ascii=opening.ascii, plain=opening.plain, light=opening.light)
         self.opening = opening
-        self.only_ascii = opening.ascii
-        for theme in (palette.DARK_THEME, palette.LIGHT_THEME):
-            self.register_theme(theme)
-        self.theme = palette.LIGHT if opening.light else palette.DARK
-        self.set_class(opening.plain, "-plain")
-        self.set_class(opening.ascii, "-ascii")
-
-    def get_line_filters(self) -> Sequence[LineFilter]:
-        """Where no colours are wanted there are none: by itself Textual makes them greys."""
-        return [NoColor()] if self.opening.plain else super().get_line_filters()
-
-    def get_theme_variable_defaults(self) -> dict[str, str]:
-        """For Textual's own themes, which do not know them."""
-        return dict(palette.DARK_THEME.variables)
 
     def on_mount(self) -> None:
-        self._tidy_when_told_to_stop()
+        self.tidy_when_told_to_stop()
         from kubectl_eksdoc.tui.screen import PlanScreen
 
         self.push_screen(PlanScreen(self.opening, self.read, lambda: self.following))
         self.call_after_refresh(self.read)
-
-    def _tidy_when_told_to_stop(self) -> None:
-        """Without this the terminal is left as it is: alternate screen, no cursor, no echo."""
-        import asyncio
-
-        try:
-            loop = asyncio.get_running_loop()
-            for name in ("SIGTERM", "SIGHUP"):
-                number = getattr(signal, name, None)
-                if number is not None:
-                    loop.add_signal_handler(number, self.exit, 128 + number)
-        except (NotImplementedError, RuntimeError, ValueError):
-            pass  # no such signals here, or not in the main thread
 
     def on_eksdoc_app_progressed(self, event: Progressed) -> None:
         self._main.progressed(event.kind, event.count)
@@ -116,10 +82,6 @@ class EksdocApp(App[int]):
             self.following.ask_what_next()
         else:
             self.exit(0)
-
-    def action_help_quit(self) -> None:
-        """Ctrl-C."""
-        self.run_worker(self.action_quit())
 
     @property
     def _main(self) -> PlanScreen:

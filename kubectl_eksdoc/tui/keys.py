@@ -29,6 +29,7 @@ class Part(str, Enum):
     MARK = "Mark"
     PLAN = "Plan"
     RUN = "Run"
+    TIME = "Time"
     LOOK = "Look"
     ANYWHERE = "Anywhere"
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:  # the first paint must not pay for facts and plans
     from kubectl_eksdoc.core.model.cluster import Cluster
     from kubectl_eksdoc.core.plan.drain.policy import Targeting
+    from kubectl_eksdoc.core.run.recording import Recording
     from kubectl_eksdoc.tui.run.desk import Desk
 
 Progress = Callable[[str, int], None]
@@ -30,3 +31,14 @@ class Opening:
     light: bool = False
     desk: Desk | None = None
     no_desk: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """A run that is shown again: `path` is the file in which it was written down."""
+
+    recording: Recording
+    path: str
+    ascii: bool = False
+    plain: bool = False
+    light: bool = False

@@ -14,8 +14,9 @@ from kubectl_eksdoc.core.run.chronicle import ENDS
 from kubectl_eksdoc.flows.run.draining import Wish
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.tui.help import HelpScreen
-from kubectl_eksdoc.tui.keys import Page
+from kubectl_eksdoc.tui.keys import Key, Page
 from kubectl_eksdoc.tui.run import words
+from kubectl_eksdoc.tui.run.entry import EntryScreen
 from kubectl_eksdoc.tui.run.keys import RUN_KEYS, run_foot, why_not
 from kubectl_eksdoc.tui.run.pages import LivePage, LogPage, RunPage, toned
 from kubectl_eksdoc.tui.run.state import RunState
@@ -43,6 +44,7 @@ class RunScreen(Screen[None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         *(Binding(key.keys, f"do('{key.id}')", key.words, id=key.id, show=False) for key in RUN_KEYS),
     ]
+    KEYS: ClassVar[tuple[Key, ...]] = RUN_KEYS
 
     def __init__(self, state: RunState, name: str, next_step: NextStep) -> None:
         """`name`: the cluster's."""
@@ -79,17 +81,28 @@ class RunScreen(Screen[None]):
     def show(self) -> None:
         """All that is seen; what is as it was is not drawn anew."""
         look = self.look
-        notice, tone = words.notice(self.state)
+        head = self.head()
         for name, text in (
-            ("identity", words.plain(words.identity(self.state, self._cluster), look)),
-            ("line", words.plain(words.line(self.state), look)),
-            ("notice", toned(words.plain(notice, look), tone)),
-            ("foot", words.plain(run_foot(self.state, self.page), look)),
+            ("identity", words.plain(head.identity, look)),
+            ("line", words.plain(head.line, look)),
+            ("notice", toned(words.plain(head.notice, look), head.tone)),
+            ("foot", words.plain(self.foot(), look)),
         ):
             if self._said.get(name) != text:
                 self._said[name] = text
                 self.query_one(f"#{name}", Static).update(text)
         self._page.show(self.state)
+
+    def head(self) -> words.Head:
+        notice, tone = words.notice(self.state)
+        return words.Head(words.identity(self.state, self._cluster), words.line(self.state), notice, tone)
+
+    def foot(self) -> str:
+        return run_foot(self.state, self.page)
+
+    def why_not(self, key: Key) -> str:
+        """One clause, "" where the key does what it says."""
+        return why_not(key, self.state, self.page)
 
     def _tell(self, text: str, seconds: float = 5) -> None:
         self.notify(text, timeout=seconds, markup=False)
@@ -97,15 +110,15 @@ class RunScreen(Screen[None]):
     # What keys do
 
     def action_do(self, name: str) -> None:
-        key = next(each for each in RUN_KEYS if each.id == name)
-        reason = why_not(key, self.state, self.page)
+        key = next(each for each in (*self.KEYS, *RUN_KEYS) if each.id == name)
+        reason = self.why_not(key)
         if reason:
             self._tell(f"{key.shown}: {reason}")
             return
         if isinstance(key.given, Page):
             self.do_page(key.given)
         else:
-            getattr(self, f"do_{key.action}")()
+            getattr(self, f"do_{key.action}")(*(() if key.given is None else (key.given,)))
 
     def do_pause(self) -> None:
         self._wish(Wish.GO_ON if self.state.is_paused else Wish.PAUSE)
@@ -224,7 +237,7 @@ class RunScreen(Screen[None]):
         self.app.pop_screen()
 
     def do_help(self) -> None:
-        self.app.push_screen(HelpScreen(self.page, RUN_KEYS))
+        self.app.push_screen(HelpScreen(self.page, self.KEYS))
 
     def do_back(self) -> None:
         """Never out of a run that is under way."""
@@ -250,3 +263,9 @@ class RunScreen(Screen[None]):
         log = self.query_one(LogPage)
         if event.table is log.table and event.table.has_focus:
             log.follows = event.key == event.table.sheet.keys[-1]
+
+    @on(LineTable.Opened)
+    def _opened(self, event: LineTable.Opened) -> None:
+        """An entry of the log, whole."""
+        if event.table.id in ("run-log", "run-tail"):
+            self.app.push_screen(EntryScreen(self.state, int(event.key)))

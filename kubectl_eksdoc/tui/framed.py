@@ -1,0 +1,59 @@
+"""What every application of ours has: its looks, and that it leaves the terminal as it found it."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Sequence
+from pathlib import Path
+from typing import ClassVar
+
+from textual.app import App
+from textual.filter import LineFilter, NoColor
+
+from kubectl_eksdoc.tui import palette
+
+
+class Framed(App[int]):
+    """`only_ascii`: no other sign is drawn; `plain`: no colour is."""
+
+    ENABLE_COMMAND_PALETTE = False
+    BINDINGS: ClassVar = []
+    CSS_PATH = Path(__file__).with_name("app.tcss")
+
+    def __init__(self, *, ascii: bool, plain: bool, light: bool) -> None:
+        super().__init__()
+        self.only_ascii = ascii
+        self._plain = plain
+        for theme in (palette.DARK_THEME, palette.LIGHT_THEME):
+            self.register_theme(theme)
+        self.theme = palette.LIGHT if light else palette.DARK
+        self.set_class(plain, "-plain")
+        self.set_class(ascii, "-ascii")
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """Where no colours are wanted there are none: by itself Textual makes them greys."""
+        return [NoColor()] if self._plain else super().get_line_filters()
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        """For Textual's own themes, which do not know them."""
+        return dict(palette.DARK_THEME.variables)
+
+    def tidy_when_told_to_stop(self) -> None:
+        """Without this the terminal is left as it is: alternate screen, no cursor, no echo."""
+        import asyncio
+
+        try:
+            loop = asyncio.get_running_loop()
+            for name in ("SIGTERM", "SIGHUP"):
+                number = getattr(signal, name, None)
+                if number is not None:
+                    loop.add_signal_handler(number, self.exit, 128 + number)
+        except (NotImplementedError, RuntimeError, ValueError):
+            pass  # no such signals here, or not in the main thread
+
+    async def action_quit(self) -> None:
+        self.exit(0)
+
+    def action_help_quit(self) -> None:
+        """Ctrl-C."""
+        self.run_worker(self.action_quit())
