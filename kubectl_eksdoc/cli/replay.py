@@ -59,8 +59,9 @@ def check_not_asked_for(args: argparse.Namespace, leaf: Parser) -> None:
         )
 
 
-def show_again(path: str, args: argparse.Namespace, missing: str, around: Surroundings) -> Answer:
-    """On screens, until they are left. `missing`: what of the process is no terminal, "" where all is.
+def show_again(path: str, args: argparse.Namespace, missing: str, light: bool, around: Surroundings) -> Answer:
+    """On screens, until they are left. `missing`: what of the process is no terminal, "" where all is;
+    `light`: its background.
 
     Raises:
         UsageError: the file cannot be read or is none of a run, or what was given does not go with it.
@@ -78,7 +79,8 @@ def show_again(path: str, args: argparse.Namespace, missing: str, around: Surrou
 
     options = GlobalOptions.from_args(args)
     look = looks.decide(options, around.stderr, around.environ)
-    return Answer("", around.show_again(Again(recording, path, ascii=look.ascii, plain=not look.colour)))
+    again = Again(recording, path, ascii=look.ascii, plain=not look.colour, light=light)
+    return Answer("", around.show_again(again))
 
 
 def read(path: str, around: Surroundings) -> Recording:

@@ -18,7 +18,7 @@ from kubectl_eksdoc.cli.run.face import FaceOf
 from kubectl_eksdoc.cli.run.live import LiveRun
 from kubectl_eksdoc.cli.run.new_run import NewRun
 from kubectl_eksdoc.cli.run.request import RunRequest
-from kubectl_eksdoc.cli.run.rest import Rest, is_unfinished
+from kubectl_eksdoc.cli.run.rest import Rest
 from kubectl_eksdoc.cli.surroundings import Surroundings
 from kubectl_eksdoc.errors import Forbidden, UsageError
 from kubectl_eksdoc.tui.run.desk import Kind, Live, Outcome, Prepared
@@ -54,10 +54,12 @@ class RunDesk:
     def live(self) -> LiveRun | None:
         return self._live
 
-    def unfinished(self) -> Sequence[RunSummary]:
+    def runs(self) -> Sequence[RunSummary]:
+        from kubectl_eksdoc.core.model.journal import ROLLED_BACK
+
         notes = _Notes(self._around)
         listed = notes.around.edges.open_runs(self._reach().connection, self._keeping("")).all()
-        return [run for run in listed if is_unfinished(run)]
+        return [run for run in listed if run.said != ROLLED_BACK]
 
     def prepare(self, targeting: Targeting, policy: DrainPolicy, shown: DrainView) -> Prepared:
         from kubectl_eksdoc.core.plan.drain.comparison.drift import check_drift, promise_of

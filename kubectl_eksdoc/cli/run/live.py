@@ -48,6 +48,7 @@ class LiveRun:
         self._standing: Standing | None = None
         self._outcome: Outcome | None = None
         self._mine: Wish | None = None  # what is wished here, None where others asked for something since
+        self._why = ""
         self._theirs = ""  # what they asked for last
         self._alone: frozenset[str] = frozenset()
         self._wanted: Wanted = lambda: ("", "")
@@ -63,10 +64,10 @@ class LiveRun:
             untold, self._untold = self._untold, []
             return Update(untold, self._standing, self._outcome)
 
-    def wish(self, wish: Wish) -> None:
-        """It counts until others ask for something else."""
+    def wish(self, wish: Wish, why: str = "") -> None:
+        """It counts until others ask for something else. `why`: where nobody wishes it, what has happened, a clause."""
         with self._lock:
-            self._mine = wish
+            self._mine, self._why = wish, why
             overruled = wish is Wish.GO_ON and WISHES.get(self._theirs, Wish.GO_ON) is not Wish.GO_ON
         if overruled:  # who looks from elsewhere, or asks for the same once more, must not be misled
             threading.Thread(target=self._overrule, name="overrule", daemon=True).start()
@@ -101,7 +102,7 @@ class LiveRun:
             if what != self._theirs:
                 self._theirs, self._mine = what, None if what else self._mine
             if self._mine is not None:
-                return Wished(self._mine, alone=self._alone)
+                return Wished(self._mine, why=self._why, alone=self._alone)
             return Wished(WISHES.get(what, Wish.GO_ON), who, alone=self._alone)
 
     def _work(self) -> None:

@@ -110,7 +110,7 @@ def standing(engine: Engine, course: Course, now_s: float) -> Standing:
         leaving=engine.in_flight,
         nodes=len(nodes),
         done=_in(nodes, Phase.DONE, Phase.LOST),
-        half=tuple((n.name, len(n.left)) for n in nodes if n.phase in (Phase.ACTIVE, Phase.GOING, Phase.EMPTY)),
+        half=tuple((n.name, len(n.left)) for n in nodes if n.left and n.phase in (Phase.ACTIVE, Phase.GOING)),
         cordoned=_in(nodes, Phase.CORDONED),
         alone=_in(nodes, Phase.LEFT_ALONE),
         waits=tuple(_waiting(nodes, now_s)),

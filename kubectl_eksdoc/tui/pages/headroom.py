@@ -20,11 +20,11 @@ class HeadroomPage(PageOf):
 
     def on_mount(self) -> None:
         self.table.border_title = self.said("[2] PDB headroom, the worst first")
-        self.table.border_subtitle = self.said(budgets.KEY)
         self.query_one("#budget").border_title = self.said("what it means")
 
     def show(self, model: Model) -> None:
         view = model.view
+        self.frame(self.table, model, budgets.KEY)
         self.table.show(budgets.sheet(view, full=True) if view is not None else EMPTY)
         self.moved(self.table, self.table.key or "", model)
 

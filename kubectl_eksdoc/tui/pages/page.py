@@ -21,6 +21,12 @@ class PageOf(Vertical):
         look = Look(ascii=getattr(self.app, "only_ascii", False))
         return shown(text, look).replace("[", r"\[")
 
+    def frame(self, table: LineTable, model: Model, *told: str) -> None:
+        """`told` stands in the lower frame, and how it is looked at; before its rows are shown."""
+        table.wide = model.seen.wide
+        looked = (("wide, h l sideways", model.seen.wide), ("without the head", model.seen.headless))
+        table.border_subtitle = self.said(" · ".join([*filter(None, told), *(words for words, on in looked if on)]))
+
     @property
     def table(self) -> LineTable:
         """The one that has the focus when the page is opened."""

@@ -13,6 +13,7 @@ from kubectl_eksdoc.render.times import duration
 from kubectl_eksdoc.tui.run.desk import Outcome
 
 _MOST = 5
+MOST_DROPPED = 20
 
 _ENDS = {DONE: "it came to its end: every node is empty", ROLLED_BACK: "it was rolled back: nodes are as before it"}
 _NO_END = "nobody wrote down that it came to an end: what was written ends here"
@@ -43,8 +44,10 @@ def _lines(recording: Recording) -> Iterator[str]:
     yield from (f"Left alone: {node.node}: {node.why}" for node in alone)
     yield from recording.said
     if recording.dropped:
-        yield f"Not taken into account: {counted(len(recording.dropped), 'line')} of the file"
-        yield from (f"    {said}" for said in recording.dropped)
+        yield "Not taken into account:"
+        yield from (f"    {said}" for said in recording.dropped[:MOST_DROPPED])
+    if len(recording.dropped) > MOST_DROPPED:
+        yield f"    and {len(recording.dropped) - MOST_DROPPED} more: drain status --replay says all of them"
 
 
 def _lasted(node: NodeCourse) -> float:

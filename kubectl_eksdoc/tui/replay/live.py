@@ -1,4 +1,4 @@
-"""A recorded run in the place of one that is under way, and its state: it goes on by our clock at a speed of its own."""
+"""A recorded run in the place of one that is under way, and its state: it goes on at a speed of its own."""
 
 from __future__ import annotations
 

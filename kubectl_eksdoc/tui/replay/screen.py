@@ -5,15 +5,13 @@ from __future__ import annotations
 import shlex
 from typing import ClassVar
 
-from textual.actions import SkipAction
 from textual.binding import Binding, BindingType
-from textual.widgets import Input
 
 from kubectl_eksdoc.tui.keys import Key, Page
 from kubectl_eksdoc.tui.replay import words
 from kubectl_eksdoc.tui.replay.keys import FIRST, JUMP_S, REPLAY_KEYS, replay_foot, why_not
 from kubectl_eksdoc.tui.replay.live import ReplayedRun, ReplayState
-from kubectl_eksdoc.tui.run.pages import LogPage
+from kubectl_eksdoc.tui.run.pages import LivePage
 from kubectl_eksdoc.tui.run.screen import RunScreen
 from kubectl_eksdoc.tui.run.words import Head
 
@@ -57,11 +55,6 @@ class ReplayScreen(RunScreen):
     def why_not(self, key: Key) -> str:
         return why_not(key, self.page)
 
-    def action_do(self, name: str) -> None:
-        if name in FIRST and isinstance(self.focused, Input):
-            raise SkipAction  # there they move in the text
-        super().action_do(name)
-
     def do_play(self) -> None:
         self._replayed.replay.play_or_pause()
         self._moved_in_time()
@@ -103,10 +96,10 @@ class ReplayScreen(RunScreen):
         self._tell(f"copied: {command}", 10)
 
     def do_back(self) -> None:
-        """Out of the filter, the log, and then the screens: nothing is under way."""
-        if self.page is Page.LOG or self.query_one("#filter", Input).display or self.query_one(LogPage).wanted:
+        """Out of the log, a node, and then the screens: nothing is under way."""
+        if self.page is Page.LOG:
             super().do_back()
-        else:
+        elif not self.query_one(LivePage).closes_node():
             self.app.exit(0)
 
 

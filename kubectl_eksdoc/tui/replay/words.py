@@ -16,7 +16,7 @@ _FROM = {Source.JOURNAL: "by its journal", Source.EVENTS: "by its events"}
 
 def head(state: ReplayState) -> Head:
     notice, tone = _notice(state)
-    return Head(_identity(state), _line(state), notice, tone)
+    return Head(_identity(state), _line(state), notice, tone, _beside(state))
 
 
 def _identity(state: ReplayState) -> str:
@@ -36,24 +36,31 @@ def _line(state: ReplayState) -> str:
     parts = [state.pods_gone, state.nodes_done]
     if state.chronicle.refusals:
         parts.append(counted(state.chronicle.refusals, "refusal"))
-    planned = recording.planned
-    if planned is not None and planned.p50_s is not None:
-        p95 = f" (p95 {duration(planned.p95_s)})" if planned.p95_s is not None else ""
-        parts.append(f"planned about {duration(planned.p50_s)}{p95}")
     return f"{done[:_BAR]}  {' · '.join(parts)}"
 
 
 def _notice(state: ReplayState) -> tuple[str, Tone | None]:
     """How it ended, else why nothing is asked for, else what went wrong last."""
-    chronicle, dropped = state.chronicle, state.recording.dropped
-    lacks = f" · {counted(len(dropped), 'line')} of the file not taken into account" if dropped else ""
+    chronicle = state.chronicle
     if state.outcome is not None:
         sign, tone = ("✗", Tone.BAD) if state.outcome.bad else ("✓", Tone.GOOD)
-        return f"{sign} {state.outcome.said}{lacks}", tone
+        return f"{sign} {state.outcome.said}", tone
     if chronicle.stopped or chronicle.held:
         why = f"stopped: {chronicle.stopped}" if chronicle.stopped else f"held: {chronicle.held}"
-        return f"! {why}{lacks}", Tone.WARN
+        return f"! {why}", Tone.WARN
     wrong = next((moment for moment in reversed(chronicle.moments) if moment.what in WENT_WRONG), None)
     if wrong is None:
-        return f"nothing went wrong so far{lacks}", None
-    return f"! last: {' '.join(log_line(wrong, state.live.began_at))}{lacks}", Tone.WARN
+        return "nothing went wrong so far", None
+    return f"! last: {' '.join(log_line(wrong, state.live.began_at))}", Tone.WARN
+
+
+def _beside(state: ReplayState) -> str:
+    """What was planned, and whether the file is whole."""
+    recording, parts = state.recording, []
+    planned, dropped = recording.planned, len(recording.dropped)
+    if planned is not None and planned.p50_s is not None:
+        p95 = f" (p95 {duration(planned.p95_s)})" if planned.p95_s is not None else ""
+        parts.append(f"planned about {duration(planned.p50_s)}{p95}")
+    if dropped:
+        parts.append(f"! {counted(dropped, 'thing')} in the file could not be taken into account: its end says which")
+    return " · ".join(parts)

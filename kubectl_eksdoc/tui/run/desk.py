@@ -106,8 +106,8 @@ class Desk(Protocol):
 
     def prepare_giving_back(self, run: str) -> Prepared: ...
 
-    def unfinished(self) -> Sequence[RunSummary]:
-        """Those that somebody may go on with or give back, the latest first."""
+    def runs(self) -> Sequence[RunSummary]:
+        """Those that somebody may go on with or give back, the latest first: all but what was given back already."""
         ...
 
     @property

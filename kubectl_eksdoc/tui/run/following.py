@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -29,7 +30,7 @@ class Following:
     def __init__(self, app: App[int], desk: Desk, changed: Callable[[], object]) -> None:
         """`changed`: the cluster is not any more what was read."""
         self._app = app
-        self._desk = desk
+        self.desk = desk
         self._changed = changed
         self._timer: Timer | None = None
         self._name = ""
@@ -58,13 +59,31 @@ class Following:
             if what is not None:
                 doing[what[0]](what[1])
 
-        self._app.push_screen(RunsScreen(self._desk, now), chosen)
+        self._app.push_screen(RunsScreen(self.desk, now), chosen)
+
+    def say_what_is_unfinished(self) -> None:
+        """Once, in a thread: somebody may have left a run in the middle."""
+
+        def look() -> None:
+            try:
+                runs = [run for run in self.desk.runs() if run.unfinished]
+            except Exception:  # whoever wants to know presses 5, and is told why they cannot be read
+                return
+            if runs and self._app.is_running:
+                self._app.call_from_thread(self._say_unfinished, runs[0].run, runs[0].said or runs[0].phase, len(runs))
+
+        threading.Thread(target=look, name="unfinished", daemon=True).start()
+
+    def _say_unfinished(self, run: str, said: str, count: int) -> None:
+        more = f", and {count - 1} more" if count > 1 else ""
+        if self.state is None:
+            self._app.notify(f"5: run {run} is not over: {said}{more}", timeout=15, markup=False)
 
     def give_back(self, run: str) -> None:
-        self.ask(Kind.GIVE_BACK, lambda: self._desk.prepare_giving_back(run))
+        self.ask(Kind.GIVE_BACK, lambda: self.desk.prepare_giving_back(run))
 
     def go_on(self, run: str) -> None:
-        self.ask(Kind.GO_ON, lambda: self._desk.prepare_going_on(run))
+        self.ask(Kind.GO_ON, lambda: self.desk.prepare_going_on(run))
 
     def give_back_when_over(self) -> None:
         self._then_give_back = True

@@ -13,7 +13,7 @@ RUN_KEYS: tuple[Key, ...] = (
     Key("run-stop", "a", "a", "stop", "stop…", Part.RUN, (), 2),
     Key("run-give-back", "R", "R", "give_back", "give nodes back…", Part.RUN, (), 3),
     Key("run-alone", "n", "n", "leave_alone", "leave the node under the cursor alone…", Part.RUN, _RUN),
-    Key("run-go-on", "o", "o", "go_on", "go on with a stopped run…", Part.RUN),
+    Key("run-go-on", "o", "o", "go_on", "go on with a stopped run…", Part.RUN, (), 2),
     Key("run-follow", "f", "f", "follow", "follow what is new", Part.LOOK, _LOG, 5),
     Key("run-level", "v", "v", "level", "all, or only what went wrong", Part.LOOK, _LOG, 4),
     Key("run-filter", "slash", "/", "filter", "look for", Part.LOOK, _LOG, 6),

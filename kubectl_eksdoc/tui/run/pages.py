@@ -73,6 +73,19 @@ class LivePage(RunPage):
         if not tail.has_focus:
             tail.to_end()
 
+    def opens_node(self) -> None:
+        """Its pods; where there is no room for both, in the place of the nodes."""
+        self.add_class("-beside")
+        self.query_one("#run-pods", LineTable).focus()
+
+    def closes_node(self) -> bool:
+        """Whether one was open."""
+        if not self.has_class("-beside"):
+            return False
+        self.remove_class("-beside")
+        self.table.focus()
+        return True
+
     def beside(self, state: RunState) -> None:
         """What depends on the cursor."""
         node = self.table.key

@@ -14,6 +14,7 @@ from kubectl_eksdoc.core.run.chronicle import ENDS
 from kubectl_eksdoc.flows.run.draining import Wish
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.tui.help import HelpScreen
+from kubectl_eksdoc.tui.keymap import Keymap
 from kubectl_eksdoc.tui.keys import Key, Page
 from kubectl_eksdoc.tui.run import words
 from kubectl_eksdoc.tui.run.entry import EntryScreen
@@ -21,6 +22,7 @@ from kubectl_eksdoc.tui.run.keys import RUN_KEYS, run_foot, why_not
 from kubectl_eksdoc.tui.run.pages import LivePage, LogPage, RunPage, toned
 from kubectl_eksdoc.tui.run.state import RunState
 from kubectl_eksdoc.tui.run.stopping import Choice, StopScreen
+from kubectl_eksdoc.tui.widgets.ask_line import AskLine
 from kubectl_eksdoc.tui.widgets.line_table import LineTable
 
 _IDS = {Page.RUN: "page-run", Page.LOG: "page-log"}
@@ -59,14 +61,14 @@ class RunScreen(Screen[None]):
         yield Static(id="identity")
         yield Static(id="line")
         yield Static(id="notice")
+        yield Static(id="half")
         with ContentSwitcher(initial=_IDS[Page.RUN], id="pages"):
             yield LivePage(id=_IDS[Page.RUN])
             yield LogPage(id=_IDS[Page.LOG])
-        yield Input(id="filter", placeholder="look for")
+        yield AskLine("/", "look for", id="filter")
         yield Static(id="foot")
 
     def on_mount(self) -> None:
-        self.query_one("#filter").display = False
         self._page.table.focus()
         self.show()
 
@@ -86,6 +88,7 @@ class RunScreen(Screen[None]):
             ("identity", words.plain(head.identity, look)),
             ("line", words.plain(head.line, look)),
             ("notice", toned(words.plain(head.notice, look), head.tone)),
+            ("half", words.plain(head.half, look)),
             ("foot", words.plain(self.foot(), look)),
         ):
             if self._said.get(name) != text:
@@ -95,7 +98,9 @@ class RunScreen(Screen[None]):
 
     def head(self) -> words.Head:
         notice, tone = words.notice(self.state)
-        return words.Head(words.identity(self.state, self._cluster), words.line(self.state), notice, tone)
+        return words.Head(
+            words.identity(self.state, self._cluster), words.line(self.state), notice, tone, words.half(self.state)
+        )
 
     def foot(self) -> str:
         return run_foot(self.state, self.page)
@@ -108,6 +113,10 @@ class RunScreen(Screen[None]):
         self.notify(text, timeout=seconds, markup=False)
 
     # What keys do
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """While something is typed, letters are letters, and esc is the line's."""
+        return False if action == "do" and isinstance(self.focused, Input) else super().check_action(action, parameters)
 
     def action_do(self, name: str) -> None:
         key = next(each for each in (*self.KEYS, *RUN_KEYS) if each.id == name)
@@ -181,18 +190,17 @@ class RunScreen(Screen[None]):
         self.show()
 
     def do_filter(self) -> None:
-        field = self.query_one("#filter", Input)
-        field.display = True
-        field.focus()
+        self.query_one("#filter", AskLine).open(self.query_one(LogPage).wanted)
 
-    @on(Input.Changed, "#filter")
-    def _filtering(self, event: Input.Changed) -> None:
-        self.query_one(LogPage).wanted = event.value
+    @on(AskLine.Changed, "#filter")
+    @on(AskLine.Left, "#filter")
+    def _filtering(self, event: AskLine.Of) -> None:
+        self.query_one(LogPage).wanted = event.text
         self.show()
 
-    @on(Input.Submitted, "#filter")
-    def _filtered(self, event: Input.Submitted) -> None:
-        event.input.display = False
+    @on(AskLine.Said, "#filter")
+    @on(AskLine.Left, "#filter")
+    def _filtered(self) -> None:
         self._page.table.focus()
 
     def do_ticket(self) -> None:
@@ -237,23 +245,32 @@ class RunScreen(Screen[None]):
         self.app.pop_screen()
 
     def do_help(self) -> None:
-        self.app.push_screen(HelpScreen(self.page, self.KEYS))
+        self.app.push_screen(HelpScreen(self.page, Keymap(self.KEYS)))
 
     def do_back(self) -> None:
         """Never out of a run that is under way."""
-        field = self.query_one("#filter", Input)
-        if field.display or self.query_one(LogPage).wanted:
-            field.value = ""
-            field.display = False
-            self._page.table.focus()
+        log = self.query_one(LogPage)
+        if self.page is Page.LOG and log.wanted:
+            log.wanted = ""
+            self.show()
         elif self.page is Page.LOG:
             self.do_page(Page.RUN)
+        elif self.query_one(LivePage).closes_node():
+            return
         elif self.state.over:
             self.app.pop_screen()
         else:
             self.do_stop()
 
     # The cursor
+
+    @on(LineTable.Opened)
+    def _opened(self, event: LineTable.Opened) -> None:
+        """Enter looks at a node's pods, and at an entry of the log in full; it never does more."""
+        if event.table.id == "run-nodes":
+            self.query_one(LivePage).opens_node()
+        elif event.table.id in ("run-log", "run-tail"):
+            self.app.push_screen(EntryScreen(self.state, int(event.key)))
 
     @on(LineTable.Moved)
     def _moved(self, event: LineTable.Moved) -> None:
@@ -263,9 +280,3 @@ class RunScreen(Screen[None]):
         log = self.query_one(LogPage)
         if event.table is log.table and event.table.has_focus:
             log.follows = event.key == event.table.sheet.keys[-1]
-
-    @on(LineTable.Opened)
-    def _opened(self, event: LineTable.Opened) -> None:
-        """An entry of the log, whole."""
-        if event.table.id in ("run-log", "run-tail"):
-            self.app.push_screen(EntryScreen(self.state, int(event.key)))

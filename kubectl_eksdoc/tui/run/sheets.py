@@ -51,6 +51,8 @@ def _said(node: NodeCourse, state: RunState) -> tuple[str, Tone | None]:
     """Sign and word."""
     if node.state is NodeState.EVICTING and state.waits_of(node.node):
         return ("! waiting PDB" if _on_budget(node, state) else "! waiting"), Tone.WARN
+    if node.state is NodeState.EVICTING and state.over:
+        return "! half empty", Tone.WARN
     sign, tone = words.STATE_SIGN[node.state]
     return f"{sign} {node.state.value}", tone
 
@@ -146,7 +148,7 @@ def budgets(state: RunState) -> Sheet:
         return text_sheet(UNKNOWN_BUDGETS)
     used = state.standing.budgets if state.standing is not None else ()
     waiting: dict[str, int] = {}
-    for each in state.standing.waits if state.standing is not None else ():
+    for each in state.standing.waits if state.standing is not None and not state.over else ():
         if each.budget:
             waiting[each.budget] = waiting.get(each.budget, 0) + 1
     ordered = sorted(used, key=lambda budget: (-waiting.get(budget.key, 0), budget.status.allowed, budget.key))

@@ -115,4 +115,7 @@ class RunState:
         return ()
 
     def waits_of(self, node: str) -> tuple[PodWaits, ...]:
-        return tuple(each for each in self.standing.waits if each.node == node) if self.standing is not None else ()
+        """What its pods wait for; nothing does once it is over."""
+        if self.standing is None or self.over:
+            return ()
+        return tuple(each for each in self.standing.waits if each.node == node)

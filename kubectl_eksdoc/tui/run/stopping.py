@@ -104,7 +104,7 @@ def about_node(state: RunState, node: str) -> list[Line]:
         "",
         "y       leave it alone: nothing more is asked for on it, it stays cordoned, and the others go on",
         "",
-        "What was asked to go already goes. The run does not count as whole then: drain resume takes the node up again.",
+        "What was asked to go already goes. The run is not whole then: drain resume takes the node up again.",
         ("Enter does nothing here. esc closes this.", Tone.FAINT),
     ]
 

@@ -21,12 +21,13 @@ _BLOCKS = "▁▂▃▄▅▆▇"
 
 
 class Head(NamedTuple):
-    """The three lines at the top: which run, how far it is, and what matters most now."""
+    """The lines at the top: which run, how far it is, what matters most now, and what is half done."""
 
     identity: str
     line: str
     notice: str
     tone: Tone | None = None
+    half: str = ""
 
 
 def identity(state: RunState, name: str) -> str:
@@ -69,8 +70,16 @@ def _wave(state: RunState) -> str:
     return f"wave {min(open_waves, default=max(waves))} of {max(waves)}"
 
 
+def half(state: RunState) -> str:
+    """What is half done if it stops now."""
+    if state.over or state.standing is None or not state.drains:
+        return ""
+    when = "when it has stopped" if state.stage is Stage.STOPPING else "stop now"
+    return f"{when}: {stands.left_by_stopping(state.standing)}"
+
+
 def notice(state: RunState) -> tuple[str, Tone | None]:
-    """What matters most now: why nothing is asked for, else what waits, else what is half done if it stops now."""
+    """What matters most now: why nothing is asked for, else what waits."""
     stage, standing = state.stage, state.standing
     if state.outcome is not None:
         more = state.outcome.more
@@ -85,13 +94,12 @@ def notice(state: RunState) -> tuple[str, Tone | None]:
             Stage.PAUSED: "paused: nothing more is asked for until space",
             Stage.HELD: f"held: {standing.held}",
         }[stage]
-        return (f"! {why}; {stands.left_by_stopping(standing)}", Tone.WARN)
-    half = f"stop now: {stands.left_by_stopping(standing)}"
+        return (f"! {why}", Tone.WARN)
     if standing.waits:
         first = standing.waits[0]
         more_waits = f" (+{len(standing.waits) - 1})" if len(standing.waits) > 1 else ""
-        return (f"! {first.pod} waits: {first.why}{more_waits} · {half}", Tone.WARN)
-    return (half, None)
+        return (f"! {first.pod} waits: {first.why}{more_waits}", Tone.WARN)
+    return ("nothing waits", Tone.FAINT)
 
 
 def bar(part: int, whole: int, room: int) -> str:
@@ -130,6 +138,7 @@ STATE_SIGN: dict[NodeState, tuple[str, Tone | None]] = {
     NodeState.EMPTY: ("»", Tone.UNKNOWN),
     NodeState.FOREIGN: ("»", Tone.WARN),
     NodeState.DONE: ("✓", Tone.GOOD),
+    NodeState.THEIRS: ("✓", Tone.GOOD),
     NodeState.GONE: ("✓", Tone.GOOD),
     NodeState.ALONE: ("✗", Tone.BAD),
 }

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.core.model.last_view import LastView
 from kubectl_eksdoc.core.model.nodes import Node
 from kubectl_eksdoc.core.plan.drain.outcome import Target, TargetVerdict
 from kubectl_eksdoc.core.plan.drain.targets import natural
@@ -51,9 +53,17 @@ class NodeFacts:
 
 def facts_of(cluster: Cluster) -> NodeFacts:
     pods = Counter(pod.node for pod in cluster.pods if pod.node)
+    return _facts(cluster.nodes, pods, cluster.observed_at)
+
+
+def facts_of_last(view: LastView) -> NodeFacts:
+    return _facts(view.nodes, view.pods, view.observed_at)
+
+
+def _facts(nodes: Sequence[Node], pods: Mapping[str, int], at: datetime) -> NodeFacts:
     widths = Widths(COLUMNS[: _STATUS - 1])
     texts = {}
-    for node in sorted(cluster.nodes, key=lambda each: natural(each.name)):
+    for node in sorted(nodes, key=lambda each: natural(each.name)):
         created = node.created_at
         texts[node.name] = cells = (
             node.name,
@@ -62,12 +72,12 @@ def facts_of(cluster: Cluster) -> NodeFacts:
             node.capacity_type or UNKNOWN,
             str(node.kubelet or node.kubelet_text or UNKNOWN),
             _image(node),
-            UNKNOWN if created is None else age(between(created, cluster.observed_at)),
-            f"{pods[node.name]}/{node.pods_allocatable or UNKNOWN}",
+            UNKNOWN if created is None else age(between(created, at)),
+            f"{pods.get(node.name, 0)}/{node.pods_allocatable or UNKNOWN}",
         )
         widths.see(cells)
-    nodes = {node.name: node for node in cluster.nodes}
-    return NodeFacts(nodes, texts, (*widths.widest, 4, 10), {name: pods[name] for name in nodes})
+    by_name = {node.name: node for node in nodes}
+    return NodeFacts(by_name, texts, (*widths.widest, 4, 10), {name: pods.get(name, 0) for name in by_name})
 
 
 def _image(node: Node) -> str:
@@ -92,10 +102,14 @@ def sheet(
         wave = Cell(str(target.wave)) if target is not None and target.wave else Cell(NONE, Tone.FAINT)
         return (*facts.texts[name], wave, status(facts.nodes[name], target, view))
 
+    def stands(name: str, room: int) -> Cell:
+        return status(facts.nodes[name], targets.get(name), view)
+
+    def full() -> int:
+        return max((len(stands(name, 0).text) for name in keys), default=0)
+
     keys = tuple(names)
-    return Sheet(
-        columns, facts.widths, keys, cells, fill=_STATUS, filled=lambda name, room: cells(name)[-1], empty=empty
-    )
+    return Sheet(columns, facts.widths, keys, cells, fill=_STATUS, filled=stands, empty=empty, full=full)
 
 
 def status(node: Node, target: Target | None, view: DrainView | None) -> Cell:

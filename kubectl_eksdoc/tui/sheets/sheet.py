@@ -24,6 +24,12 @@ class Sheet:
     filled: Callable[[str, int], Cell | str] | None = None
     empty: str = ""  # what is said where there is no row
     head: Callable[[int], str] | None = None  # the title of the column `fill`, for so much room
+    full: Callable[[], int] | None = None  # the widest text in the column `fill`; None: `widths` has it
+
+    @property
+    def can_be_wide(self) -> bool:
+        """Not where something is drawn for just the room that there is."""
+        return self.head is None and bool(self.columns)
 
 
 EMPTY = Sheet((), (), (), lambda key: ())

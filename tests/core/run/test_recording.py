@@ -114,11 +114,17 @@ def event(at_s: float, what: str, subject: str, node: str = "", since_s: float =
     return RunEvent(run, NOW + timedelta(seconds=int(since_s + at_s)), at_s, what, subject, node)
 
 
-END = RunEnd("r1", "done", 9.5, nodes=(("old-0", 1), ("old-1", 2)), evictions=7, p50_s=20.0, p95_s=40.0, said=("Good.",))
+END = RunEnd(
+    "r1", "done", 9.5, nodes=(("old-0", 1), ("old-1", 2)), evictions=7, p50_s=20.0, p95_s=40.0, said=("Good.",)
+)
 
 
 def test_events_know_more() -> None:
-    told = (event(0.5, "cordoned", "old-0"), event(2.5, "evicted", "shop/a", "old-0"), event(4, "gone", "shop/a", "old-0"))
+    told = (
+        event(0.5, "cordoned", "old-0"),
+        event(2.5, "evicted", "shop/a", "old-0"),
+        event(4, "gone", "shop/a", "old-0"),
+    )
     recording = of_events(RunEvents((*told, END)))
     assert recording is not None
     assert (recording.run, recording.source, recording.began_at) == ("r1", Source.EVENTS, NOW)

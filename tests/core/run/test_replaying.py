@@ -1,4 +1,4 @@
-"""A place in the time of a recorded run: it never leaves it, and what is known at it does not depend on the way there."""
+"""A place in the time of a recorded run: it never leaves it, and what is known there does not depend on the way."""
 
 from __future__ import annotations
 
