@@ -10,6 +10,8 @@ from typing import Any, ClassVar
 from textual.app import App
 from textual.filter import LineFilter, NoColor
 
+from kubectl_eksdoc.render.look import Look
+from kubectl_eksdoc.render.text import shown
 from kubectl_eksdoc.tui import palette
 from kubectl_eksdoc.tui.small import TooSmall, lines, too_small
 
@@ -76,7 +78,9 @@ class Framed(App[int]):
             if not small:
                 covers.remove()
                 continue
-            said = "\n".join(lines(columns, rows, self.run_in_short()))
+            look = Look(ascii=self.only_ascii)
+            told = lines(columns, rows, [shown(line, look) for line in self.run_in_short()])
+            said = "\n".join(told).replace("[", r"\[")
             for cover in covers:
                 cover.update(said)
             if not covers and screen.is_mounted:
