@@ -31,6 +31,7 @@ COMMANDS: tuple[Command, ...] = (
     Command(("dry-run",), "dry-run"),
     Command(("log", "journal", "runs"), "show-run"),
     Command(("context", "ctx", "contexts"), "context"),
+    Command(("rights", "rbac", "permissions"), "rights"),
     Command(("faults",), "faults"),
     Command(("wide",), "wide"),
     Command(("filter",), "filter"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from textual.events import Key
 from textual.pilot import Pilot
@@ -98,6 +100,11 @@ def test_the_head_goes_away_and_comes_back_but_not_a_trouble() -> None:
         await press(pilot, "ctrl+e")
         assert "[1] Nodes" in lines(pilot.app)[0]
         assert any("without the head" in line for line in lines(pilot.app))
+        screen.model = replace(screen.model, reads=replace(screen.model.reads, failures=1))
+        screen.show()
+        await pilot.pause()
+        assert lines(pilot.app)[0].startswith(" eksdoc"), "how old it is, is seen where nobody answers"
+        screen.model = replace(screen.model, reads=replace(screen.model.reads, failures=0))
         await press(pilot, "ctrl+e")
         assert lines(pilot.app) == before
 
