@@ -40,6 +40,7 @@ class Part(str, Enum):
     MARK = "Mark"
     PLAN = "Plan"
     RUN = "Run"
+    TIME = "Time"
     LOOK = "Look"
     ANYWHERE = "Anywhere"
 
@@ -97,7 +98,7 @@ KEYS: tuple[Key, ...] = (
     Key("faults", "ctrl+z", "ctrl+z", "toggle", "only nodes at fault", Part.LOOK, (Page.PLAN,), given="faults"),
     Key("wide", "ctrl+w", "ctrl+w", "toggle", "columns in full, h l sideways", Part.LOOK, given="wide"),
     Key("head", "ctrl+e", "ctrl+e", "toggle", "hide the head, more rows", Part.LOOK, given="headless"),
-    Key("copy", "y", "y", "copy", "copy the remedy's command", Part.LOOK, (Page.BLOCKERS,), 3),
+    Key("copy", "y", "y", "copy", "copy the remedy's command", Part.LOOK, (Page.HEADROOM, Page.BLOCKERS), 3),
     Key("command", "C", "C", "command", "copy as a command", Part.LOOK, (), 9),
     Key("plan", "1", "1", "page", "nodes", Part.ANYWHERE, given=Page.PLAN),
     Key("headroom", "2", "2", "page", "budgets", Part.ANYWHERE, given=Page.HEADROOM),

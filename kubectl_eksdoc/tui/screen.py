@@ -12,6 +12,7 @@ from textual.widgets import Static
 
 from kubectl_eksdoc.render.drain.invocation import again
 from kubectl_eksdoc.render.look import Look
+from kubectl_eksdoc.render.starters import starter_budgets
 from kubectl_eksdoc.render.text import shown
 from kubectl_eksdoc.tui import commands, details, edits, marking, palette
 from kubectl_eksdoc.tui.help import HelpScreen
@@ -23,6 +24,7 @@ from kubectl_eksdoc.tui.pages.blockers import BlockersPage
 from kubectl_eksdoc.tui.reasons import why_not
 from kubectl_eksdoc.tui.run.desk import Kind
 from kubectl_eksdoc.tui.seen import Seen
+from kubectl_eksdoc.tui.sheets import unguarded
 from kubectl_eksdoc.tui.shell import plain
 from kubectl_eksdoc.tui.widgets.ask_line import AskLine
 from kubectl_eksdoc.tui.widgets.line_table import LineTable
@@ -142,6 +144,9 @@ class PlanScreen(LearningScreen):
         self.show()
 
     def do_copy(self) -> None:
+        if self.page is Page.HEADROOM:
+            self._copy_starters()
+            return
         page = self._of(Page.BLOCKERS)
         group = page.group if isinstance(page, BlockersPage) else None
         command = details.command_of(group) if group is not None else ""
@@ -150,6 +155,17 @@ class PlanScreen(LearningScreen):
             return
         self.app.copy_to_clipboard(command)
         self.notify(f"copied: {command}", timeout=6, markup=False)
+
+    def _copy_starters(self) -> None:
+        """Budgets for what has none."""
+        view = self.model.view
+        found = unguarded.starters(unguarded.unguarded(view), view) if view is not None else ()
+        if view is None or not found:
+            self.notify("y: there is no workload of 2 replicas and more that goes without a budget", timeout=5)
+            return
+        self.app.copy_to_clipboard(starter_budgets(found, {budget.key for budget in view.cluster.budgets}))
+        said = f"copied, as YAML: budgets for {', '.join(each.key for each in found)}"
+        self.notify(shown(said, Look(ascii=self._opening.ascii)), timeout=8, markup=False)
 
     def do_command(self) -> None:
         view = self.model.view

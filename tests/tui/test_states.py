@@ -11,10 +11,11 @@ from kubectl_eksdoc.tui.offline import OfflineScreen
 from kubectl_eksdoc.tui.screen import PlanScreen
 from tests.render.test_golden import check_golden
 from tests.tui.lives import LiveCluster
-from tests.tui.pilots import NARROW, WIDE, drive, lines
+from tests.tui.pilots import NARROW, WIDE, drive, lines, planned
 from tests.tui.test_golden import GOLDEN
 from tests.tui.test_live import old_view, until
 from tests.tui.test_rights import EVICT, HIDDEN
+from tests.tui.test_unguarded import BARE
 
 Drives = Pilot[int]
 
@@ -91,3 +92,15 @@ def test_too_small() -> None:
         keep("small-40x10", pilot)
 
     drive(look, size=(40, 10))
+
+
+@pytest.mark.parametrize(("size", "name"), [(WIDE, "120x36"), (NARROW, "80x24")], ids=["wide", "narrow"])
+def test_no_budgets(size: tuple[int, int], name: str) -> None:
+    cluster = LiveCluster([BARE], targeting=Targeting(nodegroups=("blue",)))
+
+    async def look(pilot: Drives, screen: PlanScreen) -> None:
+        await pilot.press("2")
+        await planned(pilot)
+        keep(f"no-budgets-{name}", pilot)
+
+    drive(look, cluster.opening(), size)
