@@ -42,6 +42,14 @@ def test_nodes_are_sorted_by_shifted_letters(keys: str, title: str, first: str |
     drive(sort)
 
 
+def test_an_order_by_a_column_without_room_is_said_below() -> None:
+    async def sort(pilot: Demo, screen: PlanScreen) -> None:
+        await press(pilot, "O", "O")
+        assert any("by TYPE▲" in line for line in lines(pilot.app))
+
+    drive(sort, size=NARROW)
+
+
 def test_the_sign_of_the_order_is_ascii_where_nothing_else_may_be() -> None:
     async def sort(pilot: Demo, screen: PlanScreen) -> None:
         assert any("NODE^" in line for line in lines(pilot.app))
