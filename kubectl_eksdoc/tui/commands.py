@@ -31,6 +31,7 @@ COMMANDS: tuple[Command, ...] = (
     Command(("dry-run",), "dry-run"),
     Command(("log", "journal", "runs"), "show-run"),
     Command(("context", "ctx", "contexts"), "context"),
+    Command(("rights", "rbac", "permissions"), "rights"),
     Command(("faults",), "faults"),
     Command(("wide",), "wide"),
     Command(("filter",), "filter"),
@@ -64,9 +65,10 @@ def read(text: str, known: Sequence[Command] = COMMANDS) -> Typed | str:
     name = found.names[0]
     if not found.values:
         return Typed(found) if not rest else f":{name} takes nothing behind it"
-    if len(rest) != 1 or rest[0] not in found.values:
+    meant = [value for value in found.values if len(rest) == 1 and value.startswith(rest[0])]
+    if len(meant) != 1:
         return f"write :{name} {' or '.join(found.values)}"
-    return Typed(found, rest[0])
+    return Typed(found, meant[0])
 
 
 def begins(text: str, known: Sequence[Command] = COMMANDS) -> tuple[str, ...]:

@@ -36,6 +36,12 @@ def test_a_page_is_found_by_its_name_and_by_how_it_begins(typed: str, meant: str
     assert isinstance(found, Typed) and found.command.names[0] == meant
 
 
+def test_what_stands_behind_it_may_be_cut_short_too() -> None:
+    found = commands.read("theme li")
+    assert isinstance(found, Typed) and found.value == "light"
+    assert commands.read("theme") == commands.read("theme x") == "write :theme dark or light"
+
+
 @pytest.mark.parametrize(
     ("typed", "said"),
     [

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from textual.events import Key
 from textual.pilot import Pilot
@@ -38,6 +40,14 @@ def test_nodes_are_sorted_by_shifted_letters(keys: str, title: str, first: str |
         assert screen._of(Page.PLAN).node == "blue-1", "the cursor stays on its node"
 
     drive(sort)
+
+
+def test_an_order_by_a_column_without_room_is_said_below() -> None:
+    async def sort(pilot: Demo, screen: PlanScreen) -> None:
+        await press(pilot, "O", "O")
+        assert any("by TYPE▲" in line for line in lines(pilot.app))
+
+    drive(sort, size=NARROW)
 
 
 def test_the_sign_of_the_order_is_ascii_where_nothing_else_may_be() -> None:
@@ -98,6 +108,11 @@ def test_the_head_goes_away_and_comes_back_but_not_a_trouble() -> None:
         await press(pilot, "ctrl+e")
         assert "[1] Nodes" in lines(pilot.app)[0]
         assert any("without the head" in line for line in lines(pilot.app))
+        screen.model = replace(screen.model, reads=replace(screen.model.reads, failures=1))
+        screen.show()
+        await pilot.pause()
+        assert lines(pilot.app)[0].startswith(" eksdoc"), "how old it is, is seen where nobody answers"
+        screen.model = replace(screen.model, reads=replace(screen.model.reads, failures=0))
         await press(pilot, "ctrl+e")
         assert lines(pilot.app) == before
 

@@ -94,9 +94,11 @@ class PlanPage(PageOf):
 
 
 def _narrowed(model: Model, shown: int) -> list[str]:
-    """``3 of 18 are like /spot``, ``2 faults only``."""
+    """``3 of 18 are like /spot``, ``faults only: 2 of 3``, ``by AGE▲``: that column may have no room."""
     if model.facts is None:
         return []
     like = len(narrowing.like(model.facts.nodes, model.filter))
     told = [f"{like} of {len(model.facts.nodes.texts)} are like /{model.filter}"] if model.filter else []
-    return [*told, *([f"faults only: {shown} of {like}"] if model.seen.faults else [])]
+    told += [f"faults only: {shown} of {like}"] if model.seen.faults else []
+    by = model.seen.order
+    return told if by == order.Order() else [*told, f"by {by.column}{order.sign(by)}"]

@@ -34,11 +34,14 @@ class Order:
         return Order(titles[(titles.index(self.column) + 1) % len(titles)])
 
 
+def sign(order: Order) -> str:
+    return BACK if order.back else FORTH
+
+
 def marked(columns: Iterable[Column], order: Order) -> tuple[Column, ...]:
     """The column that they are in the order of has a sign at its title."""
-    sign = BACK if order.back else FORTH
     return tuple(
-        replace(each, title=each.title + sign, short=(each.short or each.title) + sign)
+        replace(each, title=each.title + sign(order), short=(each.short or each.title) + sign(order))
         if each.title == order.column
         else each
         for each in columns
