@@ -10,23 +10,12 @@ from collections.abc import Sequence
 from typing import TextIO
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.cli import drain, drain_options, exits, options_list, rehearse, screen, streams
-from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions
+from kubectl_eksdoc.cli import bare, exits, screen, streams
 from kubectl_eksdoc.cli.parser import Parser, ShowText, first_unknown, spelled_out, strays, unknown_flag, until_dashes
-from kubectl_eksdoc.cli.run import asking as run_asking
-from kubectl_eksdoc.cli.run import drain as run_drain
-from kubectl_eksdoc.cli.run import resume as run_resume
-from kubectl_eksdoc.cli.run import rollback as run_rollback
-from kubectl_eksdoc.cli.run import status as run_status
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.errors import EksdocError, UsageError
 
 PROG = "kubectl eksdoc"
-
-_ABOUT = (
-    "Plan the risky parts of an Amazon EKS upgrade, and carry them out; so far: the drain of nodes. "
-    "Without a command, on a terminal: the same on screens (--demo for the built-in cluster)."
-)
 
 
 class _Version(argparse.Action):
@@ -97,6 +86,9 @@ def run(
 
 
 def _answer(argv: Sequence[str], prog: str, around: Surroundings) -> Answer:
+    alone = bare.flags_alone(argv, prog)
+    if alone is not None and not screen.no_terminal(around):
+        return screen.open_screens(alone, alone.leaf, around)
     parser = tree(prog)
     try:
         flags, names = until_dashes(argv)
@@ -122,15 +114,15 @@ def _answer(argv: Sequence[str], prog: str, around: Surroundings) -> Answer:
 
 def tree(prog: str = PROG) -> Parser:
     """The parser with every command. A new command is one module with `add_to`, and one line here."""
-    parser = Parser(
-        prog=prog,
-        usage="%(prog)s COMMAND [flags]",
-        description=_ABOUT,
-        epilog=f'"{prog} options" lists the flags that every command takes.',
-    )
+    from kubectl_eksdoc.cli import drain, options_list, rehearse
+    from kubectl_eksdoc.cli.run import asking as run_asking
+    from kubectl_eksdoc.cli.run import drain as run_drain
+    from kubectl_eksdoc.cli.run import resume as run_resume
+    from kubectl_eksdoc.cli.run import rollback as run_rollback
+    from kubectl_eksdoc.cli.run import status as run_status
+
+    parser = bare.root(prog)
     parser.add_argument("--version", action=_Version, nargs=0, help="show the version")
-    GlobalOptions.add_to(parser, level=0)
-    SourceOptions.add_early(parser)
     commands = parser.add_commands()
     under_drain = drain.add_to(commands)
     for command in (run_drain, run_status, run_asking, run_resume, run_rollback):
@@ -143,6 +135,8 @@ def tree(prog: str = PROG) -> Parser:
 
 def _bare(parser: Parser) -> dict[str, str]:
     """Every flag that may stand alone, and what it then means."""
+    from kubectl_eksdoc.cli import drain_options
+
     return dict.fromkeys(parser.switches(), "true") | drain_options.BARE
 
 

@@ -14,6 +14,7 @@ from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.screen_live import Pinned, live_of
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.errors import Forbidden
+from kubectl_eksdoc.host.keymap_file import read_keymap
 from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE
 from kubectl_eksdoc.wiring.sources import SourceChoice
 
@@ -24,6 +25,9 @@ if TYPE_CHECKING:  # the first paint must not pay for facts and plans
     from kubectl_eksdoc.tui.opening import Opening, Progress
 
 COMMAND = "drain plan"
+THEME = "EKSDOC_THEME"
+LIGHT = "light"
+THEMES = ("", "dark", LIGHT)
 
 NO_TERMINAL = """\
 error: the screens need a terminal, and {} is none.
@@ -97,6 +101,8 @@ def _opening(
     live = None
     if source.live:
         live = live_of(reached, options, around, lambda other, name: _opening(other, source, around, runs, name))
+    keys, wrong = read_keymap(around.environ)
+    theme = around.environ.get(THEME, "").lower()
     return Opening(
         read,
         targeting,
@@ -107,6 +113,12 @@ def _opening(
         desk=runs.desk_at(lambda: replace(options, connection=reached())),
         no_desk=runs.why_not,
         live=live,
+        light=theme == LIGHT,
+        keys=keys,
+        wrong=(
+            *wrong,
+            *(() if theme in THEMES else (f"{THEME} is {theme!r}, and neither dark nor light: it is dark",)),
+        ),
         needs=lambda: rights.needs(JOURNAL_NAMESPACE),
         context=chosen,
     )

@@ -8,15 +8,15 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Callable, Iterable
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from kubectl_eksdoc.core.model import codes, selectors, versions
-from kubectl_eksdoc.core.model.budgets import Amount
-from kubectl_eksdoc.core.model.selectors import Selector
 from kubectl_eksdoc.core.model.spelling import maybe
-from kubectl_eksdoc.core.model.versions import Version
-from kubectl_eksdoc.core.plan.drain.policy import ALL, DEFAULT_EFFORT, NODEGROUP, ZONE
 from kubectl_eksdoc.errors import UsageError
+
+if TYPE_CHECKING:  # what a plan is asked for is loaded with the commands that plan, not with every flag
+    from kubectl_eksdoc.core.model.budgets import Amount
+    from kubectl_eksdoc.core.model.selectors import Selector
+    from kubectl_eksdoc.core.model.versions import Version
 
 T = TypeVar("T")
 
@@ -73,6 +73,8 @@ def page_size(text: str) -> int:
 
 def amount(text: str) -> Amount:
     """``3`` or ``25%``: at least 1, at most 100 %."""
+    from kubectl_eksdoc.core.model.budgets import Amount
+
     match = re.match(r"([0-9]{1,9})(%?)\Z", text)
     if not match or int(match.group(1)) == 0 or (match.group(2) and int(match.group(1)) > 100):
         raise argparse.ArgumentTypeError(
@@ -83,6 +85,8 @@ def amount(text: str) -> Amount:
 
 def nodes_at_once(text: str) -> tuple[str, Amount]:
     """``3``, ``25%``, ``zone=1``, ``nodegroup=10%``: of what, and how many."""
+    from kubectl_eksdoc.core.plan.drain.policy import ALL, NODEGROUP, ZONE
+
     by, equals, number = text.rpartition("=")
     if equals and by not in (ZONE, NODEGROUP):
         raise argparse.ArgumentTypeError(f"nodes are not counted by {by!r}; write {ZONE}=1 or {NODEGROUP}=1")
@@ -98,6 +102,8 @@ def new_nodes(text: str) -> int:
 
 def effort(text: str) -> int:
     """A number of evictions, 0 or more."""
+    from kubectl_eksdoc.core.plan.drain.policy import DEFAULT_EFFORT
+
     if not re.match(r"[0-9]{1,9}\Z", text):
         raise argparse.ArgumentTypeError(f"{text!r} is no number of evictions; write 0, or {DEFAULT_EFFORT}")
     return int(text)
@@ -164,6 +170,8 @@ def rate(text: str) -> float:
 
 def selector(text: str) -> Selector:
     """A label selector in the grammar of ``kubectl get -l``."""
+    from kubectl_eksdoc.core.model import selectors
+
     try:
         return selectors.parse(text)
     except selectors.InvalidSelector as error:
@@ -172,6 +180,8 @@ def selector(text: str) -> Selector:
 
 def version(text: str) -> Version:
     """``v1.33``, ``1.33`` or ``v1.33.2``."""
+    from kubectl_eksdoc.core.model import versions
+
     found = versions.parse(text)
     if found is None:
         raise argparse.ArgumentTypeError(f"{text!r} is not a version; write v1.33 or v1.33.2")
@@ -190,6 +200,8 @@ def node_name(text: str) -> str:
 
 def code_names(text: str) -> tuple[str, ...]:
     """Finding codes, separated by commas."""
+    from kubectl_eksdoc.core.model import codes
+
     names = tuple(name.strip() for name in text.split(",") if name.strip())
     if not names:
         raise argparse.ArgumentTypeError("names no finding code")

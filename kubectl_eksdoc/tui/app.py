@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -11,6 +12,7 @@ from textual.filter import LineFilter, NoColor
 from textual.widgets import Input
 
 from kubectl_eksdoc.tui import palette
+from kubectl_eksdoc.tui.first import FirstScreen
 from kubectl_eksdoc.tui.opening import Opening
 from kubectl_eksdoc.tui.reader import Contexts, Denied, HaveRead, Noticed, NotRead, Progressed, Reader, Remembered
 from kubectl_eksdoc.tui.small import TooSmall, lines, too_small
@@ -54,9 +56,19 @@ class EksdocApp(App[int]):
 
     def on_mount(self) -> None:
         self._tidy_when_told_to_stop()
+        if "kubectl_eksdoc.tui.screen" in sys.modules:
+            self._open()
+        else:
+            self.push_screen(FirstScreen(_load, self._open))
+
+    def _open(self) -> None:
         from kubectl_eksdoc.tui.screen import PlanScreen
 
-        self.push_screen(PlanScreen(self.opening, self.read, lambda: self.following))
+        screen = PlanScreen(self.opening, self.read, lambda: self.following)
+        if isinstance(self.screen, FirstScreen):
+            self.switch_screen(screen)
+        else:
+            self.push_screen(screen)
         self.call_after_refresh(self.read)
         if self.opening.live is not None:
             self.set_interval(TICK_S, self._tick)
@@ -87,7 +99,9 @@ class EksdocApp(App[int]):
     def _run_in_short(self) -> list[str]:
         """What must be seen of a run that is under way where there is no room for its screen, and its keys; none
         while there is none."""
-        return []
+        if self._following is None or not self._following.under_way:
+            return []
+        return self._following.in_short()
 
     def _tidy_when_told_to_stop(self) -> None:
         """Without this the terminal is left as it is: alternate screen, no cursor, no echo."""
@@ -114,12 +128,15 @@ class EksdocApp(App[int]):
             self._main.remembers(event.facts)
 
     def on_have_read(self, event: HaveRead) -> None:
-        if event.of is self.opening:
-            self._main.read(event.facts, event.differs)
-            self._looks_away = False
-            self._leave_offline()
-            if self._rights is not None:
-                self._rights.learn_facts(event.facts, self._main.model.view)
+        if event.of is not self.opening:
+            return
+        if self._main.model.reads.done is None and self.opening.live is not None and self.opening.desk is not None:
+            self.following.say_what_is_unfinished()
+        self._main.read(event.facts, event.differs)
+        self._looks_away = False
+        self._leave_offline()
+        if self._rights is not None:
+            self._rights.learn_facts(event.facts, self._main.model.view)
 
     def on_not_read(self, event: NotRead) -> None:
         if event.of is self.opening:
@@ -219,7 +236,7 @@ class EksdocApp(App[int]):
         desk = self.opening.desk
         if self._following is None or not (self._following.under_way or self._following.desk is desk):
             assert desk is not None, "keys of runs have looked"
-            self._following = Following(self, desk, self.read)
+            self._following = Following(self, desk, self.opening.keys, self.read, self._fit)
         return self._following
 
     @property
@@ -261,3 +278,7 @@ class EksdocApp(App[int]):
     def _may_read_by_itself(self) -> bool:
         """Not while something is typed, and not behind a screen that stands for itself."""
         return self.screen in (self._main, self._offline) and not isinstance(self.focused, Input)
+
+
+def _load() -> None:
+    import kubectl_eksdoc.tui.screen  # noqa: F401 - facts, plans and all pages

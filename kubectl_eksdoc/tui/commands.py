@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from kubectl_eksdoc.core.model.spelling import matches
 
+THEMES = ("dark", "light")
+
 
 @dataclass(frozen=True, slots=True)
 class Command:
@@ -24,12 +26,14 @@ COMMANDS: tuple[Command, ...] = (
     Command(("waves", "wave", "gantt"), "waves"),
     Command(("blockers", "block", "findings"), "blockers"),
     Command(("what-if", "what", "whatif", "compare"), "compare"),
+    Command(("knobs", "options"), "knobs"),
     Command(("faults",), "faults"),
     Command(("wide",), "wide"),
     Command(("filter",), "filter"),
     Command(("command",), "command"),
     Command(("undo",), "undo"),
     Command(("redo",), "redo"),
+    Command(("theme", "colours", "colors"), values=THEMES),
     Command(("reload", "refresh"), "reload"),
     Command(("help", "h", "?"), "help"),
     Command(("quit", "q", "q!", "exit"), "quit"),

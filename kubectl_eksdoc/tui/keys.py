@@ -6,6 +6,7 @@ that moves elsewhere, on Enter or on a chord.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
@@ -75,6 +76,7 @@ KEYS: tuple[Key, ...] = (
     Key("parallel-up", "right_curly_bracket", "}", "parallel", "more nodes at once", Part.PLAN, given=1),
     Key("grace-down", "left_parenthesis", "(", "grace", "shorter grace", Part.PLAN, given=-1),
     Key("grace-up", "right_parenthesis", ")", "grace", "longer grace", Part.PLAN, given=1),
+    Key("knobs", "o", "o", "knobs", "all knobs as a form", Part.PLAN),
     Key("later", "J", "J", "move_node", "one wave later", Part.PLAN, _NODES, given=1),
     Key("earlier", "K", "K", "move_node", "one wave earlier", Part.PLAN, _NODES, given=-1),
     Key("pin", "p", "p", "pin", "pin to its wave, or not", Part.PLAN, _NODES),
@@ -83,6 +85,9 @@ KEYS: tuple[Key, ...] = (
     Key("redo", "Z", "Z", "redo", "redo", Part.PLAN),
     Key("compare", "equals_sign", "=", "compare", "pin as A, compare", Part.PLAN, (), 7),
     Key("run", "r", "r", "run", "run…", Part.RUN, (), 5),
+    Key("dry-run", "D", "D", "dry_run", "dry run of the first round, on the server", Part.RUN),
+    Key("cordon", "c", "c", "by_hand", "copy kubectl cordon of this node", Part.RUN, _NODES, given="cordon"),
+    Key("uncordon", "u", "u", "by_hand", "copy kubectl uncordon of it", Part.RUN, _NODES, given="uncordon"),
     Key("show-run", "5,6", "5 6", "show_run", "the run, its log", Part.RUN),
     Key("filter", "slash", "/", "filter", "filter (!inverse, -l labels)", Part.LOOK, (Page.PLAN,), 4),
     Key("sort-name", "N", "N", "sort", "sort by name, again: back", Part.LOOK, (Page.PLAN,), given="NODE"),
@@ -102,6 +107,7 @@ KEYS: tuple[Key, ...] = (
     Key("visited-after", "right_square_bracket", "]", "visited", "the page after it", Part.ANYWHERE, given=1),
     Key("visited-last", "minus", "-", "last_page", "the last page, and back", Part.ANYWHERE),
     Key("prompt", "colon,ctrl+p", ":", "prompt", "go to a page by its name", Part.ANYWHERE),
+    Key("kill", "ctrl+k", "ctrl+k", "nothing", "nothing: k9s kills with it", Part.ANYWHERE),
     Key("reload", "ctrl+r", "ctrl+r", "reload", "read the cluster anew", Part.ANYWHERE),
     Key("rights", "exclamation_mark", "!", "rights", "what is hidden from you", Part.ANYWHERE),
     Key("context", "x", "x", "context", "another context", Part.ANYWHERE),
@@ -111,8 +117,13 @@ KEYS: tuple[Key, ...] = (
 )
 
 
-def foot(page: Page) -> str:
+_RANGES = {"1 2 3 4": "1-4"}
+
+
+def foot(page: Page, keys: Sequence[Key] = KEYS) -> str:
     """``space mark  m mark…  { } ( ) knobs``: the most useful first, so that what does not fit matters least."""
-    kept = sorted((key for key in KEYS if key.foot and (not key.pages or page in key.pages)), key=lambda key: key.foot)
+    kept = sorted((key for key in keys if key.foot and (not key.pages or page in key.pages)), key=lambda key: key.foot)
     parts = [f"{key.shown} {key.words.split(',')[0].split(' (')[0]}" for key in kept]
-    return "  ".join([*parts[:3], "{ } ( ) knobs", "1-4 pages", *parts[3:]])
+    knobs = " ".join(key.shown for key in keys if key.action in ("parallel", "grace"))
+    pages = " ".join(key.shown.split()[0] for key in keys if key.action == "page")
+    return "  ".join([*parts[:3], f"{knobs} knobs", f"{_RANGES.get(pages, pages)} pages", *parts[3:]])

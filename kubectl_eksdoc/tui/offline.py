@@ -12,12 +12,12 @@ from textual.widgets import Static
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.text import shown
 from kubectl_eksdoc.tui import unreached
-from kubectl_eksdoc.tui.details import Line
-from kubectl_eksdoc.tui.help import HelpScreen
+from kubectl_eksdoc.tui.help import AS_IT_COMES, HelpScreen
 from kubectl_eksdoc.tui.keys import KEYS, Page
 from kubectl_eksdoc.tui.model import Model
 from kubectl_eksdoc.tui.opening import Opening
 from kubectl_eksdoc.tui.reader import NotRead
+from kubectl_eksdoc.tui.sheets.sheet import Line
 from kubectl_eksdoc.tui.shell import plain
 from kubectl_eksdoc.tui.widgets.panel import Prose
 from kubectl_eksdoc.tui.wishes import LookAway, OtherContexts, ReadAnew
@@ -60,17 +60,15 @@ class OfflineScreen(Screen[None]):
         self.show(self._told, self._model)
 
     def show(self, told: NotRead, model: Model) -> None:
-        """Nothing is drawn where it reads as it did."""
+        """What reads as it did is not drawn anew, and stays where it was scrolled to."""
         self._told, self._model = told, model
-        lines = unreached.lines(model, told.where, told.what, self._opening.now())
-        if lines == self._lines:
-            return
-        self._lines = lines
-        name = told.where.context if told.where is not None else ""
-        head = "  ".join(filter(None, ("eksdoc", name, f"✗ {told.what}")))
-        self.query_one("#identity", Static).update(plain(self._said(head)))
-        self.query_one("#foot", Static).update(plain(self._said(unreached.foot(model, self._opening.now()))))
-        self.query_one("#unreached", Prose).show(lines)
+        now = self._opening.now()
+        self.query_one("#identity", Static).update(plain(self._said(unreached.head(model, told.what, now))))
+        lines = unreached.lines(model, told.where, told.what, now)
+        if lines != self._lines:
+            self._lines = lines
+            self.query_one("#foot", Static).update(plain(self._said(unreached.foot(model, now))))
+            self.query_one("#unreached", Prose).show(lines)
 
     def tick(self, model: Model) -> None:
         """Time has passed."""
@@ -94,11 +92,12 @@ class OfflineScreen(Screen[None]):
         else:
             self.notify("o: this cluster was never seen on this machine: there is no last view", timeout=4)
 
-    def action_leave(self) -> None:
-        self.app.exit(0)
+    async def action_leave(self) -> None:
+        """A run may be under way."""
+        await self.app.action_quit()
 
     def action_help(self) -> None:
-        self.app.push_screen(HelpScreen(Page.PLAN))
+        self.app.push_screen(HelpScreen(Page.PLAN, AS_IT_COMES))
 
     def action_refuse(self, name: str) -> None:
         key = next(each for each in KEYS if each.id == name)

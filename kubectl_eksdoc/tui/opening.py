@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -44,7 +44,8 @@ class Opening:
     what is marked at first; `reached_by`: the words that lead to the same cluster on a command line; `live`: None for a
     dump and for the demo, which stay as they are; `plain`: without colours; `context`: the one that was chosen on the
     screens, "" for what the command line says. `desk`: where runs are begun, None where nothing can be changed, for the
-    reason `no_desk`. `needs`: the rights on which a plan and a run rest."""
+    reason `no_desk`. `keys`: the user's own, by the names of the actions; `wrong`: what of the user's settings is not
+    followed, a sentence each. `needs`: the rights on which a plan and a run rest."""
 
     read: Callable[[Progress], Cluster]
     targeting: Callable[[], Targeting]
@@ -57,4 +58,6 @@ class Opening:
     desk: Desk | None = None
     no_desk: str = ""
     live: Live | None = None
+    keys: Mapping[str, str] = field(default_factory=dict)
+    wrong: tuple[str, ...] = ()
     needs: Callable[[], Needs] | None = None

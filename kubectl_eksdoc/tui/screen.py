@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -13,9 +14,10 @@ from kubectl_eksdoc.render.drain.invocation import again
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.starters import starter_budgets
 from kubectl_eksdoc.render.text import shown
-from kubectl_eksdoc.tui import commands, details, edits, marking
+from kubectl_eksdoc.tui import commands, details, edits, marking, palette
 from kubectl_eksdoc.tui.help import HelpScreen
-from kubectl_eksdoc.tui.keys import KEYS, Key, Page
+from kubectl_eksdoc.tui.keys import Key, Page
+from kubectl_eksdoc.tui.knobs_screen import KnobsScreen
 from kubectl_eksdoc.tui.learning import LearningScreen
 from kubectl_eksdoc.tui.opening import Opening
 from kubectl_eksdoc.tui.pages.blockers import BlockersPage
@@ -52,10 +54,11 @@ class PlanScreen(LearningScreen):
 
     def action_do(self, name: str) -> None:
         if not self._marking:
-            self._do(next(each for each in KEYS if each.id == name))
+            self._do(name)
 
-    def _do(self, key: Key) -> None:
-        """A key that is not available says why."""
+    def _do(self, name: str) -> None:
+        """What the key of that id does; one that is not available says why."""
+        key = next(each for each in self.keymap.keys if each.id == name)
         reason = why_not(key, self.model, self.page)
         if reason:
             self.notify(f"{key.shown}: {reason}", timeout=4, markup=False)
@@ -70,14 +73,28 @@ class PlanScreen(LearningScreen):
     def _edit(self, key: Key) -> None:
         at = edits.At(self._node, self._range_from)
         edited = edits.EDITS[key.action](self.model, at, key.given if isinstance(key.given, int) else 0)
-        if isinstance(edited, str):
-            self.notify(f"{key.shown}: {edited}", timeout=4, markup=False)
-        else:
-            self._choose(edited)
+        self._take(key.shown, edited)
         if key.action == "mark":
             self._range_from = at.node
             if self.page is Page.PLAN:
                 self._of(self.page).table.action_move(1)
+
+    def _take(self, key: str, edited: edits.Edited) -> None:
+        if isinstance(edited, str):
+            self.notify(f"{key}: {edited}", timeout=4, markup=False)
+        else:
+            self._choose(edited)
+
+    def do_knobs(self) -> None:
+        def turn(knob: str, by: int) -> None:
+            self._take("o", edits.turned(self.model, knob, by))
+
+        self.app.push_screen(KnobsScreen(self.model, turn, self.action_do))
+
+    def show(self) -> None:
+        super().show()
+        if isinstance(self.app.screen, KnobsScreen):
+            self.app.screen.show(self.model)
 
     def do_mark_more(self) -> None:
         self._marking = True
@@ -194,6 +211,25 @@ class PlanScreen(LearningScreen):
             targeting = self._given.targeting_of(self.model.facts.cluster, ask)
             self._following().ask(Kind.DRAIN, lambda: desk.prepare(targeting, ask.policy, view))
 
+    def do_dry_run(self) -> None:
+        if self._opening.desk is None:
+            self.notify(f"D: {self._opening.no_desk}", timeout=6, markup=False)
+        elif self.model.view is not None:
+            self._following().try_first(self.model.view)
+
+    def do_by_hand(self, verb: str) -> None:
+        """Nothing is changed from here but by a run: the command is copied."""
+        node, facts = self._node, self.model.facts
+        if node is None or facts is None:
+            self.notify(f"{verb}: the row under the cursor is no node", timeout=4)
+            return
+        if self._opening.live is None:
+            self.notify(f"{verb}: there is no cluster for kubectl here; a run cordons by itself", timeout=5)
+            return
+        command = shlex.join(["kubectl", verb, node, *self._opening.reached_by(facts.cluster)])
+        self.app.copy_to_clipboard(command)
+        self.notify(f"copied: {command} (a run cordons by itself)", timeout=8, markup=False)
+
     def do_show_run(self) -> None:
         if self._opening.desk is None:
             self.notify(f"5: {self._opening.no_desk}", timeout=6, markup=False)
@@ -203,7 +239,7 @@ class PlanScreen(LearningScreen):
             self._following().choose_a_run(self._opening.now())
 
     def do_help(self) -> None:
-        self.app.push_screen(HelpScreen(self.page))
+        self.app.push_screen(HelpScreen(self.page, self.keymap))
 
     def do_back(self) -> None:
         if (self.model.filter or self.model.seen.faults) and self.page is Page.PLAN:
@@ -270,8 +306,11 @@ class PlanScreen(LearningScreen):
             self.notify(found, timeout=6, markup=False)
         elif found.command.key == "compare" and self.page is Page.WHAT_IF:
             self.notify("what-if is this page", timeout=3)
+        elif found.command.values is commands.THEMES:
+            self.app.theme = palette.BY_WORD[found.value]
+            self.call_after_refresh(self.show)
         else:
-            self._do(next(each for each in KEYS if each.id == found.command.key))
+            self._do(found.command.key)
 
     @on(LineTable.Moved)
     def _moved(self, event: LineTable.Moved) -> None:

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import ClassVar
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.screen import Screen
 from textual.widgets import ContentSwitcher, Input, Static
 
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.text import shown
-from kubectl_eksdoc.tui import words
+from kubectl_eksdoc.tui import keymap, words
 from kubectl_eksdoc.tui.keys import KEYS, TYPED_AFTER, Page, Place, foot
 from kubectl_eksdoc.tui.model import Model
 from kubectl_eksdoc.tui.opening import Opening
@@ -39,22 +37,21 @@ _PAGES: dict[Page, type[PageOf]] = {
 
 
 class Shell(Screen[None]):
-    """Mutable: the model as it is now, the page that is shown, those that were shown before it; after one
-    went back, also those that one came from; and the head as it reads."""
+    """Mutable: the model as it is now, the page that is shown, those that were shown before it, and `after` it: from
+    which one went back; the head as it reads."""
 
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]
     VERTICAL_BREAKPOINTS = [(0, "-short"), (30, "-tall")]
-    BINDINGS: ClassVar[list[BindingType]] = [
-        *(
-            Binding(key.keys, f"do('{key.id}')", key.words, id=key.id, show=False, priority=key.action in TYPED_AFTER)
-            for key in KEYS
-        ),
-    ]
 
     def __init__(self, opening: Opening, read: Callable[[], object]) -> None:
         """`read`: the cluster is to be read anew."""
         super().__init__()
         self._opening = opening
+        read_keys = keymap.read(keymap.of_plans(opening.keys))
+        self.keymap = replace(read_keys, wrong=(*opening.wrong, *read_keys.wrong))
+        for key in self.keymap.keys:
+            first = key.action in TYPED_AFTER
+            self._bindings.bind(key.keys, f"do('{key.id}')", key.words, show=False, priority=first)
         self._read = read
         self.model = Model(reads=Reads(live=opening.live is not None), context=opening.context)
         self.page = Page.PLAN
@@ -74,6 +71,8 @@ class Shell(Screen[None]):
 
     def on_mount(self) -> None:
         self._of(Page.PLAN).table.focus()
+        for wrong in self.keymap.wrong:
+            self.notify(shown(wrong, Look(ascii=self._opening.ascii)), severity="warning", timeout=30, markup=False)
         self.show()
 
     def show(self) -> None:
@@ -82,7 +81,7 @@ class Shell(Screen[None]):
             return  # it is being closed
         self.show_age()
         self._say("line", words.plan_line(self.model))
-        self._say("foot", foot(self.page))
+        self._say("foot", foot(self.page, self.keymap.keys))
         self.set_class(self.model.seen.headless, "-headless")
         self.set_class(bool(self.model.trouble), "-troubled")
         self._of(self.page).show(self.model)

@@ -64,3 +64,50 @@ def test_a_plan_of_the_demo_loads_no_sdk() -> None:
     assert code in (0, 1, 5)
     assert "msgspec" in modules, "the check itself must be able to see a library"
     assert [name for name in ("kubernetes", "urllib3", "boto3", "textual", "tabulate", "yaml") if name in modules] == []
+
+
+_SCREENS = """
+import io, json, sys
+from kubectl_eksdoc.cli.main import run
+from kubectl_eksdoc.cli.surroundings import Surroundings
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+def opened(opening):
+    import kubectl_eksdoc.tui.app
+    print(json.dumps(sorted(sys.modules)))
+    return 0
+
+tty = Terminal()
+sys.exit(run(sys.argv[1:], tty, tty, around=Surroundings(tty, tty, {"TERM": "xterm"}, stdin=tty, open_screens=opened)))
+"""
+_NOT_BEFORE_THE_FIRST_PAINT = (
+    *(name for name in HEAVY if name not in ("textual", "rich", "asyncio", "difflib")),
+    "kubectl_eksdoc.cli.drain",
+    "kubectl_eksdoc.cli.rehearse",
+    "kubectl_eksdoc.cli.run.desk",
+    "kubectl_eksdoc.cli.run.drain",
+    "kubectl_eksdoc.cli.run.options",
+    "kubectl_eksdoc.core.model.cluster",
+    "kubectl_eksdoc.core.model.pods",
+    "kubectl_eksdoc.core.plan",
+    "kubectl_eksdoc.core.sim",
+    "kubectl_eksdoc.embedded",
+    "kubectl_eksdoc.flows",
+    "kubectl_eksdoc.kube",
+    "kubectl_eksdoc.render.drain",
+    "kubectl_eksdoc.tui.pages",
+    "kubectl_eksdoc.tui.screen",
+)
+
+
+@pytest.mark.parametrize(
+    "argv", [["--demo"], ["--context", "other"], ["--snapshot=dump.tar.gz", "--no-color"]], ids=str
+)
+def test_the_first_paint_loads_neither_commands_nor_facts_nor_plans(argv: list[str]) -> None:
+    done = subprocess.run([sys.executable, "-c", _SCREENS, *argv], cwd=ROOT, capture_output=True, text=True, check=True)
+    modules = json.loads(done.stdout)
+    assert "textual.app" in modules
+    assert [name for name in modules if name.startswith(_NOT_BEFORE_THE_FIRST_PAINT)] == []

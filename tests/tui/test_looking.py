@@ -8,6 +8,7 @@ from textual.pilot import Pilot
 
 from kubectl_eksdoc.tui.keys import Page
 from kubectl_eksdoc.tui.screen import PlanScreen
+from kubectl_eksdoc.tui.sheets.sheet import text_of
 from tests.tui.pilots import NARROW, a_demo, drive, lines, press
 
 Demo = Pilot[int]
@@ -74,15 +75,12 @@ def test_wide_shows_every_column_in_full_and_goes_sideways(page: str) -> None:
         table = screen._of(screen.page).table
         narrow = lines(pilot.app)
         assert any("wide, h l sideways" in line for line in narrow)
-        longest = max(
-            (cell if isinstance(cell, str) else cell.text for cell in table.sheet.cells(table.key or "")), key=len
-        )
+        longest = max((text_of(cell) for cell in table.sheet.cells(table.key or "")), key=len)
         seen = []
         for _ in range(60):
             seen.append("\n".join(lines(pilot.app)))
             await pilot.press("l")
-        first = table.sheet.cells(table.key or "")[0]
-        name = first if isinstance(first, str) else first.text
+        name = text_of(table.sheet.cells(table.key or "")[0])
         assert all(name in text for text in seen), "the first column stays"
         assert longest in "".join(seen) or any(longest[-12:] in text for text in seen)
         for _ in range(60):

@@ -179,6 +179,8 @@ def test_a_key_that_does_nothing_says_why() -> None:
         assert why_not(keys["copy"], screen.model, Page.PLAN) == "copy the remedy's command is a key of [2] and [4]"
         await press(pilot, "m", "n")
         assert why_not(keys["pin"], screen.model, Page.PLAN) == "there is no plan yet: mark nodes first"
+        await press(pilot, "ctrl+k")
+        assert any(told.startswith("ctrl+k: k9s kills with it") for told in said(pilot))
         await press(pilot, "Z")
         assert "Z: there is nothing to redo" in said(pilot)
 

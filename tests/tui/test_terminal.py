@@ -143,3 +143,15 @@ def test_without_a_terminal_it_says_what_to_use_instead() -> None:
     )
     assert done.returncode == 2 and not done.stdout
     assert "kubectl eksdoc drain plan --nodegroup NAME" in done.stderr
+
+
+def test_colours_and_keys_are_the_users(tmp_path: Path) -> None:
+    (tmp_path / "eksdoc").mkdir()
+    (tmp_path / "eksdoc" / "keys.json").write_text('{"mark": "x", "undo": "j"}', encoding="utf-8")
+    with a_terminal(EKSDOC_THEME="light", XDG_CONFIG_HOME=str(tmp_path), COLORTERM="truecolor") as terminal:
+        terminal.until(b"5 of 8 marked")
+        terminal.until(b"x mark")
+        terminal.until(b"moves the cursor")
+        assert b"48;2;255;255;255" in terminal.sent, "the ground is white"
+        terminal.type(b"q")
+        assert terminal.over() == 0

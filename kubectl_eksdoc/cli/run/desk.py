@@ -18,7 +18,7 @@ from kubectl_eksdoc.cli.run.face import FaceOf
 from kubectl_eksdoc.cli.run.live import LiveRun
 from kubectl_eksdoc.cli.run.new_run import NewRun
 from kubectl_eksdoc.cli.run.request import RunRequest
-from kubectl_eksdoc.cli.run.rest import Rest, is_unfinished
+from kubectl_eksdoc.cli.run.rest import Rest
 from kubectl_eksdoc.cli.surroundings import Surroundings
 from kubectl_eksdoc.errors import Forbidden, UsageError
 from kubectl_eksdoc.tui.run.desk import Kind, Live, Outcome, Prepared
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.core.model.cluster import Identity
     from kubectl_eksdoc.core.model.journal import RunSummary
     from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
+    from kubectl_eksdoc.flows.run.trying import Tried
     from kubectl_eksdoc.render.drain.view import DrainView
     from kubectl_eksdoc.render.run.view import RunView
 
@@ -54,10 +55,20 @@ class RunDesk:
     def live(self) -> LiveRun | None:
         return self._live
 
-    def unfinished(self) -> Sequence[RunSummary]:
+    def try_first(self, shown: DrainView) -> Tried:
+        from kubectl_eksdoc.flows.run.trying import try_first
+
+        try:
+            return try_first(shown.plan, self._around.edges.open_trial(self._reach().connection))
+        except Forbidden as error:
+            raise rights.explained(error, new_run.COMMAND) from error
+
+    def runs(self) -> Sequence[RunSummary]:
+        from kubectl_eksdoc.core.model.journal import ROLLED_BACK
+
         notes = _Notes(self._around)
         listed = notes.around.edges.open_runs(self._reach().connection, self._keeping("")).all()
-        return [run for run in listed if is_unfinished(run)]
+        return [run for run in listed if run.said != ROLLED_BACK]
 
     def prepare(self, targeting: Targeting, policy: DrainPolicy, shown: DrainView) -> Prepared:
         from kubectl_eksdoc.core.plan.drain.comparison.drift import check_drift, promise_of

@@ -19,10 +19,14 @@ if TYPE_CHECKING:  # the first paint must not pay for runs
     from kubectl_eksdoc.core.model.cluster import Cluster
     from kubectl_eksdoc.core.model.journal import RunSummary
     from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
+    from kubectl_eksdoc.flows.run.trying import Tried
     from kubectl_eksdoc.render.drain.view import DrainView
     from kubectl_eksdoc.tui.run.desk import Desk, Live, Prepared
 
 _LOOK_S = 0.2
+LEFT = "the screens were left"
+"""Why a run stops."""
+
 _SNAPSHOT = "a snapshot is read only: there is no cluster to drain"
 
 
@@ -102,7 +106,7 @@ class ScreenRuns:
 
         self.left_in_the_middle = True
         around = self._around
-        live.wish(Wish.STOP)
+        live.wish(Wish.STOP, LEFT)
         standing: Standing | None = live.look().standing
         half = f" {stands.stop_in_full(standing)}" if standing is not None else ""
         around.note(f"run {live.run} is stopping: the screens were left, so nothing more is asked for.{half}")
@@ -112,11 +116,14 @@ class ScreenRuns:
             while not live.over:
                 if told() and not leaving:
                     leaving = True
-                    live.wish(Wish.LEAVE)
+                    live.wish(Wish.LEAVE, LEFT)
                     around.note("leaving at once: what is under way comes to its end by itself")
                 live.wait(_LOOK_S)
         outcome = live.look().outcome
-        for line in (outcome.said, *outcome.more) if outcome is not None else ():
+        if outcome is None:
+            return
+        steps = outcome.view.steps if outcome.view is not None and self._demo is None else ()
+        for line in (outcome.said, *outcome.more, *(f"{step.text}: {step.command}" for step in steps)):
             around.note(line)
 
 
@@ -130,8 +137,11 @@ class _LateDesk:
     def live(self) -> Live | None:
         return self._opened().live
 
-    def unfinished(self) -> tuple[RunSummary, ...]:
-        return tuple(self._opened().unfinished())
+    def try_first(self, shown: DrainView) -> Tried:
+        return self._opened().try_first(shown)
+
+    def runs(self) -> tuple[RunSummary, ...]:
+        return tuple(self._opened().runs())
 
     def prepare(self, targeting: Targeting, policy: DrainPolicy, shown: DrainView) -> Prepared:
         return self._opened().prepare(targeting, policy, shown)

@@ -19,7 +19,8 @@ from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.text import counted, listing, shown
 from kubectl_eksdoc.render.times import duration
 from kubectl_eksdoc.tui.run.desk import Kind, Live, Prepared
-from kubectl_eksdoc.tui.widgets.panel import Line, Prose
+from kubectl_eksdoc.tui.sheets.sheet import Line
+from kubectl_eksdoc.tui.widgets.panel import Prose
 
 _MOST_NAMES = 6
 
@@ -139,15 +140,18 @@ def _drain(prepared: Prepared) -> list[Line]:
     lasts = "how long is not known"
     if estimate is not None:
         lasts = f"about {duration(estimate.p50_s)}, p95 {duration(estimate.p95_s)} (simulated with its budgets)"
+    first = prepared.kind is Kind.DRAIN
+    cordon = "cordon" if first else "go on with"
+    anew = "read anew: the plan is still the one you saw" if first else f"what is left of run {prepared.run} is planned"
     past = plan.past_budgets
     bare = sum(not eviction.budget for eviction in plan.evictions)
     lines: list[Line] = [
-        f"Will      cordon {counted(len(prepared.nodes), 'node')} ({nodes}) and evict "
+        f"Will      {cordon} {counted(len(prepared.nodes), 'node')} ({nodes}) and evict "
         f"{counted(len(plan.evictions) - len(past), 'pod')}{not_done}",
         f"Will not  {'go past any budget' if not past else 'go past budgets but for the pods below'}, delete nodes",
         f"Lasts     {lasts}",
         "",
-        ("✓ read anew: the plan is still the one you saw; it is checked once more under the lock", Tone.GOOD),
+        (f"✓ {anew}; it is checked once more under the lock", Tone.GOOD),
         ("✓ you may do all that it needs", Tone.GOOD),
         ("✓ no other run has to do with these nodes", Tone.GOOD),
     ]

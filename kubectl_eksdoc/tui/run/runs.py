@@ -1,11 +1,11 @@
-"""[5] The runs of this cluster that are not over, where none was begun here: to go on with, or to give back."""
+"""[5] The runs of this cluster, where none was begun here: to go on with, or to give back."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from textual import on
 from textual.app import ComposeResult
@@ -14,22 +14,20 @@ from textual.containers import Vertical
 from textual.message import Message
 from textual.screen import ModalScreen
 
+from kubectl_eksdoc.core.model.journal import RunSummary
 from kubectl_eksdoc.errors import EksdocError
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.tables import Cell, Column
 from kubectl_eksdoc.render.text import shown
 from kubectl_eksdoc.render.times import age, between
 from kubectl_eksdoc.tui.run.desk import Desk, Kind
-from kubectl_eksdoc.tui.sheets.sheet import Cells, Sheet, of_rows, text_sheet
+from kubectl_eksdoc.tui.sheets.sheet import Cells, Line, Sheet, of_rows, text_sheet
 from kubectl_eksdoc.tui.widgets.line_table import LineTable
-from kubectl_eksdoc.tui.widgets.panel import Line, Prose
-
-if TYPE_CHECKING:
-    from kubectl_eksdoc.core.model.journal import RunSummary
+from kubectl_eksdoc.tui.widgets.panel import Prose
 
 Chosen = tuple[Kind, str]
 
-NONE = "No run of this cluster is to be gone on with or given back. r begins one."
+NONE = "There is no run to go on with or to give back. r begins one."
 _ABOUT: list[Line] = [
     "o   go on with the run under the cursor: what is left is planned anew and shown, and you type for it",
     "R   give back what it changed of nodes: shown, and you type for it",
@@ -68,7 +66,7 @@ class RunsScreen(ModalScreen[Chosen | None]):
 
     def on_mount(self) -> None:
         look = Look(ascii=getattr(self.app, "only_ascii", False))
-        self.query_one("#dialog").border_title = shown("Runs that are not over", look)
+        self.query_one("#dialog").border_title = shown("Runs of this cluster", look)
         table = self.query_one(LineTable)
         table.show(text_sheet(("reading the journals of runs…",)))
         table.focus()
@@ -77,7 +75,7 @@ class RunsScreen(ModalScreen[Chosen | None]):
 
     def _work(self) -> None:
         try:
-            self.post_message(self.Found(self._desk.unfinished()))
+            self.post_message(self.Found(self._desk.runs()))
         except EksdocError as error:
             self.post_message(self.NotFound(f"{error.message}. {error.hint}"))
         except Exception as error:  # a bug must not leave a dialog that waits for ever
@@ -112,4 +110,5 @@ def sheet(runs: Sequence[RunSummary], now: datetime) -> Sheet:
 
 def _cells(run: RunSummary, now: datetime) -> Cells:
     begun = f"{age(between(run.begun, now))} ago" if run.begun is not None else "?"
-    return [run.run, begun, Cell(run.phase, Tone.WARN), run.leader.split("/")[0] or "nobody", run.said]
+    phase = Cell(run.phase, Tone.WARN if run.unfinished else Tone.GOOD)
+    return [run.run, begun, phase, run.leader.split("/")[0] or "nobody", run.said]

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Protocol
+from collections.abc import Mapping
+from typing import Protocol
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.screen import Screen
 from textual.widgets import ContentSwitcher, Input, Static
 
 from kubectl_eksdoc.core.run.chronicle import ENDS
 from kubectl_eksdoc.flows.run.draining import Wish
 from kubectl_eksdoc.render.look import Look
+from kubectl_eksdoc.tui import keymap
 from kubectl_eksdoc.tui.help import HelpScreen
 from kubectl_eksdoc.tui.keys import Page
 from kubectl_eksdoc.tui.run import words
@@ -20,6 +21,7 @@ from kubectl_eksdoc.tui.run.keys import RUN_KEYS, run_foot, why_not
 from kubectl_eksdoc.tui.run.pages import LivePage, LogPage, RunPage, toned
 from kubectl_eksdoc.tui.run.state import RunState
 from kubectl_eksdoc.tui.run.stopping import Choice, StopScreen
+from kubectl_eksdoc.tui.widgets.ask_line import AskLine
 from kubectl_eksdoc.tui.widgets.line_table import LineTable
 
 _IDS = {Page.RUN: "page-run", Page.LOG: "page-log"}
@@ -40,13 +42,13 @@ class RunScreen(Screen[None]):
 
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]
     VERTICAL_BREAKPOINTS = [(0, "-short"), (30, "-tall")]
-    BINDINGS: ClassVar[list[BindingType]] = [
-        *(Binding(key.keys, f"do('{key.id}')", key.words, id=key.id, show=False) for key in RUN_KEYS),
-    ]
 
-    def __init__(self, state: RunState, name: str, next_step: NextStep) -> None:
-        """`name`: the cluster's."""
+    def __init__(self, state: RunState, name: str, next_step: NextStep, keys: Mapping[str, str]) -> None:
+        """`name`: the cluster's; `keys`: the user's own, by the names of actions."""
         super().__init__()
+        self.keymap = keymap.read(keymap.of_runs(keys), RUN_KEYS)
+        for key in self.keymap.keys:
+            self._bindings.bind(key.keys, f"do('{key.id}')", key.words, show=False)
         self._next_step = next_step
         self.state = state
         self.page = Page.RUN
@@ -61,12 +63,13 @@ class RunScreen(Screen[None]):
         with ContentSwitcher(initial=_IDS[Page.RUN], id="pages"):
             yield LivePage(id=_IDS[Page.RUN])
             yield LogPage(id=_IDS[Page.LOG])
-        yield Input(id="filter", placeholder="look for")
+        yield AskLine("/", "look for", id="filter")
         yield Static(id="foot")
 
     def on_mount(self) -> None:
-        self.query_one("#filter").display = False
         self._page.table.focus()
+        for wrong in self.keymap.wrong:
+            self._tell(wrong, 20)
         self.show()
 
     @property
@@ -86,7 +89,7 @@ class RunScreen(Screen[None]):
             ("line", words.plain(words.line(self.state), look)),
             ("notice", toned(words.plain(notice, look), tone)),
             ("half", words.plain(words.half(self.state), look)),
-            ("foot", words.plain(run_foot(self.state, self.page), look)),
+            ("foot", words.plain(run_foot(self.state, self.page, self.keymap.keys), look)),
         ):
             if self._said.get(name) != text:
                 self._said[name] = text
@@ -98,8 +101,12 @@ class RunScreen(Screen[None]):
 
     # What keys do
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """While something is typed, letters are letters, and esc is the line's."""
+        return False if action == "do" and isinstance(self.focused, Input) else super().check_action(action, parameters)
+
     def action_do(self, name: str) -> None:
-        key = next(each for each in RUN_KEYS if each.id == name)
+        key = next(each for each in self.keymap.keys if each.id == name)
         reason = why_not(key, self.state, self.page)
         if reason:
             self._tell(f"{key.shown}: {reason}")
@@ -139,8 +146,8 @@ class RunScreen(Screen[None]):
         self.app.push_screen(StopScreen(self.state, node), chosen)
 
     def _chosen(self, choice: Choice | None) -> None:
-        if choice is Choice.PAUSE and not self.state.over:
-            self.do_pause()
+        if choice is Choice.PAUSE:
+            self.action_do("run-pause")
         elif choice is Choice.FINISH_WAVE:
             self._wish(Wish.FINISH_WAVE)
         elif choice is Choice.STOP:
@@ -154,6 +161,9 @@ class RunScreen(Screen[None]):
 
     def _wish(self, wish: Wish) -> None:
         if self.state.over:
+            return
+        if not self.state.may_wish(wish):
+            self._tell("it is stopping: what was wished before holds")
             return
         self.state.wished = wish
         self.state.live.wish(wish)
@@ -170,18 +180,17 @@ class RunScreen(Screen[None]):
         self.show()
 
     def do_filter(self) -> None:
-        field = self.query_one("#filter", Input)
-        field.display = True
-        field.focus()
+        self.query_one("#filter", AskLine).open(self.query_one(LogPage).wanted)
 
-    @on(Input.Changed, "#filter")
-    def _filtering(self, event: Input.Changed) -> None:
-        self.query_one(LogPage).wanted = event.value
+    @on(AskLine.Changed, "#filter")
+    @on(AskLine.Left, "#filter")
+    def _filtering(self, event: AskLine.Of) -> None:
+        self.query_one(LogPage).wanted = event.text
         self.show()
 
-    @on(Input.Submitted, "#filter")
-    def _filtered(self, event: Input.Submitted) -> None:
-        event.input.display = False
+    @on(AskLine.Said, "#filter")
+    @on(AskLine.Left, "#filter")
+    def _filtered(self) -> None:
         self._page.table.focus()
 
     def do_ticket(self) -> None:
@@ -226,15 +235,14 @@ class RunScreen(Screen[None]):
         self.app.pop_screen()
 
     def do_help(self) -> None:
-        self.app.push_screen(HelpScreen(self.page, RUN_KEYS))
+        self.app.push_screen(HelpScreen(self.page, self.keymap))
 
     def do_back(self) -> None:
         """Never out of a run that is under way."""
-        field = self.query_one("#filter", Input)
-        if field.display or self.query_one(LogPage).wanted:
-            field.value = ""
-            field.display = False
-            self._page.table.focus()
+        log = self.query_one(LogPage)
+        if self.page is Page.LOG and log.wanted:
+            log.wanted = ""
+            self.show()
         elif self.page is Page.LOG:
             self.do_page(Page.RUN)
         elif self.query_one(LivePage).closes_node():
@@ -246,10 +254,11 @@ class RunScreen(Screen[None]):
 
     # The cursor
 
-    @on(LineTable.Opened, "#run-nodes")
+    @on(LineTable.Opened)
     def _opened(self, event: LineTable.Opened) -> None:
         """Enter looks at a node's pods, and never does more."""
-        self.query_one(LivePage).opens_node()
+        if event.table.id == "run-nodes":
+            self.query_one(LivePage).opens_node()
 
     @on(LineTable.Moved)
     def _moved(self, event: LineTable.Moved) -> None:
@@ -258,4 +267,7 @@ class RunScreen(Screen[None]):
             page.beside(self.state)
         log = self.query_one(LogPage)
         if event.table is log.table and event.table.has_focus:
-            log.follows = event.key == event.table.sheet.keys[-1]
+            follows = event.key == event.table.sheet.keys[-1]
+            if follows is not log.follows:
+                log.follows = follows
+                self.show()

@@ -42,13 +42,20 @@ class RunState:
     def take(self, update: Update) -> bool:
         """Whether anything is new."""
         new = bool(update.moments) or update.standing is not self.standing or update.outcome is not self.outcome
+        was = self.standing
         self.chronicle.take(update.moments)
         if update.standing is not None and update.standing is not self.standing:
             allowed = [budget.status.allowed for budget in update.standing.budgets]
             if allowed:
                 self.lowest = [*self.lowest, min(allowed)][-MOST_MARKS:]
+            if self.wished is Wish.PAUSE and was is not None and was.paused and not update.standing.paused:
+                self.wished = Wish.GO_ON  # somebody else wants it to
         self.standing, self.outcome = update.standing, update.outcome
         return new
+
+    def may_wish(self, wish: Wish) -> bool:
+        """What stops is not held or begun anew; it may only be left sooner."""
+        return wish is Wish.LEAVE or self.wished not in (Wish.STOP, Wish.LEAVE)
 
     @property
     def over(self) -> bool:

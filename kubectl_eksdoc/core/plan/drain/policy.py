@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.core.model.budgets import Amount
-from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.model.selectors import Selector
-from kubectl_eksdoc.core.model.versions import Version
+if TYPE_CHECKING:  # help must not pay for facts
+    from kubectl_eksdoc.core.model.budgets import Amount
+    from kubectl_eksdoc.core.model.pods import Pod
+    from kubectl_eksdoc.core.model.selectors import Selector
+    from kubectl_eksdoc.core.model.versions import Version
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,35 @@
+"""Opens the screens over a large made cluster (`bench.world`), so many of whose nodes are marked: for a terminal."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from bench.world import Shape, make
+from bench.world_facts import NOW
+from kubectl_eksdoc.cli.main import collect_seldom
+from kubectl_eksdoc.cli.surroundings import Surroundings
+from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.core.plan.drain.policy import Targeting
+from kubectl_eksdoc.tui.opening import Opening, Progress
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--nodes", type=int, default=1000)
+    parser.add_argument("--marked", type=int, default=0)
+    asked = parser.parse_args()
+    cluster = make(Shape(asked.nodes))
+    collect_seldom()  # as the command line does
+
+    def read(progress: Progress) -> Cluster:
+        return cluster
+
+    def targeting() -> Targeting:
+        return Targeting(names=tuple(node.name for node in cluster.nodes[: asked.marked]))
+
+    Surroundings(sys.stdout, sys.stderr).open_screens(Opening(read, targeting, lambda _: (), lambda: NOW))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,42 @@
+"""What is painted first: the frame of the screens, while all that they are made of is loaded behind it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.screen import Screen
+from textual.widgets import Static
+
+
+class FirstScreen(Screen[None]):
+    """Made of next to nothing, because every import before the first paint is waited for by somebody."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("q", "app.quit", "quit", show=False)]
+
+    def __init__(self, load: Callable[[], object], loaded: Callable[[], object]) -> None:
+        """`load` is called in a thread once this is seen, and then `loaded` by the app."""
+        super().__init__()
+        self._load = load
+        self._loaded = loaded
+
+    def compose(self) -> ComposeResult:
+        yield Static("eksdoc  reading the cluster…", id="identity")
+        yield Static(id="line")
+        nodes = Static(id="nodes", classes="framed")
+        nodes.border_title = r"\[1] Nodes"
+        yield nodes
+        yield Static("q quit", id="foot")
+
+    def on_mount(self) -> None:
+        self.call_after_refresh(threading.Thread(target=self._work, name="loader", daemon=True).start)
+
+    def _work(self) -> None:
+        try:
+            self._load()
+        finally:  # whatever went wrong is raised again by whoever wants to use it
+            if self.app.is_running:
+                self.app.call_from_thread(self.app.call_later, self._loaded)

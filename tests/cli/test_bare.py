@@ -1,0 +1,52 @@
+"""Flags without a command are parsed without any command, and mean what they mean to the whole tree."""
+
+from __future__ import annotations
+
+import argparse
+
+import pytest
+
+from kubectl_eksdoc.cli.bare import flags_alone
+from kubectl_eksdoc.cli.main import PROG, tree
+from kubectl_eksdoc.cli.parser import spelled_out
+
+ALONE = (
+    [],
+    ["--demo"],
+    ["--demo=false"],
+    ["--context", "drain"],
+    ["--snapshot", "dump.tar.gz", "--no-color", "--ascii"],
+    ["--kubeconfig=rehearse", "--request-timeout", "30s"],
+)
+MORE = (
+    ["drain"],
+    ["drain", "plan", "--demo"],
+    ["--demo", "drain", "plan"],
+    ["--help"],
+    ["--version"],
+    ["--demo", "--no-such-flag"],
+    ["--demo=perhaps"],
+    ["--context"],
+    ["--demo", "--", "node-1"],
+    ["node-1"],
+)
+
+
+@pytest.mark.parametrize("argv", ALONE, ids=str)
+def test_flags_alone_mean_what_the_whole_tree_says(argv: list[str]) -> None:
+    found = flags_alone(argv, PROG)
+    assert found is not None
+    parser = tree()
+    whole, extras = parser.parse_known_args(spelled_out(argv, dict.fromkeys(parser.switches(), "true")))
+    assert not extras
+    assert _said(found) == _said(whole)
+
+
+def _said(args: argparse.Namespace) -> dict[str, object]:
+    """Besides who parsed it, and --version, which is answered at once."""
+    return {name: value for name, value in vars(args).items() if name not in ("leaf", "version")}
+
+
+@pytest.mark.parametrize("argv", MORE, ids=str)
+def test_a_word_a_question_or_a_mistake_is_for_the_whole_tree(argv: list[str]) -> None:
+    assert flags_alone(argv, PROG) is None
