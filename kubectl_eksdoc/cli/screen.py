@@ -7,7 +7,7 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli import exits, reaching, rights, streams
+from kubectl_eksdoc.cli import exits, reaching, replay, rights, streams
 from kubectl_eksdoc.cli import look as looks
 from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
@@ -42,6 +42,10 @@ def open_screens(args: argparse.Namespace, leaf: Parser, around: Surroundings) -
         UsageError: what is to be read is said twice.
     """
     missing = no_terminal(around)
+    written = replay.asked_for(args)
+    if written is not None:
+        light = around.environ.get(THEME, "").lower() == LIGHT
+        return replay.show_again(written, args, missing, light, around)
     if missing:
         streams.say(around.stderr, leaf.format_help() + "\n" + NO_TERMINAL.format(missing))
         return Answer("", exits.USAGE)

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import signal
 import sys
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING
 
-from textual.app import App
-from textual.filter import LineFilter, NoColor
 from textual.widgets import Input
 
-from kubectl_eksdoc.tui import palette
 from kubectl_eksdoc.tui.first import FirstScreen
+from kubectl_eksdoc.tui.framed import Framed
 from kubectl_eksdoc.tui.opening import Opening
 from kubectl_eksdoc.tui.reader import Contexts, Denied, HaveRead, Noticed, NotRead, Progressed, Reader, Remembered
-from kubectl_eksdoc.tui.small import TooSmall, lines, too_small
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.tui.offline import OfflineScreen
@@ -26,36 +21,19 @@ if TYPE_CHECKING:
 TICK_S = 1.0
 
 
-class EksdocApp(App[int]):
+class EksdocApp(Framed):
     """`opening` says what is read and what is marked; nothing else of the process is known here."""
 
-    ENABLE_COMMAND_PALETTE = False
-    BINDINGS: ClassVar = []
     _following: Following | None = None
-    CSS_PATH = "app.tcss"
 
     def __init__(self, opening: Opening) -> None:
-        super().__init__()
+        super().__init__(ascii=opening.ascii, plain=opening.plain, light=opening.light)
         self.opening = opening
         self._reader = Reader(opening, self.post_message)
         self._looks_away = False  # from what went wrong, at what is remembered
-        self.only_ascii = opening.ascii
-        for theme in (palette.DARK_THEME, palette.LIGHT_THEME):
-            self.register_theme(theme)
-        self.theme = palette.LIGHT if opening.light else palette.DARK
-        self.set_class(opening.plain, "-plain")
-        self.set_class(opening.ascii, "-ascii")
-
-    def get_line_filters(self) -> Sequence[LineFilter]:
-        """Where no colours are wanted there are none: by itself Textual makes them greys."""
-        return [NoColor()] if self.opening.plain else super().get_line_filters()
-
-    def get_theme_variable_defaults(self) -> dict[str, str]:
-        """For Textual's own themes, which do not know them."""
-        return dict(palette.DARK_THEME.variables)
 
     def on_mount(self) -> None:
-        self._tidy_when_told_to_stop()
+        self.tidy_when_told_to_stop()
         if "kubectl_eksdoc.tui.screen" in sys.modules:
             self._open()
         else:
@@ -73,48 +51,12 @@ class EksdocApp(App[int]):
         if self.opening.live is not None:
             self.set_interval(TICK_S, self._tick)
 
-    def push_screen(self, *args: Any, **more: Any) -> Any:
-        pushed = super().push_screen(*args, **more)
-        self.call_later(self._fit)
-        return pushed
-
-    def on_resize(self) -> None:
-        self.call_later(self._fit)  # when its size is known here, too
-
-    def _fit(self) -> None:
-        """Where there is no room for a screen, a message lies over it; keys go where they went."""
-        columns, rows = self.size
-        small = too_small(columns, rows)
-        for screen in self.screen_stack:
-            covers = screen.query(TooSmall)
-            if not small:
-                covers.remove()
-                continue
-            said = "\n".join(lines(columns, rows, self._run_in_short()))
-            for cover in covers:
-                cover.update(said)
-            if not covers and screen.is_mounted:
-                screen.mount(TooSmall(said))
-
-    def _run_in_short(self) -> list[str]:
+    def run_in_short(self) -> list[str]:
         """What must be seen of a run that is under way where there is no room for its screen, and its keys; none
         while there is none."""
         if self._following is None or not self._following.under_way:
             return []
         return self._following.in_short()
-
-    def _tidy_when_told_to_stop(self) -> None:
-        """Without this the terminal is left as it is: alternate screen, no cursor, no echo."""
-        import asyncio
-
-        try:
-            loop = asyncio.get_running_loop()
-            for name in ("SIGTERM", "SIGHUP"):
-                number = getattr(signal, name, None)
-                if number is not None:
-                    loop.add_signal_handler(number, self.exit, 128 + number)
-        except (NotImplementedError, RuntimeError, ValueError):
-            pass  # no such signals here, or not in the main thread
 
     def on_unmount(self) -> None:
         self._reader.close()
@@ -236,7 +178,7 @@ class EksdocApp(App[int]):
         desk = self.opening.desk
         if self._following is None or not (self._following.under_way or self._following.desk is desk):
             assert desk is not None, "keys of runs have looked"
-            self._following = Following(self, desk, self.opening.keys, self.read, self._fit)
+            self._following = Following(self, desk, self.opening.keys, self.read, self.fit)
         return self._following
 
     @property
@@ -249,10 +191,6 @@ class EksdocApp(App[int]):
             self.following.ask_what_next()
         else:
             self.exit(0)
-
-    def action_help_quit(self) -> None:
-        """Ctrl-C."""
-        self.run_worker(self.action_quit())
 
     @property
     def _main(self) -> PlanScreen:

@@ -128,7 +128,7 @@ def read(wanted: Mapping[str, str], keys: Sequence[Key] = KEYS) -> Keymap:
         unknown = next((part for part in spelled if not named(part)), None)
         moves = next((part for part in spelled if named(part) in MOVES), None)
         if unknown is not None:
-            wrong.append(f"keys.json: {unknown!r} is no key, so {_stays(ids[name])}; write x, ctrl+x, space or f5")
+            wrong.append(f"keys.json: {unknown!r} is no key, so {_stays(ids[name])}; write v, ctrl+x, space or f5")
         elif moves is not None:
             wrong.append(f"keys.json: {moves!r} moves the cursor, so {_stays(ids[name])}")
         else:

@@ -40,6 +40,7 @@ class Part(str, Enum):
     MARK = "Mark"
     PLAN = "Plan"
     RUN = "Run"
+    TIME = "Time"
     LOOK = "Look"
     ANYWHERE = "Anywhere"
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cache
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -74,7 +74,7 @@ class ScreenRuns:
 
     def desk_at(self, reach: Callable[[], GlobalOptions]) -> Desk | None:
         """Of the cluster that is reached so; of the demo its own way."""
-        return None if self.why_not else _LateDesk(cache(lambda: self._opened(reach)))
+        return None if self.why_not else _LateDesk(lambda: self._opened(reach))
 
     @property
     def source(self) -> Where:
@@ -128,10 +128,19 @@ class ScreenRuns:
 
 
 class _LateDesk:
-    """A desk that is made when it is asked first: the first paint must not pay for it."""
+    """A desk that is made when it is asked first: the first paint must not pay for it. Mutable; it is asked from
+    several threads, and made once."""
 
-    def __init__(self, opened: Callable[[], RunDesk]) -> None:
-        self._opened = opened
+    def __init__(self, make: Callable[[], RunDesk]) -> None:
+        self._make = make
+        self._made: RunDesk | None = None
+        self._lock = threading.Lock()
+
+    def _opened(self) -> RunDesk:
+        with self._lock:
+            if self._made is None:
+                self._made = self._make()
+            return self._made
 
     @property
     def live(self) -> Live | None:

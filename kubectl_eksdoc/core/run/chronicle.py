@@ -140,6 +140,15 @@ class Chronicle:
             self._pod(moment, self.nodes[moment.node], _PODS[what])
         elif what in _NODES and moment.subject in self.nodes:
             self._node(moment, self.nodes[moment.subject], _NODES[what])
+        elif what is Happened.ADOPTED:
+            self._gone_on_with()
+
+    def _gone_on_with(self) -> None:
+        """Somebody leads it from now on: what was left alone is taken up again."""
+        self.held = self.stopped = ""
+        for node in self.nodes.values():
+            if node.state is NodeState.ALONE:
+                node.state, node.why, node.ended_s = NodeState.CORDONED, "", None
 
     def _node(self, moment: Moment, node: NodeCourse, state: NodeState) -> None:
         if node.state in ENDS or (state is NodeState.CORDONED and node.state is not NodeState.QUEUED):

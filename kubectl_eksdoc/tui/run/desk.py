@@ -41,11 +41,12 @@ class Outcome:
 
 class Update(NamedTuple):
     """What is new since it was looked at last. `standing` is the latest one, None before the first; `outcome` is None
-    until it is over."""
+    until it is over. `anew`: `moments` are all from the begin on, and those of before do not count."""
 
     moments: Sequence[Moment] = ()
     standing: Standing | None = None
     outcome: Outcome | None = None
+    anew: bool = False
 
 
 class Live(Protocol):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from textual import on
 from textual.app import ComposeResult
@@ -15,8 +15,9 @@ from kubectl_eksdoc.flows.run.draining import Wish
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.tui import keymap
 from kubectl_eksdoc.tui.help import HelpScreen
-from kubectl_eksdoc.tui.keys import Page
+from kubectl_eksdoc.tui.keys import Key, Page
 from kubectl_eksdoc.tui.run import words
+from kubectl_eksdoc.tui.run.entry import EntryScreen
 from kubectl_eksdoc.tui.run.keys import RUN_KEYS, run_foot, why_not
 from kubectl_eksdoc.tui.run.pages import LivePage, LogPage, RunPage, toned
 from kubectl_eksdoc.tui.run.state import RunState
@@ -42,13 +43,15 @@ class RunScreen(Screen[None]):
 
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]
     VERTICAL_BREAKPOINTS = [(0, "-short"), (30, "-tall")]
+    KEYS: ClassVar[tuple[Key, ...]] = RUN_KEYS
+    FIRST: ClassVar[frozenset[str]] = frozenset()  # they come before those of tables
 
     def __init__(self, state: RunState, name: str, next_step: NextStep, keys: Mapping[str, str]) -> None:
         """`name`: the cluster's; `keys`: the user's own, by the names of actions."""
         super().__init__()
-        self.keymap = keymap.read(keymap.of_runs(keys), RUN_KEYS)
+        self.keymap = keymap.read(keymap.of_runs(keys), self.KEYS)
         for key in self.keymap.keys:
-            self._bindings.bind(key.keys, f"do('{key.id}')", key.words, show=False)
+            self._bindings.bind(key.keys, f"do('{key.id}')", key.words, show=False, priority=key.id in self.FIRST)
         self._next_step = next_step
         self.state = state
         self.page = Page.RUN
@@ -83,18 +86,31 @@ class RunScreen(Screen[None]):
     def show(self) -> None:
         """All that is seen; what is as it was is not drawn anew."""
         look = self.look
-        notice, tone = words.notice(self.state)
+        head = self.head()
         for name, text in (
-            ("identity", words.plain(words.identity(self.state, self._cluster), look)),
-            ("line", words.plain(words.line(self.state), look)),
-            ("notice", toned(words.plain(notice, look), tone)),
-            ("half", words.plain(words.half(self.state), look)),
-            ("foot", words.plain(run_foot(self.state, self.page, self.keymap.keys), look)),
+            ("identity", words.plain(head.identity, look)),
+            ("line", words.plain(head.line, look)),
+            ("notice", toned(words.plain(head.notice, look), head.tone)),
+            ("half", words.plain(head.half, look)),
+            ("foot", words.plain(self.foot(), look)),
         ):
             if self._said.get(name) != text:
                 self._said[name] = text
                 self.query_one(f"#{name}", Static).update(text)
         self._page.show(self.state)
+
+    def head(self) -> words.Head:
+        notice, tone = words.notice(self.state)
+        return words.Head(
+            words.identity(self.state, self._cluster), words.line(self.state), notice, tone, words.half(self.state)
+        )
+
+    def foot(self) -> str:
+        return run_foot(self.state, self.page, self.keymap.keys)
+
+    def why_not(self, key: Key) -> str:
+        """One clause, "" where the key does what it says."""
+        return why_not(key, self.state, self.page)
 
     def _tell(self, text: str, seconds: float = 5) -> None:
         self.notify(text, timeout=seconds, markup=False)
@@ -106,15 +122,15 @@ class RunScreen(Screen[None]):
         return False if action == "do" and isinstance(self.focused, Input) else super().check_action(action, parameters)
 
     def action_do(self, name: str) -> None:
-        key = next(each for each in self.keymap.keys if each.id == name)
-        reason = why_not(key, self.state, self.page)
+        key = next(each for each in (*self.keymap.keys, *RUN_KEYS) if each.id == name)
+        reason = self.why_not(key)
         if reason:
             self._tell(f"{key.shown}: {reason}")
             return
         if isinstance(key.given, Page):
             self.do_page(key.given)
         else:
-            getattr(self, f"do_{key.action}")()
+            getattr(self, f"do_{key.action}")(*(() if key.given is None else (key.given,)))
 
     def do_pause(self) -> None:
         self._wish(Wish.GO_ON if self.state.is_paused else Wish.PAUSE)
@@ -256,9 +272,11 @@ class RunScreen(Screen[None]):
 
     @on(LineTable.Opened)
     def _opened(self, event: LineTable.Opened) -> None:
-        """Enter looks at a node's pods, and never does more."""
+        """Enter looks at a node's pods, and at an entry of the log in full; it never does more."""
         if event.table.id == "run-nodes":
             self.query_one(LivePage).opens_node()
+        elif event.table.id in ("run-log", "run-tail"):
+            self.app.push_screen(EntryScreen(self.state, int(event.key)))
 
     @on(LineTable.Moved)
     def _moved(self, event: LineTable.Moved) -> None:

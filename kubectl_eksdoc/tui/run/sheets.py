@@ -8,7 +8,7 @@ from datetime import datetime
 
 from kubectl_eksdoc.core.model.budgets import Budget
 from kubectl_eksdoc.core.run.chronicle import ENDS, NodeCourse, NodeState, PodCourse, PodState
-from kubectl_eksdoc.core.run.moments import Happened, Moment
+from kubectl_eksdoc.core.run.moments import WENT_WRONG, Happened, Moment
 from kubectl_eksdoc.render.look import Tone
 from kubectl_eksdoc.render.tables import Cell, Column
 from kubectl_eksdoc.render.times import duration
@@ -21,6 +21,7 @@ _BAR = 24
 _GONE = 4
 
 GIVING_BACK = text_sheet(("Nodes are given back: each becomes what it was before this run.",))
+UNKNOWN_BUDGETS = ("Not known: what they allowed", "is not written down. Their", "refusals are in the log.")
 NO_BUDGET = "No PodDisruptionBudget counts a pod of this run."
 
 
@@ -39,7 +40,8 @@ def nodes(state: RunState) -> Sheet:
 
     def filled(name: str, room: int) -> Cell:
         node = courses[name]
-        share = words.bar(node.gone, len(node.pods), min(room, _BAR)) if node.pods else ""
+        counted = node.pods and _all_known(node, state)
+        share = words.bar(node.gone, len(node.pods), min(room, _BAR)) if counted else ""
         return Cell(share, _said(node, state)[1])
 
     return replace(sheet, filled=filled)
@@ -61,7 +63,13 @@ def _node(node: NodeCourse, state: RunState) -> Cells:
         until = node.ended_s if node.ended_s is not None else state.at_s
         time = duration(until - node.begun_s)
     wave = str(node.wave) if node.wave else ""
-    return [wave, node.node, Cell(*_said(node, state)), f"{node.gone}/{len(node.pods)}", "", time]
+    pods = f"{node.gone}/{len(node.pods)}" if _all_known(node, state) else f"{node.gone}/{len(node.pods)}+"
+    return [wave, node.node, Cell(*_said(node, state)), pods, "", time]
+
+
+def _all_known(node: NodeCourse, state: RunState) -> bool:
+    """Whether no other pod than these has to go from it: of what was written down that is known when it is empty."""
+    return state.knows_pods or node.state is NodeState.DONE
 
 
 def _on_budget(node: NodeCourse, state: RunState) -> bool:
@@ -87,7 +95,8 @@ def pods(state: RunState, node: str | None) -> Sheet:
     waiting = {each.pod for each in state.waits_of(course.node)}
     ordered = sorted(course.pods.values(), key=lambda pod: (_FIRST.index(_shown_state(pod, waiting)), 0))
     rows = [(pod.pod, _pod(pod, waiting, state.at_s)) for pod in ordered]
-    return of_rows(columns, rows, "Nothing has to go from this node.", fill=0)
+    nothing = "Nothing has to go from this node." if _all_known(course, state) else "No pod of it was asked to go yet."
+    return of_rows(columns, rows, nothing, fill=0)
 
 
 def _shown_state(pod: PodCourse, waiting: set[str]) -> PodState:
@@ -123,6 +132,8 @@ def why(state: RunState, node: str | None, pod: str | None) -> list[str | tuple[
     found += [(f"{each.pod} is not Ready yet: {each.why or 'nobody said why'}", Tone.FAINT) for each in coming[:3]]
     if not found and course.state not in ENDS and course.begun_s is None:
         found.append(("its turn has not come", Tone.FAINT))
+    if state.unknown:
+        found.append((state.unknown, Tone.UNKNOWN))
     return found
 
 
@@ -135,6 +146,8 @@ def budgets(state: RunState) -> Sheet:
         Column("ALLOWED", right=True, short="ALLOW"),
         Column("NOW", floor=10),
     )
+    if state.unknown:
+        return text_sheet(UNKNOWN_BUDGETS)
     used = state.standing.budgets if state.standing is not None else ()
     waiting: dict[str, int] = {}
     for each in state.standing.waits if state.standing is not None and not state.over else ():
@@ -166,7 +179,7 @@ def log(moments: Sequence[Moment], began: datetime, only_wrong: bool = False, wa
     kept = [
         at
         for at, moment in enumerate(moments)
-        if (not only_wrong or moment.what in words.WENT_WRONG)
+        if (not only_wrong or moment.what in WENT_WRONG)
         and (not wanted or wanted.lower() in " ".join(words.log_line(moment, began)).lower())
     ]
     widest = max((len(what.value) for what in Happened), default=9)
@@ -174,7 +187,7 @@ def log(moments: Sequence[Moment], began: datetime, only_wrong: bool = False, wa
     def cells(key: str) -> Cells:
         moment = moments[int(key)]
         when, what, text = words.log_line(moment, began)
-        tone = _LOUD.get(moment.what, Tone.WARN if moment.what in words.WENT_WRONG else None)
+        tone = _LOUD.get(moment.what, Tone.WARN if moment.what in WENT_WRONG else None)
         return [Cell(when, Tone.FAINT), Cell(what, tone), text]
 
     nothing = "Nothing is like that." if wanted or only_wrong else "Nothing has happened yet."

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import Enum
 
 from kubectl_eksdoc.core.run.chronicle import Chronicle
 from kubectl_eksdoc.core.run.standing import PodWaits, Standing
 from kubectl_eksdoc.flows.run.draining import Wish
+from kubectl_eksdoc.render.text import counted
 from kubectl_eksdoc.tui.run.desk import Kind, Live, Outcome, Update
 
 MOST_MARKS = 60
@@ -41,8 +43,15 @@ class RunState:
 
     def take(self, update: Update) -> bool:
         """Whether anything is new."""
-        new = bool(update.moments) or update.standing is not self.standing or update.outcome is not self.outcome
+        new = (
+            bool(update.moments)
+            or update.anew
+            or update.standing is not self.standing
+            or update.outcome is not self.outcome
+        )
         was = self.standing
+        if update.anew:
+            self.chronicle = Chronicle(self.live.aims)
         self.chronicle.take(update.moments)
         if update.standing is not None and update.standing is not self.standing:
             allowed = [budget.status.allowed for budget in update.standing.budgets]
@@ -92,6 +101,25 @@ class RunState:
         if view is not None:
             return view.record.ended_s
         return self.standing.at_s if self.standing is not None else 0.0
+
+    @property
+    def unknown(self) -> str:
+        """What is not known of it, in sentences: "" of a run of this process, more of one that was written down."""
+        return ""
+
+    @property
+    def knows_pods(self) -> bool:
+        """Whether it was known before which pods go."""
+        return True
+
+    @property
+    def pods_gone(self) -> str:
+        """``51 of 116 pods gone``."""
+        return f"{self.chronicle.gone} of {counted(self.chronicle.pods, 'pod')} gone"
+
+    def details(self, at: int) -> Sequence[tuple[str, str]]:
+        """What else is known of the moment at this place, by name."""
+        return ()
 
     def waits_of(self, node: str) -> tuple[PodWaits, ...]:
         """What its pods wait for; nothing does once it is over."""

@@ -29,7 +29,7 @@ def _so_far(state: RunState) -> list[Line]:
     chronicle = state.chronicle
     ended = sum(node.ended_s is not None for node in chronicle.nodes.values())
     lines: list[Line] = [
-        f"{ended} of {counted(len(chronicle.nodes), 'node')} ended, {chronicle.gone} of {chronicle.pods} pods gone, "
+        f"{ended} of {counted(len(chronicle.nodes), 'node')} ended, {state.pods_gone}, "
         f"{counted(chronicle.refusals, 'refusal')}"
     ]
     if state.standing is not None and state.drains:

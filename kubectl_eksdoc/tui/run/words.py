@@ -5,9 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from kubectl_eksdoc.core.run.chronicle import ENDS, NodeState
-from kubectl_eksdoc.core.run.moments import Happened, Moment
+from kubectl_eksdoc.core.run.moments import Moment
 from kubectl_eksdoc.core.run.standing import Standing
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.run import stands
@@ -19,20 +20,15 @@ from kubectl_eksdoc.tui.run.state import RunState, Stage
 _BAR = 24
 _BLOCKS = "▁▂▃▄▅▆▇"
 
-WENT_WRONG = frozenset(
-    (
-        Happened.REFUSED,
-        Happened.KEPT,
-        Happened.LEFT_ALONE,
-        Happened.LOST,
-        Happened.ADOPTED,
-        Happened.HELD,
-        Happened.STOPPED,
-        Happened.WARNED,
-        Happened.MISSING,
-        Happened.BEFALLEN,
-    )
-)
+
+class Head(NamedTuple):
+    """The lines at the top: which run, how far it is, what matters most now, and what is half done."""
+
+    identity: str
+    line: str
+    notice: str
+    tone: Tone | None = None
+    half: str = ""
 
 
 def identity(state: RunState, name: str) -> str:
@@ -58,7 +54,7 @@ def line(state: RunState) -> str:
     parts = [
         f"Run {state.live.run}",
         _wave(state),
-        f"{gone} of {counted(pods, 'pod')} gone",
+        state.pods_gone,
         f"{bar(gone, pods, _BAR)} {done:.0%}",
     ]
     left = state.standing.left_s if state.standing is not None else None
