@@ -60,17 +60,15 @@ class OfflineScreen(Screen[None]):
         self.show(self._told, self._model)
 
     def show(self, told: NotRead, model: Model) -> None:
-        """Nothing is drawn where it reads as it did."""
+        """What reads as it did is not drawn anew, and stays where it was scrolled to."""
         self._told, self._model = told, model
-        lines = unreached.lines(model, told.where, told.what, self._opening.now())
-        if lines == self._lines:
-            return
-        self._lines = lines
-        name = told.where.context if told.where is not None else ""
-        head = "  ".join(filter(None, ("eksdoc", name, f"✗ {told.what}")))
-        self.query_one("#identity", Static).update(plain(self._said(head)))
-        self.query_one("#foot", Static).update(plain(self._said(unreached.foot(model, self._opening.now()))))
-        self.query_one("#unreached", Prose).show(lines)
+        now = self._opening.now()
+        self.query_one("#identity", Static).update(plain(self._said(unreached.head(model, told.what, now))))
+        lines = unreached.lines(model, told.where, told.what, now)
+        if lines != self._lines:
+            self._lines = lines
+            self.query_one("#foot", Static).update(plain(self._said(unreached.foot(model, now))))
+            self.query_one("#unreached", Prose).show(lines)
 
     def tick(self, model: Model) -> None:
         """Time has passed."""

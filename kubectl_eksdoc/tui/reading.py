@@ -25,6 +25,8 @@ UNWATCHED_S, UNWATCHED_COSTS = 30.0, 100
 
 _ADDRESS = re.compile(r"https?://\S+( through the proxy \S+)? ")
 
+_SLOW = timedelta(seconds=10)
+
 FIRST_RETRY_S, LONGEST_RETRY_S = 4.0, 60.0
 
 
@@ -134,7 +136,9 @@ class Reads:
         """``live, read 40s ago``, or ``! stale 48s, retry in 6s: cannot be reached: the connection is refused``."""
         since = self.stale_since()
         if since is None:
-            return f"live, read {age(now - self.done) if self.done else '?'} ago"
+            slow = self.begun is not None and now - self.begun >= _SLOW
+            reading = f", being read for {age(now - self.begun)}" if self.begun is not None and slow else ""
+            return f"live, read {age(now - self.done) if self.done else '?'} ago{reading}"
         retry = self.retry_in(now) if self.failing else ""
         return f"! stale {', '.join(filter(None, (age(now - since), retry)))}: {brief(self.why or self.said)}"
 

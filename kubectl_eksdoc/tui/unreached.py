@@ -32,7 +32,7 @@ def lines(model: Model, where: Whereabouts | None, what: str, now: datetime) -> 
     told: list[Line] = [(f"✗ {what}.", Tone.BAD), ""]
     if where is not None and where.server not in reads.why:
         told.append(where.server)
-    told += [f"{reads.why}.", reads.tried(now), ""]
+    told += [f"{reads.why}.", ""]
     if reads.remedy:
         told += [("What it may be, and what to do", Tone.TITLE), *reads.remedy.split("\n"), ""]
     told += [(f"{key:<8} {does}", Tone.FAINT) for key, does in keys(model, now)]
@@ -48,6 +48,11 @@ def keys(model: Model, now: datetime) -> tuple[tuple[str, str], ...]:
         seen = age(between(model.facts.cluster.observed_at, now))
         found.insert(-1, ("o", f"look at the last view, {seen} old"))
     return tuple(found)
+
+
+def head(model: Model, what: str, now: datetime) -> str:
+    """``eksdoc  ✗ Context blue does not answer (2 tries, retry in 7s)``."""
+    return f"eksdoc  ✗ {what} ({model.reads.tried(now)})"
 
 
 def foot(model: Model, now: datetime) -> str:

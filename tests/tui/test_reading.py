@@ -84,6 +84,7 @@ def test_failures_are_tried_again_ever_later_but_not_too_late(times: int) -> Non
     [
         (READ, "live, read 48s ago"),
         (READ.begins(at(40)), "live, read 48s ago"),
+        (READ.begins(at(30)), "live, read 48s ago, being read for 18s"),
         (
             READ.begins(at(40)).went_wrong(at(46), *REFUSED),
             "! stale 48s, retry in 2s: cannot be reached: the connection is refused",
