@@ -63,7 +63,7 @@ class ReplayScreen(RunScreen):
         if self._replayed.replay.faster(steps):
             self._moved_in_time()
         else:
-            self._tell(f"{'>' if steps > 0 else '<'}: it goes no {'faster' if steps > 0 else 'slower'}")
+            self._tell(">: it goes no faster" if steps > 0 else "<: it goes no slower")
 
     def do_jump(self, direction: int) -> None:
         replay = self._replayed.replay
@@ -74,13 +74,13 @@ class ReplayScreen(RunScreen):
         if self._replayed.replay.to_wrong(direction):
             self._moved_in_time()
         else:
-            self._tell(f"nothing went wrong {'after' if direction > 0 else 'before'} this")
+            self._tell("]: nothing went wrong after this" if direction > 0 else "[: nothing went wrong before this")
 
     def do_moment(self, direction: int) -> None:
         if self._replayed.replay.step(direction):
             self._moved_in_time()
         else:
-            self._tell(f"nothing happened {'after' if direction > 0 else 'before'} this")
+            self._tell(".: nothing happened after this" if direction > 0 else ",: nothing happened before this")
 
     def do_begin(self) -> None:
         self._replayed.replay.go_to(0.0)
