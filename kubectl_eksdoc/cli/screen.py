@@ -15,6 +15,7 @@ from kubectl_eksdoc.cli.screen_live import Pinned, live_of
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.errors import Forbidden
 from kubectl_eksdoc.host.keymap_file import read_keymap
+from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE
 from kubectl_eksdoc.wiring.sources import SourceChoice
 
 if TYPE_CHECKING:  # the first paint must not pay for facts and plans
@@ -122,5 +123,6 @@ def _opening(
             *wrong,
             *(() if theme in THEMES else (f"{THEME} is {theme!r}, and neither dark nor light: it is dark",)),
         ),
+        needs=lambda: rights.needs(JOURNAL_NAMESPACE),
         context=chosen,
     )

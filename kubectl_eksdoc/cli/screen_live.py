@@ -46,6 +46,7 @@ def live_of(
         remember=lambda cluster: looking.remember(reached(), around.environ, cluster),
         watch=watch,
         contexts=lambda: looking.contexts(options.connection),
+        denied=lambda asked: around.edges.denied(reached(), asked),
         at=lambda context: opened(replace(options, connection=at(options.connection, context)), context),
     )
 

@@ -30,7 +30,8 @@ Serve = Callable[["SourceChoice", "Connection", "Progress | None", "Serving"], N
 def _open_screens(opening: Opening) -> int:
     from kubectl_eksdoc.tui.app import EksdocApp
 
-    return EksdocApp(opening).run() or 0
+    app = EksdocApp(opening)
+    return app.run() or app.return_code or 0
 
 
 def _show_again(again: Again) -> int:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 MOST_BYTES = 1 << 20
 
-WANTED = 'write {"mark": "x"}: the name of an action, and its key or several with commas'
+WANTED = 'write {"mark": "v"}: the name of an action, and its key or several with commas'
 
 
 def path_of(environ: Mapping[str, str]) -> Path | None:

@@ -10,10 +10,11 @@ from textual.widgets import Input
 from kubectl_eksdoc.tui.first import FirstScreen
 from kubectl_eksdoc.tui.framed import Framed
 from kubectl_eksdoc.tui.opening import Opening
-from kubectl_eksdoc.tui.reader import Contexts, HaveRead, Noticed, NotRead, Progressed, Reader, Remembered
+from kubectl_eksdoc.tui.reader import Contexts, Denied, HaveRead, Noticed, NotRead, Progressed, Reader, Remembered
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.tui.offline import OfflineScreen
+    from kubectl_eksdoc.tui.rights import RightsScreen
     from kubectl_eksdoc.tui.run.following import Following
     from kubectl_eksdoc.tui.screen import PlanScreen
 
@@ -50,6 +51,13 @@ class EksdocApp(Framed):
         if self.opening.live is not None:
             self.set_interval(TICK_S, self._tick)
 
+    def run_in_short(self) -> list[str]:
+        """What must be seen of a run that is under way where there is no room for its screen, and its keys; none
+        while there is none."""
+        if self._following is None or not self._following.under_way:
+            return []
+        return self._following.in_short()
+
     def on_unmount(self) -> None:
         self._reader.close()
 
@@ -69,6 +77,8 @@ class EksdocApp(Framed):
         self._main.read(event.facts, event.differs)
         self._looks_away = False
         self._leave_offline()
+        if self._rights is not None:
+            self._rights.learn_facts(event.facts, self._main.model.view)
 
     def on_not_read(self, event: NotRead) -> None:
         if event.of is self.opening:
@@ -133,6 +143,29 @@ class EksdocApp(Framed):
         self.notify(f"context {context}: marks and plans begin anew", timeout=5, markup=False)
         self.call_after_refresh(self.read)
 
+    def on_show_rights(self) -> None:
+        from kubectl_eksdoc.core.model.permissions import Needs
+        from kubectl_eksdoc.tui.rights import RightsScreen
+
+        model = self._main.model
+        if model.facts is not None:
+            needs = self.opening.needs() if self.opening.needs is not None else Needs()
+            self.push_screen(RightsScreen(needs, model.facts, model.view, self.only_ascii))
+
+    def on_ask_rights(self) -> None:
+        if self.opening.live is not None and self.opening.needs is not None:
+            self._reader.ask_rights(self.opening.live, [need.permission for need in self.opening.needs().run])
+
+    def on_denied(self, event: Denied) -> None:
+        if event.of is self.opening and self._rights is not None:
+            self._rights.learn(event.permissions)
+
+    @property
+    def _rights(self) -> RightsScreen | None:
+        from kubectl_eksdoc.tui.rights import RightsScreen
+
+        return next((screen for screen in self.screen_stack if isinstance(screen, RightsScreen)), None)
+
     def on_noticed(self, event: Noticed) -> None:
         if event.of is self.opening:
             self._main.noticed(event.notice)
@@ -145,7 +178,7 @@ class EksdocApp(Framed):
         desk = self.opening.desk
         if self._following is None or not (self._following.under_way or self._following.desk is desk):
             assert desk is not None, "keys of runs have looked"
-            self._following = Following(self, desk, self.read)
+            self._following = Following(self, desk, self.opening.keys, self.read, self.fit)
         return self._following
 
     @property

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Mapping
+from typing import Literal
+
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.findings import Status, When
-from kubectl_eksdoc.core.plan.drain.outcome import PodVerdict
+from kubectl_eksdoc.core.plan.drain.outcome import Eviction, Left, PodVerdict
 from kubectl_eksdoc.core.plan.drain.result import Headroom
 from kubectl_eksdoc.render.drain.evidence import evidence
 from kubectl_eksdoc.render.drain.groups import Group
@@ -14,10 +18,10 @@ from kubectl_eksdoc.render.look import Tone
 from kubectl_eksdoc.render.tables import Cell
 from kubectl_eksdoc.render.text import counted
 from kubectl_eksdoc.render.times import duration
+from kubectl_eksdoc.tui.sheets.nodes import targets_of
+from kubectl_eksdoc.tui.sheets.once import once_a_view
 from kubectl_eksdoc.tui.sheets.pods import Listed
-from kubectl_eksdoc.tui.sheets.sheet import text_of
-
-Line = str | tuple[str, Tone]
+from kubectl_eksdoc.tui.sheets.sheet import Line, text_of
 
 _MOST = 40
 
@@ -37,7 +41,7 @@ def of_budget(headroom: Headroom, view: DrainView) -> list[Line]:
         f"{headroom.per_round} at once, {counted(headroom.rounds, 'round')}",
         "",
     ]
-    going = [each for each in view.evictions if each.budget == budget.key]
+    going = _evictions_by(view, "budget").get(budget.key, [])
     for each in going[:_MOST]:
         when = view.evicted_at.get(each.pod.uid)
         at = "" if when is None else f" after {duration(when)}"
@@ -47,7 +51,7 @@ def of_budget(headroom: Headroom, view: DrainView) -> list[Line]:
 
 def of_node(name: str, view: DrainView) -> list[Line]:
     """Why it is where it is, and in which order its pods go."""
-    target = next((each for each in view.targets if each.node.name == name), None)
+    target = targets_of(view).get(name)
     if target is None:
         return [(f"{name} is not marked", Tone.FAINT)]
     sign, tone = TARGET_SIGN[target.verdict]
@@ -60,14 +64,14 @@ def of_node(name: str, view: DrainView) -> list[Line]:
     lines: list[Line] = [(head, tone), *target.why, ""]
     if target.needs:
         lines += [f"waits for the new nodes in place of {', '.join(target.needs)}", ""]
-    going = [each for each in view.evictions if each.node == name]
+    going = _evictions_by(view, "node").get(name, [])
     if going:
         lines.append((f"Order of evictions ({counted(len(going), 'pod')})", Tone.TITLE))
     for each in going[:_MOST]:
         to = f" → {each.lands_on}" if each.lands_on else ""
         lines.append(f"{each.position:>5}  round {each.round:<3} {each.pod.key}{to}: {each.reason}")
     lines += _more(len(going))
-    left = [row for row in view.left if row.node == name]
+    left = _left_on(view).get(name, [])
     shown = [row for row in left if row.verdict is not PodVerdict.STAY] or left
     if shown:
         lines += ["", (f"Left on it ({counted(len(left), 'pod')})", Tone.TITLE)]
@@ -122,6 +126,23 @@ def command_of(group: Group) -> str:
             if remedy.when is when and commands:
                 return "\n".join(commands)
     return ""
+
+
+@once_a_view
+def _evictions_by(view: DrainView, of: Literal["budget", "node"]) -> Mapping[str, list[Eviction]]:
+    """Each in its order."""
+    found: dict[str, list[Eviction]] = defaultdict(list)
+    for each in view.evictions:
+        found[each.budget if of == "budget" else each.node].append(each)
+    return found
+
+
+@once_a_view
+def _left_on(view: DrainView) -> Mapping[str, list[Left]]:
+    found: dict[str, list[Left]] = defaultdict(list)
+    for row in view.left:
+        found[row.node].append(row)
+    return found
 
 
 def _more(count: int) -> list[Line]:

@@ -39,4 +39,4 @@ class FirstScreen(Screen[None]):
             self._load()
         finally:  # whatever went wrong is raised again by whoever wants to use it
             if self.app.is_running:
-                self.app.call_from_thread(self._loaded)
+                self.app.call_from_thread(self.app.call_later, self._loaded)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import signal
 from collections.abc import Sequence
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from textual.app import App
 from textual.filter import LineFilter, NoColor
 
 from kubectl_eksdoc.tui import palette
+from kubectl_eksdoc.tui.small import TooSmall, lines, too_small
 
 
 class Framed(App[int]):
@@ -50,6 +51,33 @@ class Framed(App[int]):
                     loop.add_signal_handler(number, self.exit, 128 + number)
         except (NotImplementedError, RuntimeError, ValueError):
             pass  # no such signals here, or not in the main thread
+
+    def push_screen(self, *args: Any, **more: Any) -> Any:
+        pushed = super().push_screen(*args, **more)
+        self.call_later(self.fit)
+        return pushed
+
+    def on_resize(self) -> None:
+        self.call_later(self.fit)  # when its size is known here, too
+
+    def fit(self) -> None:
+        """Where there is no room for a screen, a message lies over it; keys go where they went."""
+        columns, rows = self.size
+        small = too_small(columns, rows)
+        for screen in self.screen_stack:
+            covers = screen.query(TooSmall)
+            if not small:
+                covers.remove()
+                continue
+            said = "\n".join(lines(columns, rows, self.run_in_short()))
+            for cover in covers:
+                cover.update(said)
+            if not covers and screen.is_mounted:
+                screen.mount(TooSmall(said))
+
+    def run_in_short(self) -> list[str]:
+        """What must be seen of a run that is under way where there is no room for its screen; none while there is none."""
+        return []
 
     async def action_quit(self) -> None:
         self.exit(0)

@@ -14,7 +14,9 @@ from textual.widgets import Input
 from kubectl_eksdoc.render.look import Tone
 from kubectl_eksdoc.tui.keymap import Keymap
 from kubectl_eksdoc.tui.keys import Page, Part
-from kubectl_eksdoc.tui.widgets.panel import Line, Prose
+from kubectl_eksdoc.tui.sheets.cells import padded
+from kubectl_eksdoc.tui.sheets.sheet import Line
+from kubectl_eksdoc.tui.widgets.panel import Prose
 
 MOTION = (("j k ↓ ↑", "row"), ("g G", "top, bottom"), ("ctrl+f ctrl+b", "page"), ("ctrl+d ctrl+u", "half page"))
 MORE = (("tab", "next panel"), ("enter", "look at it, never more: pods of a node, of a budget"))
@@ -66,5 +68,5 @@ def lines(page: Page, wanted: str, keymap: Keymap = AS_IT_COMES) -> list[Line]:
             found.append((part.value, Tone.TITLE))
         for shown, said, pages in kept:
             elsewhere = "" if not pages or page in pages else f"  (on {', '.join(each.value for each in pages)})"
-            found.append(f"  {shown:<16} {said}{elsewhere}")
+            found.append(f"  {padded(shown, 16)} {said}{elsewhere}")
     return found or [(f"no key has {wanted!r} in it", Tone.FAINT)]

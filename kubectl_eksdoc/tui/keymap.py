@@ -79,6 +79,18 @@ class Keymap:
     wrong: tuple[str, ...] = ()
 
 
+OF_RUNS = "run-"
+"""The actions of a run's screens begin with it."""
+
+
+def of_plans(wanted: Mapping[str, str]) -> dict[str, str]:
+    return {name: keys for name, keys in wanted.items() if not name.startswith(OF_RUNS)}
+
+
+def of_runs(wanted: Mapping[str, str]) -> dict[str, str]:
+    return {name: keys for name, keys in wanted.items() if name.startswith(OF_RUNS)}
+
+
 def named(text: str) -> str:
     """Textual's name of a key that is written as ``x``, ``{``, ``ctrl+x``, ``space`` or ``f5``; "" where it is none."""
     if len(text) == 1:
@@ -116,7 +128,7 @@ def read(wanted: Mapping[str, str], keys: Sequence[Key] = KEYS) -> Keymap:
         unknown = next((part for part in spelled if not named(part)), None)
         moves = next((part for part in spelled if named(part) in MOVES), None)
         if unknown is not None:
-            wrong.append(f"keys.json: {unknown!r} is no key, so {_stays(ids[name])}; write x, ctrl+x, space or f5")
+            wrong.append(f"keys.json: {unknown!r} is no key, so {_stays(ids[name])}; write v, ctrl+x, space or f5")
         elif moves is not None:
             wrong.append(f"keys.json: {moves!r} moves the cursor, so {_stays(ids[name])}")
         else:

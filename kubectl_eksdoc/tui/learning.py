@@ -125,6 +125,8 @@ class LearningScreen(Shell):
         if isinstance(news, Planned):
             self.model = self.model.with_plan(news)
         elif isinstance(news, Glimpse):
+            if not self.model.stale:
+                return  # the plan was faster
             self.model = replace(self.model, preview=news.preview)
         else:
             self.model = replace(self.model, trouble=news.why, planned=None, preview=None)

@@ -12,12 +12,12 @@ from textual.widgets import Static
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.text import shown
 from kubectl_eksdoc.tui import unreached
-from kubectl_eksdoc.tui.details import Line
 from kubectl_eksdoc.tui.help import AS_IT_COMES, HelpScreen
 from kubectl_eksdoc.tui.keys import KEYS, Page
 from kubectl_eksdoc.tui.model import Model
 from kubectl_eksdoc.tui.opening import Opening
 from kubectl_eksdoc.tui.reader import NotRead
+from kubectl_eksdoc.tui.sheets.sheet import Line
 from kubectl_eksdoc.tui.shell import plain
 from kubectl_eksdoc.tui.widgets.panel import Prose
 from kubectl_eksdoc.tui.wishes import LookAway, OtherContexts, ReadAnew

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:  # the first paint must not pay for facts and plans
     from kubectl_eksdoc.core.model.cluster import Cluster
     from kubectl_eksdoc.core.model.last_view import LastView
+    from kubectl_eksdoc.core.model.permissions import Needs, Permission
     from kubectl_eksdoc.core.model.whereabouts import Whereabouts
     from kubectl_eksdoc.core.plan.drain.policy import Targeting
     from kubectl_eksdoc.core.run.recording import Recording
@@ -26,7 +27,7 @@ class Live:
 
     `where`: which cluster it is; it may raise ConfigError, as `watch` may, which gives a field that tells of changes.
     `last_view`: what it was like when it was seen last, and `remember` keeps that. `contexts`: the names of those that
-    can be chosen instead; `at`: the same screens on another one.
+    can be chosen instead; `at`: the same screens on another one. `denied`: those of the rights that we do not have.
     """
 
     where: Callable[[], Whereabouts]
@@ -35,6 +36,7 @@ class Live:
     watch: Callable[[], AbstractContextManager[Field]]
     contexts: Callable[[], tuple[str, ...]]
     at: Callable[[str], Opening]
+    denied: Callable[[Sequence[Permission]], tuple[Permission, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +46,7 @@ class Opening:
     dump and for the demo, which stay as they are; `plain`: without colours; `context`: the one that was chosen on the
     screens, "" for what the command line says. `desk`: where runs are begun, None where nothing can be changed, for the
     reason `no_desk`. `keys`: the user's own, by the names of the actions; `wrong`: what of the user's settings is not
-    followed, a sentence each."""
+    followed, a sentence each. `needs`: the rights on which a plan and a run rest."""
 
     read: Callable[[Progress], Cluster]
     targeting: Callable[[], Targeting]
@@ -59,6 +61,7 @@ class Opening:
     live: Live | None = None
     keys: Mapping[str, str] = field(default_factory=dict)
     wrong: tuple[str, ...] = ()
+    needs: Callable[[], Needs] | None = None
 
 
 @dataclass(frozen=True, slots=True)

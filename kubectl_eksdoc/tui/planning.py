@@ -1,4 +1,6 @@
-"""Plans are made in a thread of their own, the last choice first: nobody waits for one that is asked for no more."""
+"""Plans are made in a thread of their own, the last choice first: nobody waits for one that is asked for no more.
+
+What is known at once is told by another thread, so that it does not wait for a plan that is under way."""
 
 from __future__ import annotations
 
@@ -13,6 +15,7 @@ from kubectl_eksdoc.errors import EksdocError
 from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.tui.choice import Ask
 from kubectl_eksdoc.tui.model import Planned
+from kubectl_eksdoc.tui.sheets.prepared import prepare
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,51 +46,42 @@ class Planner:
         self._cluster = cluster
         self._view_of = view_of
         self._told = told
-        self._wanted: Ask | None = None
+        self._asked, self._looked_at = _Latest(), _Latest()
         self._base: tuple[Ask, WhatIf] | None = None
-        self._change = threading.Condition()
-        self._over = False
-        threading.Thread(target=self._work, name="planner", daemon=True).start()
+        for name, work in (("glimpses", self._look), ("planner", self._work)):
+            threading.Thread(target=work, name=name, daemon=True).start()
 
     def ask(self, ask: Ask) -> None:
         """A plan of it is wanted, and of nothing that was asked for before."""
-        with self._change:
-            self._wanted = ask
-            self._change.notify()
+        self._asked.put(ask)
 
     def close(self) -> None:
-        with self._change:
-            self._over = True
-            self._change.notify()
+        self._asked.close()
+        self._looked_at.close()
+
+    def _look(self) -> None:
+        while (ask := self._asked.take()) is not None:
+            self._or_failed(ask, self._glimpse)
+            self._looked_at.put(ask)
 
     def _work(self) -> None:
-        while (ask := self._next()) is not None:
-            try:
-                self._glimpse(ask)
-                if not self._superseded:
-                    self._plan(ask)
-            except EksdocError as error:
-                self._told(Failed(ask, " ".join(filter(None, (f"{error.message}.", error.hint)))))
-            except Exception as error:  # a bug in a plan must not take the screen with it
-                self._told(Failed(ask, f"this is a bug in kubectl eksdoc, please report it: {error!r}"))
+        while (ask := self._looked_at.take()) is not None:
+            self._or_failed(ask, self._plan)
 
-    def _next(self) -> Ask | None:
-        with self._change:
-            while self._wanted is None and not self._over:
-                self._change.wait()
-            ask, self._wanted = self._wanted, None
-            return None if self._over else ask
-
-    @property
-    def _superseded(self) -> bool:
-        with self._change:
-            return self._wanted is not None or self._over
+    def _or_failed(self, ask: Ask, made: Callable[[Ask], object]) -> None:
+        try:
+            made(ask)
+        except EksdocError as error:
+            self._told(Failed(ask, " ".join(filter(None, (f"{error.message}.", error.hint)))))
+        except Exception as error:  # a bug in a plan must not take the screen with it
+            self._told(Failed(ask, f"this is a bug in kubectl eksdoc, please report it: {error!r}"))
 
     def _glimpse(self, ask: Ask) -> None:
         """Of the same nodes under another policy something is known before it is planned anew."""
-        if self._base is None or not ask.marked:
+        base = self._base
+        if base is None or not ask.marked:
             return
-        before, kept = self._base
+        before, kept = base
         if before.marked == ask.marked and before.policy != ask.policy:
             self._told(Glimpse(ask, kept.preview(ask.policy)))
 
@@ -98,4 +92,33 @@ class Planner:
         targets = sorted(marked, key=lambda node: natural(node.name))
         kept = WhatIf(self._cluster, targets, ask.policy)
         self._base = ask, kept
-        self._told(Planned(ask, self._view_of(self._cluster, ask, kept)))
+        view = self._view_of(self._cluster, ask, kept)
+        prepare(view)
+        self._told(Planned(ask, view))
+
+
+class _Latest:
+    """Mutable: the last that was put and not taken yet; what was put before it is forgotten."""
+
+    def __init__(self) -> None:
+        self._put: Ask | None = None
+        self._change = threading.Condition()
+        self._over = False
+
+    def put(self, ask: Ask) -> None:
+        with self._change:
+            self._put = ask
+            self._change.notify()
+
+    def take(self) -> Ask | None:
+        """Waits for one; None when nothing comes any more."""
+        with self._change:
+            while self._put is None and not self._over:
+                self._change.wait()
+            ask, self._put = self._put, None
+            return None if self._over else ask
+
+    def close(self) -> None:
+        with self._change:
+            self._over = True
+            self._change.notify()

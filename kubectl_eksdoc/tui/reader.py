@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ from kubectl_eksdoc.tui.opening import Live, Opening
 
 if TYPE_CHECKING:  # the first paint must not pay for facts and plans
     from kubectl_eksdoc.core.model.cluster import Cluster
+    from kubectl_eksdoc.core.model.permissions import Permission
     from kubectl_eksdoc.core.model.whereabouts import Whereabouts
     from kubectl_eksdoc.tui.model import Facts
     from kubectl_eksdoc.tui.watching import Notice, Watcher
@@ -68,6 +70,13 @@ class Contexts(Told):
 
 
 @dataclass
+class Denied(Told):
+    """What of it we may not do."""
+
+    permissions: tuple[Permission, ...]
+
+
+@dataclass
 class Noticed(Told):
     """By whoever watches it."""
 
@@ -95,6 +104,17 @@ class Reader:
             self._post(Contexts(self._opening, live.contexts(), where.context if where is not None else ""))
 
         threading.Thread(target=work, name="contexts", daemon=True).start()
+
+    def ask_rights(self, live: Live, permissions: Sequence[Permission]) -> None:
+        """In a thread. Where it cannot be told, nothing is."""
+
+        def work() -> None:
+            from kubectl_eksdoc.errors import EksdocError
+
+            with suppress(EksdocError):
+                self._post(Denied(self._opening, live.denied(permissions)))
+
+        threading.Thread(target=work, name="rights", daemon=True).start()
 
     def close(self) -> None:
         self._over = True

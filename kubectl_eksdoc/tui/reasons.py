@@ -5,7 +5,7 @@ from __future__ import annotations
 from kubectl_eksdoc.tui.keys import Key, Page
 from kubectl_eksdoc.tui.model import Model
 
-_NEED_PLAN = ("move_node", "pin", "pin_last", "compare", "run")
+_NEED_PLAN = ("move_node", "pin", "pin_last", "compare", "run", "dry_run")
 _NEED_FACTS = ("command", "run")
 
 
@@ -18,6 +18,8 @@ def why_not(key: Key, model: Model, page: Page) -> str:
         return f"{key.words} is a key of {there}"
     if key.part.value in ("Mark", "Plan") and model.facts is None:
         return "nothing is read yet"
+    if key.action == "rights" and (model.facts is None or model.old):
+        return "nothing is read yet"
     if key.action == "context" and not model.reads.live:
         return "a dump and the demo have no other contexts"
     if model.old and (key.action in _NEED_PLAN or key.action in _NEED_FACTS):
@@ -28,9 +30,9 @@ def why_not(key: Key, model: Model, page: Page) -> str:
         return "there is nothing to redo"
     if key.action in _NEED_PLAN and model.view is None:
         return "there is no plan yet: mark nodes first"
-    if key.action == "run" and model.stale:
+    if key.action in ("run", "dry_run") and model.stale:
         return "the plan is still being made"
-    if key.action == "run" and model.view is not None and not model.view.wave_of:
+    if key.action in ("run", "dry_run") and model.view is not None and not model.view.wave_of:
         return "no node in the plan can be drained: [4] says why"
     if key.action == "command" and not model.choice.ask.marked:
         return "no node is marked, so there is no command to copy"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -11,6 +12,7 @@ from textual.widgets import Static
 
 from kubectl_eksdoc.render.drain.invocation import again
 from kubectl_eksdoc.render.look import Look
+from kubectl_eksdoc.render.starters import starter_budgets
 from kubectl_eksdoc.render.text import shown
 from kubectl_eksdoc.tui import commands, details, edits, marking, palette
 from kubectl_eksdoc.tui.help import HelpScreen
@@ -22,10 +24,11 @@ from kubectl_eksdoc.tui.pages.blockers import BlockersPage
 from kubectl_eksdoc.tui.reasons import why_not
 from kubectl_eksdoc.tui.run.desk import Kind
 from kubectl_eksdoc.tui.seen import Seen
+from kubectl_eksdoc.tui.sheets import unguarded
 from kubectl_eksdoc.tui.shell import plain
 from kubectl_eksdoc.tui.widgets.ask_line import AskLine
 from kubectl_eksdoc.tui.widgets.line_table import LineTable
-from kubectl_eksdoc.tui.wishes import OtherContexts, ReadAnew
+from kubectl_eksdoc.tui.wishes import OtherContexts, ReadAnew, ShowRights
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.tui.run.following import Following
@@ -141,6 +144,9 @@ class PlanScreen(LearningScreen):
         self.show()
 
     def do_copy(self) -> None:
+        if self.page is Page.HEADROOM:
+            self._copy_starters()
+            return
         page = self._of(Page.BLOCKERS)
         group = page.group if isinstance(page, BlockersPage) else None
         command = details.command_of(group) if group is not None else ""
@@ -149,6 +155,17 @@ class PlanScreen(LearningScreen):
             return
         self.app.copy_to_clipboard(command)
         self.notify(f"copied: {command}", timeout=6, markup=False)
+
+    def _copy_starters(self) -> None:
+        """Budgets for what has none."""
+        view = self.model.view
+        found = unguarded.starters(unguarded.unguarded(view), view) if view is not None else ()
+        if view is None or not found:
+            self.notify("y: there is no workload of 2 replicas and more that goes without a budget", timeout=5)
+            return
+        self.app.copy_to_clipboard(starter_budgets(found, {budget.key for budget in view.cluster.budgets}))
+        said = f"copied, as YAML: budgets for {', '.join(each.key for each in found)}"
+        self.notify(shown(said, Look(ascii=self._opening.ascii)), timeout=8, markup=False)
 
     def do_command(self) -> None:
         view = self.model.view
@@ -178,6 +195,9 @@ class PlanScreen(LearningScreen):
         self.notify("the cluster is read anew", timeout=3)
         self.post_message(ReadAnew())
 
+    def do_rights(self) -> None:
+        self.post_message(ShowRights())
+
     def do_context(self) -> None:
         self.post_message(OtherContexts())
 
@@ -190,6 +210,25 @@ class PlanScreen(LearningScreen):
         elif view is not None and self.model.facts is not None:
             targeting = self._given.targeting_of(self.model.facts.cluster, ask)
             self._following().ask(Kind.DRAIN, lambda: desk.prepare(targeting, ask.policy, view))
+
+    def do_dry_run(self) -> None:
+        if self._opening.desk is None:
+            self.notify(f"D: {self._opening.no_desk}", timeout=6, markup=False)
+        elif self.model.view is not None:
+            self._following().try_first(self.model.view)
+
+    def do_by_hand(self, verb: str) -> None:
+        """Nothing is changed from here but by a run: the command is copied."""
+        node, facts = self._node, self.model.facts
+        if node is None or facts is None:
+            self.notify(f"{verb}: the row under the cursor is no node", timeout=4)
+            return
+        if self._opening.live is None:
+            self.notify(f"{verb}: there is no cluster for kubectl here; a run cordons by itself", timeout=5)
+            return
+        command = shlex.join(["kubectl", verb, node, *self._opening.reached_by(facts.cluster)])
+        self.app.copy_to_clipboard(command)
+        self.notify(f"copied: {command} (a run cordons by itself)", timeout=8, markup=False)
 
     def do_show_run(self) -> None:
         if self._opening.desk is None:

@@ -47,7 +47,7 @@ class Shell(Screen[None]):
         """`read`: the cluster is to be read anew."""
         super().__init__()
         self._opening = opening
-        read_keys = keymap.read(opening.keys)
+        read_keys = keymap.read(keymap.of_plans(opening.keys))
         self.keymap = replace(read_keys, wrong=(*opening.wrong, *read_keys.wrong))
         for key in self.keymap.keys:
             first = key.action in TYPED_AFTER
@@ -88,6 +88,8 @@ class Shell(Screen[None]):
 
     def show_age(self) -> None:
         """Whose cluster it is, and how old what is shown: nothing is drawn where that reads as it did."""
+        reads = self.model.reads
+        self.set_class(self.model.old or reads.lost is not None or bool(reads.failures), "-doubtful")
         text = words.identity(self.model, self._opening.now())
         if text != self._head:
             self._head = text

@@ -8,8 +8,8 @@ from kubectl_eksdoc.core.model.whereabouts import Whereabouts
 from kubectl_eksdoc.errors import ConfigError, EksdocError, Forbidden, SnapshotError, Unauthorized, Unreachable
 from kubectl_eksdoc.render.look import Tone
 from kubectl_eksdoc.render.times import age, between
-from kubectl_eksdoc.tui.details import Line
 from kubectl_eksdoc.tui.model import Model
+from kubectl_eksdoc.tui.sheets.sheet import Line
 
 _HEADLINES: tuple[tuple[type[EksdocError], str], ...] = (
     (ConfigError, "The kubeconfig cannot be used"),

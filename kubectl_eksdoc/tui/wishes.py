@@ -15,3 +15,11 @@ class OtherContexts(Message):
 
 class LookAway(Message):
     """From what went wrong, at what is remembered."""
+
+
+class ShowRights(Message):
+    """What is hidden, and what may not be done."""
+
+
+class AskRights(Message):
+    """The cluster is to be asked what may be done."""

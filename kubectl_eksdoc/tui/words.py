@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
+from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
 from kubectl_eksdoc.render.identity import data_age
 from kubectl_eksdoc.render.text import counted
@@ -21,6 +22,9 @@ def identity(model: Model, now: datetime) -> str:
     name = who.cluster or who.context or "cluster without a name"
     name = f"{name} ({chosen})" if chosen and model.context != name else name
     parts = [name, who.server_version, who.region, counted(len(model.facts.cluster.nodes), "node")]
+    hidden = () if model.old else model.facts.cluster.unread(*kinds.ALL)
+    if hidden:
+        parts = [name, who.server_version, f"! {counted(len(hidden), 'kind')} hidden"]
     if model.old or model.reads.stale_since() is not None:
         parts = [name]  # what is wrong matters more, and must fit
     return "  ".join(["eksdoc", *filter(None, parts), how_old(model, now)])

@@ -9,9 +9,11 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from queue import Empty, SimpleQueue
 
+from kubectl_eksdoc.cli import rights
 from kubectl_eksdoc.core.model.acts import Errand
 from kubectl_eksdoc.core.model.cluster import Cluster, Source
 from kubectl_eksdoc.core.model.last_view import LastView, last_view_of
+from kubectl_eksdoc.core.model.permissions import Permission
 from kubectl_eksdoc.core.model.whereabouts import Whereabouts
 from kubectl_eksdoc.core.plan.drain.policy import Targeting
 from kubectl_eksdoc.core.rules.news import News
@@ -78,6 +80,7 @@ class LiveCluster:
     may_answer: threading.Event = field(default_factory=threading.Event)
     elsewhere: Callable[[str], LiveCluster] | None = None
     targeting: Targeting = Targeting()
+    denied: tuple[Permission, ...] = ()
 
     def __post_init__(self) -> None:
         self.may_answer.set()
@@ -107,5 +110,14 @@ class LiveCluster:
             watch=self.watch,
             contexts=lambda: self.others,
             at=self.at,
+            denied=lambda asked: tuple(each for each in asked if each in self.denied),
         )
-        return Opening(self.read, lambda: self.targeting, lambda cluster: (), self.clock, ascii=ascii, live=live)
+        return Opening(
+            self.read,
+            lambda: self.targeting,
+            lambda cluster: (),
+            self.clock,
+            ascii=ascii,
+            live=live,
+            needs=lambda: rights.needs("kube-system"),
+        )

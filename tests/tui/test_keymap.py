@@ -12,6 +12,7 @@ from textual.pilot import Pilot
 
 from kubectl_eksdoc.tui import keymap
 from kubectl_eksdoc.tui.keys import KEYS
+from kubectl_eksdoc.tui.run.keys import RUN_KEYS
 from kubectl_eksdoc.tui.screen import PlanScreen
 from tests.tui.pilots import a_demo, drive, lines, press
 
@@ -48,10 +49,10 @@ def test_no_names_of_keys(text: str) -> None:
 
 
 def test_an_action_gets_its_key_and_shows_it() -> None:
-    found = keymap.read({"mark": "x", "undo": "u,ctrl+x", "parallel-down": "["})
+    found = keymap.read({"mark": "v", "undo": "e,ctrl+x", "parallel-down": "["})
     by_id = {key.id: key for key in found.keys}
-    assert (by_id["mark"].keys, by_id["mark"].shown) == ("x", "x")
-    assert (by_id["undo"].keys, by_id["undo"].shown) == ("u,ctrl+x", "u ctrl+x")
+    assert (by_id["mark"].keys, by_id["mark"].shown) == ("v", "v")
+    assert (by_id["undo"].keys, by_id["undo"].shown) == ("e,ctrl+x", "e ctrl+x")
     assert found.wrong == (
         "keys.json: '[' would be the key of 'parallel-down' and 'visited-before', so 'parallel-down' stays on {",
     )
@@ -67,10 +68,10 @@ def test_two_may_change_places() -> None:
 @pytest.mark.parametrize(
     ("wanted", "said"),
     [
-        ({"marc": "x"}, "there is no action 'marc' (did you mean mark"),
+        ({"marc": "v"}, "there is no action 'marc' (did you mean mark"),
         ({"mark": "spce"}, "'spce' is no key, so 'mark' stays on space"),
         ({"mark": "j"}, "'j' moves the cursor, so 'mark' stays on space"),
-        ({"mark": "x", "undo": "x"}, "'x' would be the key of 'mark' and 'undo', so 'mark' stays on space and 'undo'"),
+        ({"mark": "v", "undo": "v"}, "'v' would be the key of 'mark' and 'undo', so 'mark' stays on space and 'undo'"),
         ({"mark": ""}, "'' is no key"),
     ],
 )
@@ -83,7 +84,7 @@ def test_what_cannot_be_followed_is_said_in_one_sentence_and_stays(wanted: dict[
 @given(
     st.dictionaries(
         st.sampled_from([key.id for key in KEYS]),
-        st.sampled_from([*(key.shown.split()[0] for key in KEYS), "x", "X", "f5", "j", "nokey", "x,z"]),
+        st.sampled_from([*(key.shown.split()[0] for key in KEYS), "v", "V", "f5", "j", "nokey", "v,z"]),
         max_size=12,
     )
 )
@@ -98,20 +99,21 @@ def test_whatever_is_wanted_no_two_actions_share_a_key(wanted: dict[str, str]) -
 
 def test_keys_do_what_the_user_wants_and_foot_and_help_show_it() -> None:
     async def use(pilot: Demo, screen: PlanScreen) -> None:
-        assert "x mark" in lines(pilot.app)[-1] and "space mark" not in lines(pilot.app)[-1]
+        assert "v mark" in lines(pilot.app)[-1] and "space mark" not in lines(pilot.app)[-1]
         first = screen.model.choice
         await press(pilot, "space")
         assert screen.model.choice == first
-        await press(pilot, "x")
+        await press(pilot, "v")
         assert "blue-1" not in screen.model.choice.ask.marked
         await press(pilot, "question_mark", *"mark")
         text = "\n".join(lines(pilot.app))
-        assert "  x                mark" in text and "there is no action 'nothing'" in text
+        assert "  v                mark" in text and "there is no action 'nothing'" in text
         assert [each.message for each in pilot.app._notifications] == ["keys.json: there is no action 'nothing'"]
 
-    drive(use, a_demo(keys={"mark": "x", "nothing": "y"}))
+    drive(use, a_demo(keys={"mark": "v", "nothing": "y"}))
 
 
 def test_the_names_of_all_actions_are_documented() -> None:
     text = " ".join(DOCS.read_text(encoding="utf-8").split())
-    assert text.split("The names: ")[1].split(". The line at the foot")[0] == ", ".join(f"`{key.id}`" for key in KEYS)
+    plans, runs = (", ".join(f"`{key.id}`" for key in keys) for keys in (KEYS, RUN_KEYS))
+    assert text.split("The names: ")[1].split(". The line at the foot")[0] == f"{plans}; of a run {runs}"

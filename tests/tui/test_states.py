@@ -5,14 +5,17 @@ from __future__ import annotations
 import pytest
 from textual.pilot import Pilot
 
+from kubectl_eksdoc.core.plan.drain.policy import Targeting
 from kubectl_eksdoc.errors import Unreachable
 from kubectl_eksdoc.tui.offline import OfflineScreen
 from kubectl_eksdoc.tui.screen import PlanScreen
 from tests.render.test_golden import check_golden
 from tests.tui.lives import LiveCluster
-from tests.tui.pilots import NARROW, WIDE, drive, lines
+from tests.tui.pilots import NARROW, WIDE, drive, lines, planned
 from tests.tui.test_golden import GOLDEN
 from tests.tui.test_live import old_view, until
+from tests.tui.test_rights import EVICT, HIDDEN
+from tests.tui.test_unguarded import BARE
 
 Drives = Pilot[int]
 
@@ -68,3 +71,36 @@ def test_the_contexts() -> None:
         keep("contexts-80x24", pilot)
 
     drive(look, cluster.opening(), NARROW)
+
+
+@pytest.mark.parametrize(("size", "name"), [(WIDE, "120x36"), (NARROW, "80x24")], ids=["wide", "narrow"])
+def test_what_is_hidden(size: tuple[int, int], name: str) -> None:
+    cluster = LiveCluster([HIDDEN], targeting=Targeting(nodegroups=("blue",)), denied=(EVICT,))
+
+    async def look(pilot: Drives, screen: PlanScreen) -> None:
+        await pilot.press("exclamation_mark")
+        await until(pilot, lambda: getattr(pilot.app.screen, "denied", None) is not None)
+        await pilot.pause()
+        keep(f"rights-{name}", pilot)
+
+    drive(look, cluster.opening(), size)
+
+
+def test_too_small() -> None:
+    async def look(pilot: Drives, screen: PlanScreen) -> None:
+        await pilot.pause()
+        keep("small-40x10", pilot)
+
+    drive(look, size=(40, 10))
+
+
+@pytest.mark.parametrize(("size", "name"), [(WIDE, "120x36"), (NARROW, "80x24")], ids=["wide", "narrow"])
+def test_no_budgets(size: tuple[int, int], name: str) -> None:
+    cluster = LiveCluster([BARE], targeting=Targeting(nodegroups=("blue",)))
+
+    async def look(pilot: Drives, screen: PlanScreen) -> None:
+        await pilot.press("2")
+        await planned(pilot)
+        keep(f"no-budgets-{name}", pilot)
+
+    drive(look, cluster.opening(), size)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.core.model.cluster import Identity
     from kubectl_eksdoc.core.model.journal import RunSummary
     from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
+    from kubectl_eksdoc.flows.run.trying import Tried
     from kubectl_eksdoc.render.drain.view import DrainView
     from kubectl_eksdoc.render.run.view import RunView
 
@@ -53,6 +54,14 @@ class RunDesk:
     @property
     def live(self) -> LiveRun | None:
         return self._live
+
+    def try_first(self, shown: DrainView) -> Tried:
+        from kubectl_eksdoc.flows.run.trying import try_first
+
+        try:
+            return try_first(shown.plan, self._around.edges.open_trial(self._reach().connection))
+        except Forbidden as error:
+            raise rights.explained(error, new_run.COMMAND) from error
 
     def runs(self) -> Sequence[RunSummary]:
         from kubectl_eksdoc.core.model.journal import ROLLED_BACK

@@ -8,6 +8,7 @@ from datetime import datetime
 from types import TracebackType
 
 from kubectl_eksdoc.cli.run.face import WISHES, FaceOf, Told, Wanted
+from kubectl_eksdoc.core.model.journal import Phase
 from kubectl_eksdoc.core.run.chronicle import Aimed
 from kubectl_eksdoc.core.run.moments import Moment
 from kubectl_eksdoc.core.run.standing import Standing
@@ -50,6 +51,7 @@ class LiveRun:
         self._mine: Wish | None = None  # what is wished here, None where others asked for something since
         self._why = ""
         self._theirs = ""  # what they asked for last
+        self._echo = False  # they were told that it goes on, which comes back as if they asked for it
         self._alone: frozenset[str] = frozenset()
         self._wanted: Wanted = lambda: ("", "")
         self._thread = threading.Thread(target=self._work, name=f"run {run}", daemon=False)
@@ -65,10 +67,12 @@ class LiveRun:
             return Update(untold, self._standing, self._outcome)
 
     def wish(self, wish: Wish, why: str = "") -> None:
-        """It counts until others ask for something else. `why`: where nobody wishes it, what has happened, a clause."""
+        """It counts until others ask for something else; what stops it counts for good. `why`: where nobody wishes it,
+        what has happened, a clause."""
         with self._lock:
             self._mine, self._why = wish, why
             overruled = wish is Wish.GO_ON and WISHES.get(self._theirs, Wish.GO_ON) is not Wish.GO_ON
+            self._echo = self._echo or overruled
         if overruled:  # who looks from elsewhere, or asks for the same once more, must not be misled
             threading.Thread(target=self._overrule, name="overrule", daemon=True).start()
 
@@ -100,7 +104,10 @@ class LiveRun:
         what, who = self._wanted()
         with self._lock:
             if what != self._theirs:
-                self._theirs, self._mine = what, None if what else self._mine
+                own = self._echo and what == Phase.RUNNING.value
+                self._theirs, self._echo = what, False
+                if what and not own and self._mine not in (Wish.STOP, Wish.LEAVE):
+                    self._mine = None
             if self._mine is not None:
                 return Wished(self._mine, why=self._why, alone=self._alone)
             return Wished(WISHES.get(what, Wish.GO_ON), who, alone=self._alone)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cache
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:  # the first paint must not pay for runs
     from kubectl_eksdoc.core.model.cluster import Cluster
     from kubectl_eksdoc.core.model.journal import RunSummary
     from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
+    from kubectl_eksdoc.flows.run.trying import Tried
     from kubectl_eksdoc.render.drain.view import DrainView
     from kubectl_eksdoc.tui.run.desk import Desk, Live, Prepared
 
@@ -73,7 +74,7 @@ class ScreenRuns:
 
     def desk_at(self, reach: Callable[[], GlobalOptions]) -> Desk | None:
         """Of the cluster that is reached so; of the demo its own way."""
-        return None if self.why_not else _LateDesk(cache(lambda: self._opened(reach)))
+        return None if self.why_not else _LateDesk(lambda: self._opened(reach))
 
     @property
     def source(self) -> Where:
@@ -127,14 +128,26 @@ class ScreenRuns:
 
 
 class _LateDesk:
-    """A desk that is made when it is asked first: the first paint must not pay for it."""
+    """A desk that is made when it is asked first: the first paint must not pay for it. Mutable; it is asked from
+    several threads, and made once."""
 
-    def __init__(self, opened: Callable[[], RunDesk]) -> None:
-        self._opened = opened
+    def __init__(self, make: Callable[[], RunDesk]) -> None:
+        self._make = make
+        self._made: RunDesk | None = None
+        self._lock = threading.Lock()
+
+    def _opened(self) -> RunDesk:
+        with self._lock:
+            if self._made is None:
+                self._made = self._make()
+            return self._made
 
     @property
     def live(self) -> Live | None:
         return self._opened().live
+
+    def try_first(self, shown: DrainView) -> Tried:
+        return self._opened().try_first(shown)
 
     def runs(self) -> tuple[RunSummary, ...]:
         return tuple(self._opened().runs())

@@ -36,7 +36,8 @@ class Standing:
     left; `cordoned` are cordoned and nothing else; `alone` were left alone. `held` and `stopped`: why nothing more is
     asked for; `paused`: because somebody wants it so. `left_s`: about so long it still takes, None where nobody can
     tell; `planned_s`: so long it was planned to take in all. `budgets`: those that the plan takes from, as they are
-    now; `pending`: replacements without a node.
+    now; `pending`: replacements without a node; `coming`: those that have one and are not Ready, with the kubelet's
+    reason, or the readiness gates (of load balancers' targets) that they wait for.
     """
 
     at_s: float
@@ -56,6 +57,7 @@ class Standing:
     budgets: tuple[Budget, ...] = ()
     pending: tuple[Waiting, ...] = ()
     paused: bool = False
+    coming: tuple[Waiting, ...] = ()
 
     @property
     def said(self) -> str:
@@ -121,6 +123,7 @@ def standing(engine: Engine, course: Course, now_s: float) -> Standing:
         budgets=tuple(_in_use(engine)),
         pending=tuple(Waiting(pod.key, pod.not_ready_because) for pod in engine.pending),
         paused=engine.is_paused,
+        coming=tuple(_coming(engine)),
     )
 
 
@@ -129,6 +132,21 @@ def _in_use(engine: Engine) -> Iterator[Budget]:
         budget = engine.seen.budgets.get(headroom.budget.key)
         if headroom.to_evict and budget is not None:
             yield budget
+
+
+GATES = "ReadinessGatesNotReady"
+"""The Ready condition's reason where only those are missing (kubernetes/pkg/kubelet/status/generate.go)."""
+
+
+def _coming(engine: Engine) -> Iterator[Waiting]:
+    owners = {each.pod.owner.uid for each in engine.plan.evictions if each.pod.owner is not None}
+    going = {each.pod.uid for each in engine.plan.evictions}
+    for pod in engine.seen.pods():
+        if pod.ready or not pod.node or pod.deleting or pod.finished or pod.uid in going:
+            continue
+        if pod.owner is not None and pod.owner.uid in owners:
+            gated = pod.not_ready_because == GATES and pod.readiness_gates
+            yield Waiting(pod.key, f"waits for {', '.join(pod.readiness_gates)}" if gated else pod.not_ready_because)
 
 
 def _left_s(engine: Engine, left_s: float | None, now_s: float) -> float | None:

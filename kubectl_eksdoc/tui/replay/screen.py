@@ -5,11 +5,11 @@ from __future__ import annotations
 import shlex
 from typing import ClassVar
 
-from textual.binding import Binding, BindingType
-
+from kubectl_eksdoc.tui.help import HelpScreen
+from kubectl_eksdoc.tui.keymap import Keymap
 from kubectl_eksdoc.tui.keys import Key, Page
 from kubectl_eksdoc.tui.replay import words
-from kubectl_eksdoc.tui.replay.keys import FIRST, JUMP_S, REPLAY_KEYS, replay_foot, why_not
+from kubectl_eksdoc.tui.replay.keys import FIRST, JUMP_S, LIVE_KEYS, REPLAY_KEYS, replay_foot, why_not
 from kubectl_eksdoc.tui.replay.live import ReplayedRun, ReplayState
 from kubectl_eksdoc.tui.run.pages import LivePage
 from kubectl_eksdoc.tui.run.screen import RunScreen
@@ -21,15 +21,12 @@ _LOOK_S = 0.25
 class ReplayScreen(RunScreen):
     """Mutable: where in its time it is."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding(key.keys, f"do('{key.id}')", key.words, id=key.id, show=False, priority=key.id in FIRST)
-        for key in REPLAY_KEYS
-    ]
-    KEYS: ClassVar[tuple[Key, ...]] = REPLAY_KEYS
+    KEYS: ClassVar[tuple[Key, ...]] = (*REPLAY_KEYS, *LIVE_KEYS)
+    FIRST: ClassVar[frozenset[str]] = FIRST
 
     def __init__(self, live: ReplayedRun, path: str) -> None:
         self._replayed = ReplayState(live)
-        super().__init__(self._replayed, "", NoNextStep())
+        super().__init__(self._replayed, "", NoNextStep(), {})
         self._live = live
         self._path = path
 
@@ -94,6 +91,10 @@ class ReplayScreen(RunScreen):
         command = shlex.join(["kubectl", "eksdoc", "drain", "status", "--replay", self._path])
         self.app.copy_to_clipboard(command)
         self._tell(f"copied: {command}", 10)
+
+    def do_help(self) -> None:
+        """Without the keys that only say why they do nothing."""
+        self.app.push_screen(HelpScreen(self.page, Keymap(REPLAY_KEYS)))
 
     def do_back(self) -> None:
         """Out of the log, a node, and then the screens: nothing is under way."""

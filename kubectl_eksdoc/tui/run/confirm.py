@@ -19,7 +19,8 @@ from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.text import counted, listing, shown
 from kubectl_eksdoc.render.times import duration
 from kubectl_eksdoc.tui.run.desk import Kind, Live, Prepared
-from kubectl_eksdoc.tui.widgets.panel import Line, Prose
+from kubectl_eksdoc.tui.sheets.sheet import Line
+from kubectl_eksdoc.tui.widgets.panel import Prose
 
 _MOST_NAMES = 6
 

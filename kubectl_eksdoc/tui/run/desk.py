@@ -15,6 +15,7 @@ if TYPE_CHECKING:  # the first paint must not pay for facts and plans
     from kubectl_eksdoc.core.run.moments import Moment
     from kubectl_eksdoc.core.run.standing import Standing
     from kubectl_eksdoc.flows.run.draining import Wish
+    from kubectl_eksdoc.flows.run.trying import Tried
     from kubectl_eksdoc.render.drain.view import DrainView
     from kubectl_eksdoc.render.run.view import RunView
 
@@ -105,6 +106,10 @@ class Desk(Protocol):
     def prepare_going_on(self, run: str) -> Prepared: ...
 
     def prepare_giving_back(self, run: str) -> Prepared: ...
+
+    def try_first(self, shown: DrainView) -> Tried:
+        """What the server says of the first round of this plan; nothing is changed."""
+        ...
 
     def runs(self) -> Sequence[RunSummary]:
         """Those that somebody may go on with or give back, the latest first: all but what was given back already."""

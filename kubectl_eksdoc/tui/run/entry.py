@@ -15,7 +15,8 @@ from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.text import shown
 from kubectl_eksdoc.render.times import duration
 from kubectl_eksdoc.tui.run.state import RunState
-from kubectl_eksdoc.tui.widgets.panel import Line, Prose
+from kubectl_eksdoc.tui.sheets.sheet import Line
+from kubectl_eksdoc.tui.widgets.panel import Prose
 
 
 class EntryScreen(ModalScreen[None]):

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from textual.app import App
 from textual.screen import Screen
 
+from kubectl_eksdoc.tui.run import words
 from kubectl_eksdoc.tui.run.confirm import ConfirmScreen
 from kubectl_eksdoc.tui.run.desk import Desk, Kind, Live, Prepared
 from kubectl_eksdoc.tui.run.runs import RunsScreen
 from kubectl_eksdoc.tui.run.screen import RunScreen
 from kubectl_eksdoc.tui.run.state import RunState
 from kubectl_eksdoc.tui.run.stopping import StopScreen
+from kubectl_eksdoc.tui.run.trial import TrialScreen
 
 if TYPE_CHECKING:
     from textual.timer import Timer
+
+    from kubectl_eksdoc.render.drain.view import DrainView
 
 LOOK_S = 0.25
 """So often it is looked at: what changes more often is seen once."""
@@ -27,8 +31,17 @@ LOOK_S = 0.25
 class Following:
     """Mutable: the run that was begun last, be it over or not."""
 
-    def __init__(self, app: App[int], desk: Desk, changed: Callable[[], object]) -> None:
-        """`changed`: the cluster is not any more what was read."""
+    def __init__(
+        self,
+        app: App[int],
+        desk: Desk,
+        keys: Mapping[str, str],
+        changed: Callable[[], object],
+        seen: Callable[[], object],
+    ) -> None:
+        """`keys`: the user's own; `changed`: the cluster is not any more what was read; `seen`: it stands elsewhere."""
+        self._seen = seen
+        self._keys = keys
         self._app = app
         self.desk = desk
         self._changed = changed
@@ -50,6 +63,10 @@ class Following:
                 self.follow(live, screen.prepared.name if screen.prepared is not None else "")
 
         self._app.push_screen(screen, begun)
+
+    def try_first(self, shown: DrainView) -> None:
+        """What the server says of the first round, with nothing done."""
+        self._app.push_screen(TrialScreen(lambda: self.desk.try_first(shown)))
 
     def choose_a_run(self, now: datetime) -> None:
         """Of those of this cluster that are not over."""
@@ -100,15 +117,28 @@ class Following:
     def show(self) -> None:
         """Its screen, unless that is seen already."""
         if self.state is not None and not isinstance(self._app.screen, RunScreen):
-            self._app.push_screen(RunScreen(self.state, self._name, self))
+            self._app.push_screen(RunScreen(self.state, self._name, self, self._keys))
+
+    def in_short(self) -> list[str]:
+        """Where there is no room for more: how far it is, what waits, and the keys that matter."""
+        if self.state is None:
+            return []
+        notice, _ = words.notice(self.state)
+        here = isinstance(self._app.screen, RunScreen)
+        return [words.line_in_short(self.state), notice, "space pause  a stop…" if here else "5 the run"]
 
     def ask_what_next(self) -> None:
-        """Before anybody leaves: its screen, and what can be done with it."""
+        """Before anybody leaves: its screen, and what can be done with it; once, however often one wants to leave."""
+        stack = self._app.screen_stack
+        if isinstance(stack[-1], StopScreen):
+            return
+        if any(isinstance(screen, RunScreen) for screen in stack):
+            while not isinstance(self._app.screen, RunScreen):  # it is below a dialog
+                self._app.pop_screen()
         self.show()
-        if self.state is not None and not isinstance(self._app.screen, StopScreen):
-            screen = self._app.screen
-            if isinstance(screen, RunScreen):
-                screen.do_stop()
+        seen = self._app.screen
+        if isinstance(seen, RunScreen):
+            seen.do_stop()
 
     def _look(self) -> None:
         state = self.state
@@ -116,6 +146,7 @@ class Following:
             return
         for screen in self._app.screen_stack:
             _show(screen, state)
+        self._seen()
         if state.over:
             self._ended(state)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from kubectl_eksdoc.flows.run.draining import Wish
 from kubectl_eksdoc.tui.keys import Key, Page, Part
 from kubectl_eksdoc.tui.run.state import RunState
@@ -57,9 +59,9 @@ def _why_no_pause(state: RunState) -> str:
     return "it is stopping, and asks for nothing more" if state.wished in (Wish.STOP, Wish.LEAVE) else ""
 
 
-def run_foot(state: RunState, page: Page) -> str:
+def run_foot(state: RunState, page: Page, keys: Sequence[Key] = RUN_KEYS) -> str:
     """``space pause  a stop…``: the most useful first; keys that do nothing now are left out."""
-    kept = sorted((key for key in RUN_KEYS if key.foot and not why_not(key, state, page)), key=lambda key: key.foot)
+    kept = sorted((key for key in keys if key.foot and not why_not(key, state, page)), key=lambda key: key.foot)
     parts = [f"{key.shown} {_short(key, state)}" for key in kept]
     return "  ".join([*parts, "1-4 the plan", "esc back" if state.over else ""]).rstrip()
 

@@ -125,5 +125,6 @@ class LogPage(RunPage):
 
 
 def toned(text: str, tone: Tone | None) -> str:
-    """As markup of the theme's colour; `text` is without markup already."""
-    return text if tone is None or not text else f"[$st-{tone.name.lower()}]{text}[/]"
+    """As markup of the theme's colour, to its end: behind a backslash a closing tag would be text. `text` is without
+    markup already."""
+    return text if tone is None or not text else f"[$st-{tone.name.lower()}]{text}"

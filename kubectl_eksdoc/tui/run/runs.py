@@ -21,9 +21,9 @@ from kubectl_eksdoc.render.tables import Cell, Column
 from kubectl_eksdoc.render.text import shown
 from kubectl_eksdoc.render.times import age, between
 from kubectl_eksdoc.tui.run.desk import Desk, Kind
-from kubectl_eksdoc.tui.sheets.sheet import Cells, Sheet, of_rows, text_sheet
+from kubectl_eksdoc.tui.sheets.sheet import Cells, Line, Sheet, of_rows, text_sheet
 from kubectl_eksdoc.tui.widgets.line_table import LineTable
-from kubectl_eksdoc.tui.widgets.panel import Line, Prose
+from kubectl_eksdoc.tui.widgets.panel import Prose
 
 Chosen = tuple[Kind, str]
 

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar, Protocol
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.screen import Screen
 from textual.widgets import ContentSwitcher, Input, Static
 
 from kubectl_eksdoc.core.run.chronicle import ENDS
 from kubectl_eksdoc.flows.run.draining import Wish
 from kubectl_eksdoc.render.look import Look
+from kubectl_eksdoc.tui import keymap
 from kubectl_eksdoc.tui.help import HelpScreen
-from kubectl_eksdoc.tui.keymap import Keymap
 from kubectl_eksdoc.tui.keys import Key, Page
 from kubectl_eksdoc.tui.run import words
 from kubectl_eksdoc.tui.run.entry import EntryScreen
@@ -43,14 +43,16 @@ class RunScreen(Screen[None]):
 
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]
     VERTICAL_BREAKPOINTS = [(0, "-short"), (30, "-tall")]
-    BINDINGS: ClassVar[list[BindingType]] = [
-        *(Binding(key.keys, f"do('{key.id}')", key.words, id=key.id, show=False) for key in RUN_KEYS),
-    ]
     KEYS: ClassVar[tuple[Key, ...]] = RUN_KEYS
+    FIRST: ClassVar[frozenset[str]] = frozenset()
+    """Of the keys those, by their names, that come before what a table does with them."""
 
-    def __init__(self, state: RunState, name: str, next_step: NextStep) -> None:
-        """`name`: the cluster's."""
+    def __init__(self, state: RunState, name: str, next_step: NextStep, keys: Mapping[str, str]) -> None:
+        """`name`: the cluster's; `keys`: the user's own, by the names of actions."""
         super().__init__()
+        self.keymap = keymap.read(keymap.of_runs(keys), self.KEYS)
+        for key in self.keymap.keys:
+            self._bindings.bind(key.keys, f"do('{key.id}')", key.words, show=False, priority=key.id in self.FIRST)
         self._next_step = next_step
         self.state = state
         self.page = Page.RUN
@@ -70,6 +72,8 @@ class RunScreen(Screen[None]):
 
     def on_mount(self) -> None:
         self._page.table.focus()
+        for wrong in self.keymap.wrong:
+            self._tell(wrong, 20)
         self.show()
 
     @property
@@ -103,7 +107,7 @@ class RunScreen(Screen[None]):
         )
 
     def foot(self) -> str:
-        return run_foot(self.state, self.page)
+        return run_foot(self.state, self.page, self.keymap.keys)
 
     def why_not(self, key: Key) -> str:
         """One clause, "" where the key does what it says."""
@@ -119,7 +123,7 @@ class RunScreen(Screen[None]):
         return False if action == "do" and isinstance(self.focused, Input) else super().check_action(action, parameters)
 
     def action_do(self, name: str) -> None:
-        key = next(each for each in (*self.KEYS, *RUN_KEYS) if each.id == name)
+        key = next(each for each in self.keymap.keys if each.id == name)
         reason = self.why_not(key)
         if reason:
             self._tell(f"{key.shown}: {reason}")
@@ -159,8 +163,8 @@ class RunScreen(Screen[None]):
         self.app.push_screen(StopScreen(self.state, node), chosen)
 
     def _chosen(self, choice: Choice | None) -> None:
-        if choice is Choice.PAUSE and not self.state.over:
-            self.do_pause()
+        if choice is Choice.PAUSE:
+            self.action_do("run-pause")
         elif choice is Choice.FINISH_WAVE:
             self._wish(Wish.FINISH_WAVE)
         elif choice is Choice.STOP:
@@ -174,6 +178,9 @@ class RunScreen(Screen[None]):
 
     def _wish(self, wish: Wish) -> None:
         if self.state.over:
+            return
+        if not self.state.may_wish(wish):
+            self._tell("it is stopping: what was wished before holds")
             return
         self.state.wished = wish
         self.state.live.wish(wish)
@@ -245,7 +252,7 @@ class RunScreen(Screen[None]):
         self.app.pop_screen()
 
     def do_help(self) -> None:
-        self.app.push_screen(HelpScreen(self.page, Keymap(self.KEYS)))
+        self.app.push_screen(HelpScreen(self.page, self.keymap))
 
     def do_back(self) -> None:
         """Never out of a run that is under way."""
@@ -279,4 +286,7 @@ class RunScreen(Screen[None]):
             page.beside(self.state)
         log = self.query_one(LogPage)
         if event.table is log.table and event.table.has_focus:
-            log.follows = event.key == event.table.sheet.keys[-1]
+            follows = event.key == event.table.sheet.keys[-1]
+            if follows is not log.follows:
+                log.follows = follows
+                self.show()

@@ -43,12 +43,9 @@ class RunState:
 
     def take(self, update: Update) -> bool:
         """Whether anything is new."""
-        new = (
-            bool(update.moments)
-            or update.anew
-            or update.standing is not self.standing
-            or update.outcome is not self.outcome
-        )
+        new = bool(update.moments) or update.anew
+        new = new or update.standing is not self.standing or update.outcome is not self.outcome
+        was = self.standing
         if update.anew:
             self.chronicle = Chronicle(self.live.aims)
         self.chronicle.take(update.moments)
@@ -56,8 +53,14 @@ class RunState:
             allowed = [budget.status.allowed for budget in update.standing.budgets]
             if allowed:
                 self.lowest = [*self.lowest, min(allowed)][-MOST_MARKS:]
+            if self.wished is Wish.PAUSE and was is not None and was.paused and not update.standing.paused:
+                self.wished = Wish.GO_ON  # somebody else wants it to
         self.standing, self.outcome = update.standing, update.outcome
         return new
+
+    def may_wish(self, wish: Wish) -> bool:
+        """What stops is not held or begun anew; it may only be left sooner."""
+        return wish is Wish.LEAVE or self.wished not in (Wish.STOP, Wish.LEAVE)
 
     @property
     def over(self) -> bool:

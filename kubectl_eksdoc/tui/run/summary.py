@@ -7,7 +7,7 @@ from kubectl_eksdoc.render.look import Tone
 from kubectl_eksdoc.render.run import stands
 from kubectl_eksdoc.render.text import counted
 from kubectl_eksdoc.tui.run.state import RunState
-from kubectl_eksdoc.tui.widgets.panel import Line
+from kubectl_eksdoc.tui.sheets.sheet import Line
 
 
 def summary(state: RunState) -> list[Line]:

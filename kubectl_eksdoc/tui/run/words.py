@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from kubectl_eksdoc.core.run.chronicle import ENDS, NodeState
 from kubectl_eksdoc.core.run.moments import Moment
+from kubectl_eksdoc.core.run.standing import Standing
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.run import stands
 from kubectl_eksdoc.render.text import counted, shown
@@ -62,6 +63,13 @@ def line(state: RunState) -> str:
     return " · ".join(filter(None, parts))
 
 
+def line_in_short(state: RunState) -> str:
+    """``RUNNING  wave 2 of 4  51/116 pods``."""
+    chronicle = state.chronicle
+    parts = [state.stage.value, _wave(state), f"{chronicle.gone}/{chronicle.pods} pods"]
+    return "  ".join(filter(None, parts))
+
+
 def _wave(state: RunState) -> str:
     waves = {node.wave for node in state.chronicle.nodes.values()}
     if len(waves) < 2:
@@ -75,7 +83,19 @@ def half(state: RunState) -> str:
     if state.over or state.standing is None or not state.drains:
         return ""
     when = "when it has stopped" if state.stage is Stage.STOPPING else "stop now"
-    return f"{when}: {stands.left_by_stopping(state.standing)}"
+    return " · ".join([f"{when}: {stands.left_by_stopping(state.standing)}", *_coming(state.standing)])
+
+
+def _coming(standing: Standing) -> list[str]:
+    """``3 replacements not Ready: shop/web-x waits for target-health…``."""
+    said = []
+    if standing.pending:
+        said.append(f"{counted(len(standing.pending), 'replacement')} without a node")
+    if standing.coming:
+        first = standing.coming[0]
+        why = f": {first.pod} {first.why}" if first.why.startswith("waits for ") else ""
+        said.append(f"{counted(len(standing.coming), 'replacement')} not Ready{why}")
+    return said
 
 
 def notice(state: RunState) -> tuple[str, Tone | None]:

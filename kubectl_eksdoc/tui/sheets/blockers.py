@@ -8,6 +8,7 @@ from kubectl_eksdoc.render.drain.groups import Group, grouped
 from kubectl_eksdoc.render.drain.verdict import STATUS_SIGN
 from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.render.tables import Cell, Column
+from kubectl_eksdoc.tui.sheets.once import once_a_view
 from kubectl_eksdoc.tui.sheets.sheet import Sheet, of_rows
 
 NOTHING = "Nothing blocks, nothing is unknown, nothing is to be warned of."
@@ -20,6 +21,7 @@ COLUMNS = (
 )
 
 
+@once_a_view
 def groups_of(view: DrainView) -> tuple[Group, ...]:
     return grouped(view.findings, view)
 

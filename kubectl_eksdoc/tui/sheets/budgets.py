@@ -10,6 +10,7 @@ from kubectl_eksdoc.render.drain.verdict import BUDGET_SIGN
 from kubectl_eksdoc.render.drain.view import DrainView, status_of
 from kubectl_eksdoc.render.look import Tone
 from kubectl_eksdoc.render.tables import Cell, Column
+from kubectl_eksdoc.tui.sheets.once import once_a_view
 from kubectl_eksdoc.tui.sheets.sheet import Cells, Sheet, of_rows
 
 MUST_STAY, MAY_GO, MISSING = "█", "▒", "░"
@@ -22,6 +23,7 @@ _LONGEST = 12
 NOTHING = "No PodDisruptionBudget counts a pod on a marked node: the API refuses none of these evictions."
 
 
+@once_a_view
 def sheet(view: DrainView, full: bool) -> Sheet:
     """The worst first; `full` adds what there is room for on a page of its own."""
     columns = [

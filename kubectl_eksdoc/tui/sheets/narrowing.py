@@ -14,6 +14,9 @@ from kubectl_eksdoc.tui.sheets.nodes import NodeFacts
 
 LABELS = "-l"
 
+MOST_NAMES = 500
+"""Of more nodes the names are not searched for one that is near: that is slower than one types."""
+
 NO_FAULTS = "Nothing is the matter with any node: all are Ready, none is cordoned or left out.\nesc shows them all."
 
 
@@ -83,11 +86,13 @@ def why_none(facts: NodeFacts, typed: str, faults: bool) -> str:
 
 
 def _near_word(facts: NodeFacts, filter: Filter) -> str:
-    """The groups, types and names that look like it."""
+    """The group, type or version that looks like it, and of as many nodes as one can know by name, the name."""
     if filter.inverse:
         return ""
-    words = {word.lower() for cells in facts.texts.values() for cell in cells for word in (cell, *cell.split("-"))}
-    return _nearest(filter.wanted, (word for word in words if len(word) > 1))
+    named = len(facts.texts) <= MOST_NAMES
+    told = {cell for name, *cells in facts.texts.values() for cell in (*cells, *([name] if named else []))}
+    words = {word.lower() for cell in told for word in (cell, *cell.split("-"))}
+    return _nearest(filter.wanted, (word for word in words if len(word) > 1 and not word.isdigit()))
 
 
 def _nearest(word: str, known: Iterable[str]) -> str:

@@ -17,6 +17,8 @@ from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.render.look import Tone
 from kubectl_eksdoc.render.tables import Cell, Column
 from kubectl_eksdoc.render.times import age, between
+from kubectl_eksdoc.tui.sheets.cells import cells as room_of
+from kubectl_eksdoc.tui.sheets.once import once_a_view
 from kubectl_eksdoc.tui.sheets.sheet import Cells, Sheet, Widths
 
 NONE = "·"
@@ -48,6 +50,7 @@ class NodeFacts:
     nodes: Mapping[str, Node]
     texts: Mapping[str, tuple[str, ...]]  # by name: the columns before WAVE
     widths: tuple[int, ...]
+    ascii_widths: tuple[int, ...]
     pods: Mapping[str, int]  # by name: how many there are on it
 
 
@@ -77,7 +80,8 @@ def _facts(nodes: Sequence[Node], pods: Mapping[str, int], at: datetime) -> Node
         )
         widths.see(cells)
     by_name = {node.name: node for node in nodes}
-    return NodeFacts(by_name, texts, (*widths.widest, 4, 10), {name: pods.get(name, 0) for name in by_name})
+    wide, plain = (*widths.widest, 4, 10), (*widths.in_ascii, 4, 10)
+    return NodeFacts(by_name, texts, wide, plain, {name: pods.get(name, 0) for name in by_name})
 
 
 def _image(node: Node) -> str:
@@ -95,7 +99,7 @@ def sheet(
 ) -> Sheet:
     """The nodes of these names. `view`: the plan, None while there is none; `empty`: what is said where there is no
     name; `columns` with other titles."""
-    targets = {target.node.name: target for target in view.targets} if view is not None else {}
+    targets = targets_of(view) if view is not None else {}
 
     def cells(name: str) -> Cells:
         target = targets.get(name)
@@ -106,10 +110,25 @@ def sheet(
         return status(facts.nodes[name], targets.get(name), view)
 
     def full() -> int:
-        return max((len(stands(name, 0).text) for name in keys), default=0)
+        return max((room_of(stands(name, 0).text) for name in keys), default=0)
 
     keys = tuple(names)
-    return Sheet(columns, facts.widths, keys, cells, fill=_STATUS, filled=stands, empty=empty, full=full)
+    return Sheet(
+        columns,
+        facts.widths,
+        keys,
+        cells,
+        fill=_STATUS,
+        filled=stands,
+        empty=empty,
+        full=full,
+        ascii_widths=facts.ascii_widths,
+    )
+
+
+@once_a_view
+def targets_of(view: DrainView) -> Mapping[str, Target]:
+    return {target.node.name: target for target in view.targets}
 
 
 def status(node: Node, target: Target | None, view: DrainView | None) -> Cell:

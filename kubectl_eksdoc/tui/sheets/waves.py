@@ -9,6 +9,7 @@ from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.render.look import Tone
 from kubectl_eksdoc.render.tables import Cell, Column
 from kubectl_eksdoc.render.times import duration
+from kubectl_eksdoc.tui.sheets.once import once_a_view
 from kubectl_eksdoc.tui.sheets.sheet import Cells, Sheet, of_rows
 
 NOTHING = "No node of the plan is drained."
@@ -20,6 +21,7 @@ KEY = f"{EVICTING[0]} pods are evicted  {EMPTY} empty, until it is done"
 _TICK_ROOM = 10
 
 
+@once_a_view
 def sheet(view: DrainView, full: bool = False) -> Sheet:
     columns = [
         Column("W" if not view.plan.in_generations else "G", right=True),
@@ -61,6 +63,7 @@ def sheet(view: DrainView, full: bool = False) -> Sheet:
         filled,
         NOTHING,
         head=lambda room: axis(end, room - _time_width(view)),
+        ascii_widths=sheet.ascii_widths,
     )
 
 

@@ -5,8 +5,8 @@ Textual's DataTable measures every cell, so this is drawn by the line API: a row
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import ClassVar, NamedTuple
 
 from rich.cells import cell_len, set_cell_size
@@ -20,7 +20,8 @@ from textual.strip import Strip
 
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.tables import Cell, fitted
-from kubectl_eksdoc.render.text import shown, wrap
+from kubectl_eksdoc.render.text import shown
+from kubectl_eksdoc.tui.sheets.cells import wrapped
 from kubectl_eksdoc.tui.sheets.sheet import EMPTY, Sheet, text_of
 
 _GAP = 1
@@ -28,6 +29,9 @@ _MARK = 2
 _LEAST_FILL = 16
 _STEP = 8
 """So many columns of the terminal one goes sideways at a time."""
+_HEAD = -1
+"""The place of the titles."""
+_MOST_DRAWN = 2000
 _TONES = {
     Tone.GOOD: "good",
     Tone.WARN: "warn",
@@ -82,7 +86,7 @@ class LineTable(ScrollView, can_focus=True):
         self._cursor = 0
         self._laid: _Layout | None = None
         self._styles: dict[str, Style] = {}
-        self._drawn: dict[int, Strip] = {}  # by line, as it is seen now
+        self._drawn: dict[tuple[int, int], Strip] = {}  # by place and width: what of the rows need not be made anew
 
     @property
     def key(self) -> str | None:
@@ -99,9 +103,10 @@ class LineTable(ScrollView, can_focus=True):
         return self.scrollable_content_region.size
 
     def show(self, sheet: Sheet, marked: Collection[str] = frozenset()) -> None:
-        """From now on these rows; only lines that differ are drawn anew."""
-        was, at, laid = self.key, self._cursor, self._laid
-        same = sheet.keys == self.sheet.keys
+        """From now on these rows; only those that differ are drawn anew."""
+        was, at = self.key, self._cursor
+        same = sheet.keys is self.sheet.keys or sheet.keys == self.sheet.keys
+        before, self._drawn = self._drawn, {}
         self.sheet, self.marked = sheet, marked
         if not same:
             where = {key: place for place, key in enumerate(sheet.keys)}
@@ -110,7 +115,10 @@ class LineTable(ScrollView, can_focus=True):
         self.virtual_size = Size(self._seen.width, len(sheet.keys) + 1)
         if not same:
             self._follow()
-        self._refresh_changed(laid)
+        if same and sheet.keys and before:
+            self._refresh_what_differs(before)
+        else:
+            self.refresh()
         if self.key is not None and self.key != was:
             self.post_message(self.Moved(self, self.key))
 
@@ -138,6 +146,7 @@ class LineTable(ScrollView, can_focus=True):
 
     def action_sideways(self, by: int) -> None:
         self._across = max(min(self._across + by * _STEP, self._most_across), 0)
+        self._drawn.clear()
         self.refresh()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -165,6 +174,11 @@ class LineTable(ScrollView, can_focus=True):
         self._styles.clear()
         self._drawn.clear()
 
+    def watch_has_focus(self, has_focus: bool) -> None:
+        """The row of the cursor looks otherwise."""
+        self._drawn.clear()
+        super().watch_has_focus(has_focus)
+
     def _to(self, place: int) -> None:
         before = self._cursor
         self._cursor = min(max(place, 0), max(len(self.sheet.keys) - 1, 0))
@@ -184,40 +198,47 @@ class LineTable(ScrollView, can_focus=True):
         elif self._cursor >= top + room:
             self.scroll_to(y=self._cursor - room + 1, animate=False, immediate=True)
 
-    def _refresh_changed(self, before: _Layout | None) -> None:
-        """Over a slow line a whole table several times a second is much, and mostly one or two rows of it are new."""
-        seen = self._seen
-        if before is None or self._layout(seen.width) != before or not self._drawn:
-            self.refresh()
-            return
-        for y in range(seen.height):
-            if self._drawn.get(y) != self._drawn_at(y, seen.width):
-                self.refresh(Region(0, y, seen.width, 1))
-
     def _refresh_row(self, place: int) -> None:
+        self._drawn.pop((place, self._seen.width), None)
         y = place - int(self.scroll_offset.y) + 1
         if 0 < y < self._seen.height:
             self.refresh(Region(0, y, self._seen.width, 1))
 
+    def _refresh_what_differs(self, before: Mapping[tuple[int, int], Strip]) -> None:
+        """Of the same rows as `before`: most keys change one or two of them, and few bytes travel far faster."""
+        top, width = int(self.scroll_offset.y), self._seen.width
+        if before.get((_HEAD, width)) != self._drawn_at(_HEAD, width):
+            self.refresh(Region(0, 0, width, 1))
+        for place in range(top, min(top + self._seen.height, len(self.sheet.keys))):
+            if before.get((place, width)) != self._drawn_at(place, width):
+                self.refresh(Region(0, place - top + 1, width, 1))
+
     # Drawing
 
     def render_line(self, y: int) -> Strip:
-        self._drawn[y] = strip = self._drawn_at(y, self._seen.width)
-        return strip
-
-    def _drawn_at(self, y: int, width: int) -> Strip:
-        if y == 0:
-            return self._head(width)
-        place = y - 1 + int(self.scroll_offset.y)
+        width = self._seen.width
+        place = y - 1 + int(self.scroll_offset.y) if y else _HEAD
         if place < len(self.sheet.keys):
-            return self._row(place, width)
+            return self._drawn_at(place, width)
         told = () if self.sheet.keys else self._told(width - 2)
         said = told[y - 1] if y <= len(told) else ""
-        return self._strip([(f" {shown(said, self.look)}", "faint")], width, "")
+        return self._strip([(f" {said}", "faint")], width, "")
 
     def _told(self, width: int) -> list[str]:
         """What is said instead of rows."""
-        return [line for words in self.sheet.empty.split("\n") for line in wrap(words, max(width, 10))]
+        return [
+            line for words in self.sheet.empty.split("\n") for line in wrapped(shown(words, self.look), max(width, 10))
+        ]
+
+    def _drawn_at(self, place: int, width: int) -> Strip:
+        """Made once, and drawn again wherever it stands after scrolling."""
+        drawn = self._drawn.get((place, width))
+        if drawn is None:
+            if len(self._drawn) > _MOST_DRAWN:
+                self._drawn.clear()
+            drawn = self._head(width) if place == _HEAD else self._row(place, width)
+            self._drawn[place, width] = drawn
+        return drawn
 
     def _head(self, width: int) -> Strip:
         laid, texts = self._layout(width), []
@@ -314,8 +335,11 @@ class LineTable(ScrollView, can_focus=True):
 
     def _layout(self, width: int) -> _Layout:
         if self._laid is None or self._laid.width != width:
-            made = _wide_layout(self.sheet, width) if self._is_wide else None
-            self._laid = made or _layout(self.sheet, width, width - self._margin)
+            sheet = self.sheet
+            if self.look.ascii and sheet.ascii_widths:
+                sheet = replace(sheet, widths=sheet.ascii_widths)
+            made = _wide_layout(sheet, width) if self._is_wide else None
+            self._laid = made or _layout(sheet, width, width - self._margin)
         return self._laid
 
 

@@ -11,10 +11,9 @@ from textual.widgets import Static
 
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.text import shown
+from kubectl_eksdoc.tui.sheets.sheet import Line
 
 _STYLES = {Tone.TITLE: "bold", Tone.FAINT: "dim"}
-
-Line = str | tuple[str, Tone]
 
 
 class Prose(VerticalScroll, can_focus=True):

@@ -53,6 +53,10 @@ class ScriptedLive:
         untold, self._untold = self._untold, []
         return Update(untold, self._standing, self._outcome)
 
+    @property
+    def outcome(self) -> Outcome | None:
+        return self._outcome
+
     def wish(self, wish: Wish) -> None:
         self.wishes.append(wish)
 
@@ -88,9 +92,17 @@ class ScriptedLive:
         self.happens(Happened.STOPPED, why=why)
         self.stands(stopped=why, left_s=None)
         seen = [moment for step in self.drain.upto(self.at_s) for moment in step.moments]
-        left = dict.fromkeys(("blue-5",), ("shop/left",))
-        record = replace(self.drain.record, moments=tuple(seen), ended_s=self.at_s, undone=left)
+        record = replace(self.drain.record, moments=tuple(seen), ended_s=self.at_s, undone=self._left(seen))
         self._outcome = outcome_of(replace(self.drain, record=record, stopped=why), self.run)
+
+    def _left(self, seen: Sequence[Moment]) -> dict[str, tuple[str, ...]]:
+        """By node, the pods that have not gone."""
+        gone = {moment.subject for moment in seen if moment.what is Happened.GONE}
+        left: dict[str, tuple[str, ...]] = {}
+        for eviction in self.drain.plan.evictions:
+            if eviction.pod.key not in gone:
+                left[eviction.node] = (*left.get(eviction.node, ()), eviction.pod.key)
+        return left
 
 
 def outcome_of(drain: Rehearsed, run: str = RUN) -> Outcome:

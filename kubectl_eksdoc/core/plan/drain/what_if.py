@@ -34,7 +34,9 @@ from kubectl_eksdoc.core.plan.drain.verdicts.assuming import (
 from kubectl_eksdoc.core.plan.drain.verdicts.judging import JudgedPod, Judgement, judge_again
 from kubectl_eksdoc.core.plan.drain.verdicts.said import merged
 
-QUICK = frozenset({"assume_budgets", "assume_fixed", "max_unavailable", "pins", "evictions_per_second"})
+QUICK = frozenset(
+    {"assume_budgets", "assume_fixed", "max_unavailable", "pins", "evictions_per_second", "grace_seconds"}
+)
 """The parts of a policy that may differ without everything being decided again."""
 
 

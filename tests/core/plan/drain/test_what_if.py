@@ -66,6 +66,7 @@ def case(seed: int, closed: bool) -> Case:
         "all at once": replace(policy, max_unavailable=()),
         "pinned": replace(policy, pins=((name, 2),)),
         "slowly": replace(policy, evictions_per_second=1.0),
+        "grace": replace(policy, grace_seconds=300),
     }
     if cluster.budgets:
         key = c.choice(cluster.budgets).key
@@ -115,7 +116,9 @@ class TestAnyCluster:
                 assert set(preview.skipped) == {t.node.name for t in plan.skipped}, where
                 assert told(preview.blockers) == told(plan.blockers), where
                 quickly[word.split()[-1]] += case.is_kept(plan)
-        assert all(quickly[word] > 20 for word in ("fixed", "time", "once", "pinned", "slowly", "1", "5")), quickly
+        assert all(quickly[word] > 20 for word in ("fixed", "time", "once", "pinned", "slowly", "grace", "1", "5")), (
+            quickly
+        )
 
     def test_nothing_changed_is_the_same_plan(self) -> None:
         """After whatever else was asked."""
@@ -263,6 +266,13 @@ class TestOneChange:
         assert slow.estimate is not None and kept.plan.estimate is not None
         assert slow.estimate.spans[-1].done_s >= kept.plan.estimate.spans[-1].done_s + 300
 
+    def test_a_grace_period_changes_the_times_alone(self) -> None:
+        kept = a_kept_plan()
+        short = kept.plan_for(DrainPolicy(grace_seconds=1))
+        assert (short.evictions, short.rounds, short.findings) == (kept.plan.evictions, 4, kept.plan.findings)
+        assert short.estimate is not None and kept.plan.estimate is not None
+        assert short.estimate.p95_s < kept.plan.estimate.p95_s
+
     def test_what_uses_a_budget_up_for_good_is_decided_anew(self) -> None:
         bare = [a_pod(f"web-{i}", owner=None, labels={"app": "web"}, node=f"old-{i % 2}") for i in range(4)]
         cluster = of_two_nodes(pods=bare, budgets=[a_budget(min_available=3, expected=4)])
@@ -279,7 +289,6 @@ class TestOneChange:
             DrainPolicy(partial=True),
             DrainPolicy(surge=1, max_unavailable=((ALL, Amount(1)),)),
             DrainPolicy(order="name", assume_budgets=(("default/web", 3),)),
-            DrainPolicy(grace_seconds=5),
         ],
     )
     def test_anything_else_is_a_new_plan(self, policy: DrainPolicy) -> None:
