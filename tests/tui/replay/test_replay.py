@@ -156,8 +156,9 @@ def test_nothing_can_be_done_to_it() -> None:
     show(press)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("size", [WIDE, NARROW])
-def test_no_key_fails_and_help_lists_those_of_time(size: tuple[int, int]) -> None:
+def test_no_key_fails(size: tuple[int, int]) -> None:
     async def press(shown: Shown) -> None:
         for key in (*RUN_KEYS, *shown.screen.KEYS):
             for each in key.keys.split(","):
@@ -168,9 +169,6 @@ def test_no_key_fails_and_help_lists_those_of_time(size: tuple[int, int]) -> Non
                     if shown.screen.focused is not None and shown.screen.focused.id is None:
                         await shown.press("escape")
                     assert all(len(line) <= size[0] for line in shown.lines)
-        await shown.press("question_mark")
-        assert "Time" in shown.text and "slower" in shown.text
-        assert "stop…" not in shown.text
 
     show(press, size=size)
 
@@ -191,6 +189,21 @@ def test_in_ascii_nothing_else_is_seen() -> None:
             assert all(line.isascii() for line in shown.lines), shown.text
 
     show(look, ascii=True)
+
+
+def test_help_lists_the_keys_of_time_and_none_that_would_do_nothing() -> None:
+    async def ask(shown: Shown) -> None:
+        await shown.press("question_mark")
+        assert "Time" in shown.text and "slower" in shown.text and "stop…" not in shown.text
+
+    show(ask)
+
+
+def test_where_there_is_no_room_that_is_said() -> None:
+    async def look(shown: Shown) -> None:
+        assert "eksdoc needs 60x16 (now 40x10)" in shown.text
+
+    show(look, size=(40, 10))
 
 
 @pytest.mark.long
