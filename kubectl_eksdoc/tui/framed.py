@@ -76,7 +76,7 @@ class Framed(App[int]):
                 screen.mount(TooSmall(said))
 
     def run_in_short(self) -> list[str]:
-        """What must be seen of a run that is under way where there is no room for its screen; [] while there is none."""
+        """What must be seen of a run that is under way where there is no room for its screen; none else."""
         return []
 
     async def action_quit(self) -> None:
