@@ -10,6 +10,8 @@ from typing import Any, ClassVar
 from textual.app import App
 from textual.filter import LineFilter, NoColor
 
+from kubectl_eksdoc.render.look import Look
+from kubectl_eksdoc.render.text import shown
 from kubectl_eksdoc.tui import palette
 from kubectl_eksdoc.tui.small import TooSmall, lines, too_small
 
@@ -52,6 +54,13 @@ class Framed(App[int]):
         except (NotImplementedError, RuntimeError, ValueError):
             pass  # no such signals here, or not in the main thread
 
+    async def action_quit(self) -> None:
+        self.exit(0)
+
+    def action_help_quit(self) -> None:
+        """Ctrl-C."""
+        self.run_worker(self.action_quit())
+
     def push_screen(self, *args: Any, **more: Any) -> Any:
         pushed = super().push_screen(*args, **more)
         self.call_later(self.fit)
@@ -69,19 +78,14 @@ class Framed(App[int]):
             if not small:
                 covers.remove()
                 continue
-            said = "\n".join(lines(columns, rows, self.run_in_short()))
+            look = Look(ascii=self.only_ascii)
+            told = lines(columns, rows, [shown(line, look) for line in self.run_in_short()])
+            said = "\n".join(told).replace("[", r"\[")
             for cover in covers:
                 cover.update(said)
             if not covers and screen.is_mounted:
                 screen.mount(TooSmall(said))
 
     def run_in_short(self) -> list[str]:
-        """What must be seen of a run that is under way where there is no room for its screen; none else."""
+        """What must be seen of a run that is under way where there is no room for its screen, and its keys."""
         return []
-
-    async def action_quit(self) -> None:
-        self.exit(0)
-
-    def action_help_quit(self) -> None:
-        """Ctrl-C."""
-        self.run_worker(self.action_quit())

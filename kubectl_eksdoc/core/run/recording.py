@@ -70,7 +70,7 @@ def of_journal(journal: Entries) -> Recording | None:
     if not entries:
         return None
     stands, began = replay(journal), entries[0].at
-    latest_s = (datetime.max - began.replace(tzinfo=None)).total_seconds() - 1
+    latest_s = (datetime.max.replace(tzinfo=began.tzinfo) - began).total_seconds() - 1
     told = list(told_by(entries))
     moments = tuple(in_order((moment for moment, _ in told), latest_s))
     last_s = max((entry.at - began).total_seconds() for entry in entries)

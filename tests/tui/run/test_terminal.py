@@ -1,4 +1,4 @@
-"""A run in a real terminal: begun, paused and given back by keys; and what becomes of it when the terminal goes away."""
+"""A run in a real terminal: begun, paused and given back by keys, and left by signals."""
 
 from __future__ import annotations
 
