@@ -119,6 +119,17 @@ def test_it_opens_plans_and_leaves_the_terminal_as_it_was() -> None:
         assert terminal.sent.rindex(SHOWN) > terminal.sent.index(ENTERED)
 
 
+def test_a_run_is_shown_again_without_a_cluster_or_a_kubeconfig(tmp_path: Path) -> None:
+    journal = str(ROOT / "tests" / "tui" / "replay" / "journal.jsonl")
+    with a_terminal(argv=("--replay", journal), HOME=str(tmp_path), KUBECONFIG=str(tmp_path / "none")) as terminal:
+        terminal.until(b"REPLAY RUNS")
+        terminal.type(b"$")
+        terminal.until(b"not emptied: blue-1")
+        terminal.type(b"q")
+        assert terminal.over() == 0
+        assert terminal.sent.index(ENTERED) < terminal.sent.rindex(LEFT)
+
+
 @pytest.mark.parametrize("told", [signal.SIGTERM, signal.SIGHUP])
 def test_told_to_end_it_restores_the_terminal(told: signal.Signals) -> None:
     with a_terminal(80, 24) as terminal:

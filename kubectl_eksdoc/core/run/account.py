@@ -9,7 +9,7 @@ from datetime import datetime
 
 from kubectl_eksdoc.core.model.journal import Entry, Intent, Note, Noted, Outcome, Phase, Result, Verb
 from kubectl_eksdoc.core.run.journal import OF_PODS, Journaled
-from kubectl_eksdoc.core.run.moments import Happened, Moment
+from kubectl_eksdoc.core.run.moments import THE_DRAIN, Happened, Moment
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ def told_by(entries: Iterable[Entry]) -> Iterator[tuple[Moment, tuple[Entry, ...
                 if what is not None:
                     yield _moment(at_s, what, intents[entry.of], entry), (intents[entry.of], entry)
             case Note() if entry.what in _HAPPENED:
-                yield Moment(at_s, _HAPPENED[entry.what], entry.subject or "the drain", "", entry.why), (entry,)
+                yield Moment(at_s, _HAPPENED[entry.what], entry.subject or THE_DRAIN, "", entry.why), (entry,)
 
 
 def _moment(at_s: float, what: Happened, of: Intent, result: Result) -> Moment:

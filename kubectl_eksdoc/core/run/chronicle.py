@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
-from kubectl_eksdoc.core.run.moments import ASKED, Happened, Moment
+from kubectl_eksdoc.core.run.moments import ASKED, THE_DRAIN, Happened, Moment
 from kubectl_eksdoc.core.run.scribe import aims_of
 
 
@@ -131,11 +131,11 @@ class Chronicle:
     def _take(self, moment: Moment) -> None:
         what = moment.what
         if what is Happened.HELD:
-            self.held = moment.why or what.value
+            self.held = _why(moment)
         elif what is Happened.RELEASED:
             self.held = ""
         elif what is Happened.STOPPED:
-            self.stopped = moment.why or what.value
+            self.stopped = _why(moment)
         elif what in _PODS and moment.node in self.nodes:
             self._pod(moment, self.nodes[moment.node], _PODS[what])
         elif what in _NODES and moment.subject in self.nodes:
@@ -190,3 +190,8 @@ class Chronicle:
         if pod.state is not state:
             node.gone += (state is PodState.GONE) - (pod.state is PodState.GONE)
             pod.state, pod.since_s = state, at_s
+
+
+def _why(moment: Moment) -> str:
+    """Why nothing more is asked for, never "": a journal says of some only who wanted it so."""
+    return moment.why or (f"by {moment.subject}" if moment.subject != THE_DRAIN else moment.what.value)

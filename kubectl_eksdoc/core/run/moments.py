@@ -39,6 +39,9 @@ class Happened(str, Enum):
 ASKED = (Happened.EVICTED, Happened.RESTARTED, Happened.DELETED)
 """A pod goes since it was asked to."""
 
+THE_DRAIN = "the drain"
+"""The subject of what concerns no single node and no pod."""
+
 WENT_WRONG = frozenset(
     (
         Happened.REFUSED,

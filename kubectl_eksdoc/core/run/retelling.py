@@ -9,7 +9,7 @@ from math import inf
 from kubectl_eksdoc.core.model.journal import DONE
 from kubectl_eksdoc.core.model.run_events import RunEnd, RunEvent, RunEvents
 from kubectl_eksdoc.core.run.chronicle import Aimed
-from kubectl_eksdoc.core.run.moments import Happened, Moment
+from kubectl_eksdoc.core.run.moments import THE_DRAIN, Happened, Moment
 from kubectl_eksdoc.core.run.recording import Planned, Recording, Source, in_order
 
 GONE_ON_WITH = "somebody went on with it"
@@ -73,7 +73,7 @@ def _moments(told: Sequence[RunEvent | RunEnd], began: datetime) -> Iterator[Mom
             continue
         if begun and (ended or each.at_s < last_s - _ABOUT_S):
             offset_s = (each.at - began).total_seconds() - each.at_s
-            yield Moment(offset_s, Happened.ADOPTED, "the drain", "", GONE_ON_WITH)
+            yield Moment(offset_s, Happened.ADOPTED, THE_DRAIN, "", GONE_ON_WITH)
         ended, begun, last_s = False, True, each.at_s
         what = _WORDS.get(each.what)
         if what is not None:

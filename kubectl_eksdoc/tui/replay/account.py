@@ -36,8 +36,8 @@ def _lines(recording: Recording) -> Iterator[str]:
     slow = sorted(((_lasted(node), node.node) for node in nodes if node.ended_s is not None), reverse=True)
     if slow:
         yield f"Longest: {listing([f'{name} {duration(lasted)}' for lasted, name in slow], _MOST, Look())}"
-    pods = (pod for node in nodes for pod in node.pods.values() if pod.refused)
-    often = [f"{pod.pod} {pod.refused}x" for pod in sorted(pods, key=lambda pod: -pod.refused)]
+    pods = (pod for node in nodes for pod in node.pods.values() if pod.refused > 1)
+    often = [f"{pod.pod} {pod.refused} times" for pod in sorted(pods, key=lambda pod: -pod.refused)]
     if often:
         yield f"Refused most often: {listing(often, _MOST, Look())}"
     alone = [node for node in nodes if node.state is NodeState.ALONE]

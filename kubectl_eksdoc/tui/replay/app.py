@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from time import monotonic
+
 from kubectl_eksdoc.tui.framed import Framed
 from kubectl_eksdoc.tui.opening import Again
 from kubectl_eksdoc.tui.replay.live import ReplayedRun
@@ -11,10 +14,12 @@ from kubectl_eksdoc.tui.replay.screen import ReplayScreen
 class ReplayApp(Framed):
     """`again` says what is shown."""
 
-    def __init__(self, again: Again) -> None:
+    def __init__(self, again: Again, clock: Callable[[], float] = monotonic) -> None:
+        """`clock`: seconds from anywhere."""
         super().__init__(ascii=again.ascii, plain=again.plain, light=again.light)
-        self.again = again
+        self._path = again.path
+        self._live = ReplayedRun(again.recording, clock)
 
     def on_mount(self) -> None:
         self.tidy_when_told_to_stop()
-        self.push_screen(ReplayScreen(ReplayedRun(self.again.recording), self.again.path))
+        self.push_screen(ReplayScreen(self._live, self._path))

@@ -26,11 +26,13 @@ REPLAY_KEYS: tuple[Key, ...] = (
     Key("leave", "escape,q", "esc q", "back", "back, then out", Part.ANYWHERE),
 )
 
+LIVE_KEYS = tuple(key for key in RUN_KEYS if key not in REPLAY_KEYS and key.action not in ("pause", "back"))
+"""They say why they do nothing here."""
+
 FIRST = frozenset(("ten-back", "ten-on", "begin", "end"))
-"""Tables would scroll by them."""
+"""Their names: tables would scroll by them."""
 
 _OVER = {
-    "pause": "",
     "plan": "a replay has no plan: only what the run did was written down",
     "ticket": "a replay has no markdown: drain run -o markdown makes it, and drain status tells what is left",
     "save": "a replay has no markdown: drain run -o markdown makes it, and drain status tells what is left",

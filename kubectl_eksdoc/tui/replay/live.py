@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from time import monotonic
 
 from kubectl_eksdoc.core.run.chronicle import Aimed, NodeState, PodState
 from kubectl_eksdoc.core.run.recording import Recording, Source
@@ -19,11 +18,8 @@ _LONGEST_LOOK_S = 1.0
 """A terminal that was suspended for an hour is not an hour further."""
 
 _UNKNOWN = {
-    Source.JOURNAL: (
-        "Not known: what pods waited for, and when each was gone. A journal has what was asked, what was answered, and "
-        "when a node was empty."
-    ),
-    Source.EVENTS: "Not known: what pods waited for. Events have what was asked, refused and gone.",
+    Source.JOURNAL: "Not known: what pods waited for, and when each was gone. A journal has neither.",
+    Source.EVENTS: "Not known: what pods waited for, unless they were refused.",
 }
 
 
@@ -33,7 +29,7 @@ class ReplayedRun:
     kind = Kind.DRAIN
     view = None
 
-    def __init__(self, recording: Recording, clock: Callable[[], float] = monotonic) -> None:
+    def __init__(self, recording: Recording, clock: Callable[[], float]) -> None:
         """`clock`: seconds from anywhere."""
         self.replay = Replay(recording)
         self._recording = recording
@@ -116,8 +112,9 @@ class ReplayState(RunState):
         if self.recording.source is Source.EVENTS:
             return gone
         pods = [pod for node in self.chronicle.nodes.values() for pod in node.pods.values()]
-        asked = sum(pod.state in (PodState.LEAVING, PodState.GONE) for pod in pods)
-        return f"{counted(asked, 'pod')} asked to go so far, {self.chronicle.gone} surely gone"
+        accepted = sum(pod.state in (PodState.LEAVING, PodState.GONE) for pod in pods)
+        asked = f"{counted(len(pods), 'pod')} asked to go so far"
+        return f"{asked}, {accepted} accepted, {self.chronicle.gone} surely gone"
 
     @property
     def nodes_done(self) -> str:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import shlex
 from typing import ClassVar
 
+from kubectl_eksdoc.tui.help import HelpScreen
+from kubectl_eksdoc.tui.keymap import Keymap
 from kubectl_eksdoc.tui.keys import Key, Page
 from kubectl_eksdoc.tui.replay import words
-from kubectl_eksdoc.tui.replay.keys import FIRST, JUMP_S, REPLAY_KEYS, replay_foot, why_not
+from kubectl_eksdoc.tui.replay.keys import FIRST, JUMP_S, LIVE_KEYS, REPLAY_KEYS, replay_foot, why_not
 from kubectl_eksdoc.tui.replay.live import ReplayedRun, ReplayState
 from kubectl_eksdoc.tui.run.pages import LivePage
 from kubectl_eksdoc.tui.run.screen import RunScreen
@@ -19,7 +21,7 @@ _LOOK_S = 0.25
 class ReplayScreen(RunScreen):
     """Mutable: where in its time it is."""
 
-    KEYS: ClassVar[tuple[Key, ...]] = REPLAY_KEYS
+    KEYS: ClassVar[tuple[Key, ...]] = (*REPLAY_KEYS, *LIVE_KEYS)
     FIRST: ClassVar[frozenset[str]] = FIRST
 
     def __init__(self, live: ReplayedRun, path: str) -> None:
@@ -58,7 +60,7 @@ class ReplayScreen(RunScreen):
         if self._replayed.replay.faster(steps):
             self._moved_in_time()
         else:
-            self._tell(f"{'>' if steps > 0 else '<'}: it goes no {'faster' if steps > 0 else 'slower'}")
+            self._tell(">: it goes no faster" if steps > 0 else "<: it goes no slower")
 
     def do_jump(self, direction: int) -> None:
         replay = self._replayed.replay
@@ -69,13 +71,13 @@ class ReplayScreen(RunScreen):
         if self._replayed.replay.to_wrong(direction):
             self._moved_in_time()
         else:
-            self._tell(f"nothing went wrong {'after' if direction > 0 else 'before'} this")
+            self._tell("]: nothing went wrong after this" if direction > 0 else "[: nothing went wrong before this")
 
     def do_moment(self, direction: int) -> None:
         if self._replayed.replay.step(direction):
             self._moved_in_time()
         else:
-            self._tell(f"nothing happened {'after' if direction > 0 else 'before'} this")
+            self._tell(".: nothing happened after this" if direction > 0 else ",: nothing happened before this")
 
     def do_begin(self) -> None:
         self._replayed.replay.go_to(0.0)
@@ -89,6 +91,10 @@ class ReplayScreen(RunScreen):
         command = shlex.join(["kubectl", "eksdoc", "drain", "status", "--replay", self._path])
         self.app.copy_to_clipboard(command)
         self._tell(f"copied: {command}", 10)
+
+    def do_help(self) -> None:
+        """Without the keys that only say why they do nothing."""
+        self.app.push_screen(HelpScreen(self.page, Keymap(REPLAY_KEYS)))
 
     def do_back(self) -> None:
         """Out of the log, a node, and then the screens: nothing is under way."""

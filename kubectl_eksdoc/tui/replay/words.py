@@ -30,10 +30,10 @@ def _identity(state: ReplayState) -> str:
 
 
 def _line(state: ReplayState) -> str:
-    """``▇▇▇▇───  7 pods gone so far, 37 planned · 2 of 5 nodes drained · 3 refusals``: the bar is of its time."""
+    """``▇▇▇▇───  2 of 5 nodes drained · 7 pods gone so far, 37 planned · 3 refusals``: the bar is of its time."""
     recording = state.recording
     done = bar(round(state.replay.at_s), max(round(recording.length_s), 1), _BAR)
-    parts = [state.pods_gone, state.nodes_done]
+    parts = [state.nodes_done, state.pods_gone]
     if state.chronicle.refusals:
         parts.append(counted(state.chronicle.refusals, "refusal"))
     return f"{done[:_BAR]}  {' · '.join(parts)}"

@@ -44,7 +44,8 @@ class RunScreen(Screen[None]):
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]
     VERTICAL_BREAKPOINTS = [(0, "-short"), (30, "-tall")]
     KEYS: ClassVar[tuple[Key, ...]] = RUN_KEYS
-    FIRST: ClassVar[frozenset[str]] = frozenset()  # they come before those of tables
+    FIRST: ClassVar[frozenset[str]] = frozenset()
+    """Of the keys those, by their names, that come before what a table does with them."""
 
     def __init__(self, state: RunState, name: str, next_step: NextStep, keys: Mapping[str, str]) -> None:
         """`name`: the cluster's; `keys`: the user's own, by the names of actions."""
@@ -122,7 +123,7 @@ class RunScreen(Screen[None]):
         return False if action == "do" and isinstance(self.focused, Input) else super().check_action(action, parameters)
 
     def action_do(self, name: str) -> None:
-        key = next(each for each in (*self.keymap.keys, *RUN_KEYS) if each.id == name)
+        key = next(each for each in self.keymap.keys if each.id == name)
         reason = self.why_not(key)
         if reason:
             self._tell(f"{key.shown}: {reason}")

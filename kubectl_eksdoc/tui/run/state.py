@@ -43,12 +43,8 @@ class RunState:
 
     def take(self, update: Update) -> bool:
         """Whether anything is new."""
-        new = (
-            bool(update.moments)
-            or update.anew
-            or update.standing is not self.standing
-            or update.outcome is not self.outcome
-        )
+        new = bool(update.moments) or update.anew
+        new = new or update.standing is not self.standing or update.outcome is not self.outcome
         was = self.standing
         if update.anew:
             self.chronicle = Chronicle(self.live.aims)

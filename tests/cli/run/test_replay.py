@@ -1,0 +1,114 @@
+"""``--replay FILE``: what a real run wrote down, by its journal and with ``-o json``, is shown; other files are not."""
+
+from __future__ import annotations
+
+import io
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from kubectl_eksdoc.cli.main import run
+from kubectl_eksdoc.cli.surroundings import Surroundings
+from kubectl_eksdoc.core.run.chronicle import Chronicle, NodeState
+from kubectl_eksdoc.core.run.recording import Recording, Source
+from kubectl_eksdoc.embedded.serving.api import Api
+from kubectl_eksdoc.embedded.serving.clockwork import Scaled
+from kubectl_eksdoc.tui.opening import Again
+from tests.cli.run.served import Machine
+from tests.cli.run.test_runs import BLUE, SPEED, agreed
+from tests.cli.running import Ran, Terminal
+from tests.embedded.clients import worlds
+
+
+@pytest.fixture
+def api() -> Api:
+    return worlds.api_of("small-traps", Scaled(time.monotonic, SPEED))
+
+
+def opened(*argv: str, terminal: bool = True) -> tuple[Ran, list[Again]]:
+    """By a process on a terminal; what its screens were given."""
+    shown: list[Again] = []
+    out, err = (Terminal(), Terminal()) if terminal else (io.StringIO(), io.StringIO())
+
+    def show(again: Again) -> int:
+        shown.append(again)
+        return 0
+
+    around = replace(Surroundings(out, err, {"TERM": "xterm"}), stdin=Terminal(), show_again=show)
+    return Ran(run(argv, out, err, around=around), out.getvalue(), err.getvalue()), shown
+
+
+def drained(recording: Recording) -> tuple[dict[str, NodeState], int]:
+    chronicle = Chronicle(recording.aims)
+    chronicle.take(recording.moments)
+    return {node.node: node.state for node in chronicle.nodes.values()}, chronicle.gone
+
+
+def test_a_real_run_is_shown_again_by_its_journal_and_by_its_events(one: Machine, tmp_path: Path) -> None:
+    events = tmp_path / "events.jsonl"
+    events.write_text(one.run("drain", "run", *agreed(one), "-o", "json").out, encoding="utf-8")
+    (journal,) = (one.home / ".local" / "state" / "eksdoc" / "runs").iterdir()
+    for argv in (["--replay", str(journal), "--ascii"], ["drain", "--replay", str(events)]):
+        ran, (again,) = opened(*argv)
+        assert ran == Ran(0, "", "") and again.path == argv[argv.index("--replay") + 1]
+        recording = again.recording
+        assert recording.source is (Source.JOURNAL if again.ascii else Source.EVENTS)
+        assert (recording.run, recording.ended, recording.whole) == (journal.stem, "done", True)
+        assert drained(recording) == ({"old-1": NodeState.DONE}, 16) and not recording.dropped
+    planned = recording.planned
+    assert planned is not None and planned.pods == 16 and planned.p50_s
+    lines = one.run("drain", "status", "--replay", str(events))
+    assert lines.code == 0 and lines.out.count("Z  evicted") == lines.out.count("Z  gone") == 16
+    assert BLUE[1] not in lines.err
+
+
+JOURNAL = Path(__file__).parents[2] / "tui" / "replay" / "journal.jsonl"
+
+
+@pytest.mark.parametrize(
+    ("argv", "said"),
+    [
+        (["--demo"], "error: --replay shows what is in a file: --demo cannot be used with it"),
+        (["--snapshot", "x"], "error: --replay shows what is in a file: --snapshot cannot be used with it"),
+        (["--context", "x"], "error: --replay shows what is in a file: --context cannot be used with it"),
+        (
+            ["-n", "x", "--kubeconfig=y"],
+            "error: --replay shows what is in a file: --kubeconfig, --namespace cannot be used",
+        ),
+        (["-o", "json"], "error: --replay shows what is in a file: --output cannot be used with it"),
+        (["drain", "plan"], "error: --replay before 'plan' shows a run on screens, and goes with no command"),
+        (["drain", "status"], "error: --replay before 'status' shows a run on screens, and goes with no command"),
+        (["options"], "error: --replay before 'options' shows a run on screens, and goes with no command"),
+    ],
+)
+def test_what_does_not_go_with_it_is_refused(argv: list[str], said: str) -> None:
+    ran, shown = opened("--replay", str(JOURNAL), *argv)
+    assert ran.code == 2 and ran.err.startswith(said) and not shown
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_a_file_that_is_none_is_said_to_be_none(tmp_path: Path, terminal: bool) -> None:
+    other = tmp_path / "other"
+    other.write_text('{"kind": "DrainPlan"}\nhello\n', encoding="utf-8")
+    for path, said in (
+        (other, f"error: {other} is no journal of a run: not one line of it is an entry, or an event of -o json\n"),
+        (tmp_path / "nowhere", f"error: there is no journal {tmp_path / 'nowhere'}"),
+        (tmp_path, f"error: the journal {tmp_path} cannot be read: "),
+        ("", "error: --replay needs the path of a journal"),
+        ("a\0b", "error: there is no journal a"),
+    ):
+        ran, shown = opened(f"--replay={path}", terminal=terminal)
+        assert ran.code == 2 and ran.err.startswith(said) and not shown
+
+
+def test_without_a_terminal_it_names_the_command_that_says_it_in_lines() -> None:
+    ran, shown = opened("--replay", str(JOURNAL), terminal=False)
+    assert ran.code == 2 and not ran.out and not shown
+    assert f"kubectl eksdoc drain status --replay {JOURNAL} says what happened" in ran.err
+
+
+def test_help_tells_of_it() -> None:
+    for argv in (["--help"], ["drain", "--help"]):
+        assert "--replay FILE" in opened(*argv)[0].out

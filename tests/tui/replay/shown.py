@@ -1,0 +1,101 @@
+"""A recorded run on its screens under a pilot: two journals of the demo, served with faults, and a clock of the test's.
+
+Both are of one run: ann began it, somebody paused it and ended it, and ben went on with it until its nodes were left
+alone, since a fault refused evictions. `journal.jsonl` is what her machine kept, `events.jsonl` what ``-o json`` said.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any
+
+from textual.pilot import Pilot
+
+from kubectl_eksdoc.core.model.journal import Entries
+from kubectl_eksdoc.core.run.recording import Recording, of_journal
+from kubectl_eksdoc.core.run.retelling import of_events
+from kubectl_eksdoc.host.journal_file import read_recorded
+from kubectl_eksdoc.tui.opening import Again
+from kubectl_eksdoc.tui.replay.app import ReplayApp
+from kubectl_eksdoc.tui.replay.screen import ReplayScreen
+from tests.tui.pilots import WIDE
+
+HERE = Path(__file__).parent
+JOURNAL, EVENTS = HERE / "journal.jsonl", HERE / "events.jsonl"
+
+
+class Clock:
+    """Mutable: it stands still unless it is told."""
+
+    def __init__(self) -> None:
+        self.now_s = 0.0
+
+    def __call__(self) -> float:
+        return self.now_s
+
+
+class Shown:
+    """Mutable: the screen, what keys do to it, and its time."""
+
+    def __init__(self, pilot: Pilot[int], clock: Clock) -> None:
+        self.pilot = pilot
+        self._clock = clock
+
+    @property
+    def screen(self) -> ReplayScreen:
+        return next(each for each in self.pilot.app.screen_stack if isinstance(each, ReplayScreen))
+
+    @property
+    def at_s(self) -> float:
+        return self.screen.state.at_s
+
+    async def press(self, *keys: str) -> None:
+        await self.pilot.press(*keys)
+        await self.pilot.pause()
+
+    async def wait(self, seconds: float) -> None:
+        """So long in our time."""
+        self._clock.now_s += seconds
+        self.screen._look()
+        await self.pilot.pause()
+
+    @property
+    def lines(self) -> list[str]:
+        strips = self.pilot.app.screen._compositor.render_strips()
+        return ["".join(segment.text for segment in strip).rstrip() for strip in strips]
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self.lines)
+
+    @property
+    def told(self) -> list[str]:
+        """For a moment."""
+        return [notification.message for notification in self.pilot.app._notifications]
+
+
+def recording_of(path: Path) -> Recording:
+    recorded = read_recorded(str(path))
+    found = of_journal(recorded) if isinstance(recorded, Entries) else of_events(recorded)
+    assert found is not None
+    return found
+
+
+Driven = Callable[[Shown], Coroutine[Any, Any, None]]
+
+
+def show(
+    driven: Driven, what: Path | Recording = JOURNAL, size: tuple[int, int] = WIDE, ascii: bool = False
+) -> ReplayApp:
+    async def main() -> ReplayApp:
+        clock = Clock()
+        recording = recording_of(what) if isinstance(what, Path) else what
+        app = ReplayApp(Again(recording, "run.jsonl", ascii=ascii), clock)
+        async with app.run_test(size=size) as pilot:
+            await pilot.pause()
+            await driven(Shown(pilot, clock))
+        return app
+
+    return asyncio.run(main())

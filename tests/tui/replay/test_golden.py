@@ -1,0 +1,42 @@
+"""What a replay looks like, sign by sign."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.render.test_golden import check_golden
+from tests.tui.pilots import NARROW, WIDE
+from tests.tui.replay.shown import EVENTS, JOURNAL, Shown, show
+
+GOLDEN = Path(__file__).parent / "golden"
+
+PAGES = {
+    "journal": (JOURNAL, ("right", "right_square_bracket", "j")),
+    "events": (EVENTS, ("right", "right_square_bracket", "j")),
+    "end": (EVENTS, ("end",)),
+    "log": (JOURNAL, ("end", "6", "v")),
+    "entry": (JOURNAL, ("end", "6", "v", "g", "enter")),
+}
+
+
+@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize(("size", "name"), [(WIDE, "120x36"), (NARROW, "80x24")], ids=["wide", "narrow"])
+def test_every_page_looks_like_this(page: str, size: tuple[int, int], name: str) -> None:
+    path, keys = PAGES[page]
+
+    async def look(shown: Shown) -> None:
+        await shown.press(*keys)
+        await shown.pilot.pause()
+        check_golden(GOLDEN / f"{page}-{name}.txt", shown.text + "\n")
+
+    show(look, path, size)
+
+
+def test_and_like_this_in_ascii() -> None:
+    async def look(shown: Shown) -> None:
+        await shown.press("right", "right_square_bracket")
+        check_golden(GOLDEN / "journal-ascii.txt", shown.text + "\n")
+
+    show(look, ascii=True)

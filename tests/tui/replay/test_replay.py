@@ -1,0 +1,220 @@
+"""A recorded run under keys: its time is moved, what is not known is said, and nothing can be done to it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from kubectl_eksdoc.core.model.journal import Entries, Entry
+from kubectl_eksdoc.core.run.chronicle import Chronicle
+from kubectl_eksdoc.core.run.moments import WENT_WRONG, Happened
+from kubectl_eksdoc.core.run.recording import of_journal
+from kubectl_eksdoc.tui.keys import Page
+from kubectl_eksdoc.tui.run.keys import RUN_KEYS
+from tests.core.run.test_replaying import seen
+from tests.journals import JOURNALS
+from tests.tui.pilots import NARROW, WIDE
+from tests.tui.replay.shown import EVENTS, JOURNAL, Shown, recording_of, show
+
+
+def test_it_goes_on_by_itself_at_its_speed_until_it_ends() -> None:
+    async def look(shown: Shown) -> None:
+        assert shown.at_s == 0 and "REPLAY RUNS 2x" in shown.lines[0]
+        await shown.wait(1)
+        assert shown.at_s == 2
+        await shown.press("greater_than_sign", "greater_than_sign")
+        await shown.wait(1)
+        assert shown.at_s == 22 and "20x" in shown.lines[0]
+        await shown.press("space")
+        await shown.wait(1)
+        assert shown.at_s == 22 and "REPLAY STANDS STILL 20x  22s of 2m40s" in shown.lines[0]
+        await shown.press("space", "greater_than_sign")
+        for _ in range(3):
+            await shown.wait(1)
+        assert "REPLAY ENDED" in shown.lines[0] and shown.lines[2].startswith(" ✗ not emptied: blue-1")
+        assert "Summary" in shown.text and "1 of 5 nodes drained in 2m40s" in shown.text
+        await shown.press("space")
+        assert shown.at_s == 0 and "REPLAY RUNS" in shown.lines[0] and "Summary" not in shown.text
+
+    show(look)
+
+
+def test_speeds_have_ends_and_a_clock_that_jumps_is_not_believed() -> None:
+    async def look(shown: Shown) -> None:
+        await shown.press(*["less_than_sign"] * 3)
+        assert "<: it goes no slower" in shown.told and "0.5x" in shown.lines[0]
+        await shown.wait(3600)
+        assert shown.at_s == 0.5, "the terminal was suspended"
+
+    show(look)
+
+
+def test_jumps() -> None:
+    wrong = sorted({m.at_s for m in recording_of(JOURNAL).moments if m.what in WENT_WRONG})
+
+    async def jump(shown: Shown) -> None:
+        await shown.press("right", "right", "left")
+        assert shown.at_s == 10
+        await shown.press("end")
+        assert "ENDED" in shown.lines[0]
+        await shown.press("home", "left")
+        assert shown.at_s == 0
+        for at_s in wrong:
+            await shown.press("right_square_bracket")
+            assert shown.at_s == at_s and "STANDS STILL" in shown.lines[0]
+        await shown.press("right_square_bracket")
+        assert "]: nothing went wrong after this" in shown.told
+        await shown.press("left_square_bracket")
+        assert shown.at_s == wrong[-2]
+        await shown.press("0", "left_square_bracket", "comma")
+        assert {"[: nothing went wrong before this", ",: nothing happened before this"} <= set(shown.told)
+        await shown.press("full_stop")
+        assert shown.screen.state.chronicle.moments[-1].what is Happened.CORDONED
+        await shown.press("dollar_sign")
+        assert "ENDED" in shown.lines[0]
+
+    show(jump)
+
+
+def test_the_way_back_shows_what_was_known_then() -> None:
+    recording = recording_of(EVENTS)
+
+    async def jump(shown: Shown) -> None:
+        for keys in (["end"], ["home", "right"], ["right_square_bracket"] * 3, ["end", "left"], ["left"] * 3):
+            await shown.press(*keys)
+            straight = Chronicle(recording.aims)
+            straight.take(moment for moment in recording.moments if moment.at_s <= shown.at_s)
+            assert seen(shown.screen.state.chronicle) == seen(straight)
+
+    show(jump, EVENTS)
+
+
+def test_what_is_not_written_down_is_said() -> None:
+    async def by_journal(shown: Shown) -> None:
+        await shown.press("right", "space")
+        assert "0 of 5 nodes drained · 14 pods asked to go so far, 11 accepted, 0 surely gone" in shown.lines[1]
+        assert "Not known: what they allowed" in shown.text and "Not known: what pods waited for" in shown.text
+        assert "0/7+" in shown.text and "No PodDisruptionBudget" not in shown.text
+
+    async def by_events(shown: Shown) -> None:
+        await shown.press("right", "space")
+        assert "pods gone so far · " in shown.lines[1] and "surely" not in shown.text
+        assert "7/7+" not in shown.lines[1] and "Not known: what they allowed" in shown.text
+
+    show(by_journal)
+    show(by_events, EVENTS)
+
+
+def test_lines_that_could_not_be_read_are_told() -> None:
+    recording = replace(recording_of(JOURNAL), dropped=tuple(f"line {at}: it was cut off" for at in range(30)))
+
+    async def look(shown: Shown) -> None:
+        assert "! 30 things in the file could not be taken into account" in shown.lines[3]
+        await shown.press("end", "6", "tab", "G", *["pagedown"] * 4)
+        assert "line 19: it was cut off" in shown.text and "and 10 more" in shown.text
+
+    show(look, recording)
+
+
+def test_an_entry_of_the_log_is_shown_whole() -> None:
+    async def look(shown: Shown) -> None:
+        await shown.press("end", "6", "v", "g", "enter")
+        for said in ("refused", "shop/web-crxtfnp8r4-2dwnd", "HTTP code  429", "entry ", "uid        ", "evict Pod"):
+            assert said in shown.text, shown.text
+        await shown.press("escape")
+        assert shown.screen.page is Page.LOG and shown.pilot.app.screen is shown.screen
+        await shown.press("slash", *"adopted", "enter", "enter")
+        assert "ben@vm" in shown.text and "! this is something that went wrong" in shown.text
+        await shown.press("q", "escape", "escape", *["tab"] * 4, "enter")
+        assert "after the begin" in shown.text, "and from the log beside the nodes"
+
+    show(look)
+
+
+def test_what_is_typed_moves_nothing_in_time() -> None:
+    async def look(shown: Shown) -> None:
+        await shown.press("right", "space", "6", "slash", *"web0", "left", "home", "end", "space", "enter")
+        assert shown.at_s == 10 and "/web0" in shown.text
+
+    show(look)
+
+
+def test_nothing_can_be_done_to_it() -> None:
+    async def press(shown: Shown) -> None:
+        for key in ("a", "R", "n", "o", "m", "1", "4", "ctrl+s"):
+            before = len(shown.told)
+            await shown.press(key)
+            assert len(shown.told) == before + 1, key
+        assert "a: this shows a run again: nothing can be begun, stopped or given back from here" in shown.told
+        assert shown.told[-2].startswith("1-4: a replay has no plan")
+        await shown.press("v", "C")
+        assert shown.told[-2] == "v: all, or only what went wrong is a key of [6]"
+        assert shown.pilot.app.clipboard == "kubectl eksdoc drain status --replay run.jsonl"
+
+    show(press)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("size", [WIDE, NARROW])
+def test_no_key_fails(size: tuple[int, int]) -> None:
+    async def press(shown: Shown) -> None:
+        for key in (*RUN_KEYS, *shown.screen.KEYS):
+            for each in key.keys.split(","):
+                if each not in ("escape", "q"):
+                    await shown.press(each)
+                    if shown.pilot.app.screen is not shown.screen:
+                        await shown.press("escape")
+                    if shown.screen.focused is not None and shown.screen.focused.id is None:
+                        await shown.press("escape")
+                    assert all(len(line) <= size[0] for line in shown.lines)
+
+    show(press, size=size)
+
+
+def test_q_goes_back_and_then_leaves() -> None:
+    async def leave(shown: Shown) -> None:
+        await shown.press("6", "q")
+        assert shown.screen.page is Page.RUN
+        await shown.pilot.press("q")
+
+    assert show(leave).return_value == 0
+
+
+def test_in_ascii_nothing_else_is_seen() -> None:
+    async def look(shown: Shown) -> None:
+        for keys in ("right", "6", "question_mark", "escape", "end", "g", "enter"):
+            await shown.press(keys)
+            assert all(line.isascii() for line in shown.lines), shown.text
+
+    show(look, ascii=True)
+
+
+def test_help_lists_the_keys_of_time_and_none_that_would_do_nothing() -> None:
+    async def ask(shown: Shown) -> None:
+        await shown.press("question_mark")
+        assert "Time" in shown.text and "slower" in shown.text and "stop…" not in shown.text
+
+    show(ask)
+
+
+def test_where_there_is_no_room_that_is_said() -> None:
+    async def look(shown: Shown) -> None:
+        assert "eksdoc needs 60x16 (now 40x10)" in shown.text
+
+    show(look, size=(40, 10))
+
+
+@pytest.mark.long
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(JOURNALS)
+def test_whatever_is_in_a_journal_is_shown(entries: list[Entry]) -> None:
+    recording = of_journal(Entries(tuple(entries)))
+    if recording is None:
+        return
+
+    async def look(shown: Shown) -> None:
+        await shown.press("right_square_bracket", "full_stop", "end", "6", "g", "enter", "escape", "5", "enter", "0")
+
+    show(look, recording)
