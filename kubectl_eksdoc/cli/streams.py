@@ -23,12 +23,12 @@ def say(stream: TextIO, text: str) -> None:
 
 
 def deliver(stream: TextIO, text: str) -> None:
-    """Write the answer. A reader that leaves early (`| head`) has seen enough.
+    """Write the answer, where there is one. A reader that leaves early (`| head`) has seen enough.
 
     Raises:
         UsageError: it cannot be written; that is told once.
     """
-    if stream in _LEFT:
+    if stream in _LEFT or not text:
         return
     try:
         stream.write(text)

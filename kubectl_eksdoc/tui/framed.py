@@ -8,12 +8,16 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from textual.app import App
+from textual.driver import Driver
 from textual.filter import LineFilter, NoColor
 
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.text import shown
 from kubectl_eksdoc.tui import palette
 from kubectl_eksdoc.tui.small import TooSmall, lines, too_small
+
+LOOK_S = 1.0
+"""So often it is looked whether the terminal is still there."""
 
 
 class Framed(App[int]):
@@ -41,10 +45,20 @@ class Framed(App[int]):
         """For Textual's own themes, which do not know them."""
         return dict(palette.DARK_THEME.variables)
 
+    def get_driver_class(self) -> type[Driver]:
+        usual = super().get_driver_class()
+        if usual.__name__ != "LinuxDriver":  # of macOS, too; not of Windows
+            return usual
+        from kubectl_eksdoc.tui.terminal import TerminalDriver
+
+        return TerminalDriver
+
     def tidy_when_told_to_stop(self) -> None:
-        """Without this the terminal is left as it is: alternate screen, no cursor, no echo."""
+        """Without this the terminal is left as it is: alternate screen, no cursor, no echo. That it is not there any
+        more is as if one was told."""
         import asyncio
 
+        self.set_interval(LOOK_S, self._leave_when_left)
         try:
             loop = asyncio.get_running_loop()
             for name in ("SIGTERM", "SIGHUP"):
@@ -53,6 +67,10 @@ class Framed(App[int]):
                     loop.add_signal_handler(number, self.exit, 128 + number)
         except (NotImplementedError, RuntimeError, ValueError):
             pass  # no such signals here, or not in the main thread
+
+    def _leave_when_left(self) -> None:
+        if getattr(self._driver, "is_left", False):
+            self.exit(128 + signal.SIGHUP)
 
     async def action_quit(self) -> None:
         self.exit(0)

@@ -139,6 +139,15 @@ def test_told_to_end_it_restores_the_terminal(told: signal.Signals) -> None:
         assert LEFT in terminal.sent and terminal.sent.rindex(SHOWN) > terminal.sent.index(ENTERED)
 
 
+@pytest.mark.parametrize("controls", [True, False])
+def test_where_the_terminal_goes_away_it_ends(controls: bool) -> None:
+    """Told or not: Textual by itself would wait for it for ever."""
+    with a_terminal(controls=controls) as terminal:
+        terminal.until(b"blue-1")
+        terminal.hang_up()
+        assert terminal.over() == 128 + signal.SIGHUP
+
+
 def test_no_colour_is_none_at_all() -> None:
     with a_terminal(NO_COLOR="1") as terminal:
         terminal.until(b"5 of 8 marked")
