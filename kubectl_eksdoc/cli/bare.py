@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
+from kubectl_eksdoc.cli import replay
 from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser, ShowText, spelled_out, until_dashes
 from kubectl_eksdoc.errors import UsageError
@@ -29,6 +30,7 @@ def root(prog: str) -> Parser:
     parser.set_defaults(leaf=parser)
     GlobalOptions.add_to(parser, level=0)
     SourceOptions.add_early(parser)
+    replay.add_to(parser)
     return parser
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli import drain_options, exits, pace_options, reaching, rights
+from kubectl_eksdoc.cli import drain_options, exits, pace_options, reaching, replay, rights
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.progress import ProgressLine
@@ -47,6 +47,7 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> argparse._SubParsers
     )
     GlobalOptions.add_to(drain, level=LEVELS - 2)
     SourceOptions.add_early(drain)
+    replay.add_to(drain)
     under = drain.add_commands()
     plan = under.add_parser(
         "plan",

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TextIO
 
 from kubectl_eksdoc import __version__
-from kubectl_eksdoc.cli import bare, exits, screen, streams
+from kubectl_eksdoc.cli import bare, exits, replay, screen, streams
 from kubectl_eksdoc.cli.parser import Parser, ShowText, first_unknown, spelled_out, strays, unknown_flag, until_dashes
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.errors import EksdocError, UsageError
@@ -108,6 +108,7 @@ def _answer(argv: Sequence[str], prog: str, around: Surroundings) -> Answer:
         if words:
             leaf.error(f"COMMAND: invalid choice: {words[0]!r}")
         return screen.open_screens(args, leaf, around)
+    replay.check_not_asked_for(args, leaf)
     answer: Answer = args.command(args, words, around)
     return answer
 

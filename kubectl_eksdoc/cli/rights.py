@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from kubectl_eksdoc.core.model import codes, kinds
 from kubectl_eksdoc.core.model.kinds import Resource
+from kubectl_eksdoc.core.model.permissions import Need, Needs, Permission
 from kubectl_eksdoc.errors import Forbidden
 
 
@@ -100,6 +101,26 @@ BY_COMMAND: Mapping[str, tuple[Right, ...]] = {
     "drain pause": _ASK,
     "drain abort": _ASK,
 }
+
+
+def needs(journal: str) -> Needs:
+    """What a plan rests on, and what a run of it does besides that it cannot do without; `journal`: the namespace of
+    the runs' journal."""
+    planned = tuple(Need(_permission(right, ""), _lost(right)) for right in DRAIN_PLAN)
+    for_plan = {need.permission for need in planned}
+    run = (_permission(right, journal if right.journal else "") for right in _RUN if right.required)
+    return Needs(planned, tuple(Need(each, "no run") for each in dict.fromkeys(run) if each not in for_plan))
+
+
+def _permission(right: Right, namespace: str) -> Permission:
+    return Permission(right.verb, right.resource, right.subresource, namespace)
+
+
+def _lost(right: Right) -> str:
+    if right.required:
+        return "nothing can be said at all"
+    codes_lost = right.unknown_without
+    return f"unknown: {', '.join(codes_lost)}" if codes_lost else right.lost
 
 
 def explained(error: Forbidden, command: str) -> Forbidden:

@@ -20,13 +20,14 @@ from kubectl_eksdoc.wiring.runs import (
     open_runs,
     open_trial,
     open_watch,
-    read_journal,
+    read_recorded,
 )
 
 if TYPE_CHECKING:
     from kubectl_eksdoc.core.model.connection import Connection
     from kubectl_eksdoc.core.model.journal import Entries
     from kubectl_eksdoc.core.model.permissions import Permission
+    from kubectl_eksdoc.core.model.run_events import RunEvents
     from kubectl_eksdoc.flows.ports import Field, Runs, Trial
     from kubectl_eksdoc.flows.run.draining import Clock as RunClock
 
@@ -59,5 +60,5 @@ class Edges:
     denied: Callable[[Connection, Sequence[Permission]], tuple[Permission, ...]] = denied
     new_run_id: Callable[[datetime], str] = new_run_id
     clock: RunClock = WallClock()
-    read_journal: Callable[[str], Entries] = read_journal
+    read_recorded: Callable[[str], Entries | RunEvents] = read_recorded
     told_to_stop: Callable[[], AbstractContextManager[Callable[[], int]]] = _told_to_stop

@@ -4,19 +4,30 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli import exits, reaching, streams
+from kubectl_eksdoc.cli import exits, reaching, replay, rights, streams
 from kubectl_eksdoc.cli import look as looks
 from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
+from kubectl_eksdoc.cli.screen_live import Pinned, live_of
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
+from kubectl_eksdoc.errors import Forbidden
+from kubectl_eksdoc.host.keymap_file import read_keymap
+from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE
+from kubectl_eksdoc.wiring.sources import SourceChoice
 
 if TYPE_CHECKING:  # the first paint must not pay for facts and plans
     from kubectl_eksdoc.cli.run.screen_runs import ScreenRuns
     from kubectl_eksdoc.core.model.cluster import Cluster
     from kubectl_eksdoc.core.plan.drain.policy import Targeting
     from kubectl_eksdoc.tui.opening import Opening, Progress
+
+COMMAND = "drain plan"
+THEME = "EKSDOC_THEME"
+LIGHT = "light"
+THEMES = ("", "dark", LIGHT)
 
 NO_TERMINAL = """\
 error: the screens need a terminal, and {} is none.
@@ -31,6 +42,10 @@ def open_screens(args: argparse.Namespace, leaf: Parser, around: Surroundings) -
         UsageError: what is to be read is said twice.
     """
     missing = no_terminal(around)
+    written = replay.asked_for(args)
+    if written is not None:
+        light = around.environ.get(THEME, "").lower() == LIGHT
+        return replay.show_again(written, args, missing, light, around)
     if missing:
         streams.say(around.stderr, leaf.format_help() + "\n" + NO_TERMINAL.format(missing))
         return Answer("", exits.USAGE)
@@ -51,16 +66,28 @@ def no_terminal(around: Surroundings) -> str:
 
 
 def opening(args: argparse.Namespace, around: Surroundings, runs: ScreenRuns) -> Opening:
+    return _opening(GlobalOptions.from_args(args), SourceOptions.from_args(args).choice, around, runs)
+
+
+def _opening(
+    options: GlobalOptions, source: SourceChoice, around: Surroundings, runs: ScreenRuns, chosen: str = ""
+) -> Opening:
+    """`chosen`: the context that was chosen on the screens, "" for what the command line says."""
     from kubectl_eksdoc.tui.opening import Opening
 
-    options, source = GlobalOptions.from_args(args), SourceOptions.from_args(args).choice
+    reached = Pinned(options.connection)
 
     def read(progress: Progress) -> Cluster:
         from kubectl_eksdoc.core.model import kinds
 
-        where = runs.source
-        cluster = around.open_reader(where.source, where.options.connection, progress).read(kinds.ALL)
-        return where.named(cluster)
+        if not source.live:
+            where = runs.source
+            cluster = around.open_reader(where.source, where.options.connection, progress).read(kinds.ALL)
+            return where.named(cluster)
+        try:
+            return around.open_reader(source, reached(), progress).read(kinds.ALL)
+        except Forbidden as error:
+            raise rights.explained(error, COMMAND) from error
 
     def reached_by(cluster: Cluster) -> tuple[str, ...]:
         return reaching.words(source, options, cluster.identity.context)
@@ -75,6 +102,11 @@ def opening(args: argparse.Namespace, around: Surroundings, runs: ScreenRuns) ->
         return Targeting(nodegroups=(DEFAULT_NODEGROUP,))
 
     look = looks.decide(options, around.stderr, around.environ)
+    live = None
+    if source.live:
+        live = live_of(reached, options, around, lambda other, name: _opening(other, source, around, runs, name))
+    keys, wrong = read_keymap(around.environ)
+    theme = around.environ.get(THEME, "").lower()
     return Opening(
         read,
         targeting,
@@ -82,6 +114,15 @@ def opening(args: argparse.Namespace, around: Surroundings, runs: ScreenRuns) ->
         around.now,
         ascii=look.ascii,
         plain=not look.colour,
-        desk=runs.desk,
+        desk=runs.desk_at(lambda: replace(options, connection=reached())),
         no_desk=runs.why_not,
+        live=live,
+        light=theme == LIGHT,
+        keys=keys,
+        wrong=(
+            *wrong,
+            *(() if theme in THEMES else (f"{THEME} is {theme!r}, and neither dark nor light: it is dark",)),
+        ),
+        needs=lambda: rights.needs(JOURNAL_NAMESPACE),
+        context=chosen,
     )

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.core.model.baseline import Baseline
     from kubectl_eksdoc.core.model.connection import Connection
     from kubectl_eksdoc.flows.ports import ClusterReader, Stage
-    from kubectl_eksdoc.tui.opening import Opening
+    from kubectl_eksdoc.tui.opening import Again, Opening
 
 OpenReader = Callable[["SourceChoice", "Connection", "Progress | None"], "ClusterReader"]
 OpenStage = Callable[["SourceChoice", "Connection", "Progress | None", "Faults"], "Stage"]
@@ -32,6 +32,12 @@ def _open_screens(opening: Opening) -> int:
 
     app = EksdocApp(opening)
     return app.run() or app.return_code or 0
+
+
+def _show_again(again: Again) -> int:
+    from kubectl_eksdoc.tui.replay.app import ReplayApp
+
+    return ReplayApp(again).run() or 0
 
 
 def _now() -> datetime:
@@ -54,6 +60,7 @@ class Surroundings:
     edges: Edges = Edges()
     sleep: Callable[[float], object] = time.sleep
     open_screens: Callable[[Opening], int] = _open_screens
+    show_again: Callable[[Again], int] = _show_again
 
     def ask(self, question: str) -> str:
         """What whoever sits at the terminal types.

@@ -10,7 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from kubectl_eksdoc.core.model.journal import Entries, Entry, is_run_id
+from kubectl_eksdoc.core.model.run_events import RunEvents
 from kubectl_eksdoc.errors import LocalJournalError
+from kubectl_eksdoc.objects.event_lines import read_events
 from kubectl_eksdoc.objects.journal_lines import lines, read_lines
 
 ENDING = ".jsonl"
@@ -147,13 +149,17 @@ def _read(path: Path) -> Entries:
     except FileNotFoundError:
         return Entries()
     except (OSError, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise LocalJournalError(f"the journal {path} cannot be read: {why}", "Check its permissions.") from error
+        raise _unreadable(path, error) from error
     return read_lines(text, str(path))
 
 
-def read_file(path: str) -> Entries:
-    """A journal wherever it lies.
+LARGEST = 256 << 20
+"""Bytes. The journal of a drain of 30,000 pods has some 20 MB; what is no file may never end."""
+
+
+def read_recorded(path: str) -> Entries | RunEvents:
+    """A run as it was written down, wherever that lies: a journal, or what ``drain run -o json`` wrote; which of them
+    is seen by the lines. Where it is neither, what is wrong with its lines is in `Entries.dropped`.
 
     Raises:
         LocalJournalError: it cannot be read, or there is none.
@@ -162,7 +168,21 @@ def read_file(path: str) -> Entries:
         raise LocalJournalError(
             f"there is no journal {path}", "Journals of runs are kept in ~/.local/state/eksdoc/runs."
         )
-    return _read(Path(path))
+    try:
+        with open(path, "rb") as file:
+            text = file.read(LARGEST + 1)
+    except (OSError, ValueError) as error:
+        raise _unreadable(path, error) from error
+    if len(text) > LARGEST:
+        raise LocalJournalError(f"{path} has more than {LARGEST >> 20} MiB: that is no journal")
+    entries = read_lines(text, path)
+    events = RunEvents() if entries.entries else read_events(text, path)
+    return events if events.told else entries
+
+
+def _unreadable(path: Path | str, error: Exception) -> LocalJournalError:
+    why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return LocalJournalError(f"the journal {path} cannot be read: {why}", "Check its permissions.")
 
 
 def runs(folder: Path) -> tuple[str, ...]:

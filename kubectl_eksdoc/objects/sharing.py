@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from kubectl_eksdoc.core.model.pods import Owner, Toleration
-from kubectl_eksdoc.core.model.selectors import Labels
+from kubectl_eksdoc.core.model.selectors import NOTHING, Labels, Selector
 from kubectl_eksdoc.objects.caches import RawCache, Texts
+from kubectl_eksdoc.objects.common import selector
 from kubectl_eksdoc.objects.placement import Placing
-from kubectl_eksdoc.objects.structs import Lean, OwnerRef
+from kubectl_eksdoc.objects.structs import LabelSelector, Lean, OwnerRef
 
 
 class TolerationEntry(Lean):
@@ -19,7 +20,7 @@ class TolerationEntry(Lean):
 class Sharing(Texts):
     """The caches of one observation."""
 
-    __slots__ = ("labels", "owner", "placing", "template_labels", "template_tolerations", "tolerations")
+    __slots__ = ("labels", "owner", "placing", "selector", "template_labels", "template_tolerations", "tolerations")
 
     def __init__(self) -> None:
         super().__init__()
@@ -32,6 +33,9 @@ class Sharing(Texts):
         entries: object = list[TolerationEntry] | None
         self.tolerations: RawCache[list[TolerationEntry], tuple[Toleration, ...]] = RawCache(
             "$.spec.tolerations", entries, self._tolerations, ()
+        )
+        self.selector: RawCache[LabelSelector, Selector] = RawCache(
+            "$.spec.selector", LabelSelector | None, selector, NOTHING
         )
         template = "$.spec.template"
         self.template_labels: RawCache[dict[str, str], Labels] = RawCache(

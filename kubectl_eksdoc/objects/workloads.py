@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from kubectl_eksdoc.core.model.selectors import NOTHING
 from kubectl_eksdoc.core.model.workloads import PROGRESS_S, REBOOT_LOCK, Autoscaler, Job, Workload
 from kubectl_eksdoc.objects.common import holds, newest_of
 from kubectl_eksdoc.objects.reboot_locks import reboot_locks
@@ -40,6 +41,7 @@ class Strategy(Lean):
 
 
 class WorkloadSpec(Lean):
+    selector: msgspec.Raw = NO_RAW  # a ReplicationController's is of another form
     replicas: int | None = None
     template: Template | None = None
     strategy: Strategy | None = None
@@ -125,6 +127,8 @@ class Rollout(NamedTuple):
 
 NO_ROLLOUT = Rollout(0, 0)
 
+_SELECTORS_READ = ("Deployment", "StatefulSet")
+
 _AMOUNT = re.compile(r"(\d{1,9})(%?)\Z")
 _DEFAULT_AMOUNT = "25%"
 
@@ -155,6 +159,7 @@ def workload(given: WorkloadObject, share: Sharing, kind: str) -> tuple[Workload
         rollout_unavailable=min(rolling.unavailable, replicas),
         paused=kind == "Deployment" and bool(spec.paused),
         progress_s=PROGRESS_S if spec.progress_deadline_seconds is None else spec.progress_deadline_seconds,
+        selector=share.selector(spec.selector) if kind in _SELECTORS_READ else NOTHING,
         reboot_locks=reboot_locks(notes.reboot_lock) if kind == "DaemonSet" else (),
     )
     return fact, newest_of(status.conditions, meta.creation_timestamp)

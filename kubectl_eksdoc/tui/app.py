@@ -2,73 +2,38 @@
 
 from __future__ import annotations
 
-import signal
 import sys
-import threading
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
-from textual.app import App
-from textual.filter import LineFilter, NoColor
-from textual.message import Message
+from textual.widgets import Input
 
-from kubectl_eksdoc.tui import palette
 from kubectl_eksdoc.tui.first import FirstScreen
+from kubectl_eksdoc.tui.framed import Framed
 from kubectl_eksdoc.tui.opening import Opening
+from kubectl_eksdoc.tui.reader import Contexts, Denied, HaveRead, Noticed, NotRead, Progressed, Reader, Remembered
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.tui.model import Facts
+    from kubectl_eksdoc.tui.offline import OfflineScreen
+    from kubectl_eksdoc.tui.rights import RightsScreen
+    from kubectl_eksdoc.tui.run.following import Following
     from kubectl_eksdoc.tui.screen import PlanScreen
 
+TICK_S = 1.0
 
-class EksdocApp(App[int]):
+
+class EksdocApp(Framed):
     """`opening` says what is read and what is marked; nothing else of the process is known here."""
 
-    ENABLE_COMMAND_PALETTE = False
-    BINDINGS: ClassVar = []
-    CSS_PATH = "app.tcss"
-
-    @dataclass
-    class Progressed(Message):
-        """So many objects of a kind were read."""
-
-        kind: str
-        count: int
-
-    @dataclass
-    class Read(Message):
-        """The cluster was read."""
-
-        facts: Facts
-
-    @dataclass
-    class NotRead(Message):
-        """It was not, and why."""
-
-        why: str
-        remedy: str = ""
+    _following: Following | None = None
 
     def __init__(self, opening: Opening) -> None:
-        super().__init__()
+        super().__init__(ascii=opening.ascii, plain=opening.plain, light=opening.light)
         self.opening = opening
-        self.only_ascii = opening.ascii
-        for theme in (palette.DARK_THEME, palette.LIGHT_THEME):
-            self.register_theme(theme)
-        self.theme = palette.LIGHT if opening.light else palette.DARK
-        self.set_class(opening.plain, "-plain")
-        self.set_class(opening.ascii, "-ascii")
-
-    def get_line_filters(self) -> Sequence[LineFilter]:
-        """Where no colours are wanted there are none: by itself Textual makes them greys."""
-        return [NoColor()] if self.opening.plain else super().get_line_filters()
-
-    def get_theme_variable_defaults(self) -> dict[str, str]:
-        """For Textual's own themes, which do not know them."""
-        return dict(palette.DARK_THEME.variables)
+        self._reader = Reader(opening, self.post_message)
+        self._looks_away = False  # from what went wrong, at what is remembered
 
     def on_mount(self) -> None:
-        self._tidy_when_told_to_stop()
+        self.tidy_when_told_to_stop()
         if "kubectl_eksdoc.tui.screen" in sys.modules:
             self._open()
         else:
@@ -77,34 +42,155 @@ class EksdocApp(App[int]):
     def _open(self) -> None:
         from kubectl_eksdoc.tui.screen import PlanScreen
 
-        screen = PlanScreen(self.opening, self.read)
+        screen = PlanScreen(self.opening, self.read, lambda: self.following)
         if isinstance(self.screen, FirstScreen):
             self.switch_screen(screen)
         else:
             self.push_screen(screen)
         self.call_after_refresh(self.read)
+        if self.opening.live is not None:
+            self.set_interval(TICK_S, self._tick)
 
-    def _tidy_when_told_to_stop(self) -> None:
-        """Without this the terminal is left as it is: alternate screen, no cursor, no echo."""
-        import asyncio
+    def run_in_short(self) -> list[str]:
+        """What must be seen of a run that is under way where there is no room for its screen, and its keys; none
+        while there is none."""
+        if self._following is None or not self._following.under_way:
+            return []
+        return self._following.in_short()
 
-        try:
-            loop = asyncio.get_running_loop()
-            for name in ("SIGTERM", "SIGHUP"):
-                number = getattr(signal, name, None)
-                if number is not None:
-                    loop.add_signal_handler(number, self.exit, 128 + number)
-        except (NotImplementedError, RuntimeError, ValueError):
-            pass  # no such signals here, or not in the main thread
+    def on_unmount(self) -> None:
+        self._reader.close()
 
-    def on_eksdoc_app_progressed(self, event: Progressed) -> None:
-        self._main.progressed(event.kind, event.count)
+    def on_progressed(self, event: Progressed) -> None:
+        if event.of is self.opening:
+            self._main.progressed(event.kind, event.count)
 
-    def on_eksdoc_app_read(self, event: Read) -> None:
-        self._main.read(event.facts)
+    def on_remembered(self, event: Remembered) -> None:
+        if event.of is self.opening:
+            self._main.remembers(event.facts)
 
-    def on_eksdoc_app_not_read(self, event: NotRead) -> None:
-        self._main.not_read(event.why, event.remedy)
+    def on_have_read(self, event: HaveRead) -> None:
+        if event.of is not self.opening:
+            return
+        if self._main.model.reads.done is None and self.opening.live is not None and self.opening.desk is not None:
+            self.following.say_what_is_unfinished()
+        self._main.read(event.facts, event.differs)
+        self._looks_away = False
+        self._leave_offline()
+        if self._rights is not None:
+            self._rights.learn_facts(event.facts, self._main.model.view)
+
+    def on_not_read(self, event: NotRead) -> None:
+        if event.of is self.opening:
+            self._main.not_read(event.why, event.remedy)
+            self._show_failure(event)
+
+    def _show_failure(self, told: NotRead) -> None:
+        """Where there is nothing else to look at, or nobody looks at it."""
+        model, offline = self._main.model, self._offline
+        if offline is not None:
+            offline.show(told, model)
+        elif (model.facts is None or model.old) and not self._looks_away:
+            from kubectl_eksdoc.tui.offline import OfflineScreen
+
+            self.push_screen(OfflineScreen(self.opening, told, model))
+
+    def on_read_anew(self) -> None:
+        self._looks_away = False
+        self.read()
+
+    def on_look_away(self) -> None:
+        self._looks_away = True
+        self._leave_offline()
+
+    def _leave_offline(self) -> None:
+        """And whatever was opened from there."""
+        while self._offline is not None:
+            self.pop_screen()
+
+    @property
+    def _offline(self) -> OfflineScreen | None:
+        from kubectl_eksdoc.tui.offline import OfflineScreen
+
+        return next((screen for screen in self.screen_stack if isinstance(screen, OfflineScreen)), None)
+
+    def on_other_contexts(self) -> None:
+        """To be chosen from, once they are known."""
+        if self.runs_something:
+            self.notify("x: a run is under way: 5 shows it", timeout=6)
+        elif self.opening.live is not None:
+            self._reader.list_contexts(self.opening.live)
+
+    def on_contexts(self, event: Contexts) -> None:
+        from kubectl_eksdoc.tui.contexts import ContextsScreen
+
+        if event.of is self.opening and not isinstance(self.screen, ContextsScreen):
+            self.push_screen(ContextsScreen(event.names, event.now), self._reopen)
+
+    def _reopen(self, context: str | None) -> None:
+        """The same screens on another cluster, from the beginning."""
+        from kubectl_eksdoc.tui.screen import PlanScreen
+
+        if not context or self.opening.live is None or self.runs_something:
+            return
+        self._reader.close()
+        self.opening = self.opening.live.at(context)
+        self._reader = Reader(self.opening, self.post_message)
+        self._looks_away = False
+        while self.screen is not self._main:
+            self.pop_screen()
+        self.switch_screen(PlanScreen(self.opening, self.read, lambda: self.following))
+        self.notify(f"context {context}: marks and plans begin anew", timeout=5, markup=False)
+        self.call_after_refresh(self.read)
+
+    def on_show_rights(self) -> None:
+        from kubectl_eksdoc.core.model.permissions import Needs
+        from kubectl_eksdoc.tui.rights import RightsScreen
+
+        model = self._main.model
+        if model.facts is not None:
+            needs = self.opening.needs() if self.opening.needs is not None else Needs()
+            self.push_screen(RightsScreen(needs, model.facts, model.view, self.only_ascii))
+
+    def on_ask_rights(self) -> None:
+        if self.opening.live is not None and self.opening.needs is not None:
+            self._reader.ask_rights(self.opening.live, [need.permission for need in self.opening.needs().run])
+
+    def on_denied(self, event: Denied) -> None:
+        if event.of is self.opening and self._rights is not None:
+            self._rights.learn(event.permissions)
+
+    @property
+    def _rights(self) -> RightsScreen | None:
+        from kubectl_eksdoc.tui.rights import RightsScreen
+
+        return next((screen for screen in self.screen_stack if isinstance(screen, RightsScreen)), None)
+
+    def on_noticed(self, event: Noticed) -> None:
+        if event.of is self.opening:
+            self._main.noticed(event.notice)
+
+    @property
+    def following(self) -> Following:
+        """The run of this process. Only where runs can be begun: `Opening.desk` is there."""
+        from kubectl_eksdoc.tui.run.following import Following
+
+        desk = self.opening.desk
+        if self._following is None or not (self._following.under_way or self._following.desk is desk):
+            assert desk is not None, "keys of runs have looked"
+            self._following = Following(self, desk, self.opening.keys, self.read, self.fit)
+        return self._following
+
+    @property
+    def runs_something(self) -> bool:
+        return self._following is not None and self._following.under_way
+
+    async def action_quit(self) -> None:
+        """A run is never left by a key: it is asked what becomes of it."""
+        if self.runs_something:
+            self.following.ask_what_next()
+        else:
+            self.exit(0)
 
     @property
     def _main(self) -> PlanScreen:
@@ -113,24 +199,23 @@ class EksdocApp(App[int]):
         return next(screen for screen in self.screen_stack if isinstance(screen, PlanScreen))
 
     def read(self) -> None:
-        """The cluster, in a thread: it may take long, and loads much."""
-        threading.Thread(target=self._read, name="reader", daemon=True).start()
+        """Unless it is being read already."""
+        if self._main.begins_to_read():
+            self._reader.read(self._main.model.facts)
 
-    def _read(self) -> None:
-        from kubectl_eksdoc.errors import EksdocError
-        from kubectl_eksdoc.tui.model import Facts
-        from kubectl_eksdoc.tui.sheets.nodes import facts_of
+    def _tick(self) -> None:
+        """So often the head of the screen says how old everything is, and it is looked whether to read it anew."""
+        self._main.tick()
+        offline = self._offline
+        if offline is not None:
+            offline.tick(self._main.model)
+        if self._may_read_by_itself and self._main.due:
+            self.read()
 
-        def tell(kind: str, count: int) -> None:
-            self.post_message(self.Progressed(kind, count))
-
-        try:
-            cluster = self.opening.read(tell)
-            self.post_message(self.Read(Facts(cluster, facts_of(cluster))))
-        except EksdocError as error:
-            self.post_message(self.NotRead(error.message, error.hint))
-        except Exception as error:  # a bug must not leave a screen that waits for ever
-            self.post_message(self.NotRead(f"this is a bug in kubectl eksdoc, please report it: {error!r}"))
+    @property
+    def _may_read_by_itself(self) -> bool:
+        """Not while something is typed, and not behind a screen that stands for itself."""
+        return self.screen in (self._main, self._offline) and not isinstance(self.focused, Input)
 
 
 def _load() -> None:

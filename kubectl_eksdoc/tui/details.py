@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from typing import Literal
 
+from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.findings import Status, When
 from kubectl_eksdoc.core.plan.drain.outcome import Eviction, Left, PodVerdict
 from kubectl_eksdoc.core.plan.drain.result import Headroom
@@ -14,12 +15,13 @@ from kubectl_eksdoc.render.drain.groups import Group
 from kubectl_eksdoc.render.drain.verdict import BUDGET_SIGN, POD_SIGN, STATUS_SIGN, TARGET_SIGN
 from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.render.look import Tone
+from kubectl_eksdoc.render.tables import Cell
 from kubectl_eksdoc.render.text import counted
 from kubectl_eksdoc.render.times import duration
 from kubectl_eksdoc.tui.sheets.nodes import targets_of
 from kubectl_eksdoc.tui.sheets.once import once_a_view
-
-Line = str | tuple[str, Tone]
+from kubectl_eksdoc.tui.sheets.pods import Listed
+from kubectl_eksdoc.tui.sheets.sheet import Line, text_of
 
 _MOST = 40
 
@@ -77,6 +79,24 @@ def of_node(name: str, view: DrainView) -> list[Line]:
         mark, colour = POD_SIGN[row.verdict]
         lines.append((f"{mark} {row.pod.key}: {row.reason or row.verdict.value}", colour))
     return [*lines, *_more(len(shown))]
+
+
+def of_pod(uid: str, listed: Listed, cluster: Cluster, view: DrainView | None) -> list[Line]:
+    """Why it goes or stays, in full, and what its budgets let go."""
+    pod = next((each for each in cluster.pods if each.uid == uid), None)
+    if pod is None or uid not in listed.sheet.keys:
+        return []
+    cells = listed.sheet.cells(uid)
+    verdict = cells[listed.verdict]
+    tone = verdict.tone if isinstance(verdict, Cell) else None
+    head = f"{text_of(verdict)} · {pod.key}"
+    lines: list[Line] = [(head, tone) if tone is not None else head, text_of(cells[-1])]
+    for headroom in view.budgets if view is not None else ():
+        budget = headroom.budget
+        if budget.namespace == pod.namespace and budget.selector.matches(pod.labels):
+            sign, colour = BUDGET_SIGN[headroom.verdict]
+            lines.append((f"{sign} budget {budget.key}, {headroom.verdict.value}: {headroom.why}", colour))
+    return lines
 
 
 def of_group(group: Group) -> list[Line]:

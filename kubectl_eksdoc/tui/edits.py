@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
 from kubectl_eksdoc.render.text import counted
-from kubectl_eksdoc.tui import knobs, words
+from kubectl_eksdoc.tui import form, knobs, words
 from kubectl_eksdoc.tui.choice import Choice
 from kubectl_eksdoc.tui.model import Model
 
@@ -49,6 +49,13 @@ def parallel(model: Model, by: int) -> Edited:
 def grace(model: Model, by: int) -> Edited:
     policy = knobs.with_grace(model.choice.ask.policy, by)
     return _turned(model, policy, f"grace period: {words.grace(policy)}")
+
+
+def turned(model: Model, knob_id: str, by: int) -> Edited:
+    """A knob of the form."""
+    knob = form.BY_ID[knob_id]
+    policy = knob.turned(model.choice.ask.policy, by, len(model.choice.ask.marked))
+    return _turned(model, policy, f"{knob.name}: {knob.said(policy)}")
 
 
 def moved(model: Model, node: str | None, by: int) -> Edited:

@@ -28,7 +28,7 @@ class Given:
 
     def view_of(self, cluster: Cluster, ask: Ask, kept: WhatIf) -> DrainView:
         """In the planner's thread."""
-        options = as_given(self._targeting_of(cluster, ask), ask.policy)
+        options = as_given(self.targeting_of(cluster, ask), ask.policy)
         assumed = with_assumed_budgets(cluster, ask.policy)
         return DrainView(kept.plan, assumed, options, reached_by=self._opening.reached_by(cluster))
 
@@ -38,7 +38,7 @@ class Given:
         pools = (pool.name for pool in cluster.node_pools)
         return frozenset(node.name for node in select(cluster.nodes, self._targeting, pools))
 
-    def _targeting_of(self, cluster: Cluster, ask: Ask) -> Targeting:
+    def targeting_of(self, cluster: Cluster, ask: Ask) -> Targeting:
         """As it was given at the start while it still means the same nodes; else by name."""
         try:
             if ask.marked and self._named(cluster) == ask.marked:

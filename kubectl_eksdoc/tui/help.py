@@ -12,40 +12,55 @@ from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from kubectl_eksdoc.render.look import Tone
-from kubectl_eksdoc.tui.keys import KEYS, Page, Part
-from kubectl_eksdoc.tui.widgets.panel import Line, Prose
+from kubectl_eksdoc.tui.keymap import Keymap
+from kubectl_eksdoc.tui.keys import Page, Part
+from kubectl_eksdoc.tui.sheets.cells import padded
+from kubectl_eksdoc.tui.sheets.sheet import Line
+from kubectl_eksdoc.tui.widgets.panel import Prose
 
 MOTION = (("j k ↓ ↑", "row"), ("g G", "top, bottom"), ("ctrl+f ctrl+b", "page"), ("ctrl+d ctrl+u", "half page"))
-MORE = (("tab", "next panel"), ("enter", "look at it, never more"))
+MORE = (("tab", "next panel"), ("enter", "look at it, never more: pods of a node, of a budget"))
+
+AS_IT_COMES = Keymap()
 
 
 class HelpScreen(ModalScreen[None]):
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss", "close", show=False)]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "dismiss", "close", show=False),
+        *(Binding(key, f"page('{key}')", "scroll", show=False) for key in ("up", "down", "pageup", "pagedown")),
+    ]
 
-    def __init__(self, page: Page) -> None:
+    def __init__(self, page: Page, keymap: Keymap) -> None:
         super().__init__()
         self._page = page
+        self._keymap = keymap
 
     def compose(self) -> ComposeResult:
         with Vertical(id="help") as box:
-            box.border_title = "Keys here: type to search, esc closes"
+            box.border_title = "Keys here: type to search, arrows scroll, esc closes"
             yield Input(id="search", placeholder="search")
             yield Prose(id="keys")
 
     def on_mount(self) -> None:
         self.query_one("#search").focus()
-        self.query_one("#keys", Prose).show(lines(self._page, ""))
+        self.query_one("#keys", Prose).show(lines(self._page, "", self._keymap))
+
+    def action_page(self, key: str) -> None:
+        """The list is scrolled while one can go on typing."""
+        keys = self.query_one("#keys", Prose)
+        scroll = {"up": keys.scroll_up, "down": keys.scroll_down, "pageup": keys.scroll_page_up}
+        scroll.get(key, keys.scroll_page_down)(animate=False)
 
     @on(Input.Changed, "#search")
     def _searched(self, event: Input.Changed) -> None:
-        self.query_one("#keys", Prose).show(lines(self._page, event.value))
+        self.query_one("#keys", Prose).show(lines(self._page, event.value, self._keymap))
 
 
-def lines(page: Page, wanted: str) -> list[Line]:
-    """By part; keys of other pages are said to be."""
-    found: list[Line] = []
+def lines(page: Page, wanted: str, keymap: Keymap = AS_IT_COMES) -> list[Line]:
+    """By part; keys of other pages are said to be, and what is wrong with the user's own."""
+    found: list[Line] = [(wrong, Tone.WARN) for wrong in keymap.wrong]
     for part in Part:
-        rows = [(key.shown, key.words, key.pages) for key in KEYS if key.part is part]
+        rows = [(key.shown, key.words, key.pages) for key in keymap.keys if key.part is part]
         rows += [(shown, words, ()) for shown, words in (MOTION if part is Part.MOVE else ())]
         rows += [(shown, words, ()) for shown, words in (MORE if part is Part.ANYWHERE else ())]
         kept = [row for row in rows if wanted.lower() in f"{row[0]} {row[1]}".lower()]
@@ -53,5 +68,5 @@ def lines(page: Page, wanted: str) -> list[Line]:
             found.append((part.value, Tone.TITLE))
         for shown, said, pages in kept:
             elsewhere = "" if not pages or page in pages else f"  (on {', '.join(each.value for each in pages)})"
-            found.append(f"  {shown:<16} {said}{elsewhere}")
+            found.append(f"  {padded(shown, 16)} {said}{elsewhere}")
     return found or [(f"no key has {wanted!r} in it", Tone.FAINT)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 from kubectl_eksdoc.errors import EksdocError
 from kubectl_eksdoc.render.look import Look
@@ -13,7 +14,9 @@ from kubectl_eksdoc.tui.given import Given
 from kubectl_eksdoc.tui.model import Facts, Planned
 from kubectl_eksdoc.tui.opening import Opening
 from kubectl_eksdoc.tui.planning import Glimpse, News, Planner
+from kubectl_eksdoc.tui.reading import Reads
 from kubectl_eksdoc.tui.shell import Shell
+from kubectl_eksdoc.tui.watching import Changed, Lost, Notice, Over, Watched
 
 
 class LearningScreen(Shell):
@@ -28,29 +31,80 @@ class LearningScreen(Shell):
         if self._planner is not None:
             self._planner.close()
 
-    def progressed(self, kind: str, count: int) -> None:
-        self.model = replace(self.model, reading=f"reading: {count} {kind}")
-        self.show()
+    # Of the cluster
 
-    def read(self, facts: Facts) -> None:
-        """Marks stay where their nodes still are; the first time those that were named are marked."""
-        first = self.model.facts is None
-        self.model = replace(self.model, facts=facts, planned=None, preview=None, trouble="")
+    def begins_to_read(self) -> bool:
+        """False: it is being read already."""
+        if self.model.reads.begun is not None:
+            return False
+        self._reads(self.model.reads.begins(self._opening.now()))
+        return True
+
+    def progressed(self, kind: str, count: int) -> None:
+        self._reads(self.model.reads.progressed(kind, count))
+
+    def remembers(self, facts: Facts) -> None:
+        """It is shown until the cluster is read."""
+        if self.model.facts is None:
+            self.model = replace(self.model, facts=facts)
+            self.show()
+
+    def read(self, facts: Facts, differs: bool) -> None:
+        """Marks stay where their nodes still are; the first time those that were named are marked. Where nothing
+        `differs`, the plan stays as well."""
+        first = self.model.facts is None or (self.model.old and not self.model.choice.past)
+        self.model = replace(self.model, reads=self.model.reads.succeeded(self._opening.now()))
+        if not differs:
+            self.show_age()
+            return
+        self.model = replace(self.model, facts=facts, trouble="")
         if self._planner is not None:
             self._planner.close()
-        self._planner = Planner(facts.cluster, self._given.view_of, self._told)
+        self._planner = Planner(facts.cluster, self._given.view_of, partial(self._told, facts))
         if first:
             self._mark_what_was_named(facts)
         else:
             there = self.model.choice.ask.marked & facts.nodes.nodes.keys()
-            self._choose(self.model.choice.marked_are(there, "nodes that are gone are marked no more"), anew=True)
+            choice = self.model.choice.marked_are(there, "nodes that are gone are marked no more")
+            self.model = replace(self.model, preview=None)
+            self._choose(choice, anew=True)
 
     def not_read(self, why: str, remedy: str) -> None:
         """What was read before stays."""
-        told = "nothing could be read: ctrl+r tries again"
-        self.model = replace(self.model, trouble=why, remedy=remedy, reading=told)
-        self.notify(shown(f"{why}. {remedy}", Look(ascii=self._opening.ascii)), severity="error", markup=False)
+        nothing, seen = self.model.facts is None, self.model.facts is not None and not self.model.old
+        reads = self.model.reads.went_wrong(self._opening.now(), why, remedy)
+        self.model = replace(self.model, reads=reads, trouble=why if nothing else self.model.trouble)
+        if seen and reads.failures == 1:  # else there is a page of it
+            self.notify(shown(f"{why}. {remedy}", Look(ascii=self._opening.ascii)), severity="error", markup=False)
         self.show()
+
+    def noticed(self, notice: Notice) -> None:
+        """By whoever watches the cluster."""
+        now, reads = self._opening.now(), self.model.reads
+        match notice:
+            case Changed():
+                self._reads(reads.was_told(now))
+            case Watched():
+                self._reads(reads.watched())
+            case Lost(said):
+                self._reads(reads.lost_sight(now, said))
+            case Over(said):
+                self._reads(reads.unwatched(said))
+
+    @property
+    def due(self) -> bool:
+        """Whether it is to be read anew now; not while a plan is made."""
+        return not self.model.stale and self.model.reads.due(self._opening.now())
+
+    def tick(self) -> None:
+        """Time has passed."""
+        self.show_age()
+
+    def _reads(self, reads: Reads) -> None:
+        self.model = replace(self.model, reads=reads)
+        self.show_age()
+
+    # Of plans
 
     def _mark_what_was_named(self, facts: Facts) -> None:
         try:
@@ -60,13 +114,13 @@ class LearningScreen(Shell):
             self.notify(f"{error.message}. {error.hint}", severity="warning", timeout=20, markup=False)
         self._choose(replace(self.model.choice, ask=Ask(marked)), anew=True)
 
-    def _told(self, news: News) -> None:
-        """In the planner's thread."""
+    def _told(self, facts: Facts, news: News) -> None:
+        """In the planner's thread; `facts`: what is planned from."""
         if self.is_attached and self.app.is_running:
-            self.app.call_from_thread(self._learn, news)
+            self.app.call_from_thread(self._learn, facts, news)
 
-    def _learn(self, news: News) -> None:
-        if news.ask != self.model.choice.ask:
+    def _learn(self, facts: Facts, news: News) -> None:
+        if news.ask != self.model.choice.ask or facts is not self.model.facts:
             return
         if isinstance(news, Planned):
             self.model = self.model.with_plan(news)

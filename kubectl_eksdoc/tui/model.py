@@ -4,21 +4,30 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.core.model.cluster import Cluster, Source
+from kubectl_eksdoc.core.model.last_view import LastView
 from kubectl_eksdoc.core.plan.drain.what_if import Preview
 from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.tui.choice import Ask, Choice
+from kubectl_eksdoc.tui.reading import Reads
 from kubectl_eksdoc.tui.seen import Seen
-from kubectl_eksdoc.tui.sheets.nodes import NodeFacts
+from kubectl_eksdoc.tui.sheets.narrowing import faulty, like
+from kubectl_eksdoc.tui.sheets.nodes import NodeFacts, facts_of_last
 from kubectl_eksdoc.tui.sheets.order import in_order
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What was read, and what was made of it once."""
+    """What was read, and what was made of it once. `old`: it is what is remembered of another time, of which nothing is
+    planned."""
 
     cluster: Cluster
     nodes: NodeFacts
+    old: bool = False
+
+
+def remembered(view: LastView) -> Facts:
+    return Facts(Cluster(view.identity, Source.LIVE, view.observed_at, nodes=view.nodes), facts_of_last(view), old=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,25 +40,36 @@ class Planned:
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """`planned` may be of an earlier choice: then `stale`. `preview`: what is known at once of the choice as it is.
-    `pinned`: the plan that it is compared with. `trouble`: why there is no plan, or nothing was read;
-    then `remedy` says what to do."""
+    """`planned` may be of an earlier choice, or of earlier facts (`planned_of`): then `stale`. `preview`: what is known
+    at once of the choice as it is. `pinned`: the plan that it is compared with. `trouble`: why there is no plan, or
+    nothing was read. `context`: the one that was chosen on these screens. `reads`: how reading goes."""
 
     facts: Facts | None = None
     choice: Choice = field(default_factory=Choice)
     planned: Planned | None = None
+    planned_of: Facts | None = None
     preview: Preview | None = None
     pinned: Planned | None = None
     trouble: str = ""
-    remedy: str = ""
-    reading: str = ""
     filter: str = ""
+    context: str = ""
     seen: Seen = field(default_factory=Seen)
+    about: str = ""  # the node or the budget (ns/name) that the page of pods is of
+    reads: Reads = Reads()
+
+    @property
+    def old(self) -> bool:
+        """What is shown is remembered of another time."""
+        return self.facts is not None and self.facts.old
 
     @property
     def stale(self) -> bool:
         """A plan of the choice as it is, is being made."""
-        return bool(self.choice.ask.marked) and (self.planned is None or self.planned.ask != self.choice.ask)
+        return (
+            not self.old
+            and bool(self.choice.ask.marked)
+            and (self.planned is None or self.planned.ask != self.choice.ask)
+        )
 
     @property
     def view(self) -> DrainView | None:
@@ -61,14 +81,14 @@ class Model:
         """The names of those that the filter lets through, in the order that was asked for."""
         if self.facts is None:
             return ()
-        texts, wanted = self.facts.nodes.texts, self.filter.lower()
-        inverse, word = wanted.startswith("!"), wanted.lstrip("!")
-        kept = (name for name, cells in texts.items() if (word in " ".join(cells).lower()) is not inverse)
-        return in_order(kept if wanted else texts, self.seen.order, self.facts.nodes, self.view)
+        kept = like(self.facts.nodes, self.filter)
+        if self.seen.faults:
+            kept = faulty(kept, self.facts.nodes, self.view)
+        return in_order(kept, self.seen.order, self.facts.nodes, self.view)
 
     def chosen(self, choice: Choice) -> Model:
         return replace(self, choice=choice, preview=None, trouble="")
 
     def with_plan(self, planned: Planned) -> Model:
-        """It is of the choice as it is."""
-        return replace(self, planned=planned, preview=None, trouble="")
+        """It is of the choice and of the facts as they are."""
+        return replace(self, planned=planned, planned_of=self.facts, preview=None, trouble="")

@@ -2,24 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # the first paint must not pay for facts and plans
     from kubectl_eksdoc.core.model.cluster import Cluster
+    from kubectl_eksdoc.core.model.last_view import LastView
+    from kubectl_eksdoc.core.model.permissions import Needs, Permission
+    from kubectl_eksdoc.core.model.whereabouts import Whereabouts
     from kubectl_eksdoc.core.plan.drain.policy import Targeting
+    from kubectl_eksdoc.core.run.recording import Recording
+    from kubectl_eksdoc.flows.ports import Field
     from kubectl_eksdoc.tui.run.desk import Desk
 
 Progress = Callable[[str, int], None]
 
 
 @dataclass(frozen=True, slots=True)
+class Live:
+    """What there is only of a live cluster. All may be called from other threads, and may take long.
+
+    `where`: which cluster it is; it may raise ConfigError, as `watch` may, which gives a field that tells of changes.
+    `last_view`: what it was like when it was seen last, and `remember` keeps that. `contexts`: the names of those that
+    can be chosen instead; `at`: the same screens on another one. `denied`: those of the rights that we do not have.
+    """
+
+    where: Callable[[], Whereabouts]
+    last_view: Callable[[], LastView | None]
+    remember: Callable[[Cluster], None]
+    watch: Callable[[], AbstractContextManager[Field]]
+    contexts: Callable[[], tuple[str, ...]]
+    at: Callable[[str], Opening]
+    denied: Callable[[Sequence[Permission]], tuple[Permission, ...]]
+
+
+@dataclass(frozen=True, slots=True)
 class Opening:
     """`read` reads the cluster and may be called again, from another thread; it may raise EksdocError. `targeting`:
-    what is marked at first; `reached_by`: the words that lead to the same cluster on a command line; `plain`: without
-    colours. `desk`: where runs are begun, None where nothing can be changed, for the reason `no_desk`."""
+    what is marked at first; `reached_by`: the words that lead to the same cluster on a command line; `live`: None for a
+    dump and for the demo, which stay as they are; `plain`: without colours; `context`: the one that was chosen on the
+    screens, "" for what the command line says. `desk`: where runs are begun, None where nothing can be changed, for the
+    reason `no_desk`. `keys`: the user's own, by the names of the actions; `wrong`: what of the user's settings is not
+    followed, a sentence each. `needs`: the rights on which a plan and a run rest."""
 
     read: Callable[[Progress], Cluster]
     targeting: Callable[[], Targeting]
@@ -28,5 +55,21 @@ class Opening:
     ascii: bool = False
     plain: bool = False
     light: bool = False
+    context: str = ""
     desk: Desk | None = None
     no_desk: str = ""
+    live: Live | None = None
+    keys: Mapping[str, str] = field(default_factory=dict)
+    wrong: tuple[str, ...] = ()
+    needs: Callable[[], Needs] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """A run that is shown again: `path` is the file in which it was written down."""
+
+    recording: Recording
+    path: str
+    ascii: bool = False
+    plain: bool = False
+    light: bool = False

@@ -1,7 +1,7 @@
 """Colours: a dark and a light theme, measured for colour blindness.
 
-Distances between the four status colours (CIE76 after Machado 2009): at least 46 for each of deuteranopia, protanopia
-and tritanopia on the dark ground, 35 on the light one. A colour never says anything alone: beside it stand sign and
+Distances between the four status colours (CIE76 after Machado 2009): at least 45 for each of deuteranopia, protanopia
+and tritanopia on the dark ground, 34 on the light one. A colour never says anything alone: beside it stand sign and
 word.
 """
 
@@ -12,6 +12,9 @@ from collections.abc import Mapping
 from textual.theme import Theme
 
 DARK, LIGHT = "eksdoc-dark", "eksdoc-light"
+
+BY_WORD = {"dark": DARK, "light": LIGHT}
+"""As $EKSDOC_THEME and ``:theme`` call them."""
 
 
 def _theme(name: str, dark: bool, ground: str, text: str, status: Mapping[str, str]) -> Theme:

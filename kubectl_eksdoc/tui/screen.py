@@ -2,38 +2,63 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from textual import events, on
-from textual.widgets import Input, Static
+from textual.widgets import Static
 
 from kubectl_eksdoc.render.drain.invocation import again
-from kubectl_eksdoc.tui import details, edits, marking
+from kubectl_eksdoc.render.look import Look
+from kubectl_eksdoc.render.starters import starter_budgets
+from kubectl_eksdoc.render.text import shown
+from kubectl_eksdoc.tui import commands, details, edits, marking, palette
 from kubectl_eksdoc.tui.help import HelpScreen
-from kubectl_eksdoc.tui.keys import KEYS, Key, Page
+from kubectl_eksdoc.tui.keys import Key, Page
+from kubectl_eksdoc.tui.knobs_screen import KnobsScreen
 from kubectl_eksdoc.tui.learning import LearningScreen
 from kubectl_eksdoc.tui.opening import Opening
 from kubectl_eksdoc.tui.pages.blockers import BlockersPage
 from kubectl_eksdoc.tui.reasons import why_not
+from kubectl_eksdoc.tui.run.desk import Kind
 from kubectl_eksdoc.tui.seen import Seen
+from kubectl_eksdoc.tui.sheets import unguarded
 from kubectl_eksdoc.tui.shell import plain
+from kubectl_eksdoc.tui.widgets.ask_line import AskLine
 from kubectl_eksdoc.tui.widgets.line_table import LineTable
+from kubectl_eksdoc.tui.wishes import OtherContexts, ReadAnew, ShowRights
+
+if TYPE_CHECKING:
+    from kubectl_eksdoc.tui.run.following import Following
+OPENS: dict[str, tuple[Page, bool]] = {
+    "nodes": (Page.PODS, True),
+    "budgets": (Page.HEADROOM, False),
+    "waves": (Page.WAVES, False),
+    "waves-now": (Page.WAVES, False),
+    "all-budgets": (Page.BUDGET, True),
+    "all-waves": (Page.PODS, True),
+}
+"""Where enter leads, by the table; and whether the page is about the row."""
 
 
 class PlanScreen(LearningScreen):
     """Mutable: whether the next key says what is marked, and where a range of marks begins."""
 
-    def __init__(self, opening: Opening, read: Callable[[], object]) -> None:
+    def __init__(self, opening: Opening, read: Callable[[], object], following: Callable[[], Following]) -> None:
         super().__init__(opening, read)
+        self._following = following
         self._marking = False
         self._range_from: str | None = None
 
     def action_do(self, name: str) -> None:
-        """A key that is not available says why."""
-        if self._marking:
-            return
-        key = next(each for each in KEYS if each.id == name)
+        if not self._marking:
+            self._do(name)
+
+    def _do(self, name: str) -> None:
+        """What the key of that id does; one that is not available says why."""
+        key = next(each for each in self.keymap.keys if each.id == name)
         reason = why_not(key, self.model, self.page)
         if reason:
             self.notify(f"{key.shown}: {reason}", timeout=4, markup=False)
@@ -48,18 +73,35 @@ class PlanScreen(LearningScreen):
     def _edit(self, key: Key) -> None:
         at = edits.At(self._node, self._range_from)
         edited = edits.EDITS[key.action](self.model, at, key.given if isinstance(key.given, int) else 0)
-        if isinstance(edited, str):
-            self.notify(f"{key.shown}: {edited}", timeout=4, markup=False)
-        else:
-            self._choose(edited)
+        self._take(key.shown, edited)
         if key.action == "mark":
             self._range_from = at.node
             if self.page is Page.PLAN:
                 self._of(self.page).table.action_move(1)
 
+    def _take(self, key: str, edited: edits.Edited) -> None:
+        if isinstance(edited, str):
+            self.notify(f"{key}: {edited}", timeout=4, markup=False)
+        else:
+            self._choose(edited)
+
+    def do_knobs(self) -> None:
+        def turn(knob: str, by: int) -> None:
+            self._take("o", edits.turned(self.model, knob, by))
+
+        self.app.push_screen(KnobsScreen(self.model, turn, self.action_do))
+
+    def show(self) -> None:
+        super().show()
+        if isinstance(self.app.screen, KnobsScreen):
+            self.app.screen.show(self.model)
+
     def do_mark_more(self) -> None:
         self._marking = True
-        self.query_one("#foot", Static).update(plain(marking.MENU))
+        self._foot(marking.MENU)
+
+    def _foot(self, text: str) -> None:
+        self.query_one("#foot", Static).update(plain(shown(text, Look(ascii=self._opening.ascii))))
 
     def do_undo(self) -> None:
         said = self.model.choice.past[-1].words
@@ -82,10 +124,11 @@ class PlanScreen(LearningScreen):
             self._go(Page.WHAT_IF)
 
     def do_filter(self) -> None:
-        field = self.query_one("#filter", Input)
-        field.display = True
-        field.value = self.model.filter
-        field.focus()
+        self.query_one("#filter", AskLine).open(self.model.filter)
+
+    def do_prompt(self) -> None:
+        self.query_one("#prompt", AskLine).open()
+        self._foot("  ".join(commands.begins("")))
 
     def do_sort(self, column: str) -> None:
         self._look(replace(self.model.seen, order=self.model.seen.order.by(column)))
@@ -93,11 +136,17 @@ class PlanScreen(LearningScreen):
     def do_sort_next(self) -> None:
         self._look(replace(self.model.seen, order=self.model.seen.order.next()))
 
+    def do_toggle(self, name: str) -> None:
+        self._look(self.model.seen.toggled(name))
+
     def _look(self, seen: Seen) -> None:
         self.model = replace(self.model, seen=seen)
         self.show()
 
     def do_copy(self) -> None:
+        if self.page is Page.HEADROOM:
+            self._copy_starters()
+            return
         page = self._of(Page.BLOCKERS)
         group = page.group if isinstance(page, BlockersPage) else None
         command = details.command_of(group) if group is not None else ""
@@ -106,6 +155,17 @@ class PlanScreen(LearningScreen):
             return
         self.app.copy_to_clipboard(command)
         self.notify(f"copied: {command}", timeout=6, markup=False)
+
+    def _copy_starters(self) -> None:
+        """Budgets for what has none."""
+        view = self.model.view
+        found = unguarded.starters(unguarded.unguarded(view), view) if view is not None else ()
+        if view is None or not found:
+            self.notify("y: there is no workload of 2 replicas and more that goes without a budget", timeout=5)
+            return
+        self.app.copy_to_clipboard(starter_budgets(found, {budget.key for budget in view.cluster.budgets}))
+        said = f"copied, as YAML: budgets for {', '.join(each.key for each in found)}"
+        self.notify(shown(said, Look(ascii=self._opening.ascii)), timeout=8, markup=False)
 
     def do_command(self) -> None:
         view = self.model.view
@@ -119,16 +179,71 @@ class PlanScreen(LearningScreen):
     def do_page(self, page: Page) -> None:
         self._go(page)
 
+    def do_visited(self, by: int) -> None:
+        if not self.visit(by):
+            self.notify(f"there is no page {'before' if by < 0 else 'after'} this one", timeout=3)
+
+    def do_last_page(self) -> None:
+        """There and back again."""
+        if self.before:
+            last = self.before[-1]
+            self._go(last.page, last.about)
+        else:
+            self.notify("-: no other page was seen yet", timeout=3)
+
     def do_reload(self) -> None:
         self.notify("the cluster is read anew", timeout=3)
-        self._read()
+        self.post_message(ReadAnew())
+
+    def do_rights(self) -> None:
+        self.post_message(ShowRights())
+
+    def do_context(self) -> None:
+        self.post_message(OtherContexts())
+
+    def do_run(self) -> None:
+        desk, view, ask = self._opening.desk, self.model.view, self.model.choice.ask
+        if desk is None:
+            self.notify(f"r: {self._opening.no_desk}", timeout=6, markup=False)
+        elif self._following().under_way:
+            self.notify("r: a run is under way: 5 shows it", timeout=6)
+        elif view is not None and self.model.facts is not None:
+            targeting = self._given.targeting_of(self.model.facts.cluster, ask)
+            self._following().ask(Kind.DRAIN, lambda: desk.prepare(targeting, ask.policy, view))
+
+    def do_dry_run(self) -> None:
+        if self._opening.desk is None:
+            self.notify(f"D: {self._opening.no_desk}", timeout=6, markup=False)
+        elif self.model.view is not None:
+            self._following().try_first(self.model.view)
+
+    def do_by_hand(self, verb: str) -> None:
+        """Nothing is changed from here but by a run: the command is copied."""
+        node, facts = self._node, self.model.facts
+        if node is None or facts is None:
+            self.notify(f"{verb}: the row under the cursor is no node", timeout=4)
+            return
+        if self._opening.live is None:
+            self.notify(f"{verb}: there is no cluster for kubectl here; a run cordons by itself", timeout=5)
+            return
+        command = shlex.join(["kubectl", verb, node, *self._opening.reached_by(facts.cluster)])
+        self.app.copy_to_clipboard(command)
+        self.notify(f"copied: {command} (a run cordons by itself)", timeout=8, markup=False)
+
+    def do_show_run(self) -> None:
+        if self._opening.desk is None:
+            self.notify(f"5: {self._opening.no_desk}", timeout=6, markup=False)
+        elif self._following().state is not None:
+            self._following().show()
+        else:
+            self._following().choose_a_run(self._opening.now())
 
     def do_help(self) -> None:
-        self.app.push_screen(HelpScreen(self.page))
+        self.app.push_screen(HelpScreen(self.page, self.keymap))
 
     def do_back(self) -> None:
-        if self.model.filter and self.page is Page.PLAN:
-            self.model = replace(self.model, filter="")
+        if (self.model.filter or self.model.seen.faults) and self.page is Page.PLAN:
+            self.model = replace(self.model, filter="", seen=replace(self.model.seen, faults=False))
             self.show()
         else:
             self.back()
@@ -137,7 +252,7 @@ class PlanScreen(LearningScreen):
         if self.before:
             self.do_back()
         else:
-            self.app.exit(0)
+            self.app.run_worker(self.app.action_quit())
 
     # Which key follows m, and what is typed after /
 
@@ -157,15 +272,45 @@ class PlanScreen(LearningScreen):
         else:
             self._choose(self.model.choice.marked_are(*found))
 
-    @on(Input.Changed, "#filter")
-    def _filtering(self, event: Input.Changed) -> None:
-        self.model = replace(self.model, filter=event.value)
+    @on(AskLine.Changed, "#filter")
+    def _filtering(self, event: AskLine.Changed) -> None:
+        self.model = replace(self.model, filter=event.text)
         self.show()
 
-    @on(Input.Submitted, "#filter")
-    def _filtered(self, event: Input.Submitted) -> None:
-        event.input.display = False
-        self._of(Page.PLAN).table.focus()
+    @on(AskLine.Said, "#filter")
+    def _filtered(self, event: AskLine.Said) -> None:
+        self._of(self.page).table.focus()
+
+    @on(AskLine.Left, "#filter")
+    def _unfiltered(self, event: AskLine.Left) -> None:
+        self.model = replace(self.model, filter="")
+        self._of(self.page).table.focus()
+        self.show()
+
+    # What is typed behind the colon
+
+    @on(AskLine.Changed, "#prompt")
+    def _prompting(self, event: AskLine.Changed) -> None:
+        self._foot("  ".join(commands.begins(event.text)) or str(commands.read(event.text)))
+
+    @on(AskLine.Left, "#prompt")
+    def _not_prompted(self, event: AskLine.Left) -> None:
+        self._of(self.page).table.focus()
+        self.show()
+
+    @on(AskLine.Said, "#prompt")
+    def _prompted(self, event: AskLine.Said) -> None:
+        self._not_prompted(AskLine.Left(event.line, ""))
+        found = commands.read(event.text)
+        if isinstance(found, str):
+            self.notify(found, timeout=6, markup=False)
+        elif found.command.key == "compare" and self.page is Page.WHAT_IF:
+            self.notify("what-if is this page", timeout=3)
+        elif found.command.values is commands.THEMES:
+            self.app.theme = palette.BY_WORD[found.value]
+            self.call_after_refresh(self.show)
+        else:
+            self._do(found.command.key)
 
     @on(LineTable.Moved)
     def _moved(self, event: LineTable.Moved) -> None:
@@ -176,9 +321,9 @@ class PlanScreen(LearningScreen):
     @on(LineTable.Opened)
     def _opened(self, event: LineTable.Opened) -> None:
         """Enter opens, and never does anything."""
-        where = {"nodes": Page.WAVES, "budgets": Page.HEADROOM, "waves": Page.WAVES, "waves-now": Page.WAVES}
-        to = where.get(event.table.id or "")
-        if to is not None:
-            key = event.key
-            self._go(to)
-            self._of(to).table.go_to(key)
+        to, about = OPENS.get(event.table.id or "", (None, False))
+        if to is None:
+            return
+        self._go(to, event.key if about else "")
+        if not about:
+            self._of(to).table.go_to(event.key)

@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ClassVar
+from dataclasses import replace
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.screen import Screen
 from textual.widgets import ContentSwitcher, Input, Static
 
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.text import shown
-from kubectl_eksdoc.tui import words
-from kubectl_eksdoc.tui.keys import KEYS, Page, foot
+from kubectl_eksdoc.tui import keymap, words
+from kubectl_eksdoc.tui.keys import KEYS, TYPED_AFTER, Page, Place, foot
 from kubectl_eksdoc.tui.model import Model
 from kubectl_eksdoc.tui.opening import Opening
 from kubectl_eksdoc.tui.pages.blockers import BlockersPage
 from kubectl_eksdoc.tui.pages.headroom import HeadroomPage
 from kubectl_eksdoc.tui.pages.page import PageOf
 from kubectl_eksdoc.tui.pages.plan import PlanPage
+from kubectl_eksdoc.tui.pages.pods import BudgetPage, PodsPage
 from kubectl_eksdoc.tui.pages.waves import WavesPage
 from kubectl_eksdoc.tui.pages.what_if import WhatIfPage
+from kubectl_eksdoc.tui.reading import Reads
+from kubectl_eksdoc.tui.widgets.ask_line import AskLine
 
 _PAGES: dict[Page, type[PageOf]] = {
     Page.PLAN: PlanPage,
@@ -29,26 +31,33 @@ _PAGES: dict[Page, type[PageOf]] = {
     Page.WAVES: WavesPage,
     Page.BLOCKERS: BlockersPage,
     Page.WHAT_IF: WhatIfPage,
+    Page.PODS: PodsPage,
+    Page.BUDGET: BudgetPage,
 }
 
 
 class Shell(Screen[None]):
-    """Mutable: the model as it is now, the page that is shown, and those that were shown before it."""
+    """Mutable: the model as it is now, the page that is shown, those that were shown before it, and `after` it: from
+    which one went back; the head as it reads."""
 
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]
     VERTICAL_BREAKPOINTS = [(0, "-short"), (30, "-tall")]
-    BINDINGS: ClassVar[list[BindingType]] = [
-        *(Binding(key.keys, f"do('{key.id}')", key.words, id=key.id, show=False) for key in KEYS),
-    ]
 
     def __init__(self, opening: Opening, read: Callable[[], object]) -> None:
         """`read`: the cluster is to be read anew."""
         super().__init__()
         self._opening = opening
+        read_keys = keymap.read(keymap.of_plans(opening.keys))
+        self.keymap = replace(read_keys, wrong=(*opening.wrong, *read_keys.wrong))
+        for key in self.keymap.keys:
+            first = key.action in TYPED_AFTER
+            self._bindings.bind(key.keys, f"do('{key.id}')", key.words, show=False, priority=first)
         self._read = read
-        self.model = Model()
+        self.model = Model(reads=Reads(live=opening.live is not None), context=opening.context)
         self.page = Page.PLAN
-        self.before: list[Page] = []
+        self.before: list[Place] = []
+        self.after: list[Place] = []
+        self._head = ""
 
     def compose(self) -> ComposeResult:
         yield Static(id="identity")
@@ -56,45 +65,85 @@ class Shell(Screen[None]):
         with ContentSwitcher(initial=_id(Page.PLAN), id="pages"):
             for page, kind in _PAGES.items():
                 yield kind(id=_id(page))
-        yield Input(id="filter", placeholder="filter: text, !text for those without it")
+        yield AskLine("/", "text, !text for those without it, -l key=value,key2!=x", id="filter")
+        yield AskLine(":", "nodes, pdb, waves, blockers, what-if, help, quit", id="prompt")
         yield Static(id="foot")
 
     def on_mount(self) -> None:
-        self.query_one("#filter").display = False
         self._of(Page.PLAN).table.focus()
+        for wrong in self.keymap.wrong:
+            self.notify(shown(wrong, Look(ascii=self._opening.ascii)), severity="warning", timeout=30, markup=False)
         self.show()
 
     def show(self) -> None:
         """All that depends on the model, of the page that is seen."""
-        look = Look(ascii=self._opening.ascii)
-        for name, text in (
-            ("identity", words.identity(self.model, self._opening.now())),
-            ("line", words.plan_line(self.model)),
-            ("foot", foot(self.page)),
-        ):
-            self.query_one(f"#{name}", Static).update(plain(shown(text, look)))
+        if not self.query(f"#{_id(self.page)} LineTable"):
+            return  # it is being closed
+        self.show_age()
+        self._say("line", words.plan_line(self.model))
+        self._say("foot", foot(self.page, self.keymap.keys))
+        self.set_class(self.model.seen.headless, "-headless")
+        self.set_class(bool(self.model.trouble), "-troubled")
         self._of(self.page).show(self.model)
+
+    def show_age(self) -> None:
+        """Whose cluster it is, and how old what is shown: nothing is drawn where that reads as it did."""
+        reads = self.model.reads
+        self.set_class(self.model.old or reads.lost is not None or bool(reads.failures), "-doubtful")
+        text = words.identity(self.model, self._opening.now())
+        if text != self._head:
+            self._head = text
+            self._say("identity", text)
+
+    def _say(self, name: str, text: str) -> None:
+        look = Look(ascii=self._opening.ascii)
+        for each in self.query(f"#{name}").results(Static):  # none while it is being closed
+            each.update(plain(shown(text, look)))
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """While something is typed, the letters are letters."""
+        typing = action == "do" and isinstance(self.focused, Input)
+        if typing and any(key.id in parameters for key in KEYS if key.action in TYPED_AFTER):
+            return False
+        return super().check_action(action, parameters)
 
     def _of(self, page: Page) -> PageOf:
         return self.query_one(f"#{_id(page)}", PageOf)
 
-    def _go(self, page: Page, remember: bool = True) -> None:
-        if page is self.page:
-            return
-        if remember:
-            self.before.append(self.page)
+    def _go(self, page: Page, about: str = "") -> None:
+        """`about`: what of, where there is such a page of more than one."""
+        to = Place(page, about)
+        if to != self.place:
+            self.before.append(self.place)
+            self.after.clear()
+            self._show_place(to)
+
+    @property
+    def place(self) -> Place:
+        return Place(self.page, self.model.about)
+
+    def visit(self, by: int) -> bool:
+        """To what was seen before (-1), or after it (1). False: there is nothing more there."""
+        there, here = (self.before, self.after) if by < 0 else (self.after, self.before)
+        if not there:
+            return False
+        here.append(self.place)
+        self._show_place(there.pop())
+        return True
+
+    def back(self) -> None:
+        self.visit(-1)
+
+    def _show_place(self, to: Place) -> None:
         node = self._of(self.page).node
-        self.page = page
-        self.query_one("#pages", ContentSwitcher).current = _id(page)
+        self.page = to.page
+        self.model = replace(self.model, about=to.about)
+        self.query_one("#pages", ContentSwitcher).current = _id(to.page)
         self.show()
-        table = self._of(page).table
+        table = self._of(to.page).table
         table.focus()
         if node is not None:
             table.go_to(node)
-
-    def back(self) -> None:
-        if self.before:
-            self._go(self.before.pop(), remember=False)
 
     @property
     def _node(self) -> str | None:

@@ -2,23 +2,60 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
+from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
 from kubectl_eksdoc.render.identity import data_age
 from kubectl_eksdoc.render.text import counted
-from kubectl_eksdoc.render.times import duration
+from kubectl_eksdoc.render.times import age, between, duration
 from kubectl_eksdoc.tui.model import Model
+from kubectl_eksdoc.tui.reading import Reads, brief
 
 
 def identity(model: Model, now: datetime) -> str:
-    """``eksdoc  prod-eu1  v1.33.4  live, read 2s ago  18 nodes``."""
+    """``eksdoc  prod-eu1  v1.33.4  eu-west-1  18 nodes  live, read 2s ago``."""
+    chosen = f"context {model.context}" if model.context else ""
     if model.facts is None:
-        return f"eksdoc  {model.reading or 'reading the cluster…'}"
+        return "  ".join(filter(None, ("eksdoc", chosen, _progress(model.reads, now))))
     who = model.facts.cluster.identity
     name = who.cluster or who.context or "cluster without a name"
+    name = f"{name} ({chosen})" if chosen and model.context != name else name
     parts = [name, who.server_version, who.region, counted(len(model.facts.cluster.nodes), "node")]
-    return "  ".join(["eksdoc", *filter(None, parts), data_age(model.facts.cluster, now)])
+    hidden = () if model.old else model.facts.cluster.unread(*kinds.ALL)
+    if hidden:
+        parts = [name, who.server_version, f"! {counted(len(hidden), 'kind')} hidden"]
+    if model.old or model.reads.stale_since() is not None:
+        parts = [name]  # what is wrong matters more, and must fit
+    return "  ".join(["eksdoc", *filter(None, parts), how_old(model, now)])
+
+
+def how_old(model: Model, now: datetime) -> str:
+    """``as of 14:02 UTC, 3h old: reading: 812 pods``, ``live, read 40s ago``, ``snapshot of …``."""
+    assert model.facts is not None, "something is shown"
+    cluster, reads = model.facts.cluster, model.reads
+    if model.old:
+        passed = between(cluster.observed_at, now)
+        moment = f"{cluster.observed_at:%H:%M}" if passed < _A_DAY else f"{cluster.observed_at:%Y-%m-%d %H:%M}"
+        if not reads.failing:
+            return f"as of {moment} UTC, {age(passed)} old: {_progress(reads, now)}"
+        told = ", ".join(filter(None, (f"{age(passed)} old", reads.retry_in(now))))
+        return f"as of {moment} UTC, {told}: ✗ {brief(reads.why)}"
+    if not reads.live or reads.done is None:
+        return data_age(cluster, now)
+    return reads.said_of(now)
+
+
+def _progress(reads: Reads, now: datetime) -> str:
+    if reads.begun is None and reads.failing:
+        return "nothing could be read"
+    passed = between(reads.begun, now) if reads.begun is not None else timedelta()
+    slow = f" for {age(passed)} now" if passed >= _SLOW else ""
+    return f"reading: {reads.count} {reads.kind}" if reads.kind else f"reading the cluster{slow or '…'}"
+
+
+_A_DAY = timedelta(days=1)
+_SLOW = timedelta(seconds=3)
 
 
 def plan_line(model: Model) -> str:
@@ -26,6 +63,8 @@ def plan_line(model: Model) -> str:
     marked = len(model.choice.ask.marked)
     if model.trouble:
         return f"✗ {model.trouble}"
+    if model.old:
+        return f"An old view: nothing is planned from it, {counted(marked, 'node')} marked for later."
     if not marked:
         return "Nothing is marked: space marks the node under the cursor, m more. Marks only build a plan."
     knobs = [f"parallel {at_once(model.choice.ask.policy)}", f"grace {grace(model.choice.ask.policy)}"]

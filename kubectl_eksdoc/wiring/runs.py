@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.core.model.connection import Connection
     from kubectl_eksdoc.core.model.journal import Entries
     from kubectl_eksdoc.core.model.permissions import Permission
+    from kubectl_eksdoc.core.model.run_events import RunEvents
     from kubectl_eksdoc.flows.ports import DrainLock, Field, Runs, Trial
     from kubectl_eksdoc.flows.run.draining import Clock as RunClock
     from kubectl_eksdoc.flows.run.journal import RunJournal
@@ -202,15 +203,15 @@ def denied(connection: Connection, asked: Sequence[Permission]) -> tuple[Permiss
     return reviews.denied(sender_of(connection), asked)
 
 
-def read_journal(path: str) -> Entries:
-    """The journal of a run as its machine has it, in a file.
+def read_recorded(path: str) -> Entries | RunEvents:
+    """A run as it was written down in a file: its journal, or what ``drain run -o json`` told.
 
     Raises:
         JournalError: it cannot be read.
     """
-    from kubectl_eksdoc.host.journal_file import read_file
+    from kubectl_eksdoc.host import journal_file
 
-    return read_file(path)
+    return journal_file.read_recorded(path)
 
 
 def sender_of(connection: Connection) -> Sender:

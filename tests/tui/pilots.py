@@ -37,13 +37,16 @@ def a_demo(
 Driven = Callable[[Pilot[int], PlanScreen], Coroutine[Any, Any, None]]
 
 
-def drive(driven: Driven, opening: Opening | None = None, size: tuple[int, int] = WIDE) -> EksdocApp:
-    """`driven` is given the pilot and the screen once what was marked first is planned."""
+def drive(
+    driven: Driven, opening: Opening | None = None, size: tuple[int, int] = WIDE, ready: bool = True
+) -> EksdocApp:
+    """`driven` is given the pilot and the screen once what was marked first is planned, or at once (not `ready`)."""
 
     async def main() -> EksdocApp:
         app = EksdocApp(opening or a_demo())
         async with app.run_test(size=size) as pilot:
-            await planned(pilot)
+            if ready:
+                await planned(pilot)
             await driven(pilot, main_screen(app))
         return app
 

@@ -26,6 +26,10 @@ PAGES = {
     "waves": ("3", "j", "j"),
     "blockers": ("4", "j", "j", "j"),
     "what-if": ("equals_sign", "escape", "j", "space", "J", "equals_sign"),
+    "pods": ("j", "enter"),
+    "pods-blocked": ("G", *("k",) * 8, "enter"),
+    "pods-of-budget": ("2", "enter"),
+    "knobs": ("o", "l", "j", "h"),
     "help": ("question_mark",),
 }
 
@@ -45,7 +49,7 @@ def test_every_page_looks_like_this(page: str, size: tuple[int, int], name: str)
     check_golden(GOLDEN / f"{page}-{name}.txt", "\n".join(seen) + "\n")
 
 
-@pytest.mark.parametrize("page", ["nodes", "waves", "budgets"])
+@pytest.mark.parametrize("page", ["nodes", "waves", "budgets", "pods", "knobs"])
 def test_and_like_this_in_ascii(page: str) -> None:
     seen: list[str] = []
 

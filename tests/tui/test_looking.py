@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from textual.events import Key
 from textual.pilot import Pilot
 
 from kubectl_eksdoc.tui.keys import Page
 from kubectl_eksdoc.tui.screen import PlanScreen
-from tests.tui.pilots import a_demo, drive, lines, press
+from kubectl_eksdoc.tui.sheets.sheet import text_of
+from tests.tui.pilots import NARROW, a_demo, drive, lines, press
 
 Demo = Pilot[int]
 
@@ -45,3 +47,96 @@ def test_the_sign_of_the_order_is_ascii_where_nothing_else_may_be() -> None:
         assert any("NODEv" in line for line in lines(pilot.app))
 
     drive(sort, a_demo(ascii=True))
+
+
+def test_only_what_is_at_fault_and_all_again() -> None:
+    async def look(pilot: Demo, screen: PlanScreen) -> None:
+        every = rows(screen)
+        await press(pilot, "ctrl+z")
+        view = screen.model.view
+        assert view is not None
+        left_out = [target.node.name for target in view.targets if not target.order]
+        assert set(rows(screen)) >= set(left_out) and len(rows(screen)) < len(every)
+        assert any(f"faults only: {len(rows(screen))} of {len(every)}" in line for line in lines(pilot.app))
+        await press(pilot, "ctrl+z")
+        assert rows(screen) == every
+        await press(pilot, "m", "n", "ctrl+z")
+        assert any("Nothing is the matter with any node" in line for line in lines(pilot.app))
+        await press(pilot, "escape")
+        assert rows(screen) == every
+
+    drive(look)
+
+
+@pytest.mark.parametrize("page", ["1", "2", "4"])
+def test_wide_shows_every_column_in_full_and_goes_sideways(page: str) -> None:
+    async def look(pilot: Demo, screen: PlanScreen) -> None:
+        await press(pilot, page, "ctrl+w")
+        table = screen._of(screen.page).table
+        narrow = lines(pilot.app)
+        assert any("wide, h l sideways" in line for line in narrow)
+        longest = max((text_of(cell) for cell in table.sheet.cells(table.key or "")), key=len)
+        seen = []
+        for _ in range(60):
+            seen.append("\n".join(lines(pilot.app)))
+            await pilot.press("l")
+        name = text_of(table.sheet.cells(table.key or "")[0])
+        assert all(name in text for text in seen), "the first column stays"
+        assert longest in "".join(seen) or any(longest[-12:] in text for text in seen)
+        for _ in range(60):
+            await pilot.press("left")
+        assert lines(pilot.app) == narrow
+        await press(pilot, "ctrl+w")
+        assert not any("wide" in line for line in lines(pilot.app))
+
+    drive(look, size=NARROW)
+
+
+def test_the_head_goes_away_and_comes_back_but_not_a_trouble() -> None:
+    async def look(pilot: Demo, screen: PlanScreen) -> None:
+        before = lines(pilot.app)
+        await press(pilot, "ctrl+e")
+        assert "[1] Nodes" in lines(pilot.app)[0]
+        assert any("without the head" in line for line in lines(pilot.app))
+        await press(pilot, "ctrl+e")
+        assert lines(pilot.app) == before
+
+    drive(look)
+
+
+def test_a_filter_that_finds_nothing_names_the_nearest_word() -> None:
+    async def look(pilot: Demo, screen: PlanScreen) -> None:
+        await press(pilot, "slash", *"spott")
+        assert any("(did you mean spot?)" in line for line in lines(pilot.app))
+        await press(pilot, "enter", "escape")
+        assert rows(screen) and not screen.model.filter
+        await press(pilot, "slash", *"spott", "escape")
+        assert rows(screen) and not any("/spott" in line for line in lines(pilot.app))
+
+    drive(look, size=NARROW)
+
+
+def test_what_is_typed_at_once_behind_the_slash_is_no_key() -> None:
+    async def type_fast(pilot: Demo, screen: PlanScreen) -> None:
+        before = screen.model.choice
+        for key in ("slash", "p", "space", "z"):
+            pilot.app.post_message(Key(key, {"space": " ", "slash": "/"}.get(key, key)))
+        await pilot.pause()
+        await pilot.pause()
+        assert screen.model.filter == "p z" and screen.model.choice == before
+
+    drive(type_fast)
+
+
+def test_labels_filter_as_they_do_on_the_command_line() -> None:
+    async def look(pilot: Demo, screen: PlanScreen) -> None:
+        await press(pilot, "slash", *"-l karpenter.sh/nodepool=general", "enter")
+        assert rows(screen) == ["spot-1", "spot-2"]
+        await press(pilot, "slash", "equals_sign")
+        assert not rows(screen)
+        told = " ".join(" ".join(lines(pilot.app)).replace("│", " ").split())
+        assert "a comma or the end is expected" in told
+        await press(pilot, "enter", "m", "f")
+        assert screen.model.choice.ask.marked == {f"blue-{n}" for n in range(1, 9)}, "nothing is shown, nothing marked"
+
+    drive(look)

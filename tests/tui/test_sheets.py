@@ -35,7 +35,7 @@ def test_a_bar_shows_every_kind_of_pod_that_there_is(numbers: tuple[int, int, in
     healthy, needed, expected = numbers
     (headroom, *_) = VIEW.budgets
     status = BudgetStatus(max(healthy - needed, 0), healthy, needed, expected)
-    drawn = budgets.bar(replace(headroom, budget=replace(headroom.budget, status=status)))
+    drawn = budgets.bar(replace(headroom.budget, status=status))
     assert ("█" in drawn) is (min(healthy, needed) > 0)
     assert ("▒" in drawn) is (healthy > needed)
     assert ("░" in drawn) is (expected > healthy)

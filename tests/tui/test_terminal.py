@@ -35,14 +35,20 @@ class Terminal:
         self.sent = b""
         self._end = end
 
-    def until(self, text: bytes) -> None:
+    def until(self, text: bytes, since: int = 0) -> None:
+        """It was sent, and not only before so many bytes were."""
         until_s = time.monotonic() + LONGEST_S
-        while text not in self.sent:
+        while text not in self.sent[since:]:
             assert time.monotonic() < until_s, self.sent[-2000:]
             assert self._read(), self.sent[-2000:]
 
     def type(self, keys: bytes) -> None:
         os.write(self._end, keys)
+
+    def hang_up(self) -> None:
+        """As when its window is closed."""
+        os.close(self._end)
+        self._end = -1
 
     def over(self) -> int:
         """Its exit code; all that it sends until then is read."""
@@ -50,7 +56,13 @@ class Terminal:
             pass
         return self.process.wait(LONGEST_S)
 
+    def close(self) -> None:
+        if self._end >= 0:
+            os.close(self._end)
+
     def _read(self) -> bool:
+        if self._end < 0:
+            return False
         ready, _, _ = select.select([self._end], [], [], 0.2)
         if not ready:
             return self.process.poll() is None
@@ -63,28 +75,37 @@ class Terminal:
 
 
 @contextmanager
-def a_terminal(columns: int = 120, rows: int = 36, **environ: str) -> Iterator[Terminal]:
+def a_terminal(
+    columns: int = 120, rows: int = 36, argv: tuple[str, ...] = ("--demo",), controls: bool = True, **environ: str
+) -> Iterator[Terminal]:
+    """With the screens in it. `controls`: it is the terminal that the process would be told to end by."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
     env = {**os.environ, "TERM": "xterm-256color", "PYTHONPATH": str(ROOT), "LC_ALL": "C.UTF-8", **environ}
     for name in ("COLUMNS", "LINES", *(() if "NO_COLOR" in environ else ("NO_COLOR",))):
         env.pop(name, None)
     process = subprocess.Popen(
-        [sys.executable, "-m", "kubectl_eksdoc", "--demo"],
+        [sys.executable, "-m", "kubectl_eksdoc", *argv],
         stdin=theirs,
         stdout=theirs,
         stderr=theirs,
         env=env,
         cwd=ROOT,
         start_new_session=True,
+        preexec_fn=_take_control if controls else None,
     )
     os.close(theirs)
+    terminal = Terminal(process, ours)
     try:
-        yield Terminal(process, ours)
+        yield terminal
     finally:
         process.kill()
         process.wait()
-        os.close(ours)
+        terminal.close()
+
+
+def _take_control() -> None:
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
 
 def test_it_opens_plans_and_leaves_the_terminal_as_it_was() -> None:
@@ -143,3 +164,15 @@ def test_without_a_terminal_it_says_what_to_use_instead() -> None:
     )
     assert done.returncode == 2 and not done.stdout
     assert "kubectl eksdoc drain plan --nodegroup NAME" in done.stderr
+
+
+def test_colours_and_keys_are_the_users(tmp_path: Path) -> None:
+    (tmp_path / "eksdoc").mkdir()
+    (tmp_path / "eksdoc" / "keys.json").write_text('{"mark": "v", "undo": "j"}', encoding="utf-8")
+    with a_terminal(EKSDOC_THEME="light", XDG_CONFIG_HOME=str(tmp_path), COLORTERM="truecolor") as terminal:
+        terminal.until(b"5 of 8 marked")
+        terminal.until(b"v mark")
+        terminal.until(b"moves the cursor")
+        assert b"48;2;255;255;255" in terminal.sent, "the ground is white"
+        terminal.type(b"q")
+        assert terminal.over() == 0

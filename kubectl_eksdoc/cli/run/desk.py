@@ -18,7 +18,7 @@ from kubectl_eksdoc.cli.run.face import FaceOf
 from kubectl_eksdoc.cli.run.live import LiveRun
 from kubectl_eksdoc.cli.run.new_run import NewRun
 from kubectl_eksdoc.cli.run.request import RunRequest
-from kubectl_eksdoc.cli.run.rest import Rest, is_unfinished
+from kubectl_eksdoc.cli.run.rest import Rest
 from kubectl_eksdoc.cli.surroundings import Surroundings
 from kubectl_eksdoc.errors import Forbidden, UsageError
 from kubectl_eksdoc.tui.run.desk import Kind, Live, Outcome, Prepared
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.core.model.cluster import Identity
     from kubectl_eksdoc.core.model.journal import RunSummary
     from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
+    from kubectl_eksdoc.flows.run.trying import Tried
     from kubectl_eksdoc.render.drain.view import DrainView
     from kubectl_eksdoc.render.run.view import RunView
 
@@ -54,10 +55,19 @@ class RunDesk:
     def live(self) -> LiveRun | None:
         return self._live
 
-    def unfinished(self) -> Sequence[RunSummary]:
-        notes = _Notes(self._around)
-        listed = notes.around.edges.open_runs(self._reach().connection, self._keeping("")).all()
-        return [run for run in listed if is_unfinished(run)]
+    def try_first(self, shown: DrainView) -> Tried:
+        from kubectl_eksdoc.flows.run.trying import try_first
+
+        try:
+            return try_first(shown.plan, self._around.edges.open_trial(self._reach().connection))
+        except Forbidden as error:
+            raise rights.explained(error, new_run.COMMAND) from error
+
+    def runs(self) -> Sequence[RunSummary]:
+        from kubectl_eksdoc.core.model.journal import ROLLED_BACK
+
+        listed = self._around.edges.open_runs(self._reach().connection, self._keeping("")).all()
+        return [run for run in listed if run.said != ROLLED_BACK]
 
     def prepare(self, targeting: Targeting, policy: DrainPolicy, shown: DrainView) -> Prepared:
         from kubectl_eksdoc.core.plan.drain.comparison.drift import check_drift, promise_of
@@ -65,6 +75,8 @@ class RunDesk:
 
         self._check_free()
         confirming.check_writable(self._around.environ, new_run.COMMAND)
+        if policy.assume_fixed or policy.assume_budgets:
+            raise UsageError("this plan supposes what is not so: it is a what-if, and cannot be run")
         notes = _Notes(self._around)
         plan = PlanRequest(self._reach(), SourceChoice(), targeting, policy)
         wanted = NewRun(plan, self._namespace, Limits())
@@ -88,10 +100,9 @@ class RunDesk:
 
             return self._begin(keeping.run, Kind.DRAIN, view, carry)
 
-        name = self._name(read.cluster.identity)
-        drained = tuple(target.node.name for target in view.targets if target.order)
-        typed = (f"{name} {len(drained)}".strip(), *read.past_budgets)
-        return Prepared(Kind.DRAIN, name, drained, typed, begin, tuple(notes.said), view)
+        return self._prepared(
+            Kind.DRAIN, read.cluster.identity, _drained(view), begin, notes, view, also=read.past_budgets
+        )
 
     def prepare_going_on(self, run: str) -> Prepared:
         from kubectl_eksdoc.core.run.journal import replay
@@ -124,10 +135,8 @@ class RunDesk:
 
             return self._begin(run, Kind.GO_ON, view, carry)
 
-        name = self._name(left.cluster.identity)
-        drained = tuple(target.node.name for target in view.targets if target.order)
-        typed = (f"{name} {len(drained)}".strip(), *left.past_budgets)
-        return Prepared(Kind.GO_ON, name, drained, typed, begin, tuple(notes.said), view, run)
+        who, also = left.cluster.identity, left.past_budgets
+        return self._prepared(Kind.GO_ON, who, _drained(view), begin, notes, view, run, also)
 
     def prepare_giving_back(self, run: str) -> Prepared:
         from kubectl_eksdoc.core.model import kinds
@@ -157,9 +166,22 @@ class RunDesk:
 
             return self._begin(run, Kind.GIVE_BACK, None, carry)
 
-        name = self._name(cluster.identity)
-        typed = (f"{name} {len(which.nodes)}".strip(),)
-        return Prepared(Kind.GIVE_BACK, name, which.nodes, typed, begin, tuple(notes.said), run=run)
+        return self._prepared(Kind.GIVE_BACK, cluster.identity, which.nodes, begin, notes, run=run)
+
+    def _prepared(
+        self,
+        kind: Kind,
+        who: Identity,
+        nodes: tuple[str, ...],
+        begin: Callable[[], Live],
+        notes: _Notes,
+        view: DrainView | None = None,
+        run: str = "",
+        also: tuple[str, ...] = (),
+    ) -> Prepared:
+        name = who.cluster or self._reach().cluster_name or confirming.name_of(who)
+        typed = (f"{name} {len(nodes)}".strip(), *also)
+        return Prepared(kind, name, nodes, typed, begin, tuple(notes.said), view, run)
 
     def _begin(self, run: str, kind: Kind, view: DrainView | None, carry: Callable[[FaceOf], Outcome]) -> LiveRun:
         from kubectl_eksdoc.core.run.chronicle import aimed_by
@@ -183,9 +205,6 @@ class RunDesk:
         except EksdocError:
             return  # it goes on here all the same; whoever looks from elsewhere sees that it does
 
-    def _name(self, who: Identity) -> str:
-        return who.cluster or self._reach().cluster_name or confirming.name_of(who)
-
     def _check_free(self) -> None:
         if self._live is not None and not self._live.over:
             raise UsageError(f"run {self._live.run} is under way here", "One at a time: [5] shows it.")
@@ -195,6 +214,10 @@ class RunDesk:
 
     def _request(self, run: str) -> RunRequest:
         return RunRequest(self._reach(), self._namespace, run)
+
+
+def _drained(view: DrainView) -> tuple[str, ...]:
+    return tuple(target.node.name for target in view.targets if target.order)
 
 
 class _Notes(io.StringIO):

@@ -8,6 +8,7 @@ from datetime import datetime
 from types import TracebackType
 
 from kubectl_eksdoc.cli.run.face import WISHES, FaceOf, Told, Wanted
+from kubectl_eksdoc.core.model.journal import Phase
 from kubectl_eksdoc.core.run.chronicle import Aimed
 from kubectl_eksdoc.core.run.moments import Moment
 from kubectl_eksdoc.core.run.standing import Standing
@@ -48,7 +49,10 @@ class LiveRun:
         self._standing: Standing | None = None
         self._outcome: Outcome | None = None
         self._mine: Wish | None = None  # what is wished here, None where others asked for something since
+        self._why = ""
         self._theirs = ""  # what they asked for last
+        self._echo = False  # they were told that it goes on, which comes back as if they asked for it
+        self._alone: frozenset[str] = frozenset()
         self._wanted: Wanted = lambda: ("", "")
         self._thread = threading.Thread(target=self._work, name=f"run {run}", daemon=False)
 
@@ -62,13 +66,19 @@ class LiveRun:
             untold, self._untold = self._untold, []
             return Update(untold, self._standing, self._outcome)
 
-    def wish(self, wish: Wish) -> None:
-        """It counts until others ask for something else."""
+    def wish(self, wish: Wish, why: str = "") -> None:
+        """It counts until others ask for something else; what stops it counts for good. `why`: where nobody wishes it,
+        what has happened, a clause."""
         with self._lock:
-            self._mine = wish
+            self._mine, self._why = wish, why
             overruled = wish is Wish.GO_ON and WISHES.get(self._theirs, Wish.GO_ON) is not Wish.GO_ON
+            self._echo = self._echo or overruled
         if overruled:  # who looks from elsewhere, or asks for the same once more, must not be misled
             threading.Thread(target=self._overrule, name="overrule", daemon=True).start()
+
+    def leave_alone(self, node: str) -> None:
+        with self._lock:
+            self._alone |= {node}
 
     # For whoever ends the process
 
@@ -94,10 +104,13 @@ class LiveRun:
         what, who = self._wanted()
         with self._lock:
             if what != self._theirs:
-                self._theirs, self._mine = what, None if what else self._mine
+                own = self._echo and what == Phase.RUNNING.value
+                self._theirs, self._echo = what, False
+                if what and not own and self._mine not in (Wish.STOP, Wish.LEAVE):
+                    self._mine = None
             if self._mine is not None:
-                return Wished(self._mine)
-        return Wished(WISHES.get(what, Wish.GO_ON), who)
+                return Wished(self._mine, why=self._why, alone=self._alone)
+            return Wished(WISHES.get(what, Wish.GO_ON), who, alone=self._alone)
 
     def _work(self) -> None:
         try:

@@ -12,7 +12,6 @@ from kubectl_eksdoc.cli.run.allowed import check_allowed
 from kubectl_eksdoc.cli.run.noted import Noted
 from kubectl_eksdoc.cli.run.request import RunRequest
 from kubectl_eksdoc.cli.surroundings import Surroundings
-from kubectl_eksdoc.core.model.journal import DONE, ROLLED_BACK, Phase, RunSummary
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.wiring.runs import Hooks
 from kubectl_eksdoc.wiring.sources import Progress, SourceChoice
@@ -124,7 +123,3 @@ def gone_on(
         reader = around.open_reader(SourceChoice(), request.options.connection, None)
         check = Noted(request.options, request.namespace, around).check(run)
         return go_on(run, reader, rest.meant(), carrying.running(world, limits, check))
-
-
-def is_unfinished(run: RunSummary) -> bool:
-    return run.phase != Phase.ENDED.value or run.said not in (DONE, ROLLED_BACK)

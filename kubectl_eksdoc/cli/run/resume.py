@@ -17,7 +17,7 @@ from kubectl_eksdoc.cli.run.asking import asked
 from kubectl_eksdoc.cli.run.carrying import Carrying, reached_by
 from kubectl_eksdoc.cli.run.noted import Noted
 from kubectl_eksdoc.cli.run.request import RunRequest, chosen
-from kubectl_eksdoc.cli.run.rest import COMMAND, Rest, gone_on, is_unfinished
+from kubectl_eksdoc.cli.run.rest import COMMAND, Rest, gone_on
 from kubectl_eksdoc.cli.streams import say
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.core.model.journal import Phase
@@ -79,7 +79,7 @@ def run_resume(args: argparse.Namespace, words: Sequence[str], around: Surroundi
     try:
         runs = around.edges.open_runs(request.options.connection, keeping)
         listed = runs.all()
-        unfinished = [each for each in listed if is_unfinished(each)][:1]
+        unfinished = [each for each in listed if each.unfinished][:1]
         if not any(each.run == request.run for each in listed) and (request.run or not unfinished):
             _check_removed(request, around)
         run = chosen(listed, request.run, unfinished, "unfinished")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from types import TracebackType
@@ -18,10 +19,14 @@ if TYPE_CHECKING:  # the first paint must not pay for runs
     from kubectl_eksdoc.core.model.cluster import Cluster
     from kubectl_eksdoc.core.model.journal import RunSummary
     from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
+    from kubectl_eksdoc.flows.run.trying import Tried
     from kubectl_eksdoc.render.drain.view import DrainView
     from kubectl_eksdoc.tui.run.desk import Desk, Live, Prepared
 
 _LOOK_S = 0.2
+LEFT = "the screens were left"
+"""Why a run stops."""
+
 _SNAPSHOT = "a snapshot is read only: there is no cluster to drain"
 
 
@@ -46,7 +51,7 @@ class ScreenRuns:
         self._source = source
         self._around = around
         self._demo: DemoCluster | None = None
-        self._desk: RunDesk | None = None
+        self._desks: list[RunDesk] = []
         self.left_in_the_middle = False
         """A run was under way when the screens were left, and did not come to its end."""
 
@@ -54,10 +59,10 @@ class ScreenRuns:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        live = self._desk.live if self._desk is not None else None
         try:
-            if live is not None and not live.over:
-                self._settle(live)
+            for desk in self._desks:
+                if desk.live is not None and not desk.live.over:
+                    self._settle(desk.live)
         finally:
             if self._demo is not None:
                 self._demo.close()
@@ -67,9 +72,9 @@ class ScreenRuns:
         """Why nothing can be changed from here, "" where it can."""
         return _SNAPSHOT if self._source.snapshot else ""
 
-    @property
-    def desk(self) -> Desk | None:
-        return None if self.why_not else _LateDesk(self._opened)
+    def desk_at(self, reach: Callable[[], GlobalOptions]) -> Desk | None:
+        """Of the cluster that is reached so; of the demo its own way."""
+        return None if self.why_not else _LateDesk(lambda: self._opened(reach))
 
     @property
     def source(self) -> Where:
@@ -79,19 +84,19 @@ class ScreenRuns:
             return Where(SourceChoice(), options, options.cluster_name)
         return Where(self._source, self._options)
 
-    def _opened(self) -> RunDesk:
+    def _opened(self, reach: Callable[[], GlobalOptions]) -> RunDesk:
         """Made when it is needed first: it loads all that runs need."""
         from kubectl_eksdoc.cli.run.desk import RunDesk
 
-        if self._desk is None:
-            if self._source.demo:
-                from kubectl_eksdoc.cli.run.demo import SPEED, DemoCluster
+        if self._source.demo:
+            from kubectl_eksdoc.cli.run.demo import SPEED, DemoCluster
 
-                self._demo = DemoCluster(self._around, self._options)
-                self._desk = RunDesk(self._demo.around, self._demo.reach, speed=SPEED)
-            else:
-                self._desk = RunDesk(self._around, lambda: self._options)
-        return self._desk
+            self._demo = DemoCluster(self._around, self._options)
+            desk = RunDesk(self._demo.around, self._demo.reach, speed=SPEED)
+        else:
+            desk = RunDesk(self._around, reach)
+        self._desks.append(desk)
+        return desk
 
     def _settle(self, live: LiveRun) -> None:
         """The screens are gone: the run stops, and is waited for, as after Ctrl-C of the command."""
@@ -101,7 +106,7 @@ class ScreenRuns:
 
         self.left_in_the_middle = True
         around = self._around
-        live.wish(Wish.STOP)
+        live.wish(Wish.STOP, LEFT)
         standing: Standing | None = live.look().standing
         half = f" {stands.stop_in_full(standing)}" if standing is not None else ""
         around.note(f"run {live.run} is stopping: the screens were left, so nothing more is asked for.{half}")
@@ -111,26 +116,41 @@ class ScreenRuns:
             while not live.over:
                 if told() and not leaving:
                     leaving = True
-                    live.wish(Wish.LEAVE)
+                    live.wish(Wish.LEAVE, LEFT)
                     around.note("leaving at once: what is under way comes to its end by itself")
                 live.wait(_LOOK_S)
         outcome = live.look().outcome
-        for line in (outcome.said, *outcome.more) if outcome is not None else ():
+        if outcome is None:
+            return
+        steps = outcome.view.steps if outcome.view is not None and self._demo is None else ()
+        for line in (outcome.said, *outcome.more, *(f"{step.text}: {step.command}" for step in steps)):
             around.note(line)
 
 
 class _LateDesk:
-    """A desk that is made when it is asked first: the first paint must not pay for it."""
+    """A desk that is made when it is asked first: the first paint must not pay for it. Mutable; it is asked from
+    several threads, and made once."""
 
-    def __init__(self, opened: Callable[[], RunDesk]) -> None:
-        self._opened = opened
+    def __init__(self, make: Callable[[], RunDesk]) -> None:
+        self._make = make
+        self._made: RunDesk | None = None
+        self._lock = threading.Lock()
+
+    def _opened(self) -> RunDesk:
+        with self._lock:
+            if self._made is None:
+                self._made = self._make()
+            return self._made
 
     @property
     def live(self) -> Live | None:
         return self._opened().live
 
-    def unfinished(self) -> tuple[RunSummary, ...]:
-        return tuple(self._opened().unfinished())
+    def try_first(self, shown: DrainView) -> Tried:
+        return self._opened().try_first(shown)
+
+    def runs(self) -> tuple[RunSummary, ...]:
+        return tuple(self._opened().runs())
 
     def prepare(self, targeting: Targeting, policy: DrainPolicy, shown: DrainView) -> Prepared:
         return self._opened().prepare(targeting, policy, shown)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import look as looks
-from kubectl_eksdoc.cli import rights
+from kubectl_eksdoc.cli import replay, rights
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.run import options as run_options
@@ -18,13 +19,14 @@ from kubectl_eksdoc.cli.run.request import RunRequest, chosen, under_way
 from kubectl_eksdoc.cli.streams import is_left
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.core.model.journal import Phase
-from kubectl_eksdoc.errors import Forbidden, JournalError, UsageError
+from kubectl_eksdoc.errors import Forbidden, UsageError
 from kubectl_eksdoc.wiring.sources import SourceChoice
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.core.model.journal import Entries, RunSummary
+    from kubectl_eksdoc.core.model.journal import RunSummary
     from kubectl_eksdoc.core.model.locks import Held
     from kubectl_eksdoc.core.model.nodes import Node
+    from kubectl_eksdoc.core.run.recording import Recording
     from kubectl_eksdoc.flows.ports import Runs
     from kubectl_eksdoc.render.run.status import StatusView, WithoutJournal
 
@@ -70,7 +72,10 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     )
     parser.add_argument("--events", action="switch", default=False, help="what happened in a run, by its journal")
     parser.add_argument(
-        "--replay", default=None, metavar="FILE", help="the same by the journal in FILE, without a cluster"
+        "--replay",
+        default=None,
+        metavar="FILE",
+        help="the same by the journal in FILE, or by what 'drain run -o json' wrote",
     )
     run_options.add_journal(parser)
     parser.set_defaults(leaf=parser, command=run_status)
@@ -82,6 +87,7 @@ def run_status(args: argparse.Namespace, words: Sequence[str], around: Surroundi
     Raises:
         EksdocError: there is no such run, or the cluster is at fault.
     """
+    from kubectl_eksdoc.core.run.recording import of_journal
     from kubectl_eksdoc.render.run.status import FORMATS
 
     if args.attach:
@@ -98,7 +104,7 @@ def run_status(args: argparse.Namespace, words: Sequence[str], around: Surroundi
         if args.events:
             listed = runs.all()
             run = chosen(listed, request.run, under_way(listed) or listed[:1], "there")
-            return _events(runs.entries(run.run), request, around)
+            return _events(of_journal(runs.entries(run.run)), request, around)
         while True:
             view = _view(runs, request, args.watch, beside, around)
             text = FORMATS.render(view, output, look)
@@ -154,7 +160,7 @@ class Beside:
 
 def _view(runs: Runs, request: RunRequest, one: bool, beside: Beside, around: Surroundings) -> StatusView:
     """Of the run that is named; of the one under way, if `one` is asked for or there is no other; else of all."""
-    from kubectl_eksdoc.core.run.journal import replay
+    from kubectl_eksdoc.core.run.journal import replay as stands_by
     from kubectl_eksdoc.render.run.status import StatusView
 
     listed = runs.all()
@@ -167,43 +173,36 @@ def _view(runs: Runs, request: RunRequest, one: bool, beside: Beside, around: Su
     if not (request.run or (one and active) or len(active) == 1):
         return view
     run = chosen(listed, request.run, active, "under way")
-    return replace(view, run=run, journaled=replay(runs.entries(run.run)))
+    return replace(view, run=run, journaled=stands_by(runs.entries(run.run)))
 
 
 def _replayed(path: str, request: RunRequest, around: Surroundings) -> Answer:
-    """What happened by a journal that lies on this machine.
+    """What happened by a journal that lies on this machine, or by events that were saved.
 
     Raises:
         UsageError: it cannot be read, or is none.
     """
     if request.run:
         raise UsageError(f"--replay is of a file: no run is named with it, as {request.run!r}")
-    try:
-        entries = around.edges.read_journal(path)
-    except JournalError as error:
-        raise UsageError(error.message, error.hint) from error
-    if not entries.entries:
-        raise UsageError(f"{path} is no journal of a run: not one line of it is an entry")
-    return _events(entries, request, around)
+    return _events(replay.read(path, around), request, around)
 
 
-def _events(entries: Entries, request: RunRequest, around: Surroundings) -> Answer:
-    from kubectl_eksdoc.core.run.account import moments_of
-    from kubectl_eksdoc.core.run.journal import replay
+def _events(told: Recording | None, request: RunRequest, around: Surroundings) -> Answer:
+    """Nothing where there is nothing in it."""
     from kubectl_eksdoc.render.run import events
 
     output = request.options.output
     if output not in ("table", "wide", "json"):
         raise UsageError(f"events have no output format {output!r}", "choose table or json")
+    if told is None:
+        return Answer("")
     look = looks.decide(request.options, around.stdout, around.environ)
-    stands = replay(entries)
-    run = stands.begun.run if stands.begun is not None else ""
-    for said in stands.dropped:
+    for said in told.dropped:
         around.note(f"note: not taken into account: {said}")
-    told = moments_of(entries.entries)
+    timed = ((told.began_at + timedelta(seconds=moment.at_s), moment) for moment in told.moments)
     if output == "json":
-        return Answer("".join(events.json_line(events.document(moment, run, at)) for at, moment in told))
-    return Answer("".join(f"{events.line(moment, at, look)}\n" for at, moment in told))
+        return Answer("".join(events.json_line(events.document(moment, told.run, at)) for at, moment in timed))
+    return Answer("".join(f"{events.line(moment, at, look)}\n" for at, moment in timed))
 
 
 def _held(runs: Runs) -> Held | None:

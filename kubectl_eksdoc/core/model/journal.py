@@ -173,3 +173,8 @@ class RunSummary:
     leader: str
     updated: datetime | None
     said: str = ""
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether somebody may go on with it."""
+        return self.phase != Phase.ENDED.value or self.said not in (DONE, ROLLED_BACK)

@@ -20,3 +20,17 @@ class Permission(NamedTuple):
         """``create pods/eviction``, ``create leases.coordination.k8s.io in namespace kube-system``."""
         of = f"{self.resource.full_name}/{self.subresource}" if self.subresource else self.resource.full_name
         return f"{self.verb} {of}{f' in namespace {self.namespace}' if self.namespace else ''}"
+
+
+class Need(NamedTuple):
+    """A right that something rests on; `lost`: what is not known, or not done, without it."""
+
+    permission: Permission
+    lost: str = ""
+
+
+class Needs(NamedTuple):
+    """What a plan rests on, and what a run of it does besides."""
+
+    plan: tuple[Need, ...] = ()
+    run: tuple[Need, ...] = ()

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from kubectl_eksdoc.core.model.pods import Owner, Toleration
-from kubectl_eksdoc.core.model.selectors import Labels
+from kubectl_eksdoc.core.model.selectors import NOTHING, Labels, Selector
 
 PROGRESS_S = 600
 """progressDeadlineSeconds where a Deployment does not say (pkg/apis/apps/v1/defaults.go)."""
@@ -33,6 +33,7 @@ class Workload:
     many of a Deployment's replicas an update may take away before their successors are Ready (all of them where
     its strategy is Recreate). The controllers do nothing about the template of a `paused` one. `progress_s`: seconds
     after which an update of a Deployment that makes no progress counts as failed (progressDeadlineSeconds).
+    `selector`: which pods are its own; only that of a Deployment or StatefulSet is read, it is invalid elsewhere.
     `reboot_locks` are those that kured notes on its DaemonSet.
     """
 
@@ -49,6 +50,7 @@ class Workload:
     rollout_unavailable: int = 0
     paused: bool = False
     progress_s: int = PROGRESS_S
+    selector: Selector = NOTHING
     reboot_locks: tuple[RebootLock, ...] = ()
 
     @property

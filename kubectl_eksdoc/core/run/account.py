@@ -80,6 +80,11 @@ _OF_RESULTS = {
 
 def moments_of(entries: Iterable[Entry]) -> Iterator[tuple[datetime, Moment]]:
     """What happened, by the journal: whatever changed something, and what was noted; each with its time."""
+    return ((written[-1].at, moment) for moment, written in told_by(entries))
+
+
+def told_by(entries: Iterable[Entry]) -> Iterator[tuple[Moment, tuple[Entry, ...]]]:
+    """The same, each with the entries that tell it: a note, or an intent and what came of it."""
     intents: dict[int, Intent] = {}
     began: datetime | None = None
     for entry in entries:
@@ -91,9 +96,9 @@ def moments_of(entries: Iterable[Entry]) -> Iterator[tuple[datetime, Moment]]:
             case Result() if entry.of in intents:
                 what = _OF_RESULTS.get((intents[entry.of].verb, entry.outcome))
                 if what is not None:
-                    yield entry.at, _moment(at_s, what, intents[entry.of], entry)
+                    yield _moment(at_s, what, intents[entry.of], entry), (intents[entry.of], entry)
             case Note() if entry.what in _HAPPENED:
-                yield entry.at, Moment(at_s, _HAPPENED[entry.what], entry.subject or "the drain", "", entry.why)
+                yield Moment(at_s, _HAPPENED[entry.what], entry.subject or "the drain", "", entry.why), (entry,)
 
 
 def _moment(at_s: float, what: Happened, of: Intent, result: Result) -> Moment:

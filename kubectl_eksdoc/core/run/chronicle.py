@@ -20,7 +20,7 @@ class PodState(str, Enum):
 
 
 class NodeState(str, Enum):
-    """The last three are ends."""
+    """The last four are ends."""
 
     QUEUED = "queued"
     CORDONED = "cordoned"
@@ -28,11 +28,12 @@ class NodeState(str, Enum):
     EMPTY = "empty"  # it is not sure yet: the node is listed twice
     FOREIGN = "by others"  # somebody else drains it
     DONE = "drained"
-    GONE = "gone"  # the node itself
+    THEIRS = "emptied by others"
+    GONE = "gone"  # the node itself; its pods may still be there
     ALONE = "left alone"
 
 
-ENDS = frozenset((NodeState.DONE, NodeState.GONE, NodeState.ALONE))
+ENDS = frozenset((NodeState.DONE, NodeState.THEIRS, NodeState.GONE, NodeState.ALONE))
 
 
 class PodCourse:
@@ -139,6 +140,15 @@ class Chronicle:
             self._pod(moment, self.nodes[moment.node], _PODS[what])
         elif what in _NODES and moment.subject in self.nodes:
             self._node(moment, self.nodes[moment.subject], _NODES[what])
+        elif what is Happened.ADOPTED:
+            self._gone_on_with()
+
+    def _gone_on_with(self) -> None:
+        """Somebody leads it from now on: what was left alone is taken up again."""
+        self.held = self.stopped = ""
+        for node in self.nodes.values():
+            if node.state is NodeState.ALONE:
+                node.state, node.why, node.ended_s = NodeState.CORDONED, "", None
 
     def _node(self, moment: Moment, node: NodeCourse, state: NodeState) -> None:
         if node.state in ENDS or (state is NodeState.CORDONED and node.state is not NodeState.QUEUED):
@@ -146,12 +156,13 @@ class Chronicle:
         node.state, node.why = state, moment.why
         if state is NodeState.EVICTING:
             node.begun_s = moment.at_s
-        if state not in ENDS:
-            return
-        node.ended_s = moment.at_s
-        if state is not NodeState.ALONE:  # nothing that was to go is on it any more, whoever saw it go
+        if state in ENDS:
+            node.ended_s = moment.at_s
+        if state is NodeState.DONE:  # nothing that could go is on it any more, whoever saw it go
             for pod in node.pods.values():
-                self._to(node, pod, PodState.GONE, moment.at_s)
+                if pod.state is not PodState.KEPT:
+                    self._to(node, pod, PodState.GONE, moment.at_s)
+        self._yielded(node, moment.at_s)
 
     def _pod(self, moment: Moment, node: NodeCourse, state: PodState) -> None:
         pod = node.pods.get(moment.subject)
@@ -166,6 +177,13 @@ class Chronicle:
             pod.refused += 1
         pod.why = moment.why
         self._to(node, pod, state, moment.at_s)
+        self._yielded(node, moment.at_s)
+
+    @staticmethod
+    def _yielded(node: NodeCourse, at_s: float) -> None:
+        """What others drain is over when nothing is left of it, and nobody says so."""
+        if node.state is NodeState.FOREIGN and node.gone == len(node.pods):
+            node.state, node.ended_s = NodeState.THEIRS, at_s
 
     @staticmethod
     def _to(node: NodeCourse, pod: PodCourse, state: PodState, at_s: float) -> None:

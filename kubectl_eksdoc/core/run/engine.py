@@ -156,6 +156,16 @@ class Engine:
         self._skipped.append(node)
         self.tell(now_s, Happened.LEFT_ALONE, node, why=why)
 
+    def leave_alone(self, node: str, why: str, now_s: float) -> None:
+        """Nothing more is asked for on it; what leaves already goes. It stays cordoned, and the others go on."""
+        found = self._board.nodes.get(node)
+        if found is not None and not found.over:
+            self._board.leave_alone(found, now_s, why)
+
+    def finish_wave(self, why: str) -> None:
+        """Begin no other wave: when the one that is under way is over, stop for this reason. "" takes that back."""
+        self._waves.finish(why)
+
     def pause(self, why: str) -> None:
         """Ask for nothing more for now; "" lets it go on."""
         self._brakes.pause(why)
@@ -235,6 +245,11 @@ class Engine:
     def held(self) -> str:
         """Why it asks for nothing just now; "" while it may."""
         return self._brakes.held
+
+    @property
+    def is_paused(self) -> bool:
+        """By somebody who wants it so."""
+        return self._brakes.is_paused
 
     @property
     def pending(self) -> tuple[Pod, ...]:

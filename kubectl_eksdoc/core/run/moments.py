@@ -39,6 +39,22 @@ class Happened(str, Enum):
 ASKED = (Happened.EVICTED, Happened.RESTARTED, Happened.DELETED)
 """A pod goes since it was asked to."""
 
+WENT_WRONG = frozenset(
+    (
+        Happened.REFUSED,
+        Happened.KEPT,
+        Happened.LEFT_ALONE,
+        Happened.LOST,
+        Happened.ADOPTED,
+        Happened.HELD,
+        Happened.STOPPED,
+        Happened.WARNED,
+        Happened.MISSING,
+        Happened.BEFALLEN,
+    )
+)
+"""Whoever asks afterwards what went wrong looks here first."""
+
 
 class Moment(NamedTuple):
     """`at_s` from the start of the drain; `subject` is a node, or a pod (ns/name), `node` the pod's. `why` of a

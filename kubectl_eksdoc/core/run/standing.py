@@ -9,6 +9,7 @@ from typing import NamedTuple
 from kubectl_eksdoc.core.model.budgets import Budget
 from kubectl_eksdoc.core.model.durations import in_words
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
+from kubectl_eksdoc.core.run.answers import Trouble
 from kubectl_eksdoc.core.run.engine import Engine
 from kubectl_eksdoc.core.run.nodes import DrainedNode, Phase
 from kubectl_eksdoc.core.run.pursuits import Pursuit, Step
@@ -17,11 +18,13 @@ from kubectl_eksdoc.core.run.stopping import why_late
 
 
 class PodWaits(NamedTuple):
-    """A pod whose turn it is and that does not leave yet, or not as fast as it should: `why` is a clause."""
+    """A pod whose turn it is and that does not leave yet, or not as fast as it should: `why` is a clause; `budget`
+    (ns/name) is what it waits for, "" where that is something else."""
 
     pod: str
     node: str
     why: str
+    budget: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +34,10 @@ class Standing:
 
     Nodes: `done` came to their end empty or gone, `half` are begun and not empty, each with how many of its pods are
     left; `cordoned` are cordoned and nothing else; `alone` were left alone. `held` and `stopped`: why nothing more is
-    asked for. `left_s`: about so long it still takes, None where nobody can tell; `planned_s`: so long it was planned
-    to take in all. `budgets`: those that the plan takes from, as they are now; `pending`: replacements without a node.
+    asked for; `paused`: because somebody wants it so. `left_s`: about so long it still takes, None where nobody can
+    tell; `planned_s`: so long it was planned to take in all. `budgets`: those that the plan takes from, as they are
+    now; `pending`: replacements without a node; `coming`: those that have one and are not Ready, with the kubelet's
+    reason, or the readiness gates (of load balancers' targets) that they wait for.
     """
 
     at_s: float
@@ -51,6 +56,8 @@ class Standing:
     planned_s: float | None = None
     budgets: tuple[Budget, ...] = ()
     pending: tuple[Waiting, ...] = ()
+    paused: bool = False
+    coming: tuple[Waiting, ...] = ()
 
     @property
     def said(self) -> str:
@@ -105,7 +112,7 @@ def standing(engine: Engine, course: Course, now_s: float) -> Standing:
         leaving=engine.in_flight,
         nodes=len(nodes),
         done=_in(nodes, Phase.DONE, Phase.LOST),
-        half=tuple((n.name, len(n.left)) for n in nodes if n.phase in (Phase.ACTIVE, Phase.GOING, Phase.EMPTY)),
+        half=tuple((n.name, len(n.left)) for n in nodes if n.left and n.phase in (Phase.ACTIVE, Phase.GOING)),
         cordoned=_in(nodes, Phase.CORDONED),
         alone=_in(nodes, Phase.LEFT_ALONE),
         waits=tuple(_waiting(nodes, now_s)),
@@ -115,6 +122,8 @@ def standing(engine: Engine, course: Course, now_s: float) -> Standing:
         planned_s=course.planned_s,
         budgets=tuple(_in_use(engine)),
         pending=tuple(Waiting(pod.key, pod.not_ready_because) for pod in engine.pending),
+        paused=engine.is_paused,
+        coming=tuple(_coming(engine)),
     )
 
 
@@ -123,6 +132,21 @@ def _in_use(engine: Engine) -> Iterator[Budget]:
         budget = engine.seen.budgets.get(headroom.budget.key)
         if headroom.to_evict and budget is not None:
             yield budget
+
+
+GATES = "ReadinessGatesNotReady"
+"""The Ready condition's reason where only those are missing (kubernetes/pkg/kubelet/status/generate.go)."""
+
+
+def _coming(engine: Engine) -> Iterator[Waiting]:
+    owners = {each.pod.owner.uid for each in engine.plan.evictions if each.pod.owner is not None}
+    going = {each.pod.uid for each in engine.plan.evictions}
+    for pod in engine.seen.pods():
+        if pod.ready or not pod.node or pod.deleting or pod.finished or pod.uid in going:
+            continue
+        if pod.owner is not None and pod.owner.uid in owners:
+            gated = pod.not_ready_because == GATES and pod.readiness_gates
+            yield Waiting(pod.key, f"waits for {', '.join(pod.readiness_gates)}" if gated else pod.not_ready_because)
 
 
 def _left_s(engine: Engine, left_s: float | None, now_s: float) -> float | None:
@@ -138,7 +162,7 @@ def _waiting(nodes: list[DrainedNode], now_s: float) -> list[PodWaits]:
     begun = [node for node in nodes if node.phase is Phase.ACTIVE]
     turn = [(node, pursuit) for node in begun for pursuit in (*node.turn(), *_replaced(node))]
     turn += [(node, pursuit) for node in nodes if not node.over for pursuit in _late(node)]
-    return [PodWaits(pursuit.pod.key, node.name, _why(pursuit, now_s)) for node, pursuit in turn]
+    return [PodWaits(each.pod.key, node.name, _why(each, now_s), _budget(each, now_s)) for node, each in turn]
 
 
 def _replaced(node: DrainedNode) -> Iterator[Pursuit]:
@@ -147,6 +171,11 @@ def _replaced(node: DrainedNode) -> Iterator[Pursuit]:
 
 def _late(node: DrainedNode) -> Iterator[Pursuit]:
     return (pursuit for pursuit in node.pursuits.values() if pursuit.step is Step.LEAVING and pursuit.late)
+
+
+def _budget(pursuit: Pursuit, now_s: float) -> str:
+    refused_by_it = pursuit.trouble in (Trouble.NONE, Trouble.BUDGET) and not pursuit.may_finish(now_s)
+    return pursuit.eviction.budget if pursuit.step is Step.WAITING and refused_by_it else ""
 
 
 def _why(pursuit: Pursuit, now_s: float) -> str:

@@ -67,6 +67,7 @@ class Waves:
             by_number[node.target.wave if gated else 1].append(node)
         self._waves = [Wave(number, by_number[number], hooks) for number in sorted(by_number)]
         self._ripe_s = inf  # the next wave's
+        self._finishing = ""  # why no other wave is begun
 
     @property
     def over(self) -> bool:
@@ -87,6 +88,13 @@ class Waves:
         """A new node has joined in the place of `node`."""
         self._joined.add(node)
         self._board.may_begin = True
+
+    def finish(self, why: str) -> None:
+        """No other wave is begun: when the one that is under way is over, the drain stops for this reason; "" takes
+        that back."""
+        if why != self._finishing:
+            self._finishing = why
+            self._board.may_begin = True
 
     def released(self) -> None:
         """It may go on after it was held: a yes from before that is an old one, unless its wave was begun by it."""
@@ -119,7 +127,12 @@ class Waves:
         self._board.may_begin = False
         if self._brakes.on or any(node.phase is Phase.OPEN for node in self._board.nodes.values()):
             return
+        if self._finishing and not self.over and all(wave.over for wave in self._waves if wave.begun):
+            self._brakes.stop(self._finishing, now_s)
+            return
         for wave in self._waves:
+            if self._finishing and not wave.begun:
+                return
             if ready := [node for node in wave.waiting if self._joined.issuperset(node.target.needs)]:
                 yield from self._asked(wave, BEFORE_WAVE, wave.waiting)
                 if wave.gates[BEFORE_WAVE] is not Gate.OPEN:

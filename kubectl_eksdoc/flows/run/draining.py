@@ -46,16 +46,19 @@ class Wish(Enum):
 
     GO_ON = "go-on"
     PAUSE = "pause"  # ask for nothing more until it is GO_ON again
+    FINISH_WAVE = "finish-wave"  # begin no other wave, and end when the one that is under way is over
     STOP = "stop"  # ask for nothing more, let what is under way settle, and end
     LEAVE = "leave"  # end at once: what is under way comes to its end by itself
 
 
 class Wished(NamedTuple):
-    """`who`: "" for whoever sits at this machine. `why`: where nobody wishes it, what has happened, a clause."""
+    """`who`: "" for whoever sits at this machine. `why`: where nobody wishes it, what has happened, a clause. `alone`:
+    nodes that are to be left alone from now on."""
 
     what: Wish = Wish.GO_ON
     who: str = ""
     why: str = ""
+    alone: frozenset[str] = frozenset()
 
     @property
     def by(self) -> str:
@@ -148,6 +151,7 @@ class Draining:
         self._untold: list[Moment] = []
         self._ended: Ended | None = None
         self._paused = self._leaves = False
+        self._alone: frozenset[str] = frozenset()
         self._outage = Outage(lock, field, away_s, self._hear, self._ends_waiting)
 
     def to_the_end(self) -> Ended:
@@ -220,7 +224,11 @@ class Draining:
 
     def _heed(self) -> None:
         wished = self._wish()
-        wish, who, why = wished
+        wish, who, why = wished.what, wished.who, wished.why
+        for node in sorted(wished.alone - self._alone):
+            self._engine.leave_alone(node, f"{wished.by} wanted it left alone", self._now_s)
+        self._alone |= wished.alone
+        self._engine.finish_wave(f"{wished.by} stopped it after a wave" if wish is Wish.FINISH_WAVE else "")
         if wished.stops and not self._engine.stopped:
             self._engine.stop(wished.stops, self._now_s)
             self._phase = Phase.ABORTED

@@ -29,6 +29,7 @@ class BlockersPage(PageOf):
 
     def show(self, model: Model) -> None:
         self.groups = blockers.groups_of(model.view) if model.view is not None else ()
+        self.frame(self.table, model)
         self.table.show(blockers.sheet(self.groups) if self.groups or model.view is not None else EMPTY)
         self.moved(self.table, self.table.key or "", model)
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 from textual.containers import Vertical
 
 from kubectl_eksdoc.render.look import Look
-from kubectl_eksdoc.render.text import shown
+from kubectl_eksdoc.render.text import cut, shown
 from kubectl_eksdoc.tui.model import Model
 from kubectl_eksdoc.tui.widgets.line_table import LineTable
+
+_FRAME = 6
+"""So many columns of a frame are not for its title."""
 
 
 class PageOf(Vertical):
@@ -19,7 +22,16 @@ class PageOf(Vertical):
     def said(self, text: str) -> str:
         """`text` for the frame of a part: in the signs that may be used, and without markup."""
         look = Look(ascii=getattr(self.app, "only_ascii", False))
-        return shown(text, look).replace("[", r"\[")
+        said = shown(text, look)
+        if look.ascii:  # Textual itself would cut it with a sign that is none
+            said = cut(said, self.app.size.width - _FRAME, look)
+        return said.replace("[", r"\[")
+
+    def frame(self, table: LineTable, model: Model, *told: str) -> None:
+        """`told` stands in the lower frame, and how it is looked at; before its rows are shown."""
+        table.wide = model.seen.wide
+        looked = (("wide, h l sideways", model.seen.wide), ("without the head", model.seen.headless))
+        table.border_subtitle = self.said(" · ".join([*filter(None, told), *(words for words, on in looked if on)]))
 
     @property
     def table(self) -> LineTable:

@@ -8,7 +8,7 @@ from textual.containers import Horizontal
 from kubectl_eksdoc.render.text import wrap
 from kubectl_eksdoc.tui.model import Model
 from kubectl_eksdoc.tui.pages.page import PageOf
-from kubectl_eksdoc.tui.sheets import budgets, nodes, order, waves
+from kubectl_eksdoc.tui.sheets import budgets, narrowing, nodes, order, waves
 from kubectl_eksdoc.tui.sheets.sheet import text_sheet
 from kubectl_eksdoc.tui.widgets.line_table import LineTable
 
@@ -17,7 +17,7 @@ NOTHING_MARKED = text_sheet(
         "Nothing is marked yet.",
         "",
         "space  mark the node under the cursor",
-        "m o    every node with a kubelet older than the control plane",
+        "m o    every node with a kubelet before the server's",
         "m a    every node not made from its group's newest AMI",
         "m g    every node of this node group",
         "/      filter first, then m f marks what is shown",
@@ -25,7 +25,7 @@ NOTHING_MARKED = text_sheet(
 )
 NOTHING_SENT = text_sheet(
     (
-        "Marks only build a plan: nothing is sent to the cluster from here.",
+        "Marks only build a plan: nothing is sent from here.",
         "",
         "{ }    fewer or more nodes at once",
         "J K    a node one wave later, or earlier",
@@ -37,8 +37,15 @@ NOTHING_SENT = text_sheet(
 _WIDTH = 74
 """Of words that must be read on a narrow terminal, too."""
 
-NONE_LIKE_THAT = "No node is like that. esc takes the filter away."
-
+OLD = text_sheet(
+    (
+        "This is how the cluster was when it was seen last.",
+        "",
+        "Marks can be set already; those of nodes that are",
+        "still there stay when it is read. Nothing is planned",
+        "or done before that.",
+    )
+)
 PLANNING = text_sheet(("planning…",))
 
 
@@ -56,15 +63,17 @@ class PlanPage(PageOf):
     def show(self, model: Model) -> None:
         if model.facts is None:
             if model.trouble:
-                told = (*wrap(model.trouble, _WIDTH), "", *wrap(model.remedy, _WIDTH), "", "ctrl+r tries again")
+                told = (*wrap(model.trouble, _WIDTH), "", *wrap(model.reads.remedy, _WIDTH), "", "ctrl+r tries again")
                 self.table.show(text_sheet(told))
             return
         names = model.shown_nodes
         columns = order.marked(nodes.COLUMNS, model.seen.order)
-        sheet = nodes.sheet(model.facts.nodes, names, model.view, NONE_LIKE_THAT, columns)
+        none = "" if names else narrowing.why_none(model.facts.nodes, model.filter, model.seen.faults)
+        sheet = nodes.sheet(model.facts.nodes, names, model.view, none, columns)
         table = self.query_one("#nodes", LineTable)
+        self.frame(table, model, *_narrowed(model, len(names)))
         table.show(sheet, model.choice.ask.marked)
-        table.border_subtitle = self.said(_filtered(model))
+        table.set_class(model.old, "-old")
         view = model.view
         below = self.query_one("#budgets", LineTable), self.query_one("#waves", LineTable)
         if view is not None:
@@ -72,7 +81,7 @@ class PlanPage(PageOf):
             below[1].show(waves.sheet(view))
         else:
             below[0].show(PLANNING if model.stale else NOTHING_MARKED)
-            below[1].show(PLANNING if model.stale else NOTHING_SENT)
+            below[1].show(PLANNING if model.stale else OLD if model.old else NOTHING_SENT)
         for each in below:
             each.set_class(model.stale, "-stale")
 
@@ -84,7 +93,10 @@ class PlanPage(PageOf):
         return focused.key if isinstance(focused, LineTable) else self.table.key
 
 
-def _filtered(model: Model) -> str:
-    if not model.filter or model.facts is None:
-        return ""
-    return f"{len(model.shown_nodes)} of {len(model.facts.nodes.texts)} are like /{model.filter}"
+def _narrowed(model: Model, shown: int) -> list[str]:
+    """``3 of 18 are like /spot``, ``2 faults only``."""
+    if model.facts is None:
+        return []
+    like = len(narrowing.like(model.facts.nodes, model.filter))
+    told = [f"{like} of {len(model.facts.nodes.texts)} are like /{model.filter}"] if model.filter else []
+    return [*told, *([f"faults only: {shown} of {like}"] if model.seen.faults else [])]

@@ -20,13 +20,11 @@ class WavesPage(PageOf):
 
     def on_mount(self) -> None:
         self.table.border_title = self.said("[3] Waves")
-        self.table.border_subtitle = self.said(
-            f"{waves.EVICTING[0]} pods are evicted  {waves.EMPTY} empty, until it is done"
-        )
         self.query_one("#why").border_title = self.said("why here")
 
     def show(self, model: Model) -> None:
         view = model.view
+        self.frame(self.table, model, waves.KEY)
         self.table.show(waves.sheet(view, full=True) if view is not None else EMPTY)
         self.table.set_class(model.stale, "-stale")
         self.moved(self.table, self.table.key or "", model)

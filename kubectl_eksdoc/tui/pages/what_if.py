@@ -27,6 +27,7 @@ class WhatIfPage(PageOf):
         figures.show(what_if.sheet(pinned.view, view) if pinned is not None and view is not None else EMPTY)
         figures.set_class(both and model.stale, "-stale")
         table = self.query_one("#waves-now", LineTable)
+        self.frame(table, model)
         table.show(waves.sheet(view) if view is not None else EMPTY)
         table.set_class(model.stale, "-stale")
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:  # the first paint must not pay for facts and plans
     from kubectl_eksdoc.core.run.moments import Moment
     from kubectl_eksdoc.core.run.standing import Standing
     from kubectl_eksdoc.flows.run.draining import Wish
+    from kubectl_eksdoc.flows.run.trying import Tried
     from kubectl_eksdoc.render.drain.view import DrainView
     from kubectl_eksdoc.render.run.view import RunView
 
@@ -40,11 +41,12 @@ class Outcome:
 
 class Update(NamedTuple):
     """What is new since it was looked at last. `standing` is the latest one, None before the first; `outcome` is None
-    until it is over."""
+    until it is over. `anew`: `moments` are all from the begin on, and those of before do not count."""
 
     moments: Sequence[Moment] = ()
     standing: Standing | None = None
     outcome: Outcome | None = None
+    anew: bool = False
 
 
 class Live(Protocol):
@@ -72,6 +74,10 @@ class Live(Protocol):
     def look(self) -> Update: ...
 
     def wish(self, wish: Wish) -> None: ...
+
+    def leave_alone(self, node: str) -> None:
+        """Of this run; the others go on."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +107,12 @@ class Desk(Protocol):
 
     def prepare_giving_back(self, run: str) -> Prepared: ...
 
-    def unfinished(self) -> Sequence[RunSummary]:
-        """Those that somebody may go on with or give back, the latest first."""
+    def try_first(self, shown: DrainView) -> Tried:
+        """What the server says of the first round of this plan; nothing is changed."""
+        ...
+
+    def runs(self) -> Sequence[RunSummary]:
+        """Those that somebody may go on with or give back, the latest first: all but what was given back already."""
         ...
 
     @property

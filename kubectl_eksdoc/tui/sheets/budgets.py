@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kubectl_eksdoc.core.model.budgets import Budget
 from kubectl_eksdoc.core.plan.drain.outcome import BudgetVerdict
 from kubectl_eksdoc.core.plan.drain.result import Headroom
 from kubectl_eksdoc.render.drain.rows import budget_order
@@ -39,9 +40,9 @@ def sheet(view: DrainView, full: bool) -> Sheet:
     return of_rows(columns, rows, NOTHING, fill=len(columns) - 1)
 
 
-def bar(headroom: Headroom) -> str:
+def bar(budget: Budget) -> str:
     """``███▒░``: a sign for each pod, of large budgets one for a share of them; "" where the numbers are not known."""
-    status = status_of(headroom.budget)
+    status = status_of(budget)
     if status is None:
         return ""
     stay, go = min(status.current, status.desired), max(status.current - status.desired, 0)
@@ -62,7 +63,7 @@ def _cells(headroom: Headroom, full: bool) -> Cells:
     sign, tone = BUDGET_SIGN[headroom.verdict]
     return [
         headroom.budget.key,
-        Cell(bar(headroom), tone if headroom.verdict is not BudgetVerdict.FITS else Tone.GOOD),
+        Cell(bar(headroom.budget), tone if headroom.verdict is not BudgetVerdict.FITS else Tone.GOOD),
         numbers(headroom),
         str(headroom.budget.status.allowed),
         str(headroom.to_evict),

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.core.model.last_view import LastView
 from kubectl_eksdoc.core.model.nodes import Node
 from kubectl_eksdoc.core.plan.drain.outcome import Target, TargetVerdict
 from kubectl_eksdoc.core.plan.drain.targets import natural
@@ -15,6 +17,7 @@ from kubectl_eksdoc.render.drain.view import DrainView
 from kubectl_eksdoc.render.look import Tone
 from kubectl_eksdoc.render.tables import Cell, Column
 from kubectl_eksdoc.render.times import age, between
+from kubectl_eksdoc.tui.sheets.cells import cells as room_of
 from kubectl_eksdoc.tui.sheets.once import once_a_view
 from kubectl_eksdoc.tui.sheets.sheet import Cells, Sheet, Widths
 
@@ -47,14 +50,23 @@ class NodeFacts:
     nodes: Mapping[str, Node]
     texts: Mapping[str, tuple[str, ...]]  # by name: the columns before WAVE
     widths: tuple[int, ...]
+    ascii_widths: tuple[int, ...]
     pods: Mapping[str, int]  # by name: how many there are on it
 
 
 def facts_of(cluster: Cluster) -> NodeFacts:
     pods = Counter(pod.node for pod in cluster.pods if pod.node)
+    return _facts(cluster.nodes, pods, cluster.observed_at)
+
+
+def facts_of_last(view: LastView) -> NodeFacts:
+    return _facts(view.nodes, view.pods, view.observed_at)
+
+
+def _facts(nodes: Sequence[Node], pods: Mapping[str, int], at: datetime) -> NodeFacts:
     widths = Widths(COLUMNS[: _STATUS - 1])
     texts = {}
-    for node in sorted(cluster.nodes, key=lambda each: natural(each.name)):
+    for node in sorted(nodes, key=lambda each: natural(each.name)):
         created = node.created_at
         texts[node.name] = cells = (
             node.name,
@@ -63,12 +75,13 @@ def facts_of(cluster: Cluster) -> NodeFacts:
             node.capacity_type or UNKNOWN,
             str(node.kubelet or node.kubelet_text or UNKNOWN),
             _image(node),
-            UNKNOWN if created is None else age(between(created, cluster.observed_at)),
-            f"{pods[node.name]}/{node.pods_allocatable or UNKNOWN}",
+            UNKNOWN if created is None else age(between(created, at)),
+            f"{pods.get(node.name, 0)}/{node.pods_allocatable or UNKNOWN}",
         )
         widths.see(cells)
-    nodes = {node.name: node for node in cluster.nodes}
-    return NodeFacts(nodes, texts, (*widths.widest, 4, 10), {name: pods[name] for name in nodes})
+    by_name = {node.name: node for node in nodes}
+    wide, plain = (*widths.widest, 4, 10), (*widths.in_ascii, 4, 10)
+    return NodeFacts(by_name, texts, wide, plain, {name: pods.get(name, 0) for name in by_name})
 
 
 def _image(node: Node) -> str:
@@ -93,9 +106,23 @@ def sheet(
         wave = Cell(str(target.wave)) if target is not None and target.wave else Cell(NONE, Tone.FAINT)
         return (*facts.texts[name], wave, status(facts.nodes[name], target, view))
 
+    def stands(name: str, room: int) -> Cell:
+        return status(facts.nodes[name], targets.get(name), view)
+
+    def full() -> int:
+        return max((room_of(stands(name, 0).text) for name in keys), default=0)
+
     keys = tuple(names)
     return Sheet(
-        columns, facts.widths, keys, cells, fill=_STATUS, filled=lambda name, room: cells(name)[-1], empty=empty
+        columns,
+        facts.widths,
+        keys,
+        cells,
+        fill=_STATUS,
+        filled=stands,
+        empty=empty,
+        full=full,
+        ascii_widths=facts.ascii_widths,
     )
 
 

@@ -63,6 +63,7 @@ def sheet(view: DrainView, full: bool = False) -> Sheet:
         filled,
         NOTHING,
         head=lambda room: axis(end, room - _time_width(view)),
+        ascii_widths=sheet.ascii_widths,
     )
 
 

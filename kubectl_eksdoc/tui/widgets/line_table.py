@@ -6,7 +6,7 @@ Textual's DataTable measures every cell, so this is drawn by the line API: a row
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, NamedTuple
 
 from rich.cells import cell_len, set_cell_size
@@ -21,11 +21,14 @@ from textual.strip import Strip
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.tables import Cell, fitted
 from kubectl_eksdoc.render.text import shown
+from kubectl_eksdoc.tui.sheets.cells import wrapped
 from kubectl_eksdoc.tui.sheets.sheet import EMPTY, Sheet, text_of
 
 _GAP = 1
 _MARK = 2
 _LEAST_FILL = 16
+_STEP = 8
+"""So many columns of the terminal one goes sideways at a time."""
 _HEAD = -1
 """The place of the titles."""
 _MOST_DRAWN = 2000
@@ -40,7 +43,8 @@ _TONES = {
 
 
 class LineTable(ScrollView, can_focus=True):
-    """The cursor stays on its key when the rows change."""
+    """The cursor stays on its key when the rows change. `wide`: every column in full; what does not fit is seen by
+    going sideways, and the first column stays."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {f"line-table--{name}" for name in (*_TONES.values(), "cursor", "head")}
 
@@ -53,6 +57,8 @@ class LineTable(ScrollView, can_focus=True):
         Binding("pageup,ctrl+b", "page(-1.0)", "page", show=False),
         Binding("ctrl+d", "page(0.5)", "half page", show=False),
         Binding("ctrl+u", "page(-0.5)", "half page", show=False),
+        Binding("left,h", "sideways(-1)", "left", show=False),
+        Binding("right,l", "sideways(1)", "right", show=False),
         Binding("enter", "open", "open", show=False),
     ]
 
@@ -74,6 +80,8 @@ class LineTable(ScrollView, can_focus=True):
         super().__init__(id=id, classes=classes)
         self.sheet = EMPTY
         self.marked: Collection[str] = frozenset()
+        self.wide = False
+        self._across = 0
         self._marks = marks
         self._cursor = 0
         self._laid: _Layout | None = None
@@ -95,7 +103,7 @@ class LineTable(ScrollView, can_focus=True):
         return self.scrollable_content_region.size
 
     def show(self, sheet: Sheet, marked: Collection[str] = frozenset()) -> None:
-        """From now on these rows."""
+        """From now on these rows; only those that differ are drawn anew."""
         was, at = self.key, self._cursor
         same = sheet.keys is self.sheet.keys or sheet.keys == self.sheet.keys
         before, self._drawn = self._drawn, {}
@@ -119,6 +127,14 @@ class LineTable(ScrollView, can_focus=True):
         if key in self.sheet.keys:
             self._to(self.sheet.keys.index(key))
 
+    def to_end(self) -> None:
+        """The last row is seen."""
+        self._to(len(self.sheet.keys) - 1)
+        self.call_after_refresh(self._follow)  # rows that are new are not laid out yet
+
+    def to_start(self) -> None:
+        self._to(0)
+
     def action_move(self, by: int) -> None:
         self._to(self._cursor + by)
 
@@ -127,6 +143,15 @@ class LineTable(ScrollView, can_focus=True):
 
     def action_page(self, pages: float) -> None:
         self._to(self._cursor + int((self._seen.height - 1) * pages))
+
+    def action_sideways(self, by: int) -> None:
+        self._across = max(min(self._across + by * _STEP, self._most_across), 0)
+        self._drawn.clear()
+        self.refresh()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Where all is seen that there is, its keys are free for others."""
+        return self._is_wide if action == "sideways" else super().check_action(action, parameters)
 
     def action_open(self) -> None:
         if self.key is not None:
@@ -140,6 +165,7 @@ class LineTable(ScrollView, can_focus=True):
 
     def on_resize(self) -> None:
         self._laid = None
+        self._drawn.clear()
         self.virtual_size = Size(self._seen.width, len(self.sheet.keys) + 1)
         self._follow()
 
@@ -181,10 +207,10 @@ class LineTable(ScrollView, can_focus=True):
     def _refresh_what_differs(self, before: Mapping[tuple[int, int], Strip]) -> None:
         """Of the same rows as `before`: most keys change one or two of them, and few bytes travel far faster."""
         top, width = int(self.scroll_offset.y), self._seen.width
-        if before.get((_HEAD, width)) != self._line(_HEAD, width):
+        if before.get((_HEAD, width)) != self._drawn_at(_HEAD, width):
             self.refresh(Region(0, 0, width, 1))
         for place in range(top, min(top + self._seen.height, len(self.sheet.keys))):
-            if before.get((place, width)) != self._line(place, width):
+            if before.get((place, width)) != self._drawn_at(place, width):
                 self.refresh(Region(0, place - top + 1, width, 1))
 
     # Drawing
@@ -193,12 +219,18 @@ class LineTable(ScrollView, can_focus=True):
         width = self._seen.width
         place = y - 1 + int(self.scroll_offset.y) if y else _HEAD
         if place < len(self.sheet.keys):
-            return self._line(place, width)
-        told = () if self.sheet.keys else self.sheet.empty.split("\n")
+            return self._drawn_at(place, width)
+        told = () if self.sheet.keys else self._told(width - 2)
         said = told[y - 1] if y <= len(told) else ""
-        return self._strip([(f" {shown(said, self.look)}", "faint")], width, "")
+        return self._strip([(f" {said}", "faint")], width, "")
 
-    def _line(self, place: int, width: int) -> Strip:
+    def _told(self, width: int) -> list[str]:
+        """What is said instead of rows."""
+        return [
+            line for words in self.sheet.empty.split("\n") for line in wrapped(shown(words, self.look), max(width, 10))
+        ]
+
+    def _drawn_at(self, place: int, width: int) -> Strip:
         """Made once, and drawn again wherever it stands after scrolling."""
         drawn = self._drawn.get((place, width))
         if drawn is None:
@@ -215,7 +247,7 @@ class LineTable(ScrollView, can_focus=True):
             over = self.sheet.head is not None and at == self.sheet.fill
             title = self.sheet.head(room) if over and self.sheet.head is not None else laid.titles[at]
             texts.append((self._sized(title, room, column.right), "head"))
-        return self._strip(self._joined(texts), width, "", indent=self._margin)
+        return self._line([(" " * self._margin, "")], texts, width, "")
 
     def _row(self, place: int, width: int) -> Strip:
         key = self.sheet.keys[place]
@@ -233,7 +265,31 @@ class LineTable(ScrollView, can_focus=True):
         here = place == self._cursor and self.has_focus
         gutter = ("▌" if place == self._cursor else " ", "" if here else "faint")
         mark = (("● " if key in self.marked else "  "), "good") if self._marks else ("", "")
-        return self._strip([gutter, mark, *self._joined(texts)], width, "cursor" if here else "")
+        return self._line([gutter, mark], texts, width, "cursor" if here else "")
+
+    def _line(self, lead: Sequence[tuple[str, str]], cells: Sequence[tuple[str, str]], width: int, under: str) -> Strip:
+        """`lead` stays where it is when one goes sideways, as the first cell does."""
+        if not self._is_wide or not cells:
+            return self._strip([*lead, *self._joined(cells)], width, under)
+        fixed = self._strip([*lead, cells[0]], self._fixed, under)
+        rest = self._strip([(" " * _GAP, ""), *self._joined(cells[1:])], self._across + width, under)
+        across = min(self._across, self._most_across)
+        return Strip.join([fixed, rest.crop(across, across + max(width - self._fixed, 0))]).crop(0, width)
+
+    @property
+    def _is_wide(self) -> bool:
+        return self.wide and self.sheet.can_be_wide
+
+    @property
+    def _fixed(self) -> int:
+        """How much of a line stays."""
+        return self._margin + self._layout(self._seen.width).widths[0]
+
+    @property
+    def _most_across(self) -> int:
+        """So far sideways that the end of the lines is seen."""
+        widths = self._layout(self._seen.width).widths
+        return max(self._margin + sum(widths) + _GAP * (len(widths) - 1) - self._seen.width, 0)
 
     @property
     def _margin(self) -> int:
@@ -262,9 +318,9 @@ class LineTable(ScrollView, can_focus=True):
             return set_cell_size(text, max(room - len(mark), 0)) + mark[:room]
         return " " * (room - size) + text if right else text + " " * (room - size)
 
-    def _strip(self, texts: Sequence[tuple[str, str]], width: int, under: str, indent: int = 0) -> Strip:
+    def _strip(self, texts: Sequence[tuple[str, str]], width: int, under: str) -> Strip:
         base = self._style(under)
-        segments = [Segment(" " * indent, base)] if indent else []
+        segments = []
         for text, name in texts:
             # On the row of the cursor a colour would be hard to read; the sign and the word say the same.
             segments.append(Segment(self.look.signs(text), base if under else self._style(name)))
@@ -279,7 +335,11 @@ class LineTable(ScrollView, can_focus=True):
 
     def _layout(self, width: int) -> _Layout:
         if self._laid is None or self._laid.width != width:
-            self._laid = _layout(self.sheet, width, width - self._margin)
+            sheet = self.sheet
+            if self.look.ascii and sheet.ascii_widths:
+                sheet = replace(sheet, widths=sheet.ascii_widths)
+            made = _wide_layout(sheet, width) if self._is_wide else None
+            self._laid = made or _layout(sheet, width, width - self._margin)
         return self._laid
 
 
@@ -306,6 +366,14 @@ def _layout(sheet: Sheet, width: int, room: int) -> _Layout:
         spare = room - sum(new[at] for at in kept) - _GAP * (len(kept) - 1)
         new[sheet.fill] += max(spare, 0)
     return _Layout(width, tuple(kept), tuple(new[at] for at in kept), tuple(titles))
+
+
+def _wide_layout(sheet: Sheet, width: int) -> _Layout:
+    bodies = list(sheet.widths)
+    if sheet.fill is not None and sheet.full is not None:
+        bodies[sheet.fill] = sheet.full()
+    titles = tuple(column.title for column in sheet.columns)
+    return _Layout(width, tuple(range(len(titles))), tuple(_with(titles, bodies)), titles)
 
 
 def _with(titles: Sequence[str], bodies: Sequence[int]) -> list[int]:

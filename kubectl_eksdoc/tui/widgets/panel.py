@@ -11,14 +11,13 @@ from textual.widgets import Static
 
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.text import shown
+from kubectl_eksdoc.tui.sheets.sheet import Line
 
 _STYLES = {Tone.TITLE: "bold", Tone.FAINT: "dim"}
 
-Line = str | tuple[str, Tone]
-
 
 class Prose(VerticalScroll, can_focus=True):
-    """Lines of text, as many as there are; long ones are wrapped."""
+    """Lines of text, as many as there are; long ones are wrapped. Mutable."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("down,j", "scroll_down", show=False),
@@ -29,8 +28,13 @@ class Prose(VerticalScroll, can_focus=True):
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(Static(id=f"{id}-text"), id=id)
+        self._shown: list[Line] | None = None
 
     def show(self, lines: list[Line]) -> None:
+        """From its begin, unless it is there already."""
+        if lines == self._shown:
+            return
+        self._shown = lines
         look = Look(ascii=getattr(self.app, "only_ascii", False))
         text = Text()
         colours = self.app.theme_variables

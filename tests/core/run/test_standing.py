@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
+from kubectl_eksdoc.core.rules.news import PodIs
 from kubectl_eksdoc.core.run.engine import Engine
+from kubectl_eksdoc.core.run.record import Waiting
 from kubectl_eksdoc.core.run.seen import Seen
-from kubectl_eksdoc.core.run.standing import Course, Standing, standing
+from kubectl_eksdoc.core.run.standing import GATES, Course, Standing, standing
 from kubectl_eksdoc.embedded.stage import EmbeddedStage
 from kubectl_eksdoc.flows.drain import plan_drain
 from kubectl_eksdoc.flows.rehearse import pace_of
@@ -76,3 +80,20 @@ def begun_once() -> tuple[EmbeddedStage, Engine]:
     if not _BEGUN:
         _BEGUN.append(begun())
     return _BEGUN[0]
+
+
+def test_replacements_that_are_not_ready_yet_are_named() -> None:
+    stage, engine = begun()
+    all_of_it = stood(stage, engine)
+    coming = [waiting for each in all_of_it for waiting in each.coming]
+    assert coming and all(waiting.pod.startswith("default/web") for waiting in coming)
+    assert not all_of_it[0].coming
+
+
+def test_a_replacement_behind_a_load_balancer_waits_for_its_target() -> None:
+    _, engine = begun()
+    gate = "target-health.elbv2.k8s.aws/k8s-default-web"
+    old = engine.plan.evictions[0].pod
+    new = replace(old, uid="new", name="web-new", ready=False, not_ready_because=GATES, readiness_gates=(gate,))
+    engine.seen.take(PodIs(new, 10**9))
+    assert standing(engine, Course(engine.plan), 1.0).coming == (Waiting("default/web-new", f"waits for {gate}"),)

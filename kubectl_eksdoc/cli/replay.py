@@ -1,0 +1,120 @@
+"""A run that was written down: read from a file, and shown again on screens by ``kubectl eksdoc --replay FILE``."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+from kubectl_eksdoc.cli import look as looks
+from kubectl_eksdoc.cli.flags import HONOURED
+from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions
+from kubectl_eksdoc.cli.parser import Parser
+from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
+from kubectl_eksdoc.core.model.connection import Connection
+from kubectl_eksdoc.errors import JournalError, UsageError
+
+if TYPE_CHECKING:  # help must not pay for runs
+    from kubectl_eksdoc.core.run.recording import Recording
+
+FLAG = "--replay"
+_DEST = "shown_again"
+
+NO_TERMINAL = """\
+error: the screens need a terminal, and {} is none.
+Without one: {} says what happened, line by line (-o json for programs).
+"""
+
+_STILL_OF_USE = {"no_color", "ascii", "debug"}
+
+
+def add_to(parser: argparse.ArgumentParser) -> None:
+    """To a command under which there are others; it goes with none of them."""
+    parser.add_argument(
+        FLAG,
+        dest=_DEST,
+        metavar="FILE",
+        default=argparse.SUPPRESS,
+        help="show a run again on screens, by its journal or what 'drain run -o json' wrote; no cluster is needed",
+    )
+
+
+def asked_for(args: argparse.Namespace) -> str | None:
+    """The path that was given, None where none was."""
+    path: str | None = getattr(args, _DEST, None)
+    return path
+
+
+def check_not_asked_for(args: argparse.Namespace, leaf: Parser) -> None:
+    """For a command that was named behind it.
+
+    Raises:
+        UsageError: it was asked for.
+    """
+    if asked_for(args) is not None:
+        raise UsageError(
+            f"{FLAG} before {leaf.prog.split()[-1]!r} shows a run on screens, and goes with no command",
+            "In lines: kubectl eksdoc drain status --replay FILE",
+        )
+
+
+def show_again(path: str, args: argparse.Namespace, missing: str, light: bool, around: Surroundings) -> Answer:
+    """On screens, until they are left. `missing`: what of the process is no terminal, "" where all is;
+    `light`: its background.
+
+    Raises:
+        UsageError: the file cannot be read or is none of a run, or what was given does not go with it.
+    """
+    from kubectl_eksdoc.cli import exits, streams
+
+    _check_alone(args)
+    recording = read(path, around)
+    if missing:
+        streams.say(
+            around.stderr, NO_TERMINAL.format(missing, f"kubectl eksdoc drain status --replay {shlex.quote(path)}")
+        )
+        return Answer("", exits.USAGE)
+    from kubectl_eksdoc.tui.opening import Again
+
+    options = GlobalOptions.from_args(args)
+    look = looks.decide(options, around.stderr, around.environ)
+    again = Again(recording, path, ascii=look.ascii, plain=not look.colour, light=light)
+    return Answer("", around.show_again(again))
+
+
+def read(path: str, around: Surroundings) -> Recording:
+    """
+    Raises:
+        UsageError: it cannot be read, or is none.
+    """
+    from kubectl_eksdoc.core.model.journal import Entries
+    from kubectl_eksdoc.core.run.recording import of_journal
+    from kubectl_eksdoc.core.run.retelling import of_events
+
+    if not path:
+        raise UsageError(f"{FLAG} needs the path of a journal")
+    try:
+        recorded = around.edges.read_recorded(path)
+    except JournalError as error:
+        raise UsageError(error.message, error.hint) from error
+    recording = of_journal(recorded) if isinstance(recorded, Entries) else of_events(recorded)
+    if recording is None:
+        raise UsageError(f"{path} is no journal of a run: not one line of it is an entry, or an event of -o json")
+    return recording
+
+
+def _check_alone(args: argparse.Namespace) -> None:
+    source = SourceOptions.from_args(args).choice
+    given = [] if source.live else ["--demo" if source.demo else "--snapshot"]
+    options, usual = GlobalOptions.from_args(args), GlobalOptions()
+    given += [flag.long for flag in HONOURED if flag.dest not in _STILL_OF_USE and _is_given(options, usual, flag.dest)]
+    if given:
+        raise UsageError(f"{FLAG} shows what is in a file: {', '.join(given)} cannot be used with it")
+
+
+def _is_given(options: GlobalOptions, usual: GlobalOptions, dest: str) -> bool:
+    of_connection = {field.name for field in fields(Connection)}
+    mine, theirs = (options.connection, usual.connection) if dest in of_connection else (options, usual)
+    given: Any = getattr(mine, dest)
+    return bool(given != getattr(theirs, dest))

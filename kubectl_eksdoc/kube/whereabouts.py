@@ -1,0 +1,55 @@
+"""Which cluster the kubeconfig and the flags lead to, told without asking it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+
+from kubectl_eksdoc.core.model.connection import Connection
+from kubectl_eksdoc.core.model.whereabouts import Whereabouts
+from kubectl_eksdoc.errors import ConfigError
+from kubectl_eksdoc.kube import kubeconfig
+from kubectl_eksdoc.kube.choice import choose
+from kubectl_eksdoc.kube.surroundings import Surroundings
+from kubectl_eksdoc.kube.target import Server
+
+_LARGEST_CA = 1 << 20
+
+
+def whereabouts(connection: Connection, around: Surroundings) -> Whereabouts:
+    """
+    Raises:
+        ConfigError: no usable kubeconfig, or a name in it or in the flags that does not exist.
+    """
+    target = choose(connection, around)
+    who = target.user.impersonation
+    parts = (target.context, target.user_name, who.user, who.uid, *who.groups)
+    key = _digest((target.server.url, target.server.tls_server_name, *parts), _authority(target.server))
+    return Whereabouts(target.context, target.server.url, key)
+
+
+def contexts(connection: Connection, around: Surroundings) -> tuple[str, ...]:
+    """Those of the kubeconfig, sorted; none where it cannot be read: whoever talks to a cluster is told why."""
+    try:
+        return tuple(sorted(kubeconfig.load(connection.kubeconfig, around).contexts))
+    except ConfigError:
+        return ()
+
+
+def _authority(server: Server) -> bytes:
+    """A cluster that was made anew behind the same address has another one."""
+    if server.ca_data or not server.ca_file:
+        return server.ca_data.encode()
+    try:
+        with open(server.ca_file, "rb") as file:
+            return file.read(_LARGEST_CA)
+    except OSError:
+        return server.ca_file.encode("utf-8", "surrogateescape")
+
+
+def _digest(texts: Iterable[str], more: bytes) -> str:
+    found = hashlib.sha256()
+    for each in (*(text.encode("utf-8", "surrogatepass") for text in texts), more):
+        found.update(len(each).to_bytes(8, "big"))
+        found.update(each)
+    return found.hexdigest()[:40]

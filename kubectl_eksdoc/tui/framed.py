@@ -1,0 +1,91 @@
+"""What every application of ours has: its looks, and that it leaves the terminal as it found it."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+from textual.app import App
+from textual.filter import LineFilter, NoColor
+
+from kubectl_eksdoc.render.look import Look
+from kubectl_eksdoc.render.text import shown
+from kubectl_eksdoc.tui import palette
+from kubectl_eksdoc.tui.small import TooSmall, lines, too_small
+
+
+class Framed(App[int]):
+    """`only_ascii`: no other sign is drawn; `plain`: no colour is."""
+
+    ENABLE_COMMAND_PALETTE = False
+    BINDINGS: ClassVar = []
+    CSS_PATH = Path(__file__).with_name("app.tcss")
+
+    def __init__(self, *, ascii: bool, plain: bool, light: bool) -> None:
+        super().__init__()
+        self.only_ascii = ascii
+        self._plain = plain
+        for theme in (palette.DARK_THEME, palette.LIGHT_THEME):
+            self.register_theme(theme)
+        self.theme = palette.LIGHT if light else palette.DARK
+        self.set_class(plain, "-plain")
+        self.set_class(ascii, "-ascii")
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """Where no colours are wanted there are none: by itself Textual makes them greys."""
+        return [NoColor()] if self._plain else super().get_line_filters()
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        """For Textual's own themes, which do not know them."""
+        return dict(palette.DARK_THEME.variables)
+
+    def tidy_when_told_to_stop(self) -> None:
+        """Without this the terminal is left as it is: alternate screen, no cursor, no echo."""
+        import asyncio
+
+        try:
+            loop = asyncio.get_running_loop()
+            for name in ("SIGTERM", "SIGHUP"):
+                number = getattr(signal, name, None)
+                if number is not None:
+                    loop.add_signal_handler(number, self.exit, 128 + number)
+        except (NotImplementedError, RuntimeError, ValueError):
+            pass  # no such signals here, or not in the main thread
+
+    async def action_quit(self) -> None:
+        self.exit(0)
+
+    def action_help_quit(self) -> None:
+        """Ctrl-C."""
+        self.run_worker(self.action_quit())
+
+    def push_screen(self, *args: Any, **more: Any) -> Any:
+        pushed = super().push_screen(*args, **more)
+        self.call_later(self.fit)
+        return pushed
+
+    def on_resize(self) -> None:
+        self.call_later(self.fit)  # when its size is known here, too
+
+    def fit(self) -> None:
+        """Where there is no room for a screen, a message lies over it; keys go where they went."""
+        columns, rows = self.size
+        small = too_small(columns, rows)
+        for screen in self.screen_stack:
+            covers = screen.query(TooSmall)
+            if not small:
+                covers.remove()
+                continue
+            look = Look(ascii=self.only_ascii)
+            told = lines(columns, rows, [shown(line, look) for line in self.run_in_short()])
+            said = "\n".join(told).replace("[", r"\[")
+            for cover in covers:
+                cover.update(said)
+            if not covers and screen.is_mounted:
+                screen.mount(TooSmall(said))
+
+    def run_in_short(self) -> list[str]:
+        """What must be seen of a run that is under way where there is no room for its screen, and its keys."""
+        return []

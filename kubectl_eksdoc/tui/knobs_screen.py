@@ -1,0 +1,66 @@
+"""[o] All knobs as a form over the page: the plan behind it follows each turn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Static
+
+from kubectl_eksdoc.render.look import Look
+from kubectl_eksdoc.render.text import shown
+from kubectl_eksdoc.tui import words
+from kubectl_eksdoc.tui.model import Model
+from kubectl_eksdoc.tui.sheets import knobs
+from kubectl_eksdoc.tui.widgets.line_table import LineTable
+
+FOOT = "h l or ← → turn  j k next  z undo  Z redo  C copy as a command  esc back"
+
+
+class KnobsScreen(ModalScreen[None]):
+    """`turn` is told the id of a knob and by how much; `do` the id of a key that works here, too."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("left,h", "turn(-1)", "back", show=False),
+        Binding("right,l", "turn(1)", "on", show=False),
+        Binding("z", "do('undo')", "undo", show=False),
+        Binding("Z", "do('redo')", "redo", show=False),
+        Binding("C", "do('command')", "copy", show=False),
+        Binding("escape,o,q", "dismiss", "close", show=False),
+    ]
+
+    def __init__(self, model: Model, turn: Callable[[str, int], None], do: Callable[[str], None]) -> None:
+        super().__init__()
+        self._model = model
+        self._turn = turn
+        self._do = do
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="form") as box:
+            box.border_title = "All knobs of the plan"
+            yield LineTable(id="knobs")
+            yield Static(id="form-line")
+            yield Static(id="form-foot")
+
+    def on_mount(self) -> None:
+        self.show(self._model)
+        self.query_one(LineTable).focus()
+
+    def show(self, model: Model) -> None:
+        """Of the choice as it is."""
+        look = Look(ascii=getattr(self.app, "only_ascii", False))
+        self.query_one(LineTable).show(knobs.sheet(model.choice.ask.policy))
+        for name, text in (("form-line", words.plan_line(model)), ("form-foot", FOOT)):
+            self.query_one(f"#{name}", Static).update(shown(text, look).replace("[", r"\["))
+
+    def action_turn(self, by: int) -> None:
+        knob = self.query_one(LineTable).key
+        if knob is not None:
+            self._turn(knob, by)
+
+    def action_do(self, key: str) -> None:
+        self._do(key)

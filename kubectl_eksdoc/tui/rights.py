@@ -1,0 +1,103 @@
+"""[!] What is hidden from whoever looks, what they may not do, and the roles that would allow it."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.screen import Screen
+from textual.widgets import Static
+
+from kubectl_eksdoc.core.model.permissions import Needs
+from kubectl_eksdoc.render.drain.view import DrainView
+from kubectl_eksdoc.render.look import Look, Tone
+from kubectl_eksdoc.render.roles import roles
+from kubectl_eksdoc.render.text import shown
+from kubectl_eksdoc.tui.model import Facts
+from kubectl_eksdoc.tui.sheets import rights
+from kubectl_eksdoc.tui.sheets.sheet import text_of
+from kubectl_eksdoc.tui.shell import plain
+from kubectl_eksdoc.tui.widgets.line_table import LineTable
+from kubectl_eksdoc.tui.widgets.panel import Prose
+from kubectl_eksdoc.tui.wishes import AskRights, ReadAnew
+
+_ROLE = "eksdoc-missing"
+_FOOT = "y copy the missing roles as YAML  t check again  esc back"
+
+
+class RightsScreen(Screen[None]):
+    """Mutable: what the cluster said when it was asked what we may do."""
+
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q,exclamation_mark", "back", show=False),
+        Binding("y", "copy", show=False),
+        Binding("t,ctrl+r", "again", show=False),
+    ]
+
+    def __init__(self, needs: Needs, facts: Facts, view: DrainView | None, ascii: bool) -> None:
+        super().__init__()
+        self._needs = needs
+        self._facts = facts
+        self._view = view
+        self._look = Look(ascii=ascii)
+        self.denied: rights.Denied = None
+
+    def compose(self) -> ComposeResult:
+        yield Static(id="identity")
+        yield LineTable(id="rights", classes="framed")
+        yield Prose(id="rights-about")
+        yield Static(plain(shown(_FOOT, self._look)), id="foot")
+
+    def on_mount(self) -> None:
+        who = self._facts.cluster.identity
+        said = f"eksdoc  {who.cluster or who.context}  what you may read and do"
+        self.query_one("#identity", Static).update(plain(shown(said, self._look)))
+        self.query_one("#rights").border_title = plain(shown("[!] Rights, the missing first", self._look))
+        self.query_one("#rights-about").border_title = plain(shown("what it means", self._look))
+        self.query_one("#rights").focus()
+        self.show()
+        self.post_message(AskRights())
+
+    def show(self) -> None:
+        cluster = self._facts.cluster
+        self.query_one("#rights", LineTable).show(rights.sheet(cluster, self._needs, self.denied))
+        self._tell()
+
+    @on(LineTable.Moved)
+    def _tell(self) -> None:
+        """Of the row under the cursor all that is not known without it, and what it means altogether."""
+        table = self.query_one("#rights", LineTable)
+        lines = rights.about(self._facts.cluster, self._needs, self.denied, self._view)
+        if table.key is not None:
+            verb, of, _, lost = map(text_of, table.sheet.cells(table.key))
+            lines = [*lines, "", (f"Without {verb[2:]} {of}: {lost}.", Tone.FAINT)]
+        self.query_one("#rights-about", Prose).show(lines)
+
+    def learn(self, denied: rights.Denied) -> None:
+        """What the cluster says that we may not do."""
+        self.denied = denied
+        self.show()
+
+    def learn_facts(self, facts: Facts, view: DrainView | None) -> None:
+        """It was read anew."""
+        self._facts, self._view = facts, view
+        self.show()
+
+    def action_back(self) -> None:
+        self.dismiss()
+
+    def action_copy(self) -> None:
+        missing = rights.missing(self._facts.cluster, self._needs, self.denied)
+        if not missing:
+            self.notify("y: no right is missing that is known of", timeout=4)
+            return
+        self.app.copy_to_clipboard(roles(_ROLE, missing))
+        said = "; ".join(each.said for each in missing)
+        self.notify(shown(f"copied, as YAML: {said}", self._look), timeout=8, markup=False)
+
+    def action_again(self) -> None:
+        self.post_message(ReadAnew())
+        self.post_message(AskRights())

@@ -1,0 +1,176 @@
+"""[r] What is about to be done, read afresh, and the words that must be typed for it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.message import Message
+from textual.screen import ModalScreen
+from textual.widgets import Input
+
+from kubectl_eksdoc.errors import EksdocError
+from kubectl_eksdoc.render.look import Look, Tone
+from kubectl_eksdoc.render.text import counted, listing, shown
+from kubectl_eksdoc.render.times import duration
+from kubectl_eksdoc.tui.run.desk import Kind, Live, Prepared
+from kubectl_eksdoc.tui.sheets.sheet import Line
+from kubectl_eksdoc.tui.widgets.panel import Prose
+
+_MOST_NAMES = 6
+
+_TITLES = {
+    Kind.DRAIN: "Run this plan?",
+    Kind.GO_ON: "Go on with this run?",
+    Kind.GIVE_BACK: "Give these nodes back?",
+}
+
+
+class ConfirmScreen(ModalScreen[Live | None]):
+    """Mutable. It gives the run that was begun, None for nothing. `prepare` is called in a thread of its own, since it
+    reads the cluster."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss", "back", show=False)]
+
+    class Ready(Message):
+        def __init__(self, prepared: Prepared) -> None:
+            super().__init__()
+            self.prepared = prepared
+
+    class Refused(Message):
+        def __init__(self, why: str, remedy: str) -> None:
+            super().__init__()
+            self.why, self.remedy = why, remedy
+
+    def __init__(self, kind: Kind, prepare: Callable[[], Prepared]) -> None:
+        super().__init__()
+        self._kind = kind
+        self._prepare = prepare
+        self.prepared: Prepared | None = None
+        self._typed = 0  # so many of the words
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="dialog"):
+            yield Prose(id="about")
+            yield Input(id="typed")
+
+    def on_mount(self) -> None:
+        self._said("dialog", _TITLES[self._kind])
+        self.query_one("#typed").display = False
+        self.query_one(Prose).show(["The cluster is read anew, and your rights are asked for…"])
+        self.query_one(Prose).focus()
+        threading.Thread(target=self._work, name="prepare", daemon=True).start()
+
+    def _said(self, name: str, text: str) -> None:
+        look = Look(ascii=getattr(self.app, "only_ascii", False))
+        self.query_one(f"#{name}").border_title = shown(text, look).replace("[", r"\[")
+
+    def _work(self) -> None:
+        try:
+            self.post_message(self.Ready(self._prepare()))
+        except EksdocError as error:
+            self.post_message(self.Refused(error.message, error.hint))
+        except Exception as error:  # a bug must not leave a dialog that waits for ever
+            self.post_message(self.Refused(f"this is a bug in kubectl eksdoc, please report it: {error!r}", ""))
+
+    @on(Refused)
+    def _refused(self, event: Refused) -> None:
+        told: list[Line] = [(f"✗ {event.why}", Tone.BAD), "", *event.remedy.splitlines()]
+        self.query_one(Prose).show([*told, "", ("esc back", Tone.FAINT)])
+
+    @on(Ready)
+    def _ready(self, event: Ready) -> None:
+        self.prepared = event.prepared
+        self.query_one(Prose).show(lines(event.prepared))
+        field = self.query_one("#typed", Input)
+        field.display = True
+        field.focus()
+        self._ask_for()
+
+    def _ask_for(self) -> None:
+        """The next of the words."""
+        assert self.prepared is not None, "it is ready"
+        wanted = self.prepared.typed[self._typed]
+        what = "" if self._typed == 0 else ", to delete it past its budget"
+        self.query_one("#typed", Input).value = ""
+        self._said("typed", f"Type  {wanted}  and press enter{what}")
+
+    @on(Input.Submitted, "#typed")
+    def _submitted(self, event: Input.Submitted) -> None:
+        """Enter by itself does nothing: the text must match."""
+        assert self.prepared is not None, "it is ready"
+        wanted = self.prepared.typed[self._typed]
+        if event.value.split() != wanted.split():
+            if event.value.strip():
+                self.notify(f"that is not {wanted!r}: nothing was done", timeout=4, markup=False)
+            return
+        self._typed += 1
+        if self._typed < len(self.prepared.typed):
+            self._ask_for()
+            return
+        try:
+            live = self.prepared.begin()
+        except EksdocError as error:
+            self.query_one("#typed").display = False
+            self._refused(self.Refused(error.message, error.hint))
+        else:
+            self.dismiss(live)
+
+
+def lines(prepared: Prepared) -> list[Line]:
+    """What will be done and what will not, how long it takes, what was checked, what stops it, the way back."""
+    about: list[Line] = [(prepared.name or "this cluster", Tone.TITLE)]
+    about += _drain(prepared) if prepared.view is not None else _give_back(prepared)
+    about += [(f"! {note}", Tone.WARN) for note in prepared.notes]
+    return about
+
+
+def _drain(prepared: Prepared) -> list[Line]:
+    view = prepared.view
+    assert view is not None, "something is drained"
+    plan, nodes = view.plan, listing(prepared.nodes, _MOST_NAMES, Look())
+    left = len(plan.targets) - len(prepared.nodes)
+    not_done = f", and leave {counted(left, 'node')} out" if left else ""
+    estimate = plan.estimate
+    lasts = "how long is not known"
+    if estimate is not None:
+        lasts = f"about {duration(estimate.p50_s)}, p95 {duration(estimate.p95_s)} (simulated with its budgets)"
+    first = prepared.kind is Kind.DRAIN
+    cordon = "cordon" if first else "go on with"
+    anew = "read anew: the plan is still the one you saw" if first else f"what is left of run {prepared.run} is planned"
+    past = plan.past_budgets
+    bare = sum(not eviction.budget for eviction in plan.evictions)
+    lines: list[Line] = [
+        f"Will      {cordon} {counted(len(prepared.nodes), 'node')} ({nodes}) and evict "
+        f"{counted(len(plan.evictions) - len(past), 'pod')}{not_done}",
+        f"Will not  {'go past any budget' if not past else 'go past budgets but for the pods below'}, delete nodes",
+        f"Lasts     {lasts}",
+        "",
+        (f"✓ {anew}; it is checked once more under the lock", Tone.GOOD),
+        ("✓ you may do all that it needs", Tone.GOOD),
+        ("✓ no other run has to do with these nodes", Tone.GOOD),
+    ]
+    if bare:
+        lines.append((f"! no budget counts {counted(bare, 'pod')}: they go together, node by node", Tone.WARN))
+    lines += [(f"! {each.pod.key} is deleted past its budget", Tone.BAD) for each in past]
+    return [
+        *lines,
+        "",
+        "Stops     when a guard says so, by a, and when the terminal is closed; then drain resume goes on",
+        "Undo      R gives nodes back as they were. Evicted pods do not move back.",
+        "",
+    ]
+
+
+def _give_back(prepared: Prepared) -> list[Line]:
+    return [
+        f"Will      make {counted(len(prepared.nodes), 'node')} what they were before run {prepared.run}: "
+        f"{listing(prepared.nodes, _MOST_NAMES, Look())}",
+        "Will not  touch what somebody else cordoned, or move pods back",
+        "",
+    ]

@@ -1,0 +1,167 @@
+"""The run of this process as the app follows it, whatever screen is seen: asked for, looked at, and told about."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from textual.app import App
+from textual.screen import Screen
+
+from kubectl_eksdoc.tui.run import words
+from kubectl_eksdoc.tui.run.confirm import ConfirmScreen
+from kubectl_eksdoc.tui.run.desk import Desk, Kind, Live, Prepared
+from kubectl_eksdoc.tui.run.runs import RunsScreen
+from kubectl_eksdoc.tui.run.screen import RunScreen
+from kubectl_eksdoc.tui.run.state import RunState
+from kubectl_eksdoc.tui.run.stopping import StopScreen
+from kubectl_eksdoc.tui.run.trial import TrialScreen
+
+if TYPE_CHECKING:
+    from textual.timer import Timer
+
+    from kubectl_eksdoc.render.drain.view import DrainView
+
+LOOK_S = 0.25
+"""So often it is looked at: what changes more often is seen once."""
+
+
+class Following:
+    """Mutable: the run that was begun last, be it over or not."""
+
+    def __init__(
+        self,
+        app: App[int],
+        desk: Desk,
+        keys: Mapping[str, str],
+        changed: Callable[[], object],
+        seen: Callable[[], object],
+    ) -> None:
+        """`keys`: the user's own; `changed`: the cluster is not any more what was read; `seen`: it stands elsewhere."""
+        self._seen = seen
+        self._keys = keys
+        self._app = app
+        self.desk = desk
+        self._changed = changed
+        self._timer: Timer | None = None
+        self._name = ""
+        self._then_give_back = False
+        self.state: RunState | None = None
+
+    @property
+    def under_way(self) -> bool:
+        return self.state is not None and not self.state.over
+
+    def ask(self, kind: Kind, prepare: Callable[[], Prepared]) -> None:
+        """Show what would be done; it is begun when what must be typed was."""
+        screen = ConfirmScreen(kind, prepare)
+
+        def begun(live: Live | None) -> None:
+            if live is not None:
+                self.follow(live, screen.prepared.name if screen.prepared is not None else "")
+
+        self._app.push_screen(screen, begun)
+
+    def try_first(self, shown: DrainView) -> None:
+        """What the server says of the first round, with nothing done."""
+        self._app.push_screen(TrialScreen(lambda: self.desk.try_first(shown)))
+
+    def choose_a_run(self, now: datetime) -> None:
+        """Of those of this cluster that are not over."""
+        doing = {Kind.GO_ON: self.go_on, Kind.GIVE_BACK: self.give_back}
+
+        def chosen(what: tuple[Kind, str] | None) -> None:
+            if what is not None:
+                doing[what[0]](what[1])
+
+        self._app.push_screen(RunsScreen(self.desk, now), chosen)
+
+    def say_what_is_unfinished(self) -> None:
+        """Once, in a thread: somebody may have left a run in the middle."""
+
+        def look() -> None:
+            try:
+                runs = [run for run in self.desk.runs() if run.unfinished]
+            except Exception:  # whoever wants to know presses 5, and is told why they cannot be read
+                return
+            if runs and self._app.is_running:
+                self._app.call_from_thread(self._say_unfinished, runs[0].run, runs[0].said or runs[0].phase, len(runs))
+
+        threading.Thread(target=look, name="unfinished", daemon=True).start()
+
+    def _say_unfinished(self, run: str, said: str, count: int) -> None:
+        more = f", and {count - 1} more" if count > 1 else ""
+        if self.state is None:
+            self._app.notify(f"5: run {run} is not over: {said}{more}", timeout=15, markup=False)
+
+    def give_back(self, run: str) -> None:
+        self.ask(Kind.GIVE_BACK, lambda: self.desk.prepare_giving_back(run))
+
+    def go_on(self, run: str) -> None:
+        self.ask(Kind.GO_ON, lambda: self.desk.prepare_going_on(run))
+
+    def give_back_when_over(self) -> None:
+        self._then_give_back = True
+
+    def follow(self, live: Live, name: str) -> None:
+        self.state, self._name, self._then_give_back = RunState(live), name, False
+        if self._timer is not None:
+            self._timer.stop()
+        self._timer = self._app.set_interval(LOOK_S, self._look)
+        while isinstance(self._app.screen, RunScreen):  # of the run before
+            self._app.pop_screen()
+        self.show()
+
+    def show(self) -> None:
+        """Its screen, unless that is seen already."""
+        if self.state is not None and not isinstance(self._app.screen, RunScreen):
+            self._app.push_screen(RunScreen(self.state, self._name, self, self._keys))
+
+    def in_short(self) -> list[str]:
+        """Where there is no room for more: how far it is, what waits, and the keys that matter."""
+        if self.state is None:
+            return []
+        notice, _ = words.notice(self.state)
+        here = isinstance(self._app.screen, RunScreen)
+        return [words.line_in_short(self.state), notice, "space pause  a stop…" if here else "5 the run"]
+
+    def ask_what_next(self) -> None:
+        """Before anybody leaves: its screen, and what can be done with it; once, however often one wants to leave."""
+        stack = self._app.screen_stack
+        if isinstance(stack[-1], StopScreen):
+            return
+        if any(isinstance(screen, RunScreen) for screen in stack):
+            while not isinstance(self._app.screen, RunScreen):  # it is below a dialog
+                self._app.pop_screen()
+        self.show()
+        seen = self._app.screen
+        if isinstance(seen, RunScreen):
+            seen.do_stop()
+
+    def _look(self) -> None:
+        state = self.state
+        if state is None or not state.take(state.live.look()):
+            return
+        for screen in self._app.screen_stack:
+            _show(screen, state)
+        self._seen()
+        if state.over:
+            self._ended(state)
+
+    def _ended(self, state: RunState) -> None:
+        if self._timer is not None:
+            self._timer.stop()
+        self._changed()
+        if not isinstance(self._app.screen, RunScreen) and state.outcome is not None:
+            sign = "✗" if state.outcome.bad else "✓"
+            self._app.notify(f"{sign} 5: run {state.live.run}: {state.outcome.said}", markup=False)
+        if self._then_give_back and state.drains:
+            self._then_give_back = False
+            self.give_back(state.live.run)
+
+
+def _show(screen: Screen[object], state: RunState) -> None:
+    if isinstance(screen, RunScreen) and screen.state is state and screen.is_mounted:
+        screen.show()

@@ -1,0 +1,291 @@
+"""A run on the screen: what it does now, its log, and the keys that pause and stop it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar, Protocol
+
+from textual import on
+from textual.app import ComposeResult
+from textual.screen import Screen
+from textual.widgets import ContentSwitcher, Input, Static
+
+from kubectl_eksdoc.core.run.chronicle import ENDS
+from kubectl_eksdoc.flows.run.draining import Wish
+from kubectl_eksdoc.render.look import Look
+from kubectl_eksdoc.tui import keymap
+from kubectl_eksdoc.tui.help import HelpScreen
+from kubectl_eksdoc.tui.keys import Key, Page
+from kubectl_eksdoc.tui.run import words
+from kubectl_eksdoc.tui.run.entry import EntryScreen
+from kubectl_eksdoc.tui.run.keys import RUN_KEYS, run_foot, why_not
+from kubectl_eksdoc.tui.run.pages import LivePage, LogPage, RunPage, toned
+from kubectl_eksdoc.tui.run.state import RunState
+from kubectl_eksdoc.tui.run.stopping import Choice, StopScreen
+from kubectl_eksdoc.tui.widgets.ask_line import AskLine
+from kubectl_eksdoc.tui.widgets.line_table import LineTable
+
+_IDS = {Page.RUN: "page-run", Page.LOG: "page-log"}
+
+
+class NextStep(Protocol):
+    """What can be done with a run that is over, or will be."""
+
+    def give_back(self, run: str) -> None: ...
+
+    def go_on(self, run: str) -> None: ...
+
+    def give_back_when_over(self) -> None: ...
+
+
+class RunScreen(Screen[None]):
+    """Mutable: which page is seen. The run goes on whether it is or not."""
+
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]
+    VERTICAL_BREAKPOINTS = [(0, "-short"), (30, "-tall")]
+    KEYS: ClassVar[tuple[Key, ...]] = RUN_KEYS
+    FIRST: ClassVar[frozenset[str]] = frozenset()  # they come before those of tables
+
+    def __init__(self, state: RunState, name: str, next_step: NextStep, keys: Mapping[str, str]) -> None:
+        """`name`: the cluster's; `keys`: the user's own, by the names of actions."""
+        super().__init__()
+        self.keymap = keymap.read(keymap.of_runs(keys), self.KEYS)
+        for key in self.keymap.keys:
+            self._bindings.bind(key.keys, f"do('{key.id}')", key.words, show=False, priority=key.id in self.FIRST)
+        self._next_step = next_step
+        self.state = state
+        self.page = Page.RUN
+        self._cluster = name
+        self._said: dict[str, str] = {}
+
+    def compose(self) -> ComposeResult:
+        yield Static(id="identity")
+        yield Static(id="line")
+        yield Static(id="notice")
+        yield Static(id="half")
+        with ContentSwitcher(initial=_IDS[Page.RUN], id="pages"):
+            yield LivePage(id=_IDS[Page.RUN])
+            yield LogPage(id=_IDS[Page.LOG])
+        yield AskLine("/", "look for", id="filter")
+        yield Static(id="foot")
+
+    def on_mount(self) -> None:
+        self._page.table.focus()
+        for wrong in self.keymap.wrong:
+            self._tell(wrong, 20)
+        self.show()
+
+    @property
+    def look(self) -> Look:
+        return Look(ascii=getattr(self.app, "only_ascii", False))
+
+    @property
+    def _page(self) -> RunPage:
+        return self.query_one(f"#{_IDS[self.page]}", RunPage)
+
+    def show(self) -> None:
+        """All that is seen; what is as it was is not drawn anew."""
+        look = self.look
+        head = self.head()
+        for name, text in (
+            ("identity", words.plain(head.identity, look)),
+            ("line", words.plain(head.line, look)),
+            ("notice", toned(words.plain(head.notice, look), head.tone)),
+            ("half", words.plain(head.half, look)),
+            ("foot", words.plain(self.foot(), look)),
+        ):
+            if self._said.get(name) != text:
+                self._said[name] = text
+                self.query_one(f"#{name}", Static).update(text)
+        self._page.show(self.state)
+
+    def head(self) -> words.Head:
+        notice, tone = words.notice(self.state)
+        return words.Head(
+            words.identity(self.state, self._cluster), words.line(self.state), notice, tone, words.half(self.state)
+        )
+
+    def foot(self) -> str:
+        return run_foot(self.state, self.page, self.keymap.keys)
+
+    def why_not(self, key: Key) -> str:
+        """One clause, "" where the key does what it says."""
+        return why_not(key, self.state, self.page)
+
+    def _tell(self, text: str, seconds: float = 5) -> None:
+        self.notify(text, timeout=seconds, markup=False)
+
+    # What keys do
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """While something is typed, letters are letters, and esc is the line's."""
+        return False if action == "do" and isinstance(self.focused, Input) else super().check_action(action, parameters)
+
+    def action_do(self, name: str) -> None:
+        key = next(each for each in (*self.keymap.keys, *RUN_KEYS) if each.id == name)
+        reason = self.why_not(key)
+        if reason:
+            self._tell(f"{key.shown}: {reason}")
+            return
+        if isinstance(key.given, Page):
+            self.do_page(key.given)
+        else:
+            getattr(self, f"do_{key.action}")(*(() if key.given is None else (key.given,)))
+
+    def do_pause(self) -> None:
+        self._wish(Wish.GO_ON if self.state.is_paused else Wish.PAUSE)
+
+    def do_stop(self) -> None:
+        self.app.push_screen(StopScreen(self.state), self._chosen)
+
+    def do_give_back(self) -> None:
+        if self.state.over:
+            self._next_step.give_back(self.state.live.run)
+        else:
+            self.app.push_screen(StopScreen(self.state), self._chosen)
+
+    def do_go_on(self) -> None:
+        self._next_step.go_on(self.state.live.run)
+
+    def do_leave_alone(self) -> None:
+        node = self.query_one(LivePage).table.key
+        course = self.state.chronicle.nodes.get(node or "")
+        if node is None or course is None or course.state in ENDS:
+            self._tell(f"n: {node or 'no node'} is done with already")
+            return
+
+        def chosen(choice: Choice | None) -> None:
+            if choice is Choice.LEAVE_ALONE and not self.state.over:
+                self.state.live.leave_alone(node)
+                self._tell(f"{node} is left alone: nothing more is asked for on it, and it stays cordoned")
+
+        self.app.push_screen(StopScreen(self.state, node), chosen)
+
+    def _chosen(self, choice: Choice | None) -> None:
+        if choice is Choice.PAUSE:
+            self.action_do("run-pause")
+        elif choice is Choice.FINISH_WAVE:
+            self._wish(Wish.FINISH_WAVE)
+        elif choice is Choice.STOP:
+            self._wish(Wish.STOP)
+        elif choice is Choice.LEAVE:
+            self._wish(Wish.LEAVE)
+        elif choice is Choice.GIVE_BACK:
+            self._wish(Wish.STOP)
+            self._next_step.give_back_when_over()
+            self._tell("it stops; once that is so, what gives nodes back is shown, and asks for what must be typed", 8)
+
+    def _wish(self, wish: Wish) -> None:
+        if self.state.over:
+            return
+        if not self.state.may_wish(wish):
+            self._tell("it is stopping: what was wished before holds")
+            return
+        self.state.wished = wish
+        self.state.live.wish(wish)
+        self.show()
+
+    def do_follow(self) -> None:
+        page = self.query_one(LogPage)
+        page.follows = not page.follows
+        self.show()
+
+    def do_level(self) -> None:
+        page = self.query_one(LogPage)
+        page.only_wrong = not page.only_wrong
+        self.show()
+
+    def do_filter(self) -> None:
+        self.query_one("#filter", AskLine).open(self.query_one(LogPage).wanted)
+
+    @on(AskLine.Changed, "#filter")
+    @on(AskLine.Left, "#filter")
+    def _filtering(self, event: AskLine.Of) -> None:
+        self.query_one(LogPage).wanted = event.text
+        self.show()
+
+    @on(AskLine.Said, "#filter")
+    @on(AskLine.Left, "#filter")
+    def _filtered(self) -> None:
+        self._page.table.focus()
+
+    def do_ticket(self) -> None:
+        self.app.copy_to_clipboard(self._ticket())
+        self._tell("copied as markdown; where the terminal forbids that, ctrl+s saves it in a file")
+
+    def do_save(self) -> None:
+        path = f"drain-{self.state.live.run}.md"
+        try:
+            with open(path, "x", encoding="utf-8") as file:
+                file.write(self._ticket())
+        except FileExistsError:
+            self._tell(f"{path} is there already")
+        except OSError as error:
+            self._tell(f"{path} cannot be written: {error.strerror or error}", 10)
+        else:
+            self._tell(f"saved: {path}", 8)
+
+    def _ticket(self) -> str:
+        from kubectl_eksdoc.render.run.formats import FORMATS
+
+        outcome = self.state.outcome
+        assert outcome is not None and outcome.view is not None, "why_not has looked"
+        return FORMATS.render(outcome.view, "markdown", self.look)
+
+    def do_command(self) -> None:
+        outcome, run = self.state.outcome, self.state.live.run
+        words_of = outcome.view.command("status") if outcome is not None and outcome.view is not None else ""
+        view = self.state.live.view
+        reached_by = (view.reached_by if view is not None else None) or ()
+        command = words_of or " ".join(["kubectl eksdoc drain status", run, *reached_by])
+        self.app.copy_to_clipboard(command)
+        self._tell(f"copied: {command}", 10)
+
+    def do_page(self, page: Page) -> None:
+        self.page = page
+        self.query_one("#pages", ContentSwitcher).current = _IDS[page]
+        self.show()
+        self._page.table.focus()
+
+    def do_plan(self) -> None:
+        self.app.pop_screen()
+
+    def do_help(self) -> None:
+        self.app.push_screen(HelpScreen(self.page, self.keymap))
+
+    def do_back(self) -> None:
+        """Never out of a run that is under way."""
+        log = self.query_one(LogPage)
+        if self.page is Page.LOG and log.wanted:
+            log.wanted = ""
+            self.show()
+        elif self.page is Page.LOG:
+            self.do_page(Page.RUN)
+        elif self.query_one(LivePage).closes_node():
+            return
+        elif self.state.over:
+            self.app.pop_screen()
+        else:
+            self.do_stop()
+
+    # The cursor
+
+    @on(LineTable.Opened)
+    def _opened(self, event: LineTable.Opened) -> None:
+        """Enter looks at a node's pods, and at an entry of the log in full; it never does more."""
+        if event.table.id == "run-nodes":
+            self.query_one(LivePage).opens_node()
+        elif event.table.id in ("run-log", "run-tail"):
+            self.app.push_screen(EntryScreen(self.state, int(event.key)))
+
+    @on(LineTable.Moved)
+    def _moved(self, event: LineTable.Moved) -> None:
+        page = self.query_one(LivePage)
+        if event.table.id in ("run-nodes", "run-pods"):
+            page.beside(self.state)
+        log = self.query_one(LogPage)
+        if event.table is log.table and event.table.has_focus:
+            follows = event.key == event.table.sheet.keys[-1]
+            if follows is not log.follows:
+                log.follows = follows
+                self.show()

@@ -1,0 +1,202 @@
+"""The tables of a run: its nodes, the pods of one, the budgets that it takes from, and what happened."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from kubectl_eksdoc.core.model.budgets import Budget
+from kubectl_eksdoc.core.run.chronicle import ENDS, NodeCourse, NodeState, PodCourse, PodState
+from kubectl_eksdoc.core.run.moments import WENT_WRONG, Happened, Moment
+from kubectl_eksdoc.render.look import Tone
+from kubectl_eksdoc.render.tables import Cell, Column
+from kubectl_eksdoc.render.times import duration
+from kubectl_eksdoc.tui.run import words
+from kubectl_eksdoc.tui.run.state import RunState
+from kubectl_eksdoc.tui.sheets.budgets import bar as headroom_bar
+from kubectl_eksdoc.tui.sheets.sheet import Cells, Sheet, of_rows, text_sheet
+
+_BAR = 24
+_GONE = 4
+
+GIVING_BACK = text_sheet(("Nodes are given back: each becomes what it was before this run.",))
+UNKNOWN_BUDGETS = ("Not known: what they allowed", "is not written down. Their", "refusals are in the log.")
+NO_BUDGET = "No PodDisruptionBudget counts a pod of this run."
+
+
+def nodes(state: RunState) -> Sheet:
+    columns = (
+        Column("W", right=True, drop=2),
+        Column("NODE", middle=True, floor=14),
+        Column("STATE", floor=13),
+        Column("PODS", right=True),
+        Column("GONE", floor=8, drop=1),
+        Column("TIME", right=True, drop=3),
+    )
+    courses = state.chronicle.nodes
+    rows = [(node.node, _node(node, state)) for node in courses.values()]
+    sheet = of_rows(columns, rows, "No node is drained by this run.", fill=_GONE)
+
+    def filled(name: str, room: int) -> Cell:
+        node = courses[name]
+        counted = node.pods and _all_known(node, state)
+        share = words.bar(node.gone, len(node.pods), min(room, _BAR)) if counted else ""
+        return Cell(share, _said(node, state)[1])
+
+    return replace(sheet, filled=filled)
+
+
+def _said(node: NodeCourse, state: RunState) -> tuple[str, Tone | None]:
+    """Sign and word."""
+    if node.state is NodeState.EVICTING and state.waits_of(node.node):
+        return ("! waiting PDB" if _on_budget(node, state) else "! waiting"), Tone.WARN
+    if node.state is NodeState.EVICTING and state.over:
+        return "! half empty", Tone.WARN
+    sign, tone = words.STATE_SIGN[node.state]
+    return f"{sign} {node.state.value}", tone
+
+
+def _node(node: NodeCourse, state: RunState) -> Cells:
+    time = ""
+    if node.begun_s is not None:
+        until = node.ended_s if node.ended_s is not None else state.at_s
+        time = duration(until - node.begun_s)
+    wave = str(node.wave) if node.wave else ""
+    pods = f"{node.gone}/{len(node.pods)}" if _all_known(node, state) else f"{node.gone}/{len(node.pods)}+"
+    return [wave, node.node, Cell(*_said(node, state)), pods, "", time]
+
+
+def _all_known(node: NodeCourse, state: RunState) -> bool:
+    """Whether no other pod than these has to go from it: of what was written down that is known when it is empty."""
+    return state.knows_pods or node.state is NodeState.DONE
+
+
+def _on_budget(node: NodeCourse, state: RunState) -> bool:
+    return any(each.budget for each in state.waits_of(node.node))
+
+
+_POD_SIGN: dict[PodState, tuple[str, Tone | None]] = {
+    PodState.WAITING: ("· queued", Tone.FAINT),
+    PodState.REFUSED: ("! refused", Tone.WARN),
+    PodState.LEAVING: ("» leaving", Tone.UNKNOWN),
+    PodState.GONE: ("✓ gone", Tone.GOOD),
+    PodState.KEPT: ("✗ stays", Tone.BAD),
+}
+_FIRST = (PodState.KEPT, PodState.REFUSED, PodState.LEAVING, PodState.WAITING, PodState.GONE)
+
+
+def pods(state: RunState, node: str | None) -> Sheet:
+    """Those that need a look first."""
+    columns = (Column("POD", middle=True, floor=16), Column("STATE", floor=9), Column("SINCE", right=True, drop=1))
+    course = state.chronicle.nodes.get(node or "")
+    if course is None:
+        return of_rows(columns, [], "")
+    waiting = {each.pod for each in state.waits_of(course.node)}
+    ordered = sorted(course.pods.values(), key=lambda pod: (_FIRST.index(_shown_state(pod, waiting)), 0))
+    rows = [(pod.pod, _pod(pod, waiting, state.at_s)) for pod in ordered]
+    nothing = "Nothing has to go from this node." if _all_known(course, state) else "No pod of it was asked to go yet."
+    return of_rows(columns, rows, nothing, fill=0)
+
+
+def _shown_state(pod: PodCourse, waiting: set[str]) -> PodState:
+    return PodState.REFUSED if pod.pod in waiting and pod.state is PodState.WAITING else pod.state
+
+
+def _pod(pod: PodCourse, waiting: set[str], now_s: float) -> Cells:
+    said, tone = _POD_SIGN[pod.state]
+    if pod.pod in waiting:
+        said, tone = ("! waits", Tone.WARN) if pod.state is PodState.WAITING else (said, Tone.WARN)
+    asked = pod.state in (PodState.LEAVING, PodState.REFUSED, PodState.KEPT)
+    return [pod.pod, Cell(said, tone), duration(now_s - pod.since_s) if asked else ""]
+
+
+def why(state: RunState, node: str | None, pod: str | None) -> list[str | tuple[str, Tone]]:
+    """Of the pod under the cursor, else of its node: why it is not gone."""
+    course = state.chronicle.nodes.get(node or "")
+    if course is None:
+        return []
+    waits = state.waits_of(course.node)
+    found: list[str | tuple[str, Tone]] = []
+    for each in sorted(waits, key=lambda each: each.pod != pod)[:4]:
+        found.append((f"{each.pod} waits: {each.why}", Tone.WARN))
+    kept = course.pods.get(pod or "")
+    if kept is not None and kept.why and kept.state in (PodState.KEPT, PodState.REFUSED) and not waits:
+        found.append((f"{kept.pod}: {kept.why}", Tone.BAD if kept.state is PodState.KEPT else Tone.WARN))
+    if course.why:
+        found.append((course.why, Tone.BAD if course.state is NodeState.ALONE else Tone.FAINT))
+    pending = state.standing.pending if state.standing is not None else ()
+    for waiting in pending[:3]:
+        found.append((f"{waiting.pod} has no node yet: {waiting.why or 'nobody said why'}", Tone.WARN))
+    coming = state.standing.coming if state.standing is not None else ()
+    found += [(f"{each.pod} is not Ready yet: {each.why or 'nobody said why'}", Tone.FAINT) for each in coming[:3]]
+    if not found and course.state not in ENDS and course.begun_s is None:
+        found.append(("its turn has not come", Tone.FAINT))
+    if state.unknown:
+        found.append((state.unknown, Tone.UNKNOWN))
+    return found
+
+
+def budgets(state: RunState) -> Sheet:
+    """The tightest first."""
+    columns = (
+        Column("BUDGET", middle=True, floor=14),
+        Column("HEADROOM", drop=1),
+        Column("HEALTHY/NEEDED/EXPECTED", short="H/N/E", right=True, drop=2),
+        Column("ALLOWED", right=True, short="ALLOW"),
+        Column("NOW", floor=10),
+    )
+    if state.unknown:
+        return text_sheet(UNKNOWN_BUDGETS)
+    used = state.standing.budgets if state.standing is not None else ()
+    waiting: dict[str, int] = {}
+    for each in state.standing.waits if state.standing is not None and not state.over else ():
+        if each.budget:
+            waiting[each.budget] = waiting.get(each.budget, 0) + 1
+    ordered = sorted(used, key=lambda budget: (-waiting.get(budget.key, 0), budget.status.allowed, budget.key))
+    return of_rows(columns, [(each.key, _budget(each, waiting.get(each.key, 0))) for each in ordered], NO_BUDGET)
+
+
+def _budget(budget: Budget, waiting: int) -> Cells:
+    status = budget.status
+    now = Cell(f"! {waiting} waiting", Tone.WARN) if waiting else Cell("✓ room" if status.allowed else "· none", None)
+    tone = Tone.WARN if waiting or not status.allowed else Tone.GOOD
+    numbers = f"{status.current}/{status.desired}/{status.expected}"
+    return [budget.key, Cell(headroom_bar(budget), tone), numbers, str(status.allowed), now]
+
+
+_LOUD: dict[Happened, Tone] = {
+    Happened.DONE: Tone.GOOD,
+    Happened.RELEASED: Tone.GOOD,
+    Happened.LEFT_ALONE: Tone.BAD,
+    Happened.STOPPED: Tone.BAD,
+}
+
+
+def log(moments: Sequence[Moment], began: datetime, only_wrong: bool = False, wanted: str = "") -> Sheet:
+    """In the order in which it happened; keys are places in `moments`."""
+    columns = (Column("TIME"), Column("WHAT", floor=9), Column("OF WHAT AND WHY", floor=20))
+    kept = [
+        at
+        for at, moment in enumerate(moments)
+        if (not only_wrong or moment.what in WENT_WRONG)
+        and (not wanted or wanted.lower() in " ".join(words.log_line(moment, began)).lower())
+    ]
+    widest = max((len(what.value) for what in Happened), default=9)
+
+    def cells(key: str) -> Cells:
+        moment = moments[int(key)]
+        when, what, text = words.log_line(moment, began)
+        tone = _LOUD.get(moment.what, Tone.WARN if moment.what in WENT_WRONG else None)
+        return [Cell(when, Tone.FAINT), Cell(what, tone), text]
+
+    nothing = "Nothing is like that." if wanted or only_wrong else "Nothing has happened yet."
+    return Sheet(
+        columns,
+        (8, widest, 20),
+        tuple(map(str, kept)),
+        cells,
+        fill=2,
+        filled=lambda key, room: cells(key)[2],
+        empty=nothing,
+    )

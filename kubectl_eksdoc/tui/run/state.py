@@ -1,0 +1,128 @@
+"""A run as the screens know it: what happened so far, where it stands, and what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import Enum
+
+from kubectl_eksdoc.core.run.chronicle import Chronicle
+from kubectl_eksdoc.core.run.standing import PodWaits, Standing
+from kubectl_eksdoc.flows.run.draining import Wish
+from kubectl_eksdoc.render.text import counted
+from kubectl_eksdoc.tui.run.desk import Kind, Live, Outcome, Update
+
+MOST_MARKS = 60
+"""So many steps of headroom are kept."""
+
+
+class Stage(Enum):
+    """In the head of the screen."""
+
+    BEGINNING = "BEGINNING"
+    RUNNING = "RUNNING"
+    PAUSED = "PAUSED"
+    HELD = "HELD"  # by a guard
+    FINISHING = "FINISHING ITS WAVE"
+    STOPPING = "STOPPING"
+    DONE = "DONE"
+    STOPPED = "STOPPED"
+    FAILED = "NOT WHOLE"
+
+
+class RunState:
+    """Mutable: `take` what is new. `wished`: what was wished here last. `lowest`: how many disruptions the tightest
+    budget in use allowed, step by step, the latest last."""
+
+    def __init__(self, live: Live) -> None:
+        self.live = live
+        self.chronicle = Chronicle(live.aims)
+        self.standing: Standing | None = None
+        self.outcome: Outcome | None = None
+        self.wished = Wish.GO_ON
+        self.lowest: list[int] = []
+
+    def take(self, update: Update) -> bool:
+        """Whether anything is new."""
+        new = (
+            bool(update.moments)
+            or update.anew
+            or update.standing is not self.standing
+            or update.outcome is not self.outcome
+        )
+        was = self.standing
+        if update.anew:
+            self.chronicle = Chronicle(self.live.aims)
+        self.chronicle.take(update.moments)
+        if update.standing is not None and update.standing is not self.standing:
+            allowed = [budget.status.allowed for budget in update.standing.budgets]
+            if allowed:
+                self.lowest = [*self.lowest, min(allowed)][-MOST_MARKS:]
+            if self.wished is Wish.PAUSE and was is not None and was.paused and not update.standing.paused:
+                self.wished = Wish.GO_ON  # somebody else wants it to
+        self.standing, self.outcome = update.standing, update.outcome
+        return new
+
+    def may_wish(self, wish: Wish) -> bool:
+        """What stops is not held or begun anew; it may only be left sooner."""
+        return wish is Wish.LEAVE or self.wished not in (Wish.STOP, Wish.LEAVE)
+
+    @property
+    def over(self) -> bool:
+        return self.outcome is not None
+
+    @property
+    def drains(self) -> bool:
+        return self.live.kind is not Kind.GIVE_BACK
+
+    @property
+    def stage(self) -> Stage:
+        if self.outcome is not None:
+            if not self.outcome.bad:
+                return Stage.DONE
+            return Stage.STOPPED if self.chronicle.stopped or self.outcome.view is None else Stage.FAILED
+        if self.wished in (Wish.STOP, Wish.LEAVE) or self.chronicle.stopped:
+            return Stage.STOPPING
+        if self.wished is Wish.PAUSE or (self.standing is not None and self.standing.paused):
+            return Stage.PAUSED
+        if self.chronicle.held:
+            return Stage.HELD
+        if self.wished is Wish.FINISH_WAVE:
+            return Stage.FINISHING
+        return Stage.RUNNING if self.standing is not None else Stage.BEGINNING
+
+    @property
+    def is_paused(self) -> bool:
+        return self.stage is Stage.PAUSED
+
+    @property
+    def at_s(self) -> float:
+        """So long it has been going on as far as is known."""
+        view = self.outcome.view if self.outcome is not None else None
+        if view is not None:
+            return view.record.ended_s
+        return self.standing.at_s if self.standing is not None else 0.0
+
+    @property
+    def unknown(self) -> str:
+        """What is not known of it, in sentences: "" of a run of this process, more of one that was written down."""
+        return ""
+
+    @property
+    def knows_pods(self) -> bool:
+        """Whether it was known before which pods go."""
+        return True
+
+    @property
+    def pods_gone(self) -> str:
+        """``51 of 116 pods gone``."""
+        return f"{self.chronicle.gone} of {counted(self.chronicle.pods, 'pod')} gone"
+
+    def details(self, at: int) -> Sequence[tuple[str, str]]:
+        """What else is known of the moment at this place, by name."""
+        return ()
+
+    def waits_of(self, node: str) -> tuple[PodWaits, ...]:
+        """What its pods wait for; nothing does once it is over."""
+        if self.standing is None or self.over:
+            return ()
+        return tuple(each for each in self.standing.waits if each.node == node)

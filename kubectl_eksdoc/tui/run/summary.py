@@ -1,0 +1,37 @@
+"""What came of a run, in a few lines: against its plan, what is left, and what can be done next."""
+
+from __future__ import annotations
+
+from kubectl_eksdoc.core.run.chronicle import NodeState
+from kubectl_eksdoc.render.look import Tone
+from kubectl_eksdoc.render.run import stands
+from kubectl_eksdoc.render.text import counted
+from kubectl_eksdoc.tui.run.state import RunState
+from kubectl_eksdoc.tui.sheets.sheet import Line
+
+
+def summary(state: RunState) -> list[Line]:
+    outcome = state.outcome
+    if outcome is None:
+        return _so_far(state)
+    sign, tone = ("✗", Tone.BAD) if outcome.bad else ("✓", Tone.GOOD)
+    lines: list[Line] = [(f"{sign} {outcome.said}", tone), *outcome.more]
+    drained = [node.node for node in state.chronicle.nodes.values() if node.state is NodeState.DONE]
+    if drained and outcome.view is not None:
+        lines += ["", f"{counted(len(drained), 'node')} cordoned and empty; eksdoc does not delete nodes"]
+    if outcome.view is not None:
+        for step in outcome.view.steps:
+            lines += ["", f"{step.text}:", (f"    {step.command}", Tone.GOOD)]
+    return lines
+
+
+def _so_far(state: RunState) -> list[Line]:
+    chronicle = state.chronicle
+    ended = sum(node.ended_s is not None for node in chronicle.nodes.values())
+    lines: list[Line] = [
+        f"{ended} of {counted(len(chronicle.nodes), 'node')} ended, {state.pods_gone}, "
+        f"{counted(chronicle.refusals, 'refusal')}"
+    ]
+    if state.standing is not None and state.drains:
+        lines.append(stands.stop_in_full(state.standing))
+    return lines

@@ -1,0 +1,54 @@
+"""What is said where nothing could be read: of which cluster, what went wrong, what it may be, and what to do."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from kubectl_eksdoc.core.model.whereabouts import Whereabouts
+from kubectl_eksdoc.errors import ConfigError, EksdocError, Forbidden, SnapshotError, Unauthorized, Unreachable
+from kubectl_eksdoc.render.look import Tone
+from kubectl_eksdoc.render.times import age, between
+from kubectl_eksdoc.tui.model import Model
+from kubectl_eksdoc.tui.sheets.sheet import Line
+
+_HEADLINES: tuple[tuple[type[EksdocError], str], ...] = (
+    (ConfigError, "The kubeconfig cannot be used"),
+    (SnapshotError, "The dump cannot be read"),
+    (Unreachable, "{} does not answer"),
+    (Unauthorized, "{} does not accept your credentials"),
+    (Forbidden, "{} does not let you read what is needed"),
+)
+
+
+def headline(error: EksdocError, where: Whereabouts | None) -> str:
+    """A sentence without its full stop, by the class of the error."""
+    who = f"Context {where.context}" if where is not None and where.context else "The cluster"
+    return next((said for kind, said in _HEADLINES if isinstance(error, kind)), "{} could not be read").format(who)
+
+
+def lines(model: Model, where: Whereabouts | None, what: str, now: datetime) -> list[Line]:
+    """`what`: its headline."""
+    reads = model.reads
+    told: list[Line] = [(f"✗ {what}.", Tone.BAD), ""]
+    if where is not None and where.server not in reads.why:
+        told.append(where.server)
+    told += [f"{reads.why}.", reads.tried(now), ""]
+    if reads.remedy:
+        told += [("What it may be, and what to do", Tone.TITLE), *reads.remedy.split("\n"), ""]
+    told += [(f"{key:<8} {does}", Tone.FAINT) for key, does in keys(model, now)]
+    return told
+
+
+def keys(model: Model, now: datetime) -> tuple[tuple[str, str], ...]:
+    """Those that do something here, each with what."""
+    found = [("t ctrl+r", "try now"), ("q", "quit")]
+    if model.reads.live:
+        found.insert(1, ("x", "another context"))
+    if model.old and model.facts is not None:
+        seen = age(between(model.facts.cluster.observed_at, now))
+        found.insert(-1, ("o", f"look at the last view, {seen} old"))
+    return tuple(found)
+
+
+def foot(model: Model, now: datetime) -> str:
+    return "  ".join(f"{key.split()[0]} {does.split(',')[0]}" for key, does in keys(model, now))

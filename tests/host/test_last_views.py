@@ -1,0 +1,134 @@
+"""Pictures of clusters on this machine's disk: whole, few, for their owner alone; what else lies there is nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kubectl_eksdoc.core.model.last_view import LastView, last_view_of
+from kubectl_eksdoc.host.last_views import LARGEST, MOST, LastViews, content_of, view_in, views_folder
+from tests.builders import NOW, a_cluster, a_node, a_pod
+
+KEY, OTHER = "0123456789abcdef", "fedcba9876543210"
+
+NODES = (
+    a_node("old-0", annotations={"weave.works/kured-reboot-in-progress": "secret"}, labels={"team": "secret"}),
+    a_node("old-1", unschedulable=True, ready="Unknown", created_at=None, version="weird"),
+)
+CLUSTER = a_cluster(nodes=NODES, pods=[a_pod("a", node="old-0"), a_pod("b", node="old-0"), a_pod("c", node="gone")])
+VIEW = last_view_of(CLUSTER)
+
+
+def test_what_was_kept_is_what_is_found(tmp_path: Path) -> None:
+    views = LastViews(tmp_path / "cache" / "eksdoc")
+    assert views.of(KEY) is None
+    views.keep(KEY, VIEW)
+    assert views.of(KEY) == replace(VIEW, pods={"old-0": 2, "old-1": 0})
+    assert views.of(OTHER) is None, "another cluster's is another one"
+
+
+def test_nothing_that_may_be_secret_is_kept() -> None:
+    text = content_of(VIEW).decode()
+    assert "secret" not in text and "kured" not in text and "team" not in text
+    assert not VIEW.identity.account and not VIEW.identity.uid
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has other rights")
+def test_it_is_for_its_owner_alone_whatever_the_folder_was(tmp_path: Path) -> None:
+    folder = tmp_path / "eksdoc"
+    folder.mkdir(mode=0o755)
+    LastViews(folder).keep(KEY, VIEW)
+    (file,) = folder.iterdir()
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+
+
+def test_so_many_are_kept_and_the_oldest_go(tmp_path: Path) -> None:
+    views = LastViews(tmp_path)
+    for at in range(MOST + 3):
+        views.keep(f"{at:020x}", VIEW)
+        os.utime(tmp_path / f"{at:020x}.view", (at, at))
+    views.keep(KEY, VIEW)
+    left = {path.name for path in tmp_path.iterdir()}
+    assert len(left) == MOST and f"{KEY}.view" in left and f"{0:020x}.view" not in left
+
+
+def test_what_is_too_large_is_neither_kept_nor_read(tmp_path: Path) -> None:
+    views = LastViews(tmp_path)
+    many = tuple(replace(NODES[0], name=f"n{at}-{'x' * 4000}") for at in range(LARGEST // 4000))
+    views.keep(KEY, LastView(VIEW.identity, NOW, many))
+    assert not list(tmp_path.iterdir())
+    (tmp_path / f"{KEY}.view").write_bytes(content_of(VIEW) + b" " * LARGEST)
+    assert views.of(KEY) is None
+
+
+def test_a_folder_that_cannot_be_written_to_is_no_trouble(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    views = LastViews(tmp_path / "file" / "eksdoc")
+    views.keep(KEY, VIEW)
+    assert views.of(KEY) is None
+
+
+@pytest.mark.parametrize("key", ["", "../../etc/passwd", "0123", KEY.upper(), f"{KEY}/x"])
+def test_a_key_is_no_path(key: str, tmp_path: Path) -> None:
+    views = LastViews(tmp_path)
+    views.keep(key, VIEW)
+    assert views.of(key) is None and not list(tmp_path.rglob("*.view"))
+
+
+@given(st.binary(max_size=300))
+def test_arbitrary_bytes_are_no_view_and_no_trouble(content: bytes) -> None:
+    assert view_in(content) is None
+
+
+_CONTENT = content_of(VIEW)
+
+
+@given(st.integers(0, len(_CONTENT) - 1), st.integers(0, len(_CONTENT)), st.binary(max_size=8))
+def test_a_damaged_view_is_a_view_or_nothing(begin: int, end: int, bytes_between: bytes) -> None:
+    view = view_in(_CONTENT[:begin] + bytes_between + _CONTENT[max(begin, end) :])
+    assert view is None or isinstance(view, LastView)
+
+
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@given(st.sampled_from(sorted(json.loads(_CONTENT))), _JSON)
+def test_a_field_of_another_form_spoils_it_quietly(field: str, value: object) -> None:
+    view = view_in(json.dumps(json.loads(_CONTENT) | {field: value}).encode())
+    assert view is None or isinstance(view, LastView)
+
+
+@given(st.sampled_from(sorted(json.loads(_CONTENT)["nodes"][0])), _JSON)
+def test_so_does_one_of_a_node(field: str, value: object) -> None:
+    document = json.loads(_CONTENT)
+    document["nodes"][0][field] = value
+    view = view_in(json.dumps(document).encode())
+    assert view is None or isinstance(view, LastView)
+
+
+@pytest.mark.parametrize("version", [0, 2, "1", None])
+def test_another_version_is_nothing(version: object) -> None:
+    assert view_in(json.dumps(json.loads(_CONTENT) | {"version": version}).encode()) is None
+
+
+def test_deeply_nested_is_nothing() -> None:
+    assert view_in(b"[" * 200_000) is None
+
+
+def test_where_they_are_kept() -> None:
+    assert views_folder({"XDG_CACHE_HOME": "/c"}, "/h") == Path("/c/eksdoc")
+    assert views_folder({"XDG_CACHE_HOME": "relative"}, "/h") == Path("/h/.cache/eksdoc")
+    assert views_folder({}, "/h") == Path("/h/.cache/eksdoc")
+    assert views_folder({}, "~") is None

@@ -1,0 +1,100 @@
+"""A drain on a simulated cluster, kept step by step as a run tells it: what happened, and where it stood then."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.budgets import Amount
+from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.core.plan.drain.policy import ALL, DrainPolicy, Targeting
+from kubectl_eksdoc.core.plan.drain.result import DrainPlan
+from kubectl_eksdoc.core.run.engine import Engine
+from kubectl_eksdoc.core.run.moments import Moment
+from kubectl_eksdoc.core.run.record import Record, Waiting
+from kubectl_eksdoc.core.run.seen import Seen
+from kubectl_eksdoc.core.run.standing import Course, Standing, standing
+from kubectl_eksdoc.embedded.demo.reader import DEFAULT_NODEGROUP, DemoReader
+from kubectl_eksdoc.embedded.stage import EmbeddedStage, stage_of
+from kubectl_eksdoc.flows.drain import plan_drain
+from kubectl_eksdoc.flows.rehearse import pace_of
+from kubectl_eksdoc.objects.raw_objects import RawObjects
+
+LOOK_S = 2.0
+"""So often at least it is kept where it stands."""
+
+LONGEST_S = 7200.0
+
+BLUE = Targeting(nodegroups=(DEFAULT_NODEGROUP,))
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """`moments`: since the step before."""
+
+    at_s: float
+    moments: tuple[Moment, ...]
+    standing: Standing
+
+
+@dataclass(frozen=True, slots=True)
+class Rehearsed:
+    cluster: Cluster
+    plan: DrainPlan
+    steps: tuple[Step, ...]
+    record: Record
+    stopped: str = ""
+
+    def upto(self, at_s: float) -> tuple[Step, ...]:
+        return tuple(step for step in self.steps if step.at_s <= at_s)
+
+
+Meddle = Callable[[Engine, EmbeddedStage, float], object]
+"""What somebody does to the run, or to the cluster, before a step."""
+
+
+def rehearsed(
+    stage: EmbeddedStage,
+    targeting: Targeting = BLUE,
+    policy: DrainPolicy = DrainPolicy(),
+    meddle: Meddle = lambda engine, stage, now_s: None,
+) -> Rehearsed:
+    cluster, plan = plan_drain(stage, targeting, policy)
+    stage.start(pace_of(cluster))
+    engine, course, steps = Engine(plan, Seen(cluster)), Course(plan), []
+    while True:
+        now_s = stage.seconds
+        assert now_s < LONGEST_S, engine.undone
+        meddle(engine, stage, now_s)
+        _hear(engine, stage)
+        while acts := engine.acts(now_s):
+            for act in acts:
+                engine.take(stage.do(act), now_s)
+            _hear(engine, stage)
+        steps.append(Step(now_s, tuple(engine.new_moments()), standing(engine, course, now_s)))
+        if engine.over or engine.is_settled(now_s):
+            break
+        stage.pass_time(min(engine.next_s(now_s), now_s + LOOK_S))
+    pending = tuple(Waiting(*each) for each in stage.pending())
+    record = Record(plan, tuple(engine.moments), stage.seconds, pending, engine.undone)
+    return Rehearsed(cluster, plan, tuple(steps), record, engine.stopped)
+
+
+def _hear(engine: Engine, stage: EmbeddedStage) -> None:
+    for news in stage.news():
+        engine.take(news, stage.seconds)
+
+
+def demo_stage() -> EmbeddedStage:
+    raw = RawObjects()
+    observed = DemoReader(raw).read(kinds.ALL)
+    return stage_of(observed, raw)
+
+
+@cache
+def rehearsed_demo(at_once: int | None = None) -> Rehearsed:
+    """The drain of the demo's default node group, undisturbed to its end; `at_once`: in waves of so many nodes."""
+    waves = ((ALL, Amount(at_once)),) if at_once is not None else ()
+    return rehearsed(demo_stage(), policy=DrainPolicy(max_unavailable=waves))

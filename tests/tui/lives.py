@@ -1,0 +1,123 @@
+"""A live cluster for screens in tests: it answers as it is told, and its watch tells what is put into it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from queue import Empty, SimpleQueue
+
+from kubectl_eksdoc.cli import rights
+from kubectl_eksdoc.core.model.acts import Errand
+from kubectl_eksdoc.core.model.cluster import Cluster, Source
+from kubectl_eksdoc.core.model.last_view import LastView, last_view_of
+from kubectl_eksdoc.core.model.permissions import Permission
+from kubectl_eksdoc.core.model.whereabouts import Whereabouts
+from kubectl_eksdoc.core.plan.drain.policy import Targeting
+from kubectl_eksdoc.core.rules.news import News
+from kubectl_eksdoc.errors import EksdocError
+from kubectl_eksdoc.flows.ports import Field
+from kubectl_eksdoc.tui.opening import Live, Opening, Progress
+from tests.tui.pilots import NOW, read_demo
+
+DEMO = replace(read_demo(lambda kind, count: None), source=Source.LIVE, observed_at=NOW)
+
+
+@dataclass
+class Clock:
+    """Mutable: it stands still until somebody moves it."""
+
+    moment: datetime = NOW
+
+    def __call__(self) -> datetime:
+        return self.moment
+
+    def pass_s(self, seconds: float) -> None:
+        self.moment += timedelta(seconds=seconds)
+
+
+class FakeField:
+    """Tells what is put into it; an error is raised once what was put before it is told."""
+
+    def __init__(self) -> None:
+        self.told: SimpleQueue[News | EksdocError] = SimpleQueue()
+        self.closed = threading.Event()
+
+    def news(self, wait_s: float) -> Sequence[News]:
+        try:
+            news = self.told.get(timeout=min(wait_s, 0.02))
+        except Empty:
+            return ()
+        if isinstance(news, EksdocError):
+            raise news
+        return (news,)
+
+    def do(self, act: Errand) -> None:
+        raise AssertionError("nothing is done from where it is only watched")
+
+    def renew(self) -> None:
+        raise AssertionError("it was never lost")
+
+    def close(self) -> None:
+        self.closed.set()
+
+
+@dataclass
+class LiveCluster:
+    """Mutable: `answers` are given one after the other, the last one for ever; each is a cluster or an error."""
+
+    answers: list[Cluster | EksdocError] = field(default_factory=lambda: [DEMO])
+    last: LastView | None = None
+    context: str = "blue"
+    server: str = "https://blue.example"
+    others: tuple[str, ...] = ("blue", "green")
+    clock: Clock = field(default_factory=Clock)
+    reads: int = 0
+    watches: list[FakeField] = field(default_factory=list)
+    kept: list[LastView] = field(default_factory=list)
+    may_answer: threading.Event = field(default_factory=threading.Event)
+    elsewhere: Callable[[str], LiveCluster] | None = None
+    targeting: Targeting = Targeting()
+    denied: tuple[Permission, ...] = ()
+
+    def __post_init__(self) -> None:
+        self.may_answer.set()
+
+    def read(self, progress: Progress) -> Cluster:
+        assert self.may_answer.wait(20)
+        answer = self.answers[min(self.reads, len(self.answers) - 1)]
+        self.reads += 1
+        if isinstance(answer, EksdocError):
+            raise answer
+        return answer
+
+    @contextmanager
+    def watch(self) -> Iterator[Field]:
+        self.watches.append(FakeField())
+        yield self.watches[-1]
+
+    def at(self, context: str) -> Opening:
+        assert self.elsewhere is not None, "there is no other cluster"
+        return replace(self.elsewhere(context).opening(), context=context)
+
+    def opening(self, ascii: bool = False) -> Opening:
+        live = Live(
+            where=lambda: Whereabouts(self.context, self.server, "0" * 20),
+            last_view=lambda: self.last,
+            remember=lambda cluster: self.kept.append(last_view_of(cluster)),
+            watch=self.watch,
+            contexts=lambda: self.others,
+            at=self.at,
+            denied=lambda asked: tuple(each for each in asked if each in self.denied),
+        )
+        return Opening(
+            self.read,
+            lambda: self.targeting,
+            lambda cluster: (),
+            self.clock,
+            ascii=ascii,
+            live=live,
+            needs=lambda: rights.needs("kube-system"),
+        )

@@ -1,0 +1,182 @@
+"""A desk and runs that behave and do nothing: what happens is a script, what is wished is written down."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta, timezone
+from threading import Event
+
+from kubectl_eksdoc.core.model.journal import RunSummary
+from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
+from kubectl_eksdoc.core.run.chronicle import Aimed, aimed_by
+from kubectl_eksdoc.core.run.moments import Happened, Moment
+from kubectl_eksdoc.core.run.standing import Standing
+from kubectl_eksdoc.errors import EksdocError
+from kubectl_eksdoc.flows.run.draining import Wish
+from kubectl_eksdoc.render.drain.view import DrainView
+from kubectl_eksdoc.render.record.view import RecordView
+from kubectl_eksdoc.render.run import words
+from kubectl_eksdoc.render.run.view import Outcome as Came
+from kubectl_eksdoc.render.run.view import RunView
+from kubectl_eksdoc.tui.run.desk import Kind, Outcome, Prepared, Update
+from tests.rehearsed import Rehearsed, rehearsed_demo
+
+BEGAN = datetime(2026, 11, 20, 9, 0, tzinfo=timezone.utc)
+RUN = "20261120-090000-7f3a"
+NAME = "demo-shop"
+
+
+class ScriptedLive:
+    """A `tui.run.desk.Live`. Mutable: `to` lets virtual time pass. `wishes` and `alone` are what was wished of it."""
+
+    def __init__(
+        self, drain: Rehearsed | None = None, run: str = RUN, kind: Kind = Kind.DRAIN, view: DrainView | None = None
+    ) -> None:
+        self.drain = drain if drain is not None else rehearsed_demo()
+        self.run = run
+        self.kind = kind
+        drains = kind is not Kind.GIVE_BACK
+        plain_view = DrainView(self.drain.plan, self.drain.cluster, reached_by=("--demo",))
+        self.view: DrainView | None = view if view is not None else (plain_view if drains else None)
+        self.aims: tuple[Aimed, ...] = aimed_by(self.drain.plan) if drains else ()
+        self.began_at = BEGAN
+        self.speed = 1.0
+        self.wishes: list[Wish] = []
+        self.alone: list[str] = []
+        self.at_s = -1.0
+        self._untold: list[Moment] = []
+        self._standing: Standing | None = None
+        self._outcome: Outcome | None = None
+
+    def look(self) -> Update:
+        untold, self._untold = self._untold, []
+        return Update(untold, self._standing, self._outcome)
+
+    @property
+    def outcome(self) -> Outcome | None:
+        return self._outcome
+
+    def wish(self, wish: Wish) -> None:
+        self.wishes.append(wish)
+
+    def leave_alone(self, node: str) -> None:
+        self.alone.append(node)
+
+    # What happens
+
+    def to(self, at_s: float) -> None:
+        """All that the script has until then."""
+        for step in self.drain.upto(at_s):
+            if step.at_s > self.at_s:
+                self._untold += step.moments
+                self._standing = step.standing
+        self.at_s = at_s
+
+    def stands(self, **changed: object) -> None:
+        """Otherwise than in the script."""
+        assert self._standing is not None, "time has passed"
+        self._standing = replace(self._standing, **changed)  # type: ignore[arg-type]
+
+    def happens(self, what: Happened, subject: str = "the drain", node: str = "", why: str = "") -> None:
+        self._untold.append(Moment(max(self.at_s, 0.0), what, subject, node, why))
+
+    def ends(self, outcome: Outcome | None = None) -> None:
+        """Of itself as the script does, all of it."""
+        if outcome is None:
+            self.to(self.drain.record.ended_s)
+        self._outcome = outcome or outcome_of(self.drain, self.run)
+
+    def stops(self, why: str = "the user stopped it") -> None:
+        """In the middle."""
+        self.happens(Happened.STOPPED, why=why)
+        self.stands(stopped=why, left_s=None)
+        seen = [moment for step in self.drain.upto(self.at_s) for moment in step.moments]
+        record = replace(self.drain.record, moments=tuple(seen), ended_s=self.at_s, undone=self._left(seen))
+        self._outcome = outcome_of(replace(self.drain, record=record, stopped=why), self.run)
+
+    def _left(self, seen: Sequence[Moment]) -> dict[str, tuple[str, ...]]:
+        """By node, the pods that have not gone."""
+        gone = {moment.subject for moment in seen if moment.what is Happened.GONE}
+        left: dict[str, tuple[str, ...]] = {}
+        for eviction in self.drain.plan.evictions:
+            if eviction.pod.key not in gone:
+                left[eviction.node] = (*left.get(eviction.node, ()), eviction.pod.key)
+        return left
+
+
+def outcome_of(drain: Rehearsed, run: str = RUN) -> Outcome:
+    view = RunView(
+        run,
+        RecordView(drain.record, drain.cluster, {"nodegroup": ["blue"]}),
+        BEGAN,
+        BEGAN + timedelta(seconds=drain.record.ended_s),
+        "ann",
+        "laptop",
+        drain.stopped,
+        reached_by=("--context", "demo"),
+    )
+    return Outcome(words.verdict(view), words.against_plan(view), view, bad=view.outcome is not Came.DONE)
+
+
+class ScriptedDesk:
+    """A `tui.run.desk.Desk`. Mutable: `asked` is what was prepared and `begun` what was begun. `refuses`: preparing
+    fails by that, `fails`: beginning does; `may_answer`: preparing waits for it."""
+
+    def __init__(
+        self,
+        *lives: ScriptedLive,
+        also: Sequence[str] = (),
+        notes: Sequence[str] = (),
+        refuses: EksdocError | None = None,
+        fails: Exception | None = None,
+        runs: Sequence[RunSummary] = (),
+    ) -> None:
+        self._lives = list(lives) or [ScriptedLive()]
+        self._also = tuple(also)
+        self._notes = tuple(notes)
+        self.refuses = refuses
+        self.fails = fails
+        self._runs = runs
+        self.may_answer = Event()
+        self.may_answer.set()
+        self.asked: list[tuple[Kind, str]] = []
+        self.begun: list[ScriptedLive] = []
+
+    @property
+    def live(self) -> ScriptedLive | None:
+        return self.begun[-1] if self.begun else None
+
+    def unfinished(self) -> Sequence[RunSummary]:
+        if self.refuses is not None:
+            raise self.refuses
+        return self._runs
+
+    def prepare(self, targeting: Targeting, policy: DrainPolicy, shown: DrainView) -> Prepared:
+        nodes = tuple(target.node.name for target in shown.targets if target.order)
+        return self._prepared(Kind.DRAIN, "", nodes, shown)
+
+    def prepare_going_on(self, run: str) -> Prepared:
+        live = self._lives[0]
+        return self._prepared(Kind.GO_ON, run, ("blue-5",), live.view)
+
+    def prepare_giving_back(self, run: str) -> Prepared:
+        return self._prepared(Kind.GIVE_BACK, run, ("blue-1", "blue-2"), None)
+
+    def _prepared(self, kind: Kind, run: str, nodes: tuple[str, ...], view: DrainView | None) -> Prepared:
+        self.asked.append((kind, run))
+        assert self.may_answer.wait(30), "nobody lets it go on"
+        if self.refuses is not None:
+            raise self.refuses
+        typed = (f"{NAME} {len(nodes)}", *self._also)
+        return Prepared(kind, NAME, nodes, typed, self._begins(kind), self._notes, view, run)
+
+    def _begins(self, kind: Kind) -> Callable[[], ScriptedLive]:
+        def begin() -> ScriptedLive:
+            if self.fails is not None:
+                raise self.fails
+            live = self._lives.pop(0) if self._lives else ScriptedLive(kind=kind)
+            self.begun.append(live)
+            return live
+
+        return begin

@@ -1,0 +1,130 @@
+"""Screens of runs under a pilot: a run is begun by hand or found under way, and seen line by line."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from textual.events import Paste
+from textual.pilot import Pilot
+
+from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.core.plan.drain.policy import Targeting
+from kubectl_eksdoc.tui.app import EksdocApp
+from kubectl_eksdoc.tui.opening import Progress
+from kubectl_eksdoc.tui.run.screen import RunScreen
+from kubectl_eksdoc.tui.run.state import RunState
+from tests.builders import a_cluster, a_node
+from tests.tui.pilots import WIDE, a_demo, lines, planned
+from tests.tui.run.scripted import NAME, ScriptedDesk, ScriptedLive
+
+SOON_S = 10.0
+_TICK_S = 0.02
+
+
+class Show:
+    """The app and what is seen of it. Mutable by keys."""
+
+    def __init__(self, pilot: Pilot[int], desk: ScriptedDesk) -> None:
+        self.pilot = pilot
+        self.desk = desk
+        self.app: EksdocApp = pilot.app  # type: ignore[assignment]
+
+    @property
+    def text(self) -> str:
+        return "\n".join(lines(self.app))
+
+    @property
+    def stack(self) -> list[str]:
+        """The screens by their kind, the one that is seen last."""
+        return [type(screen).__name__ for screen in self.app.screen_stack[1:]]
+
+    @property
+    def top(self) -> str:
+        return self.stack[-1]
+
+    @property
+    def told(self) -> list[str]:
+        """What is told for a moment, the latest last."""
+        return [notification.message for notification in self.app._notifications]
+
+    @property
+    def state(self) -> RunState:
+        state = self.app.following.state
+        assert state is not None, "a run was begun"
+        return state
+
+    async def press(self, *keys: str) -> None:
+        for key in keys:
+            await self.pilot.press(key)
+        await self.pilot.pause()
+
+    async def types(self, text: str) -> None:
+        """Into the field that has the focus; all but the last sign is pasted, for keys are slow under a pilot."""
+        if len(text) > 1:
+            self.app.screen.post_message(Paste(text[:-1]))
+            await self.pilot.pause()
+        await self.press(*_keys(text[-1:]))
+
+    async def until(self, holds: Callable[[], object]) -> None:
+        for _ in range(int(SOON_S / _TICK_S)):
+            if holds():
+                await self.pilot.pause()
+                return
+            await self.pilot.pause(_TICK_S)
+        raise AssertionError(f"it never was so:\n{self.text}")
+
+    async def sees(self, text: str) -> None:
+        await self.until(lambda: text in self.text)
+
+    async def looks(self) -> None:
+        """At what is new of the run, now."""
+        self.app.following._look()
+        await self.pilot.pause()
+
+
+def _keys(text: str) -> list[str]:
+    names = {" ": "space", "-": "minus", "/": "slash", ".": "full_stop", "_": "underscore"}
+    return [names.get(sign, sign) for sign in text]
+
+
+Played = Callable[[Show], Coroutine[Any, Any, None]]
+
+
+def play(played: Played, desk: ScriptedDesk | None = None, size: tuple[int, int] = WIDE, **opening: Any) -> EksdocApp:
+    """`played` once what was marked first is planned; runs are begun at the desk."""
+
+    async def main() -> EksdocApp:
+        at = desk or ScriptedDesk()
+        app = EksdocApp(a_demo(desk=None if "no_desk" in opening else at, **opening))
+        async with app.run_test(size=size) as pilot:
+            await planned(pilot)
+            await played(Show(pilot, at))
+        return app
+
+    return asyncio.run(main())
+
+
+def play_run(
+    played: Played,
+    live: ScriptedLive | None = None,
+    desk: ScriptedDesk | None = None,
+    size: tuple[int, int] = WIDE,
+    **opening: Any,
+) -> EksdocApp:
+    """While a run is under way, and seen; below it is the plan of a cluster with one node, unless another is read."""
+
+    async def begun(show: Show) -> None:
+        followed = live or ScriptedLive()
+        show.desk.begun.append(followed)
+        show.app.following.follow(followed, NAME)
+        await show.until(lambda: isinstance(show.app.screen, RunScreen) and show.app.screen.is_mounted)
+        await show.looks()
+        await played(show)
+
+    return play(begun, desk, size, **{"read": _read_one_node, "targeting": Targeting(), **opening})
+
+
+def _read_one_node(progress: Progress) -> Cluster:
+    return a_cluster(nodes=[a_node("blue-1")])

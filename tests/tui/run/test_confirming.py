@@ -1,0 +1,208 @@
+"""What must be typed before a run begins: nothing else begins it, and Enter alone never does."""
+
+from __future__ import annotations
+
+import pytest
+from textual.widgets import Input
+
+from kubectl_eksdoc.errors import Drifted, Locked
+from kubectl_eksdoc.tui.run.confirm import ConfirmScreen
+from kubectl_eksdoc.tui.run.desk import Kind
+from tests.tui.run.scripted import NAME, ScriptedDesk, ScriptedLive
+from tests.tui.run.stage import Show, play, play_run
+
+WORDS = f"{NAME} 5"
+
+
+def field(show: Show) -> Input:
+    return show.app.screen.query_one("#typed", Input)
+
+
+async def asked(show: Show) -> None:
+    """What must be typed is asked for."""
+    await show.press("r")
+    await show.sees(f"Type  {WORDS}  and press enter")
+
+
+def test_what_must_be_typed_begins_it_once() -> None:
+    async def begin(show: Show) -> None:
+        await asked(show)
+        assert "Will      cordon 5 nodes" in show.text and "Will not  go past any budget" in show.text
+        await show.types(WORDS)
+        assert show.desk.begun == [], "typing is not yet pressing enter"
+        await show.press("enter")
+        await show.until(lambda: show.top == "RunScreen")
+        await show.press("enter", "enter")
+        assert len(show.desk.begun) == 1 and show.stack == ["PlanScreen", "RunScreen"]
+
+    play(begin)
+
+
+def test_enter_with_anything_else_does_nothing() -> None:
+    async def mistype(show: Show) -> None:
+        await asked(show)
+        for typed in ("", "y", "yes", NAME, "5", f"{NAME} 4", f"{NAME.upper()} 5", f"{NAME}5", "prod 5"):
+            await show.types(typed)
+            assert field(show).value == typed
+            show.app.clear_notifications()
+            await show.press("enter", "enter")
+            assert show.desk.begun == [] and show.top == "ConfirmScreen"
+            assert any("nothing was done" in text for text in show.told) is bool(typed)
+            field(show).value = ""
+        await show.types(WORDS)
+        await show.press("enter")
+        await show.until(lambda: show.top == "RunScreen")
+
+    play(mistype)
+
+
+def test_enter_before_it_is_ready_is_not_kept_for_later() -> None:
+    async def hurry(show: Show) -> None:
+        show.desk.may_answer.clear()
+        await show.press("r")
+        await show.sees("your rights are asked for")
+        await show.types(WORDS)
+        await show.press("enter", "enter", "space")
+        show.desk.may_answer.set()
+        await show.sees(f"Type  {WORDS}")
+        assert show.desk.begun == [] and field(show).value == ""
+
+    play(hurry)
+
+
+def test_several_words_are_typed_one_after_the_other() -> None:
+    desk = ScriptedDesk(also=("data/postgres-0", "data/postgres-1"))
+
+    async def begin(show: Show) -> None:
+        await asked(show)
+        await show.types(WORDS)
+        await show.press("enter", "enter", "enter")
+        await show.sees("Type  data/postgres-0  and press enter, to delete it past its budget")
+        await show.types("data/postgres-1")
+        await show.press("enter")
+        assert any("that is not 'data/postgres-0'" in text for text in show.told)
+        field(show).value = ""
+        await show.types("data/postgres-0")
+        await show.press("enter")
+        await show.sees("Type  data/postgres-1")
+        assert show.desk.begun == []
+        await show.types("data/postgres-1")
+        await show.press("enter")
+        await show.until(lambda: show.top == "RunScreen")
+
+    play(begin, desk)
+
+
+@pytest.mark.parametrize("where", ["before it is ready", "when it is", "half typed"])
+def test_esc_leaves_it(where: str) -> None:
+    async def leave(show: Show) -> None:
+        if where == "before it is ready":
+            show.desk.may_answer.clear()
+            await show.press("r")
+        else:
+            await asked(show)
+        if where == "half typed":
+            await show.types(WORDS)
+        await show.press("escape")
+        show.desk.may_answer.set()
+        await show.pilot.pause(0.1)
+        assert show.stack == ["PlanScreen"] and show.desk.begun == []
+        await asked(show)
+        assert show.desk.asked == [(Kind.DRAIN, "")] * 2, "it is read anew"
+
+    play(leave)
+
+
+@pytest.mark.parametrize("size", [(120, 36), (80, 24)])
+def test_why_it_cannot_be_begun_is_said_with_what_helps(size: tuple[int, int]) -> None:
+    error = Drifted("the plan [red]is not[/] any more what was shown", "ctrl+r reads it anew:\nlook at it again.")
+
+    async def refused(show: Show) -> None:
+        await show.press("r")
+        await show.sees("✗ the plan [red]is not[/] any more")
+        assert "ctrl+r reads it anew:" in show.text and "look at it again." in show.text and "esc back" in show.text
+        assert not field(show).display
+        await show.press("enter", "escape")
+        assert show.stack == ["PlanScreen"] and show.desk.begun == []
+
+    play(refused, ScriptedDesk(refuses=error), size)
+
+
+def test_what_fails_while_it_is_begun_is_said_too() -> None:
+    desk = ScriptedDesk(fails=Locked("run 7f3a is under way here", "One at a time: [5] shows it."))
+
+    async def refused(show: Show) -> None:
+        await asked(show)
+        await show.types(WORDS)
+        await show.press("enter")
+        await show.sees("✗ run 7f3a is under way here")
+        assert "[5] shows it" in show.text and not field(show).display
+        await show.press("enter", "enter", "escape")
+        assert show.stack == ["PlanScreen"] and show.desk.begun == []
+
+    play(refused, desk)
+
+
+def test_what_was_noticed_is_shown_as_it_was_written() -> None:
+    async def look(show: Show) -> None:
+        await asked(show)
+        assert "! note: 웹 has [bold]no[/bold] budget" in show.text
+
+    play(look, ScriptedDesk(notes=("note: 웹 has [bold]no[/bold] budget",)))
+
+
+@pytest.mark.parametrize("key", ["ctrl+c", "ctrl+q"])
+def test_leaving_from_it_begins_nothing(key: str) -> None:
+    async def leave(show: Show) -> None:
+        await asked(show)
+        await show.types(WORDS)
+        await show.press(key)
+
+    desk = ScriptedDesk()
+    play(leave, desk)
+    assert desk.begun == []
+
+
+def test_in_ascii_nothing_else_is_seen_of_it() -> None:
+    async def look(show: Show) -> None:
+        await asked(show)
+        assert show.text.isascii(), show.text
+
+    play(look, ascii=True)
+
+
+def test_giving_back_says_what_it_will_and_will_not() -> None:
+    live = ScriptedLive()
+
+    async def back(show: Show) -> None:
+        live.to(30)
+        live.stops()
+        await show.looks()
+        await show.press("R")
+        await show.sees(f"Type  {NAME} 2  and press enter")
+        assert f"what they were before run {live.run}: blue-1, blue-2" in show.text and "move pods back" in show.text
+        await show.press("enter")
+        assert len(show.desk.begun) == 1
+        await show.types(f"{NAME} 2")
+        await show.press("enter")
+        await show.until(lambda: len(show.desk.begun) == 2)
+        await show.until(lambda: show.top == "RunScreen")
+        assert show.stack == ["PlanScreen", "RunScreen"], "the run before is not below it"
+        assert show.state.live.kind is Kind.GIVE_BACK
+
+    play_run(back, live, ScriptedDesk(ScriptedLive(kind=Kind.GIVE_BACK)))
+
+
+def test_the_dialog_is_no_longer_than_the_terminal() -> None:
+    async def look(show: Show) -> None:
+        await asked(show)
+        assert isinstance(show.app.screen, ConfirmScreen)
+        for size in ((80, 24), (60, 16), (40, 10), (20, 5), (200, 60)):
+            await show.pilot.resize_terminal(*size)
+            await show.pilot.pause()
+            assert all(len(line) <= size[0] for line in show.text.splitlines())
+        await show.pilot.resize_terminal(80, 24)
+        await show.sees(WORDS)
+        assert "Undo" in show.text
+
+    play(look)

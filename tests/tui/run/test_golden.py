@@ -1,0 +1,127 @@
+"""What the pages of a run look like, sign by sign: of a drain of the built-in cluster that goes by a script."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from tests.rehearsed import rehearsed_demo
+from tests.render.test_golden import check_golden
+from tests.tui.pilots import NARROW, WIDE
+from tests.tui.run.scripted import NAME, ScriptedLive
+from tests.tui.run.stage import Show, play, play_run
+from tests.tui.test_golden import FONTS
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+PICTURES = Path(__file__).parents[3] / "docs"
+
+IN_THE_MIDDLE_S = 62.06
+"""The second of three waves is emptied, and a pod waits for its budget."""
+
+SIZES = {"120x36": (WIDE, False), "80x24": (NARROW, False), "ascii": (NARROW, True)}
+
+Scene = Callable[[Show, ScriptedLive], Awaitable[None]]
+
+
+def a_run() -> ScriptedLive:
+    return ScriptedLive(rehearsed_demo(2))
+
+
+async def running(show: Show, live: ScriptedLive) -> None:
+    for at_s in range(0, int(IN_THE_MIDDLE_S), 10):
+        live.to(at_s)
+        await show.looks()
+    live.to(IN_THE_MIDDLE_S)
+    await show.looks()
+    await show.press("j", "j", "j")
+
+
+async def paused(show: Show, live: ScriptedLive) -> None:
+    await running(show, live)
+    await show.press("space")
+    live.stands(paused=True, held="ann@laptop paused it", left_s=None)
+    await show.looks()
+
+
+async def log(show: Show, live: ScriptedLive) -> None:
+    await running(show, live)
+    await show.press("6")
+
+
+async def menu(show: Show, live: ScriptedLive) -> None:
+    await running(show, live)
+    await show.press("a")
+
+
+async def stopped(show: Show, live: ScriptedLive) -> None:
+    await running(show, live)
+    live.stops()
+    await show.looks()
+
+
+async def done(show: Show, live: ScriptedLive) -> None:
+    await running(show, live)
+    live.ends()
+    await show.looks()
+    await show.press("6")
+
+
+SCENES: dict[str, tuple[Scene, tuple[str, ...]]] = {
+    "run": (running, ("120x36", "80x24", "ascii")),
+    "run-paused": (paused, ("120x36", "80x24")),
+    "run-log": (log, ("80x24",)),
+    "run-menu": (menu, ("80x24", "ascii")),
+    "run-stopped": (stopped, ("120x36",)),
+    "run-done": (done, ("120x36", "80x24")),
+}
+
+
+@pytest.mark.parametrize(("page", "name"), [(page, name) for page, (_, names) in SCENES.items() for name in names])
+def test_every_page_of_a_run_looks_like_this(page: str, name: str) -> None:
+    size, ascii = SIZES[name]
+    live, seen = a_run(), []
+
+    async def look(show: Show) -> None:
+        await SCENES[page][0](show, live)
+        seen.append(await still(show))
+
+    play_run(look, live, size=size, ascii=ascii)
+    assert not ascii or seen[0].isascii()
+    check_golden(GOLDEN / f"{page}-{name}.txt", seen[0] + "\n")
+
+
+@pytest.mark.parametrize("name", ["120x36", "80x24", "ascii"])
+def test_and_so_does_what_must_be_typed(name: str) -> None:
+    size, ascii = SIZES[name]
+    seen: list[str] = []
+
+    async def look(show: Show) -> None:
+        await show.press("r")
+        await show.sees(f"{NAME} 5")
+        seen.append(await still(show))
+
+    play(look, size=size, ascii=ascii)
+    check_golden(GOLDEN / f"run-confirm-{name}.txt", seen[0] + "\n")
+
+
+@pytest.mark.parametrize(("page", "picture"), [("run", PICTURES / "run.svg"), ("run-done", GOLDEN / "run-done.svg")])
+def test_and_in_colour(page: str, picture: Path) -> None:
+    """Drawn by the version of Textual that constraints.txt pins."""
+    live, drawn = a_run(), []
+
+    async def look(show: Show) -> None:
+        await SCENES[page][0](show, live)
+        await still(show)
+        drawn.append(FONTS.sub("", show.app.export_screenshot(title="kubectl eksdoc --demo")))
+
+    play_run(look, live)
+    check_golden(picture, drawn[0].rstrip() + "\n")
+
+
+async def still(show: Show) -> str:
+    """What is seen when nothing is told for a moment any more, and no cursor blinks."""
+    show.app.clear_notifications()
+    await show.pilot.pause()
+    return "\n".join(line.rstrip() for line in show.text.splitlines())

@@ -1,0 +1,367 @@
+"""What pages of runs say, without screens: of every situation a run may be in, and of any text a cluster may hold."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from textual.content import Content
+
+from kubectl_eksdoc.core.run.chronicle import NodeState, PodState
+from kubectl_eksdoc.core.run.moments import Happened, Moment
+from kubectl_eksdoc.core.run.record import Waiting
+from kubectl_eksdoc.core.run.standing import PodWaits
+from kubectl_eksdoc.flows.run.draining import Wish
+from kubectl_eksdoc.render.look import Look, Tone
+from kubectl_eksdoc.render.tables import Cell
+from kubectl_eksdoc.tui.keys import Page
+from kubectl_eksdoc.tui.run import confirm, sheets, stopping, words
+from kubectl_eksdoc.tui.run.desk import Kind, Outcome, Prepared, Update
+from kubectl_eksdoc.tui.run.keys import RUN_KEYS, run_foot, why_not
+from kubectl_eksdoc.tui.run.pages import toned
+from kubectl_eksdoc.tui.run.state import MOST_MARKS, RunState, Stage
+from kubectl_eksdoc.tui.run.summary import summary
+from kubectl_eksdoc.tui.sheets.sheet import Sheet, text_of
+from kubectl_eksdoc.tui.widgets.panel import Line
+from tests.rehearsed import rehearsed_demo
+from tests.tui.run.scripted import BEGAN, NAME, RUN, ScriptedLive
+
+ODD = ("[red]no[/] room", "[/]", "\\[red]", "[", "웹서버", "[@click=app.quit]x[/]", "a\\")
+"""Texts that a cluster may hold and markup would swallow."""
+
+
+def at(seconds: float, live: ScriptedLive | None = None, wished: Wish = Wish.GO_ON, **stands: object) -> RunState:
+    """A run so long after its begin, of which what `stands` is otherwise than in the script."""
+    live = live or ScriptedLive(rehearsed_demo(2))
+    state = RunState(live)
+    live.to(seconds)
+    if stands:
+        live.stands(**stands)
+    state.wished = wished
+    state.take(live.look())
+    return state
+
+
+def happened(state: RunState, *moments: Moment) -> RunState:
+    state.take(Update(moments, state.standing, state.outcome))
+    return state
+
+
+def said(told: list[Line]) -> str:
+    return "\n".join(line if isinstance(line, str) else line[0] for line in told)
+
+
+def rows(sheet: Sheet) -> dict[str, list[str]]:
+    return {key: [text_of(cell) for cell in sheet.cells(key)] for key in sheet.keys}
+
+
+# Every situation of a run
+
+
+def ended(bad: bool = False, stopped: bool = False, view: bool = True) -> RunState:
+    live = ScriptedLive(rehearsed_demo(2))
+    live.to(20)
+    if stopped:
+        live.stops()
+    else:
+        live.ends()
+    outcome = live.outcome
+    assert outcome is not None
+    live.ends(replace(outcome, bad=bad, view=outcome.view if view else None))
+    state = RunState(live)
+    state.take(live.look())
+    return state
+
+
+SITUATIONS = {
+    "beginning": (lambda: RunState(ScriptedLive()), Stage.BEGINNING),
+    "running": (lambda: at(20), Stage.RUNNING),
+    "paused here": (lambda: at(20, wished=Wish.PAUSE), Stage.PAUSED),
+    "paused by others": (lambda: at(20, paused=True), Stage.PAUSED),
+    "held": (lambda: happened(at(20, held="no"), Moment(20, Happened.HELD, "the drain", why="no")), Stage.HELD),
+    "released": (
+        lambda: happened(at(20), Moment(20, Happened.HELD, "the drain"), Moment(21, Happened.RELEASED, "the drain")),
+        Stage.RUNNING,
+    ),
+    "finishing its wave": (lambda: at(20, wished=Wish.FINISH_WAVE), Stage.FINISHING),
+    "asked to stop": (lambda: at(20, wished=Wish.STOP), Stage.STOPPING),
+    "asked to leave": (lambda: at(20, wished=Wish.LEAVE), Stage.STOPPING),
+    "stopped by others": (lambda: happened(at(20), Moment(20, Happened.STOPPED, "the drain")), Stage.STOPPING),
+    "paused, then stopped": (lambda: at(20, wished=Wish.STOP, paused=True), Stage.STOPPING),
+    "done": (ended, Stage.DONE),
+    "not whole": (lambda: ended(bad=True), Stage.FAILED),
+    "stopped": (lambda: ended(bad=True, stopped=True), Stage.STOPPED),
+    "failed": (lambda: ended(bad=True, view=False), Stage.STOPPED),
+}
+
+
+@pytest.mark.parametrize("name", SITUATIONS)
+def test_every_situation_has_its_word_and_says_the_same_everywhere(name: str) -> None:
+    make, stage = SITUATIONS[name]
+    state = make()
+    assert state.stage is stage and f"  {stage.value} " in words.identity(state, NAME)
+    assert words.line(state) and words.notice(state) is not None
+    assert summary(state) and stopping.lines(state)
+    assert run_foot(state, Page.RUN).endswith("esc back") is state.over
+    assert state.over is (stage in (Stage.DONE, Stage.STOPPED, Stage.FAILED))
+    assert ("over" in said(stopping.lines(state))) is state.over
+    assert bool(words.half(state)) is (not state.over and state.standing is not None)
+
+
+def test_what_is_paused_or_held_gives_no_time() -> None:
+    state = happened(at(20, held="2 nodes are NotReady"), Moment(20, Happened.HELD, "the drain", why="2 nodes"))
+    assert "left" not in words.line(state) and words.notice(state)[0].startswith("! held: 2 nodes are NotReady")
+    assert "about" in words.line(at(20)) and "left" in words.line(at(20))
+
+
+def test_what_was_paused_by_others_is_taken_up_again_by_them() -> None:
+    live = ScriptedLive(rehearsed_demo(2))
+    state = at(20, live, wished=Wish.PAUSE)
+    assert state.is_paused, "as soon as it is wished"
+    live.stands(paused=True)
+    state.take(live.look())
+    live.stands(paused=False)
+    state.take(live.look())
+    assert not state.is_paused and state.wished is Wish.GO_ON
+
+
+@pytest.mark.parametrize("first", [Wish.STOP, Wish.LEAVE])
+def test_what_stops_may_only_be_left_sooner(first: Wish) -> None:
+    state = at(20, wished=first)
+    assert [wish for wish in Wish if state.may_wish(wish)] == [Wish.LEAVE]
+    assert all(at(20, wished=Wish.PAUSE).may_wish(wish) for wish in Wish)
+
+
+def test_only_what_is_new_is_worth_drawing() -> None:
+    live = ScriptedLive()
+    state = RunState(live)
+    assert not state.take(live.look())
+    live.to(5)
+    assert state.take(live.look()) and not state.take(live.look())
+    live.stands(paused=True)
+    assert state.take(live.look()) and not state.take(live.look())
+    live.ends()
+    assert state.take(live.look()) and not state.take(live.look())
+
+
+def test_of_the_tightest_budget_the_latest_steps_are_kept() -> None:
+    live = ScriptedLive()
+    state = RunState(live)
+    for step in range(MOST_MARKS + 9):
+        live.to(0.5 * step)
+        state.take(live.look())
+    assert 0 < len(state.lowest) <= MOST_MARKS
+
+
+# Keys
+
+
+def test_every_key_has_an_action_of_the_screen_and_an_id_of_its_own() -> None:
+    from kubectl_eksdoc.tui.run.screen import RunScreen
+
+    assert len({key.id for key in RUN_KEYS}) == len(RUN_KEYS)
+    pressed = [each for key in RUN_KEYS for each in key.keys.split(",")]
+    assert len(set(pressed)) == len(pressed) and "enter" not in pressed
+    for key in RUN_KEYS:
+        assert hasattr(RunScreen, f"do_{key.action}"), key
+
+
+NEVER = {"run-live", "run-log", "run-plan", "run-help", "run-back", "run-command"}
+
+
+@pytest.mark.parametrize("name", SITUATIONS)
+@pytest.mark.parametrize("page", [Page.RUN, Page.LOG])
+def test_what_is_at_the_foot_can_be_pressed_and_the_rest_says_why_not(name: str, page: Page) -> None:
+    state = SITUATIONS[name][0]()
+    foot = run_foot(state, page)
+    for key in RUN_KEYS:
+        reason = why_not(key, state, page)
+        assert not (reason and key.id in NEVER), "looking is always possible"
+        assert "\n" not in reason and not reason.endswith(".")
+        if reason:
+            assert f"{key.shown} {key.words}" not in foot
+
+
+def test_a_run_that_is_over_is_not_paused_stopped_or_left_alone() -> None:
+    keys = {key.id: key for key in RUN_KEYS}
+    for name in ("run-pause", "run-stop", "run-alone"):
+        assert why_not(keys[name], ended(), Page.RUN) == "it is over"
+    assert why_not(keys["run-go-on"], ended(), Page.RUN) == "nothing is left of it"
+    assert why_not(keys["run-go-on"], ended(bad=True, stopped=True), Page.RUN) == ""
+    back = RunState(ScriptedLive(kind=Kind.GIVE_BACK))
+    assert why_not(keys["run-give-back"], back, Page.RUN) == "this gives nodes back already"
+    assert "takes a moment" in why_not(keys["run-pause"], back, Page.RUN)
+
+
+# Figures
+
+
+@given(whole=st.integers(0, 300), room=st.integers(1, 60), data=st.data())
+def test_a_bar_is_full_only_when_all_of_it_is(whole: int, room: int, data: st.DataObject) -> None:
+    part = data.draw(st.integers(0, whole))
+    drawn = words.bar(part, whole, room)
+    assert len(drawn) == room
+    assert ("─" not in drawn) is (part == whole and whole > 0)
+    assert (words.bar(part + 1, whole, room) >= drawn) or part == whole or drawn.count("▇") <= room
+
+
+@given(st.lists(st.integers(0, 50), max_size=80), st.integers(1, 30))
+def test_a_sparkline_ends_with_the_latest(values: list[int], room: int) -> None:
+    drawn = words.sparkline(values, room)
+    assert len(drawn) == min(len(values), room)
+    kept = values[-room:]
+    for one, other in zip(range(len(kept)), range(1, len(kept)), strict=False):
+        assert (kept[one] <= kept[other]) <= (drawn[one] <= drawn[other])
+    if kept and max(kept):
+        assert drawn[kept.index(max(kept))] == "▇"
+
+
+def test_the_line_counts_what_the_chronicle_does() -> None:
+    state = at(45)
+    gone, pods = state.chronicle.gone, state.chronicle.pods
+    assert f"{gone} of {pods} pods gone" in words.line(state) and "wave 1 of 3" in words.line(state)
+    assert 0 < gone < pods
+    table = rows(sheets.nodes(state))
+    assert sum(int(row[3].split("/")[0]) for row in table.values()) == gone
+
+
+# Tables
+
+
+def test_nodes_say_what_they_wait_for() -> None:
+    state = at(20)
+    (evicting, *_) = [n.node for n in state.chronicle.nodes.values() if n.state is NodeState.EVICTING]
+    for budget, word in (("shop/web", "! waiting PDB"), ("", "! waiting")):
+        waits = (PodWaits("shop/web-1", evicting, "budget shop/web has no room", budget),)
+        assert rows(sheets.nodes(at(20, waits=waits)))[evicting][2] == word
+    every = {state: words.STATE_SIGN[state] for state in NodeState}
+    assert len(every) == len(NodeState) and all(sign.strip() for sign, _ in every.values())
+
+
+def test_of_a_node_those_pods_come_first_that_need_a_look() -> None:
+    state = at(20)
+    node = next(n for n in state.chronicle.nodes.values() if n.state is NodeState.QUEUED or not n.gone)
+    one, two, three = list(node.pods)[:3]
+    happened(
+        state,
+        Moment(20, Happened.EVICTED, one, node.node),
+        Moment(20, Happened.KEPT, two, node.node, "forbidden"),
+        Moment(20, Happened.REFUSED, three, node.node, "no room"),
+    )
+    table = rows(sheets.pods(state, node.node))
+    assert list(table)[:3] == [two, three, one]
+    assert [table[pod][1] for pod in (two, three, one)] == ["✗ stays", "! refused", "» leaving"]
+    assert rows(sheets.pods(state, None)) == rows(sheets.pods(state, "nowhere")) == {}
+    told = sheets.why(state, node.node, two)
+    assert (f"{two}: forbidden", Tone.BAD) in told
+    assert sheets.why(state, None, None) == []
+    assert {pod.state for pod in node.pods.values()} >= {PodState.KEPT, PodState.REFUSED, PodState.LEAVING}
+
+
+def test_replacements_without_a_node_are_named() -> None:
+    state = at(20, pending=(Waiting("shop/web-new", "0/6 nodes are available"), Waiting("shop/odd", "")))
+    told = said(list(sheets.why(state, next(iter(state.chronicle.nodes)), None)))
+    assert "shop/web-new has no node yet: 0/6 nodes are available" in told and "nobody said why" in told
+
+
+def test_the_tightest_budget_comes_first_and_before_it_the_one_that_is_waited_for() -> None:
+    state = at(20)
+    assert state.standing is not None
+    allowed = [int(row[3]) for row in rows(sheets.budgets(state)).values()]
+    assert allowed == sorted(allowed)
+    last = list(rows(sheets.budgets(state)))[-1]
+    waits = (PodWaits("shop/web-1", "blue-2", "no room", last),)
+    table = rows(sheets.budgets(at(20, waits=waits)))
+    assert next(iter(table)) == last and table[last][4] == "! 1 waiting"
+    assert sheets.budgets(RunState(ScriptedLive())).keys == ()
+
+
+def test_the_log_keeps_the_order_and_finds_what_is_looked_for() -> None:
+    moments = [
+        Moment(1, Happened.CORDONED, "blue-1"),
+        Moment(2, Happened.REFUSED, "shop/web-1", "blue-1", "no ROOM"),
+        Moment(90061, Happened.GONE, "shop/web-1", "blue-1"),
+    ]
+    assert sheets.log(moments, BEGAN).keys == ("0", "1", "2")
+    assert sheets.log(moments, BEGAN, only_wrong=True).keys == ("1",)
+    assert sheets.log(moments, BEGAN, wanted="room").keys == ("1",)
+    assert sheets.log(moments, BEGAN, wanted="cordon").keys == ("0",)
+    assert sheets.log(moments, BEGAN, wanted="nowhere").empty == "Nothing is like that."
+    assert sheets.log([], BEGAN).empty == "Nothing has happened yet."
+    when, what, text = words.log_line(moments[1], BEGAN)
+    assert (when, what, text) == ("09:00:02", "refused", "shop/web-1 on blue-1: no ROOM")
+
+
+# Texts of clusters
+
+
+def shown(text: str) -> str:
+    """As a Static shows it that takes markup."""
+    return Content.from_markup(text).plain
+
+
+@pytest.mark.parametrize("odd", ODD)
+@pytest.mark.parametrize("tone", [None, Tone.WARN])
+def test_texts_of_the_cluster_come_out_as_they_are(odd: str, tone: Tone | None) -> None:
+    waits = (PodWaits(f"shop/{odd}", "blue-2", odd, ""),)
+    state = at(20, waits=waits)
+    for text in (words.identity(state, odd), words.notice(state)[0]):
+        assert odd in text
+        assert shown(toned(words.plain(text, Look()), tone)) == text
+    live = ScriptedLive()
+    live.ends(Outcome(odd, (odd,), bad=True))
+    over = at(20, live)
+    assert shown(words.plain(words.line(over), Look())) == f"✗ Run {RUN}: {odd}"
+    assert odd in said(summary(over))
+
+
+@given(st.text(st.characters(exclude_categories=("C",)), max_size=12))
+def test_any_text_does(odd: str) -> None:
+    text = words.plain(f"a {odd} b", Look())
+    assert shown(text) == f"a {odd} b"
+    assert shown(toned(text, Tone.BAD)) == f"a {odd} b"
+
+
+@pytest.mark.parametrize("odd", ODD)
+def test_and_in_tables_and_dialogs(odd: str) -> None:
+    log = sheets.log([Moment(1, Happened.REFUSED, f"shop/{odd}", "blue-1", odd)], BEGAN)
+    assert odd in text_of(log.cells("0")[2])
+    prepared = Prepared(Kind.GIVE_BACK, odd, (odd,), (odd,), ScriptedLive, (odd,), run=odd)
+    assert said(confirm.lines(prepared)).count(odd) >= 4
+
+
+# Dialogs
+
+
+def test_the_menu_names_what_stops_half_done() -> None:
+    told = said(stopping.lines(at(20)))
+    assert "Half empty: " in told or "would still leave" in told
+    assert "w       finish the wave" in told and "go on" not in told.split("s       stop")[0]
+    assert "w       " not in said(stopping.lines(at(20, ScriptedLive()))), "there is one wave"
+    assert "space   go on" in said(stopping.lines(at(20, wished=Wish.PAUSE)))
+    assert said(stopping.lines(RunState(ScriptedLive()))).startswith("Nothing was done yet.")
+
+
+def test_the_dialog_says_what_goes_past_a_budget() -> None:
+    live = ScriptedLive()
+    view = live.view
+    assert view is not None
+    prepared = Prepared(Kind.DRAIN, NAME, ("blue-1",), (f"{NAME} 1",), ScriptedLive, view=view)
+    told = said(confirm.lines(prepared))
+    assert "cordon 1 node (blue-1) and evict 37 pods, and leave 7 nodes out" in told
+    assert "go past any budget" in told and "p95" in told
+    assert not [line for line in confirm.lines(prepared) if isinstance(line, tuple) and line[1] is Tone.BAD]
+
+
+def test_what_came_of_it_says_what_can_be_done_next() -> None:
+    done, stopped = said(summary(ended())), said(summary(ended(bad=True, stopped=True)))
+    assert "5 nodes cordoned and empty; eksdoc does not delete nodes" in done and "drain rollback" in done
+    assert "drain resume" in stopped and "drain rollback" in stopped and stopped.startswith("✗ Stopped: the user")
+    assert "drain resume" not in done
+
+
+def test_a_cell_without_tone_is_a_text() -> None:
+    for key, cells in ((key, sheets.nodes(at(20)).cells(key)) for key in sheets.nodes(at(20)).keys):
+        assert all(isinstance(cell, str | Cell) for cell in cells), key

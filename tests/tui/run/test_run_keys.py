@@ -1,0 +1,501 @@
+"""Every key of a run, and that none of them leaves it unasked."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kubectl_eksdoc.core.run.moments import Happened
+from kubectl_eksdoc.flows.run.draining import Wish
+from kubectl_eksdoc.tui.keys import Page
+from kubectl_eksdoc.tui.run.desk import Kind, Outcome
+from kubectl_eksdoc.tui.run.keys import RUN_KEYS
+from kubectl_eksdoc.tui.run.pages import LogPage
+from kubectl_eksdoc.tui.run.screen import RunScreen
+from kubectl_eksdoc.tui.run.state import Stage
+from kubectl_eksdoc.tui.widgets.line_table import LineTable
+from tests.rehearsed import BLUE, rehearsed_demo
+from tests.tui.pilots import read_demo
+from tests.tui.run.scripted import RUN, ScriptedDesk, ScriptedLive
+from tests.tui.run.stage import Show, play, play_run
+
+LEAVING = ("q", "escape", "ctrl+c", "ctrl+q")
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Iterator[Path]:
+    """Where the process is, for what is saved."""
+    before = os.getcwd()
+    os.chdir(tmp_path)
+    yield tmp_path
+    os.chdir(before)
+
+
+def screen(show: Show) -> RunScreen:
+    return next(each for each in show.app.screen_stack if isinstance(each, RunScreen))
+
+
+# Nobody leaves a run by a key
+
+
+@pytest.mark.parametrize("key", LEAVING)
+def test_no_key_leaves_a_run_that_is_under_way(key: str) -> None:
+    live = ScriptedLive()
+
+    async def leave(show: Show) -> None:
+        live.to(20)
+        await show.looks()
+        await show.press(key)
+        assert show.stack == ["PlanScreen", "RunScreen", "StopScreen"]
+        await show.press("enter", "enter")
+        assert show.top == "StopScreen" and "The run goes on. What next?" in show.text
+        await show.press("escape")
+        assert show.stack == ["PlanScreen", "RunScreen"]
+        await show.press("6", key)  # of the log it leads back first, or asks
+        assert show.top in ("RunScreen", "StopScreen")
+        assert live.wishes == [] and show.app.is_running
+
+    assert play_run(leave, live).return_value is None
+
+
+@pytest.mark.parametrize("key", ["ctrl+c", "ctrl+q"])
+def test_asked_again_and_again_there_is_one_menu(key: str) -> None:
+    async def insist(show: Show) -> None:
+        for _ in range(4):
+            await show.press(key)
+        assert show.stack == ["PlanScreen", "RunScreen", "StopScreen"]
+        await show.press("escape", "question_mark", key, key)
+        assert show.stack.count("RunScreen") == 1 and show.stack.count("StopScreen") <= 1
+        assert show.app.is_running
+
+    play_run(insist)
+
+
+@pytest.mark.parametrize("key", ["q", "ctrl+c", "ctrl+q"])
+def test_nor_is_the_app_left_from_the_plan_while_it_runs(key: str) -> None:
+    live = ScriptedLive()
+
+    async def leave(show: Show) -> None:
+        await show.press("1")
+        assert show.stack == ["PlanScreen"]
+        await show.press(key)
+        assert show.stack == ["PlanScreen", "RunScreen", "StopScreen"]
+        await show.press("q")
+        assert show.stack == ["PlanScreen", "RunScreen"] and show.app.is_running and live.wishes == []
+
+    assert play_run(leave, live).return_value is None
+
+
+def test_when_it_is_over_q_leads_to_the_plan_and_then_out() -> None:
+    live = ScriptedLive()
+
+    async def leave(show: Show) -> None:
+        live.ends()
+        await show.looks()
+        await show.press("6", "q")
+        assert show.stack == ["PlanScreen", "RunScreen"]
+        await show.press("q")
+        assert show.stack == ["PlanScreen"]
+        await show.press("5")
+        assert show.stack == ["PlanScreen", "RunScreen"], "it can be seen again"
+        await show.press("escape", "q")
+
+    assert play_run(leave, live).return_value == 0
+
+
+# What is wished of it
+
+
+def test_pausing_and_going_on() -> None:
+    live = ScriptedLive()
+
+    async def pause(show: Show) -> None:
+        live.to(20)
+        await show.looks()
+        await show.press("space")
+        assert live.wishes == [Wish.PAUSE] and "PAUSED" in show.text and "space p go on" in show.text
+        await show.press("p")
+        assert live.wishes == [Wish.PAUSE, Wish.GO_ON] and "RUNNING" in show.text
+        live.stands(paused=True)
+        await show.looks()
+        assert "PAUSED" in show.text, "somebody else did"
+        await show.press("a")
+        assert "Paused: what next?" in show.text and "space   go on" in show.text
+        await show.press("space")
+        assert live.wishes[-1] is Wish.GO_ON and show.top == "RunScreen"
+
+    play_run(pause, live)
+
+
+def test_what_was_paused_here_goes_on_when_others_want_it_so() -> None:
+    live = ScriptedLive()
+
+    async def pause(show: Show) -> None:
+        live.to(20)
+        await show.looks()
+        await show.press("space")
+        live.stands(paused=True)
+        await show.looks()
+        assert show.state.stage is Stage.PAUSED
+        live.stands(paused=False)
+        await show.looks()
+        assert show.state.stage is Stage.RUNNING
+        await show.press("space")
+        assert live.wishes == [Wish.PAUSE, Wish.PAUSE], "it is paused once more"
+
+    play_run(pause, live)
+
+
+@pytest.mark.parametrize(
+    ("key", "wish"), [("space", Wish.PAUSE), ("w", Wish.FINISH_WAVE), ("s", Wish.STOP), ("X", Wish.LEAVE)]
+)
+def test_the_menu_does_what_it_says(key: str, wish: Wish) -> None:
+    live = ScriptedLive(rehearsed_demo(2))
+
+    async def choose(show: Show) -> None:
+        live.to(20)
+        await show.looks()
+        await show.press("a", "enter", "x", "y", "S")
+        assert show.top == "StopScreen" and live.wishes == [], "only its own keys do something"
+        await show.press(key)
+        assert live.wishes == [wish] and show.stack == ["PlanScreen", "RunScreen"]
+
+    play_run(choose, live)
+
+
+def test_what_stops_is_not_paused_and_does_not_begin_to_finish_its_wave() -> None:
+    live = ScriptedLive(rehearsed_demo(2))
+
+    async def change(show: Show) -> None:
+        live.to(20)
+        await show.looks()
+        await show.press("a", "s")
+        for keys in (("space",), ("p",), ("a", "space"), ("a", "w")):
+            await show.press(*keys)
+            assert live.wishes == [Wish.STOP] and show.state.stage is Stage.STOPPING
+        await show.press("a", "X")
+        assert live.wishes == [Wish.STOP, Wish.LEAVE]
+        await show.press("a")
+        assert "a: it leaves at once already" in show.told and show.top == "RunScreen"
+        await show.press("R", "s")
+        assert live.wishes == [Wish.STOP, Wish.LEAVE], "what leaves at once does not wait again"
+
+    play_run(change, live)
+
+
+def test_stopping_to_give_back_asks_when_it_is_over_wherever_one_is() -> None:
+    live = ScriptedLive()
+
+    async def back(show: Show) -> None:
+        live.to(20)
+        await show.looks()
+        await show.press("R", "R")
+        assert live.wishes == [Wish.STOP] and show.top == "RunScreen"
+        await show.press("1")
+        live.stops()
+        await show.looks()
+        await show.until(lambda: show.top == "ConfirmScreen")
+        await show.sees("Give these nodes back?")
+        await show.press("enter")
+        assert show.desk.asked == [(Kind.GIVE_BACK, RUN)] and len(show.desk.begun) == 1
+        await show.press("escape")
+        await show.looks()
+        assert show.stack == ["PlanScreen"], "it is asked once"
+
+    play_run(back, live)
+
+
+def test_a_node_is_left_alone_when_that_was_said() -> None:
+    live = ScriptedLive(rehearsed_demo(2))
+
+    async def alone(show: Show) -> None:
+        live.to(20)
+        await show.looks()
+        await show.press("j", "n")
+        node = next(iter(list(show.state.chronicle.nodes)[1:]))
+        assert f"Leave {node} alone?" in show.text
+        await show.press("enter", "s", "X", "R", "space")
+        assert show.top == "StopScreen" and (live.alone, live.wishes) == ([], [])
+        await show.press("escape")
+        assert live.alone == []
+        await show.press("n", "y")
+        assert live.alone == [node] and show.top == "RunScreen"
+        live.happens(Happened.LEFT_ALONE, node, why="the user wanted it left alone")
+        await show.looks()
+        assert "✗ left alone" in show.text
+        await show.press("n")
+        assert f"n: {node} is done with already" in show.told
+
+    play_run(alone, live)
+
+
+# What looks and changes nothing
+
+
+def test_the_log_is_filtered_followed_and_left_again() -> None:
+    live = ScriptedLive(rehearsed_demo(2))
+
+    async def look(show: Show) -> None:
+        live.to(45)
+        live.happens(Happened.REFUSED, "shop/web-1", "blue-1", "[red]웹[/] has no room")
+        await show.looks()
+        await show.press("6")
+        log = screen(show).query_one(LogPage)
+        rows = len(log.table.sheet.keys)
+        assert "[red]웹[/] has no room" in show.text and "following" in show.text
+        await show.press("v")
+        assert "only what went wrong" in show.text and 0 < len(log.table.sheet.keys) < rows
+        await show.press("v", "slash", *"blue", "enter")
+        assert "/blue" in show.text and 0 < len(log.table.sheet.keys) <= rows
+        await show.press("escape")
+        assert log.wanted == "" and screen(show).page is Page.LOG and len(log.table.sheet.keys) == rows
+        await show.press("g")
+        assert "f follows" in show.text
+        live.to(60)
+        await show.looks()
+        assert log.table.key == "0", "who reads is not led away"
+        await show.press("f")
+        assert log.table.key == log.table.sheet.keys[-1]
+        await show.press("5")
+        assert screen(show).page is Page.RUN
+        await show.press("f", "slash")
+        assert "f: follow what is new is a key of [6]" in show.told
+        await show.press("6", "escape")
+        assert screen(show).page is Page.RUN and live.wishes == []
+
+    play_run(look, live)
+
+
+def test_a_filter_that_is_open_is_closed_first() -> None:
+    async def close(show: Show) -> None:
+        await show.press("6", "slash", "x", "q")
+        assert screen(show).query_one(LogPage).wanted == "xq", "q is a letter there"
+        await show.press("escape")
+        assert screen(show).query_one(LogPage).wanted == "" and show.top == "RunScreen"
+        await show.press("slash", "ctrl+q")
+        assert show.top == "StopScreen"
+
+    play_run(close)
+
+
+def test_help_has_the_keys_of_runs() -> None:
+    async def ask(show: Show) -> None:
+        await show.press("question_mark")
+        assert "pause, or go on" in show.text and "stop…" in show.text
+        await show.types("never left")
+        assert "back; a run is never left by it" in show.text
+        await show.press("escape")
+        assert show.top == "RunScreen"
+
+    play_run(ask)
+
+
+def test_the_command_that_shows_it_is_copied() -> None:
+    live = ScriptedLive()
+
+    async def copy(show: Show) -> None:
+        await show.press("C")
+        assert show.app.clipboard == f"kubectl eksdoc drain status {RUN} --demo"
+        live.ends()
+        await show.looks()
+        await show.press("C")
+        assert show.app.clipboard == f"kubectl eksdoc drain status {RUN} --context demo"
+
+    play_run(copy, live)
+
+
+def test_what_came_of_it_is_copied_and_saved_once(here: Path) -> None:
+    live = ScriptedLive()
+
+    async def keep(show: Show) -> None:
+        live.to(20)
+        await show.looks()
+        await show.press("m", "ctrl+s")
+        assert {"m: it is not over yet", "ctrl+s: it is not over yet"} <= set(show.told) and not list(here.iterdir())
+        live.ends()
+        await show.looks()
+        await show.press("m")
+        assert show.app.clipboard.startswith("## Drain of `demo-shop`") and RUN in show.app.clipboard
+        await show.press("ctrl+s")
+        (file,) = here.iterdir()
+        assert file.name == f"drain-{RUN}.md" and file.read_text(encoding="utf-8") == show.app.clipboard
+        file.write_text("of somebody else", encoding="utf-8")
+        await show.press("ctrl+s")
+        assert file.read_text(encoding="utf-8") == "of somebody else"
+        assert f"{file.name} is there already" in show.told
+
+    play_run(keep, live)
+
+
+def test_what_cannot_be_saved_is_said(here: Path) -> None:
+    live = ScriptedLive(run="no/such")
+
+    async def keep(show: Show) -> None:
+        live.ends()
+        await show.looks()
+        await show.press("ctrl+s")
+        assert any("cannot be written: No such file" in text for text in show.told)
+
+    play_run(keep, live)
+
+
+# The run ends while something else is seen
+
+
+def test_it_ends_while_the_plan_is_seen() -> None:
+    live = ScriptedLive()
+
+    async def look(show: Show) -> None:
+        await show.press("1")
+        live.ends()
+        await show.looks()
+        assert any(text.startswith(f"✓ 5: run {RUN}: Drained: 5 of 5 nodes") for text in show.told)
+        await show.press("5")
+        assert "DONE" in show.text
+
+    play_run(look, live)
+
+
+def test_it_ends_while_the_menu_is_seen() -> None:
+    live = ScriptedLive()
+
+    async def look(show: Show) -> None:
+        live.to(20)
+        await show.looks()
+        await show.press("a")
+        live.ends()
+        await show.looks()
+        await show.sees("The run is over meanwhile.")
+        await show.press("s")
+        assert live.wishes == [] and show.top == "RunScreen" and "DONE" in show.text
+        await show.press("a")
+        assert "a: it is over" in show.told
+
+    play_run(look, live)
+
+
+def test_it_ends_while_help_is_seen() -> None:
+    live = ScriptedLive()
+
+    async def look(show: Show) -> None:
+        await show.press("question_mark")
+        live.ends(Outcome("the lock was lost", ("Go on: drain resume",), bad=True))
+        await show.looks()
+        await show.press("escape")
+        assert "✗" in show.text and "the lock was lost" in show.text and "STOPPED" in show.text
+        await show.press("m")
+        assert "m: there is nothing to write down" in show.told
+
+    play_run(look, live)
+
+
+# Beginning another
+
+
+def test_one_run_at_a_time() -> None:
+    live = ScriptedLive()
+
+    async def again(show: Show) -> None:
+        await show.press("1", "r")
+        assert show.stack == ["PlanScreen"] and "r: a run is under way: 5 shows it" in show.told
+        live.ends()
+        await show.looks()
+        await show.press("r")
+        await show.until(lambda: show.top == "ConfirmScreen")
+
+    play_run(again, live, read=read_demo, targeting=BLUE)
+
+
+def test_what_was_stopped_is_gone_on_with() -> None:
+    live = ScriptedLive()
+
+    async def go_on(show: Show) -> None:
+        live.to(20)
+        await show.looks()
+        await show.press("o")
+        assert "o: it is not over" in show.told
+        live.stops()
+        await show.looks()
+        await show.press("o")
+        await show.sees("Go on with this run?")
+        assert show.desk.asked == [(Kind.GO_ON, RUN)]
+
+    play_run(go_on, live)
+
+
+@pytest.mark.parametrize("why", ["a snapshot is read only: there is no cluster to drain", "[red]no[/]"])
+def test_where_nothing_can_be_changed_r_says_why(why: str) -> None:
+    async def ask(show: Show) -> None:
+        await show.press("r", "5")
+        assert show.stack == ["PlanScreen"] and f"r: {why}" in show.told
+        assert any(text.startswith("5: ") for text in show.told)
+
+    play(ask, no_desk=why)
+
+
+# Any size, any key
+
+
+@pytest.mark.long
+def test_every_size_is_drawn_while_it_runs_and_after() -> None:
+    live = ScriptedLive(rehearsed_demo(2))
+    sizes = ((20, 5), (40, 10), (60, 16), (80, 24), (99, 29), (100, 30), (120, 36), (200, 60))
+
+    async def resize(show: Show) -> None:
+        for at, size in enumerate(sizes):
+            live.to(10.0 * at)
+            await show.pilot.resize_terminal(*size)
+            await show.looks()
+            for key in ("6", "a", "escape", "5", "n", "escape"):
+                await show.press(key)
+                assert all(len(line) <= size[0] for line in show.text.splitlines()), (size, key)
+        live.ends()
+        await show.looks()
+        for size in sizes:
+            await show.pilot.resize_terminal(*size)
+            await show.press("6", "5")
+
+    play_run(resize, live)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("over", [False, True])
+@pytest.mark.parametrize("kind", [Kind.DRAIN, Kind.GIVE_BACK])
+def test_no_key_fails(over: bool, kind: Kind, here: Path) -> None:
+    live = ScriptedLive(kind=kind)
+
+    async def press_all(show: Show) -> None:
+        if over:
+            live.ends(Outcome("2 of 2 nodes are as they were before") if kind is Kind.GIVE_BACK else None)
+            await show.looks()
+        for page in ("5", "6"):
+            for key in RUN_KEYS:
+                for each in key.keys.split(","):
+                    await show.press(page, each)
+                    if show.top != "RunScreen":
+                        await show.press("escape")
+                    if show.top == "PlanScreen":
+                        await show.press("5")
+                    assert show.top == "RunScreen", (page, each, show.stack)
+
+    play_run(press_all, live, ScriptedDesk())
+
+
+def test_every_table_takes_the_focus_in_turn() -> None:
+    live = ScriptedLive(rehearsed_demo(2))
+
+    async def tab(show: Show) -> None:
+        live.to(30)
+        await show.looks()
+        seen = set()
+        for _ in range(6):
+            await show.press("tab", "j", "G", "g")
+            focused = show.app.focused
+            seen.add(focused.id if focused is not None else None)
+            assert isinstance(focused, LineTable) or focused is not None
+        assert {"run-nodes", "run-pods", "run-budgets", "run-tail"} <= seen and live.wishes == []
+
+    play_run(tab, live)

@@ -1,0 +1,119 @@
+"""What is typed behind the colon: which command is meant, and what it does."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from textual.pilot import Pilot
+
+from kubectl_eksdoc.tui import commands
+from kubectl_eksdoc.tui.commands import COMMANDS, Typed
+from kubectl_eksdoc.tui.keys import KEYS, Page
+from kubectl_eksdoc.tui.screen import PlanScreen
+from tests.tui.pilots import drive, lines, press
+
+Demo = Pilot[int]
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("no", "nodes"),
+        ("nodes", "nodes"),
+        (" NO ", "nodes"),
+        ("pdb", "pdb"),
+        ("wav", "waves"),
+        ("bl", "blockers"),
+        ("what", "what-if"),
+        ("q", "quit"),
+        ("qui", "quit"),
+        ("?", "help"),
+    ],
+)
+def test_a_page_is_found_by_its_name_and_by_how_it_begins(typed: str, meant: str) -> None:
+    found = commands.read(typed)
+    assert isinstance(found, Typed) and found.command.names[0] == meant
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ("", "nothing was typed"),
+        ("nodse", "there is no :nodse: did you mean :nodes?"),
+        ("zzz", "there is no :zzz: there are nodes, pdb"),
+        ("w", ":w could be waves or what-if or wide"),
+        ("nodes now", ":nodes takes nothing behind it"),
+    ],
+)
+def test_what_is_not_meant_by_one_of_them_is_said(typed: str, said: str) -> None:
+    assert str(commands.read(typed)).startswith(said)
+
+
+def test_no_name_is_of_two_commands_and_every_key_is_one() -> None:
+    names = [name for each in COMMANDS for name in each.names]
+    assert len(names) == len(set(names))
+    assert {each.key for each in COMMANDS} - {""} <= {key.id for key in KEYS}
+
+
+@given(st.text(max_size=10))
+def test_whatever_is_typed_there_is_an_answer(typed: str) -> None:
+    found = commands.read(typed)
+    assert isinstance(found, Typed) or found
+    assert set(commands.begins(typed)) <= {each.names[0] for each in COMMANDS}
+
+
+@pytest.mark.parametrize(
+    ("typed", "page"),
+    [("pdb", Page.HEADROOM), ("wave", Page.WAVES), ("block", Page.BLOCKERS), ("what", Page.WHAT_IF)],
+)
+def test_a_page_is_opened_by_its_name(typed: str, page: Page) -> None:
+    async def type_it(pilot: Demo, screen: PlanScreen) -> None:
+        await press(pilot, "colon", *typed, "enter")
+        assert screen.page is page
+        await press(pilot, "colon", *"no", "enter")
+        assert screen.page is Page.PLAN and screen._of(Page.PLAN).table.has_focus
+
+    drive(type_it)
+
+
+def test_what_can_be_meant_is_seen_while_one_types() -> None:
+    async def type_it(pilot: Demo, screen: PlanScreen) -> None:
+        await press(pilot, "ctrl+p", "w")
+        assert lines(pilot.app)[-1].split() == ["waves", "what-if", "wide"]
+        await press(pilot, "escape")
+        assert "space mark" in lines(pilot.app)[-1] and screen._of(Page.PLAN).table.has_focus
+
+    drive(type_it)
+
+
+def test_an_unknown_name_says_so_and_a_key_that_does_nothing_why() -> None:
+    async def type_it(pilot: Demo, screen: PlanScreen) -> None:
+        await press(pilot, "colon", *"nodse", "enter")
+        await press(pilot, "colon", *"undo", "enter")
+        told = [notification.message for notification in pilot.app._notifications]
+        assert "there is no :nodse: did you mean :nodes?" in told
+        assert "z: there is nothing to undo" in told
+
+    drive(type_it)
+
+
+def test_q_behind_the_colon_leaves_as_q_does() -> None:
+    async def leave(pilot: Demo, screen: PlanScreen) -> None:
+        await press(pilot, "2", "colon", "q", "enter")
+        assert screen.page is Page.PLAN
+        await pilot.press("colon", "q", "enter")
+
+    assert drive(leave).return_value == 0
+
+
+def test_tab_goes_to_the_next_panel_and_back() -> None:
+    async def move(pilot: Demo, screen: PlanScreen) -> None:
+        seen = []
+        for key in ("tab", "tab", "tab", "shift+tab"):
+            await pilot.press(key)
+            assert screen.focused is not None
+            seen.append(screen.focused.id)
+        assert seen == ["budgets", "waves", "nodes", "waves"]
+
+    drive(move)

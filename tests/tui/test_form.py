@@ -1,0 +1,96 @@
+"""The form of all knobs: every turn is what a flag says, can be undone, and is planned at once."""
+
+from __future__ import annotations
+
+import argparse
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from textual.pilot import Pilot
+
+from kubectl_eksdoc.cli import drain_options
+from kubectl_eksdoc.cli.parser import Parser
+from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
+from kubectl_eksdoc.render.drain.given import as_given
+from kubectl_eksdoc.render.drain.invocation import option_words
+from kubectl_eksdoc.tui import edits, form
+from kubectl_eksdoc.tui.choice import Ask, Choice
+from kubectl_eksdoc.tui.form import KNOBS
+from kubectl_eksdoc.tui.knobs_screen import KnobsScreen
+from kubectl_eksdoc.tui.model import Model
+from kubectl_eksdoc.tui.screen import PlanScreen
+from kubectl_eksdoc.tui.sheets import knobs
+from kubectl_eksdoc.tui.sheets.sheet import text_of
+from tests.tui.pilots import NARROW, drive, lines, press
+
+Demo = Pilot[int]
+TARGETS = 8
+
+
+def parsed(words: list[str]) -> DrainPolicy:
+    parser: argparse.ArgumentParser = Parser(prog="drain")
+    drain_options.add_policy(parser)
+    bare = ("--partial", "--surge-singles")  # switches, which stand alone on a command line
+    return drain_options.policy_from(parser.parse_args([f"{word}=true" if word in bare else word for word in words]))
+
+
+@given(st.lists(st.tuples(st.sampled_from(KNOBS), st.sampled_from((-1, 1))), max_size=30))
+def test_whatever_was_turned_the_command_line_says_the_same(turns: list[tuple[form.Knob, int]]) -> None:
+    policy = DrainPolicy()
+    for knob, by in turns:
+        policy = knob.turned(policy, by, TARGETS)
+    assert parsed(option_words(as_given(Targeting(), policy))) == policy
+
+
+@pytest.mark.parametrize("knob", KNOBS, ids=lambda knob: knob.id)
+def test_a_knob_has_an_end_on_both_sides_and_comes_back(knob: form.Knob) -> None:
+    policy = DrainPolicy()
+    for _ in range(20):
+        policy = knob.turned(policy, -1, TARGETS)
+    least, seen = policy, []
+    for _ in range(20):
+        seen.append(knob.said(policy))
+        policy = knob.turned(policy, 1, TARGETS)
+    assert knob.said(DrainPolicy()) in seen and len(set(seen)) >= 2
+    for _ in range(20):
+        policy = knob.turned(policy, -1, TARGETS)
+    assert policy == least
+
+
+def test_none_deletes_forces_or_goes_past_a_budget() -> None:
+    flags = " ".join(knob.flag for knob in KNOBS)
+    for never in ("force", "delete-emptydir", "delete-past", "evict-protected", "accept"):
+        assert never not in flags
+
+
+def test_a_knob_at_its_end_says_that_nothing_changes() -> None:
+    model = Model(choice=Choice(Ask(frozenset("ab"))))
+    assert edits.turned(model, "surge_singles", -1) == "nothing changes: restart singles: no"
+    turned = edits.turned(model, "surge_singles", 1)
+    assert isinstance(turned, Choice) and turned.past[-1].words == "restart singles: yes"
+
+
+def test_what_is_not_as_it_comes_is_marked_by_a_sign() -> None:
+    sheet = knobs.sheet(DrainPolicy(surge_singles=True))
+    values = {key: text_of(sheet.cells(key)[1]) for key in sheet.keys}
+    assert values.pop("surge_singles") == "< yes > !" and all(value.endswith(">") for value in values.values())
+
+
+@pytest.mark.parametrize("size", [(120, 36), NARROW])
+def test_knobs_are_turned_in_the_form_undone_and_copied(size: tuple[int, int]) -> None:
+    async def turn(pilot: Demo, screen: PlanScreen) -> None:
+        await press(pilot, "o", "h", "j", "left", "G", "l")
+        policy = screen.model.choice.ask.policy
+        assert (policy.nodes_at_once, policy.order) == ("7, zone=10", "soonest")
+        text = "\n".join(lines(pilot.app))
+        assert "< 7 > !" in text and "< soonest > !" in text and "parallel 7, zone=10" in text
+        await press(pilot, "z")
+        assert screen.model.choice.ask.policy.order == "auto"
+        assert any("< auto >" in line for line in lines(pilot.app))
+        await press(pilot, "C")
+        assert "--max-unavailable 7 --max-unavailable zone=10" in pilot.app.clipboard
+        await press(pilot, "escape")
+        assert not isinstance(pilot.app.screen, KnobsScreen)
+
+    drive(turn, size=size)

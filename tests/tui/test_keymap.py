@@ -1,0 +1,119 @@
+"""Keys as the user wants them: what is followed, what is not and why, and that the screen shows them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from textual.keys import Keys, _character_to_key
+from textual.pilot import Pilot
+
+from kubectl_eksdoc.tui import keymap
+from kubectl_eksdoc.tui.keys import KEYS
+from kubectl_eksdoc.tui.run.keys import RUN_KEYS
+from kubectl_eksdoc.tui.screen import PlanScreen
+from tests.tui.pilots import a_demo, drive, lines, press
+
+Demo = Pilot[int]
+
+DOCS = Path(__file__).parents[2] / "docs" / "screens.md"
+
+
+def owners(keys: tuple[object, ...]) -> list[str]:
+    return [each for key in keys for each in key.keys.split(",")]  # type: ignore[attr-defined]
+
+
+def test_as_it_comes_no_two_actions_are_on_one_key_and_none_moves_the_cursor() -> None:
+    every = owners(KEYS)
+    assert len(every) == len(set(every)) and not set(every) & keymap.MOVES
+    assert len({key.id for key in KEYS}) == len(KEYS)
+
+
+@pytest.mark.parametrize("char", [chr(code) for code in range(33, 127)])
+def test_every_sign_is_called_as_textual_calls_it(char: str) -> None:
+    assert keymap.named(char) == _character_to_key(char)
+    assert keymap.named(f"ctrl+{char}") == f"ctrl+{_character_to_key(char)}"
+
+
+@pytest.mark.parametrize("text", ["space", "f5", "f24", "ctrl+x", "shift+f3", "left_curly_bracket", "ctrl+backslash"])
+def test_names_of_keys(text: str) -> None:
+    assert keymap.named(text) == text
+    assert "+" in text or text in {key.value for key in Keys} or len(text) > 9
+
+
+@pytest.mark.parametrize("text", ["", "xx", "f25", "ctrl+", "super+", "spce", "\x1b", "ctrl+ctrl"])
+def test_no_names_of_keys(text: str) -> None:
+    assert keymap.named(text) == ""
+
+
+def test_an_action_gets_its_key_and_shows_it() -> None:
+    found = keymap.read({"mark": "v", "undo": "e,ctrl+x", "parallel-down": "["})
+    by_id = {key.id: key for key in found.keys}
+    assert (by_id["mark"].keys, by_id["mark"].shown) == ("v", "v")
+    assert (by_id["undo"].keys, by_id["undo"].shown) == ("e,ctrl+x", "e ctrl+x")
+    assert found.wrong == (
+        "keys.json: '[' would be the key of 'parallel-down' and 'visited-before', so 'parallel-down' stays on {",
+    )
+    assert by_id["parallel-down"].keys == "left_curly_bracket"
+
+
+def test_two_may_change_places() -> None:
+    found = keymap.read({"undo": "Z", "redo": "z"})
+    by_id = {key.id: key.keys for key in found.keys}
+    assert not found.wrong and (by_id["undo"], by_id["redo"]) == ("Z", "z")
+
+
+@pytest.mark.parametrize(
+    ("wanted", "said"),
+    [
+        ({"marc": "v"}, "there is no action 'marc' (did you mean mark"),
+        ({"mark": "spce"}, "'spce' is no key, so 'mark' stays on space"),
+        ({"mark": "j"}, "'j' moves the cursor, so 'mark' stays on space"),
+        ({"mark": "v", "undo": "v"}, "'v' would be the key of 'mark' and 'undo', so 'mark' stays on space and 'undo'"),
+        ({"mark": ""}, "'' is no key"),
+    ],
+)
+def test_what_cannot_be_followed_is_said_in_one_sentence_and_stays(wanted: dict[str, str], said: str) -> None:
+    found = keymap.read(wanted)
+    assert len(found.wrong) == 1 and said in found.wrong[0]
+    assert found.keys == KEYS
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from([key.id for key in KEYS]),
+        st.sampled_from([*(key.shown.split()[0] for key in KEYS), "v", "V", "f5", "j", "nokey", "v,z"]),
+        max_size=12,
+    )
+)
+def test_whatever_is_wanted_no_two_actions_share_a_key(wanted: dict[str, str]) -> None:
+    found = keymap.read(wanted)
+    every = owners(found.keys)
+    assert len(every) == len(set(every))
+    by_id = {key.id: key for key in KEYS}
+    for key in found.keys:
+        assert key == by_id[key.id] or key.id in wanted
+
+
+def test_keys_do_what_the_user_wants_and_foot_and_help_show_it() -> None:
+    async def use(pilot: Demo, screen: PlanScreen) -> None:
+        assert "v mark" in lines(pilot.app)[-1] and "space mark" not in lines(pilot.app)[-1]
+        first = screen.model.choice
+        await press(pilot, "space")
+        assert screen.model.choice == first
+        await press(pilot, "v")
+        assert "blue-1" not in screen.model.choice.ask.marked
+        await press(pilot, "question_mark", *"mark")
+        text = "\n".join(lines(pilot.app))
+        assert "  v                mark" in text and "there is no action 'nothing'" in text
+        assert [each.message for each in pilot.app._notifications] == ["keys.json: there is no action 'nothing'"]
+
+    drive(use, a_demo(keys={"mark": "v", "nothing": "y"}))
+
+
+def test_the_names_of_all_actions_are_documented() -> None:
+    text = " ".join(DOCS.read_text(encoding="utf-8").split())
+    plans, runs = (", ".join(f"`{key.id}`" for key in keys) for keys in (KEYS, RUN_KEYS))
+    assert text.split("The names: ")[1].split(". The line at the foot")[0] == f"{plans}; of a run {runs}"

@@ -1,0 +1,235 @@
+"""The screens over a live cluster: what is remembered of it, reading it anew by itself, and what stays meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+
+from kubectl_eksdoc.core.model.last_view import LastView, last_view_of
+from kubectl_eksdoc.core.plan.drain.policy import Targeting
+from kubectl_eksdoc.core.rules.news import AllNodes, Away, Back, NodeIs
+from kubectl_eksdoc.errors import Forbidden, Unreachable
+from kubectl_eksdoc.tui.keys import KEYS, Page
+from kubectl_eksdoc.tui.reading import SOONEST_S, WATCHED_S, Watch
+from kubectl_eksdoc.tui.reasons import why_not
+from kubectl_eksdoc.tui.screen import PlanScreen
+from tests.tui.lives import DEMO, LiveCluster
+from tests.tui.pilots import drive, lines, planned, press
+
+Drives = Pilot[int]
+
+NO_ANSWER = Unreachable("https://blue.example cannot be reached: the connection is refused", "Is the VPN up?")
+CORDONED = replace(DEMO, nodes=tuple(replace(n, unschedulable=True) if n.name == "green-1" else n for n in DEMO.nodes))
+LATER = replace(DEMO, observed_at=DEMO.observed_at.replace(hour=10))
+
+
+def old_view() -> LastView:
+    view = last_view_of(DEMO)
+    gone = replace(view.nodes[0], name="gone-1")
+    return LastView(view.identity, view.observed_at.replace(hour=6), (gone, *view.nodes), view.pods)
+
+
+def head(pilot: Drives) -> str:
+    return lines(pilot.app)[0]
+
+
+async def until(pilot: Drives, true: Callable[[], bool]) -> None:
+    for _ in range(500):
+        await pilot.pause(0.01)
+        if true():
+            return
+    raise AssertionError("it never came\n" + "\n".join(lines(pilot.app)))
+
+
+async def tick(pilot: Drives, cluster: LiveCluster, seconds: float = 1.0) -> None:
+    """The time that stands still passes, and the screens notice."""
+    app: Any = pilot.app
+    cluster.clock.pass_s(seconds)
+    app._tick()
+    await pilot.pause()
+
+
+def test_the_last_view_is_shown_at_once_and_the_marks_of_what_is_still_there_stay() -> None:
+    cluster = LiveCluster(last=old_view())
+    cluster.may_answer.clear()
+
+    async def look(pilot: Drives, screen: PlanScreen) -> None:
+        await until(pilot, lambda: screen.model.old)
+        assert head(pilot).split("  ")[2].startswith("as of 06:00 UTC, 3h old: reading the cluster…")
+        assert any("gone-1" in line for line in lines(pilot.app))
+        await pilot.press("slash", *"gone", "enter", "space", "escape", "slash", *"green", "enter", "m", "f", "escape")
+        assert {"gone-1", "green-1"} < screen.model.choice.ask.marked
+        await pilot.pause(0.1)
+        assert screen.model.view is None and not screen.model.stale, "nothing is planned from it"
+        cluster.may_answer.set()
+        await until(pilot, lambda: screen.model.facts is not None and not screen.model.old)
+        await planned(pilot)
+        assert screen.model.choice.ask.marked == {"green-1", "green-2", "green-3", "green-4"}
+        assert screen.model.view is not None and "live, read" in head(pilot)
+
+    drive(look, cluster.opening(), ready=False)
+
+
+def test_what_was_named_is_marked_when_it_is_read_and_not_before() -> None:
+    cluster = LiveCluster(last=old_view(), targeting=Targeting(nodegroups=("green",)))
+
+    async def look(pilot: Drives, screen: PlanScreen) -> None:
+        assert screen.model.choice.ask.marked == {"green-1", "green-2", "green-3", "green-4"}
+
+    drive(look, cluster.opening())
+
+
+def test_from_an_old_view_nothing_is_copied_or_run() -> None:
+    cluster = LiveCluster(last=old_view())
+    cluster.may_answer.clear()
+
+    async def look(pilot: Drives, screen: PlanScreen) -> None:
+        await until(pilot, lambda: screen.model.old)
+        await pilot.press("space", "C")
+        assert "old view" in [note.message for note in pilot.app._notifications][-1]
+        for key in KEYS:
+            if key.action in ("command", "compare", "pin", "run"):
+                assert "old view" in why_not(key, screen.model, Page.PLAN)
+        cluster.may_answer.set()
+
+    drive(look, cluster.opening(), ready=False)
+
+
+def test_what_was_read_is_remembered() -> None:
+    cluster = LiveCluster()
+
+    async def look(pilot: Drives, screen: PlanScreen) -> None:
+        await until(pilot, lambda: bool(cluster.kept))
+        assert cluster.kept == [last_view_of(DEMO)]
+
+    drive(look, cluster.opening())
+
+
+def test_a_change_that_matters_is_read_and_planned_and_all_else_stays() -> None:
+    cluster = LiveCluster([DEMO, CORDONED], targeting=Targeting(nodegroups=("blue",)))
+
+    async def look(pilot: Drives, screen: PlanScreen) -> None:
+        await press(pilot, "equals_sign", "escape", "j", "j", "J")
+        pinned, ask, before = screen.model.pinned, screen.model.choice.ask, screen.model.view
+        await until(pilot, lambda: bool(cluster.watches))
+        cluster.watches[0].told.put(AllNodes(DEMO.nodes))
+        await until(pilot, lambda: screen.model.reads.watch is Watch.ON)
+        await tick(pilot, cluster, SOONEST_S + 1)
+        assert cluster.reads == 1, "nothing has changed"
+        cluster.watches[0].told.put(NodeIs(next(n for n in CORDONED.nodes if n.name == "green-1")))
+        await until(pilot, lambda: screen.model.reads.changed is not None)
+        await tick(pilot, cluster)
+        await until(pilot, lambda: screen.model.facts is not None and screen.model.facts.cluster is CORDONED)
+        assert screen.model.view is before or not screen.model.stale, "the old plan is seen until there is a new one"
+        await planned(pilot)
+        assert screen.model.view is not before and screen.model.view is not None
+        assert screen.model.pinned is pinned and screen.model.choice.ask == ask
+        assert screen._of(Page.PLAN).node == "blue-3", "the cursor stays"
+        assert any("⊘ cordoned" in line for line in lines(pilot.app))
+
+    drive(look, cluster.opening())
+
+
+def test_a_plan_of_the_same_facts_is_not_made_anew() -> None:
+    cluster = LiveCluster([DEMO, LATER], targeting=Targeting(nodegroups=("blue",)))
+
+    async def look(pilot: Drives, screen: PlanScreen) -> None:
+        before = screen.model.planned
+        await tick(pilot, cluster, WATCHED_S + 1)
+        await until(pilot, lambda: cluster.reads == 2 and screen.model.reads.begun is None)
+        await pilot.pause(0.05)
+        assert screen.model.planned is before and not screen.model.stale
+        assert head(pilot).endswith("live, read 0s ago")
+        await tick(pilot, cluster, 7)
+        assert head(pilot).endswith("live, read 7s ago")
+
+    drive(look, cluster.opening())
+
+
+def test_it_is_not_read_behind_whoever_types() -> None:
+    cluster = LiveCluster()
+
+    async def look(pilot: Drives, screen: PlanScreen) -> None:
+        await pilot.press("slash", *"blu")
+        await tick(pilot, cluster, 1000)
+        assert cluster.reads == 1 and screen.model.filter == "blu"
+        await pilot.press("enter", "question_mark")
+        await tick(pilot, cluster, 1000)
+        assert cluster.reads == 1
+        await pilot.press("escape")
+        await tick(pilot, cluster)
+        await until(pilot, lambda: cluster.reads == 2)
+
+    drive(look, cluster.opening())
+
+
+def test_two_failures_are_told_and_survived() -> None:
+    cluster = LiveCluster([DEMO, NO_ANSWER, NO_ANSWER, LATER], targeting=Targeting(nodegroups=("blue",)))
+
+    async def look(pilot: Drives, screen: PlanScreen) -> None:
+        plan = screen.model.planned
+        await tick(pilot, cluster, 40)
+        await until(pilot, lambda: screen.model.reads.failures == 1)
+        await tick(pilot, cluster, 1)
+        assert "! stale 41s, retry in 3s: cannot be reached: the connection is refused" in head(pilot)
+        assert screen.model.planned is plan, "what was read stays"
+        await tick(pilot, cluster, 4)
+        await until(pilot, lambda: screen.model.reads.failures == 2)
+        await tick(pilot, cluster, 5)
+        assert cluster.reads == 3, "later and later"
+        await tick(pilot, cluster, 4)
+        await until(pilot, lambda: screen.model.reads.failures == 0)
+        await tick(pilot, cluster, 1)
+        assert "live, read 1s ago" in head(pilot) and screen.model.planned is plan
+
+    drive(look, cluster.opening())
+
+
+def test_a_watch_that_is_lost_is_stale_until_it_is_back() -> None:
+    cluster = LiveCluster()
+
+    async def look(pilot: Drives, screen: PlanScreen) -> None:
+        await until(pilot, lambda: bool(cluster.watches))
+        for news in (AllNodes(DEMO.nodes), Away("nobody answers")):
+            cluster.watches[0].told.put(news)
+        await until(pilot, lambda: screen.model.reads.watch is Watch.AWAY)
+        await tick(pilot, cluster, 20)
+        assert "! stale 20s: nobody answers" in head(pilot)
+        cluster.watches[0].told.put(Back())
+        await until(pilot, lambda: screen.model.reads.watch is Watch.ON)
+        assert "live, read 20s ago" in head(pilot)
+
+    drive(look, cluster.opening())
+
+
+@pytest.mark.parametrize(("error", "watches"), [(Forbidden("you may not watch"), 1), (Unreachable("cut"), 2)])
+def test_where_it_cannot_be_watched_it_is_read_now_and_then(error: Forbidden | Unreachable, watches: int) -> None:
+    cluster = LiveCluster([DEMO, LATER])
+
+    async def look(pilot: Drives, screen: PlanScreen) -> None:
+        await until(pilot, lambda: bool(cluster.watches))
+        cluster.watches[0].told.put(error)
+        await until(pilot, lambda: screen.model.reads.said == error.message)
+        await tick(pilot, cluster, 31)
+        await until(pilot, lambda: len(cluster.kept) == 2)
+        await pilot.pause(0.1)
+        assert len(cluster.watches) == watches, "who may not is not asked again"
+
+    drive(look, cluster.opening())
+
+
+def test_a_slow_answer_is_waited_for_by_the_clock() -> None:
+    cluster = LiveCluster()
+    cluster.may_answer.clear()
+
+    async def look(pilot: Drives, screen: PlanScreen) -> None:
+        await until(pilot, lambda: screen.model.reads.begun is not None)
+        await tick(pilot, cluster, 12)
+        assert head(pilot).endswith("reading the cluster for 12s now")
+        cluster.may_answer.set()
+
+    drive(look, cluster.opening(), ready=False)

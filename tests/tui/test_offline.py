@@ -1,0 +1,200 @@
+"""Where nothing could be read: why, what to do, trying again by itself, and other contexts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from kubectl_eksdoc.core.model.cluster import Cluster, Identity
+from kubectl_eksdoc.core.model.last_view import last_view_of
+from kubectl_eksdoc.core.model.whereabouts import Whereabouts
+from kubectl_eksdoc.errors import (
+    ClusterError,
+    ConfigError,
+    EksdocError,
+    Forbidden,
+    SnapshotError,
+    Unauthorized,
+)
+from kubectl_eksdoc.tui.offline import OfflineScreen
+from kubectl_eksdoc.tui.opening import Progress
+from kubectl_eksdoc.tui.screen import PlanScreen
+from kubectl_eksdoc.tui.unreached import headline
+from tests.tui.lives import DEMO, LiveCluster
+from tests.tui.pilots import NARROW, a_demo, drive, lines, planned
+from tests.tui.test_live import NO_ANSWER, Drives, old_view, tick, until
+
+BLUE = Whereabouts("blue", "https://blue.example", "0" * 20)
+
+
+@pytest.mark.parametrize(
+    ("error", "where", "said"),
+    [
+        (NO_ANSWER, BLUE, "Context blue does not answer"),
+        (Unauthorized("x"), BLUE, "Context blue does not accept your credentials"),
+        (Forbidden("x"), None, "The cluster does not let you read what is needed"),
+        (ConfigError("x"), None, "The kubeconfig cannot be used"),
+        (SnapshotError("x"), None, "The dump cannot be read"),
+        (ClusterError("x"), BLUE, "Context blue could not be read"),
+    ],
+)
+def test_the_headline_goes_by_the_error(error: EksdocError, where: Whereabouts | None, said: str) -> None:
+    assert headline(error, where) == said
+
+
+def text(pilot: Drives) -> str:
+    return "\n".join(lines(pilot.app))
+
+
+def said(pilot: Drives) -> str:
+    return [note.message for note in pilot.app._notifications][-1]
+
+
+def test_it_says_what_is_wrong_counts_down_and_goes_when_the_cluster_answers() -> None:
+    cluster = LiveCluster([NO_ANSWER, NO_ANSWER, DEMO])
+
+    async def look(pilot: Drives, screen: PlanScreen) -> None:
+        await until(pilot, lambda: isinstance(pilot.app.screen, OfflineScreen))
+        for each in (
+            "Context blue does not answer",
+            "https://blue.example cannot be reached",
+            "the connection is refused",
+            "VPN up?",
+        ):
+            assert each in text(pilot)
+        assert "1 try, retry in 4s" in text(pilot)
+        await tick(pilot, cluster, 2)
+        assert "1 try, retry in 2s" in text(pilot)
+        await tick(pilot, cluster, 2)
+        await until(pilot, lambda: screen.model.reads.failures == 2)
+        await tick(pilot, cluster)
+        assert "2 tries, retry in 7s" in text(pilot)
+        await pilot.press("t")
+        await until(pilot, lambda: pilot.app.screen is screen)
+        await planned(pilot)
+        assert "green-1" in text(pilot) and not screen.model.trouble
+
+    drive(look, cluster.opening())
+
+
+def test_a_key_that_does_nothing_here_says_why() -> None:
+    cluster = LiveCluster([NO_ANSWER])
+
+    async def press(pilot: Drives, screen: PlanScreen) -> None:
+        await until(pilot, lambda: isinstance(pilot.app.screen, OfflineScreen))
+        await pilot.press("space")
+        assert said(pilot) == "space: nothing is read yet"
+        await pilot.press("o")
+        assert "no last view" in said(pilot)
+        await pilot.press("question_mark")
+        assert "Keys here" in text(pilot)
+        await pilot.press("escape")
+        await pilot.press("q")
+
+    assert drive(press, cluster.opening()).return_value == 0
+
+
+def test_the_last_view_can_be_looked_at_meanwhile() -> None:
+    cluster = LiveCluster([NO_ANSWER, NO_ANSWER, NO_ANSWER, DEMO], last=old_view())
+
+    async def look(pilot: Drives, screen: PlanScreen) -> None:
+        await until(pilot, lambda: isinstance(pilot.app.screen, OfflineScreen))
+        assert "look at the last view, 3h old" in text(pilot)
+        await pilot.press("o")
+        await tick(pilot, cluster, 5)
+        await until(pilot, lambda: screen.model.reads.failures == 2)
+        assert pilot.app.screen is screen, "who looks away is left alone"
+        await tick(pilot, cluster)
+        assert "as of 06:00 UTC, 3h old, retry in 7s: ✗ cannot be reached" in lines(pilot.app)[0]
+        await pilot.press("ctrl+r")
+        await until(pilot, lambda: isinstance(pilot.app.screen, OfflineScreen))
+        await pilot.press("escape", "ctrl+r")
+        await until(pilot, lambda: not screen.model.old)
+
+    drive(look, cluster.opening())
+
+
+GREEN = replace(DEMO, identity=Identity("green", "green-shop", "", "eu-west-1", "v1.34.1"))
+
+
+@pytest.mark.parametrize("first", [NO_ANSWER, DEMO], ids=["from-nothing", "from-a-plan"])
+def test_another_context_is_another_cluster_from_the_beginning(first: Cluster | EksdocError) -> None:
+    other = LiveCluster([GREEN], context="green")
+    cluster = LiveCluster([first], elsewhere=lambda context: other)
+
+    async def choose(pilot: Drives, screen: PlanScreen) -> None:
+        if isinstance(first, EksdocError):
+            await until(pilot, lambda: isinstance(pilot.app.screen, OfflineScreen))
+        else:
+            await pilot.press("space")
+            await planned(pilot)
+        await pilot.press("x")
+        await until(pilot, lambda: "» blue" in text(pilot))
+        await pilot.press(*"gre", "enter")
+        await until(pilot, lambda: "green-shop" in lines(pilot.app)[0])
+        (now,) = [each for each in pilot.app.screen_stack if isinstance(each, PlanScreen)]
+        assert now is not screen and pilot.app.screen is now
+        assert not now.model.choice.ask.marked and not now.model.choice.past
+        assert "(context green)" in lines(pilot.app)[0]
+        await until(pilot, lambda: bool(other.watches))
+        assert not other.watches[0].closed.is_set()
+
+    drive(choose, cluster.opening())
+
+
+def test_what_the_cluster_before_tells_late_is_not_heard() -> None:
+    other = LiveCluster([GREEN], context="green")
+    cluster = LiveCluster([DEMO], last=last_view_of(DEMO), elsewhere=lambda context: other)
+    cluster.may_answer.clear()
+
+    async def choose(pilot: Drives, screen: PlanScreen) -> None:
+        await until(pilot, lambda: screen.model.old)
+        await pilot.press("x")
+        await until(pilot, lambda: "» blue" in text(pilot))
+        await pilot.press("down", "enter")
+        await until(pilot, lambda: "green-shop" in lines(pilot.app)[0])
+        cluster.may_answer.set()
+        await until(pilot, lambda: bool(cluster.kept))
+        await pilot.pause(0.1)
+        assert "green-shop" in lines(pilot.app)[0]
+
+    drive(choose, cluster.opening(), ready=False)
+
+
+def test_none_is_chosen_by_esc() -> None:
+    cluster = LiveCluster([NO_ANSWER])
+
+    async def choose(pilot: Drives, screen: PlanScreen) -> None:
+        await until(pilot, lambda: isinstance(pilot.app.screen, OfflineScreen))
+        await pilot.press("x")
+        await until(pilot, lambda: "» blue" in text(pilot))
+        await pilot.press(*"none")
+        assert "No context is called like that" in text(pilot)
+        await pilot.press("enter")
+        assert isinstance(pilot.app.screen, OfflineScreen)
+
+    drive(choose, cluster.opening())
+
+
+def test_a_dump_has_no_other_contexts_and_is_tried_only_by_hand() -> None:
+    def never(progress: Progress) -> Cluster:
+        raise SnapshotError("there is no dump at /nowhere", "Check the path.")
+
+    async def look(pilot: Drives, screen: PlanScreen) -> None:
+        await until(pilot, lambda: isinstance(pilot.app.screen, OfflineScreen))
+        assert "The dump cannot be read" in text(pilot) and "retry in" not in text(pilot)
+        await pilot.press("x")
+        assert "no other contexts" in said(pilot)
+
+    drive(look, a_demo(never), size=NARROW)
+
+
+def test_a_bug_is_called_one() -> None:
+    def never(progress: Progress) -> Cluster:
+        raise ZeroDivisionError("oh")
+
+    async def look(pilot: Drives, screen: PlanScreen) -> None:
+        await until(pilot, lambda: "this is a bug in kubectl eksdoc" in text(pilot))
+
+    drive(look, a_demo(never))

@@ -1,0 +1,141 @@
+"""The pods of a node and of a budget: in which order they go, what keeps them, and the way there and back."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from textual.pilot import Pilot
+
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.kinds import ReadState
+from kubectl_eksdoc.core.plan.drain.outcome import PodVerdict
+from kubectl_eksdoc.core.plan.drain.plan import make_plan
+from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
+from kubectl_eksdoc.core.plan.drain.targets import natural
+from kubectl_eksdoc.render.drain.view import DrainView
+from kubectl_eksdoc.tui.keys import Page
+from kubectl_eksdoc.tui.screen import PlanScreen
+from kubectl_eksdoc.tui.sheets import pods
+from kubectl_eksdoc.tui.sheets.sheet import text_of
+from tests.tui.pilots import NARROW, drive, lines, press, read_demo
+
+CLUSTER = read_demo(lambda kind, count: None)
+BLUE = sorted((node for node in CLUSTER.nodes if node.group == "blue"), key=lambda node: natural(node.name))
+VIEW = DrainView(make_plan(CLUSTER, BLUE, DrainPolicy()), CLUSTER)
+
+Demo = Pilot[int]
+
+
+def texts(listed: pods.Listed) -> list[list[str]]:
+    return [[text_of(cell) for cell in listed.sheet.cells(key)] for key in listed.sheet.keys]
+
+
+@pytest.mark.parametrize("node", [node.name for node in BLUE])
+def test_every_pod_of_a_node_has_a_row_the_evictions_first_and_in_their_order(node: str) -> None:
+    listed = pods.of_node(node, CLUSTER, VIEW, marked=True)
+    assert set(listed.sheet.keys) == {pod.uid for pod in CLUSTER.pods if pod.node == node}
+    going = [each for each in VIEW.evictions if each.node == node]
+    assert list(listed.sheet.keys)[: len(going)] == [each.pod.uid for each in going]
+    reasons = {row.pod.uid: row.reason for row in VIEW.left}
+    for uid, cells in zip(listed.sheet.keys[len(going) :], texts(listed)[len(going) :], strict=True):
+        assert cells[0] == "·" and cells[-1] == reasons[uid]
+
+
+def test_what_blocks_stands_before_what_stays() -> None:
+    blocked = next(row for row in VIEW.left if row.verdict is PodVerdict.BLOCKED)
+    listed = pods.of_node(blocked.node, CLUSTER, VIEW, marked=True)
+    verdicts = [cells[-2] for cells in texts(listed)]
+    assert verdicts.index("✗ blocked") == 0 and verdicts[-1] == "✓ stay"
+    assert "not drained" in listed.title
+
+
+def test_of_a_node_that_is_not_marked_nothing_is_said_to_go() -> None:
+    listed = pods.of_node("green-1", CLUSTER, VIEW, marked=False)
+    assert {cells[-2] for cells in texts(listed)} == {"·"} and "not marked" in listed.title
+    early = pods.of_node("green-1", CLUSTER, None, marked=True)
+    assert {cells[-2] for cells in texts(early)} == {"?"} and "not planned yet" in early.title
+
+
+def test_where_budgets_were_not_read_that_is_not_none() -> None:
+    reads = tuple(
+        replace(read, state=ReadState.FORBIDDEN, detail="403") if read.resource in (kinds.BUDGETS, kinds.PODS) else read
+        for read in CLUSTER.reads
+    )
+    listed = pods.of_node("blue-1", replace(CLUSTER, reads=reads, budgets=()), None, marked=False)
+    assert {cells[6] for cells in texts(listed)} == {"?"}
+    nothing = pods.of_node("blue-1", replace(CLUSTER, reads=reads, pods=()), None, marked=False)
+    assert nothing.sheet.empty == "Pods could not be read: 403"
+
+
+@pytest.mark.parametrize("budget", [headroom.budget for headroom in VIEW.budgets], ids=lambda budget: budget.key)
+def test_a_budget_has_all_its_pods_wherever_they_are(budget: object) -> None:
+    key = budget.key  # type: ignore[attr-defined]
+    listed = pods.of_budget(key, CLUSTER, VIEW)
+    found = {pod.uid: pod for pod in CLUSTER.pods if pod.uid in listed.sheet.keys}
+    assert found and all(f"{pod.namespace}/" == key[: len(pod.namespace) + 1] for pod in found.values())
+    for uid, cells in zip(listed.sheet.keys, texts(listed), strict=True):
+        assert (cells[-1] == "its node is not marked") is (found[uid].node not in {node.name for node in BLUE})
+    counted = [each for each in VIEW.evictions if each.budget == key]
+    assert {each.pod.uid for each in counted} <= set(found)
+
+
+def test_what_is_gone_is_said_to_be() -> None:
+    assert pods.of_budget("shop/gone", CLUSTER, VIEW).sheet.empty == "It is not there any more."
+    assert pods.of_node("gone", CLUSTER, VIEW, marked=False).sheet.empty.startswith("It is not there any more.")
+
+
+@pytest.mark.parametrize("size", [(120, 36), NARROW])
+def test_enter_opens_the_pods_of_a_node_and_esc_goes_back(size: tuple[int, int]) -> None:
+    async def look(pilot: Demo, screen: PlanScreen) -> None:
+        before = screen.model.choice
+        await press(pilot, "j", "enter")
+        assert screen.page is Page.PODS and screen._of(Page.PODS).node == "blue-2"
+        text = "\n".join(lines(pilot.app))
+        assert "blue-2 · marked, wave 1 · 11 pods" in text and "VERDICT" in text
+        assert screen.model.choice == before
+        await press(pilot, "space")
+        assert "blue-2" not in screen.model.choice.ask.marked
+        assert any("blue-2 · not marked" in line for line in lines(pilot.app))
+        await press(pilot, "escape")
+        assert screen.page is Page.PLAN and screen._of(Page.PLAN).node == "blue-2"
+
+    drive(look, size=size)
+
+
+def test_enter_on_a_budget_shows_its_pods() -> None:
+    async def look(pilot: Demo, screen: PlanScreen) -> None:
+        await press(pilot, "2", "enter")
+        key = screen.model.about
+        assert screen.page is Page.BUDGET and key.count("/") == 1
+        assert any(f"{key} · " in line for line in lines(pilot.app))
+        await press(pilot, "escape")
+        assert screen.page is Page.HEADROOM and screen._of(Page.HEADROOM).table.key == key
+
+    drive(look)
+
+
+def test_enter_in_the_waves_does_so_too() -> None:
+    async def look(pilot: Demo, screen: PlanScreen) -> None:
+        await press(pilot, "3", "enter")
+        assert screen.page is Page.PODS and screen.model.about == screen._of(Page.WAVES).node
+
+    drive(look)
+
+
+def test_one_goes_back_and_forth_through_what_was_visited() -> None:
+    async def visit(pilot: Demo, screen: PlanScreen) -> None:
+        await press(pilot, "enter", "escape", "j", "enter", "3")
+        assert [place.about for place in screen.before] == ["", "blue-2"]
+        await press(pilot, "left_square_bracket")
+        assert (screen.page, screen.model.about) == (Page.PODS, "blue-2")
+        await press(pilot, "left_square_bracket", "left_square_bracket")
+        assert screen.page is Page.PLAN, "before the first there is none"
+        await press(pilot, "right_square_bracket", "right_square_bracket")
+        assert screen.page is Page.WAVES
+        await press(pilot, "minus")
+        assert (screen.page, screen.model.about) == (Page.PODS, "blue-2")
+        await press(pilot, "minus")
+        assert screen.page is Page.WAVES
+
+    drive(visit)

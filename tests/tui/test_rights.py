@@ -1,0 +1,112 @@
+"""What is hidden: named with what is not known without it, and with the roles that would show it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import yaml
+
+from kubectl_eksdoc.cli import rights as of_commands
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.core.model.kinds import KindRead, ReadState, Resource
+from kubectl_eksdoc.core.model.permissions import Permission
+from kubectl_eksdoc.core.plan.drain.policy import Targeting
+from kubectl_eksdoc.tui.rights import RightsScreen
+from kubectl_eksdoc.tui.screen import PlanScreen
+from kubectl_eksdoc.tui.sheets import rights
+from kubectl_eksdoc.tui.sheets.sheet import text_of
+from tests.tui.lives import DEMO, LiveCluster
+from tests.tui.pilots import a_demo, drive, lines, press
+from tests.tui.test_live import Drives, until
+from tests.tui.test_offline import said
+
+NEEDS = of_commands.needs("kube-system")
+EVICT = Permission("create", kinds.PODS, "eviction")
+
+
+def without(cluster: Cluster, *resources: Resource, state: ReadState = ReadState.FORBIDDEN) -> Cluster:
+    """As a reader says it."""
+    reads = tuple(
+        KindRead(read.resource, state, 0, f"missing right: list {read.resource.full_name} in all namespaces")
+        if read.resource in resources
+        else read
+        for read in cluster.reads
+    )
+    return replace(cluster, reads=reads, budgets=() if kinds.BUDGETS in resources else cluster.budgets)
+
+
+HIDDEN = without(DEMO, kinds.BUDGETS, kinds.LEASES)
+
+
+def first_column(cluster: Cluster, denied: rights.Denied) -> list[str]:
+    sheet = rights.sheet(cluster, NEEDS, denied)
+    return [" ".join(text_of(cell) for cell in sheet.cells(key)[:2]) for key in sheet.keys]
+
+
+def test_what_is_missing_comes_first_and_what_was_not_asked_is_not_called_allowed() -> None:
+    assert first_column(HIDDEN, None)[:3] == [
+        "✗ list poddisruptionbudgets.policy",
+        "✗ list leases.coordination.k8s.io",
+        "✓ list nodes",
+    ]
+    assert "· create pods/eviction" in first_column(HIDDEN, None)
+    assert first_column(DEMO, [EVICT])[0] == "✗ create pods/eviction"
+    assert "✓ patch nodes" in first_column(DEMO, [EVICT])
+
+
+def test_every_right_says_what_is_lost_without_it() -> None:
+    sheet = rights.sheet(HIDDEN, NEEDS, None)
+    assert all(text_of(sheet.cells(key)[3]) for key in sheet.keys)
+    assert "pod-budget" in text_of(sheet.cells(sheet.keys[0])[3])
+
+
+def test_only_what_a_right_would_bring_is_missing() -> None:
+    not_served = without(DEMO, kinds.AUTOSCALERS, state=ReadState.NOT_SERVED)
+    assert rights.missing(not_served, NEEDS, None) == ()
+    assert rights.missing(HIDDEN, NEEDS, [EVICT]) == (
+        Permission("list", kinds.BUDGETS),
+        Permission("list", kinds.LEASES),
+        EVICT,
+    )
+
+
+def test_unknown_counts_as_blocked_and_the_missing_roles_are_copied() -> None:
+    cluster = LiveCluster([HIDDEN], targeting=Targeting(nodegroups=("blue",)), denied=(EVICT,))
+
+    async def look(pilot: Drives, screen: PlanScreen) -> None:
+        assert "! 2 kinds hidden" in lines(pilot.app)[0]
+        assert screen.model.view is not None and not screen.model.view.wave_of, "nothing is drained past the unknown"
+        await pilot.press("exclamation_mark")
+        shown = pilot.app.screen
+        assert isinstance(shown, RightsScreen)
+        await until(pilot, lambda: shown.denied == (EVICT,))
+        text = "\n".join(lines(pilot.app))
+        assert "never as absent" in text and "cannot be judged" in text
+        await pilot.press("y")
+        (role,) = yaml.safe_load_all(pilot.app.clipboard)
+        assert role["kind"] == "ClusterRole" and {"create"} in [set(rule["verbs"]) for rule in role["rules"]]
+        await pilot.press("escape")
+        assert pilot.app.screen is screen
+
+    drive(look, cluster.opening())
+
+
+def test_what_is_allowed_meanwhile_is_seen_when_it_is_checked_again() -> None:
+    cluster = LiveCluster([HIDDEN, DEMO])
+
+    async def look(pilot: Drives, screen: PlanScreen) -> None:
+        await pilot.press("exclamation_mark", "t")
+        await until(pilot, lambda: any("All that a plan rests on was read" in line for line in lines(pilot.app)))
+        await pilot.press("y")
+        assert "no right is missing" in said(pilot)
+
+    drive(look, cluster.opening())
+
+
+def test_the_demo_hides_nothing() -> None:
+    async def look(pilot: Drives, screen: PlanScreen) -> None:
+        assert "hidden" not in lines(pilot.app)[0]
+        await press(pilot, "exclamation_mark", "escape")
+
+    drive(look, a_demo())

@@ -1,0 +1,92 @@
+"""Workloads that no budget guards: how much of them goes at once, and budgets to begin with."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+import yaml
+
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.core.model.selectors import NOTHING
+from kubectl_eksdoc.core.plan.drain.plan import make_plan
+from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
+from kubectl_eksdoc.render.drain.view import DrainView
+from kubectl_eksdoc.tui.keys import Page
+from kubectl_eksdoc.tui.screen import PlanScreen
+from kubectl_eksdoc.tui.sheets import unguarded
+from kubectl_eksdoc.tui.sheets.sheet import text_of
+from tests.tui.lives import DEMO, LiveCluster
+from tests.tui.pilots import drive, lines, planned
+from tests.tui.test_live import Drives
+from tests.tui.test_offline import said
+from tests.tui.test_rights import without
+
+BARE = replace(DEMO, budgets=())
+
+
+def view_of(cluster: Cluster) -> DrainView:
+    nodes = [node for node in cluster.nodes if node.group == "blue"]
+    return DrainView(make_plan(cluster, nodes, DrainPolicy()), cluster)
+
+
+VIEW = view_of(BARE)
+FOUND = unguarded.unguarded(VIEW)
+
+
+def test_every_pod_that_goes_without_a_budget_is_counted_once() -> None:
+    going = [each for each in VIEW.plan.evictions if not each.budget and VIEW.app(each.pod)]
+    jobs = [each for each in going if VIEW.app(each.pod).startswith("Job/")]
+    assert FOUND and sum(each.going for each in FOUND) == len(going) - len(jobs)
+    for each in FOUND:
+        own = [e for e in going if (e.pod.namespace, VIEW.app(e.pod)) == (each.namespace, f"{each.kind}/{each.name}")]
+        assert each.at_once == max(Counter(e.round for e in own).values()) <= each.going
+
+
+def test_the_worst_comes_first_and_says_so_in_words() -> None:
+    sheet = unguarded.sheet(FOUND)
+    told = [text_of(sheet.cells(key)[-1]) for key in sheet.keys]
+    assert told == sorted(told, key=lambda text: "✗!?·".index(text[0]) if text[0] != "?" else 2)
+    assert any(text.startswith("✗ all of it goes at once") for text in told)
+
+
+def test_what_is_guarded_is_not_among_them() -> None:
+    assert {each.key for each in unguarded.unguarded(view_of(DEMO))} < {each.key for each in FOUND}
+
+
+def test_a_budget_is_begun_only_where_it_guards_this_workload_alone() -> None:
+    begun = unguarded.starters(FOUND, VIEW)
+    assert begun and all(each.replicas > 1 and each.selector.matches(each.template_labels) for each in begun)
+    first = begun[0]
+    twin = replace(first, name="twin", uid="twin")
+    for changed in (
+        (*BARE.workloads, twin),
+        tuple(replace(each, selector=NOTHING) if each.uid == first.uid else each for each in BARE.workloads),
+    ):
+        view = view_of(replace(BARE, workloads=changed))
+        assert first.key not in {each.key for each in unguarded.starters(unguarded.unguarded(view), view)}
+
+
+def test_budgets_that_could_not_be_read_are_not_called_absent() -> None:
+    view = view_of(without(DEMO, kinds.BUDGETS))
+    told = unguarded.about(unguarded.unguarded(view), view)
+    assert told[0][0].startswith("? Budgets could not be read")
+
+
+def test_the_page_of_budgets_shows_them_where_there_is_no_budget() -> None:
+    cluster = LiveCluster([BARE], targeting=Targeting(nodegroups=("blue",)))
+
+    async def look(pilot: Drives, screen: PlanScreen) -> None:
+        await pilot.press("2")
+        await planned(pilot)
+        text = "\n".join(lines(pilot.app))
+        assert "No budget counts these" in text and "There is no PodDisruptionBudget in this cluster" in text
+        await pilot.press("j", "y")
+        budgets = list(yaml.safe_load_all(pilot.app.clipboard))
+        assert {each["kind"] for each in budgets} == {"PodDisruptionBudget"}
+        assert said(pilot).startswith("copied, as YAML: budgets for ")
+        await pilot.press("m", "1", "m", "n", "2", "y")
+        assert screen.page is Page.HEADROOM and "goes without a budget" in said(pilot)
+
+    drive(look, cluster.opening())

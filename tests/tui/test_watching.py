@@ -1,0 +1,148 @@
+"""What is watched: a change that matters is told once it is one, and whatever is only told again is not."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.connection import Connection
+from kubectl_eksdoc.core.rules.news import (
+    AllBudgets,
+    AllNodes,
+    AllPods,
+    Away,
+    Back,
+    BudgetGone,
+    BudgetIs,
+    News,
+    NodeGone,
+    NodeIs,
+    PodGone,
+    PodIs,
+)
+from kubectl_eksdoc.embedded.serving.clockwork import ByHand
+from kubectl_eksdoc.errors import Forbidden, Unreachable
+from kubectl_eksdoc.flows.ports import Field
+from kubectl_eksdoc.kube.reader import LiveReader
+from kubectl_eksdoc.tui.watching import Changed, Known, Lost, Notice, Over, Watched, Watcher
+from kubectl_eksdoc.wiring.runs import open_watch
+from tests.builders import a_budget, a_cluster, a_node, a_pod
+from tests.embedded.clients import worlds
+from tests.fakes import kubeconfigs
+from tests.kube.field.fields import wait_until
+from tests.kube.field.test_cordoned_again import by_a_person
+from tests.tui.lives import FakeField
+
+POD, BUDGET, NODE = a_pod("web-0"), a_budget("web"), a_node("old-0")
+CLUSTER = a_cluster(nodes=[NODE], pods=[POD], budgets=[BUDGET])
+OTHER_POD = a_pod("web-1")
+
+
+@pytest.mark.parametrize(
+    "same",
+    [
+        PodIs(POD, 1),
+        BudgetIs(BUDGET, 1),
+        NodeIs(NODE),
+        AllPods(((POD, 1),), 1),
+        AllBudgets(((BUDGET, 1),), 1),
+        AllNodes((NODE,)),
+        PodGone("another", 1),
+        BudgetGone("default/another"),
+        NodeGone("another"),
+        Back(),
+    ],
+)
+def test_what_was_known_is_no_news(same: News) -> None:
+    assert not Known(CLUSTER).take(same)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        PodIs(replace(POD, ready=False), 2),
+        PodIs(OTHER_POD, 2),
+        PodGone(POD.uid, 2),
+        BudgetIs(replace(BUDGET, generation=9), 2),
+        BudgetGone(BUDGET.key),
+        NodeIs(replace(NODE, unschedulable=True)),
+        NodeGone("old-0"),
+        AllPods((), 2),
+        AllPods(((POD, 1), (OTHER_POD, 2)), 2),
+        AllBudgets((), 2),
+        AllNodes(()),
+    ],
+)
+def test_a_change_is_news_once(change: News) -> None:
+    known = Known(CLUSTER)
+    assert known.take(change)
+    assert not known.take(change)
+
+
+@contextmanager
+def watching(field: FakeField) -> Iterator[list[Notice]]:
+    told: list[Notice] = []
+
+    @contextmanager
+    def opened() -> Iterator[Field]:
+        try:
+            yield field
+        finally:
+            field.close()
+
+    watcher = Watcher(opened, CLUSTER, told.append)
+    yield told
+    watcher.close()
+    assert field.closed.wait(10)
+
+
+def test_it_tells_what_becomes_of_the_watch() -> None:
+    field = FakeField()
+    with watching(field) as told:
+        for news in (AllNodes((NODE,)), PodIs(POD, 1), Away("nobody answers"), Back(), PodGone(POD.uid, 2)):
+            field.told.put(news)
+        wait_until(lambda: len(told) >= 4)
+        assert told == [Watched(), Lost("nobody answers"), Watched(), Changed()]
+
+
+@pytest.mark.parametrize(("error", "forbidden"), [(Forbidden("you may not"), True), (Unreachable("no answer"), False)])
+def test_its_end_is_told(error: Forbidden | Unreachable, forbidden: bool) -> None:
+    field = FakeField()
+    with watching(field) as told:
+        field.told.put(error)
+        wait_until(lambda: bool(told))
+        assert told == [Over(error.message, forbidden)]
+
+
+def test_a_bug_is_told_as_one() -> None:
+    told: list[Notice] = []
+    done = threading.Event()
+
+    def opened() -> AbstractContextManager[Field]:
+        done.set()
+        raise ZeroDivisionError("oh")
+
+    Watcher(opened, CLUSTER, told.append)
+    assert done.wait(10)
+    wait_until(lambda: bool(told))
+    assert isinstance(told[0], Over) and "bug" in told[0].said and told[0].forbidden
+
+
+def test_on_a_served_cluster_nothing_is_told_until_something_changes(tmp_path: Path) -> None:
+    with worlds.served("small-traps", ByHand(), pace=None) as (server, _):
+        to = Connection(kubeconfig=kubeconfigs.one(tmp_path / "config", server.url(worlds.ADMIN_TOKEN)))
+        cluster = LiveReader(to).read(kinds.ALL)
+        told: list[Notice] = []
+        watcher = Watcher(lambda: open_watch(to), cluster, told.append)
+        wait_until(lambda: Watched() in told)
+        threading.Event().wait(0.2)
+        assert Changed() not in told, "what is watched is what was read"
+        by_a_person(server, cluster.nodes[0].name, True)
+        wait_until(lambda: Changed() in told)
+        watcher.close()
