@@ -15,10 +15,10 @@ _REPLICAS = (1, 1, 2, 2, 2, 3, 3, 3, 4, 6, 8, 12, 20)
 _SAFE = "bcdfghjklmnpqrstvwxz2456789"
 
 
-def pods(count: int, seed: int = 7) -> Iterator[bytes]:
+def pods(count: int, seed: int = 7, per_node: int = PODS_PER_NODE) -> Iterator[bytes]:
     """`count` pods as compact JSON of about 6.6 KiB each, in the order an API server lists them."""
     chance = random.Random(seed)
-    nodes = [f"ip-10-{i // 250 % 250}-{i % 250}-17.ec2.internal" for i in range(max(1, count // PODS_PER_NODE))]
+    nodes = [f"ip-10-{i // 250 % 250}-{i % 250}-17.ec2.internal" for i in range(max(1, count // per_node))]
     made, workload = 0, 0
     while made < count:
         replicas = min(chance.choice(_REPLICAS), count - made)

@@ -1,14 +1,23 @@
-"""The least that can be opened: what the first paint of our screens is measured against."""
+"""The least that can be opened, and answers a key: what our screens are measured beside."""
 
 from __future__ import annotations
 
 from textual.app import App, ComposeResult
+from textual.events import Key
 from textual.widgets import Static
 
 
 class Hello(App[None]):
+    """Mutable: how many keys were pressed."""
+
+    count = 0
+
     def compose(self) -> ComposeResult:
         yield Static("hello world")
+
+    def on_key(self, event: Key) -> None:
+        self.count += 1
+        self.query_one(Static).update(f"hello <{self.count}>")
 
 
 if __name__ == "__main__":

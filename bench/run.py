@@ -25,6 +25,7 @@ from at_scale import first_plan, gaps, large_snapshot, portfolio, what_if
 from beside_kubectl import drain_run
 from lines import Line, Plan, table
 from measure import Run, Series, in_turn, run
+from screens import screens
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
@@ -152,6 +153,7 @@ PARTS = {
     "large-snapshot": large_snapshot,
     "embedded": embedded,
     "drain-run": drain_run,
+    "screens": screens,
 }
 """What ``--only`` names, in the order of the table."""
 

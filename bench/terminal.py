@@ -66,7 +66,7 @@ class Terminal:
         end = time.perf_counter() + longest_s
         while not shown(self.text(since)):
             if time.perf_counter() > end or not self._read(1.0):
-                raise Silent(self.text(since)[-3000:])
+                raise Silent(" ".join(self.text(since).split())[-600:])
         return self.last
 
     def press(self, key: bytes, shown: Callable[[str], object], longest_s: float = LONGEST_S) -> float:

@@ -1,0 +1,239 @@
+"""Measures the screens where people see them: in a terminal (terminal.py), from the key or the start to the bytes.
+
+A clock of this machine tells little by itself, so a hello-world app (hello.py) is asked in turn with ours.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+from statistics import median
+
+from at_scale import LARGER
+from lines import Line, Plan
+from measure import run
+from terminal import Terminal, knows_processes
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent
+OURS = (sys.executable, "-m", "kubectl_eksdoc")
+HELLO = (sys.executable, str(HERE / "hello.py"))
+
+PAUSE_S = 0.05
+"""Between two keys: nobody types faster."""
+
+PER_NODE = 40
+IDLE_S, IDLE_QUICK_S = 20.0, 5.0
+
+Shown = Callable[[str], object]
+
+
+def first_paint(plan: Plan) -> Iterator[Line]:
+    """From the start of the process to the first words, before anything is read: with the demo, and with a cluster
+    that has not answered yet."""
+    with tempfile.TemporaryDirectory() as folder:
+        ways = {
+            "hello world": (HELLO, "hello world"),
+            "--demo": ((*OURS, "--demo"), "reading the cluster"),
+            "a cluster": ((*OURS, "--kubeconfig", _nobody_there(folder)), "reading the cluster"),
+        }
+        painted = {name: partial(_painted, plan, command, words) for name, (command, words) in ways.items()}
+        for paint in painted.values():
+            paint()  # all of them from a warm page cache, and compiled
+        rounds = [{name: paint() for name, paint in painted.items()} for _ in range(plan.times)]
+        seen = [_painted(plan, (*OURS, "--demo"), "not drained") for _ in range(plan.times)]
+    yield Line("screens: first paint, hello world", _ms(each["hello world"] for each in rounds), "ms")
+    for name in ("--demo", "a cluster"):
+        ratio = median(each[name] / each["hello world"] for each in rounds)
+        yield Line(f"screens: first paint with {name} against hello world", ratio, "x", 1.3)
+    yield Line("screens: start to the plan of the demo", 1000 * median(seen), "ms")
+
+
+def _painted(plan: Plan, command: tuple[str, ...], words: str) -> float:
+    with Terminal(command, plan.env) as terminal:
+        return terminal.until(lambda text: words in text) - terminal.begun
+
+
+def _nobody_there(folder: str) -> str:
+    """A kubeconfig whose server answers nothing."""
+    path = Path(folder) / "kubeconfig"
+    names = {"current-context": "bench", "contexts": [{"name": "bench", "context": {"cluster": "bench", "user": "u"}}]}
+    servers = [{"name": "bench", "cluster": {"server": "http://127.0.0.1:9"}}]
+    path.write_text(
+        json.dumps({"apiVersion": "v1", "kind": "Config", **names, "clusters": servers, "users": [{"name": "u"}]})
+    )
+    return str(path)
+
+
+def keys(plan: Plan) -> Iterator[Line]:
+    """From a key to the bytes that show its answer, with as many rows as there are nodes; then the same while one plan
+    after the other is being made."""
+    nodes = plan.nodes * LARGER
+    presses = 120 if plan.times > 1 else 24
+    with ExitStack() as stack:
+        hello = stack.enter_context(Terminal(HELLO, plan.env))
+        ours = stack.enter_context(_made(plan, nodes, nodes * 4 // 5))
+        hello.until(lambda text: "hello" in text)
+        _planned(ours)
+        driven = _Driven(ours)
+        took: dict[str, list[float]] = {}
+        beside = []
+        for number in range(presses):
+            beside.append(hello.press(b"x", lambda text, number=number: f"<{number + 1}>" in text))
+            name, seconds = driven.press(number, mark=False)
+            took.setdefault(name, []).append(seconds)
+            ours.settle(PAUSE_S)
+        driven.home()
+        busy = [driven.press(number, mark=number % 10 == 0)[1] for number in _paced(ours, presses)]
+    what = f"screens: {nodes} rows, key to bytes"
+    every = [seconds for each in took.values() for seconds in each]
+    yield Line("screens: hello world, key to bytes, p95", 1000 * _p95(beside), "ms")
+    yield Line(f"{what}, p95 of {len(every)} keys", 1000 * _p95(every), "ms", 16)
+    for name, seconds in took.items():
+        yield Line(f"{what}, {name}: median of {len(seconds)}", _ms(seconds), "ms")
+    yield Line(f"{what} while plans are made, marks among them: p95 of {len(busy)}", 1000 * _p95(busy), "ms")
+
+
+class _Driven:
+    """Mutable: on which row the cursor is."""
+
+    def __init__(self, terminal: Terminal) -> None:
+        self._terminal = terminal
+        self._at = 0
+
+    def home(self) -> None:
+        """To the first row of the nodes."""
+        self._terminal.press(b"g", _row(0))
+        self._terminal.watch(PAUSE_S)
+        self._at = 0
+
+    def press(self, number: int, mark: bool) -> tuple[str, float]:
+        """What it was, and how long it took: a row down, mostly; sometimes a page down, sometimes another page of the
+        screens and back."""
+        if mark:
+            self._at += 1
+            return "mark", self._terminal.press(b" ", _row(self._at))
+        if number % 12 == 4:
+            return "page of the screens", self._terminal.press(b"2", lambda text: "[2] PDB" in text)
+        if number % 12 == 5:
+            return "page of the screens", self._terminal.press(b"1", lambda text: "[1] Nodes" in text)
+        if number % 12 == 9:
+            took = self._terminal.press(b"\x06", lambda text: "▌" in text)
+            self._terminal.watch(PAUSE_S)
+            self.home()  # how far down it was depends on the layout
+            return "page down", took
+        self._at += 1
+        return "row", self._terminal.press(b"j", _row(self._at))
+
+
+def _row(at: int) -> Shown:
+    """The cursor is on the node of that place: `bench.world` names them so, and they stand in that order."""
+    name = f"ip-10-{at // 250}-{at % 250}-17.ec2.internal"
+    return lambda text: f"▌● {name}" in text or f"▌  {name}" in text
+
+
+def _paced(terminal: Terminal, count: int) -> Iterator[int]:
+    for number in range(count):
+        yield number
+        terminal.watch(PAUSE_S)
+
+
+def first_answer(plan: Plan) -> Iterator[Line]:
+    """From a key that edits the plan to its rounds, waves and blockers on the screen; times come later."""
+    nodes = plan.nodes
+    edits = {"nodes at once": (b"{", b"}"), "grace period": (b")", b"("), "one wave later": (b"J", b"K")}
+    took: dict[str, list[float]] = {name: [] for name in edits}
+    with _made(plan, nodes, nodes * 4 // 5) as ours:
+        _planned(ours)
+        for key, words in ((b"3", "[3] Waves"), (b"g", ""), (b"1", "[1] Nodes")):  # to a node that is drained
+            ours.press(key, lambda text, words=words: words in text)
+            ours.settle()
+        for _ in range(max(plan.times, 2)):
+            for name, (there, back) in edits.items():
+                for key in (there, back):
+                    since = len(ours.sent)
+                    took[name].append(ours.press(key, lambda text: "reckoned" in text))
+                    ours.until(_has_time, since)
+                    ours.settle()
+    for name, seconds in took.items():
+        what = f"screens: what-if at {nodes} nodes, {name}: key to rounds, waves, blockers"
+        yield Line(what, _ms(seconds), "ms", 50)
+
+
+def idle(plan: Plan) -> Iterator[Line]:
+    """What the screens use while nobody touches them, the plan being shown."""
+    if not knows_processes():
+        return
+    seconds = IDLE_S if plan.times > 1 else IDLE_QUICK_S
+    with Terminal((*OURS, "--demo"), plan.env) as ours:
+        ours.until(lambda text: "not drained" in text)
+        ours.settle(1.0)
+        before = ours.cpu_s()
+        sent = ours.watch(seconds)
+        used = ours.cpu_s() - before
+    yield Line(f"screens: idle for {seconds:.0f} s: of a core", 100 * used / seconds, "%", 1)
+    yield Line(f"screens: idle for {seconds:.0f} s: sent to the terminal", sent, "bytes", 0)
+
+
+def memory(plan: Plan) -> Iterator[Line]:
+    """Of the process alone, from a dump on disk to the plan of three fifths of the nodes, and after edits of it."""
+    if not knows_processes():
+        return
+    pods = 2 * plan.pods
+    with tempfile.TemporaryDirectory() as folder:
+        run((sys.executable, "-m", "bench.screens_dump", folder, str(pods), str(PER_NODE)), plan.env)
+        with Terminal((*OURS, "--snapshot", folder), plan.env) as ours:
+            ours.until(lambda text: "▌" in text)
+            ours.settle()
+            ours.press(b"m", lambda text: "this group" in text)
+            ours.press(b"g", _has_time)
+            ours.settle()
+            now, most = ours.memory_mib()
+            for number in range(10 if plan.times > 1 else 2):
+                ours.press(b"{" if number % 2 == 0 else b"}", _has_time)
+                ours.settle()
+            later, _ = ours.memory_mib()
+    what = f"screens: {pods // PER_NODE} nodes and {pods:,} pods"
+    yield Line(f"{what}, planned: memory at most so far", most, "MiB", 180)
+    yield Line(f"{what}, planned: memory", now, "MiB")
+    yield Line(f"{what}, planned ten times over: memory", later, "MiB")
+
+
+def _made(plan: Plan, nodes: int, marked: int) -> Terminal:
+    command = (sys.executable, "-m", "bench.screens_world", "--nodes", str(nodes), "--marked", str(marked))
+    return Terminal(command, plan.env)
+
+
+def _planned(terminal: Terminal) -> None:
+    terminal.until(_has_time)
+    terminal.settle()
+
+
+def _has_time(text: str) -> bool:
+    """The line above the pages says how long the drain takes."""
+    return "about " in text
+
+
+def _p95(seconds: list[float]) -> float:
+    """The nearest rank."""
+    return sorted(seconds)[max(round(0.95 * len(seconds)) - 1, 0)]
+
+
+def _ms(seconds: Iterator[float] | list[float]) -> float:
+    return 1000 * median(seconds)
+
+
+def screens(plan: Plan) -> Iterator[Line]:
+    """All of it. Python is to write down what it compiles: else each start would be a first one."""
+    kept = {name: value for name, value in plan.env.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    with tempfile.TemporaryDirectory() as compiled:
+        asked = Plan(
+            plan.times, plan.pods, plan.nodes, plan.dumped, plan.kubectl, kept | {"PYTHONPYCACHEPREFIX": compiled}
+        )
+        for part in (first_paint, keys, first_answer, idle, memory):
+            yield from part(asked)
