@@ -62,6 +62,8 @@ class RightsScreen(Screen[None]):
         self.post_message(AskRights())
 
     def show(self) -> None:
+        if not self.query("#rights-about Static"):
+            return  # it is being closed
         cluster = self._facts.cluster
         self.query_one("#rights", LineTable).show(rights.sheet(cluster, self._needs, self.denied))
         self._tell()
