@@ -1,0 +1,248 @@
+"""The desk of the screens at a served cluster: what it refuses before anything is done, and whole runs at it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from kubectl_eksdoc.cli.options import GlobalOptions
+from kubectl_eksdoc.cli.run.demo import SPEED as DEMO_SPEED
+from kubectl_eksdoc.cli.run.desk import RunDesk
+from kubectl_eksdoc.cli.run.screen_runs import ScreenRuns
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.budgets import Amount
+from kubectl_eksdoc.core.model.connection import Connection
+from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
+from kubectl_eksdoc.core.run.chronicle import Chronicle, NodeState
+from kubectl_eksdoc.core.sim.cluster import mishaps
+from kubectl_eksdoc.embedded.serving.api import Api
+from kubectl_eksdoc.embedded.serving.clockwork import Scaled
+from kubectl_eksdoc.embedded.serving.server import Server
+from kubectl_eksdoc.errors import Drifted, EksdocError, Forbidden, Locked, UsageError
+from kubectl_eksdoc.flows.drain import plan_drain
+from kubectl_eksdoc.flows.run.draining import Wish
+from kubectl_eksdoc.render.drain.view import DrainView
+from kubectl_eksdoc.tui.run.desk import Kind, Live, Outcome, Prepared
+from kubectl_eksdoc.wiring.sources import SourceChoice
+from tests.cli.run.served import Machine, cordoned, machine
+from tests.embedded.clients import worlds
+from tests.kube.field.test_whole_drain import Evictions
+from tests.rehearsed import BLUE
+
+SPEED = 10.0
+LONGEST_S = 60.0
+
+
+@pytest.fixture
+def api() -> Api:
+    """Slow enough for others to have a say."""
+    return worlds.api_of("small-traps", Scaled(time.monotonic, SPEED))
+
+
+def desk_of(machine: Machine, **environ: str) -> RunDesk:
+    options = GlobalOptions(connection=Connection(kubeconfig=machine.config))
+    return RunDesk(machine._around(environ), lambda: options)
+
+
+def shown_to(machine: Machine, targeting: Targeting = BLUE, policy: DrainPolicy = DrainPolicy()) -> DrainView:
+    reader = machine._around({}).open_reader(SourceChoice(), Connection(kubeconfig=machine.config), None)
+    cluster, plan = plan_drain(reader, targeting, policy)
+    return DrainView(plan, cluster)
+
+
+def prepared(machine: Machine, desk: RunDesk) -> Prepared:
+    return desk.prepare(BLUE, DrainPolicy(), shown_to(machine))
+
+
+def over(live: Live, seen: Chronicle | None = None) -> Outcome:
+    """What came of it, once all was told."""
+    ends_s = time.monotonic() + LONGEST_S
+    while True:
+        update = live.look()
+        if seen is not None:
+            seen.take(update.moments)
+        if update.outcome is not None:
+            return update.outcome
+        assert time.monotonic() < ends_s, update.standing
+        time.sleep(0.02)
+
+
+def until(holds: Callable[[], object]) -> None:
+    ends_s = time.monotonic() + LONGEST_S
+    while not holds():
+        assert time.monotonic() < ends_s, "it never was so"
+        time.sleep(0.02)
+
+
+# What is refused before anything is done
+
+
+def test_a_plan_of_a_cluster_that_has_changed_is_not_prepared(api: Api, one: Machine, seen: Evictions) -> None:
+    shown = shown_to(one)
+    api.now(lambda plane: mishaps.disappear(plane, "old-1"))
+    before = dict(seen.of)
+    with pytest.raises(Drifted) as refused:
+        desk_of(one).prepare(BLUE, DrainPolicy(), shown)
+    assert "ctrl+r reads it anew" in refused.value.hint and seen.of == before
+
+
+def test_missing_rights_are_all_named(api: Api, server: Server, tmp_path: Path) -> None:
+    reader = machine(server, tmp_path / "eve", worlds.VIEWER_TOKEN)
+    with pytest.raises(Forbidden, match="does not let you: patch nodes") as refused:
+        prepared(reader, desk_of(reader))
+    assert "create pods/eviction" in refused.value.message and cordoned(api) == set()
+
+
+@pytest.mark.parametrize("what", ["prepare", "go on", "give back"])
+def test_read_only_refuses_all(what: str, one: Machine, seen: Evictions) -> None:
+    desk = desk_of(one, EKSDOC_READ_ONLY="1")
+    doing = {
+        "prepare": lambda: prepared(one, desk),
+        "go on": lambda: desk.prepare_going_on("r1"),
+        "give back": lambda: desk.prepare_giving_back("r1"),
+    }
+    with pytest.raises(UsageError, match="EKSDOC_READ_ONLY is set"):
+        doing[what]()
+    assert desk.live is None and not seen.of
+
+
+def test_a_plan_that_drains_nothing_or_supposes_something_is_none(one: Machine) -> None:
+    nothing = Targeting(names=("old-2",))
+    desk = desk_of(one)
+    shown = shown_to(one, nothing)
+    assert not [target for target in shown.targets if target.order], "it is blocked"
+    with pytest.raises(UsageError, match="no node of the plan can be drained"):
+        desk.prepare(nothing, DrainPolicy(), shown)
+    supposes = DrainPolicy(assume_budgets=(("default/web", Amount(1)),))
+    with pytest.raises(UsageError, match="what-if"):
+        desk.prepare(BLUE, supposes, shown)
+
+
+@pytest.mark.parametrize("what", ["prepare_going_on", "prepare_giving_back"])
+def test_a_run_that_is_not_there_is_said_so(what: str, one: Machine) -> None:
+    with pytest.raises(EksdocError) as refused:
+        getattr(desk_of(one), what)("20261120-000000-none")
+    assert "20261120-000000-none" in refused.value.message
+
+
+# Whole runs
+
+
+def test_a_run_is_prepared_begun_told_and_given_back(api: Api, seen: Evictions, one: Machine) -> None:
+    before, desk = cordoned(api), desk_of(one)
+    ready = prepared(one, desk)
+    assert (ready.kind, ready.name, ready.nodes, ready.typed) == (Kind.DRAIN, "lab", ("old-1",), ("lab 1",))
+    assert (cordoned(api), seen.of, desk.live) == (before, {}, None), "nothing was done yet"
+    live = ready.begin()
+    assert desk.live is live and live.view is not None and [aim.node for aim in live.aims] == ["old-1"]
+    known = Chronicle(live.aims)
+    outcome = over(live, known)
+    assert not outcome.bad and outcome.said.startswith("Drained: 1 of 1 node emptied by 16 evictions")
+    assert known.nodes["old-1"].state is NodeState.DONE and known.gone == known.pods == 16
+    assert len(seen.of) == 16 and max(seen.of.values()) == 1 and "old-1" in cordoned(api)
+    until(lambda: desk.live is not None and desk.live.over)
+    back = desk.prepare_giving_back(live.run)
+    assert (back.kind, back.nodes, back.typed, back.run) == (Kind.GIVE_BACK, ("old-1",), ("lab 1",), live.run)
+    given = over(back.begin())
+    assert given.said == "1 of 1 nodes are as they were before" and not given.bad
+    assert "old-1 is as it was before" in given.more and cordoned(api) == before
+    until(lambda: desk.live is not None and desk.live.over)
+    with pytest.raises(UsageError, match="no node that is not given back"):
+        desk.prepare_giving_back(live.run)
+
+
+def test_one_at_a_time_here_and_elsewhere(seen: Evictions, one: Machine, other: Machine) -> None:
+    desk = desk_of(one)
+    ready = prepared(one, desk)
+    live = ready.begin()
+    for again in (
+        lambda: prepared(one, desk),
+        lambda: desk.prepare_going_on(live.run),
+        lambda: desk.prepare_giving_back(live.run),
+        ready.begin,
+    ):
+        with pytest.raises(UsageError, match=f"run {live.run} is under way here"):
+            again()
+    until(lambda: seen.of)
+    live.wish(Wish.PAUSE)
+    until(lambda: (update := live.look()).standing is not None and update.standing.paused)
+    elsewhere = desk_of(other)
+
+    def is_locked() -> bool:
+        with pytest.raises((Locked, Drifted)) as refused:  # replacements may still be on their way to be Ready
+            prepared(other, elsewhere)
+        return refused.type is Locked and live.run in refused.value.message
+
+    until(is_locked)
+    with pytest.raises(UsageError, match="somebody leads"):
+        elsewhere.prepare_going_on(live.run)
+    live.wish(Wish.STOP)
+    assert over(live).bad and max(seen.of.values(), default=1) == 1
+
+
+def test_what_was_stopped_here_is_gone_on_with_elsewhere(
+    api: Api, seen: Evictions, one: Machine, other: Machine
+) -> None:
+    before, here = cordoned(api), desk_of(one)
+    live = prepared(one, here).begin()
+    until(lambda: seen.of)
+    live.wish(Wish.STOP)
+    stopped = over(live)
+    assert stopped.bad and stopped.said.startswith("Stopped: the user stopped it") and len(seen.of) < 16
+    until(lambda: here.live is not None and here.live.over)
+    there = desk_of(other)
+    assert [(run.run, run.phase) for run in there.runs()] == [(live.run, "ended")]
+    ready = there.prepare_going_on(live.run)
+    assert (ready.kind, ready.run, ready.typed) == (Kind.GO_ON, live.run, ("lab 1",)) and ready.view is not None
+    assert not over(ready.begin()).bad
+    assert len(seen.of) == 16 and max(seen.of.values()) == 1
+    until(lambda: there.live is not None and there.live.over)
+    assert not over(there.prepare_giving_back(live.run).begin()).bad and cordoned(api) == before
+    assert there.runs() == []
+
+
+def test_paused_here_nothing_more_is_asked_for_and_others_see_it(seen: Evictions, one: Machine, other: Machine) -> None:
+    live = prepared(one, desk_of(one)).begin()
+    until(lambda: seen.of)
+    live.wish(Wish.PAUSE)
+    until(lambda: (update := live.look()).standing is not None and update.standing.paused)
+    asked = dict(seen.of)
+    until(lambda: "paused" in other.run("drain", "status").out)
+    assert seen.of == asked
+    assert other.run("drain", "resume").code == 0
+    until(lambda: (update := live.look()).standing is not None and not update.standing.paused)
+    assert not over(live).bad and max(seen.of.values()) == 1
+
+
+@pytest.mark.long
+def test_the_demo_is_drained_and_given_back(one: Machine) -> None:
+    """As `kubectl eksdoc --demo` does it, without screens."""
+    around = one._around({})
+    with ScreenRuns(GlobalOptions(), SourceChoice(demo=True), around) as runs:
+        desk = runs.desk_at(lambda: GlobalOptions())
+        assert desk is not None and runs.source.source.demo
+        cluster = around.open_reader(SourceChoice(demo=True), Connection(), None).read(kinds.ALL)
+        _, plan = plan_drain(_Known(cluster), BLUE, DrainPolicy())
+        ready = desk.prepare(BLUE, DrainPolicy(), DrainView(plan, cluster))
+        assert ready.typed == ("demo-shop 5",) and not runs.source.source.demo, "it is served from now on"
+        live = ready.begin()
+        assert live.speed == DEMO_SPEED
+        outcome = over(live)
+        assert not outcome.bad and outcome.said.startswith("Drained: 5 of 5 nodes"), outcome
+        until(lambda: getattr(desk.live, "over", False))
+        given = over(desk.prepare_giving_back(live.run).begin())
+        assert given.said == "5 of 5 nodes are as they were before" and not given.bad
+    assert not runs.left_in_the_middle
+
+
+class _Known:
+    """A cluster that was read already."""
+
+    def __init__(self, cluster: object) -> None:
+        self._cluster = cluster
+
+    def read(self, resources: object) -> object:
+        return self._cluster
