@@ -72,7 +72,8 @@ def _nobody_there(folder: str) -> str:
 
 def keys(plan: Plan) -> Iterator[Line]:
     """From a key to the bytes that show its answer, with as many rows as there are nodes; then the same while one plan
-    after the other is being made."""
+    after the other is being made. Judged are the keys that move the cursor: another page of the screens is a layout of
+    the whole terminal, and stands beside them."""
     nodes = plan.nodes * LARGER
     presses = 120 if plan.times > 1 else 24
     with ExitStack() as stack:
@@ -91,9 +92,9 @@ def keys(plan: Plan) -> Iterator[Line]:
         driven.home()
         busy = [driven.press(number, mark=number % 10 == 0)[1] for number in _paced(ours, presses)]
     what = f"screens: {nodes} rows, key to bytes"
-    every = [seconds for each in took.values() for seconds in each]
+    every = [seconds for name in ("row", "page down") for seconds in took[name]]
     yield Line("screens: hello world, key to bytes, p95", 1000 * _p95(beside), "ms")
-    yield Line(f"{what}, p95 of {len(every)} keys", 1000 * _p95(every), "ms", 16)
+    yield Line(f"{what}, p95 of {len(every)} keys that move the cursor", 1000 * _p95(every), "ms", 16)
     for name, seconds in took.items():
         yield Line(f"{what}, {name}: median of {len(seconds)}", _ms(seconds), "ms")
     yield Line(f"{what} while plans are made, marks among them: p95 of {len(busy)}", 1000 * _p95(busy), "ms")
@@ -180,6 +181,22 @@ def idle(plan: Plan) -> Iterator[Line]:
     yield Line(f"screens: idle for {seconds:.0f} s: sent to the terminal", sent, "bytes", 0)
 
 
+def live_run(plan: Plan) -> Iterator[Line]:
+    """A run that is looked at four times a second, of whose rows eight are new each time."""
+    if not knows_processes():
+        return
+    seconds = IDLE_S if plan.times > 1 else IDLE_QUICK_S
+    command = (sys.executable, "-m", "bench.screens_run", "--nodes", "200")
+    with Terminal(command, plan.env) as ours:
+        ours.until(lambda text: "RUNNING" in text)
+        ours.watch(2.0)
+        before = ours.cpu_s()
+        sent = ours.watch(seconds)
+        used = ours.cpu_s() - before
+    yield Line("screens: a run of 200 nodes, looked at 4 times a second: sent", sent / seconds / 1024, "KiB/s", 32)
+    yield Line("screens: a run of 200 nodes, looked at 4 times a second: of a core", 100 * used / seconds, "%")
+
+
 def memory(plan: Plan) -> Iterator[Line]:
     """Of the process alone, from a dump on disk to the plan of three fifths of the nodes, and after edits of it."""
     if not knows_processes():
@@ -235,5 +252,5 @@ def screens(plan: Plan) -> Iterator[Line]:
         asked = Plan(
             plan.times, plan.pods, plan.nodes, plan.dumped, plan.kubectl, kept | {"PYTHONPYCACHEPREFIX": compiled}
         )
-        for part in (first_paint, keys, first_answer, idle, memory):
+        for part in (first_paint, keys, first_answer, idle, live_run, memory):
             yield from part(asked)

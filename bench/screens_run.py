@@ -1,0 +1,107 @@
+"""Opens the screens on a made run: so many nodes are under way, and of eight of them something is new whenever it is
+looked at. For a terminal."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from datetime import datetime, timezone
+
+from kubectl_eksdoc.core.model.budgets import Budget, BudgetStatus
+from kubectl_eksdoc.core.model.selectors import Selector
+from kubectl_eksdoc.core.run.chronicle import Aimed
+from kubectl_eksdoc.core.run.moments import Happened, Moment
+from kubectl_eksdoc.core.run.standing import PodWaits, Standing
+from kubectl_eksdoc.flows.run.draining import Wish
+from kubectl_eksdoc.tui.framed import Framed
+from kubectl_eksdoc.tui.run.desk import Kind, Update
+from kubectl_eksdoc.tui.run.following import Following
+
+PODS = 40
+AT_ONCE = 8
+
+
+class MadeRun:
+    """Mutable: how far it is. A pod of each of the `AT_ONCE` first nodes that have any goes at every look."""
+
+    run, kind, view, speed = "20261120-193005-4f2a", Kind.DRAIN, None, 1.0
+    began_at = datetime(2026, 11, 20, 19, 30, 5, tzinfo=timezone.utc)
+
+    def __init__(self, nodes: int) -> None:
+        names = [f"ip-10-0-{at // 250}-{at % 250}.ec2.internal" for at in range(nodes)]
+        self.aims = tuple(Aimed(name, 1 + at // 20, self._pods(name)) for at, name in enumerate(names))
+        self._left = {aim.node: list(aim.pods) for aim in self.aims}
+        self._began = time.monotonic()
+        self._gone = 0
+        self._begun: set[str] = set()
+
+    @staticmethod
+    def _pods(node: str) -> tuple[str, ...]:
+        return tuple(f"shop/web-{node[6:]}-{number}" for number in range(PODS))
+
+    def look(self) -> Update:
+        now_s = time.monotonic() - self._began
+        moments: list[Moment] = []
+        under_way = [node for node, left in self._left.items() if left][:AT_ONCE]
+        for node in under_way:
+            if node not in self._begun:
+                self._begun.add(node)
+                moments.append(Moment(now_s, Happened.BEGUN, node))
+            pod = self._left[node].pop(0)
+            moments += [Moment(now_s, Happened.EVICTED, pod, node), Moment(now_s, Happened.GONE, pod, node)]
+            self._gone += 1
+            if not self._left[node]:
+                moments.append(Moment(now_s, Happened.DONE, node))
+        return Update(moments, self._standing(now_s, under_way), None)
+
+    def _standing(self, now_s: float, under_way: list[str]) -> Standing:
+        waits = tuple(
+            PodWaits(f"shop/cart-{at}", node, "budget shop/cart has no room", "shop/cart")
+            for at, node in enumerate(under_way[:3])
+        )
+        left = tuple((node, len(self._left[node])) for node in under_way)
+        budgets = tuple(
+            Budget("shop", f"app-{at}", "", Selector(), BudgetStatus((self._gone + at) % 3, 9, 8, 10))
+            for at in range(8)
+        )
+        return Standing(
+            now_s,
+            len(self.aims) * PODS,
+            self._gone,
+            (),
+            len(self.aims),
+            (),
+            left,
+            (),
+            (),
+            waits,
+            left_s=600.0,
+            planned_s=900.0,
+            budgets=budgets,
+        )
+
+    def wish(self, wish: Wish) -> None:
+        return
+
+    def leave_alone(self, node: str) -> None:
+        return
+
+
+class Shown(Framed):
+    def __init__(self, nodes: int) -> None:
+        super().__init__(ascii=False, plain=False, light=False)
+        self._count = nodes
+
+    def on_mount(self) -> None:
+        following = Following(self, None, {}, lambda: None, lambda: None)  # type: ignore[arg-type]  # nothing is asked
+        following.follow(MadeRun(self._count), "bench")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--nodes", type=int, default=200)
+    Shown(parser.parse_args().nodes).run()
+
+
+if __name__ == "__main__":
+    main()
