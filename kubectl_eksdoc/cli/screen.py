@@ -7,7 +7,7 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli import exits, reaching, replay, rights, streams
+from kubectl_eksdoc.cli import exits, reaching, replay, streams
 from kubectl_eksdoc.cli import look as looks
 from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
@@ -15,12 +15,12 @@ from kubectl_eksdoc.cli.screen_live import Pinned, live_of
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.errors import Forbidden
 from kubectl_eksdoc.host.keymap_file import read_keymap
-from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE
 from kubectl_eksdoc.wiring.sources import SourceChoice
 
 if TYPE_CHECKING:  # the first paint must not pay for facts and plans
     from kubectl_eksdoc.cli.run.screen_runs import ScreenRuns
     from kubectl_eksdoc.core.model.cluster import Cluster
+    from kubectl_eksdoc.core.model.permissions import Needs
     from kubectl_eksdoc.core.plan.drain.policy import Targeting
     from kubectl_eksdoc.tui.opening import Opening, Progress
 
@@ -87,6 +87,8 @@ def _opening(
         try:
             return around.open_reader(source, reached(), progress).read(kinds.ALL)
         except Forbidden as error:
+            from kubectl_eksdoc.cli import rights
+
             raise rights.explained(error, COMMAND) from error
 
     def reached_by(cluster: Cluster) -> tuple[str, ...]:
@@ -123,6 +125,14 @@ def _opening(
             *wrong,
             *(() if theme in THEMES else (f"{THEME} is {theme!r}, and neither dark nor light: it is dark",)),
         ),
-        needs=lambda: rights.needs(JOURNAL_NAMESPACE),
+        needs=_needs,
         context=chosen,
     )
+
+
+def _needs() -> Needs:
+    """The rights on which a plan and a run rest."""
+    from kubectl_eksdoc.cli import rights
+    from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE
+
+    return rights.needs(JOURNAL_NAMESPACE)

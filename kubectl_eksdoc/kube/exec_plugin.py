@@ -38,7 +38,7 @@ def run(plugin: ExecPlugin, server: Server, around: Surroundings, timeout: float
     if plugin.interactive_mode == "Always" and not around.interactive:
         raise ConfigError(
             f"the credential plugin {plugin.line!r} has interactiveMode Always, but stdin is no terminal",
-            "Run this in a terminal, or get a credential by other means and give --token.",
+            "Run this in a terminal, or log in before screens are opened, or give --token.",
         )
     environ = {**around.environ, **dict(plugin.env)}
     environ["KUBERNETES_EXEC_INFO"] = json.dumps(_exec_info(plugin, server, interactive))

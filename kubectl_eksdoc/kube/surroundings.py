@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
+from typing import TextIO
 
 from kubectl_eksdoc.kube.credentials import Sharing
 
@@ -24,8 +25,8 @@ def _silent(_text: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """`interactive`: stdin is a terminal. `say` shows what a credential plugin asks its user, as it comes. `logins`:
-    what plugins gave already."""
+    """`interactive`: stdin is a terminal on which somebody can answer. `say` shows what a credential plugin asks its
+    user, as it comes. `logins`: what plugins gave already."""
 
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
     home: str = ""
@@ -40,6 +41,21 @@ _LOGINS = Sharing()
 """Those of this process: however many connections it makes, a plugin is run once."""
 
 
+def _can_be_asked(stdin: TextIO | None) -> bool:
+    """Whether somebody sits there and lines are read: screens take their terminal out of canonical mode, so that what a
+    plugin asks would be drawn over them, and its answer be their keys."""
+    if stdin is None or not stdin.isatty():
+        return False
+    try:
+        import termios
+    except ImportError:  # on Windows
+        return True
+    try:
+        return bool(termios.tcgetattr(stdin.fileno())[3] & termios.ICANON)
+    except (OSError, ValueError, termios.error):  # nothing is known of it
+        return True
+
+
 def of_this_process() -> Surroundings:
     def say(text: str) -> None:
         # What cannot be shown must not end the thread that listens to the plugin.
@@ -50,7 +66,7 @@ def of_this_process() -> Surroundings:
     return Surroundings(
         environ=dict(os.environ),
         home=os.path.expanduser("~"),
-        interactive=sys.stdin is not None and sys.stdin.isatty(),
+        interactive=_can_be_asked(sys.stdin),
         say=say,
         logins=_LOGINS,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
@@ -9,6 +10,9 @@ from enum import Enum
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 from kubectl_eksdoc.core.run.moments import ASKED, THE_DRAIN, Happened, Moment
 from kubectl_eksdoc.core.run.scribe import aims_of
+
+_NO_NODE = re.compile(r"[^-a-z0-9.]")
+"""No name of a node has it; of whoever leads a run there is, as in ``ann@host/1/run``, and in "the drain"."""
 
 
 class PodState(str, Enum):
@@ -140,7 +144,7 @@ class Chronicle:
             self._pod(moment, self.nodes[moment.node], _PODS[what])
         elif what in _NODES and moment.subject in self.nodes:
             self._node(moment, self.nodes[moment.subject], _NODES[what])
-        elif what is Happened.ADOPTED:
+        elif what is Happened.ADOPTED and _NO_NODE.search(moment.subject):
             self._gone_on_with()
 
     def _gone_on_with(self) -> None:
@@ -154,7 +158,7 @@ class Chronicle:
         if node.state in ENDS or (state is NodeState.CORDONED and node.state is not NodeState.QUEUED):
             return  # its cordon was asked for again
         node.state, node.why = state, moment.why
-        if state is NodeState.EVICTING:
+        if state is NodeState.EVICTING and node.begun_s is None:
             node.begun_s = moment.at_s
         if state in ENDS:
             node.ended_s = moment.at_s
@@ -171,7 +175,8 @@ class Chronicle:
                 return  # a journal names the workload, not the pod
             pod = node.pods[moment.subject] = PodCourse(moment.subject)
         if node.state in (NodeState.QUEUED, NodeState.CORDONED):  # a journal does not say when it was begun
-            node.state, node.begun_s = NodeState.EVICTING, moment.at_s
+            node.state = NodeState.EVICTING
+            node.begun_s = moment.at_s if node.begun_s is None else node.begun_s
         if state is PodState.REFUSED:
             self.refusals += 1
             pod.refused += 1

@@ -257,3 +257,21 @@ def test_a_pod_that_somebody_else_deleted_is_gone() -> None:
     chronicle = on_web(lambda engine, plane: mishaps.delete(plane, "default", "web-2"))
     assert chronicle.gone == chronicle.pods
     assert {node.state for node in chronicle.nodes.values()} == {NodeState.DONE}
+
+
+def test_who_goes_on_with_a_run_takes_up_what_was_left_alone() -> None:
+    """As a journal tells it; a node that is left to others is told by the same word."""
+    over = [Moment(1.0, Happened.LEFT_ALONE, "a", "", "it stays"), Moment(2.0, Happened.STOPPED, "the drain", "", "no")]
+    for who, goes_on in (("ann@desk/1/r1", True), ("the drain", True), ("node-of-others", False), ("b", False)):
+        chronicle = Chronicle(AIMS)
+        chronicle.take([*over, Moment(3.0, Happened.ADOPTED, who)])
+        state = NodeState.CORDONED if goes_on else NodeState.ALONE
+        assert (chronicle.nodes["a"].state, bool(chronicle.stopped)) == (state, not goes_on)
+        assert (chronicle.nodes["a"].ended_s is None) is goes_on
+
+
+def test_what_only_names_who_wanted_it_says_so() -> None:
+    for subject, why, said in (("ann@desk", "", "by ann@desk"), ("the drain", "", "held"), ("ann@desk", "no", "no")):
+        chronicle = Chronicle(AIMS)
+        chronicle.take([Moment(1.0, Happened.HELD, subject, "", why)])
+        assert chronicle.held == said
