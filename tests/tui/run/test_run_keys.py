@@ -1,4 +1,4 @@
-"""Every key of a run, and that none of them leaves it unasked."""
+"""Every key of a run: what it wishes, and what it only looks at."""
 
 from __future__ import annotations
 
@@ -21,8 +21,6 @@ from tests.tui.pilots import read_demo
 from tests.tui.run.scripted import RUN, ScriptedDesk, ScriptedLive
 from tests.tui.run.stage import Show, play, play_run
 
-LEAVING = ("q", "escape", "ctrl+c", "ctrl+q")
-
 
 @pytest.fixture
 def here(tmp_path: Path) -> Iterator[Path]:
@@ -35,74 +33,6 @@ def here(tmp_path: Path) -> Iterator[Path]:
 
 def screen(show: Show) -> RunScreen:
     return next(each for each in show.app.screen_stack if isinstance(each, RunScreen))
-
-
-# Nobody leaves a run by a key
-
-
-@pytest.mark.parametrize("key", LEAVING)
-def test_no_key_leaves_a_run_that_is_under_way(key: str) -> None:
-    live = ScriptedLive()
-
-    async def leave(show: Show) -> None:
-        live.to(20)
-        await show.looks()
-        await show.press(key)
-        assert show.stack == ["PlanScreen", "RunScreen", "StopScreen"]
-        await show.press("enter", "enter")
-        assert show.top == "StopScreen" and "The run goes on. What next?" in show.text
-        await show.press("escape")
-        assert show.stack == ["PlanScreen", "RunScreen"]
-        await show.press("6", key)  # of the log it leads back first, or asks
-        assert show.top in ("RunScreen", "StopScreen")
-        assert live.wishes == [] and show.app.is_running
-
-    assert play_run(leave, live).return_value is None
-
-
-@pytest.mark.parametrize("key", ["ctrl+c", "ctrl+q"])
-def test_asked_again_and_again_there_is_one_menu(key: str) -> None:
-    async def insist(show: Show) -> None:
-        for _ in range(4):
-            await show.press(key)
-        assert show.stack == ["PlanScreen", "RunScreen", "StopScreen"]
-        await show.press("escape", "question_mark", key, key)
-        assert show.stack.count("RunScreen") == 1 and show.stack.count("StopScreen") <= 1
-        assert show.app.is_running
-
-    play_run(insist)
-
-
-@pytest.mark.parametrize("key", ["q", "ctrl+c", "ctrl+q"])
-def test_nor_is_the_app_left_from_the_plan_while_it_runs(key: str) -> None:
-    live = ScriptedLive()
-
-    async def leave(show: Show) -> None:
-        await show.press("1")
-        assert show.stack == ["PlanScreen"]
-        await show.press(key)
-        assert show.stack == ["PlanScreen", "RunScreen", "StopScreen"]
-        await show.press("q")
-        assert show.stack == ["PlanScreen", "RunScreen"] and show.app.is_running and live.wishes == []
-
-    assert play_run(leave, live).return_value is None
-
-
-def test_when_it_is_over_q_leads_to_the_plan_and_then_out() -> None:
-    live = ScriptedLive()
-
-    async def leave(show: Show) -> None:
-        live.ends()
-        await show.looks()
-        await show.press("6", "q")
-        assert show.stack == ["PlanScreen", "RunScreen"]
-        await show.press("q")
-        assert show.stack == ["PlanScreen"]
-        await show.press("5")
-        assert show.stack == ["PlanScreen", "RunScreen"], "it can be seen again"
-        await show.press("escape", "q")
-
-    assert play_run(leave, live).return_value == 0
 
 
 # What is wished of it
