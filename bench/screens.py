@@ -182,7 +182,7 @@ def idle(plan: Plan) -> Iterator[Line]:
 
 
 def live_run(plan: Plan) -> Iterator[Line]:
-    """A run that is looked at four times a second, of whose rows eight are new each time."""
+    """A run that is looked at four times a second, of which twelve pods go each second."""
     if not knows_processes():
         return
     seconds = IDLE_S if plan.times > 1 else IDLE_QUICK_S

@@ -1,5 +1,5 @@
-"""Opens the screens on a made run: so many nodes are under way, and of eight of them something is new whenever it is
-looked at. For a terminal."""
+"""Opens the screens on a made run: eight nodes are under way, and three of their pods go at every look, which
+is twelve a second. For a terminal."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ from kubectl_eksdoc.tui.run.following import Following
 
 PODS = 40
 AT_ONCE = 8
+GOING = 3
 
 
 class MadeRun:
-    """Mutable: how far it is. A pod of each of the `AT_ONCE` first nodes that have any goes at every look."""
+    """Mutable: how far it is. `AT_ONCE` nodes are under way, and of them `GOING` pods go at every look."""
 
     run, kind, view, speed = "20261120-193005-4f2a", Kind.DRAIN, None, 1.0
     began_at = datetime(2026, 11, 20, 19, 30, 5, tzinfo=timezone.utc)
@@ -32,7 +33,7 @@ class MadeRun:
         self.aims = tuple(Aimed(name, 1 + at // 20, self._pods(name)) for at, name in enumerate(names))
         self._left = {aim.node: list(aim.pods) for aim in self.aims}
         self._began = time.monotonic()
-        self._gone = 0
+        self._gone = self._looks = 0
         self._begun: set[str] = set()
 
     @staticmethod
@@ -47,6 +48,8 @@ class MadeRun:
             if node not in self._begun:
                 self._begun.add(node)
                 moments.append(Moment(now_s, Happened.BEGUN, node))
+        self._looks += 1
+        for node in (under_way * 2)[self._looks % AT_ONCE :][:GOING] if len(under_way) == AT_ONCE else under_way:
             pod = self._left[node].pop(0)
             moments += [Moment(now_s, Happened.EVICTED, pod, node), Moment(now_s, Happened.GONE, pod, node)]
             self._gone += 1

@@ -98,7 +98,7 @@ class Shell(Screen[None]):
     def _say(self, name: str, text: str) -> None:
         look = Look(ascii=self._opening.ascii)
         for each in self.query(f"#{name}").results(Static):  # none while it is being closed
-            each.update(plain(shown(text, look)))
+            each.update(plain(shown(text, look)), layout=False)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """While something is typed, the letters are letters."""

@@ -19,14 +19,14 @@ class HeadroomPage(PageOf):
         yield Prose(id="budget")
 
     def on_mount(self) -> None:
-        self.query_one("#budget").border_title = self.said("what it means")
+        self.query_one("#budget", Prose).entitle(self.said("what it means"))
 
     def show(self, model: Model) -> None:
         view = model.view
         without = view is not None and not view.budgets
         self.frame(self.table, model, "" if without else budgets.KEY)
         title = "[2] No budget counts these" if without else "[2] PDB headroom, the worst first"
-        self.table.border_title = self.said(title)
+        self.table.entitle(self.said(title))
         if view is not None and without:
             found = unguarded.unguarded(view)
             self.table.show(unguarded.sheet(found))

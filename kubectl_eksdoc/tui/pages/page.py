@@ -31,7 +31,7 @@ class PageOf(Vertical):
         """`told` stands in the lower frame, and how it is looked at; before its rows are shown."""
         table.wide = model.seen.wide
         looked = (("wide, h l sideways", model.seen.wide), ("without the head", model.seen.headless))
-        table.border_subtitle = self.said(" · ".join([*filter(None, told), *(words for words, on in looked if on)]))
+        table.subtitle(self.said(" · ".join([*filter(None, told), *(words for words, on in looked if on)])))
 
     @property
     def table(self) -> LineTable:

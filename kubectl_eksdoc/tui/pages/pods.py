@@ -26,14 +26,14 @@ class PodsPage(PageOf):
         yield Prose(id=why)
 
     def on_mount(self) -> None:
-        self.query_one(Prose).border_title = self.said("why")
+        self.query_one(Prose).entitle(self.said("why"))
 
     def show(self, model: Model) -> None:
         self._about = model.about or None
         if model.facts is None:
             return
         self._listed = self.listed(model, model.facts.cluster)
-        self.table.border_title = self.said(self._listed.title)
+        self.table.entitle(self.said(self._listed.title))
         self.frame(self.table, model)
         self.table.set_class(model.stale, "-stale")
         self.table.show(self._listed.sheet)

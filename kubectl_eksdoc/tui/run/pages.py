@@ -7,13 +7,12 @@ from textual.containers import Horizontal, Vertical
 
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.text import shown
-from kubectl_eksdoc.tui.run import sheets, words
+from kubectl_eksdoc.tui.run import sheets
 from kubectl_eksdoc.tui.run.state import RunState
 from kubectl_eksdoc.tui.run.summary import summary
 from kubectl_eksdoc.tui.widgets.line_table import LineTable
 from kubectl_eksdoc.tui.widgets.panel import Prose
-
-_SPARK = 24
+from kubectl_eksdoc.tui.widgets.titled import Titled
 
 
 class RunPage(Vertical):
@@ -51,7 +50,7 @@ class LivePage(RunPage):
             ("run-budgets", "PDBs in use now"),
             ("run-tail", "[6] Log"),
         ):
-            self.query_one(f"#{name}").border_title = self.said(title)
+            self.query_one(f"#{name}", Titled).entitle(self.said(title))
 
     def show(self, state: RunState) -> None:
         self.set_class(state.over, "-over")
@@ -66,10 +65,9 @@ class LivePage(RunPage):
         budgets.show(sheets.budgets(state))
         if not budgets.has_focus:
             budgets.to_start()
-        if state.lowest:
-            budgets.border_subtitle = self.said(f"tightest {words.sparkline(state.lowest, _SPARK)} {state.lowest[-1]}")
         tail = self.query_one("#run-tail", LineTable)
-        tail.show(sheets.log(state.chronicle.moments, state.live.began_at))
+        # No more than are seen: then it is never scrolled, and of the lines that move up only what differs is drawn.
+        tail.show(sheets.log(state.chronicle.moments, state.live.began_at, last=tail.room))
         if not tail.has_focus:
             tail.to_end()
 
@@ -90,12 +88,12 @@ class LivePage(RunPage):
         """What depends on the cursor."""
         node = self.table.key
         pods = self.query_one("#run-pods", LineTable)
-        pods.border_title = self.said(node or "Pods")
+        pods.entitle(self.said(node or "Pods"))
         pods.show(sheets.pods(state, node))
         if not pods.has_focus:
             pods.to_start()  # those that need a look come first, and change
         why = self.query_one("#run-why", Prose)
-        why.border_title = self.said("Summary" if state.over else "why it waits")
+        why.entitle(self.said("Summary" if state.over else "why it waits"))
         why.show(summary(state) if state.over else sheets.why(state, node, pods.key))
 
 
@@ -111,13 +109,13 @@ class LogPage(RunPage):
         yield Prose(id="run-summary")
 
     def on_mount(self) -> None:
-        self.query_one("#run-summary").border_title = self.said("Summary")
+        self.query_one("#run-summary", Titled).entitle(self.said("Summary"))
 
     def show(self, state: RunState) -> None:
         table = self.table
-        table.border_title = self.said("[6] Log")
+        table.entitle(self.said("[6] Log"))
         shows = [*(["only what went wrong"] if self.only_wrong else []), *([f"/{self.wanted}"] if self.wanted else [])]
-        table.border_subtitle = self.said(", ".join([*shows, "following" if self.follows else "f follows"]))
+        table.subtitle(self.said(", ".join([*shows, "following" if self.follows else "f follows"])))
         table.show(sheets.log(state.chronicle.moments, state.live.began_at, self.only_wrong, self.wanted))
         if self.follows:
             table.to_end()

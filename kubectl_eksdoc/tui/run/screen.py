@@ -97,7 +97,7 @@ class RunScreen(Screen[None]):
         ):
             if self._said.get(name) != text:
                 self._said[name] = text
-                self.query_one(f"#{name}", Static).update(text)
+                self.query_one(f"#{name}", Static).update(text, layout=False)
         self._page.show(self.state)
 
     def head(self) -> words.Head:

@@ -173,12 +173,15 @@ _LOUD: dict[Happened, Tone] = {
 }
 
 
-def log(moments: Sequence[Moment], began: datetime, only_wrong: bool = False, wanted: str = "") -> Sheet:
-    """In the order in which it happened; keys are places in `moments`."""
+def log(
+    moments: Sequence[Moment], began: datetime, only_wrong: bool = False, wanted: str = "", last: int | None = None
+) -> Sheet:
+    """In the order in which it happened, the `last` so many; keys are places in `moments`."""
+    first = 0 if last is None else max(0, len(moments) - last)
     columns = (Column("TIME"), Column("WHAT", floor=9), Column("OF WHAT AND WHY", floor=20))
     kept = [
         at
-        for at, moment in enumerate(moments)
+        for at, moment in enumerate(moments[first:], first)
         if (not only_wrong or moment.what in WENT_WRONG)
         and (not wanted or wanted.lower() in " ".join(words.log_line(moment, began)).lower())
     ]

@@ -18,6 +18,7 @@ from kubectl_eksdoc.tui.run.desk import Kind
 from kubectl_eksdoc.tui.run.state import RunState, Stage
 
 _BAR = 24
+_SPARK = 24
 _BLOCKS = "▁▂▃▄▅▆▇"
 
 
@@ -83,7 +84,10 @@ def half(state: RunState) -> str:
     if state.over or state.standing is None or not state.drains:
         return ""
     when = "when it has stopped" if state.stage is Stage.STOPPING else "stop now"
-    return " · ".join([f"{when}: {stands.left_by_stopping(state.standing)}", *_coming(state.standing)])
+    told = [f"{when}: {stands.left_by_stopping(state.standing)}", *_coming(state.standing)]
+    if state.lowest:
+        told.append(f"tightest budget {sparkline(state.lowest, _SPARK)} {state.lowest[-1]}")
+    return " · ".join(told)
 
 
 def _coming(standing: Standing) -> list[str]:

@@ -23,6 +23,8 @@ from kubectl_eksdoc.render.tables import Cell, fitted
 from kubectl_eksdoc.render.text import shown
 from kubectl_eksdoc.tui.sheets.cells import wrapped
 from kubectl_eksdoc.tui.sheets.sheet import EMPTY, Sheet, text_of
+from kubectl_eksdoc.tui.widgets.differing import where_it_differs
+from kubectl_eksdoc.tui.widgets.titled import Titled
 
 _GAP = 1
 _MARK = 2
@@ -42,7 +44,7 @@ _TONES = {
 }
 
 
-class LineTable(ScrollView, can_focus=True):
+class LineTable(ScrollView, Titled, can_focus=True):
     """The cursor stays on its key when the rows change. `wide`: every column in full; what does not fit is seen by
     going sideways, and the first column stays."""
 
@@ -102,10 +104,16 @@ class LineTable(ScrollView, can_focus=True):
         """Without the scroll bar."""
         return self.scrollable_content_region.size
 
+    @property
+    def room(self) -> int:
+        """So many rows are seen at once."""
+        return max(self._seen.height - 1, 1)
+
     def show(self, sheet: Sheet, marked: Collection[str] = frozenset()) -> None:
         """From now on these rows; only those that differ are drawn anew."""
         was, at = self.key, self._cursor
         same = sheet.keys is self.sheet.keys or sheet.keys == self.sheet.keys
+        as_many = bool(sheet.keys) and len(sheet.keys) == len(self.sheet.keys)
         before, self._drawn = self._drawn, {}
         self.sheet, self.marked = sheet, marked
         if not same:
@@ -115,7 +123,7 @@ class LineTable(ScrollView, can_focus=True):
         self.virtual_size = Size(self._seen.width, len(sheet.keys) + 1)
         if not same:
             self._follow()
-        if same and sheet.keys and before:
+        if as_many and before:
             self._refresh_what_differs(before)
         else:
             self.refresh()
@@ -205,13 +213,13 @@ class LineTable(ScrollView, can_focus=True):
             self.refresh(Region(0, y, self._seen.width, 1))
 
     def _refresh_what_differs(self, before: Mapping[tuple[int, int], Strip]) -> None:
-        """Of the same rows as `before`: most keys change one or two of them, and few bytes travel far faster."""
+        """Of as many rows as `before`: mostly one or two of them change, and few bytes travel far faster."""
         top, width = int(self.scroll_offset.y), self._seen.width
-        if before.get((_HEAD, width)) != self._drawn_at(_HEAD, width):
-            self.refresh(Region(0, 0, width, 1))
-        for place in range(top, min(top + self._seen.height, len(self.sheet.keys))):
-            if before.get((place, width)) != self._drawn_at(place, width):
-                self.refresh(Region(0, place - top + 1, width, 1))
+        places = range(top, min(top + self._seen.height, len(self.sheet.keys)))
+        for y, place in ((0, _HEAD), *((place - top + 1, place) for place in places)):
+            start, end = where_it_differs(before.get((place, width)), self._drawn_at(place, width))
+            if start < end:
+                self.refresh(Region(start, y, end - start, 1))
 
     # Drawing
 
@@ -324,7 +332,8 @@ class LineTable(ScrollView, can_focus=True):
         for text, name in texts:
             # On the row of the cursor a colour would be hard to read; the sign and the word say the same.
             segments.append(Segment(self.look.signs(text), base if under else self._style(name)))
-        return Strip(segments).adjust_cell_length(width, base).crop(0, width)
+        # What looks the same is one segment: each has its colours before it, and they are longer than most texts.
+        return Strip(segments).adjust_cell_length(width, base).crop(0, width).simplify()
 
     def _style(self, name: str) -> Style:
         found = self._styles.get(name)

@@ -12,11 +12,12 @@ from textual.widgets import Static
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.text import shown
 from kubectl_eksdoc.tui.sheets.sheet import Line
+from kubectl_eksdoc.tui.widgets.titled import Titled
 
 _STYLES = {Tone.TITLE: "bold", Tone.FAINT: "dim"}
 
 
-class Prose(VerticalScroll, can_focus=True):
+class Prose(VerticalScroll, Titled, can_focus=True):
     """Lines of text, as many as there are; long ones are wrapped. Mutable."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
