@@ -24,6 +24,7 @@ if TYPE_CHECKING:  # the first paint must not pay for runs
     from kubectl_eksdoc.tui.run.desk import Desk, Live, Prepared
 
 _LOOK_S = 0.2
+_STANDS_S = 1.5
 LEFT = "the screens were left"
 """Why a run stops."""
 
@@ -106,12 +107,13 @@ class ScreenRuns:
 
         self.left_in_the_middle = True
         around = self._around
-        live.wish(Wish.STOP, LEFT)
-        standing: Standing | None = live.look().standing
-        half = f" {stands.stop_in_full(standing)}" if standing is not None else ""
-        around.note(f"run {live.run} is stopping: the screens were left, so nothing more is asked for.{half}")
-        around.note("waiting until what is under way has settled; Ctrl-C leaves at once")
         with around.edges.told_to_stop() as told:
+            live.wish(Wish.STOP, LEFT)
+            live.wait(_STANDS_S)  # where it stands is reckoned now and then: an older word could be untrue
+            standing: Standing | None = live.look().standing
+            half = f" {stands.stop_in_full(standing)}" if standing is not None and not live.over else ""
+            around.note(f"run {live.run} is stopping: {LEFT}, so nothing more is asked for.{half}")
+            around.note("waiting until what is under way has settled; Ctrl-C leaves at once")
             leaving = False
             while not live.over:
                 if told() and not leaving:

@@ -129,7 +129,7 @@ def why(state: RunState, node: str | None, pod: str | None) -> list[str | tuple[
     for waiting in pending[:3]:
         found.append((f"{waiting.pod} has no node yet: {waiting.why or 'nobody said why'}", Tone.WARN))
     coming = state.standing.coming if state.standing is not None else ()
-    found += [(f"{each.pod} is not Ready yet: {each.why or 'nobody said why'}", Tone.FAINT) for each in coming[:3]]
+    found += [(f"{each.pod} is not Ready yet: {each.why or 'it is starting'}", Tone.FAINT) for each in coming[:3]]
     if not found and course.state not in ENDS and course.begun_s is None:
         found.append(("its turn has not come", Tone.FAINT))
     if state.unknown:
