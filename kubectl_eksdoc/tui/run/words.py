@@ -18,7 +18,7 @@ from kubectl_eksdoc.tui.run.desk import Kind
 from kubectl_eksdoc.tui.run.state import RunState, Stage
 
 _BAR = 24
-_SPARK = 24
+_SPARK = 10
 _BLOCKS = "▁▂▃▄▅▆▇"
 
 
@@ -86,7 +86,7 @@ def half(state: RunState) -> str:
     when = "when it has stopped" if state.stage is Stage.STOPPING else "stop now"
     told = [f"{when}: {stands.left_by_stopping(state.standing)}", *_coming(state.standing)]
     if state.lowest:
-        told.append(f"tightest budget {sparkline(state.lowest, _SPARK)} {state.lowest[-1]}")
+        told.append(f"tightest PDB {sparkline(state.lowest, _SPARK)} {state.lowest[-1]}")
     return " · ".join(told)
 
 
