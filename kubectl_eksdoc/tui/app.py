@@ -54,7 +54,7 @@ class EksdocApp(Framed):
     def run_in_short(self) -> list[str]:
         """What must be seen of a run that is under way where there is no room for its screen, and its keys; none
         while there is none."""
-        if self._following is None or not self._following.under_way:
+        if self._following is None:
             return []
         return self._following.in_short()
 

@@ -20,15 +20,17 @@ from kubectl_eksdoc.cli.run.new_run import NewRun
 from kubectl_eksdoc.cli.run.request import RunRequest
 from kubectl_eksdoc.cli.run.rest import Rest
 from kubectl_eksdoc.cli.surroundings import Surroundings
+from kubectl_eksdoc.core.model.journal import Phase
 from kubectl_eksdoc.errors import Forbidden, UsageError
 from kubectl_eksdoc.tui.run.desk import Kind, Live, Outcome, Prepared
 from kubectl_eksdoc.wiring.runs import JOURNAL_NAMESPACE, Hooks, Keeping
 from kubectl_eksdoc.wiring.sources import SourceChoice
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.core.model.cluster import Identity
+    from kubectl_eksdoc.core.model.cluster import Cluster, Identity
     from kubectl_eksdoc.core.model.journal import RunSummary
     from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
+    from kubectl_eksdoc.core.plan.drain.result import DrainPlan
     from kubectl_eksdoc.flows.run.trying import Tried
     from kubectl_eksdoc.render.drain.view import DrainView
     from kubectl_eksdoc.render.run.view import RunView
@@ -86,6 +88,7 @@ class RunDesk:
             raise UsageError("no node of the plan can be drained", "[4] says what is in the way, and what helps.")
         new_run.check_others(wanted, notes.around)(read.cluster, read.plan)
         new_run.check_rights(wanted, read, notes.around)
+        notes.said += _earlier(read.cluster, read.plan)
         view = replace(shown, plan=read.plan, cluster=read.cluster)
 
         def begin() -> Live:
@@ -114,8 +117,10 @@ class RunDesk:
         notes, request = _Notes(self._around), self._request(run)
         try:
             runs = self._around.edges.open_runs(request.options.connection, self._keeping(""))
-            if runs.lock().led:
-                raise UsageError(f"somebody leads run {run}, or another one", "kubectl eksdoc drain status says who.")
+            if (held := runs.lock()).led:
+                raise UsageError(
+                    f"{held.holder} leads a run of this cluster", "Its lock is free a minute after it was renewed last."
+                )
             left = Rest.of(run, replay(runs.entries(run)), request, notes.around)
         except Forbidden as error:
             raise rights.explained(error, rest.COMMAND) from error
@@ -153,6 +158,8 @@ class RunDesk:
             raise rights.explained(error, given_back.COMMAND) from error
         if not which.nodes:
             raise UsageError(f"run {run} has changed no node that is not given back")
+        if which.there is not None and which.there.phase != Phase.ENDED.value and (held := runs.lock()).led:
+            notes.said.append(f"it is under way, led by {held.holder} ({which.there.said}): this stops it first")
 
         def begin() -> Live:
             def carry(face_of: FaceOf) -> Outcome:
@@ -216,6 +223,22 @@ class RunDesk:
         return RunRequest(self._reach(), self._namespace, run)
 
 
+def _earlier(cluster: Cluster, plan: DrainPlan) -> list[str]:
+    """What other runs left on the nodes that are drained: giving this one back leaves it as it is now."""
+    drained = {target.node.name for target in plan.targets if target.order}
+    nodes = [node for node in cluster.nodes if node.name in drained]
+    said = []
+    for run in sorted({node.note.run for node in nodes if node.note is not None}):
+        theirs = [node.name for node in nodes if node.note is not None and node.note.run == run]
+        said.append(
+            f"{len(theirs)} of them still carry run {run}, which is not given back: [5] goes on with it or does"
+        )
+    cordoned = sum(node.unschedulable for node in nodes)
+    if cordoned:
+        said.append(f"{cordoned} of them are cordoned already, and stay so when this run is given back")
+    return said
+
+
 def _drained(view: DrainView) -> tuple[str, ...]:
     return tuple(target.node.name for target in view.targets if target.order)
 
@@ -239,4 +262,5 @@ def _outcome(view: RunView) -> Outcome:
     from kubectl_eksdoc.render.run import words
     from kubectl_eksdoc.render.run.view import Outcome as Came
 
-    return Outcome(words.verdict(view), words.against_plan(view), view, bad=view.outcome is not Came.DONE)
+    doubt = bool(view.record.record.pending or view.record.record.coming)
+    return Outcome(words.verdict(view), words.against_plan(view), view, view.outcome is not Came.DONE, doubt)

@@ -9,7 +9,9 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli.options import GlobalOptions
+from kubectl_eksdoc.cli.run.confirming import check_writable
 from kubectl_eksdoc.cli.surroundings import Surroundings
+from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.wiring.sources import SourceChoice
 
 if TYPE_CHECKING:  # the first paint must not pay for runs
@@ -71,7 +73,13 @@ class ScreenRuns:
     @property
     def why_not(self) -> str:
         """Why nothing can be changed from here, "" where it can."""
-        return _SNAPSHOT if self._source.snapshot else ""
+        if self._source.snapshot:
+            return _SNAPSHOT
+        try:
+            check_writable(self._around.environ, "a run")
+        except UsageError as error:
+            return error.message
+        return ""
 
     def desk_at(self, reach: Callable[[], GlobalOptions]) -> Desk | None:
         """Of the cluster that is reached so; of the demo its own way."""
@@ -114,9 +122,9 @@ class ScreenRuns:
             half = f" {stands.stop_in_full(standing)}" if standing is not None and not live.over else ""
             around.note(f"run {live.run} is stopping: {LEFT}, so nothing more is asked for.{half}")
             around.note("waiting until what is under way has settled; Ctrl-C leaves at once")
-            leaving = False
+            leaving, before = False, told()  # a terminal that is closed is often told twice
             while not live.over:
-                if told() and not leaving:
+                if told() > before and not leaving:
                     leaving = True
                     live.wish(Wish.LEAVE, LEFT)
                     around.note("leaving at once: what is under way comes to its end by itself")

@@ -22,7 +22,8 @@ class Waiting(NamedTuple):
 class Record:
     """`undone` are nodes of the plan that were not emptied, each with the pods (ns/name) that were left of it.
 
-    `ended_s` is when the last node was done, or nothing happened any more.
+    `pending` and `coming`: replacements that had no node at the end, or one and were not Ready. `ended_s` is when the
+    last node was done, or nothing happened any more.
     """
 
     plan: DrainPlan
@@ -30,6 +31,7 @@ class Record:
     ended_s: float
     pending: tuple[Waiting, ...] = ()
     undone: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    coming: tuple[Waiting, ...] = ()
 
     @property
     def refusals(self) -> Counter[str]:

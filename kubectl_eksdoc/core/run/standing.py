@@ -123,7 +123,7 @@ def standing(engine: Engine, course: Course, now_s: float) -> Standing:
         budgets=tuple(_in_use(engine)),
         pending=tuple(Waiting(pod.key, pod.not_ready_because) for pod in engine.pending),
         paused=engine.is_paused,
-        coming=tuple(_coming(engine)),
+        coming=tuple(coming(engine)),
     )
 
 
@@ -138,7 +138,8 @@ GATES = "ReadinessGatesNotReady"
 """The Ready condition's reason where only those are missing (kubernetes/pkg/kubelet/status/generate.go)."""
 
 
-def _coming(engine: Engine) -> Iterator[Waiting]:
+def coming(engine: Engine) -> Iterator[Waiting]:
+    """Replacements that have a node and are not Ready."""
     owners = {each.pod.owner.uid for each in engine.plan.evictions if each.pod.owner is not None}
     going = {each.pod.uid for each in engine.plan.evictions}
     for pod in engine.seen.pods():

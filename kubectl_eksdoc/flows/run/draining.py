@@ -23,7 +23,7 @@ from kubectl_eksdoc.core.run.moments import Happened, Moment
 from kubectl_eksdoc.core.run.record import Record, Waiting
 from kubectl_eksdoc.core.run.replanning import Replanning
 from kubectl_eksdoc.core.run.scribe import Scribe, changes_something
-from kubectl_eksdoc.core.run.standing import Course, Standing, standing
+from kubectl_eksdoc.core.run.standing import Course, Standing, coming, standing
 from kubectl_eksdoc.errors import JournalError, LockInDoubt
 from kubectl_eksdoc.flows.ports import DrainLock, Field, Journal
 from kubectl_eksdoc.flows.run.outage import Outage
@@ -311,7 +311,8 @@ class Draining:
     def _record(self) -> Record:
         engine = self._engine
         waiting = tuple(Waiting(pod.key, pod.not_ready_because) for pod in engine.pending)
-        return Record(engine.plan, tuple(engine.moments), self._now_s, waiting, engine.undone)
+        not_ready = tuple(coming(engine))
+        return Record(engine.plan, tuple(engine.moments), self._now_s, waiting, engine.undone, not_ready)
 
     def _keep(self) -> None:
         if self._entries:

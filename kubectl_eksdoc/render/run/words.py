@@ -57,6 +57,8 @@ def _differences(view: RunView) -> Iterator[str]:
         yield f"Evicted more than once, by name: {listing(record.re_evicted, _MOST_NAMES, Look())}."
     if waiting := [each.pod for each in record.pending if not each.before]:
         yield f"Without a node at the end: {listing(waiting, _MOST_NAMES, Look())}."
+    if coming := [each.pod for each in record.record.coming]:
+        yield f"Not Ready at the end, or not yet: {listing(coming, _MOST_NAMES, Look())}."
     happened = {moment.what for moment in record.moments}
     for what, said in _BESIDES.items():
         if what in happened:

@@ -7,9 +7,9 @@ from textual.app import ComposeResult
 from kubectl_eksdoc.render.drain.groups import Group
 from kubectl_eksdoc.tui import details
 from kubectl_eksdoc.tui.model import Model
+from kubectl_eksdoc.tui.pages.nothing import no_plan
 from kubectl_eksdoc.tui.pages.page import PageOf
 from kubectl_eksdoc.tui.sheets import blockers
-from kubectl_eksdoc.tui.sheets.sheet import EMPTY
 from kubectl_eksdoc.tui.widgets.line_table import LineTable
 from kubectl_eksdoc.tui.widgets.panel import Prose
 
@@ -30,7 +30,7 @@ class BlockersPage(PageOf):
     def show(self, model: Model) -> None:
         self.groups = blockers.groups_of(model.view) if model.view is not None else ()
         self.frame(self.table, model)
-        self.table.show(blockers.sheet(self.groups) if self.groups or model.view is not None else EMPTY)
+        self.table.show(blockers.sheet(self.groups) if self.groups or model.view is not None else no_plan(model))
         self.moved(self.table, self.table.key or "", model)
 
     @property

@@ -6,9 +6,9 @@ from textual.app import ComposeResult
 
 from kubectl_eksdoc.tui import details
 from kubectl_eksdoc.tui.model import Model
+from kubectl_eksdoc.tui.pages.nothing import no_plan
 from kubectl_eksdoc.tui.pages.page import PageOf
 from kubectl_eksdoc.tui.sheets import budgets, unguarded
-from kubectl_eksdoc.tui.sheets.sheet import EMPTY
 from kubectl_eksdoc.tui.widgets.line_table import LineTable
 from kubectl_eksdoc.tui.widgets.panel import Prose
 
@@ -32,7 +32,7 @@ class HeadroomPage(PageOf):
             self.table.show(unguarded.sheet(found))
             self.query_one("#budget", Prose).show(unguarded.about(found, view))
             return
-        self.table.show(budgets.sheet(view, full=True) if view is not None else EMPTY)
+        self.table.show(budgets.sheet(view, full=True) if view is not None else no_plan(model))
         self.moved(self.table, self.table.key or "", model)
 
     def moved(self, table: LineTable, key: str, model: Model) -> None:

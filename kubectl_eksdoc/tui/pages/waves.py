@@ -6,9 +6,9 @@ from textual.app import ComposeResult
 
 from kubectl_eksdoc.tui import details
 from kubectl_eksdoc.tui.model import Model
+from kubectl_eksdoc.tui.pages.nothing import no_plan
 from kubectl_eksdoc.tui.pages.page import PageOf
 from kubectl_eksdoc.tui.sheets import waves
-from kubectl_eksdoc.tui.sheets.sheet import EMPTY
 from kubectl_eksdoc.tui.widgets.line_table import LineTable
 from kubectl_eksdoc.tui.widgets.panel import Prose
 
@@ -25,7 +25,7 @@ class WavesPage(PageOf):
     def show(self, model: Model) -> None:
         view = model.view
         self.frame(self.table, model, waves.KEY)
-        self.table.show(waves.sheet(view, full=True) if view is not None else EMPTY)
+        self.table.show(waves.sheet(view, full=True) if view is not None else no_plan(model))
         self.table.set_class(model.stale, "-stale")
         self.moved(self.table, self.table.key or "", model)
 

@@ -20,6 +20,7 @@ from kubectl_eksdoc.render.text import counted, listing, shown
 from kubectl_eksdoc.render.times import duration
 from kubectl_eksdoc.tui.run.desk import Kind, Live, Prepared
 from kubectl_eksdoc.tui.sheets.sheet import Line
+from kubectl_eksdoc.tui.small import too_small
 from kubectl_eksdoc.tui.widgets.panel import Prose
 
 _MOST_NAMES = 6
@@ -104,6 +105,10 @@ class ConfirmScreen(ModalScreen[Live | None]):
     def _submitted(self, event: Input.Submitted) -> None:
         """Enter by itself does nothing: the text must match."""
         assert self.prepared is not None, "it is ready"
+        if self._typed >= len(self.prepared.typed):
+            return  # it was begun: a key may have been pressed twice
+        if too_small(*self.app.size):
+            return  # what is to be done cannot be read
         wanted = self.prepared.typed[self._typed]
         if event.value.split() != wanted.split():
             if event.value.strip():
@@ -113,10 +118,10 @@ class ConfirmScreen(ModalScreen[Live | None]):
         if self._typed < len(self.prepared.typed):
             self._ask_for()
             return
+        self.query_one("#typed").display = False
         try:
             live = self.prepared.begin()
         except EksdocError as error:
-            self.query_one("#typed").display = False
             self._refused(self.Refused(error.message, error.hint))
         else:
             self.dismiss(live)
@@ -153,7 +158,7 @@ def _drain(prepared: Prepared) -> list[Line]:
         "",
         (f"✓ {anew}; it is checked once more under the lock", Tone.GOOD),
         ("✓ you may do all that it needs", Tone.GOOD),
-        ("✓ no other run has to do with these nodes", Tone.GOOD),
+        ("✓ no other run is under way on these nodes", Tone.GOOD),
     ]
     if bare:
         lines.append((f"! no budget counts {counted(bare, 'pod')}: they go together, node by node", Tone.WARN))

@@ -124,8 +124,15 @@ class Following:
         if self.state is None:
             return []
         notice, _ = words.notice(self.state)
-        here = isinstance(self._app.screen, RunScreen)
-        return [words.line_in_short(self.state), notice, "space pause  a stop…" if here else "5 the run"]
+        seen = self._app.screen
+        keys = "5 the run"
+        if isinstance(seen, RunScreen):
+            keys = "q back" if self.state.over else "space pause  a stop…"
+        elif isinstance(seen, StopScreen):
+            keys = "space pause, go on  s stop  esc no"
+        elif isinstance(seen, ConfirmScreen):
+            keys = "there is no room to confirm: esc back"
+        return [words.line_in_short(self.state), notice, keys]
 
     def ask_what_next(self) -> None:
         """Before anybody leaves: its screen, and what can be done with it; once, however often one wants to leave."""
@@ -142,12 +149,15 @@ class Following:
 
     def _look(self) -> None:
         state = self.state
-        if state is None or not state.take(state.live.look()):
+        if state is None:
+            return
+        new = state.take(state.live.look())
+        if not (new or state.is_silent):
             return
         for screen in self._app.screen_stack:
             _show(screen, state)
         self._seen()
-        if state.over:
+        if new and state.over:
             self._ended(state)
 
     def _ended(self, state: RunState) -> None:

@@ -102,13 +102,15 @@ def sheet(runs: Sequence[RunSummary], now: datetime) -> Sheet:
         Column("RUN", middle=True, floor=20),
         Column("BEGUN", right=True, drop=2),
         Column("PHASE"),
+        Column("UPDATED", right=True),
         Column("LED BY", drop=1, middle=True),
         Column("SAID", floor=20),
     )
-    return of_rows(columns, [(run.run, _cells(run, now)) for run in runs], NONE, fill=4)
+    return of_rows(columns, [(run.run, _cells(run, now)) for run in runs], NONE, fill=5)
 
 
 def _cells(run: RunSummary, now: datetime) -> Cells:
     begun = f"{age(between(run.begun, now))} ago" if run.begun is not None else "?"
     phase = Cell(run.phase, Tone.WARN if run.unfinished else Tone.GOOD)
-    return [run.run, begun, phase, run.leader.split("/")[0] or "nobody", run.said]
+    updated = f"{age(between(run.updated, now))} ago" if run.updated is not None else "?"
+    return [run.run, begun, phase, updated, run.leader.split("/")[0] or "nobody", run.said]

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import Enum
+from time import monotonic
 
 from kubectl_eksdoc.core.run.chronicle import Chronicle
 from kubectl_eksdoc.core.run.standing import PodWaits, Standing
 from kubectl_eksdoc.flows.run.draining import Wish
 from kubectl_eksdoc.render.text import counted
 from kubectl_eksdoc.tui.run.desk import Kind, Live, Outcome, Update
+
+SILENT_S = 5.0
 
 MOST_MARKS = 60
 """So many steps of headroom are kept."""
@@ -20,6 +23,7 @@ class Stage(Enum):
 
     BEGINNING = "BEGINNING"
     RUNNING = "RUNNING"
+    PAUSING = "PAUSING"  # it was asked to, and has not heeded it yet
     PAUSED = "PAUSED"
     HELD = "HELD"  # by a guard
     FINISHING = "FINISHING ITS WAVE"
@@ -33,19 +37,23 @@ class RunState:
     """Mutable: `take` what is new. `wished`: what was wished here last. `lowest`: how many disruptions the tightest
     budget in use allowed, step by step, the latest last."""
 
-    def __init__(self, live: Live) -> None:
+    def __init__(self, live: Live, clock: Callable[[], float] = monotonic) -> None:
         self.live = live
+        self._clock = clock
         self.chronicle = Chronicle(live.aims)
         self.standing: Standing | None = None
         self.outcome: Outcome | None = None
         self.wished = Wish.GO_ON
         self.lowest: list[int] = []
+        self._heard_s = clock()
 
     def take(self, update: Update) -> bool:
         """Whether anything is new."""
         new = bool(update.moments) or update.anew
         new = new or update.standing is not self.standing or update.outcome is not self.outcome
         was = self.standing
+        if new:
+            self._heard_s = self._clock()
         if update.anew:
             self.chronicle = Chronicle(self.live.aims)
         self.chronicle.take(update.moments)
@@ -78,8 +86,10 @@ class RunState:
             return Stage.STOPPED if self.chronicle.stopped or self.outcome.view is None else Stage.FAILED
         if self.wished in (Wish.STOP, Wish.LEAVE) or self.chronicle.stopped:
             return Stage.STOPPING
-        if self.wished is Wish.PAUSE or (self.standing is not None and self.standing.paused):
+        if self.standing is not None and self.standing.paused:
             return Stage.PAUSED
+        if self.wished is Wish.PAUSE:
+            return Stage.PAUSING
         if self.chronicle.held:
             return Stage.HELD
         if self.wished is Wish.FINISH_WAVE:
@@ -88,7 +98,18 @@ class RunState:
 
     @property
     def is_paused(self) -> bool:
-        return self.stage is Stage.PAUSED
+        """Or is about to be."""
+        return self.stage in (Stage.PAUSED, Stage.PAUSING)
+
+    @property
+    def silent_s(self) -> float:
+        """So long nothing was heard of it, though it tells every second where it stands."""
+        return 0.0 if self.over or self.standing is None else self._clock() - self._heard_s
+
+    @property
+    def is_silent(self) -> bool:
+        """The server may not answer: what is shown is not as it is now."""
+        return self.silent_s >= SILENT_S
 
     @property
     def at_s(self) -> float:

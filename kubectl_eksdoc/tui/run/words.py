@@ -45,7 +45,7 @@ def identity(state: RunState, name: str) -> str:
 def line(state: RunState) -> str:
     """``Run 7f3a · wave 2 of 4 · 51 of 116 pods gone · ▇▇▇───── 44 % · about 2m50s left``."""
     if state.outcome is not None:
-        sign = "✗" if state.outcome.bad else "✓"
+        sign = "✗" if state.outcome.bad else "!" if state.outcome.doubt else "✓"
         return f"{sign} Run {state.live.run}: {state.outcome.said}"
     chronicle = state.chronicle
     if not state.drains:
@@ -112,11 +112,14 @@ def notice(state: RunState) -> tuple[str, Tone | None]:
         return ("the cluster is read once more, under the lock, before anything is done", None)
     if not state.drains:
         return ("", None)
-    if stage in (Stage.STOPPING, Stage.PAUSED, Stage.HELD):
+    if state.is_silent:
+        return (f"! nothing heard for {duration(state.silent_s)}: all this is as it was then", Tone.BAD)
+    if stage in (Stage.STOPPING, Stage.PAUSING, Stage.PAUSED, Stage.HELD):
         why = {
             Stage.STOPPING: f"stopping: {standing.stopped or 'nothing more is asked for'}",
-            Stage.PAUSED: "paused: nothing more is asked for until space",
-            Stage.HELD: f"held: {standing.held}",
+            Stage.PAUSING: "it is told to pause; what is being asked for now is still asked for",
+            Stage.PAUSED: f"{standing.held or 'paused'}: nothing more is asked for; space goes on",
+            Stage.HELD: f"held: {standing.held}; it goes on by itself",
         }[stage]
         return (f"! {why}", Tone.WARN)
     if standing.waits:

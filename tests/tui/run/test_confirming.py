@@ -38,6 +38,44 @@ def test_what_must_be_typed_begins_it_once() -> None:
     play(begin)
 
 
+def test_an_enter_that_repeats_itself_begins_one_run() -> None:
+    """Over a slow line several arrive at once."""
+
+    async def begin(show: Show) -> None:
+        await asked(show)
+        await show.types(WORDS)
+        typed = field(show)
+        for _ in range(4):
+            typed.post_message(Input.Submitted(typed, WORDS))
+        await show.until(lambda: show.top == "RunScreen")
+        assert len(show.desk.begun) == 1
+
+    play(begin)
+
+
+def test_nothing_is_begun_where_it_cannot_be_read() -> None:
+    async def begin(show: Show) -> None:
+        await asked(show)
+        await show.types(WORDS)
+        await show.pilot.resize_terminal(40, 10)
+        await show.press("enter")
+        assert show.desk.begun == [] and show.top == "ConfirmScreen"
+        await show.pilot.resize_terminal(120, 36)
+        await show.press("enter")
+        await show.until(lambda: show.top == "RunScreen")
+
+    play(begin)
+
+
+@pytest.mark.parametrize("size", [(60, 16), (80, 20), (80, 24), (120, 36)])
+def test_what_must_be_typed_is_seen_in_every_size(size: tuple[int, int]) -> None:
+    async def look(show: Show) -> None:
+        await asked(show)
+        assert "cordon 5 nodes" in show.text.replace("\n", " ")
+
+    play(look, size=size)
+
+
 def test_enter_with_anything_else_does_nothing() -> None:
     async def mistype(show: Show) -> None:
         await asked(show)

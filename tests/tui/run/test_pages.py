@@ -78,7 +78,8 @@ def ended(bad: bool = False, stopped: bool = False, view: bool = True) -> RunSta
 SITUATIONS = {
     "beginning": (lambda: RunState(ScriptedLive()), Stage.BEGINNING),
     "running": (lambda: at(20), Stage.RUNNING),
-    "paused here": (lambda: at(20, wished=Wish.PAUSE), Stage.PAUSED),
+    "told to pause": (lambda: at(20, wished=Wish.PAUSE), Stage.PAUSING),
+    "paused here": (lambda: at(20, wished=Wish.PAUSE, paused=True), Stage.PAUSED),
     "paused by others": (lambda: at(20, paused=True), Stage.PAUSED),
     "held": (lambda: happened(at(20, held="no"), Moment(20, Happened.HELD, "the drain", why="no")), Stage.HELD),
     "released": (
@@ -258,6 +259,17 @@ def test_of_a_node_those_pods_come_first_that_need_a_look() -> None:
     assert (f"{two}: forbidden", Tone.BAD) in told
     assert sheets.why(state, None, None) == []
     assert {pod.state for pod in node.pods.values()} >= {PodState.KEPT, PodState.REFUSED, PodState.LEAVING}
+
+
+def test_a_run_of_which_nothing_is_heard_does_not_look_alive() -> None:
+    now, live = [100.0], ScriptedLive()
+    state = RunState(live, lambda: now[0])
+    live.to(20)
+    state.take(live.look())
+    assert not state.is_silent and "nothing heard" not in words.notice(state)[0]
+    now[0] += 23
+    assert state.is_silent
+    assert words.notice(state) == ("! nothing heard for 23s: all this is as it was then", Tone.BAD)
 
 
 def test_replacements_without_a_node_are_named() -> None:

@@ -45,7 +45,7 @@ def test_pausing_and_going_on() -> None:
         live.to(20)
         await show.looks()
         await show.press("space")
-        assert live.wishes == [Wish.PAUSE] and "PAUSED" in show.text and "space p go on" in show.text
+        assert live.wishes == [Wish.PAUSE] and "PAUSING" in show.text and "space p go on" in show.text
         await show.press("p")
         assert live.wishes == [Wish.PAUSE, Wish.GO_ON] and "RUNNING" in show.text
         live.stands(paused=True)
