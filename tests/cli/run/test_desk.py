@@ -177,7 +177,7 @@ def test_one_at_a_time_here_and_elsewhere(seen: Evictions, one: Machine, other: 
         return refused.type is Locked and live.run in refused.value.message
 
     until(is_locked)
-    with pytest.raises(UsageError, match="somebody leads"):
+    with pytest.raises(UsageError, match="leads a run of this cluster"):
         elsewhere.prepare_going_on(live.run)
     live.wish(Wish.STOP)
     assert over(live).bad and max(seen.of.values(), default=1) == 1
