@@ -60,10 +60,14 @@ class _Run(msgspec.Struct):
     againstPlan: list[str] = []
 
 
+_UTF16 = (codecs.BOM_UTF16_LE + "{".encode("utf-16-le"), codecs.BOM_UTF16_BE + "{".encode("utf-16-be"))
+"""What events begin with there: a mark alone may be garbage before them."""
+
+
 def read_events(text: bytes, where: str) -> RunEvents:
     """All documents of a run that are whole; `where` they stand is said of every line that is none. Windows PowerShell
     writes UTF-16."""
-    if text.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+    if text.startswith(_UTF16):
         text = text.decode("utf-16", "replace").encode("utf-8", "replace")
     told: list[RunEvent | RunEnd] = []
     dropped: list[str] = []

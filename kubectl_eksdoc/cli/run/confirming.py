@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.core.model.cluster import Identity
 from kubectl_eksdoc.errors import Drifted, UsageError
+
+if TYPE_CHECKING:  # the first paint must not pay for facts
+    from kubectl_eksdoc.core.model.cluster import Identity
 
 READ_ONLY = "EKSDOC_READ_ONLY"
 
