@@ -43,7 +43,7 @@ def _notice(state: ReplayState) -> tuple[str, Tone | None]:
     """How it ended, else why nothing is asked for, else what went wrong last."""
     chronicle = state.chronicle
     if state.outcome is not None:
-        sign, tone = ("✗", Tone.BAD) if state.outcome.bad else ("✓", Tone.GOOD)
+        sign, tone = state.outcome.sign
         return f"{sign} {state.outcome.said}", tone
     if chronicle.stopped or chronicle.held:
         why = f"stopped: {chronicle.stopped}" if chronicle.stopped else f"held: {chronicle.held}"

@@ -16,8 +16,9 @@ from textual.widgets import Input
 
 from kubectl_eksdoc.errors import EksdocError
 from kubectl_eksdoc.render.look import Look, Tone
-from kubectl_eksdoc.render.text import counted, listing, shown
+from kubectl_eksdoc.render.text import counted, listing
 from kubectl_eksdoc.render.times import duration
+from kubectl_eksdoc.tui.run import words
 from kubectl_eksdoc.tui.run.desk import Kind, Live, Prepared
 from kubectl_eksdoc.tui.sheets.sheet import Line
 from kubectl_eksdoc.tui.small import too_small
@@ -69,7 +70,7 @@ class ConfirmScreen(ModalScreen[Live | None]):
 
     def _said(self, name: str, text: str) -> None:
         look = Look(ascii=getattr(self.app, "only_ascii", False))
-        self.query_one(f"#{name}").border_title = shown(text, look).replace("[", r"\[")
+        self.query_one(f"#{name}").border_title = words.plain(text, look)
 
     def _work(self) -> None:
         try:

@@ -8,6 +8,8 @@ from datetime import datetime
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from kubectl_eksdoc.render.look import Tone
+
 if TYPE_CHECKING:  # the first paint must not pay for facts and plans
     from kubectl_eksdoc.core.model.journal import RunSummary
     from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
@@ -31,14 +33,20 @@ class Kind(Enum):
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """What came of it: `said` in a sentence, `more` line by line. `view`: of a drain that came to its end or was
-    stopped; `bad`: it is not what was wanted; `doubt`: whether all
-    is well must still be seen."""
+    stopped; `bad`: it is not what was wanted; `doubt`: whether all is well must still be seen."""
 
     said: str
     more: tuple[str, ...] = ()
     view: RunView | None = None
     bad: bool = False
     doubt: bool = False
+
+    @property
+    def sign(self) -> tuple[str, Tone]:
+        """Wherever it is told."""
+        if self.bad:
+            return "✗", Tone.BAD
+        return ("!", Tone.WARN) if self.doubt else ("✓", Tone.GOOD)
 
 
 class Update(NamedTuple):

@@ -165,8 +165,7 @@ class Following:
             self._timer.stop()
         self._changed()
         if not isinstance(self._app.screen, RunScreen) and state.outcome is not None:
-            sign = "✗" if state.outcome.bad else "✓"
-            self._app.notify(f"{sign} 5: run {state.live.run}: {state.outcome.said}", markup=False)
+            self._app.notify(f"{state.outcome.sign[0]} 5: run {state.live.run}: {state.outcome.said}", markup=False)
         if self._then_give_back and state.drains:
             self._then_give_back = False
             self.give_back(state.live.run)

@@ -6,8 +6,7 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 
 from kubectl_eksdoc.render.look import Look, Tone
-from kubectl_eksdoc.render.text import shown
-from kubectl_eksdoc.tui.run import sheets
+from kubectl_eksdoc.tui.run import sheets, words
 from kubectl_eksdoc.tui.run.state import RunState
 from kubectl_eksdoc.tui.run.summary import summary
 from kubectl_eksdoc.tui.widgets.line_table import LineTable
@@ -28,7 +27,7 @@ class RunPage(Vertical):
 
     def said(self, text: str) -> str:
         """For the frame of a part: without markup."""
-        return shown(text, Look(ascii=getattr(self.app, "only_ascii", False))).replace("[", r"\[")
+        return words.plain(text, Look(ascii=getattr(self.app, "only_ascii", False)))
 
 
 class LivePage(RunPage):

@@ -14,7 +14,7 @@ def summary(state: RunState) -> list[Line]:
     outcome = state.outcome
     if outcome is None:
         return _so_far(state)
-    sign, tone = ("✗", Tone.BAD) if outcome.bad else ("✓", Tone.GOOD)
+    sign, tone = outcome.sign
     lines: list[Line] = [(f"{sign} {outcome.said}", tone), *outcome.more]
     drained = [node.node for node in state.chronicle.nodes.values() if node.state is NodeState.DONE]
     if drained and outcome.view is not None:

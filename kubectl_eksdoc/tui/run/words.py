@@ -14,7 +14,6 @@ from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.run import stands
 from kubectl_eksdoc.render.text import counted, shown
 from kubectl_eksdoc.render.times import duration
-from kubectl_eksdoc.tui.run.desk import Kind
 from kubectl_eksdoc.tui.run.state import RunState, Stage
 
 _BAR = 24
@@ -45,8 +44,7 @@ def identity(state: RunState, name: str) -> str:
 def line(state: RunState) -> str:
     """``Run 7f3a · wave 2 of 4 · 51 of 116 pods gone · ▇▇▇───── 44 % · about 2m50s left``."""
     if state.outcome is not None:
-        sign = "✗" if state.outcome.bad else "!" if state.outcome.doubt else "✓"
-        return f"{sign} Run {state.live.run}: {state.outcome.said}"
+        return f"{state.outcome.sign[0]} Run {state.live.run}: {state.outcome.said}"
     chronicle = state.chronicle
     if not state.drains:
         return f"Run {state.live.run} · nodes are given back…"
@@ -107,7 +105,7 @@ def notice(state: RunState) -> tuple[str, Tone | None]:
     stage, standing = state.stage, state.standing
     if state.outcome is not None:
         more = state.outcome.more
-        return (more[0] if more else "", Tone.BAD if state.outcome.bad else Tone.GOOD)
+        return (more[0] if more else "", state.outcome.sign[1])
     if standing is None:
         return ("the cluster is read once more, under the lock, before anything is done", None)
     if not state.drains:
@@ -147,10 +145,6 @@ def log_line(moment: Moment, began: datetime) -> tuple[str, str, str]:
     at = began + timedelta(seconds=moment.at_s)
     text = moment.subject + (f" on {moment.node}" if moment.node else "") + (f": {moment.why}" if moment.why else "")
     return f"{at:%H:%M:%S}", moment.what.value, text
-
-
-def title(kind: Kind, nodes: int, name: str) -> str:
-    return f"{kind.value} {counted(nodes, 'node')} of {name or 'this cluster'}"
 
 
 def plain(text: str, look: Look) -> str:

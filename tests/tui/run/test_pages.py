@@ -377,3 +377,14 @@ def test_what_came_of_it_says_what_can_be_done_next() -> None:
 def test_a_cell_without_tone_is_a_text() -> None:
     for key, cells in ((key, sheets.nodes(at(20)).cells(key)) for key in sheets.nodes(at(20)).keys):
         assert all(isinstance(cell, str | Cell) for cell in cells), key
+
+
+def test_a_drain_after_which_not_all_is_ready_has_one_sign_wherever_it_is_told() -> None:
+    for outcome, sign in (
+        (Outcome("so"), "✓"),
+        (Outcome("so", doubt=True), "!"),
+        (Outcome("so", bad=True, doubt=True), "✗"),
+    ):
+        state = at(20)
+        state.outcome = outcome
+        assert words.line(state).startswith(sign) and said(list(summary(state))).startswith(sign)
