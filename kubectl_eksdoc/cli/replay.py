@@ -75,7 +75,7 @@ def show_again(path: str, args: argparse.Namespace, missing: str, light: bool, a
             around.stderr, NO_TERMINAL.format(missing, f"kubectl eksdoc drain status --replay {shlex.quote(path)}")
         )
         return Answer("", exits.USAGE)
-    from kubectl_eksdoc.tui.opening import Again
+    from kubectl_eksdoc.tui.replay.again import Again
 
     options = GlobalOptions.from_args(args)
     look = looks.decide(options, around.stderr, around.environ)

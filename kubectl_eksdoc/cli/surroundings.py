@@ -10,17 +10,18 @@ from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, TextIO
 
-from kubectl_eksdoc.cli.run_edges import Edges
 from kubectl_eksdoc.cli.streams import deliver, say
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.wiring.sources import Progress, SourceChoice, open_reader, read_baseline
-from kubectl_eksdoc.wiring.stages import Faults, Serving, open_stage, serve
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # the first paint must not pay for what it does not need
+    from kubectl_eksdoc.cli.run_edges import Edges
     from kubectl_eksdoc.core.model.baseline import Baseline
     from kubectl_eksdoc.core.model.connection import Connection
     from kubectl_eksdoc.flows.ports import ClusterReader, Stage
-    from kubectl_eksdoc.tui.opening import Again, Opening
+    from kubectl_eksdoc.tui.opening import Opening
+    from kubectl_eksdoc.tui.replay.again import Again
+    from kubectl_eksdoc.wiring.stages import Faults, Serving
 
 OpenReader = Callable[["SourceChoice", "Connection", "Progress | None"], "ClusterReader"]
 OpenStage = Callable[["SourceChoice", "Connection", "Progress | None", "Faults"], "Stage"]
@@ -40,13 +41,25 @@ def _show_again(again: Again) -> int:
     return ReplayApp(again).run() or 0
 
 
+def _open_stage(source: SourceChoice, connection: Connection, progress: Progress | None, faults: Faults) -> Stage:
+    from kubectl_eksdoc.wiring.stages import open_stage
+
+    return open_stage(source, connection, progress, faults)
+
+
+def _serve(source: SourceChoice, connection: Connection, progress: Progress | None, how: Serving) -> None:
+    from kubectl_eksdoc.wiring.stages import serve
+
+    serve(source, connection, progress, how)
+
+
 def _now() -> datetime:
     return datetime.now(timezone.utc)
 
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """Commands write notes and progress to `stderr`; their answer they return."""
+    """Commands write notes and progress to `stderr`; their answer they return. `run_edges` None: those of the world."""
 
     stdout: TextIO
     stderr: TextIO
@@ -54,13 +67,19 @@ class Surroundings:
     open_reader: OpenReader = open_reader
     now: Callable[[], datetime] = _now
     read_baseline: Callable[[str], Baseline] = read_baseline
-    open_stage: OpenStage = open_stage
-    serve: Serve = serve
+    open_stage: OpenStage = _open_stage
+    serve: Serve = _serve
     stdin: TextIO | None = None
-    edges: Edges = Edges()
+    run_edges: Edges | None = None
     sleep: Callable[[float], object] = time.sleep
     open_screens: Callable[[Opening], int] = _open_screens
     show_again: Callable[[Again], int] = _show_again
+
+    @property
+    def edges(self) -> Edges:
+        from kubectl_eksdoc.cli.run_edges import Edges
+
+        return self.run_edges or Edges()
 
     def ask(self, question: str) -> str:
         """What whoever sits at the terminal types.

@@ -10,10 +10,10 @@ from textual.widgets import Input
 from kubectl_eksdoc.tui.first import FirstScreen
 from kubectl_eksdoc.tui.framed import Framed
 from kubectl_eksdoc.tui.opening import Opening
-from kubectl_eksdoc.tui.reader import Contexts, Denied, HaveRead, Noticed, NotRead, Progressed, Reader, Remembered
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # `_load` brings them
     from kubectl_eksdoc.tui.offline import OfflineScreen
+    from kubectl_eksdoc.tui.reader import Contexts, Denied, HaveRead, Noticed, NotRead, Progressed, Reader, Remembered
     from kubectl_eksdoc.tui.rights import RightsScreen
     from kubectl_eksdoc.tui.run.following import Following
     from kubectl_eksdoc.tui.screen import PlanScreen
@@ -25,11 +25,11 @@ class EksdocApp(Framed):
     """`opening` says what is read and what is marked; nothing else of the process is known here."""
 
     _following: Following | None = None
+    _made_reader: Reader | None = None
 
     def __init__(self, opening: Opening) -> None:
         super().__init__(ascii=opening.ascii, plain=opening.plain, light=opening.light)
         self.opening = opening
-        self._reader = Reader(opening, self.post_message)
         self._looks_away = False  # from what went wrong, at what is remembered
 
     def on_mount(self) -> None:
@@ -58,8 +58,22 @@ class EksdocApp(Framed):
             return []
         return self._following.in_short()
 
+    @property
+    def _reader(self) -> Reader:
+        """Of what is open."""
+        from kubectl_eksdoc.tui.reader import Reader
+
+        if self._made_reader is None:
+            self._made_reader = Reader(self.opening, self.post_message)
+        return self._made_reader
+
     def on_unmount(self) -> None:
-        self._reader.close()
+        self._close_reader()
+
+    def _close_reader(self) -> None:
+        if self._made_reader is not None:
+            self._made_reader.close()
+            self._made_reader = None
 
     def on_progressed(self, event: Progressed) -> None:
         if event.of is self.opening:
@@ -133,9 +147,8 @@ class EksdocApp(Framed):
 
         if not context or self.opening.live is None or self.runs_something:
             return
-        self._reader.close()
+        self._close_reader()
         self.opening = self.opening.live.at(context)
-        self._reader = Reader(self.opening, self.post_message)
         self._looks_away = False
         while self.screen is not self._main:
             self.pop_screen()
@@ -219,4 +232,5 @@ class EksdocApp(Framed):
 
 
 def _load() -> None:
+    import kubectl_eksdoc.tui.reader
     import kubectl_eksdoc.tui.screen  # noqa: F401 - facts, plans and all pages

@@ -16,6 +16,9 @@ from kubectl_eksdoc.render.text import shown
 from kubectl_eksdoc.tui import palette
 from kubectl_eksdoc.tui.small import TooSmall, lines, too_small
 
+SCREENS_CSS = Path(__file__).with_name("screens.tcss")
+"""The styles of whatever comes after the first paint, for the screen over which all others lie."""
+
 LOOK_S = 1.0
 """So often it is looked whether the terminal is still there."""
 
@@ -25,7 +28,7 @@ class Framed(App[int]):
 
     ENABLE_COMMAND_PALETTE = False
     BINDINGS: ClassVar = []
-    CSS_PATH = Path(__file__).with_name("app.tcss")
+    CSS_PATH = Path(__file__).with_name("first.tcss")  # what else is parsed before the first paint is waited for
 
     def __init__(self, *, ascii: bool, plain: bool, light: bool) -> None:
         super().__init__()
@@ -33,7 +36,11 @@ class Framed(App[int]):
         self._plain = plain
         for theme in (palette.DARK_THEME, palette.LIGHT_THEME):
             self.register_theme(theme)
-        self.theme = palette.LIGHT if light else palette.DARK
+        if light:
+            self.theme = palette.LIGHT
+        else:  # Textual's own is dark, too; the usual way would parse all styles twice before the first paint
+            self.set_reactive(Framed.theme, palette.DARK)
+            self.stylesheet.set_variables(self.get_css_variables())
         self.set_class(plain, "-plain")
         self.set_class(ascii, "-ascii")
 

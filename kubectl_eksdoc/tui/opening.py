@@ -14,7 +14,6 @@ if TYPE_CHECKING:  # the first paint must not pay for facts and plans
     from kubectl_eksdoc.core.model.permissions import Needs, Permission
     from kubectl_eksdoc.core.model.whereabouts import Whereabouts
     from kubectl_eksdoc.core.plan.drain.policy import Targeting
-    from kubectl_eksdoc.core.run.recording import Recording
     from kubectl_eksdoc.flows.ports import Field
     from kubectl_eksdoc.tui.run.desk import Desk
 
@@ -62,14 +61,3 @@ class Opening:
     keys: Mapping[str, str] = field(default_factory=dict)
     wrong: tuple[str, ...] = ()
     needs: Callable[[], Needs] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Again:
-    """A run that is shown again: `path` is the file in which it was written down."""
-
-    recording: Recording
-    path: str
-    ascii: bool = False
-    plain: bool = False
-    light: bool = False

@@ -15,6 +15,7 @@ from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.starters import starter_budgets
 from kubectl_eksdoc.render.text import shown
 from kubectl_eksdoc.tui import commands, details, edits, marking, palette
+from kubectl_eksdoc.tui.framed import SCREENS_CSS
 from kubectl_eksdoc.tui.help import HelpScreen
 from kubectl_eksdoc.tui.keys import Key, Page
 from kubectl_eksdoc.tui.knobs_screen import KnobsScreen
@@ -45,6 +46,8 @@ OPENS: dict[str, tuple[Page, bool]] = {
 
 class PlanScreen(LearningScreen):
     """Mutable: whether the next key says what is marked, and where a range of marks begins."""
+
+    CSS_PATH = SCREENS_CSS
 
     def __init__(self, opening: Opening, read: Callable[[], object], following: Callable[[], Following]) -> None:
         super().__init__(opening, read)

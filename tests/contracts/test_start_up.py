@@ -99,7 +99,10 @@ _NOT_BEFORE_THE_FIRST_PAINT = (
     "kubectl_eksdoc.kube",
     "kubectl_eksdoc.render.drain",
     "kubectl_eksdoc.tui.pages",
+    "kubectl_eksdoc.tui.reader",
     "kubectl_eksdoc.tui.screen",
+    "kubectl_eksdoc.wiring.runs",
+    "kubectl_eksdoc.wiring.stages",
 )
 
 

@@ -6,7 +6,7 @@ stands for both only together with the expectation, so that a script that was wr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,10 +14,6 @@ from kubectl_eksdoc.errors import Drifted, UsageError
 
 if TYPE_CHECKING:  # the first paint must not pay for facts
     from kubectl_eksdoc.core.model.cluster import Identity
-
-READ_ONLY = "EKSDOC_READ_ONLY"
-
-_OFF = ("", "0", "false", "no", "off")
 
 Ask = Callable[[str], str]
 """Asks whoever sits at the terminal and gives what was typed. Raises UsageError: nobody sits there."""
@@ -29,18 +25,6 @@ class Given:
 
     yes: bool = False
     expect: int | None = None
-
-
-def check_writable(environ: Mapping[str, str], what: str) -> None:
-    """
-    Raises:
-        UsageError: the environment refuses every change.
-    """
-    if environ.get(READ_ONLY, "").strip().lower() not in _OFF:
-        raise UsageError(
-            f"{what} changes the cluster, and {READ_ONLY} is set in the environment",
-            f"Unset {READ_ONLY} for this command if you mean it; drain plan and rehearse read only.",
-        )
 
 
 def name_of(who: Identity) -> str:

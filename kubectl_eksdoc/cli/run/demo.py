@@ -32,7 +32,7 @@ class DemoCluster:
         clock = HastenedClock(around.edges.clock, SPEED)
         edges = replace(around.edges, open_run=hastened(around.edges.open_run, clock, SPEED), clock=clock)
         environ = {**around.environ, "XDG_STATE_HOME": folder}
-        self.around = replace(around, edges=edges, environ=environ, now=clock.now)
+        self.around = replace(around, run_edges=edges, environ=environ, now=clock.now)
 
     @property
     def is_served(self) -> bool:

@@ -19,6 +19,7 @@ from kubectl_eksdoc.cli.run.live import LiveRun
 from kubectl_eksdoc.cli.run.new_run import NewRun
 from kubectl_eksdoc.cli.run.request import RunRequest
 from kubectl_eksdoc.cli.run.rest import Rest
+from kubectl_eksdoc.cli.run.writable import check_writable
 from kubectl_eksdoc.cli.surroundings import Surroundings
 from kubectl_eksdoc.core.model.journal import Phase
 from kubectl_eksdoc.errors import Forbidden, UsageError
@@ -76,7 +77,7 @@ class RunDesk:
         from kubectl_eksdoc.core.run.limits import Limits
 
         self._check_free()
-        confirming.check_writable(self._around.environ, new_run.COMMAND)
+        check_writable(self._around.environ, new_run.COMMAND)
         if policy.assume_fixed or policy.assume_budgets:
             raise UsageError("this plan supposes what is not so: it is a what-if, and cannot be run")
         notes = _Notes(self._around)
@@ -113,7 +114,7 @@ class RunDesk:
         from kubectl_eksdoc.render.drain.view import DrainView
 
         self._check_free()
-        confirming.check_writable(self._around.environ, rest.COMMAND)
+        check_writable(self._around.environ, rest.COMMAND)
         notes, request = _Notes(self._around), self._request(run)
         try:
             runs = self._around.edges.open_runs(request.options.connection, self._keeping(""))
@@ -147,7 +148,7 @@ class RunDesk:
         from kubectl_eksdoc.core.model import kinds
 
         self._check_free()
-        confirming.check_writable(self._around.environ, given_back.COMMAND)
+        check_writable(self._around.environ, given_back.COMMAND)
         notes, request = _Notes(self._around), self._request(run)
         try:
             runs = self._around.edges.open_runs(request.options.connection, self._keeping(""))
@@ -251,7 +252,7 @@ class _Notes(io.StringIO):
         super().__init__()
         self.said: list[str] = []
         edges = replace(around.edges, told_to_stop=lambda: nullcontext(lambda: 0))
-        self.around = replace(around, stdout=self, stderr=self, edges=edges)
+        self.around = replace(around, stdout=self, stderr=self, run_edges=edges)
 
     def write(self, text: str) -> int:
         self.said += [line for line in text.splitlines() if line.strip()]

@@ -25,6 +25,7 @@ from kubectl_eksdoc.cli.run.new_run import (
     check_rights,
     read_and_plan,
 )
+from kubectl_eksdoc.cli.run.writable import check_writable
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy, Targeting
 from kubectl_eksdoc.errors import Drifted, UsageError
@@ -114,7 +115,7 @@ def run_drain(args: argparse.Namespace, words: Sequence[str], around: Surroundin
     wanted = request.wanted
     FORMATS.check(request.options.output)
     if not request.dry:
-        confirming.check_writable(around.environ, COMMAND)
+        check_writable(around.environ, COMMAND)
     read = _planned(request, around)
     if request.saved is not None:
         _check_saved(request.saved, read)

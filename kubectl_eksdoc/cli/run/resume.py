@@ -18,6 +18,7 @@ from kubectl_eksdoc.cli.run.carrying import Carrying, reached_by
 from kubectl_eksdoc.cli.run.noted import Noted
 from kubectl_eksdoc.cli.run.request import RunRequest, chosen
 from kubectl_eksdoc.cli.run.rest import COMMAND, Rest, gone_on
+from kubectl_eksdoc.cli.run.writable import check_writable
 from kubectl_eksdoc.cli.streams import say
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.core.model.journal import Phase
@@ -74,7 +75,7 @@ def run_resume(args: argparse.Namespace, words: Sequence[str], around: Surroundi
 
     request, given = RunRequest.from_args(args, words), run_options.given_from(args)
     FORMATS.check(request.options.output)
-    confirming.check_writable(around.environ, COMMAND)
+    check_writable(around.environ, COMMAND)
     keeping = around.edges.keeping("", request.namespace, around.environ)
     try:
         runs = around.edges.open_runs(request.options.connection, keeping)

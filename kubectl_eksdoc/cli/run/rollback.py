@@ -20,6 +20,7 @@ from kubectl_eksdoc.cli.run.given_back import (
     to_give_back_of,
 )
 from kubectl_eksdoc.cli.run.request import RunRequest
+from kubectl_eksdoc.cli.run.writable import check_writable
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.errors import Forbidden
 from kubectl_eksdoc.wiring.runs import Hooks
@@ -62,7 +63,7 @@ def run_rollback(args: argparse.Namespace, words: Sequence[str], around: Surroun
 
     request, given = RunRequest.from_args(args, words), run_options.given_from(args)
     options = request.options
-    confirming.check_writable(around.environ, COMMAND)
+    check_writable(around.environ, COMMAND)
     keeping = around.edges.keeping("", request.namespace, around.environ)
     try:
         runs = around.edges.open_runs(options.connection, keeping)

@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli.options import GlobalOptions
-from kubectl_eksdoc.cli.run.confirming import check_writable
+from kubectl_eksdoc.cli.run.writable import check_writable
 from kubectl_eksdoc.cli.surroundings import Surroundings
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.wiring.sources import SourceChoice

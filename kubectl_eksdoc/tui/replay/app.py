@@ -6,7 +6,7 @@ from collections.abc import Callable
 from time import monotonic
 
 from kubectl_eksdoc.tui.framed import Framed
-from kubectl_eksdoc.tui.opening import Again
+from kubectl_eksdoc.tui.replay.again import Again
 from kubectl_eksdoc.tui.replay.live import ReplayedRun
 from kubectl_eksdoc.tui.replay.screen import ReplayScreen
 

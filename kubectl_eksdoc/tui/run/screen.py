@@ -14,6 +14,7 @@ from kubectl_eksdoc.core.run.chronicle import ENDS
 from kubectl_eksdoc.flows.run.draining import Wish
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.tui import keymap
+from kubectl_eksdoc.tui.framed import SCREENS_CSS
 from kubectl_eksdoc.tui.help import HelpScreen
 from kubectl_eksdoc.tui.keys import Key, Page
 from kubectl_eksdoc.tui.run import words
@@ -41,6 +42,7 @@ class NextStep(Protocol):
 class RunScreen(Screen[None]):
     """Mutable: which page is seen. The run goes on whether it is or not."""
 
+    CSS_PATH = SCREENS_CSS
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]
     VERTICAL_BREAKPOINTS = [(0, "-short"), (30, "-tall")]
     KEYS: ClassVar[tuple[Key, ...]] = RUN_KEYS

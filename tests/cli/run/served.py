@@ -114,7 +114,7 @@ class Machine:
             self.err,
             {"HOME": str(self.home), "USER": self.home.name, **environ},
             stdin=stdin,
-            edges=Edges(open_run=opened_fast, told_to_stop=told),
+            run_edges=Edges(open_run=opened_fast, told_to_stop=told),
             sleep=lambda seconds: time.sleep(seconds / 20),
         )
 

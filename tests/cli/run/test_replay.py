@@ -15,7 +15,7 @@ from kubectl_eksdoc.core.run.chronicle import Chronicle, NodeState
 from kubectl_eksdoc.core.run.recording import Recording, Source
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.clockwork import Scaled
-from kubectl_eksdoc.tui.opening import Again
+from kubectl_eksdoc.tui.replay.again import Again
 from tests.cli.run.served import Machine
 from tests.cli.run.test_runs import BLUE, SPEED, agreed
 from tests.cli.running import Ran, Terminal
