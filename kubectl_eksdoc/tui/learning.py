@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -17,6 +18,10 @@ from kubectl_eksdoc.tui.planning import Glimpse, News, Planner
 from kubectl_eksdoc.tui.reading import Reads
 from kubectl_eksdoc.tui.shell import Shell
 from kubectl_eksdoc.tui.watching import Changed, Lost, Notice, Over, Watched
+
+
+SOON_S = 0.1
+"""So long what is known at once of a choice is waited for: drawing anything else meanwhile would only hold it up."""
 
 
 class LearningScreen(Shell):
@@ -118,6 +123,14 @@ class LearningScreen(Shell):
         """In the planner's thread; `facts`: what is planned from."""
         if self.is_attached and self.app.is_running:
             self.app.call_from_thread(self._learn, facts, news)
+            if isinstance(news, Glimpse):
+                self._until_seen()
+
+    def _until_seen(self) -> None:
+        """In the planner's thread: the plan that is made next would take the time in which what is known is drawn."""
+        seen = threading.Event()
+        self.app.call_from_thread(self.call_after_refresh, seen.set)
+        seen.wait(SOON_S)
 
     def _learn(self, facts: Facts, news: News) -> None:
         if news.ask != self.model.choice.ask or facts is not self.model.facts:
@@ -128,6 +141,9 @@ class LearningScreen(Shell):
             if not self.model.stale:
                 return  # the plan was faster
             self.model = replace(self.model, preview=news.preview)
+            self.show_line()  # at once; that all else is of another choice is told when this is seen
+            self.call_after_refresh(self.show)
+            return
         else:
             self.model = replace(self.model, trouble=news.why, planned=None, preview=None)
         self.show()
@@ -138,4 +154,12 @@ class LearningScreen(Shell):
         self.model = self.model.chosen(choice)
         if self._planner is not None:
             self._planner.ask(choice.ask)
+            if self._planner.knows_at_once(choice.ask):
+                self.set_timer(SOON_S, self._show_without)
+                return
         self.show()
+
+    def _show_without(self) -> None:
+        """What should be known by now is not."""
+        if self.model.stale and self.model.preview is None:
+            self.show()

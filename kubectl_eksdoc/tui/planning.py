@@ -55,6 +55,10 @@ class Planner:
         """A plan of it is wanted, and of nothing that was asked for before."""
         self._asked.put(ask)
 
+    def knows_at_once(self, ask: Ask) -> bool:
+        """Something is known of it before it is planned anew: of the same nodes under another policy."""
+        return self._near(ask) is not None
+
     def close(self) -> None:
         self._asked.close()
         self._looked_at.close()
@@ -77,13 +81,15 @@ class Planner:
             self._told(Failed(ask, f"this is a bug in kubectl eksdoc, please report it: {error!r}"))
 
     def _glimpse(self, ask: Ask) -> None:
-        """Of the same nodes under another policy something is known before it is planned anew."""
-        base = self._base
-        if base is None or not ask.marked:
-            return
-        before, kept = base
-        if before.marked == ask.marked and before.policy != ask.policy:
-            self._told(Glimpse(ask, kept.preview(ask.policy)))
+        near = self._near(ask)
+        if near is not None:
+            self._told(Glimpse(ask, near.preview(ask.policy)))
+
+    def _near(self, ask: Ask) -> WhatIf | None:
+        if self._base is None or not ask.marked:
+            return None
+        before, kept = self._base
+        return kept if before.marked == ask.marked and before.policy != ask.policy else None
 
     def _plan(self, ask: Ask) -> None:
         if not ask.marked:

@@ -80,11 +80,15 @@ class Shell(Screen[None]):
         if not self.query(f"#{_id(self.page)} LineTable"):
             return  # it is being closed
         self.show_age()
-        self._say("line", words.plan_line(self.model))
+        self.show_line()
         self._say("foot", foot(self.page, self.keymap.keys))
         self.set_class(self.model.seen.headless, "-headless")
         self.set_class(bool(self.model.trouble), "-troubled")
         self._of(self.page).show(self.model)
+
+    def show_line(self) -> None:
+        """What is known of the plan."""
+        self._say("line", words.plan_line(self.model))
 
     def show_age(self) -> None:
         """Whose cluster it is, and how old what is shown: nothing is drawn where that reads as it did."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
@@ -13,10 +12,6 @@ from tests.render.test_golden import check_golden
 from tests.tui.pilots import NARROW, WIDE, a_demo, drive, lines, press
 
 GOLDEN = Path(__file__).parent / "golden"
-PICTURE = Path(__file__).parents[2] / "docs" / "screens.svg"
-
-FONTS = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)
-"""They would be fetched from elsewhere: a picture of ours fetches nothing."""
 
 PAGES = {
     "nodes": (),
@@ -59,14 +54,3 @@ def test_and_like_this_in_ascii(page: str) -> None:
 
     drive(look, a_demo(ascii=True))
     check_golden(GOLDEN / f"{page}-ascii.txt", "\n".join(seen) + "\n")
-
-
-def test_the_picture_of_the_readme_is_made_from_the_demo() -> None:
-    """Drawn by the version of Textual that constraints.txt pins."""
-    drawn: list[str] = []
-
-    async def look(pilot: Pilot[int], screen: PlanScreen) -> None:
-        drawn.append(FONTS.sub("", pilot.app.export_screenshot(title="kubectl eksdoc --demo")))
-
-    drive(look)
-    check_golden(PICTURE, drawn[0].rstrip() + "\n")

@@ -12,10 +12,8 @@ from tests.render.test_golden import check_golden
 from tests.tui.pilots import NARROW, WIDE
 from tests.tui.run.scripted import NAME, ScriptedLive
 from tests.tui.run.stage import Show, play, play_run
-from tests.tui.test_golden import FONTS
 
 GOLDEN = Path(__file__).parents[1] / "golden"
-PICTURES = Path(__file__).parents[3] / "docs"
 
 IN_THE_MIDDLE_S = 62.06
 """The second of three waves is emptied, and a pod waits for its budget."""
@@ -104,20 +102,6 @@ def test_and_so_does_what_must_be_typed(name: str) -> None:
 
     play(look, size=size, ascii=ascii)
     check_golden(GOLDEN / f"run-confirm-{name}.txt", seen[0] + "\n")
-
-
-@pytest.mark.parametrize(("page", "picture"), [("run", PICTURES / "run.svg"), ("run-done", GOLDEN / "run-done.svg")])
-def test_and_in_colour(page: str, picture: Path) -> None:
-    """Drawn by the version of Textual that constraints.txt pins."""
-    live, drawn = a_run(), []
-
-    async def look(show: Show) -> None:
-        await SCENES[page][0](show, live)
-        await still(show)
-        drawn.append(FONTS.sub("", show.app.export_screenshot(title="kubectl eksdoc --demo")))
-
-    play_run(look, live)
-    check_golden(picture, drawn[0].rstrip() + "\n")
 
 
 async def still(show: Show) -> str:

@@ -59,7 +59,9 @@ class Judgement:
     def findings(self) -> Iterable[Finding]:
         for on in self.pods.values():
             for judged in on:
-                yield from (said.finding for said in judged.said if said.finding is not None)
+                for said in judged.said:  # of most pods there is none: a generator each would cost more than the rest
+                    if said.finding is not None:
+                        yield said.finding
         for budget in self.budgets.values():
             yield from budget.findings
         yield from self.around
