@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 from textual.app import App
 from textual.driver import Driver
 from textual.filter import LineFilter, NoColor
+from textual.screen import ModalScreen
 
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.text import shown
@@ -87,6 +88,8 @@ class Framed(App[int]):
         self.run_worker(self.action_quit())
 
     def push_screen(self, *args: Any, **more: Any) -> Any:
+        if args and isinstance(args[0], ModalScreen):
+            self.clear_notifications()  # they would lie over what is asked
         pushed = super().push_screen(*args, **more)
         self.call_later(self.fit)
         return pushed

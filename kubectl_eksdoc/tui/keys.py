@@ -90,6 +90,7 @@ KEYS: tuple[Key, ...] = (
     Key("cordon", "c", "c", "by_hand", "copy kubectl cordon of this node", Part.RUN, _NODES, given="cordon"),
     Key("uncordon", "u", "u", "by_hand", "copy kubectl uncordon of it", Part.RUN, _NODES, given="uncordon"),
     Key("show-run", "5,6", "5 6", "show_run", "the run, its log", Part.RUN),
+    Key("runs", "L", "L", "runs", "the runs of this cluster: go on, give back", Part.RUN),
     Key("filter", "slash", "/", "filter", "filter (!inverse, -l labels)", Part.LOOK, (Page.PLAN,), 4),
     Key("sort-name", "N", "N", "sort", "sort by name, again: back", Part.LOOK, (Page.PLAN,), given="NODE"),
     Key("sort-age", "A", "A", "sort", "sort by age", Part.LOOK, (Page.PLAN,), given="AGE"),

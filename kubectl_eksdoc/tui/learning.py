@@ -19,7 +19,6 @@ from kubectl_eksdoc.tui.reading import Reads
 from kubectl_eksdoc.tui.shell import Shell
 from kubectl_eksdoc.tui.watching import Changed, Lost, Notice, Over, Watched
 
-
 SOON_S = 0.1
 """So long what is known at once of a choice is waited for: drawing anything else meanwhile would only hold it up."""
 

@@ -239,7 +239,18 @@ class PlanScreen(LearningScreen):
         elif self._following().state is not None:
             self._following().show()
         else:
-            self._following().choose_a_run(self._opening.now())
+            self.do_runs()
+
+    def do_runs(self) -> None:
+        """Those of the cluster, whoever began them."""
+        facts = self.model.facts
+        if self._opening.desk is None:
+            self.notify(f"L: {self._opening.no_desk}", timeout=6, markup=False)
+        elif self._following().under_way:
+            self.notify("L: a run is under way: 5 shows it", timeout=6)
+        else:
+            reached_by = self._opening.reached_by(facts.cluster) if facts is not None else ()
+            self._following().choose_a_run(self._opening.now(), reached_by)
 
     def do_help(self) -> None:
         self.app.push_screen(HelpScreen(self.page, self.keymap))

@@ -94,7 +94,7 @@ class Shell(Screen[None]):
         """Whose cluster it is, and how old what is shown: nothing is drawn where that reads as it did."""
         reads = self.model.reads
         self.set_class(self.model.old or reads.lost is not None or bool(reads.failures), "-doubtful")
-        text = words.identity(self.model, self._opening.now())
+        text = words.identity(self.model, self._opening.now(), bool(self._opening.no_desk))
         if text != self._head:
             self._head = text
             self._say("identity", text)

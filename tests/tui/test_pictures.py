@@ -116,6 +116,6 @@ def test_no_picture_is_left_over_and_none_fetches_anything() -> None:
 
 def test_a_picture_without_colours_has_greys_alone() -> None:
     drawn = (PICTURES / "nodes-no-color.svg").read_text(encoding="utf-8")
-    frame = ("#ff5f57", "#febc2e", "#28c840", "#292929")  # the window that Textual draws around every picture
+    frame = {"#ff5f57", "#febc2e", "#28c840", "#c5c8c6"}  # the window that Textual draws around every picture
     coloured = {each for each in re.findall(r"#[0-9a-f]{6}\b", drawn) if len({each[1:3], each[3:5], each[5:7]}) > 1}
-    assert coloured <= set(frame)
+    assert coloured <= frame

@@ -155,6 +155,8 @@ class RunDesk:
             reader = self._around.open_reader(SourceChoice(), request.options.connection, None)
             cluster = reader.read((kinds.NODES,))
             which = given_back.to_give_back_of(runs, cluster.nodes, request, notes.around)
+            if which.nodes:
+                given_back.check_rights(request, notes.around)
         except Forbidden as error:
             raise rights.explained(error, given_back.COMMAND) from error
         if not which.nodes:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from kubectl_eksdoc.cli.run.allowed import check_allowed
 from kubectl_eksdoc.cli.run.asking import asked
 from kubectl_eksdoc.cli.run.carrying import Carrying
 from kubectl_eksdoc.cli.run.noted import NOT_KNOWN, Noted
@@ -88,6 +89,15 @@ def _removed(found: FoundRun, request: RunRequest, around: Surroundings) -> ToGi
         )
     around.note(f"the journal of run {found.run} is gone: it is taken back by the notes on its nodes. {NOT_KNOWN}")
     return ToGiveBack(found.run, found.noted.nodes)
+
+
+def check_rights(request: RunRequest, around: Surroundings) -> None:
+    """Before anything is typed or asked for.
+
+    Raises:
+        Forbidden: rights are missing; it names all of them.
+    """
+    check_allowed(COMMAND, request.options.connection, request.namespace, (), around)
 
 
 def ask_to_end(which: ToGiveBack, runs: Runs, request: RunRequest, around: Surroundings) -> None:

@@ -15,6 +15,7 @@ from kubectl_eksdoc.cli.run.given_back import (
     COMMAND,
     DO_NOT_MOVE_BACK,
     ask_to_end,
+    check_rights,
     given_back,
     said_of,
     to_give_back_of,
@@ -73,6 +74,7 @@ def run_rollback(args: argparse.Namespace, words: Sequence[str], around: Surroun
         around.note(f"run {which.run} changed {changed}")
         if not which.nodes:
             return Answer("")
+        check_rights(request, around)
         confirming.confirm(cluster.identity, len(which.nodes), "give back", given, around.ask)
         ask_to_end(which, runs, request, around)
     except Forbidden as error:

@@ -109,13 +109,13 @@ class ScreenRuns:
 
     def _settle(self, live: LiveRun) -> None:
         """The screens are gone: the run stops, and is waited for, as after Ctrl-C of the command."""
-        from kubectl_eksdoc.core.run.standing import Standing
-        from kubectl_eksdoc.flows.run.draining import Wish
-        from kubectl_eksdoc.render.run import stands
-
         self.left_in_the_middle = True
         around = self._around
-        with around.edges.told_to_stop() as told:
+        with around.edges.told_to_stop() as told:  # before anything else: nobody hears signals since the screens ended
+            from kubectl_eksdoc.core.run.standing import Standing
+            from kubectl_eksdoc.flows.run.draining import Wish
+            from kubectl_eksdoc.render.run import stands
+
             live.wish(Wish.STOP, LEFT)
             live.wait(_STANDS_S)  # where it stands is reckoned now and then: an older word could be untrue
             standing: Standing | None = live.look().standing

@@ -38,7 +38,7 @@ class Outage:
         if not doubt.failed:
             return f"this machine stood still for {so_long}: it goes on if nobody else has drained here meanwhile"
         why = f"the lock could not be renewed for {so_long}: {doubt.failed}"
-        return f"{why}; nothing is changed meanwhile, and it goes on by itself; stop with Ctrl-C"
+        return f"{why}; nothing is changed meanwhile, and it goes on by itself or can be stopped"
 
     def sit_out(self, doubt: LockInDoubt) -> None:
         """Until the lock is ours again and all was seen anew.

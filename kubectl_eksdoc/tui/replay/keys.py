@@ -26,7 +26,7 @@ REPLAY_KEYS: tuple[Key, ...] = (
     Key("leave", "escape,q", "esc q", "back", "back, then out", Part.ANYWHERE),
 )
 
-LIVE_KEYS = tuple(key for key in RUN_KEYS if key not in REPLAY_KEYS and key.action not in ("pause", "back"))
+LIVE_KEYS = tuple(key for key in RUN_KEYS if key not in REPLAY_KEYS and key.action not in ("pause", "hold", "back"))
 """They say why they do nothing here."""
 
 FIRST = frozenset(("ten-back", "ten-on", "begin", "end"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -68,7 +68,7 @@ class Following:
         """What the server says of the first round, with nothing done."""
         self._app.push_screen(TrialScreen(lambda: self.desk.try_first(shown)))
 
-    def choose_a_run(self, now: datetime) -> None:
+    def choose_a_run(self, now: datetime, reached_by: Sequence[str]) -> None:
         """Of those of this cluster that are not over."""
         doing = {Kind.GO_ON: self.go_on, Kind.GIVE_BACK: self.give_back}
 
@@ -76,7 +76,7 @@ class Following:
             if what is not None:
                 doing[what[0]](what[1])
 
-        self._app.push_screen(RunsScreen(self.desk, now), chosen)
+        self._app.push_screen(RunsScreen(self.desk, now, reached_by), chosen)
 
     def say_what_is_unfinished(self) -> None:
         """Once, in a thread: somebody may have left a run in the middle."""

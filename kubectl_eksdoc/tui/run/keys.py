@@ -11,7 +11,8 @@ from kubectl_eksdoc.tui.run.state import RunState
 _RUN, _LOG = (Page.RUN,), (Page.LOG,)
 
 RUN_KEYS: tuple[Key, ...] = (
-    Key("run-pause", "space,p", "space p", "pause", "pause, or go on", Part.RUN, (), 1),
+    Key("run-pause", "space", "space", "pause", "pause, or go on", Part.RUN, (), 1),
+    Key("run-hold", "p", "p", "hold", "pause, and never go on", Part.RUN),
     Key("run-stop", "a", "a", "stop", "stop…", Part.RUN, (), 2),
     Key("run-give-back", "R", "R", "give_back", "give nodes back…", Part.RUN, (), 3),
     Key("run-alone", "n", "n", "leave_alone", "leave the node under the cursor alone…", Part.RUN, _RUN),
@@ -34,8 +35,8 @@ def why_not(key: Key, state: RunState, page: Page) -> str:
     """One clause, "" where the key does what it says."""
     if key.pages and page not in key.pages:
         return f"{key.words} is a key of [{key.pages[0].value}]"
-    if key.action == "pause":
-        return _why_no_pause(state)
+    if key.action in ("pause", "hold"):
+        return _why_no_pause(state) or ("it is paused already" if key.action == "hold" and state.is_paused else "")
     if key.action == "stop" and (state.over or state.wished is Wish.LEAVE):
         return "it is over" if state.over else "it leaves at once already"
     if key.action == "leave_alone" and (state.over or not state.drains):
@@ -46,8 +47,8 @@ def why_not(key: Key, state: RunState, page: Page) -> str:
         if not state.over:
             return "it is not over"
         return "" if state.outcome is not None and state.outcome.bad and state.drains else "nothing is left of it"
-    if key.action in ("ticket", "save") and (state.outcome is None or state.outcome.view is None):
-        return "there is nothing to write down" if state.over else "it is not over yet"
+    if key.action in ("ticket", "save") and not state.over:
+        return "it is not over yet"
     return ""
 
 

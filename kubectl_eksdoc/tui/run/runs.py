@@ -1,7 +1,8 @@
-"""[5] The runs of this cluster, where none was begun here: to go on with, or to give back."""
+"""[5] The runs of this cluster, where none is under way here: to go on with, to give back, or to watch."""
 
 from __future__ import annotations
 
+import shlex
 import threading
 from collections.abc import Sequence
 from datetime import datetime
@@ -31,6 +32,7 @@ NONE = "There is no run to go on with or to give back. r begins one."
 _ABOUT: list[Line] = [
     "o   go on with the run under the cursor: what is left is planned anew and shown, and you type for it",
     "R   give back what it changed of nodes: shown, and you type for it",
+    "C   copy the command that watches it, whoever leads it",
     ("Enter does nothing here. esc closes this.", Tone.FAINT),
 ]
 
@@ -41,6 +43,7 @@ class RunsScreen(ModalScreen[Chosen | None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("o", "choose('GO_ON')", "go on", show=False),
         Binding("R", "choose('GIVE_BACK')", "give back", show=False),
+        Binding("C", "command", "copy the command that watches it", show=False),
         Binding("escape,q", "dismiss", "close", show=False),
     ]
 
@@ -54,9 +57,11 @@ class RunsScreen(ModalScreen[Chosen | None]):
             super().__init__()
             self.why = why
 
-    def __init__(self, desk: Desk, now: datetime) -> None:
+    def __init__(self, desk: Desk, now: datetime, reached_by: Sequence[str]) -> None:
+        """`reached_by`: the words that lead to the same cluster on a command line."""
         super().__init__()
         self._desk = desk
+        self._reached_by = reached_by
         self._now = now
 
     def compose(self) -> ComposeResult:
@@ -89,6 +94,13 @@ class RunsScreen(ModalScreen[Chosen | None]):
     def _not_found(self, event: NotFound) -> None:
         self.query_one(LineTable).show(text_sheet(("The runs of this cluster cannot be read.",)))
         self.query_one(Prose).show([(f"✗ {event.why}", Tone.BAD)])
+
+    def action_command(self) -> None:
+        run = self.query_one(LineTable).key
+        if run is not None:
+            command = shlex.join(["kubectl", "eksdoc", "drain", "status", run, "--watch", *self._reached_by])
+            self.app.copy_to_clipboard(command)
+            self.notify(f"copied: {command}", timeout=8, markup=False)
 
     def action_choose(self, kind: str) -> None:
         run = self.query_one(LineTable).key

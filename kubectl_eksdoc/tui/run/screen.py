@@ -23,6 +23,7 @@ from kubectl_eksdoc.tui.run.keys import RUN_KEYS, run_foot, why_not
 from kubectl_eksdoc.tui.run.pages import LivePage, LogPage, RunPage, toned
 from kubectl_eksdoc.tui.run.state import RunState
 from kubectl_eksdoc.tui.run.stopping import Choice, StopScreen
+from kubectl_eksdoc.tui.run.summary import in_markdown
 from kubectl_eksdoc.tui.widgets.ask_line import AskLine
 from kubectl_eksdoc.tui.widgets.line_table import LineTable
 
@@ -138,6 +139,10 @@ class RunScreen(Screen[None]):
     def do_pause(self) -> None:
         self._wish(Wish.GO_ON if self.state.is_paused else Wish.PAUSE)
 
+    def do_hold(self) -> None:
+        """Whatever was drawn when the key was pressed: it never makes a run go on."""
+        self._wish(Wish.PAUSE)
+
     def do_stop(self) -> None:
         self.app.push_screen(StopScreen(self.state), self._chosen)
 
@@ -232,17 +237,23 @@ class RunScreen(Screen[None]):
         from kubectl_eksdoc.render.run.formats import FORMATS
 
         outcome = self.state.outcome
-        assert outcome is not None and outcome.view is not None, "why_not has looked"
+        assert outcome is not None, "why_not has looked"
+        if outcome.view is None:
+            return in_markdown(self.state, self._cluster, self._command())
         return FORMATS.render(outcome.view, "markdown", self.look)
 
     def do_command(self) -> None:
+        command = self._command()
+        self.app.copy_to_clipboard(command)
+        self._tell(f"copied: {command}", 10)
+
+    def _command(self) -> str:
+        """That tells of the run."""
         outcome, run = self.state.outcome, self.state.live.run
         words_of = outcome.view.command("status") if outcome is not None and outcome.view is not None else ""
         view = self.state.live.view
         reached_by = (view.reached_by if view is not None else None) or ()
-        command = words_of or " ".join(["kubectl eksdoc drain status", run, *reached_by])
-        self.app.copy_to_clipboard(command)
-        self._tell(f"copied: {command}", 10)
+        return words_of or " ".join(["kubectl eksdoc drain status", run, *reached_by])
 
     def do_page(self, page: Page) -> None:
         self.page = page

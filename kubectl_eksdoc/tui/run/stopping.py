@@ -33,7 +33,7 @@ _LOOK_S = 0.5
 
 class StopScreen(ModalScreen[Choice | None]):
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("space,p", "choose('PAUSE')", "pause, or go on", show=False),
+        Binding("space", "choose('PAUSE')", "pause, or go on", show=False),
         Binding("w", "choose('FINISH_WAVE')", "finish the wave, then stop", show=False),
         Binding("s", "choose('STOP')", "stop", show=False),
         Binding("y", "choose('LEAVE_ALONE')", "leave the node alone", show=False),

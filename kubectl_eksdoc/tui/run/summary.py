@@ -25,6 +25,17 @@ def summary(state: RunState) -> list[Line]:
     return lines
 
 
+def in_markdown(state: RunState, cluster: str, command: str) -> str:
+    """Of a run that ended before anything could be made of it: what was said, and how its nodes stand. `command` tells
+    more."""
+    assert state.outcome is not None, "it is over"
+    lines = [f"# Run {state.live.run} on {cluster}", "", f"{state.outcome.sign[0]} {state.outcome.said}", ""]
+    lines += [f"- {line}" for line in (*state.outcome.more, state.pods_gone)]
+    for node in state.chronicle.nodes.values():
+        lines.append(f"- {node.node}: {node.state.value}{f': {node.why}' if node.why else ''}")
+    return "\n".join([*lines, "", "```sh", command, "```", ""])
+
+
 def _so_far(state: RunState) -> list[Line]:
     chronicle = state.chronicle
     ended = sum(node.ended_s is not None for node in chronicle.nodes.values())

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 from rich.cells import cell_len, set_cell_size
 from rich.segment import Segment
@@ -19,16 +19,15 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from kubectl_eksdoc.render.look import Look, Tone
-from kubectl_eksdoc.render.tables import Cell, fitted
+from kubectl_eksdoc.render.tables import Cell
 from kubectl_eksdoc.render.text import shown
 from kubectl_eksdoc.tui.sheets.cells import wrapped
 from kubectl_eksdoc.tui.sheets.sheet import EMPTY, Sheet, text_of
 from kubectl_eksdoc.tui.widgets.differing import where_it_differs
+from kubectl_eksdoc.tui.widgets.laid import GAP, Laid, laid, laid_wide
 from kubectl_eksdoc.tui.widgets.titled import Titled
 
-_GAP = 1
 _MARK = 2
-_LEAST_FILL = 16
 _STEP = 8
 """So many columns of the terminal one goes sideways at a time."""
 _HEAD = -1
@@ -86,7 +85,9 @@ class LineTable(ScrollView, Titled, can_focus=True):
         self._across = 0
         self._marks = marks
         self._cursor = 0
-        self._laid: _Layout | None = None
+        self._look: Look | None = None
+        self._window = (0, 0)  # while it is drawn: its width, and the first row that is seen
+        self._laid: Laid | None = None
         self._styles: dict[str, Style] = {}
         self._drawn: dict[tuple[int, int], Strip] = {}  # by place and width: what of the rows need not be made anew
 
@@ -97,7 +98,10 @@ class LineTable(ScrollView, Titled, can_focus=True):
 
     @property
     def look(self) -> Look:
-        return Look(ascii=getattr(self.app, "only_ascii", False))
+        """Asked for with every cell: to ask the app each time would take longer than to draw."""
+        if self._look is None:
+            self._look = Look(ascii=getattr(self.app, "only_ascii", False))
+        return self._look
 
     @property
     def _seen(self) -> Size:
@@ -150,7 +154,15 @@ class LineTable(ScrollView, Titled, can_focus=True):
         self._to(place if place >= 0 else len(self.sheet.keys) - 1)
 
     def action_page(self, pages: float) -> None:
-        self._to(self._cursor + int((self._seen.height - 1) * pages))
+        by = int((self._seen.height - 1) * pages)
+        self._to(self._cursor + by)
+        self.call_after_refresh(self._draw_ahead, by)
+
+    def _draw_ahead(self, by: int) -> None:
+        """Whoever turns one page mostly turns the next one: its rows are made while this one is read."""
+        width, top = self._seen.width, int(self.scroll_offset.y) + by
+        for place in range(max(top, 0), min(top + self.room, len(self.sheet.keys))):
+            self._drawn_at(place, width)
 
     def action_sideways(self, by: int) -> None:
         self._across = max(min(self._across + by * _STEP, self._most_across), 0)
@@ -223,9 +235,13 @@ class LineTable(ScrollView, Titled, can_focus=True):
 
     # Drawing
 
+    def render_lines(self, crop: Region) -> list[Strip]:
+        self._window = self._seen.width, int(self.scroll_offset.y)
+        return super().render_lines(crop)
+
     def render_line(self, y: int) -> Strip:
-        width = self._seen.width
-        place = y - 1 + int(self.scroll_offset.y) if y else _HEAD
+        width, top = self._window
+        place = y - 1 + top if y else _HEAD
         if place < len(self.sheet.keys):
             return self._drawn_at(place, width)
         told = () if self.sheet.keys else self._told(width - 2)
@@ -280,7 +296,7 @@ class LineTable(ScrollView, Titled, can_focus=True):
         if not self._is_wide or not cells:
             return self._strip([*lead, *self._joined(cells)], width, under)
         fixed = self._strip([*lead, cells[0]], self._fixed, under)
-        rest = self._strip([(" " * _GAP, ""), *self._joined(cells[1:])], self._across + width, under)
+        rest = self._strip([(" " * GAP, ""), *self._joined(cells[1:])], self._across + width, under)
         across = min(self._across, self._most_across)
         return Strip.join([fixed, rest.crop(across, across + max(width - self._fixed, 0))]).crop(0, width)
 
@@ -297,7 +313,7 @@ class LineTable(ScrollView, Titled, can_focus=True):
     def _most_across(self) -> int:
         """So far sideways that the end of the lines is seen."""
         widths = self._layout(self._seen.width).widths
-        return max(self._margin + sum(widths) + _GAP * (len(widths) - 1) - self._seen.width, 0)
+        return max(self._margin + sum(widths) + GAP * (len(widths) - 1) - self._seen.width, 0)
 
     @property
     def _margin(self) -> int:
@@ -307,14 +323,14 @@ class LineTable(ScrollView, Titled, can_focus=True):
     def _joined(texts: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
         joined: list[tuple[str, str]] = []
         for each in texts:
-            joined += [(" " * _GAP, "")] if joined else []
+            joined += [(" " * GAP, "")] if joined else []
             joined.append(each)
         return joined
 
     def _sized(self, text: str, room: int, right: bool, middle: bool = False) -> str:
         """Exactly so many columns of the terminal."""
         text = shown(text, self.look)
-        size = cell_len(text)
+        size = len(text) if text.isascii() else cell_len(text)
         if size > room:
             mark = self.look.ellipsis
             if middle and room > 8:
@@ -327,13 +343,13 @@ class LineTable(ScrollView, Titled, can_focus=True):
         return " " * (room - size) + text if right else text + " " * (room - size)
 
     def _strip(self, texts: Sequence[tuple[str, str]], width: int, under: str) -> Strip:
-        base = self._style(under)
-        segments = []
-        for text, name in texts:
-            # On the row of the cursor a colour would be hard to read; the sign and the word say the same.
-            segments.append(Segment(self.look.signs(text), base if under else self._style(name)))
-        # What looks the same is one segment: each has its colours before it, and they are longer than most texts.
-        return Strip(segments).adjust_cell_length(width, base).crop(0, width).simplify()
+        """What looks the same is one segment: each has its colours before it, and they are longer than most texts."""
+        base, signs = self._style(under), self.look.signs
+        if under:  # a colour would be hard to read there; the sign and the word say the same
+            segments = [Segment(signs("".join(text for text, _ in texts)), base)]
+        else:
+            segments = [Segment(signs(text), self._style(name)) for name, text in _alike(texts)]
+        return Strip(segments).adjust_cell_length(width, base).crop(0, width)
 
     def _style(self, name: str) -> Style:
         found = self._styles.get(name)
@@ -342,48 +358,23 @@ class LineTable(ScrollView, Titled, can_focus=True):
             self._styles[name] = found
         return found
 
-    def _layout(self, width: int) -> _Layout:
+    def _layout(self, width: int) -> Laid:
         if self._laid is None or self._laid.width != width:
             sheet = self.sheet
             if self.look.ascii and sheet.ascii_widths:
                 sheet = replace(sheet, widths=sheet.ascii_widths)
-            made = _wide_layout(sheet, width) if self._is_wide else None
-            self._laid = made or _layout(sheet, width, width - self._margin)
+            made = laid_wide(sheet, width) if self._is_wide else None
+            self._laid = made or laid(sheet, width, width - self._margin)
         return self._laid
 
 
-class _Layout(NamedTuple):
-    """Which columns are kept in so much room, and their widths; the titles are of all columns."""
-
-    width: int
-    kept: tuple[int, ...]
-    widths: tuple[int, ...]
-    titles: tuple[str, ...]
-
-
-def _layout(sheet: Sheet, width: int, room: int) -> _Layout:
-    bodies = list(sheet.widths)
-    if sheet.fill is not None:
-        bodies[sheet.fill] = sheet.columns[sheet.fill].floor or min(bodies[sheet.fill], _LEAST_FILL)
-    titles = [column.title for column in sheet.columns]
-    wanted = _with(titles, bodies)
-    if sum(wanted) + _GAP * (len(wanted) - 1) > room:
-        titles = [column.short or column.title for column in sheet.columns]
-        wanted = _with(titles, bodies)
-    kept, new = fitted(sheet.columns, wanted, room, _GAP)
-    if sheet.fill in kept:
-        spare = room - sum(new[at] for at in kept) - _GAP * (len(kept) - 1)
-        new[sheet.fill] += max(spare, 0)
-    return _Layout(width, tuple(kept), tuple(new[at] for at in kept), tuple(titles))
-
-
-def _wide_layout(sheet: Sheet, width: int) -> _Layout:
-    bodies = list(sheet.widths)
-    if sheet.fill is not None and sheet.full is not None:
-        bodies[sheet.fill] = sheet.full()
-    titles = tuple(column.title for column in sheet.columns)
-    return _Layout(width, tuple(range(len(titles))), tuple(_with(titles, bodies)), titles)
-
-
-def _with(titles: Sequence[str], bodies: Sequence[int]) -> list[int]:
-    return [max(len(title), body) for title, body in zip(titles, bodies, strict=True)]
+def _alike(texts: Sequence[tuple[str, str]]) -> Iterable[tuple[str, str]]:
+    """(how it looks, the text); a gap looks like whatever stands before it."""
+    same, last = "", ""
+    for text, name in texts:
+        if name != last and (name or text.strip()):
+            if same:
+                yield last, same
+            same, last = "", name
+        same += text
+    yield last, same

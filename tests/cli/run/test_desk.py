@@ -154,6 +154,18 @@ def test_a_run_is_prepared_begun_told_and_given_back(api: Api, seen: Evictions, 
         desk.prepare_giving_back(live.run)
 
 
+def test_missing_rights_to_give_back_are_named_before_anything_is_typed(
+    api: Api, server: Server, one: Machine, tmp_path: Path
+) -> None:
+    live = prepared(one, desk_of(one)).begin()
+    over(live)
+    eve = machine(server, tmp_path / "eve", worlds.VIEWER_TOKEN)
+    with pytest.raises(Forbidden, match="does not let you: patch nodes"):
+        desk_of(eve).prepare_giving_back(live.run)
+    asked = eve.run("drain", "rollback", live.run, "--yes", "--expect-nodes", "1")
+    assert asked.code == 3 and "patch nodes" in asked.err and "old-1" in cordoned(api)
+
+
 def test_one_at_a_time_here_and_elsewhere(seen: Evictions, one: Machine, other: Machine) -> None:
     desk = desk_of(one)
     ready = prepared(one, desk)

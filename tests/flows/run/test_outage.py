@@ -125,7 +125,7 @@ def check(stage: EmbeddedStage, plane, ended: Ended, field: DoubtingField, journ
     assert ended.whole and state(plane) == WANTED
     assert sorted(heard.subjects(Happened.EVICTED)) == PODS and field.renewed == 1
     said = [moment.why for moment in heard.moments if moment.what is Happened.HELD]
-    assert len(said) == 1 and FAILED in said[0] and "stop with Ctrl-C" in said[0]
+    assert len(said) == 1 and FAILED in said[0] and "goes on by itself" in said[0]
     assert len(heard.subjects(Happened.RELEASED)) == 1
     stands = replay(journal.read())
     assert stands.ended == "done" and not stands.dropped

@@ -147,7 +147,7 @@ class ScriptedDesk:
     def live(self) -> ScriptedLive | None:
         return self.begun[-1] if self.begun else None
 
-    def unfinished(self) -> Sequence[RunSummary]:
+    def runs(self) -> Sequence[RunSummary]:
         if self.refuses is not None:
             raise self.refuses
         return self._runs

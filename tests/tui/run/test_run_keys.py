@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from kubectl_eksdoc.core.model.journal import RunSummary
 from kubectl_eksdoc.core.run.moments import Happened
 from kubectl_eksdoc.flows.run.draining import Wish
 from kubectl_eksdoc.tui.keys import Page
@@ -17,8 +18,8 @@ from kubectl_eksdoc.tui.run.pages import LogPage
 from kubectl_eksdoc.tui.run.screen import RunScreen
 from kubectl_eksdoc.tui.run.state import Stage
 from tests.rehearsed import BLUE, rehearsed_demo
-from tests.tui.pilots import read_demo
-from tests.tui.run.scripted import RUN, ScriptedDesk, ScriptedLive
+from tests.tui.pilots import NOW, read_demo
+from tests.tui.run.scripted import NAME, RUN, ScriptedDesk, ScriptedLive
 from tests.tui.run.stage import Show, play, play_run
 
 
@@ -45,8 +46,10 @@ def test_pausing_and_going_on() -> None:
         live.to(20)
         await show.looks()
         await show.press("space")
-        assert live.wishes == [Wish.PAUSE] and "PAUSING" in show.text and "space p go on" in show.text
+        assert live.wishes == [Wish.PAUSE] and "PAUSING" in show.text and "space go on" in show.text
         await show.press("p")
+        assert live.wishes == [Wish.PAUSE] and "p: it is paused already" in show.told, "p never makes it go on"
+        await show.press("space")
         assert live.wishes == [Wish.PAUSE, Wish.GO_ON] and "RUNNING" in show.text
         live.stands(paused=True)
         await show.looks()
@@ -316,7 +319,9 @@ def test_it_ends_while_help_is_seen() -> None:
         await show.press("escape")
         assert "✗" in show.text and "the lock was lost" in show.text and "STOPPED" in show.text
         await show.press("m")
-        assert "m: there is nothing to write down" in show.told
+        told = show.app.clipboard
+        assert told.startswith(f"# Run {RUN} on {NAME}") and "the lock was lost" in told and "- Go on:" in told
+        assert "drain status" in told and all(f"- {aimed.node}: " in told for aimed in live.aims)
 
     play_run(look, live)
 
@@ -336,6 +341,26 @@ def test_one_run_at_a_time() -> None:
         await show.until(lambda: show.top == "ConfirmScreen")
 
     play_run(again, live, read=read_demo, targeting=BLUE)
+
+
+def test_other_runs_are_listed_when_the_own_one_is_over_and_can_be_watched() -> None:
+    live, summary = ScriptedLive(), RunSummary("20261119-080000-1234", NOW, "RUNNING", "ben@desk/1", NOW)
+
+    async def others(show: Show) -> None:
+        await show.press("1", "L")
+        assert "L: a run is under way: 5 shows it" in show.told
+        live.ends()
+        await show.looks()
+        await show.press("L")
+        await show.sees("Runs of this cluster")
+        assert not show.told, "nothing lies over what is asked"
+        await show.sees("ben@desk")
+        await show.press("C")
+        assert show.app.clipboard == f"kubectl eksdoc drain status {summary.run} --watch --demo"
+        await show.press("escape")
+        assert show.top == "PlanScreen"
+
+    play_run(others, live, ScriptedDesk(runs=[summary]))
 
 
 def test_what_was_stopped_is_gone_on_with() -> None:
@@ -358,9 +383,10 @@ def test_what_was_stopped_is_gone_on_with() -> None:
 @pytest.mark.parametrize("why", ["a snapshot is read only: there is no cluster to drain", "[red]no[/]"])
 def test_where_nothing_can_be_changed_r_says_why(why: str) -> None:
     async def ask(show: Show) -> None:
-        await show.press("r", "5")
+        assert "READ-ONLY" in show.text.splitlines()[0]
+        await show.press("r", "5", "L")
         assert show.stack == ["PlanScreen"] and f"r: {why}" in show.told
-        assert any(text.startswith("5: ") for text in show.told)
+        assert {"5", "L"} <= {text.split(":")[0] for text in show.told}
 
     play(ask, no_desk=why)
 
