@@ -13,6 +13,11 @@
     │   ├── Forbidden                3  a right is missing; `missing` names it
     │   └── Locked                   3  somebody else drains this cluster; `holder` names them
     ├── AwsError                     4  AWS refused us or cannot be reached
+    │   ├── AwsDenied                4  IAM does not allow it; `missing` names the action
+    │   ├── AwsMissing               4  there is no such thing there
+    │   ├── AwsThrottled             4  AWS was asked too often, and waiting did not help
+    │   ├── AwsLogin                 4  no credentials, or none that are accepted (any more)
+    │   └── AwsOtherCluster          4  what AWS describes is not the cluster that kubectl talks to
     ├── Stopped                      6  a run does nothing more: resume it, or roll it back
     │   ├── JournalError             6  what is intended cannot be written down, or what was cannot be read
     │   │   ├── JournalGone          6  somebody removed the run's journal from the cluster: nobody can go on with it
@@ -86,6 +91,34 @@ class Locked(ClusterError):
 
 class AwsError(EksdocError):
     exit_code = 4
+
+
+class AwsDenied(AwsError):
+    """`missing` is the action as IAM policies write it, e.g. ``eks:DescribeAddon``."""
+
+    def __init__(self, message: str, hint: str = "", missing: str = "") -> None:
+        super().__init__(message, hint)
+        self.missing = missing
+
+
+class AwsMissing(AwsError):
+    """`code` as AWS names it, e.g. ``ResourceNotFoundException``."""
+
+    def __init__(self, message: str, hint: str = "", code: str = "") -> None:
+        super().__init__(message, hint)
+        self.code = code
+
+
+class AwsThrottled(AwsError):
+    pass
+
+
+class AwsLogin(AwsError):
+    pass
+
+
+class AwsOtherCluster(AwsError):
+    pass
 
 
 class Stopped(EksdocError):

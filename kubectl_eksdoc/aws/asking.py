@@ -1,0 +1,83 @@
+"""How AWS is asked, whoever answers: and many questions at once, or one with many identifiers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Protocol, TypeVar
+
+from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.aws.questions import Question
+from kubectl_eksdoc.errors import AwsDenied, AwsMissing, AwsThrottled
+
+Json = dict[str, Any]
+T = TypeVar("T")
+K = TypeVar("K")
+
+AT_ONCE = 8
+"""So many requests are under way: fewer than EKS throttles at (10 a second for most of what it describes)."""
+
+
+class Aws(Protocol):
+    """Answers as botocore shapes them, of all pages, without ``ResponseMetadata``; times have a time zone."""
+
+    def ask(self, question: Question, parameters: Mapping[str, Any]) -> Json:
+        """
+        Raises:
+            AwsDenied: IAM does not allow it.
+            AwsMissing: there is no such thing.
+            AwsThrottled: AWS was asked too often, and waiting did not help.
+            AwsError: nothing can be asked: no credentials, no network, or AWS refuses.
+        """
+        ...
+
+
+def known(aws: Aws, question: Question, parameters: Mapping[str, Any], made: Callable[[Json], T]) -> T | Unknown:
+    """What is `made` of the answer. What may not be asked, or not now, is unknown.
+
+    Raises:
+        AwsMissing, AwsError: as `Aws.ask`.
+    """
+    try:
+        return made(aws.ask(question, parameters))
+    except AwsDenied as error:
+        return Unknown(error.message, error.missing)
+    except AwsThrottled as error:
+        return Unknown(error.message)
+
+
+def found(
+    aws: Aws, question: Question, parameters: Mapping[str, Any], made: Callable[[Json], T]
+) -> T | Unknown | Absent:
+    """As `known`; that there is no such thing is an answer, too."""
+    try:
+        return known(aws, question, parameters, made)
+    except AwsMissing as error:
+        return Absent(error.message)
+
+
+def in_parts(aws: Aws, question: Question, parameters: Mapping[str, Any], ids: Sequence[str]) -> Json:
+    """The answer to a question with many identifiers, asked for `Question.at_once` at a time and put together.
+
+    Raises:
+        as `Aws.ask`.
+    """
+    whole: list[Any] = []
+    size = question.at_once or len(ids) or 1
+    parts = [list(ids[at : at + size]) for at in range(0, len(ids), size)]
+    for _, answer in at_once(parts, lambda part: aws.ask(question, {**parameters, question.ids: part})):
+        whole += answer.get(question.listed, [])
+    return {question.listed: whole}
+
+
+def at_once(keys: Iterable[K], ask: Callable[[K], T]) -> list[tuple[K, T]]:
+    """What `ask` gives for each key, in their order; at most `AT_ONCE` at a time.
+
+    Raises:
+        whatever `ask` raises: the first by the order of the keys.
+    """
+    wanted = list(keys)
+    if len(wanted) < 2:
+        return [(key, ask(key)) for key in wanted]
+    with ThreadPoolExecutor(min(AT_ONCE, len(wanted)), thread_name_prefix="aws") as pool:
+        return list(zip(wanted, pool.map(ask, wanted), strict=True))

@@ -1,0 +1,102 @@
+"""Nothing that AWS says is believed before it is known to be about the cluster that kubectl talks to.
+
+A context may name a cluster of one account while the credentials at hand are of another one, where there may be a
+cluster of the same name.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from kubectl_eksdoc.aws import eks
+from kubectl_eksdoc.aws.asking import Aws
+from kubectl_eksdoc.core.model.aws.access import AwsAccess
+from kubectl_eksdoc.core.model.aws.clusters import Caller, EksCluster
+from kubectl_eksdoc.errors import AwsMissing, AwsOtherCluster, UsageError
+
+_CERTIFICATE = re.compile(r"-----BEGIN CERTIFICATE-----(.*?)-----END CERTIFICATE-----", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Believed:
+    """The cluster, and whose credentials see it. `by`: how it was recognised, a clause."""
+
+    cluster: EksCluster
+    caller: Caller
+    by: str
+
+
+def believed(aws: Aws, access: AwsAccess) -> Believed:
+    """
+    Raises:
+        UsageError: nothing says which cluster is meant.
+        AwsOtherCluster: it is another account, or another cluster.
+        AwsMissing: there is no cluster of that name.
+        AwsError: as `Aws.ask`.
+    """
+    if not access.cluster:
+        raise UsageError(
+            "nothing says which EKS cluster this is: not the kubeconfig's exec entry, not its names",
+            "Give --cluster-name, or write the kubeconfig anew: aws eks update-kubeconfig --name CLUSTER.",
+        )
+    caller = eks.caller(aws)
+    if access.account and caller.account and caller.account != access.account:
+        raise AwsOtherCluster(
+            f"the context is of a cluster in account {access.account}, and the credentials are of account "
+            f"{caller.account} ({caller.arn})",
+            "Nothing of that account was believed. Give the profile of the right account with --profile.",
+        )
+    try:
+        cluster = eks.cluster(aws, access.cluster)
+    except AwsMissing as error:
+        raise AwsMissing(
+            f"there is no EKS cluster {access.cluster!r} in account {caller.account}, region {access.region}",
+            "Are --cluster-name, --region and --profile those of the context?",
+            error.code,
+        ) from error
+    return Believed(cluster, caller, _recognised(cluster, caller, access))
+
+
+def _recognised(cluster: EksCluster, caller: Caller, access: AwsAccess) -> str:
+    """How: by its address, or behind a tunnel or a proxy by its certificate authority, which no two clusters share."""
+    if not access.server:
+        raise AwsOtherCluster(
+            f"cannot tell whether {cluster.arn} is the cluster that is read: its server is not known",
+            "Read it through a kubeconfig.",
+        )
+    if _host(access.server) == _host(cluster.endpoint) != "":
+        return "by its endpoint"
+    if access.server_name and access.server_name.lower() == _host(cluster.endpoint):
+        return "by the name that TLS expects"
+    if _certificates(access.ca) & _certificates(_decoded(cluster.ca)):
+        return "by its certificate authority"
+    raise AwsOtherCluster(
+        f"the context talks to {_host(access.server) or access.server}, and EKS cluster {cluster.name!r} of account "
+        f"{cluster.account or caller.account}, region {access.region} is at {_host(cluster.endpoint) or 'no address'}",
+        "Nothing of AWS was believed. Give --cluster-name, --region and --profile of the cluster of this context.",
+    )
+
+
+def _certificates(pem: str) -> set[str]:
+    """Each without its line ends; while authorities are changed there are two."""
+    return {"".join(each.split()) for each in _CERTIFICATE.findall(pem)}
+
+
+def _decoded(text: str) -> str:
+    """Of base64, "" where it is none."""
+    try:
+        return base64.b64decode(text).decode("ascii")
+    except (binascii.Error, UnicodeDecodeError):
+        return ""
+
+
+def _host(url: str) -> str:
+    """In lower case, without a port: ``https://ABC.gr7.eu-west-1.eks.amazonaws.com:443/`` has one, too."""
+    try:
+        return (urlsplit(url).hostname or "").lower()
+    except ValueError:
+        return ""

@@ -1,0 +1,82 @@
+"""AWS itself, asked through boto3, which is loaded with the first question."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from kubectl_eksdoc.aws.asking import Json
+from kubectl_eksdoc.core.model.aws.access import AwsAccess
+from kubectl_eksdoc.core.model.aws.questions import Question
+from kubectl_eksdoc.errors import AwsError, UsageError
+
+if TYPE_CHECKING:
+    from kubectl_eksdoc.aws.sessions import Clients
+
+
+class LiveAws:
+    """An `asking.Aws`. Mutable: `calls` counts what was sent, by ``eks:DescribeAddon``; a page is a call."""
+
+    def __init__(self, access: AwsAccess, endpoint: str = "") -> None:
+        """`endpoint`: the URL that is asked instead of AWS's own.
+
+        Raises:
+            UsageError: nothing says which region.
+        """
+        if not access.region:
+            raise UsageError(
+                "nothing says in which AWS region the cluster is: not the kubeconfig, not AWS_REGION",
+                "Give --region, or write the kubeconfig anew: aws eks update-kubeconfig --name CLUSTER --region REGION.",
+            )
+        self.access = access
+        self.calls: Counter[str] = Counter()
+        self._endpoint = endpoint
+        self._lock = threading.Lock()
+        self._clients: Clients | None = None
+
+    @property
+    def said(self) -> str:
+        """What was sent, in a line: ``3 calls of AWS: eks:DescribeAddon 2, sts:GetCallerIdentity 1``."""
+        with self._lock:
+            calls = sorted(self.calls.items())
+        each = ", ".join(f"{name} {count}" for name, count in calls)
+        return f"{sum(count for _, count in calls)} calls of AWS{f': {each}' if each else ''}"
+
+    def ask(self, question: Question, parameters: Mapping[str, Any]) -> Json:
+        """As `asking.Aws.ask`."""
+        from botocore.exceptions import BotoCoreError, ClientError
+
+        from kubectl_eksdoc.aws.troubles import told
+
+        try:
+            return self._asked(question, dict(parameters))
+        except (BotoCoreError, ClientError) as error:
+            raise told(error, question, self.access) from error
+        except ValueError as error:  # an endpoint or a region that is no name at all
+            raise AwsError(f"cannot ask {question.service} in {self.access.region}: {error}") from error
+
+    def _asked(self, question: Question, parameters: dict[str, Any]) -> Json:
+        from botocore import xform_name
+
+        client = self._opened().of(question.service)
+        method = xform_name(question.operation)
+        if question.listed and client.can_paginate(method):
+            whole: Json = client.get_paginator(method).paginate(**parameters).build_full_result()
+        else:
+            whole = getattr(client, method)(**parameters)
+        whole.pop("ResponseMetadata", None)
+        return whole
+
+    def _opened(self) -> Clients:
+        with self._lock:
+            if self._clients is None:
+                from kubectl_eksdoc.aws.sessions import Clients
+
+                self._clients = Clients(self.access, self._count, self._endpoint)
+            return self._clients
+
+    def _count(self, call: str) -> None:
+        with self._lock:
+            self.calls[call] += 1

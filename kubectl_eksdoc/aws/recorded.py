@@ -1,0 +1,119 @@
+"""What AWS answered, written down and answered again: a question that was not asked then is unknown."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Mapping
+from datetime import datetime, timezone
+from typing import Any
+
+from kubectl_eksdoc.aws.asking import Aws, Json
+from kubectl_eksdoc.core.model.aws.questions import Question
+from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsMissing, AwsThrottled, SnapshotError
+
+VERSION = 1
+_TIME = "$time"
+
+
+class Recorder:
+    """An `asking.Aws` that keeps what another one answers, refusals of one question included. Mutable."""
+
+    def __init__(self, aws: Aws) -> None:
+        self._aws = aws
+        self._lock = threading.Lock()
+        self._kept: dict[str, Json] = {}
+
+    def ask(self, question: Question, parameters: Mapping[str, Any]) -> Json:
+        """As `asking.Aws.ask`."""
+        try:
+            answer = self._aws.ask(question, parameters)
+        except (AwsDenied, AwsMissing, AwsThrottled) as error:
+            self._keep(question, parameters, {"refused": _refusal(error)})
+            raise
+        self._keep(question, parameters, {"answer": answer})
+        return answer
+
+    def _keep(self, question: Question, parameters: Mapping[str, Any], what: Json) -> None:
+        asked = {"service": question.service, "operation": question.operation, "parameters": dict(parameters)}
+        with self._lock:
+            self._kept[_key(question, parameters)] = {**asked, **what}
+
+    def written(self) -> bytes:
+        """All of it as JSON, sorted: the same answers give the same bytes."""
+        with self._lock:
+            calls = [self._kept[key] for key in sorted(self._kept)]
+        told = json.dumps({"version": VERSION, "calls": calls}, default=_plain, sort_keys=True, ensure_ascii=False)
+        return told.encode()
+
+
+class Recorded:
+    """An `asking.Aws` that answers from what a `Recorder` wrote."""
+
+    def __init__(self, written: bytes, where: str = "the snapshot") -> None:
+        """
+        Raises:
+            SnapshotError: it is something else, or newer than this.
+        """
+        self._where = where
+        try:
+            read = json.loads(written, object_hook=_timed)
+            if read["version"] != VERSION:
+                raise SnapshotError(
+                    f"{where} holds answers of AWS as version {read['version']!r}, and this tool reads {VERSION}",
+                    "Read it with the tool that wrote it, or a newer one.",
+                )
+            self._answers = {_key_of(call): call for call in read["calls"]}
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            raise SnapshotError(f"{where} holds no answers of AWS that can be read: {error!r}") from error
+
+    def ask(self, question: Question, parameters: Mapping[str, Any]) -> Json:
+        """As `asking.Aws.ask`."""
+        call = self._answers.get(_key(question, parameters))
+        if call is None:
+            raise AwsDenied(f"{self._where} does not hold the answer of {question.service}:{question.operation}")
+        if "refused" in call:
+            raise _raised(call["refused"])
+        answer: Json = call["answer"]
+        return answer
+
+
+def _key(question: Question, parameters: Mapping[str, Any]) -> str:
+    told = json.dumps(dict(parameters), default=_plain, sort_keys=True)
+    return f"{question.service} {question.operation} {told}"
+
+
+def _key_of(call: Json) -> str:
+    if not isinstance(call["parameters"], dict) or not isinstance(call.get("answer", {}), dict):
+        raise ValueError("a call is none")
+    if not {"answer", "refused"} & call.keys():
+        raise ValueError("a call has no answer")
+    return _key(Question(str(call["service"]), str(call["operation"])), call["parameters"])
+
+
+def _refusal(error: AwsError) -> Json:
+    kind = next(name for name, each in _REFUSALS.items() if isinstance(error, each))
+    more = error.missing if isinstance(error, AwsDenied) else error.code if isinstance(error, AwsMissing) else ""
+    return {"kind": kind, "message": error.message, "hint": error.hint, "more": more}
+
+
+_REFUSALS: dict[str, type[AwsError]] = {"denied": AwsDenied, "missing": AwsMissing, "throttled": AwsThrottled}
+
+
+def _raised(refusal: Json) -> AwsError:
+    message, hint, more = (str(refusal.get(name, "")) for name in ("message", "hint", "more"))
+    if refusal.get("kind") == "missing":
+        return AwsMissing(message, hint, more)
+    if refusal.get("kind") == "throttled":
+        return AwsThrottled(message, hint)
+    return AwsDenied(message, hint, more)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return {_TIME: value.astimezone(timezone.utc).isoformat()}
+    raise TypeError(f"an answer of AWS holds {type(value).__name__}")
+
+
+def _timed(read: Json) -> Any:
+    return datetime.fromisoformat(read[_TIME]) if read.keys() == {_TIME} else read

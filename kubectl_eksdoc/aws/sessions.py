@@ -1,0 +1,100 @@
+"""Credentials and clients: one session, and a client for each service, made when it is needed first."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import boto3
+import botocore.session
+from botocore.config import Config
+from botocore.credentials import AssumeRoleCredentialFetcher, DeferredRefreshableCredentials
+
+from kubectl_eksdoc import __version__
+from kubectl_eksdoc.core.model.aws.access import AwsAccess
+
+TRIES = 6
+CONNECT_S, ANSWER_S = 5.0, 30.0
+
+
+class Clients:
+    """Mutable. To be asked from several threads: clients may be used by all of them, but not made at the same time."""
+
+    def __init__(self, access: AwsAccess, sent: Callable[[str], object], endpoint: str = "") -> None:
+        """`sent` is told of every request, by ``eks:DescribeAddon``; `endpoint`: the URL that is asked instead of AWS's
+        own."""
+        self._access = access
+        self._sent = sent
+        self._endpoint = endpoint or None
+        self._lock = threading.Lock()
+        self._session: boto3.Session | None = None
+        self._made: dict[str, Any] = {}
+
+    def of(self, service: str) -> Any:
+        """
+        Raises:
+            whatever botocore does: there is no such profile.
+        """
+        with self._lock:
+            if service not in self._made:
+                self._made[service] = self._client(service)
+            return self._made[service]
+
+    def _client(self, service: str) -> Any:
+        if self._session is None:
+            self._session = self._new_session()
+        client = self._session.client(service, endpoint_url=self._endpoint, config=_config())
+        client.meta.events.register("before-send", self._count)
+        return client
+
+    def _count(self, event_name: str, **_: Any) -> None:
+        """``before-send.eks.DescribeAddon``: tries that were made again are sent again."""
+        self._sent(":".join(event_name.split(".")[-2:]))
+
+    def _new_session(self) -> boto3.Session:
+        access = self._access
+        source = botocore.session.Session(profile=access.profile or None)
+        source.set_config_variable("region", access.region)
+        if not access.role:
+            return boto3.Session(botocore_session=source)
+        assuming = botocore.session.Session()
+        assuming.set_config_variable("region", access.region)
+        fetcher = AssumeRoleCredentialFetcher(
+            client_creator=self._creator(source),
+            source_credentials=_credentials(source),
+            role_arn=access.role,
+            extra_args={"RoleSessionName": "kubectl-eksdoc"},
+        )
+        # The setter takes keys that never change; a role's do after an hour.
+        assuming._credentials = DeferredRefreshableCredentials(
+            refresh_using=fetcher.fetch_credentials, method="assume-role"
+        )
+        return boto3.Session(botocore_session=assuming)
+
+    def _creator(self, source: Any) -> Any:
+        def make(service: str, **keys: Any) -> Any:
+            keys.setdefault("region_name", self._access.region)
+            return source.create_client(service, endpoint_url=self._endpoint, config=_config(), **keys)
+
+        return make
+
+
+def _credentials(source: Any) -> Any:
+    from botocore.exceptions import NoCredentialsError
+
+    found = source.get_credentials()
+    if found is None:
+        raise NoCredentialsError()
+    return found
+
+
+def _config() -> Config:
+    """Adaptive: who is throttled asks more slowly from then on."""
+    return Config(
+        retries={"mode": "adaptive", "total_max_attempts": TRIES},
+        connect_timeout=CONNECT_S,
+        read_timeout=ANSWER_S,
+        user_agent_extra=f"kubectl-eksdoc/{__version__}",
+        max_pool_connections=16,
+    )

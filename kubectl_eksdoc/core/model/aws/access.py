@@ -1,0 +1,24 @@
+"""As whom, where and about which cluster AWS is asked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class AwsAccess:
+    """Of the context that was chosen, unless the command line says otherwise; "" for what nothing tells.
+
+    `server` is the URL of the API server that kubectl talks to, `ca` its authority as PEM, and `account` the one that
+    the kubeconfig names: by these it is seen whether AWS describes the same cluster. `role` is assumed first, as the
+    credential plugin of the context does.
+    """
+
+    cluster: str
+    region: str
+    profile: str = ""
+    role: str = ""
+    account: str = ""
+    server: str = ""
+    server_name: str = ""  # which TLS expects instead of the URL's host
+    ca: str = ""

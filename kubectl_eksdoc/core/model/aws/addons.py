@@ -1,0 +1,86 @@
+"""EKS add-ons: as they are, as they could be, and how they were updated."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Issue:
+    """What EKS says is wrong. `code` such as ``ConfigurationConflict``."""
+
+    code: str
+    message: str
+    resources: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Addon:
+    """As it is (DescribeAddon). `configuration` is what the user gave, JSON or YAML, "" for nothing; how conflicts were
+    resolved is not in it: only an `Update` says that."""
+
+    name: str
+    version: str
+    status: str
+    configuration: str = ""
+    role: str = ""
+    namespace: str = ""
+    issues: tuple[Issue, ...] = ()
+    changed: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Fits:
+    """A Kubernetes version that an add-on's version is for; `default`: the one that EKS installs there."""
+
+    kubernetes: str
+    default: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AddonVersion:
+    """One that could be installed (DescribeAddonVersions)."""
+
+    version: str
+    fits: tuple[Fits, ...]
+    needs_configuration: bool = False
+
+    def is_default_for(self, kubernetes: str) -> bool:
+        return any(each.kubernetes == kubernetes and each.default for each in self.fits)
+
+
+@dataclass(frozen=True, slots=True)
+class AddonVersions:
+    """Those of one add-on, as EKS lists them: the newest first. `kind`: what it is for; `by`: who publishes it."""
+
+    name: str
+    kind: str
+    by: str
+    versions: tuple[AddonVersion, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AddonConfiguration:
+    """What may be configured of a version: a JSON Schema as text (DescribeAddonConfiguration)."""
+
+    name: str
+    version: str
+    schema: str
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """One that was asked for (DescribeUpdate). `parameters` by the names EKS gives them, such as ``AddonVersion`` and
+    ``ResolveConflicts``; `status` such as ``Successful``."""
+
+    id: str
+    type: str
+    status: str
+    parameters: tuple[tuple[str, str], ...] = ()
+    begun: datetime | None = None
+    errors: tuple[Issue, ...] = ()
+
+    def parameter(self, name: str) -> str:
+        """ "" where it was not given."""
+        return next((value for key, value in self.parameters if key == name), "")

@@ -1,0 +1,63 @@
+"""EKS clusters, and the Kubernetes versions that EKS supports."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+
+@dataclass(frozen=True, slots=True)
+class EksCluster:
+    """What EKS says of itself (DescribeCluster). `ca` is PEM in base64, `support` STANDARD or EXTENDED: what happens at
+    the end of standard support; `auto_mode`: EKS makes the nodes itself."""
+
+    name: str
+    arn: str
+    version: str
+    platform_version: str
+    status: str
+    endpoint: str
+    ca: str
+    support: str = ""
+    auto_mode: bool = False
+    vpc: str = ""
+    created: datetime | None = None
+
+    @property
+    def account(self) -> str:
+        """By its ARN, "" if that is none."""
+        return part_of(self.arn, _ACCOUNT)
+
+    @property
+    def region(self) -> str:
+        return part_of(self.arn, _REGION)
+
+
+_REGION, _ACCOUNT = 3, 4
+
+
+def part_of(arn: str, place: int) -> str:
+    """The part of ``arn:partition:service:region:account:resource`` at a place from 0, "" where there is none."""
+    parts = arn.split(":", 5)
+    return parts[place] if parts[0] == "arn" and len(parts) == 6 else ""
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterVersion:
+    """A Kubernetes version as EKS supports it (DescribeClusterVersions). `status` as EKS writes it:
+    ``STANDARD_SUPPORT``, ``EXTENDED_SUPPORT`` or ``UNSUPPORTED``."""
+
+    version: str
+    status: str
+    default: bool
+    released: datetime | None = None
+    standard_ends: datetime | None = None
+    extended_ends: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Whose credentials these are."""
+
+    account: str
+    arn: str

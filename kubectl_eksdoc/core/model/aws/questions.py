@@ -1,0 +1,57 @@
+"""The questions the tool asks AWS, each with the IAM action that allows it. A new one is one line here.
+
+Source of actions and of what is paged: the service authorization reference, and botocore 1.44.5's models.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """`service` and `operation` as botocore's models call them; `listed`: the list in the answer that comes in pages,
+    "" where the answer is one. `free`: whoever has credentials may ask it. `needs`: the actions, where they are not the
+    operation's own; `ids`: the parameter with many identifiers, asked for at most `at_once` at a time."""
+
+    service: str
+    operation: str
+    listed: str = ""
+    free: bool = False
+    needs: tuple[str, ...] = ()
+    ids: str = ""
+    at_once: int = 0
+
+    @property
+    def actions(self) -> tuple[str, ...]:
+        """As IAM policies write them: ``eks:DescribeCluster``."""
+        return () if self.free else self.needs or (f"{self.service}:{self.operation}",)
+
+    @property
+    def action(self) -> str:
+        """The one that is named where it is missing."""
+        return next(iter(self.actions), "")
+
+
+CALLER = Question("sts", "GetCallerIdentity", free=True)
+
+CLUSTER = Question("eks", "DescribeCluster")
+CLUSTER_VERSIONS = Question("eks", "DescribeClusterVersions", "clusterVersions")
+ADDONS = Question("eks", "ListAddons", "addons")
+ADDON = Question("eks", "DescribeAddon")
+ADDON_VERSIONS = Question("eks", "DescribeAddonVersions", "addons")
+ADDON_CONFIGURATION = Question("eks", "DescribeAddonConfiguration")
+UPDATES = Question("eks", "ListUpdates", "updateIds")
+UPDATE = Question("eks", "DescribeUpdate")
+
+ALL: tuple[Question, ...] = (
+    CALLER,
+    CLUSTER,
+    CLUSTER_VERSIONS,
+    ADDONS,
+    ADDON,
+    ADDON_VERSIONS,
+    ADDON_CONFIGURATION,
+    UPDATES,
+    UPDATE,
+)

@@ -1,0 +1,55 @@
+"""An AWS of the tests' own: it answers by a script, and keeps what it was asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from kubectl_eksdoc.core.model.aws.questions import Question
+from kubectl_eksdoc.errors import AwsMissing
+
+ENDPOINT = "https://0A1B2C3D4E5F.gr7.ap-northeast-2.eks.amazonaws.com"
+ACCOUNT, REGION = "111122223333", "ap-northeast-2"
+
+Json = dict[str, Any]
+
+
+class Scripted:
+    """An `asking.Aws`. Mutable: `asked` is what was asked. An answer that is an error is raised."""
+
+    def __init__(self, answers: Mapping[str, Any]) -> None:
+        """By ``eks:DescribeCluster``; a callable is given the parameters."""
+        self.answers = dict(answers)
+        self.asked: list[tuple[str, Json]] = []
+
+    def ask(self, question: Question, parameters: Mapping[str, Any]) -> Json:
+        name = f"{question.service}:{question.operation}"
+        self.asked.append((name, dict(parameters)))
+        if name not in self.answers:
+            raise AwsMissing(f"no answer to {name}", code="ResourceNotFoundException")
+        answer = self.answers[name]
+        if callable(answer):
+            answer = answer(parameters)
+        if isinstance(answer, Exception):
+            raise answer
+        given: Json = answer
+        return given
+
+
+def a_caller(account: str = ACCOUNT) -> Json:
+    return {"Account": account, "Arn": f"arn:aws:iam::{account}:user/ann", "UserId": "AIDA"}
+
+
+def a_cluster(**more: Any) -> Json:
+    cluster = {
+        "name": "demo-shop",
+        "arn": f"arn:aws:eks:{REGION}:{ACCOUNT}:cluster/demo-shop",
+        "version": "1.33",
+        "platformVersion": "eks.10",
+        "status": "ACTIVE",
+        "endpoint": ENDPOINT,
+        "certificateAuthority": {"data": ""},
+        "upgradePolicy": {"supportType": "EXTENDED"},
+        "resourcesVpcConfig": {"vpcId": "vpc-0123"},
+    }
+    return {"cluster": {**cluster, **more}}

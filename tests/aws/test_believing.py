@@ -1,0 +1,86 @@
+"""Context A never reads account B: what AWS says is believed of one cluster only, the one that kubectl talks to."""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kubectl_eksdoc.aws.believing import believed
+from kubectl_eksdoc.core.model.aws.access import AwsAccess
+from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsMissing, AwsOtherCluster, UsageError
+from tests.aws.answers import ACCOUNT, ENDPOINT, REGION, Scripted, a_caller, a_cluster
+
+PEM = "-----BEGIN CERTIFICATE-----\nMIIB\nAAAA\n-----END CERTIFICATE-----\n"
+OTHER = "-----BEGIN CERTIFICATE-----\nMIIC\nBBBB\n-----END CERTIFICATE-----\n"
+
+ACCESS = AwsAccess("demo-shop", REGION, account=ACCOUNT, server=ENDPOINT)
+
+
+def aws(account: str = ACCOUNT, **cluster: Any) -> Scripted:
+    return Scripted({"sts:GetCallerIdentity": a_caller(account), "eks:DescribeCluster": a_cluster(**cluster)})
+
+
+@pytest.mark.parametrize("server", [ENDPOINT, ENDPOINT.lower() + ":443/", ENDPOINT.upper().replace("HTTPS", "https")])
+def test_a_cluster_is_recognised_by_its_endpoint(server: str) -> None:
+    found = believed(aws(), replace(ACCESS, server=server))
+    assert (found.cluster.name, found.cluster.version, found.by) == ("demo-shop", "1.33", "by its endpoint")
+    assert (found.cluster.account, found.cluster.region, found.cluster.support) == (ACCOUNT, REGION, "EXTENDED")
+
+
+def test_behind_a_tunnel_it_is_recognised_by_what_tls_knows() -> None:
+    tunnel = replace(ACCESS, server="https://127.0.0.1:8443")
+    named = replace(tunnel, server_name=ENDPOINT.removeprefix("https://"))
+    assert believed(aws(), named).by == "by the name that TLS expects"
+    encoded = base64.b64encode((OTHER + PEM.replace("\n", "\r\n")).encode()).decode()
+    signed = aws(certificateAuthority={"data": encoded})
+    assert believed(signed, replace(tunnel, ca=PEM)).by == "by its certificate authority"
+    with pytest.raises(AwsOtherCluster, match=r"talks to 127\.0\.0\.1"):
+        believed(aws(certificateAuthority={"data": "?"}), replace(tunnel, ca=PEM))
+
+
+@pytest.mark.parametrize("account", ["", ACCOUNT])
+def test_a_cluster_of_the_same_name_elsewhere_is_not_believed(account: str) -> None:
+    with pytest.raises(AwsOtherCluster) as refused:
+        believed(aws(endpoint="https://FFFF.gr7.us-east-1.eks.amazonaws.com"), replace(ACCESS, account=account))
+    assert "0a1b2c3d4e5f" in refused.value.message and "ffff" in refused.value.message
+    assert refused.value.exit_code == 4 and "--profile" in refused.value.hint
+
+
+def test_credentials_of_another_account_are_not_even_used_to_look() -> None:
+    other = aws("999988887777")
+    with pytest.raises(AwsOtherCluster, match="account 111122223333, and the credentials are of account 999988887777"):
+        believed(other, ACCESS)
+    assert [name for name, _ in other.asked] == ["sts:GetCallerIdentity"]
+
+
+def test_without_a_name_or_a_server_nothing_is_asked_or_believed() -> None:
+    nobody = aws()
+    with pytest.raises(UsageError, match="which EKS cluster"):
+        believed(nobody, replace(ACCESS, cluster=""))
+    assert nobody.asked == []
+    with pytest.raises(AwsOtherCluster, match="its server is not known"):
+        believed(aws(), replace(ACCESS, server=""))
+
+
+def test_a_cluster_that_is_not_there_or_not_shown() -> None:
+    nowhere = Scripted({"sts:GetCallerIdentity": a_caller()})
+    with pytest.raises(AwsMissing, match=f"no EKS cluster 'demo-shop' in account {ACCOUNT}, region {REGION}"):
+        believed(nowhere, ACCESS)
+    denied = AwsDenied("IAM does not allow it", missing="eks:DescribeCluster")
+    with pytest.raises(AwsDenied) as refused:
+        believed(Scripted({"sts:GetCallerIdentity": a_caller(), "eks:DescribeCluster": denied}), ACCESS)
+    assert refused.value.missing == "eks:DescribeCluster"
+
+
+@given(st.text(max_size=40), st.text(max_size=40))
+def test_whatever_stands_there_only_the_same_host_is_believed(server: str, endpoint: str) -> None:
+    try:
+        found = believed(aws(endpoint=endpoint), replace(ACCESS, server=server))
+    except AwsError:
+        return
+    assert found.by == "by its endpoint" and server and endpoint

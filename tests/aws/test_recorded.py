@@ -1,0 +1,116 @@
+"""What AWS answered is written down and answered again, refusals and unknowns included."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kubectl_eksdoc.aws import eks
+from kubectl_eksdoc.aws.recorded import Recorded, Recorder
+from kubectl_eksdoc.core.model.aws import questions
+from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
+from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsMissing, AwsThrottled, SnapshotError
+from tests.aws.answers import Scripted, a_cluster
+
+NOW = datetime(2026, 11, 20, 9, tzinfo=timezone.utc)
+
+_json: st.SearchStrategy[Any] = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text() | st.datetimes(timezones=st.just(timezone.utc)),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+def again(recorder: Recorder) -> Recorded:
+    return Recorded(recorder.written())
+
+
+@given(st.dictionaries(st.text(max_size=8), _json, max_size=4), st.dictionaries(st.text(max_size=8), _json, max_size=3))
+def test_any_answer_is_the_same_again(answer: dict[str, Any], parameters: dict[str, Any]) -> None:
+    recorder = Recorder(Scripted({"eks:DescribeCluster": answer}))
+    assert recorder.ask(questions.CLUSTER, parameters) == answer
+    assert again(recorder).ask(questions.CLUSTER, parameters) == answer
+
+
+def test_facts_of_a_recording_are_those_of_the_live_answers() -> None:
+    denied = AwsDenied("IAM does not allow it", "AWS says: no", "eks:DescribeAddon")
+    live = Scripted(
+        {
+            "eks:DescribeCluster": a_cluster(createdAt=NOW),
+            "eks:ListAddons": {"addons": ["vpc-cni", "coredns"]},
+            "eks:DescribeAddon": lambda asked: (
+                denied if asked["addonName"] == "coredns" else {"addon": {"addonName": "vpc-cni", "modifiedAt": NOW}}
+            ),
+            "eks:DescribeAddonVersions": AwsMissing("no such add-on", code="ResourceNotFoundException"),
+            "eks:DescribeClusterVersions": AwsThrottled("too often"),
+        }
+    )
+    recorder = Recorder(live)
+
+    def facts(aws: Any) -> tuple[Any, ...]:
+        return (
+            eks.cluster(aws, "demo-shop"),
+            eks.addons(aws, "demo-shop"),
+            eks.addon_versions(aws, "x"),
+            eks.cluster_versions(aws),
+        )
+
+    seen = facts(recorder)
+    assert facts(again(recorder)) == seen
+    assert seen[0].created == NOW and seen[1][0] == Unknown("IAM does not allow it", "eks:DescribeAddon")
+    assert seen[2] == Absent("no such add-on") and seen[3] == Unknown("too often")
+
+
+def test_the_same_answers_give_the_same_bytes_in_whatever_order_they_came() -> None:
+    live = Scripted({"eks:DescribeCluster": a_cluster(), "sts:GetCallerIdentity": {"Account": "1"}})
+    one, other = Recorder(live), Recorder(live)
+    one.ask(questions.CLUSTER, {"name": "a"}), one.ask(questions.CALLER, {})
+    other.ask(questions.CALLER, {}), other.ask(questions.CLUSTER, {"name": "a"})
+    assert one.written() == other.written()
+
+
+def test_what_was_not_asked_is_unknown_and_never_nothing() -> None:
+    empty = again(Recorder(Scripted({})))
+    assert isinstance(eks.addons(empty, "demo-shop"), Unknown)
+    with pytest.raises(AwsDenied, match="does not hold the answer of eks:DescribeCluster"):
+        eks.cluster(empty, "demo-shop")
+
+
+def test_what_ends_everything_is_not_kept_as_an_answer() -> None:
+    recorder = Recorder(Scripted({"eks:DescribeCluster": AwsError("no network")}))
+    with pytest.raises(AwsError, match="no network"):
+        recorder.ask(questions.CLUSTER, {})
+    assert b'"calls": []' in recorder.written()
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        b"",
+        b"{}",
+        b"[]",
+        b'{"version": 2, "calls": []}',
+        b'{"version": 1}',
+        b'{"version": 1, "calls": [{}]}',
+        b'{"version": 1, "calls": [{"service": "eks", "operation": "x", "parameters": {}}]}',
+        b'{"version": 1, "calls": [{"service": "eks", "operation": "x", "parameters": [], "answer": {}}]}',
+        b'{"version": 1, "calls": {"$time": "yesterday"}}',
+        b"\xff\xfe",
+        b"[" * 100_000,
+    ],
+)
+def test_what_is_no_recording_is_said_to_be_none(written: bytes) -> None:
+    with pytest.raises(SnapshotError):
+        Recorded(written)
+
+
+@given(st.binary(max_size=200))
+def test_no_bytes_break_it(written: bytes) -> None:
+    try:
+        Recorded(b'{"version": 1, "calls": ' + written + b"}")
+    except SnapshotError:
+        return
