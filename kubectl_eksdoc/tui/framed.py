@@ -20,6 +20,9 @@ from kubectl_eksdoc.tui.small import TooSmall, lines, too_small
 SCREENS_CSS = Path(__file__).with_name("screens.tcss")
 """The styles of whatever comes after the first paint, for the screen over which all others lie."""
 
+ROOMY = 100
+"""Columns in which a dialog and what is told for a moment have room beside each other, mostly."""
+
 LOOK_S = 1.0
 """So often it is looked whether the terminal is still there."""
 
@@ -88,7 +91,7 @@ class Framed(App[int]):
         self.run_worker(self.action_quit())
 
     def push_screen(self, *args: Any, **more: Any) -> Any:
-        if args and isinstance(args[0], ModalScreen):
+        if args and isinstance(args[0], ModalScreen) and self.size.width < ROOMY:
             self.clear_notifications()  # they would lie over what is asked
         pushed = super().push_screen(*args, **more)
         self.call_later(self.fit)

@@ -18,7 +18,7 @@ from kubectl_eksdoc.tui.run.pages import LogPage
 from kubectl_eksdoc.tui.run.screen import RunScreen
 from kubectl_eksdoc.tui.run.state import Stage
 from tests.rehearsed import BLUE, rehearsed_demo
-from tests.tui.pilots import NOW, read_demo
+from tests.tui.pilots import NARROW, NOW, read_demo
 from tests.tui.run.scripted import NAME, RUN, ScriptedDesk, ScriptedLive
 from tests.tui.run.stage import Show, play, play_run
 
@@ -360,7 +360,7 @@ def test_other_runs_are_listed_when_the_own_one_is_over_and_can_be_watched() -> 
         await show.press("escape")
         assert show.top == "PlanScreen"
 
-    play_run(others, live, ScriptedDesk(runs=[summary]))
+    play_run(others, live, ScriptedDesk(runs=[summary]), size=NARROW)
 
 
 def test_what_was_stopped_is_gone_on_with() -> None:
