@@ -142,6 +142,20 @@ def _embedded(plan: Plan, what: str, count: int) -> Run:
     return run(command, plan.env, keep=True)
 
 
+def aws(plan: Plan) -> Iterator[Line]:
+    """What a command waits for before its first question to AWS, beyond importing boto3."""
+    for name, services in _CLIENTS.items():
+        ask = partial(run, (sys.executable, str(HERE / "aws_clients.py"), *services), plan.env, keep=True)
+        ask()  # compiled, and from a warm page cache
+        (clients,) = in_turn(plan.times, ask)
+        said = [json.loads(each.stdout) for each in clients.runs]
+        middle = {key: sorted(each[key] for each in said)[len(said) // 2] for key in ("boto3_s", "clients_s")}
+        yield Line("import boto3", 1000 * middle["boto3_s"], "ms")
+        yield Line(f"clients of AWS for {name}: {', '.join(services)}", 1000 * middle["clients_s"], "ms", 250)
+
+
+_CLIENTS = {"a cluster and its add-ons": ("sts", "eks")}
+
 PARTS = {
     "snapshot": snapshot,
     "start": start,
@@ -154,6 +168,7 @@ PARTS = {
     "embedded": embedded,
     "drain-run": drain_run,
     "screens": screens,
+    "aws": aws,
 }
 """What ``--only`` names, in the order of the table."""
 

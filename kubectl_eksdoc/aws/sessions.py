@@ -12,9 +12,14 @@ from botocore.config import Config
 from botocore.credentials import AssumeRoleCredentialFetcher, DeferredRefreshableCredentials
 
 from kubectl_eksdoc import __version__
+from kubectl_eksdoc.aws.models import Models
+from kubectl_eksdoc.core.model.aws import questions
 from kubectl_eksdoc.core.model.aws.access import AwsAccess
 
 TRIES = 6
+
+_FILES = {"config_file": "AWS_CONFIG_FILE", "credentials_file": "AWS_SHARED_CREDENTIALS_FILE"}
+_KEYS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
 CONNECT_S, ANSWER_S = 5.0, 30.0
 
 
@@ -30,6 +35,7 @@ class Clients:
         self._lock = threading.Lock()
         self._session: boto3.Session | None = None
         self._made: dict[str, Any] = {}
+        self._models = Models(questions.ALL)
 
     def of(self, service: str) -> Any:
         """
@@ -54,12 +60,10 @@ class Clients:
 
     def _new_session(self) -> boto3.Session:
         access = self._access
-        source = botocore.session.Session(profile=access.profile or None)
-        source.set_config_variable("region", access.region)
+        source = self._source()
         if not access.role:
             return boto3.Session(botocore_session=source)
-        assuming = botocore.session.Session()
-        assuming.set_config_variable("region", access.region)
+        assuming = self._session_of("")
         fetcher = AssumeRoleCredentialFetcher(
             client_creator=self._creator(source),
             source_credentials=_credentials(source),
@@ -71,6 +75,24 @@ class Clients:
             refresh_using=fetcher.fetch_credentials, method="assume-role"
         )
         return boto3.Session(botocore_session=assuming)
+
+    def _session_of(self, profile: str) -> Any:
+        session = botocore.session.Session(profile=profile or None)
+        session.register_component("data_loader", self._models)
+        session.set_config_variable("region", self._access.region)
+        return session
+
+    def _source(self) -> Any:
+        """Whose credentials are used, as the credential plugin of the context would."""
+        access = self._access
+        source = self._session_of(access.profile)
+        for variable, name in _FILES.items():
+            if access.setting(name):
+                source.set_config_variable(variable, access.setting(name))
+        key, secret, token = (access.setting(name) for name in _KEYS)
+        if key and secret:
+            source.set_credentials(key, secret, token or None)
+        return source
 
     def _creator(self, source: Any) -> Any:
         def make(service: str, **keys: Any) -> Any:

@@ -14,6 +14,17 @@ from kubectl_eksdoc.kube.target import Server
 
 _LARGEST_CA = 1 << 20
 
+SETTINGS = frozenset(
+    (
+        "AWS_ACCESS_KEY_ID",
+        "AWS_CONFIG_FILE",
+        "AWS_SECRET_ACCESS_KEY",
+        "AWS_SESSION_TOKEN",
+        "AWS_SHARED_CREDENTIALS_FILE",
+    )
+)
+"""What of a credential plugin's environment says whose credentials it uses, besides region and profile."""
+
 
 @dataclass(frozen=True, slots=True)
 class AwsWanted:
@@ -25,16 +36,17 @@ class AwsWanted:
 
 
 def aws_access(connection: Connection, around: Surroundings, wanted: AwsWanted) -> AwsAccess:
-    """A profile that was given stands for itself: the role of the kubeconfig's entry is not assumed with it.
+    """A profile that was given stands for itself: neither the role of the kubeconfig's entry nor the environment of its
+    plugin counts then.
 
     Raises:
         ConfigError: no usable kubeconfig, or a name in it or in the flags that does not exist.
     """
     target = choose(connection, around)
     eks = identify(target, around.environ)
-    of_here = next(
-        (around.environ[name] for name in ("AWS_REGION", "AWS_DEFAULT_REGION") if around.environ.get(name)), ""
-    )
+    of_here = around.environ.get("AWS_REGION") or around.environ.get("AWS_DEFAULT_REGION") or ""
+    plugin = target.user.plugin
+    own = plugin.env if plugin is not None and not wanted.profile else ()
     return AwsAccess(
         cluster=wanted.cluster or eks.identity.cluster,
         region=wanted.region or eks.region or of_here,
@@ -44,6 +56,7 @@ def aws_access(connection: Connection, around: Surroundings, wanted: AwsWanted) 
         server=target.server.url,
         server_name=target.server.tls_server_name,
         ca=_authority(target.server),
+        settings=tuple((name, value) for name, value in own if name in SETTINGS and value),
     )
 
 

@@ -64,6 +64,7 @@ def test_a_plan_of_the_demo_loads_no_sdk() -> None:
     assert code in (0, 1, 5)
     assert "msgspec" in modules, "the check itself must be able to see a library"
     assert [name for name in ("kubernetes", "urllib3", "boto3", "textual", "tabulate", "yaml") if name in modules] == []
+    assert [name for name in modules if name.startswith(("botocore", "kubectl_eksdoc.aws"))] == []
 
 
 _SCREENS = """
@@ -84,6 +85,7 @@ tty = Terminal()
 sys.exit(run(sys.argv[1:], tty, tty, around=Surroundings(tty, tty, {"TERM": "xterm"}, stdin=tty, open_screens=opened)))
 """
 _NOT_BEFORE_THE_FIRST_PAINT = (
+    "kubectl_eksdoc.aws",
     *(name for name in HEAVY if name not in ("textual", "rich", "asyncio", "difflib")),
     "kubectl_eksdoc.cli.drain",
     "kubectl_eksdoc.cli.rehearse",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
@@ -11,7 +11,7 @@ class AwsAccess:
 
     `server` is the URL of the API server that kubectl talks to, `ca` its authority as PEM, and `account` the one that
     the kubeconfig names: by these it is seen whether AWS describes the same cluster. `role` is assumed first, as the
-    credential plugin of the context does.
+    credential plugin of the context does; `settings` are its own environment, as far as AWS's tools read it.
     """
 
     cluster: str
@@ -22,3 +22,7 @@ class AwsAccess:
     server: str = ""
     server_name: str = ""  # which TLS expects instead of the URL's host
     ca: str = ""
+    settings: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+
+    def setting(self, name: str) -> str:
+        return next((value for key, value in self.settings if key == name), "")

@@ -1,0 +1,154 @@
+"""What EKS answers becomes facts; what may not be asked is unknown, what is not there absent."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+from typing import Any
+
+import pytest
+
+from kubectl_eksdoc.aws import eks
+from kubectl_eksdoc.aws.asking import AT_ONCE, at_once, in_parts
+from kubectl_eksdoc.core.model.aws.addons import Addon, AddonVersion, AddonVersions, Fits, Issue, Update
+from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.aws.clusters import ClusterVersion, part_of
+from kubectl_eksdoc.core.model.aws.questions import Question
+from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsMissing
+from tests.aws.answers import Scripted
+
+NOW = datetime(2026, 11, 20, 9, tzinfo=timezone.utc)
+DENIED = AwsDenied("IAM does not allow it", missing="eks:DescribeAddon")
+
+
+def test_an_addon_with_what_is_wrong_with_it() -> None:
+    said = {
+        "addonName": "vpc-cni",
+        "addonVersion": "v1.15.1-eksbuild.1",
+        "status": "DEGRADED",
+        "configurationValues": '{"env": {}}',
+        "serviceAccountRoleArn": "arn:r",
+        "namespaceConfig": {"namespace": "kube-system"},
+        "health": {"issues": [{"code": "ConfigurationConflict", "message": "no", "resourceIds": ["aws-node"]}]},
+        "modifiedAt": NOW,
+    }
+    assert eks.addon(Scripted({"eks:DescribeAddon": {"addon": said}}), "shop", "vpc-cni") == Addon(
+        "vpc-cni",
+        "v1.15.1-eksbuild.1",
+        "DEGRADED",
+        '{"env": {}}',
+        "arn:r",
+        "kube-system",
+        (Issue("ConfigurationConflict", "no", ("aws-node",)),),
+        NOW,
+    )
+
+
+def test_all_addons_those_that_may_not_be_asked_and_those_that_have_gone() -> None:
+    answers: dict[str, Any] = {
+        "coredns": DENIED,
+        "gone": AwsMissing("no such add-on", code="ResourceNotFoundException"),
+        "vpc-cni": {"addon": {"addonName": "vpc-cni"}},
+    }
+    aws = Scripted(
+        {
+            "eks:ListAddons": {"addons": ["vpc-cni", "gone", "coredns"]},
+            "eks:DescribeAddon": lambda asked: answers[asked["addonName"]],
+        }
+    )
+    unknown = Unknown("IAM does not allow it", "eks:DescribeAddon")
+    assert eks.addons(aws, "shop") == (unknown, Addon("vpc-cni", "", ""))
+    assert eks.addons(Scripted({"eks:ListAddons": DENIED}), "shop") == unknown
+
+
+def test_versions_and_what_they_fit() -> None:
+    fits = [{"clusterVersion": "1.33", "defaultVersion": True}, {"clusterVersion": "1.32", "defaultVersion": False}]
+    listed = [{"addonVersion": "v2", "compatibilities": fits, "requiresConfiguration": True}, {"addonVersion": "v1"}]
+    said = {"addons": [{"addonName": "x", "type": "networking", "publisher": "eks", "addonVersions": listed}]}
+    aws = Scripted({"eks:DescribeAddonVersions": said})
+    newest = AddonVersion("v2", (Fits("1.33", True), Fits("1.32")), True)
+    expected = (AddonVersions("x", "networking", "eks", (newest, AddonVersion("v1", ()))),)
+    assert eks.addon_versions(aws, "x", "1.33") == expected
+    assert aws.asked == [("eks:DescribeAddonVersions", {"addonName": "x", "kubernetesVersion": "1.33"})]
+    eks.addon_versions(aws)
+    assert aws.asked[-1][1] == {}, "what is not asked for is not sent"
+    assert newest.is_default_for("1.33") and not newest.is_default_for("1.32")
+
+
+def test_updates_come_the_latest_first_and_unknown_ones_last() -> None:
+    times = {"a": NOW.replace(day=1), "b": NOW, "c": None}
+
+    def update(asked: dict[str, Any]) -> Any:
+        name = asked["updateId"]
+        if name == "d":
+            return DENIED
+        params = [{"type": "ResolveConflicts", "value": "OVERWRITE"}]
+        errors = [{"errorCode": "ConfigurationConflict", "errorMessage": "no"}]
+        more = {"params": params, "errors": errors} if name == "b" else {}
+        return {"update": {"id": name, "type": "AddonUpdate", "status": "Failed", "createdAt": times[name], **more}}
+
+    aws = Scripted({"eks:ListUpdates": {"updateIds": ["d", "a", "b", "c"]}, "eks:DescribeUpdate": update})
+    found = eks.updates_of_addon(aws, "shop", "vpc-cni")
+    assert isinstance(found, tuple) and isinstance(found[-1], Unknown)
+    latest = found[0]
+    assert isinstance(latest, Update) and latest.errors == (Issue("ConfigurationConflict", "no"),)
+    assert [each.id for each in found[:-1] if isinstance(each, Update)] == ["b", "a", "c"]
+    assert latest.parameter("ResolveConflicts") == "OVERWRITE" and latest.parameter("AddonVersion") == ""
+
+
+def test_what_is_not_there_is_absent_and_what_ends_everything_is_raised() -> None:
+    assert eks.addon_configuration(Scripted({}), "x", "v1") == Absent("no answer to eks:DescribeAddonConfiguration")
+    with pytest.raises(AwsError, match="no network"):
+        eks.addons(Scripted({"eks:ListAddons": AwsError("no network")}), "shop")
+
+
+def test_versions_that_eks_supports() -> None:
+    said = [{"clusterVersion": "1.33", "versionStatus": "STANDARD_SUPPORT", "endOfStandardSupportDate": NOW}]
+    said.append({"clusterVersion": "1.29", "status": "extended-support"})  # the older field, and its spelling
+    assert eks.cluster_versions(Scripted({"eks:DescribeClusterVersions": {"clusterVersions": said}})) == (
+        ClusterVersion("1.33", "STANDARD_SUPPORT", False, standard_ends=NOW),
+        ClusterVersion("1.29", "EXTENDED_SUPPORT", False),
+    )
+
+
+@pytest.mark.parametrize("text", ["", "prod", "arn:aws:eks", "urn:aws:eks:r:a:x"])
+def test_what_is_no_arn_has_no_parts(text: str) -> None:
+    assert part_of(text, 4) == ""
+
+
+def test_many_identifiers_are_asked_for_in_parts_in_their_order() -> None:
+    question = Question("ec2", "DescribeInstances", "Reservations", ids="InstanceIds", at_once=3)
+    aws = Scripted({"ec2:DescribeInstances": lambda asked: {"Reservations": asked["InstanceIds"]}})
+    ids = [f"i-{number}" for number in range(10)]
+    assert in_parts(aws, question, {"MaxResults": 5}, ids) == {"Reservations": ids}
+    assert sorted(len(asked["InstanceIds"]) for _, asked in aws.asked) == [1, 3, 3, 3]
+    assert in_parts(aws, question, {}, []) == {"Reservations": []}
+
+
+def test_no_more_than_so_many_are_under_way() -> None:
+    import threading
+
+    lock, now, most = threading.Lock(), 0, 0
+    full = threading.Barrier(AT_ONCE, timeout=10)
+
+    def ask(number: int) -> int:
+        nonlocal now, most
+        with lock:
+            now += 1
+            most = max(most, now)
+        full.wait()  # it goes on only when as many are under way at once as may be
+        with lock:
+            now -= 1
+        return number * 2
+
+    numbers = range(3 * AT_ONCE)
+    assert at_once(numbers, ask) == [(number, number * 2) for number in numbers] and most == AT_ONCE
+
+
+def test_the_first_that_fails_is_told() -> None:
+    def ask(number: int) -> int:
+        if number:
+            raise AwsError(f"no {number}")
+        return number
+
+    with pytest.raises(AwsError, match="no 1"):
+        at_once((0, 1, 2, 3), ask)

@@ -1,0 +1,97 @@
+"""Whatever botocore raises is said in our words, with the IAM action where one is missing."""
+
+from __future__ import annotations
+
+import pytest
+from botocore import exceptions as raised
+
+from kubectl_eksdoc.aws.troubles import told
+from kubectl_eksdoc.core.model.aws import questions
+from kubectl_eksdoc.core.model.aws.access import AwsAccess
+from kubectl_eksdoc.core.model.aws.questions import Question
+from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsLogin, AwsMissing, AwsThrottled
+
+ACCESS = AwsAccess("prod", "eu-west-1", profile="ops")
+
+
+def refused(code: str, message: str = "so it is") -> raised.ClientError:
+    return raised.ClientError({"Error": {"Code": code, "Message": message}}, "DescribeAddon")
+
+
+@pytest.mark.parametrize(
+    ("code", "kind", "said"),
+    [
+        ("AccessDenied", AwsDenied, "eks:DescribeAddon"),
+        ("AccessDeniedException", AwsDenied, "eks:DescribeAddon"),
+        ("UnauthorizedOperation", AwsDenied, "eks:DescribeAddon"),
+        ("ExpiredToken", AwsLogin, "have expired"),
+        ("ExpiredTokenException", AwsLogin, "have expired"),
+        ("UnrecognizedClientException", AwsLogin, "does not accept the credentials"),
+        ("InvalidClientTokenId", AwsLogin, "does not accept the credentials"),
+        ("SignatureDoesNotMatch", AwsLogin, "does not accept the signature"),
+        ("RequestExpired", AwsLogin, "does not accept the signature"),
+        ("ThrottlingException", AwsThrottled, "too often"),
+        ("RequestLimitExceeded", AwsThrottled, "too often"),
+        ("ResourceNotFoundException", AwsMissing, "so it is"),
+        ("InvalidInstanceID.NotFound", AwsMissing, "so it is"),
+        ("AWS.SimpleQueueService.NonExistentQueue", AwsMissing, "so it is"),
+        ("ServerException", AwsError, "ServerException: so it is"),
+    ],
+)
+def test_what_aws_refuses(code: str, kind: type[AwsError], said: str) -> None:
+    error = told(refused(code), questions.ADDON, ACCESS)
+    assert type(error) is kind and said in error.message and error.exit_code == 4
+
+
+def test_who_asked_is_named_with_the_role_that_was_assumed() -> None:
+    access = AwsAccess("prod", "eu-west-1", profile="ops", role="arn:aws:iam::111122223333:role/reader")
+    error = told(refused("AccessDenied", "no identity-based policy allows it"), questions.ADDON, access)
+    assert isinstance(error, AwsDenied) and error.missing == "eks:DescribeAddon"
+    assert "role/reader (assumed from profile 'ops')" in error.message and "no identity-based policy" in error.hint
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (raised.NoCredentialsError(), "no AWS credentials for profile 'ops'"),
+        (raised.PartialCredentialsError(provider="env", cred_var="aws_secret_access_key"), "no AWS credentials"),
+        (raised.ProfileNotFound(profile="ops"), "no AWS profile 'ops'"),
+        (raised.UnauthorizedSSOTokenError(), "single sign-on of profile 'ops'"),
+        (raised.SSOTokenLoadError(error_msg="expired"), "single sign-on"),
+        (raised.TokenRetrievalError(provider="sso", error_msg="Token has expired"), "single sign-on"),
+        (raised.CredentialRetrievalError(provider="custom-process", error_msg="exit 1"), "cannot be had"),
+    ],
+)
+def test_credentials_that_are_none(error: Exception, said: str) -> None:
+    found = told(error, questions.CALLER, ACCESS)
+    assert isinstance(found, AwsLogin) and said in found.message and found.hint
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        raised.EndpointConnectionError(endpoint_url="https://eks.eu-west-1.amazonaws.com"),
+        raised.ConnectTimeoutError(endpoint_url="https://eks.eu-west-1.amazonaws.com"),
+        raised.ReadTimeoutError(endpoint_url="https://eks.eu-west-1.amazonaws.com"),
+        raised.ConnectionClosedError(endpoint_url="https://eks.eu-west-1.amazonaws.com"),
+        raised.SSLError(endpoint_url="https://eks.eu-west-1.amazonaws.com", error="certificate"),
+        raised.ProxyConnectionError(proxy_url="http://proxy:3128"),
+    ],
+)
+def test_no_network(error: Exception) -> None:
+    found = told(error, questions.CLUSTER, ACCESS)
+    assert type(found) is AwsError and "cannot ask eks in eu-west-1" in found.message and "HTTPS_PROXY" in found.hint
+
+
+@pytest.mark.parametrize("question", questions.ALL, ids=lambda each: each.operation)
+def test_every_question_exists_and_is_paged_as_it_says(question: Question) -> None:
+    import boto3
+    from botocore import xform_name
+
+    client = boto3.client(question.service, "eu-west-1", aws_access_key_id="x", aws_secret_access_key="x")
+    method = xform_name(question.operation)
+    model = client.meta.service_model.operation_model(question.operation)
+    assert client.can_paginate(method) is bool(question.listed)
+    if question.listed:
+        assert question.listed in model.output_shape.members
+    assert question.free or all(action.startswith(f"{question.service}:") for action in question.actions)

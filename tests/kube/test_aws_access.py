@@ -1,0 +1,98 @@
+"""As whom, where and about which cluster AWS is asked: the context decides, unless the command line does."""
+
+from __future__ import annotations
+
+import base64
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kubectl_eksdoc.core.model.aws.access import AwsAccess
+from kubectl_eksdoc.core.model.connection import Connection
+from kubectl_eksdoc.errors import ConfigError
+from kubectl_eksdoc.kube.aws_access import AwsWanted, aws_access
+from kubectl_eksdoc.kube.surroundings import Surroundings
+
+SERVER = "https://0123456789ABCDEF0123456789ABCDEF.gr7.eu-west-1.eks.amazonaws.com"
+ARN = "arn:aws:eks:eu-west-1:111122223333:cluster/prod"
+PEM = "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n"
+
+
+def asked(folder: Path, plugin: Any, wanted: AwsWanted = AwsWanted(), name: str = ARN, **more: Any) -> AwsAccess:
+    server = {"server": SERVER, "certificate-authority-data": base64.b64encode(PEM.encode()).decode(), **more}
+    config = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": name,
+        "contexts": [{"name": name, "context": {"cluster": name, "user": name}}],
+        "clusters": [{"name": name, "cluster": {key: value for key, value in server.items() if value is not None}}],
+        "users": [{"name": name, "user": {"exec": {"apiVersion": "client.authentication.k8s.io/v1beta1", **plugin}}}],
+    }
+    path = folder / "config"
+    path.write_text(json.dumps(config))
+    around = Surroundings({"AWS_REGION": "us-west-2", "AWS_PROFILE": "mine"}, str(folder))
+    return aws_access(Connection(kubeconfig=str(path)), around, wanted)
+
+
+GET_TOKEN = {
+    "command": "aws",
+    "args": ["--region", "eu-west-1", "eks", "get-token", "--cluster-name", "prod", "--role-arn", "arn:r"],
+    "env": [
+        {"name": "AWS_PROFILE", "value": "ops"},
+        {"name": "AWS_CONFIG_FILE", "value": "/etc/aws"},
+        {"name": "PATH", "value": "/bin"},
+    ],
+}
+
+
+def test_the_context_says_all_of_it(tmp_path: Path) -> None:
+    assert asked(tmp_path, GET_TOKEN) == AwsAccess(
+        cluster="prod",
+        region="eu-west-1",
+        profile="ops",
+        role="arn:r",
+        account="111122223333",
+        server=SERVER,
+        ca=PEM,
+        settings=(("AWS_CONFIG_FILE", "/etc/aws"),),
+    )
+
+
+def test_the_command_line_wins_and_a_profile_stands_for_itself(tmp_path: Path) -> None:
+    found = asked(tmp_path, GET_TOKEN, AwsWanted("other", "ap-northeast-2", "audit"))
+    assert (found.cluster, found.region, found.profile) == ("other", "ap-northeast-2", "audit")
+    assert (found.role, found.settings, found.account) == ("", (), "111122223333")
+
+
+def test_aws_iam_authenticator(tmp_path: Path) -> None:
+    plugin = {"command": "aws-iam-authenticator", "args": ["token", "-i", "prod", "-r", "arn:r"]}
+    found = asked(tmp_path, plugin, name="alias")
+    assert (found.cluster, found.region, found.role, found.account) == ("prod", "eu-west-1", "arn:r", "")
+
+
+def test_the_region_of_the_environment_comes_last(tmp_path: Path) -> None:
+    plugin = {"command": "aws-iam-authenticator", "args": ["token", "-i", "prod"]}
+    assert asked(tmp_path, plugin, name="alias", server="https://10.0.0.1").region == "us-west-2"
+
+
+def test_keys_in_the_environment_of_the_plugin_do_not_show(tmp_path: Path) -> None:
+    keys = [{"name": "AWS_ACCESS_KEY_ID", "value": "AKIA"}, {"name": "AWS_SECRET_ACCESS_KEY", "value": "hush"}]
+    found = asked(tmp_path, {**GET_TOKEN, "env": keys})
+    assert found.setting("AWS_SECRET_ACCESS_KEY") == "hush" and "hush" not in repr(found)
+
+
+@pytest.mark.parametrize("skips", [True, False])
+def test_an_authority_in_a_file(tmp_path: Path, skips: bool) -> None:
+    (tmp_path / "ca.pem").write_text(PEM)
+    more = {"certificate-authority-data": None, "certificate-authority": "ca.pem"}
+    if skips:
+        more = {"certificate-authority-data": None, "insecure-skip-tls-verify": True}
+    found = asked(tmp_path, GET_TOKEN, **more)
+    assert found.ca == ("" if skips else PEM), "what is not checked recognises nothing"
+
+
+def test_an_authority_that_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="cannot read the certificate authority"):
+        asked(tmp_path, GET_TOKEN, **{"certificate-authority-data": None, "certificate-authority": "nowhere.pem"})
