@@ -12,7 +12,7 @@ from kubectl_eksdoc.aws.asking import Aws, Json
 from kubectl_eksdoc.core.model.aws.questions import Question
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsMissing, AwsThrottled, SnapshotError
 
-VERSION = 1
+KIND, VERSION = "AwsAnswers", 1
 _TIME = "$time"
 
 
@@ -43,7 +43,7 @@ class Recorder:
         """All of it as JSON, sorted: the same answers give the same bytes."""
         with self._lock:
             calls = [self._kept[key] for key in sorted(self._kept)]
-        told = json.dumps({"version": VERSION, "calls": calls}, default=_plain, sort_keys=True, ensure_ascii=False)
+        told = json.dumps({"kind": KIND, "version": VERSION, "calls": calls}, default=_plain, sort_keys=True)
         return told.encode()
 
 
@@ -58,6 +58,8 @@ class Recorded:
         self._where = where
         try:
             read = json.loads(written, object_hook=_timed)
+            if read["kind"] != KIND:
+                raise SnapshotError(f"{where} holds {str(read['kind'])[:80]!r}, and no answers of AWS")
             if read["version"] != VERSION:
                 raise SnapshotError(
                     f"{where} holds answers of AWS as version {read['version']!r}, and this tool reads {VERSION}",

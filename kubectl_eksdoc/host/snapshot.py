@@ -9,6 +9,7 @@ from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.kinds import Resource
 from kubectl_eksdoc.errors import SnapshotError
+from kubectl_eksdoc.host import aws_answers
 from kubectl_eksdoc.host.archive import BOUNDS, BadArchive, Bounds, Part, parts
 from kubectl_eksdoc.objects.collector import BadObject
 from kubectl_eksdoc.objects.intake import Intake, KindComesLater
@@ -61,6 +62,8 @@ class SnapshotReader:
         lists = 0
         try:
             for part in parts(self._path, self._bounds):
+                if part.stem == aws_answers.STEM:
+                    continue  # for whoever asks AWS
                 lists += self._part(part, intake, skipped)
         except BadArchive as error:
             raise _error(f"cannot read the snapshot {self._path}: {error}", "Make or copy it again.") from error

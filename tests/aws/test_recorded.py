@@ -91,14 +91,15 @@ def test_what_ends_everything_is_not_kept_as_an_answer() -> None:
     "written",
     [
         b"",
+        b'{"kind": "List", "version": 1, "calls": []}',
         b"{}",
         b"[]",
-        b'{"version": 2, "calls": []}',
-        b'{"version": 1}',
-        b'{"version": 1, "calls": [{}]}',
-        b'{"version": 1, "calls": [{"service": "eks", "operation": "x", "parameters": {}}]}',
-        b'{"version": 1, "calls": [{"service": "eks", "operation": "x", "parameters": [], "answer": {}}]}',
-        b'{"version": 1, "calls": {"$time": "yesterday"}}',
+        b'{"kind": "AwsAnswers", "version": 2, "calls": []}',
+        b'{"kind": "AwsAnswers", "version": 1}',
+        b'{"kind": "AwsAnswers", "version": 1, "calls": [{}]}',
+        b'{"kind": "AwsAnswers", "version": 1, "calls": [{"service": "eks", "operation": "x", "parameters": {}}]}',
+        b'{"kind": "AwsAnswers", "version": 1, "calls": [{"service": "eks", "operation": "x", "parameters": [], "answer": {}}]}',
+        b'{"kind": "AwsAnswers", "version": 1, "calls": {"$time": "yesterday"}}',
         b"\xff\xfe",
         b"[" * 100_000,
     ],
@@ -111,6 +112,6 @@ def test_what_is_no_recording_is_said_to_be_none(written: bytes) -> None:
 @given(st.binary(max_size=200))
 def test_no_bytes_break_it(written: bytes) -> None:
     try:
-        Recorded(b'{"version": 1, "calls": ' + written + b"}")
+        Recorded(b'{"kind": "AwsAnswers", "version": 1, "calls": ' + written + b"}")
     except SnapshotError:
         return
