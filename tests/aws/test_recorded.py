@@ -90,15 +90,20 @@ def test_what_ends_everything_is_not_kept_as_an_answer() -> None:
 @pytest.mark.parametrize(
     "written",
     [
+        *(
+            b'{"kind": "AwsAnswers", "version": 1, "calls": [%s]}' % call
+            for call in (
+                b"{}",
+                b'{"service": "eks", "operation": "x", "parameters": {}}',
+                b'{"service": "eks", "operation": "x", "parameters": [], "answer": {}}',
+            )
+        ),
         b"",
         b'{"kind": "List", "version": 1, "calls": []}',
         b"{}",
         b"[]",
         b'{"kind": "AwsAnswers", "version": 2, "calls": []}',
         b'{"kind": "AwsAnswers", "version": 1}',
-        b'{"kind": "AwsAnswers", "version": 1, "calls": [{}]}',
-        b'{"kind": "AwsAnswers", "version": 1, "calls": [{"service": "eks", "operation": "x", "parameters": {}}]}',
-        b'{"kind": "AwsAnswers", "version": 1, "calls": [{"service": "eks", "operation": "x", "parameters": [], "answer": {}}]}',
         b'{"kind": "AwsAnswers", "version": 1, "calls": {"$time": "yesterday"}}',
         b"\xff\xfe",
         b"[" * 100_000,
