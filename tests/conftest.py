@@ -35,6 +35,5 @@ def aws_of_this_session() -> Iterator[World]:
 @pytest.fixture
 def aws(aws_of_this_session: World) -> Iterator[World]:
     """AWS with nothing in it, in which nothing goes wrong until the test wants it."""
-    aws_of_this_session.reset()
     yield aws_of_this_session
     aws_of_this_session.reset()

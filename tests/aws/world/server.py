@@ -41,6 +41,9 @@ class World:
             prepared()
         callers.mend()
         self._troubles = Troubles()
+        # Models are read once per session, and making clients in several threads is not safe.
+        self._session, self._clients = boto3.session.Session(), threading.Lock()
+        self._known: dict[tuple[str, str, str], Any] = {}
         gate = Gate(DomainDispatcherApplication(create_backend_app), self._troubles)
         self._server = make_server("127.0.0.1", 0, gate, threaded=True, request_handler=QuietHandler)
         self._server.daemon_threads = True
@@ -72,8 +75,17 @@ class World:
         }
 
     def client(self, service: str, account: str = ACCOUNT, region: str = REGION, **config: Any) -> Any:
-        """The official client, without retries unless `config` (botocore's Config) says otherwise."""
-        return boto3.session.Session().client(
+        """The official client, without retries; one with `config` (botocore's Config) is made anew."""
+        with self._clients:
+            if config:
+                return self._made(service, account, region, config)
+            known = self._known.get((service, account, region))
+            if known is None:
+                known = self._known[service, account, region] = self._made(service, account, region, {})
+            return known
+
+    def _made(self, service: str, account: str, region: str, config: dict[str, Any]) -> Any:
+        return self._session.client(
             service,
             endpoint_url=self.endpoint,
             region_name=region,
@@ -93,6 +105,14 @@ class World:
         from moto.ec2.models import ec2_backends
 
         instance_metadata.hold(ec2_backends[account][region], held)
+
+    def publish_image(
+        self, name: str, imds_support: str | None = None, description: str = "", region: str = REGION
+    ) -> str:
+        """The id of a new image of Amazon's (owner alias `amazon`); `imds_support`: "v2.0", or None."""
+        from moto.ec2.models import ec2_backends
+
+        return templates_and_images.publish(ec2_backends[ACCOUNT][region], name, imds_support, description)
 
     # What goes wrong
 
