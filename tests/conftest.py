@@ -3,6 +3,13 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.aws.world.server import World
 
 _USUAL = {"SIGINT": signal.default_int_handler, "SIGHUP": signal.SIG_DFL, "SIGTERM": signal.SIG_DFL}
 
@@ -13,3 +20,20 @@ def pytest_configure() -> None:
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, handler)
+
+
+@pytest.fixture(scope="session")
+def aws_of_this_session() -> Iterator[World]:
+    """The AWS of the tests, started for the first test that asks; its libraries take two seconds to load."""
+    from tests.aws.world.server import World
+
+    world = World()
+    yield world
+    world.stop()
+
+
+@pytest.fixture
+def aws(aws_of_this_session: World) -> Iterator[World]:
+    """AWS with nothing in it, in which nothing goes wrong until the test wants it."""
+    yield aws_of_this_session
+    aws_of_this_session.reset()

@@ -1,0 +1,169 @@
+"""EKS's updates: of a cluster's version and configuration and of a node group's version; listed and described.
+
+Shapes as in eks_addons.py. Not modelled: the rollback of a cluster's version, and what AWS checks of node groups first.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from tests.aws.world.eks_state import RUNNING, EksState, Update, now
+from tests.aws.world.paging import page
+from tests.aws.world.refused import invalid, refused
+
+Params = dict[str, Any]
+# Parameter of UpdateClusterConfig: the update's type, its param's type, moto's attribute of the cluster.
+_CONFIG = {
+    "resourcesVpcConfig": ("VpcConfigUpdate", "Subnets", "resources_vpc_config"),
+    "logging": ("LoggingUpdate", "ClusterLogging", "logging"),
+    "accessConfig": ("AccessConfigUpdate", "AuthenticationMode", "access_config"),
+    "upgradePolicy": ("UpgradePolicyUpdate", "UpgradePolicy", "upgrade_policy"),
+    "zonalShiftConfig": ("ZonalShiftConfigUpdate", "ZonalShiftConfig", "zonal_shift_config"),
+    "computeConfig": ("AutoModeUpdate", "ComputeConfig", "compute_config"),
+    "kubernetesNetworkConfig": ("AutoModeUpdate", "KubernetesNetworkConfig", "kubernetes_network_config"),
+    "storageConfig": ("AutoModeUpdate", "StorageConfig", "storage_config"),
+    "remoteNetworkConfig": ("RemoteNetworkConfigUpdate", "RemoteNetworkConfig", "remote_network_config"),
+}
+
+
+def update_cluster_version(eks: EksState, params: Params) -> dict[str, Any]:
+    name, wanted = params["name"], params["version"]
+    cluster = eks.cluster(name)
+    _free(eks, "VersionUpdate", (name, None, None))
+    known = {one["clusterVersion"] for one in eks.catalogue.cluster_versions()}
+    if wanted not in known:
+        raise invalid(f"unsupported Kubernetes version {wanted}", clusterName=name)
+    if _minor(wanted) != _minor(cluster.version) + 1:
+        message = f"Unsupported Kubernetes minor version update from {cluster.version} to {wanted}"
+        raise invalid(message, clusterName=name)
+
+    def succeed() -> None:
+        cluster.version, cluster.platformVersion, cluster.status = wanted, "eks.1", "ACTIVE"
+
+    def fail(_errors: list[dict[str, Any]]) -> None:
+        cluster.status = "ACTIVE"
+
+    cluster.status = "UPDATING"
+    told = [{"type": "Version", "value": wanted}, {"type": "PlatformVersion", "value": "eks.1"}]
+    return eks.begin(Update("VersionUpdate", name, told, succeed, fail))
+
+
+def update_cluster_config(eks: EksState, params: Params) -> dict[str, Any]:
+    name = params["name"]
+    cluster = eks.cluster(name)
+    asked = [key for key in _CONFIG if params.get(key)]
+    if not asked:
+        raise invalid("No changes needed for the logging config provided", clusterName=name)
+    kinds = {_CONFIG[key][0] for key in asked}
+    if len(kinds) > 1:
+        raise invalid("Only one type of update can be allowed.", clusterName=name)
+    _free(eks, kinds.copy().pop(), (name, None, None))
+
+    def succeed() -> None:
+        for key in asked:
+            old = getattr(cluster, _CONFIG[key][2], None)
+            setattr(cluster, _CONFIG[key][2], {**(old or {}), **params[key]})
+        cluster.status = "ACTIVE"
+
+    def fail(_errors: list[dict[str, Any]]) -> None:
+        cluster.status = "ACTIVE"
+
+    cluster.status = "UPDATING"
+    told = [{"type": _CONFIG[key][1], "value": json.dumps(params[key])} for key in asked]
+    return eks.begin(Update(kinds.pop(), name, told, succeed, fail))
+
+
+def update_nodegroup_version(eks: EksState, params: Params) -> dict[str, Any]:
+    cluster, name = params["clusterName"], params["nodegroupName"]
+    group = eks.nodegroup(cluster, name)
+    _free(eks, "VersionUpdate", (cluster, name, None))
+    template = _template(group, params)
+    version = params.get("version") or (group.version if template else eks.cluster(cluster).version)
+    if _minor(version) > _minor(eks.cluster(cluster).version):
+        message = f"Requested Nodegroup Kubernetes version {version} is newer than the cluster's"
+        raise invalid(message, clusterName=cluster, nodegroupName=name)
+    release = params.get("releaseVersion") or (group.release_version if template else f"{version}.0-20261101")
+
+    def succeed() -> None:
+        group.version, group.release_version, group.status = version, release, "ACTIVE"
+        group.launch_template = template or group.launch_template
+        group.modified_at = now()
+
+    def fail(errors: list[dict[str, Any]]) -> None:
+        group.status = "ACTIVE"
+        group.modified_at = now()
+        group.health = {
+            "issues": [
+                {"code": e["errorCode"], "message": e["errorMessage"], "resourceIds": e["resourceIds"]} for e in errors
+            ]
+        }
+
+    group.status = "UPDATING"
+    told = [{"type": "Version", "value": version}, {"type": "ReleaseVersion", "value": release}]
+    if template:
+        told.append({"type": "LaunchTemplateName", "value": template["name"]})
+        told.append({"type": "LaunchTemplateVersion", "value": template["version"]})
+    return eks.begin(Update("VersionUpdate", cluster, told, succeed, fail, nodegroup=name))
+
+
+def list_updates(eks: EksState, params: Params) -> dict[str, Any]:
+    """Newest first: of the node group, of the add-on, or else of the cluster itself."""
+    about = _about(eks, params)
+    return page([update.id for update in eks.updates if update.about == about], "updateIds", params)
+
+
+def describe_update(eks: EksState, params: Params) -> dict[str, Any]:
+    about = _about(eks, params)
+    update = next((u for u in eks.updates if u.id == params["updateId"] and u.about == about), None)
+    if update is None:
+        message = f"No update found for updateID: {params['updateId']}"
+        raise refused("ResourceNotFoundException", message, clusterName=params["name"])
+    if update.status == RUNNING:
+        update.asked += 1
+        if eks.ends_when_asked and update.asked >= eks.ends_when_asked:
+            eks.finish(update.id)
+    return {"update": update.described()}
+
+
+def list_nodegroups(eks: EksState, params: Params) -> dict[str, Any]:
+    """In place of moto's, which fails with a KeyError for a cluster that is not there and takes any token."""
+    return page(sorted(eks.cluster(params["clusterName"]).nodegroups), "nodegroups", params)
+
+
+def _about(eks: EksState, params: Params) -> tuple[str, str | None, str | None]:
+    name, group, addon = params["name"], params.get("nodegroupName"), params.get("addonName")
+    if group and addon:
+        raise invalid("Only one of nodegroupName and addonName can be specified", clusterName=name)
+    eks.cluster(name)
+    if group:
+        eks.nodegroup(name, group)
+    if addon and not any(update.addon == addon for update in eks.updates):
+        eks.addon(name, addon)
+    return name, group, addon
+
+
+def _free(eks: EksState, kind: str, about: tuple[str, str | None, str | None]) -> None:
+    """Refuse a second update while one is under way (the words are AWS's for a cluster)."""
+    if under_way := eks.running(about):
+        cluster, group, _ = about
+        subject = f"nodegroup {group}" if group else f"cluster {cluster}"
+        message = f"Cannot {kind} because {subject} currently has update {under_way.id} in progress"
+        raise refused("ResourceInUseException", message, clusterName=cluster, nodegroupName=group)
+
+
+def _template(group: Any, params: Params) -> dict[str, str] | None:
+    """The template with the version asked for; AWS takes none for a group made without, and no other than its own."""
+    asked = params.get("launchTemplate")
+    if not asked:
+        return None
+    names = {"clusterName": params["clusterName"], "nodegroupName": params["nodegroupName"]}
+    if not group.launch_template:
+        raise invalid("You cannot specify a launch template: the node group was created without one.", **names)
+    if any(key in asked and asked[key] != group.launch_template.get(key) for key in ("id", "name")):
+        raise invalid("You cannot change the launch template ID or name of a node group.", **names)
+    return {**group.launch_template, "version": asked.get("version", "$Default")}
+
+
+def _minor(version: str) -> int:
+    return int(version.split(".")[1])

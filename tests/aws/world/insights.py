@@ -1,0 +1,56 @@
+"""EKS's insights and its list of Kubernetes versions. Shapes as in eks_addons.py."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.aws.world.eks_state import EksState
+from tests.aws.world.paging import page
+from tests.aws.world.refused import invalid, refused
+
+Params = dict[str, Any]
+_SUMMARY = (
+    "id",
+    "name",
+    "category",
+    "kubernetesVersion",
+    "lastRefreshTime",
+    "lastTransitionTime",
+    "description",
+    "insightStatus",
+)
+_FILTERS = {"categories": "category", "kubernetesVersions": "kubernetesVersion"}
+
+
+def list_insights(eks: EksState, params: Params) -> dict[str, Any]:
+    eks.cluster(params["clusterName"])
+    wanted = params.get("filter", {})
+    found = list(eks.insights.get(params["clusterName"], {}).values())
+    for key, of in _FILTERS.items():
+        found = [one for one in found if not wanted.get(key) or one.get(of) in wanted[key]]
+    statuses = wanted.get("statuses")
+    found = [one for one in found if not statuses or one.get("insightStatus", {}).get("status") in statuses]
+    return page([{key: one[key] for key in _SUMMARY if key in one} for one in found], "insights", params)
+
+
+def describe_insight(eks: EksState, params: Params) -> dict[str, Any]:
+    eks.cluster(params["clusterName"])
+    known = eks.insights.get(params["clusterName"], {})
+    if params["id"] not in known:
+        message = f"No insight found for id: {params['id']}"
+        raise refused("ResourceNotFoundException", message, clusterName=params["clusterName"])
+    return {"insight": known[params["id"]]}
+
+
+def describe_cluster_versions(eks: EksState, params: Params) -> dict[str, Any]:
+    """Versions without any support are told only when named, when asked for by status, or with includeAll."""
+    found = eks.catalogue.cluster_versions()
+    if params.get("clusterType") not in (None, "eks"):
+        raise invalid(f"Unsupported cluster type: {params['clusterType']}")
+    if named := params.get("clusterVersions"):
+        found = [one for one in found if one["clusterVersion"] in named]
+    elif not (params.get("includeAll") or params.get("versionStatus") or params.get("status")):
+        found = [one for one in found if one["versionStatus"] != "UNSUPPORTED"]
+    for key in ("versionStatus", "status"):
+        found = [one for one in found if params.get(key) in (None, one[key])]
+    return page([one for one in found if one["defaultVersion"] or not params.get("defaultOnly")], "clusterVersions", params)

@@ -1,0 +1,165 @@
+"""The AWS of the tests: moto's server in this process, on a free port of loopback, mended and completed.
+
+Its state is that of the process: one `World` per test session, reset between tests.
+Of moto's internals: ThreadedMotoServer's application is wrapped before it serves; `moto_api_backend.reset` forgets all.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import boto3
+from botocore.config import Config
+from moto.moto_api._internal.models import moto_api_backend
+from moto.moto_server.werkzeug_app import DomainDispatcherApplication, MotoRequestHandler, create_backend_app
+from werkzeug.serving import make_server
+
+from tests.aws.world import callers, eks_calls, instance_metadata, stacks, templates_and_images, words
+from tests.aws.world.callers import ACCOUNT
+from tests.aws.world.eks_state import EksState, state_of
+from tests.aws.world.gate import Gate
+from tests.aws.world.troubles import Trouble, Troubles
+from tests.aws.world.words import Call, Refusal
+
+REGION = "ap-northeast-2"
+
+
+class QuietHandler(MotoRequestHandler):
+    """Serves without a line on stderr per request."""
+
+    def log(self, *_: Any) -> None:
+        """Tests count calls by `World.calls`."""
+
+
+class World:
+    """AWS at `endpoint`. Operations are named ``eks:DescribeAddon``; * and ? stand for any. Mutable."""
+
+    def __init__(self) -> None:
+        for prepared in (stacks.mend, eks_calls.register, instance_metadata.mend, templates_and_images.mend):
+            prepared()
+        callers.mend()
+        self._troubles = Troubles()
+        # Models are read once per session, and making clients in several threads is not safe.
+        self._session, self._clients = boto3.session.Session(), threading.Lock()
+        self._known: dict[tuple[str, str, str], Any] = {}
+        gate = Gate(DomainDispatcherApplication(create_backend_app), self._troubles)
+        self._server = make_server("127.0.0.1", 0, gate, threaded=True, request_handler=QuietHandler)
+        self._server.daemon_threads = True
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
+        self._thread.start()
+        self.endpoint = f"http://127.0.0.1:{self._server.server_port}"
+
+    def stop(self) -> None:
+        self._troubles.clear()
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+    def reset(self) -> None:
+        """An empty world in which nothing goes wrong."""
+        self._troubles.clear()
+        moto_api_backend.reset()
+
+    def environ(self, account: str = ACCOUNT, region: str = REGION) -> dict[str, str]:
+        """Environment variables by which any AWS client in another process asks this world, as this account's user."""
+        return {
+            "AWS_ENDPOINT_URL": self.endpoint,
+            "AWS_ACCESS_KEY_ID": callers.access_key(account),
+            "AWS_SECRET_ACCESS_KEY": "secret",
+            "AWS_DEFAULT_REGION": region,
+            "AWS_EC2_METADATA_DISABLED": "true",
+            "AWS_CONFIG_FILE": "/dev/null",
+            "AWS_SHARED_CREDENTIALS_FILE": "/dev/null",
+        }
+
+    def client(self, service: str, account: str = ACCOUNT, region: str = REGION, **config: Any) -> Any:
+        """The official client, without retries; one with `config` (botocore's Config) is made anew."""
+        with self._clients:
+            if config:
+                return self._made(service, account, region, config)
+            known = self._known.get((service, account, region))
+            if known is None:
+                known = self._known[service, account, region] = self._made(service, account, region, {})
+            return known
+
+    def _made(self, service: str, account: str, region: str, config: dict[str, Any]) -> Any:
+        return self._session.client(
+            service,
+            endpoint_url=self.endpoint,
+            region_name=region,
+            aws_access_key_id=callers.access_key(account),
+            aws_secret_access_key="secret",
+            config=Config(**{"retries": {"total_max_attempts": 1}, **config}),
+        )
+
+    def eks(self, account: str = ACCOUNT, region: str = REGION) -> EksState:
+        """EKS's inside: end updates, put insights, offer add-on versions."""
+        from moto.eks.models import eks_backends
+
+        return state_of(eks_backends[account][region])
+
+    def hold_metadata(self, held: bool = True, account: str = ACCOUNT, region: str = REGION) -> None:
+        """Whether modified metadata options stay `pending`."""
+        from moto.ec2.models import ec2_backends
+
+        instance_metadata.hold(ec2_backends[account][region], held)
+
+    def publish_image(
+        self, name: str, imds_support: str | None = None, description: str = "", region: str = REGION
+    ) -> str:
+        """The id of a new image of Amazon's (owner alias `amazon`); `imds_support`: "v2.0", or None."""
+        from moto.ec2.models import ec2_backends
+
+        return templates_and_images.publish(ec2_backends[ACCOUNT][region], name, imds_support, description)
+
+    # What goes wrong
+
+    def throttle(self, operation: str, times: int | None = None) -> None:
+        self.refuse(operation, words.throttled, times)
+
+    def deny(self, *operations: str) -> None:
+        """No right to these operations, in each service's own code and words with the IAM action."""
+        for operation in operations:
+            self.refuse(operation, words.denied)
+
+    def expire(self, operation: str = "*", times: int | None = None) -> None:
+        self.refuse(operation, words.expired, times)
+
+    def disown(self, operation: str = "*") -> None:
+        """The access key is of nobody."""
+        self.refuse(operation, words.unknown_key)
+
+    def fail(self, operation: str, code: str, message: str, status: int = 500, times: int | None = None) -> None:
+        self.refuse(operation, lambda _: Refusal(code, status, message), times)
+
+    def refuse(self, operation: str, refusal: Callable[[Call], Refusal], times: int | None = None) -> None:
+        """Answer the next `times` calls of the operation (None: all) so, unless something newer fits."""
+        self._troubles.add(Trouble(operation, refusal, left=times))
+
+    def slow(self, operation: str, seconds: float, times: int | None = None) -> None:
+        """Answer after so many seconds; a reset ends the waiting."""
+        self._troubles.add(Trouble(operation, delay=seconds, left=times))
+
+    def hang_up(self, operation: str, times: int | None = None) -> None:
+        """Close the connection instead of answering."""
+        self._troubles.add(Trouble(operation, hang_up=True, left=times))
+
+    def pages(self, size: int, operation: str = "*") -> None:
+        """At most so many per page, whatever was asked for."""
+        self._troubles.pages.append((operation, size))
+
+    # What was asked
+
+    @property
+    def calls(self) -> tuple[Call, ...]:
+        """All calls since the reset, refused ones and the tests' own included, in the order they came."""
+        return tuple(self._troubles.calls)
+
+    def count(self, operation: str) -> int:
+        return sum(call.name == operation for call in self.calls)
+
+    def forget_calls(self) -> None:
+        """Begin to count anew."""
+        self._troubles.calls.clear()

@@ -1,0 +1,62 @@
+"""What a test wants to go wrong, by operation (``eks:DescribeAddon``, ``ec2:*``, ``*``); nothing by itself."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+
+from tests.aws.world.words import Call, Refusal
+
+
+@dataclass
+class Trouble:
+    """`refusal` is the answer; without one the call is answered after `delay` seconds, or hung up on. Mutable.
+
+    `left`: for how many more calls, None for all.
+    """
+
+    operation: str
+    refusal: Callable[[Call], Refusal] | None = None
+    delay: float = 0.0
+    hang_up: bool = False
+    left: int | None = None
+
+
+@dataclass
+class Troubles:
+    """All of them, the calls that were seen, and the sizes of pages. Mutable; used by the server's threads too."""
+
+    wanted: list[Trouble] = field(default_factory=list)
+    calls: list[Call] = field(default_factory=list)
+    pages: list[tuple[str, int]] = field(default_factory=list)
+    freed: threading.Event = field(default_factory=threading.Event)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def meets(self, call: Call) -> Trouble | None:
+        """Note the call; the newest trouble that it runs into, used up by one."""
+        with self.lock:
+            self.calls.append(call)
+            for trouble in reversed(self.wanted):
+                if trouble.left != 0 and fnmatchcase(call.name, trouble.operation):
+                    if trouble.left is not None:
+                        trouble.left -= 1
+                    return trouble
+        return None
+
+    def add(self, trouble: Trouble) -> None:
+        with self.lock:
+            self.wanted.append(trouble)
+
+    def page_size(self, call: Call) -> int | None:
+        return next((size for operation, size in reversed(self.pages) if fnmatchcase(call.name, operation)), None)
+
+    def clear(self) -> None:
+        """Forget everything, and let go whoever waits."""
+        with self.lock:
+            self.freed.set()
+            self.freed = threading.Event()
+            self.wanted.clear()
+            self.calls.clear()
+            self.pages.clear()
