@@ -16,11 +16,14 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.aws.sessions import Clients
 
 
+TRIES = 6
+
+
 class LiveAws:
     """An `asking.Aws`. Mutable: `calls` counts what was sent, by ``eks:DescribeAddon``; a page is a call."""
 
-    def __init__(self, access: AwsAccess, endpoint: str = "") -> None:
-        """`endpoint`: the URL that is asked instead of AWS's own.
+    def __init__(self, access: AwsAccess, endpoint: str = "", tries: int = TRIES) -> None:
+        """`endpoint`: the URL that is asked instead of AWS's own; `tries`: how often what is throttled or lost is sent.
 
         Raises:
             UsageError: nothing says which region.
@@ -33,6 +36,7 @@ class LiveAws:
         self.access = access
         self.calls: Counter[str] = Counter()
         self._endpoint = endpoint
+        self._tries = tries
         self._lock = threading.Lock()
         self._clients: Clients | None = None
 
@@ -74,7 +78,7 @@ class LiveAws:
             if self._clients is None:
                 from kubectl_eksdoc.aws.sessions import Clients
 
-                self._clients = Clients(self.access, self._count, self._endpoint)
+                self._clients = Clients(self.access, self._count, self._tries, self._endpoint)
             return self._clients
 
     def _count(self, call: str) -> None:

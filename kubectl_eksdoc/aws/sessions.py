@@ -16,8 +16,6 @@ from kubectl_eksdoc.aws.models import Models
 from kubectl_eksdoc.core.model.aws import questions
 from kubectl_eksdoc.core.model.aws.access import AwsAccess
 
-TRIES = 6
-
 _FILES = {"config_file": "AWS_CONFIG_FILE", "credentials_file": "AWS_SHARED_CREDENTIALS_FILE"}
 _KEYS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
 CONNECT_S, ANSWER_S = 5.0, 30.0
@@ -26,12 +24,13 @@ CONNECT_S, ANSWER_S = 5.0, 30.0
 class Clients:
     """Mutable. To be asked from several threads: clients may be used by all of them, but not made at the same time."""
 
-    def __init__(self, access: AwsAccess, sent: Callable[[str], object], endpoint: str = "") -> None:
-        """`sent` is told of every request, by ``eks:DescribeAddon``; `endpoint`: the URL that is asked instead of AWS's
-        own."""
+    def __init__(self, access: AwsAccess, sent: Callable[[str], object], tries: int, endpoint: str = "") -> None:
+        """`sent` is told of every request, by ``eks:DescribeAddon``; `tries`: how often what is throttled or lost is sent;
+        `endpoint`: the URL that is asked instead of AWS's own."""
         self._access = access
         self._sent = sent
         self._endpoint = endpoint or None
+        self._config = _config(tries)
         self._lock = threading.Lock()
         self._session: boto3.Session | None = None
         self._made: dict[str, Any] = {}
@@ -50,7 +49,7 @@ class Clients:
     def _client(self, service: str) -> Any:
         if self._session is None:
             self._session = self._new_session()
-        client = self._session.client(service, endpoint_url=self._endpoint, config=_config())
+        client = self._session.client(service, endpoint_url=self._endpoint, config=self._config)
         client.meta.events.register("before-send", self._count)
         return client
 
@@ -97,7 +96,7 @@ class Clients:
     def _creator(self, source: Any) -> Any:
         def make(service: str, **keys: Any) -> Any:
             keys.setdefault("region_name", self._access.region)
-            return source.create_client(service, endpoint_url=self._endpoint, config=_config(), **keys)
+            return source.create_client(service, endpoint_url=self._endpoint, config=self._config, **keys)
 
         return make
 
@@ -111,10 +110,10 @@ def _credentials(source: Any) -> Any:
     return found
 
 
-def _config() -> Config:
+def _config(tries: int) -> Config:
     """Adaptive: who is throttled asks more slowly from then on."""
     return Config(
-        retries={"mode": "adaptive", "total_max_attempts": TRIES},
+        retries={"mode": "adaptive", "total_max_attempts": tries},
         connect_timeout=CONNECT_S,
         read_timeout=ANSWER_S,
         user_agent_extra=f"kubectl-eksdoc/{__version__}",

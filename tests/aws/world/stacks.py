@@ -56,7 +56,12 @@ def mend() -> None:
 
         @classmethod
         def update_from_cloudformation_json(
-            cls, original_resource: Any, new_resource_name: str, cloudformation_json: Any, account_id: str, region_name: str
+            cls,
+            original_resource: Any,
+            new_resource_name: str,
+            cloudformation_json: Any,
+            account_id: str,
+            region_name: str,
         ) -> QueuePolicy:
             original_resource.delete(account_id, region_name)
             return cls.create_from_cloudformation_json(new_resource_name, cloudformation_json, account_id, region_name)

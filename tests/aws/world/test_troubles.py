@@ -48,8 +48,7 @@ def refused(aws: World, operation: str) -> tuple[str, int, str]:
             "eks:DescribeAddon",
             "AccessDeniedException",
             403,
-            f"{ME}eks:DescribeAddon on resource: "
-            "arn:aws:eks:ap-northeast-2:111122223333:/clusters/prod/addons/vpc-cni",
+            f"{ME}eks:DescribeAddon on resource: arn:aws:eks:ap-northeast-2:111122223333:/clusters/prod/addons/vpc-cni",
         ),
         (
             "eks:DescribeCluster",

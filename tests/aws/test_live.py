@@ -1,0 +1,230 @@
+"""AWS itself, as far as moto's server is that: everything the tool asks, and everything that can go wrong with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from kubectl_eksdoc.aws import eks
+from kubectl_eksdoc.aws.asking import Aws
+from kubectl_eksdoc.aws.believing import believed
+from kubectl_eksdoc.aws.live import LiveAws
+from kubectl_eksdoc.aws.recorded import Recorded, Recorder
+from kubectl_eksdoc.core.model.aws import questions
+from kubectl_eksdoc.core.model.aws.access import AwsAccess
+from kubectl_eksdoc.core.model.aws.addons import Addon, Update
+from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.aws.questions import Question
+from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsLogin, AwsMissing, AwsOtherCluster, AwsThrottled, UsageError
+
+if TYPE_CHECKING:
+    from tests.aws.world.server import World
+
+ACCOUNT, OTHER, REGION, NAME = "111122223333", "999988887777", "ap-northeast-2", "prod"
+CNI = {"clusterName": NAME, "addonName": "vpc-cni"}
+ROLE = "arn:aws:iam::{}:role/reader"
+
+
+@pytest.fixture
+def prod(aws: World) -> World:
+    """A cluster with add-ons, one of which was updated."""
+    client = aws.client("eks")
+    client.create_cluster(
+        name=NAME, version="1.24", roleArn=ROLE.format(ACCOUNT), resourcesVpcConfig={"subnetIds": ["subnet-1"]}
+    )
+    client.create_addon(**CNI, addonVersion="v1.12.0-eksbuild.1")
+    client.create_addon(clusterName=NAME, addonName="coredns")
+    client.update_addon(**CNI, addonVersion="v1.12.6-eksbuild.1", resolveConflicts="OVERWRITE")
+    aws.forget_calls()
+    return aws
+
+
+def access(world: World, whose: str = ACCOUNT, **more: Any) -> AwsAccess:
+    """With the keys of that account."""
+    keys = world.environ(whose)
+    settings = tuple((name, keys[name]) for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"))
+    endpoint = world.client("eks").describe_cluster(name=NAME)["cluster"]["endpoint"]
+    world.forget_calls()
+    return replace(AwsAccess(NAME, REGION, account=ACCOUNT, server=endpoint, settings=settings), **more)
+
+
+def live(world: World, tries: int = 1, **more: Any) -> LiveAws:
+    return LiveAws(access(world, **more), world.endpoint, tries)
+
+
+def everything(aws: Aws) -> dict[Question, Any]:
+    """Each question with what it came to."""
+    return {
+        questions.CLUSTER_VERSIONS: eks.cluster_versions(aws),
+        questions.ADDONS: eks.addons(aws, NAME),
+        questions.ADDON: eks.addon(aws, NAME, "vpc-cni"),
+        questions.ADDON_VERSIONS: eks.addon_versions(aws, "vpc-cni", "1.24"),
+        questions.ADDON_CONFIGURATION: eks.addon_configuration(aws, "vpc-cni", "v1.12.0-eksbuild.1"),
+        questions.UPDATES: eks.updates_of_addon(aws, NAME, "vpc-cni"),
+    }
+
+
+def test_a_cluster_is_believed_and_all_of_it_known_and_counted(prod: World) -> None:
+    aws = live(prod)
+    found = believed(aws, aws.access)
+    assert (found.cluster.account, found.cluster.version, found.caller.account) == (ACCOUNT, "1.24", ACCOUNT)
+    told = everything(aws)
+    assert not [question for question, answer in told.items() if isinstance(answer, Unknown) or not answer]
+    assert isinstance(told[questions.ADDON], Addon) and told[questions.ADDON].name == "vpc-cni"
+    update = told[questions.UPDATES][0]
+    assert isinstance(update, Update) and update.parameter("ResolveConflicts") == "OVERWRITE"
+    assert aws.calls["eks:DescribeAddon"] == prod.count("eks:DescribeAddon") == 3
+    assert sum(aws.calls.values()) == len(prod.calls) and aws.said.startswith(f"{len(prod.calls)} calls of AWS: eks:")
+
+
+def test_a_recording_of_it_says_the_same(prod: World) -> None:
+    recorder = Recorder(live(prod))
+    told = everything(recorder)
+    prod.forget_calls()
+    assert everything(Recorded(recorder.written())) == told and not prod.calls
+
+
+def test_context_a_never_reads_account_b(prod: World) -> None:
+    """Where there is a cluster of the same name."""
+    prod.client("eks", OTHER).create_cluster(
+        name=NAME, version="1.30", roleArn=ROLE.format(OTHER), resourcesVpcConfig={"subnetIds": ["subnet-1"]}
+    )
+    keys = access(prod, OTHER).settings
+    aws = live(prod, settings=keys)
+    with pytest.raises(AwsOtherCluster, match=f"account {ACCOUNT}, and the credentials are of account {OTHER}"):
+        believed(aws, aws.access)
+    assert list(aws.calls) == ["sts:GetCallerIdentity"]
+    unnamed = live(prod, settings=keys, account="")
+    with pytest.raises(AwsOtherCluster, match=f"EKS cluster 'prod' of account {OTHER}, region {REGION} is at"):
+        believed(unnamed, unnamed.access)
+
+
+def test_the_role_of_the_context_is_assumed_first(prod: World) -> None:
+    """The credentials at hand are of another account, as where a person sits in one and works in many."""
+    keys = access(prod, OTHER).settings
+    aws = live(prod, settings=keys, role=ROLE.format(ACCOUNT))
+    found = believed(aws, aws.access)
+    assert found.caller.account == ACCOUNT and "assumed-role/reader/kubectl-eksdoc" in found.caller.arn
+    assert prod.count("sts:AssumeRole") == 1
+    prod.deny("sts:AssumeRole")
+    refused = live(prod, settings=keys, role=ROLE.format(ACCOUNT))
+    with pytest.raises(AwsDenied, match="AssumeRole"):
+        believed(refused, refused.access)
+
+
+def test_a_cluster_that_is_not_there(prod: World) -> None:
+    aws = live(prod, cluster="other")
+    with pytest.raises(AwsMissing, match=f"no EKS cluster 'other' in account {ACCOUNT}, region {REGION}"):
+        believed(aws, aws.access)
+
+
+def test_without_a_region_nothing_is_asked() -> None:
+    with pytest.raises(UsageError, match="in which AWS region") as refused:
+        LiveAws(AwsAccess(NAME, ""))
+    assert "--region" in refused.value.hint
+
+
+@pytest.mark.parametrize("question", [each for each in questions.ALL if not each.free], ids=lambda it: it.operation)
+def test_each_right_that_is_missing_is_named_and_takes_nothing_else_with_it(prod: World, question: Question) -> None:
+    aws = live(prod)
+    full = everything(aws)
+    prod.deny(f"{question.service}:{question.operation}")
+    if question is questions.CLUSTER:
+        with pytest.raises(AwsDenied) as refused:
+            believed(aws, aws.access)
+        assert refused.value.missing == question.action
+        return
+    found = everything(aws)
+    unknown = {name for name, answer in found.items() if question.action in str(answer)}
+    assert unknown, "it is said to be unknown"
+    assert {name for name in found if found[name] != full[name]} == unknown
+
+
+@pytest.mark.parametrize(
+    ("trouble", "said"),
+    [
+        (lambda world: world.expire(), "have expired"),
+        (lambda world: world.disown(), "does not accept the credentials"),
+    ],
+    ids=["expired", "unknown key"],
+)
+def test_credentials_that_are_not_accepted_end_it(prod: World, trouble: Callable[[Any], None], said: str) -> None:
+    aws = live(prod)
+    trouble(prod)
+    for ask in (lambda: believed(aws, aws.access), lambda: eks.addons(aws, NAME)):
+        with pytest.raises(AwsLogin, match=said) as refused:
+            ask()
+        assert refused.value.exit_code == 4 and refused.value.hint
+
+
+def test_lists_come_in_pages(prod: World) -> None:
+    aws = live(prod)
+    whole = everything(aws)
+    versions = whole[questions.CLUSTER_VERSIONS]
+    assert len(versions) >= 3
+    prod.pages(len(versions) // 3)
+    prod.pages(1, "eks:ListAddons")
+    prod.forget_calls()
+    assert everything(aws) == whole
+    assert prod.count("eks:DescribeClusterVersions") >= 3 and prod.count("eks:ListAddons") == 2
+    assert aws.calls["eks:DescribeClusterVersions"] == 1 + prod.count("eks:DescribeClusterVersions"), "a page is a call"
+
+
+def test_what_is_throttled_is_asked_again(prod: World) -> None:
+    aws = live(prod, tries=3)
+    prod.throttle("eks:DescribeCluster", 1)
+    assert eks.cluster(aws, NAME).name == NAME
+    assert aws.calls["eks:DescribeCluster"] == 2
+
+
+def test_what_stays_throttled_is_unknown(prod: World) -> None:
+    aws = live(prod)
+    prod.throttle("eks:DescribeAddon")
+    found = eks.addons(aws, NAME)
+    assert isinstance(found, tuple) and {type(each) for each in found} == {Unknown}
+    assert "asked too often for eks:DescribeAddon" in str(found[0]) and "DescribeAddon'" not in str(found[0])
+    prod.throttle("eks:DescribeCluster")
+    with pytest.raises(AwsThrottled):
+        eks.cluster(aws, NAME)
+
+
+def test_a_connection_that_is_lost(prod: World) -> None:
+    aws = live(prod)
+    prod.hang_up("eks:ListAddons")
+    with pytest.raises(AwsError, match=f"cannot ask eks in {REGION}"):
+        eks.addons(aws, NAME)
+
+
+def test_an_answer_that_is_no_error_of_ours(prod: World) -> None:
+    aws = live(prod)
+    prod.fail("eks:ListAddons", "ServerException", "something broke")
+    with pytest.raises(AwsError, match="eks:ListAddons: ServerException: something broke"):
+        eks.addons(aws, NAME)
+
+
+def test_clients_know_nothing_that_is_not_asked(prod: World) -> None:
+    aws = live(prod)
+    eks.cluster(aws, NAME)
+    with pytest.raises(AttributeError):
+        aws.ask(Question("eks", "DeleteCluster"), {"name": NAME})
+    assert prod.count("eks:DeleteCluster") == 0
+
+
+def test_a_profile_that_does_not_exist(prod: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_CONFIG_FILE", "/dev/null")
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", "/dev/null")
+    with pytest.raises(AwsLogin, match="no AWS profile 'nobody'"):
+        eks.caller(live(prod, profile="nobody", settings=()))
+
+
+def test_without_any_credentials(prod: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_CONFIG_FILE", "/dev/null")
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", "/dev/null")
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    with pytest.raises(AwsLogin, match="no AWS credentials"):
+        eks.caller(live(prod, settings=()))
