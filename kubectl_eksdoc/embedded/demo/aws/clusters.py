@@ -49,7 +49,7 @@ _UNSUPPORTED = "UNSUPPORTED"
 
 def describe_cluster(params: Params) -> Json:
     """The demo's only cluster."""
-    our_cluster(params)
+    our_cluster(params, "name")
     network: Json = {"serviceIpv4Cidr": "172.20.0.0/16", "ipFamily": "ipv4", "elasticLoadBalancing": {"enabled": False}}
     logs = [{"types": ["api", "audit"], "enabled": True}]
     logs.append({"types": ["authenticator", "controllerManager", "scheduler"], "enabled": False})

@@ -65,11 +65,11 @@ def given(params: Params, name: str) -> Any:
     return params[name]
 
 
-def our_cluster(params: Params) -> None:
+def our_cluster(params: Params, parameter: str = "clusterName") -> None:
     """EKS knows no other cluster than the demo's; raises `Refused` (ResourceNotFoundException).
 
-    The operations on updates, and DescribeCluster, call the cluster ``name``, all others ``clusterName``.
+    DescribeCluster and the operations on updates call the parameter ``name``.
     """
-    name = given(params, "name" if "name" in params else "clusterName")
+    name = given(params, parameter)
     if name != CLUSTER:
         raise missing(f"No cluster found for name: {name}.")

@@ -78,7 +78,7 @@ def describe_update(params: Params) -> Json:
 
 
 def _what(params: Params) -> str:
-    our_cluster(params)
+    our_cluster(params, "name")
     if name := params.get("addonName"):
         return f"addon/{installed(name).name}"
     if name := params.get("nodegroupName"):

@@ -93,6 +93,4 @@ def instances(aws: DemoAws, **params: Any) -> list[dict[str, Any]]:
 
 def templates(aws: DemoAws) -> list[dict[str, Any]]:
     """The newest version of every launch template."""
-    return list(
-        aws.ask("ec2", "DescribeLaunchTemplateVersions", {"Versions": ["$Latest"]})["LaunchTemplateVersions"]
-    )
+    return list(aws.ask("ec2", "DescribeLaunchTemplateVersions", {"Versions": ["$Latest"]})["LaunchTemplateVersions"])

@@ -58,9 +58,7 @@ def _complaints(shape: Shape, value: Any, where: str) -> Iterator[str]:
     elif shape.type_name == "timestamp":
         if not (isinstance(value, datetime) and value.utcoffset() == timedelta(0)):
             yield f"{where} is no moment in UTC: {value!r}"
-    elif not isinstance(value, _SIMPLE[shape.type_name]) or (
-        isinstance(value, bool) and shape.type_name != "boolean"
-    ):
+    elif not isinstance(value, _SIMPLE[shape.type_name]) or (isinstance(value, bool) and shape.type_name != "boolean"):
         yield f"{where} should be {shape.type_name}: {value!r}"
     elif getattr(shape, "enum", None) and value not in shape.enum:
         yield f"{where} is none of its words: {value!r}"
