@@ -33,7 +33,7 @@ def test_the_network_addon_is_older_than_what_eks_would_choose() -> None:
     default = [b["addonVersion"] for b in told["addonVersions"] if b["compatibilities"][0]["defaultVersion"]]
     held = AWS.ask("eks", "DescribeAddon", {**OURS, "addonName": "vpc-cni"})["addon"]
     order = [build["addonVersion"] for build in told["addonVersions"]]
-    assert default == ["v1.20.1-eksbuild.3"]
+    assert default == ["v1.22.4-eksbuild.3"]
     assert order.index(held["addonVersion"]) > order.index(default[0])
 
 
