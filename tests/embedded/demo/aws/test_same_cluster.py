@@ -137,6 +137,7 @@ def test_instances_come_from_a_template_that_exists() -> None:
         data = known[tags(each)["aws:ec2launchtemplate:id"]]
         assert data["ImageId"] == each["ImageId"]
         assert data["MetadataOptions"].items() <= each["MetadataOptions"].items()
+        assert {"HttpTokens", "HttpPutResponseHopLimit"} <= set(data["MetadataOptions"])
         assert each["IamInstanceProfile"]["Arn"].endswith(f"/{data['IamInstanceProfile']['Name']}")
     for name in ("blue", "green"):
         group = scaling_group(node_group(name)["resources"]["autoScalingGroups"][0]["name"])
