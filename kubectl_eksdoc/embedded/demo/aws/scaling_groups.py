@@ -1,0 +1,70 @@
+"""Auto Scaling's answers: the group that EKS made for each node group, with the instances of its nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kubectl_eksdoc.embedded.demo.aws.filters import Field, kept
+from kubectl_eksdoc.embedded.demo.aws.names import ZONES, Params, arn, at, subnet_of
+from kubectl_eksdoc.embedded.demo.aws.pools import GROUPS, INSTANCE_TYPE, OWNED, Pool
+from kubectl_eksdoc.embedded.demo.meta import Json
+from kubectl_eksdoc.embedded.demo.nodes import instance_id
+from kubectl_eksdoc.embedded.demo.world import Machine
+
+_FIELDS: Mapping[str, Field] = {}
+"""Of filters Auto Scaling knows those of tags alone here."""
+
+
+def describe_auto_scaling_groups(params: Params) -> Json:
+    """By `AutoScalingGroupNames` or all, and of these what `Filters` keep; a name that no group has is left out."""
+    asked = params.get("AutoScalingGroupNames") or [pool.group_name for pool in GROUPS]
+    return {"AutoScalingGroups": kept((_a_group(p) for p in GROUPS if p.group_name in asked), params, _FIELDS)}
+
+
+def _template(pool: Pool) -> Json:
+    return {"LaunchTemplateId": pool.template_id, "LaunchTemplateName": pool.template_name, "Version": "1"}
+
+
+def _a_group(pool: Pool) -> Json:
+    least, most = pool.size
+    name, wanted = pool.group_name, len(pool.machines)
+    template = {"LaunchTemplateSpecification": _template(pool), "Overrides": [{"InstanceType": INSTANCE_TYPE}]}
+    on_demand: Json = {"OnDemandAllocationStrategy": "prioritized", "OnDemandBaseCapacity": 0}
+    on_demand |= {"OnDemandPercentageAboveBaseCapacity": 100, "SpotAllocationStrategy": "lowest-price"}
+    return {
+        "AutoScalingGroupARN": arn("autoscaling", f"autoScalingGroup:{pool.id}:autoScalingGroupName/{name}"),
+        "AutoScalingGroupName": name,
+        "AvailabilityZones": list(ZONES),
+        "CapacityRebalance": True,
+        "CreatedTime": at(pool.born - 1),
+        "DefaultCooldown": 300,
+        "DesiredCapacity": wanted,
+        "HealthCheckGracePeriod": 15,
+        "HealthCheckType": "EC2",
+        "Instances": [_a_member(machine, pool) for machine in pool.machines],
+        "MaxSize": most,
+        "MinSize": least,
+        "MixedInstancesPolicy": {"InstancesDistribution": on_demand, "LaunchTemplate": template},
+        "NewInstancesProtectedFromScaleIn": False,
+        "Tags": _tags(pool),
+        "TerminationPolicies": ["AllocationStrategy", "OldestLaunchTemplate", "OldestInstance"],
+        "VPCZoneIdentifier": ",".join(map(subnet_of, ZONES)),
+    }
+
+
+def _a_member(machine: Machine, pool: Pool) -> Json:
+    return {
+        "AvailabilityZone": machine.zone,
+        "HealthStatus": "Healthy",
+        "InstanceId": instance_id(machine),
+        "InstanceType": INSTANCE_TYPE,
+        "LaunchTemplate": _template(pool),
+        "LifecycleState": "InService",
+        "ProtectedFromScaleIn": False,
+    }
+
+
+def _tags(pool: Pool) -> list[Json]:
+    same: Json = {"PropagateAtLaunch": True, "ResourceId": pool.group_name, "ResourceType": "auto-scaling-group"}
+    held = {**OWNED, "eks:nodegroup-name": pool.name}
+    return [{"Key": key, "Value": value, **same} for key, value in sorted(held.items())]
