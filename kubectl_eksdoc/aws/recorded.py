@@ -15,6 +15,9 @@ from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsMissing, AwsThrottled,
 KIND, VERSION = "AwsAnswers", 1
 _TIME = "$time"
 
+NOTHING = b'{"calls": [], "kind": "AwsAnswers", "version": 1}'
+"""What is written where nothing was asked."""
+
 
 class Recorder:
     """An `asking.Aws` that keeps what another one answers, refusals of one question included. Mutable."""

@@ -1,0 +1,90 @@
+"""The AWS side of whatever is read: all sources answer the same questions."""
+
+from __future__ import annotations
+
+import tarfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kubectl_eksdoc.aws import eks
+from kubectl_eksdoc.aws.recorded import NOTHING, Recorder
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.aws.addons import Addon, Update
+from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.connection import Connection
+from kubectl_eksdoc.errors import AwsDenied, AwsMissing, SnapshotError
+from kubectl_eksdoc.host.aws_answers import STEM
+from kubectl_eksdoc.host.snapshot import SnapshotReader
+from kubectl_eksdoc.kube.aws_access import AwsWanted
+from kubectl_eksdoc.wiring.aws import DemoAnswers, open_aws
+from kubectl_eksdoc.wiring.sources import SourceChoice
+
+NAME = "demo-shop"
+LIST = b'{"apiVersion": "v1", "kind": "List", "items": []}'
+
+
+def opened(**source: Any) -> Any:
+    return open_aws(SourceChoice(**source), Connection(), AwsWanted())
+
+
+def facts(aws: Any) -> tuple[Any, ...]:
+    return (
+        eks.cluster(aws, NAME),
+        eks.cluster_versions(aws),
+        eks.addons(aws, NAME),
+        eks.addon_versions(aws, "vpc-cni"),
+        eks.addon_configuration(aws, "vpc-cni", "v1.19.5-eksbuild.1"),
+        eks.updates_of_addon(aws, NAME, "vpc-cni"),
+        eks.addon(aws, NAME, "no-such"),
+    )
+
+
+def test_the_demo_has_an_aws_side() -> None:
+    cluster, versions, addons, of_cni, schema, updates, missing = facts(opened(demo=True))
+    assert (cluster.name, cluster.version, cluster.region) == (NAME, "1.33", "ap-northeast-2")
+    assert {"vpc-cni", "coredns"} <= {addon.name for addon in addons if isinstance(addon, Addon)}
+    assert versions and of_cni[0].versions and schema.schema.startswith("{") and isinstance(missing, Absent)
+    latest = updates[0]
+    assert isinstance(latest, Update) and latest.parameter("ResolveConflicts") == "OVERWRITE", "the first incident"
+
+
+def test_what_the_demo_does_not_have_is_refused_as_aws_does() -> None:
+    with pytest.raises(AwsMissing, match="other"):
+        eks.cluster(opened(demo=True), "other")
+
+
+@pytest.mark.parametrize("packed", [True, False])
+def test_a_snapshot_answers_as_when_it_was_made(tmp_path: Path, packed: bool) -> None:
+    recorder = Recorder(DemoAnswers())
+    told = facts(recorder)
+    folder = tmp_path / "snapshot"
+    folder.mkdir()
+    (folder / f"{STEM}.json").write_bytes(recorder.written())
+    (folder / "nodes.json").write_bytes(LIST.replace(b'"List"', b'"NodeList"'))
+    path = folder
+    if packed:
+        path = tmp_path / "snapshot.tar.gz"
+        with tarfile.open(path, "w:gz") as archive:
+            archive.add(folder, "snapshot")
+    assert facts(opened(snapshot=str(path))) == told
+    read = SnapshotReader(str(path)).read((kinds.NODES,))
+    assert not [note for note in read.notes if STEM in note], "who reads the cluster passes it by"
+
+
+def test_a_snapshot_without_it_says_that_it_does_not_know(tmp_path: Path) -> None:
+    (tmp_path / "nodes.json").write_bytes(LIST)
+    aws = opened(snapshot=str(tmp_path))
+    assert isinstance(eks.addons(aws, NAME), Unknown)
+    with pytest.raises(AwsDenied, match="does not hold the answer of eks:DescribeCluster"):
+        eks.cluster(aws, NAME)
+    assert Recorder(aws).written() == NOTHING
+
+
+def test_a_snapshot_that_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(SnapshotError, match="cannot read the snapshot"):
+        opened(snapshot=str(tmp_path / "nowhere"))
+    (tmp_path / f"{STEM}.json").write_bytes(b"[")
+    with pytest.raises(SnapshotError, match="no answers of AWS"):
+        opened(snapshot=str(tmp_path))
