@@ -37,7 +37,7 @@ PLANTED = (
     ("cli/drain.py", "tabulate", "Only render draws tables"),
     ("host/settings.py", "yaml", "Only render writes YAML"),
     ("kube/flags.py", "argparse", "Only cli parses arguments"),
-    ("wiring/sources.py", "boto3", "Nothing talks to AWS"),
+    ("wiring/sources.py", "boto3", "Only aws speaks to AWS"),
     ("cli/main.py", "textual", "Only tui draws screens"),
     ("tui/words.py", "kubectl_eksdoc.kube.config", "Screens are given what they show"),
 )
