@@ -53,4 +53,6 @@ def describe_cluster_versions(eks: EksState, params: Params) -> dict[str, Any]:
         found = [one for one in found if one["versionStatus"] != "UNSUPPORTED"]
     for key in ("versionStatus", "status"):
         found = [one for one in found if params.get(key) in (None, one[key])]
-    return page([one for one in found if one["defaultVersion"] or not params.get("defaultOnly")], "clusterVersions", params)
+    return page(
+        [one for one in found if one["defaultVersion"] or not params.get("defaultOnly")], "clusterVersions", params
+    )

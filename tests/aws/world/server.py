@@ -16,7 +16,15 @@ from moto.moto_api._internal.models import moto_api_backend
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, MotoRequestHandler, create_backend_app
 from werkzeug.serving import make_server
 
-from tests.aws.world import callers, eks_calls, instance_metadata, stacks, templates_and_images, words
+from tests.aws.world import (
+    callers,
+    eks_calls,
+    instance_metadata,
+    nodegroups,
+    stacks,
+    templates_and_images,
+    words,
+)
 from tests.aws.world.callers import ACCOUNT
 from tests.aws.world.eks_state import EksState, state_of
 from tests.aws.world.gate import Gate
@@ -26,10 +34,17 @@ from tests.aws.world.words import Call, Refusal
 REGION = "ap-northeast-2"
 
 
+def _application(service: Any) -> Any:
+    """moto's Flask application of one service; what is not foreseen in it is shown, and answered with 500."""
+    application = create_backend_app(service)
+    application.config["PROPAGATE_EXCEPTIONS"] = True
+    return application
+
+
 class QuietHandler(MotoRequestHandler):
     """Serves without a line on stderr per request."""
 
-    def log(self, *_: Any) -> None:
+    def log_request(self, *_: Any) -> None:
         """Tests count calls by `World.calls`."""
 
 
@@ -37,14 +52,15 @@ class World:
     """AWS at `endpoint`. Operations are named ``eks:DescribeAddon``; * and ? stand for any. Mutable."""
 
     def __init__(self) -> None:
-        for prepared in (stacks.mend, eks_calls.register, instance_metadata.mend, templates_and_images.mend):
-            prepared()
-        callers.mend()
+        stacks.mend()
+        eks_calls.register()
+        for mended in (nodegroups, instance_metadata, templates_and_images, callers):
+            mended.mend()
         self._troubles = Troubles()
         # Models are read once per session, and making clients in several threads is not safe.
         self._session, self._clients = boto3.session.Session(), threading.Lock()
         self._known: dict[tuple[str, str, str], Any] = {}
-        gate = Gate(DomainDispatcherApplication(create_backend_app), self._troubles)
+        gate = Gate(DomainDispatcherApplication(_application), self._troubles)
         self._server = make_server("127.0.0.1", 0, gate, threaded=True, request_handler=QuietHandler)
         self._server.daemon_threads = True
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)

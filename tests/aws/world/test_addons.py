@@ -41,7 +41,9 @@ def test_without_a_version_the_default_of_the_cluster_is_taken(eks: Any) -> None
 
 
 def test_what_is_not_there_is_a_typed_exception(eks: Any) -> None:
-    with pytest.raises(eks.exceptions.ResourceNotFoundException, match="No addon: vpc-cni found in cluster: prod") as it:
+    with pytest.raises(
+        eks.exceptions.ResourceNotFoundException, match="No addon: vpc-cni found in cluster: prod"
+    ) as it:
         eks.describe_addon(**VPC_CNI)
     assert it.value.response["addonName"] == "vpc-cni"
     assert it.value.response["ResponseMetadata"]["HTTPStatusCode"] == 404
@@ -69,7 +71,10 @@ def test_an_addon_that_is_there_is_not_created_again(eks: Any) -> None:
             {"configurationValues": '{"init": {"env": {"DISABLE_TCP_EARLY_DEMUX": "true"}}}'},
             r"\[\$\.init: is not defined in the schema and the schema does not allow additional properties\]",
         ),
-        ({"configurationValues": "env: {ENABLE_POD_ENI: true}"}, r"\$\.env\.ENABLE_POD_ENI: boolean found, string expected"),
+        (
+            {"configurationValues": "env: {ENABLE_POD_ENI: true}"},
+            r"\$\.env\.ENABLE_POD_ENI: boolean found, string expected",
+        ),
     ],
 )
 def test_what_the_version_does_not_allow_is_refused(eks: Any, asked: dict[str, str], says: str) -> None:

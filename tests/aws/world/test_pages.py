@@ -54,9 +54,7 @@ def _versions(aws: World) -> None:
     ec2 = aws.client("ec2")
     ec2.create_launch_template(LaunchTemplateName="own", LaunchTemplateData={"InstanceType": "m5.large"})
     for _ in range(2):
-        ec2.create_launch_template_version(
-            LaunchTemplateName="own", LaunchTemplateData={"InstanceType": "m5.large"}
-        )
+        ec2.create_launch_template_version(LaunchTemplateName="own", LaunchTemplateData={"InstanceType": "m5.large"})
 
 
 def _images(aws: World) -> None:

@@ -24,7 +24,7 @@ ASKED: dict[str, Ask] = {
     "events:ListTargetsByRule": lambda c: c.list_targets_by_rule(Rule="spot"),
     "ssm:GetParameter": lambda c: c.get_parameter(Name="/aws/service/eks/x"),
     "sts:GetCallerIdentity": lambda c: c.get_caller_identity(),
-    "sts:AssumeRole": lambda c: c.assume_role(RoleArn="arn:aws:iam::444455556666:role/r", RoleSessionName="s"),
+    "sts:AssumeRole": lambda c: c.assume_role(RoleArn="arn:aws:iam::444455556666:role/r", RoleSessionName="me"),
 }
 ME = "User: arn:aws:iam::111122223333:user/on-call is not authorized to perform: "
 
@@ -48,8 +48,7 @@ def refused(aws: World, operation: str) -> tuple[str, int, str]:
             "eks:DescribeAddon",
             "AccessDeniedException",
             403,
-            f"{ME}eks:DescribeAddon on resource: "
-            "arn:aws:eks:ap-northeast-2:111122223333:/clusters/prod/addons/vpc-cni",
+            f"{ME}eks:DescribeAddon on resource: arn:aws:eks:ap-northeast-2:111122223333:/clusters/prod/addons/vpc-cni",
         ),
         (
             "eks:DescribeCluster",
