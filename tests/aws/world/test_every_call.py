@@ -142,7 +142,9 @@ def test_every_call_is_answered_in_the_shape_of_the_model(aws: World, furnished:
         assert_fits(answer, model.output_shape, operation)
 
 
-def test_a_parameter_of_amazon_is_not_there(aws: World) -> None:
-    ssm = aws.client("ssm")
+def test_a_public_parameter_is_there_once_it_is_published(aws: World) -> None:
+    ssm, name = aws.client("ssm"), "/aws/service/eks/optimized-ami/1.30/amazon-linux-2/recommended/image_id"
     with pytest.raises(ssm.exceptions.ParameterNotFound):
-        ssm.get_parameter(Name="/aws/service/eks/optimized-ami/1.30/amazon-linux-2023/recommended/image_id")
+        ssm.get_parameter(Name=name)
+    aws.publish_parameter(name, "ami-12345678")
+    assert ssm.get_parameter(Name=name)["Parameter"]["Value"] == "ami-12345678"
