@@ -52,3 +52,18 @@ def test_a_template_has_its_say(aws: World, eks: Any) -> None:
     assert (group["launchTemplate"]["name"], group["launchTemplate"]["version"]) == ("own", "$Default")
     assert group["launchTemplate"]["id"].startswith("lt-")
     assert not {"diskSize", "instanceTypes", "remoteAccess"} & group.keys()
+
+
+def test_a_change_of_a_node_group_leaves_an_update(eks: Any, group: str) -> None:
+    known = {"clusterName": "prod", "nodegroupName": group}
+    update = eks.update_nodegroup_config(
+        **known, scalingConfig={"desiredSize": 3, "maxSize": 4}, labels={"addOrUpdateLabels": {"a": "b"}}
+    )["update"]
+    assert (update["status"], update["type"]) == ("Successful", "ConfigUpdate")
+    assert sorted(param["type"] for param in update["params"]) == ["DesiredSize", "LabelsToAdd", "MaxSize"]
+    assert eks.list_updates(name="prod", nodegroupName=group)["updateIds"] == [update["id"]]
+    told = eks.describe_update(name="prod", nodegroupName=group, updateId=update["id"])["update"]
+    assert told == update
+    changed = eks.describe_nodegroup(**known)["nodegroup"]
+    assert (changed["scalingConfig"]["desiredSize"], changed["labels"]) == (3, {"a": "b"})
+    assert created(eks)["scalingConfig"]["desiredSize"] == 2, "another group keeps the default"
