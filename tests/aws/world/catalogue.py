@@ -33,7 +33,10 @@ class Offer:
 
 @dataclass
 class Catalogue:
-    """What the region offers, newest first; a test may offer more. `today` decides which support a version has. Mutable."""
+    """What the region offers, newest first; a test may offer more. Mutable.
+
+    `today` decides which support a Kubernetes version has.
+    """
 
     offers: list[Offer] = field(default_factory=lambda: list(_shipped()))
     today: date = date(2026, 11, 20)

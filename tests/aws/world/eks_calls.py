@@ -1,8 +1,8 @@
 """Registers the EKS calls that moto lacks, or answers wrongly, in moto's own EKS.
 
-Of moto's internals: a method of EKSResponse named like the operation is that operation's answer; `parse_parameters` reads
-a request by botocore's model; ActionResult is serialised by that model; `url_paths` says which paths there are, and is
-read when the service is first asked.
+Of moto's internals: a method of EKSResponse named like the operation is that operation's answer; `parse_parameters`
+reads a request by botocore's model; ActionResult is serialised by that model; `url_paths` says which paths there are,
+and is read when the service is first asked.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The way into moto's server: names and counts every call, and makes go wrong what a test wants to go wrong.
 
-Of moto's internals: its application is a WSGI one, asked only after us; `get_service_router` tells a request's operation
-and `determine_request_protocol` its protocol. Of werkzeug: the connection is in the environment.
+Of moto's internals: its application is a WSGI one, asked only after us; `get_service_router` tells a request's
+operation and `determine_request_protocol` its protocol. Of werkzeug: the connection is in the environment.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """Mends moto's EC2: where an instance's metadata options come from, and how they are changed and asked for.
 
-Of moto's internals: `Instance.__init__` is where every way of launching ends (RunInstances, fleets, auto scaling groups),
-and takes `launch_template` and `metadata_options`; methods of EC2Response are the answers; a backend's dictionary is
-emptied by moto's reset, so the account's defaults lie there; `filter_dict_attribute_mapping` names the attribute behind
-each filter of DescribeInstances; an auto scaling group tells nobody which version of its template it launches.
+Of moto's internals: `Instance.__init__` is where every way of launching ends (RunInstances, fleets, auto scaling
+groups), and takes `launch_template` and `metadata_options`; methods of EC2Response are the answers; a backend's
+dictionary is emptied by moto's reset, so the account's defaults lie there; `filter_dict_attribute_mapping` names the
+attribute behind each filter of DescribeInstances; an auto scaling group tells nobody which version of its template it
+launches.
 """
 
 from __future__ import annotations

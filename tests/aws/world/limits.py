@@ -28,7 +28,10 @@ def _key(service: str, operation: str) -> tuple[str, bool] | None:
     if name is None:
         return None
     shape = session.get_service_model(service).operation_model(operation).input_shape.members[name]
-    return shape.serialization.get("name", name), shape.serialization.get("location") == "querystring"
+    on_wire = shape.serialization.get("name", name)
+    if service == "ec2":  # whose protocol writes the names of its parameters with a capital
+        on_wire = on_wire[0].upper() + on_wire[1:]
+    return on_wire, shape.serialization.get("location") == "querystring"
 
 
 def limited(environ: dict[str, Any], body: bytes, call: Call, size: int) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import boto3
@@ -16,7 +17,15 @@ from moto.moto_api._internal.models import moto_api_backend
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, MotoRequestHandler, create_backend_app
 from werkzeug.serving import make_server
 
-from tests.aws.world import callers, eks_calls, instance_metadata, stacks, templates_and_images, words
+from tests.aws.world import (
+    callers,
+    eks_calls,
+    instance_metadata,
+    nodegroups,
+    stacks,
+    templates_and_images,
+    words,
+)
 from tests.aws.world.callers import ACCOUNT
 from tests.aws.world.eks_state import EksState, state_of
 from tests.aws.world.gate import Gate
@@ -26,10 +35,26 @@ from tests.aws.world.words import Call, Refusal
 REGION = "ap-northeast-2"
 
 
+@cache
+def _mend() -> None:
+    """Complete and mend moto, once per process: done twice, what wraps its methods would wrap itself."""
+    stacks.mend()
+    eks_calls.register()
+    for mended in (nodegroups, instance_metadata, templates_and_images, callers):
+        mended.mend()
+
+
+def _application(service: Any) -> Any:
+    """moto's Flask application of one service; what is not foreseen in it is shown, and answered with 500."""
+    application = create_backend_app(service)
+    application.config["PROPAGATE_EXCEPTIONS"] = True
+    return application
+
+
 class QuietHandler(MotoRequestHandler):
     """Serves without a line on stderr per request."""
 
-    def log(self, *_: Any) -> None:
+    def log_request(self, *_: Any) -> None:
         """Tests count calls by `World.calls`."""
 
 
@@ -37,14 +62,12 @@ class World:
     """AWS at `endpoint`. Operations are named ``eks:DescribeAddon``; * and ? stand for any. Mutable."""
 
     def __init__(self) -> None:
-        for prepared in (stacks.mend, eks_calls.register, instance_metadata.mend, templates_and_images.mend):
-            prepared()
-        callers.mend()
+        _mend()
         self._troubles = Troubles()
         # Models are read once per session, and making clients in several threads is not safe.
         self._session, self._clients = boto3.session.Session(), threading.Lock()
         self._known: dict[tuple[str, str, str], Any] = {}
-        gate = Gate(DomainDispatcherApplication(create_backend_app), self._troubles)
+        gate = Gate(DomainDispatcherApplication(_application), self._troubles)
         self._server = make_server("127.0.0.1", 0, gate, threaded=True, request_handler=QuietHandler)
         self._server.daemon_threads = True
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
@@ -70,12 +93,13 @@ class World:
             "AWS_SECRET_ACCESS_KEY": "secret",
             "AWS_DEFAULT_REGION": region,
             "AWS_EC2_METADATA_DISABLED": "true",
+            "NO_PROXY": "127.0.0.1",
             "AWS_CONFIG_FILE": "/dev/null",
             "AWS_SHARED_CREDENTIALS_FILE": "/dev/null",
         }
 
     def client(self, service: str, account: str = ACCOUNT, region: str = REGION, **config: Any) -> Any:
-        """The official client, without retries; one with `config` (botocore's Config) is made anew."""
+        """The official client, without retries, shared by all tests; one with `config` (botocore's) is made anew."""
         with self._clients:
             if config:
                 return self._made(service, account, region, config)
@@ -91,7 +115,7 @@ class World:
             region_name=region,
             aws_access_key_id=callers.access_key(account),
             aws_secret_access_key="secret",
-            config=Config(**{"retries": {"total_max_attempts": 1}, **config}),
+            config=Config(**{"retries": {"total_max_attempts": 1}, "proxies": {}, **config}),
         )
 
     def eks(self, account: str = ACCOUNT, region: str = REGION) -> EksState:
@@ -113,6 +137,14 @@ class World:
         from moto.ec2.models import ec2_backends
 
         return templates_and_images.publish(ec2_backends[ACCOUNT][region], name, imds_support, description)
+
+    def publish_parameter(self, name: str, value: str, region: str = REGION) -> None:
+        """A public parameter below /aws/service/, which moto lets nobody put: its backend's own list gets it."""
+        from moto.core.utils import utcnow
+        from moto.ssm.models import Parameter, ssm_backends
+
+        made = Parameter(ACCOUNT, name, value, "String", None, None, None, utcnow(), 1, "text")
+        ssm_backends[ACCOUNT][region]._parameters[name].append(made)
 
     # What goes wrong
 

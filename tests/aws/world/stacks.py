@@ -1,4 +1,5 @@
-"""Mends moto's CloudFormation: AWS::SQS::QueuePolicy sets the policy of its queues, which moto passes over.
+"""Mends moto's CloudFormation and EventBridge: AWS::SQS::QueuePolicy sets the policy of its queues, which moto passes
+over; the targets of a rule are told apart by their Id, not by their ARN.
 
 Of moto's internals: every subclass of CloudFormationModel is a kind of resource, found when the first template is read;
 Ref on a queue gives its name (AWS gives its URL), so both are taken. Reading templates imports API Gateway's models,
@@ -22,7 +23,10 @@ def mend() -> None:
     if importlib.util.find_spec(_VALIDATOR) is None:
         _stand_in()
     from moto.core.common_models import CloudFormationModel
+    from moto.events.utils import PAGINATION_MODEL
     from moto.sqs.models import sqs_backends
+
+    PAGINATION_MODEL["list_targets_by_rule"]["unique_attribute"] = "Id"
 
     class QueuePolicy(CloudFormationModel):
         """The policy of one or more queues. Mutable."""

@@ -37,7 +37,7 @@ def publish(ec2_backend: Any, name: str, imds_support: str | None, description: 
     """The id of an image that Amazon publishes for EKS's nodes."""
     image = ec2_backend.register_image(name, description)
     image.owner_id, image.owner_alias, image.image_owner_alias = EKS_IMAGES, "amazon", "amazon"
-    image.imds_support = imds_support
+    image.imds_support, image.root_device_type = imds_support, "ebs"
     return str(image.id)
 
 
@@ -61,7 +61,7 @@ def _telling_imds_support(original: Method) -> Method:
     def method(response: Any) -> Any:
         answer = original(response)
         image = response.ec2_backend.amis[answer.result["ImageId"]]
-        image.imds_support = response._get_param("ImdsSupport")
+        image.imds_support, image.root_device_type = response._get_param("ImdsSupport"), "ebs"
         return answer
 
     return method

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -24,7 +25,7 @@ ASKED: dict[str, Ask] = {
     "events:ListTargetsByRule": lambda c: c.list_targets_by_rule(Rule="spot"),
     "ssm:GetParameter": lambda c: c.get_parameter(Name="/aws/service/eks/x"),
     "sts:GetCallerIdentity": lambda c: c.get_caller_identity(),
-    "sts:AssumeRole": lambda c: c.assume_role(RoleArn="arn:aws:iam::444455556666:role/r", RoleSessionName="s"),
+    "sts:AssumeRole": lambda c: c.assume_role(RoleArn="arn:aws:iam::444455556666:role/r", RoleSessionName="me"),
 }
 ME = "User: arn:aws:iam::111122223333:user/on-call is not authorized to perform: "
 
@@ -250,3 +251,35 @@ def test_a_role_of_another_account_is_that_accounts(aws: World) -> None:
     aws.deny("eks:ListClusters")
     with pytest.raises(ClientError, match=f"User: {arn} is not authorized to perform: eks:ListClusters"):
         session.client("eks", endpoint_url=aws.endpoint).list_clusters()
+
+
+def test_any_client_finds_this_aws_by_its_environment(aws: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    import boto3
+
+    for name, value in aws.environ(account="444455556666").items():
+        monkeypatch.setenv(name, value)
+    session = boto3.session.Session()
+    assert session.region_name == "ap-northeast-2"
+    assert session.client("sts").get_caller_identity()["Account"] == "444455556666"
+
+
+def test_many_may_ask_at_once(aws: World) -> None:
+    role = "arn:aws:iam::111122223333:role/any"
+    aws.client("eks").create_cluster(name="prod", roleArn=role, resourcesVpcConfig={}, version="1.30")
+    with ThreadPoolExecutor(8) as pool:
+        told = list(pool.map(lambda _: ASKED["eks:DescribeCluster"](aws.client("eks")), range(40)))
+    assert {answer["cluster"]["version"] for answer in told} == {"1.30"}
+    assert aws.count("eks:DescribeCluster") == 40
+
+
+def test_two_worlds_are_mended_once(aws: World) -> None:
+    from tests.aws.world.server import World as Another
+
+    other = Another()
+    try:
+        aws.publish_image("a")
+        aws.publish_image("b")
+        told = other.client("ec2").describe_images(Owners=["amazon"], MaxResults=1)
+        assert (len(told["Images"]), told["NextToken"]) == (1, "1")
+    finally:
+        other.stop()

@@ -54,7 +54,7 @@ def test_one_update_of_a_cluster_at_a_time(eks: Any) -> None:
 def test_a_change_of_configuration_answers_with_an_update(aws: World, eks: Any) -> None:
     update = eks.update_cluster_config(name="prod", upgradePolicy={"supportType": "STANDARD"})["update"]
     assert (update["status"], update["type"]) == ("InProgress", "UpgradePolicyUpdate")
-    assert "upgradePolicy" not in eks.describe_cluster(name="prod")["cluster"]
+    assert eks.describe_cluster(name="prod")["cluster"]["upgradePolicy"] == {"supportType": "EXTENDED"}
     aws.eks().finish(update["id"])
     assert eks.describe_cluster(name="prod")["cluster"]["upgradePolicy"] == {"supportType": "STANDARD"}
 

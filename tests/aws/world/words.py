@@ -1,7 +1,8 @@
 """How each AWS service words what any call may be refused with: code, HTTP status, message.
 
 Sources: botocore's models (EKS: ThrottlingException 429), and messages printed in public issue threads, where each
-service has its own: EC2 has other codes than the rest, SQS writes the action in small letters, EKS names add-ons by path.
+service has its own: EC2 has other codes than the rest, SQS writes the action in small letters, EKS names add-ons by
+their path.
 """
 
 from __future__ import annotations
