@@ -25,7 +25,7 @@ class Clients:
     """Mutable. To be asked from several threads: clients may be used by all of them, but not made at the same time."""
 
     def __init__(self, access: AwsAccess, sent: Callable[[str], object], tries: int, endpoint: str = "") -> None:
-        """`sent` is told of every request, by ``eks:DescribeAddon``; `tries`: how often what is throttled or lost is sent;
+        """`sent` is told of every request, by ``eks:DescribeAddon``; what is throttled or lost is sent `tries` times;
         `endpoint`: the URL that is asked instead of AWS's own."""
         self._access = access
         self._sent = sent

@@ -33,7 +33,7 @@ class EksdocApp(Framed):
         self._looks_away = False  # from what went wrong, at what is remembered
 
     def on_mount(self) -> None:
-        self.tidy_when_told_to_stop()
+        self.leave_when_left()
         if "kubectl_eksdoc.tui.screen" in sys.modules:
             self._open()
         else:
@@ -110,6 +110,10 @@ class EksdocApp(Framed):
             self.push_screen(OfflineScreen(self.opening, told, model))
 
     def on_read_anew(self) -> None:
+        if self.runs_something:
+            self.notify(
+                "ctrl+r: a run is under way: the plan stays as it was when it began; 5 shows the run", timeout=6
+            )
         self._looks_away = False
         self.read()
 
@@ -191,12 +195,24 @@ class EksdocApp(Framed):
         desk = self.opening.desk
         if self._following is None or not (self._following.under_way or self._following.desk is desk):
             assert desk is not None, "keys of runs have looked"
-            self._following = Following(self, desk, self.opening.keys, self.read, self.fit)
+            self._following = Following(self, desk, self.opening.keys, self.read, self._run_seen)
         return self._following
 
     @property
     def runs_something(self) -> bool:
         return self._following is not None and self._following.under_way
+
+    @property
+    def run_stage(self) -> str:
+        """Of the run that is under way, in a word or two; "" where none is."""
+        state = self._following.state if self._following is not None else None
+        return state.stage.value if state is not None and not state.over else ""
+
+    def _run_seen(self) -> None:
+        self.fit()
+        for screen in self.screen_stack:
+            if screen is self._main and screen.is_mounted:
+                self._main.show_age()
 
     async def action_quit(self) -> None:
         """A run is never left by a key: it is asked what becomes of it."""
@@ -212,8 +228,8 @@ class EksdocApp(Framed):
         return next(screen for screen in self.screen_stack if isinstance(screen, PlanScreen))
 
     def read(self) -> None:
-        """Unless it is being read already."""
-        if self._main.begins_to_read():
+        """Unless it is being read already. Not while a run is under way: its own evictions are no faults of a plan."""
+        if not self.runs_something and self._main.begins_to_read():
             self._reader.read(self._main.model.facts)
 
     def _tick(self) -> None:

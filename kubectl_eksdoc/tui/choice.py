@@ -47,7 +47,11 @@ class Choice:
         return self.marked_are(self.ask.marked | {node}, f"{node} is marked")
 
     def marked_are(self, nodes: Iterable[str], words: str) -> Choice:
-        return self.edited(replace(self.ask, marked=frozenset(nodes)), words)
+        """A node that is marked no more is pinned no more: pins name nodes of the plan, here as on a command line."""
+        marked = frozenset(nodes)
+        policy = self.ask.policy
+        pins = tuple((node, wave) for node, wave in policy.pins if node in marked)
+        return self.edited(replace(self.ask, marked=marked, policy=replace(policy, pins=pins)), words)
 
     def with_policy(self, policy: DrainPolicy, words: str) -> Choice:
         return self.edited(replace(self.ask, policy=policy), words)

@@ -37,6 +37,7 @@ class Framed(App[int]):
     def __init__(self, *, ascii: bool, plain: bool, light: bool) -> None:
         super().__init__()
         self.only_ascii = ascii
+        self.is_leaving = False  # widgets go one by one then
         self._plain = plain
         for theme in (palette.DARK_THEME, palette.LIGHT_THEME):
             self.register_theme(theme)
@@ -64,12 +65,10 @@ class Framed(App[int]):
 
         return TerminalDriver
 
-    def tidy_when_told_to_stop(self) -> None:
-        """Without this the terminal is left as it is: alternate screen, no cursor, no echo. That it is not there any
-        more is as if one was told."""
+    def hear_signals(self) -> None:
+        """Without this the terminal is left as it is: alternate screen, no cursor, no echo. In the event loop."""
         import asyncio
 
-        self.set_interval(LOOK_S, self._leave_when_left)
         try:
             loop = asyncio.get_running_loop()
             for name in ("SIGTERM", "SIGHUP"):
@@ -79,9 +78,17 @@ class Framed(App[int]):
         except (NotImplementedError, RuntimeError, ValueError):
             pass  # no such signals here, or not in the main thread
 
+    def leave_when_left(self) -> None:
+        """That the terminal is not there any more is as if one was told to stop."""
+        self.set_interval(LOOK_S, self._leave_when_left)
+
     def _leave_when_left(self) -> None:
         if getattr(self._driver, "is_left", False):
             self.exit(128 + signal.SIGHUP)
+
+    def exit(self, *args: Any, **more: Any) -> None:
+        self.is_leaving = True
+        super().exit(*args, **more)
 
     async def action_quit(self) -> None:
         self.exit(0)

@@ -62,9 +62,9 @@ class Key:
     given: int | str | Page | None = None
 
 
-TYPED_AFTER = frozenset({"filter", "mark_more", "prompt"})
-"""The actions of keys behind which more is typed: they come before all others, so that the next key is theirs however
-fast it comes."""
+TYPED_AFTER = frozenset({"filter", "prompt"})
+"""The actions of keys behind which a text is typed: they come before all others, so that the next key is in it however
+fast it comes. (What is pressed behind m is a key; `screen.PlanScreen.on_key` sees both.)"""
 
 _NODES = (Page.PLAN, Page.WAVES, Page.WHAT_IF, Page.PODS)
 

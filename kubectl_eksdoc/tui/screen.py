@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from textual import events, on
-from textual.widgets import Static
+from textual.widgets import Input, Static
 
 from kubectl_eksdoc.render.drain.invocation import again
 from kubectl_eksdoc.render.look import Look
@@ -17,7 +17,7 @@ from kubectl_eksdoc.render.text import shown
 from kubectl_eksdoc.tui import commands, details, edits, marking, palette
 from kubectl_eksdoc.tui.framed import SCREENS_CSS
 from kubectl_eksdoc.tui.help import HelpScreen
-from kubectl_eksdoc.tui.keys import Key, Page
+from kubectl_eksdoc.tui.keys import TYPED_AFTER, Key, Page
 from kubectl_eksdoc.tui.knobs_screen import KnobsScreen
 from kubectl_eksdoc.tui.learning import LearningScreen
 from kubectl_eksdoc.tui.opening import Opening
@@ -56,7 +56,8 @@ class PlanScreen(LearningScreen):
         self._range_from: str | None = None
 
     def action_do(self, name: str) -> None:
-        if not self._marking:
+        key = next(each for each in self.keymap.keys if each.id == name)
+        if not (self._marking and key.action in TYPED_AFTER):  # those come at once: it is the key behind m
             self._do(name)
 
     def _do(self, name: str) -> None:
@@ -271,16 +272,31 @@ class PlanScreen(LearningScreen):
     # Which key follows m, and what is typed after /
 
     def on_key(self, event: events.Key) -> None:
-        if not self._marking:
+        """m and the key behind it are told apart here, where keys come in the order in which they were pressed; what
+        they do waits for what the keys before them do."""
+        if self._marking:
+            self._marking = False
+            self.app.call_later(self._mark_by, event.key)
+        elif self._begins_to_mark(event.key):
+            self._marking = True
+            self.app.call_later(self._foot, marking.MENU)
+        else:
             return
-        self._marking = False
         event.stop()
         event.prevent_default()
+
+    def _begins_to_mark(self, pressed: str) -> bool:
+        """Where it may not, the key says why, as any other."""
+        key = next(each for each in self.keymap.keys if each.id == "mark-more")
+        typing = isinstance(self.focused, Input)
+        return pressed in key.keys.split(",") and not typing and not why_not(key, self.model, self.page)
+
+    def _mark_by(self, key: str) -> None:
         node = self._node
         self.show()
-        if self.model.facts is None or event.key == "escape":
+        if self.model.facts is None or key == "escape":
             return
-        found = marking.marked(event.key, self.model, node)
+        found = marking.marked(key, self.model, node)
         if isinstance(found, str):
             self.notify(found, timeout=5, markup=False)
         else:

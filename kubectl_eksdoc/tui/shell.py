@@ -94,7 +94,9 @@ class Shell(Screen[None]):
         """Whose cluster it is, and how old what is shown: nothing is drawn where that reads as it did."""
         reads = self.model.reads
         self.set_class(self.model.old or reads.lost is not None or bool(reads.failures), "-doubtful")
-        text = words.identity(self.model, self._opening.now(), bool(self._opening.no_desk))
+        stage = getattr(self.app, "run_stage", "")
+        notice = f"{stage} (5 shows the run)" if stage else "READ-ONLY" if self._opening.no_desk else ""
+        text = words.identity(self.model, self._opening.now(), notice)
         if text != self._head:
             self._head = text
             self._say("identity", text)

@@ -18,6 +18,13 @@ class TerminalDriver(LinuxDriver):
         output: Any = Output(cast("IO[str]", self._file))
         self._file = output
 
+    def start_application_mode(self) -> None:
+        """From here on somebody must tidy up: whoever is told to stop is heard before the terminal is touched."""
+        hear = getattr(self._app, "hear_signals", None)
+        if hear is not None:
+            hear()
+        super().start_application_mode()  # type: ignore[no-untyped-call]
+
     @property
     def is_left(self) -> bool:
         """Whether nobody holds the other end: not everybody whose terminal goes away is told so by a signal."""

@@ -13,8 +13,8 @@ from kubectl_eksdoc.tui.model import Model
 from kubectl_eksdoc.tui.reading import Reads, brief
 
 
-def identity(model: Model, now: datetime, read_only: bool = False) -> str:
-    """``eksdoc  prod-eu1  v1.33.4  eu-west-1  18 nodes  live, read 2s ago``; `read_only`: nothing can be run."""
+def identity(model: Model, now: datetime, notice: str = "") -> str:
+    """``eksdoc  prod-eu1  v1.33.4  eu-west-1  18 nodes  live, read 2s ago``; `notice` stands before the rest."""
     chosen = f"context {model.context}" if model.context else ""
     if model.facts is None:
         return "  ".join(filter(None, ("eksdoc", chosen, _progress(model.reads, now))))
@@ -27,7 +27,7 @@ def identity(model: Model, now: datetime, read_only: bool = False) -> str:
         parts = [name, who.server_version, f"! {counted(len(hidden), 'kind')} hidden"]
     if model.old or model.reads.stale_since() is not None:
         parts = [name]  # what is wrong matters more, and must fit
-    return "  ".join(["eksdoc", *filter(None, parts), *(["READ-ONLY"] if read_only else []), how_old(model, now)])
+    return "  ".join(["eksdoc", *filter(None, (notice, *parts)), how_old(model, now)])
 
 
 def how_old(model: Model, now: datetime) -> str:

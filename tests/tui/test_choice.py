@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -52,3 +53,12 @@ def test_so_many_steps_are_kept_and_no_more() -> None:
     for _ in range(MOST_STEPS + 7):
         choice = choice.toggled("a")
     assert len(choice.past) == MOST_STEPS
+
+
+def test_a_node_that_is_marked_no_more_is_pinned_no_more() -> None:
+    """`--pin` names nodes of the plan, and the same holds for what `C` copies and `r` runs."""
+    pinned = Choice(Ask(frozenset(("a", "b")), DrainPolicy(pins=(("a", 2), ("b", 1)))))
+    without = pinned.toggled("a")
+    assert without.ask.policy.pins == (("b", 1),)
+    assert without.undone() == replace(pinned, future=without.undone().future)
+    assert pinned.marked_are((), "none").ask.policy.pins == ()

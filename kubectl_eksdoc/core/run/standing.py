@@ -115,7 +115,7 @@ def standing(engine: Engine, course: Course, now_s: float) -> Standing:
         half=tuple((n.name, len(n.left)) for n in nodes if n.left and n.phase in (Phase.ACTIVE, Phase.GOING)),
         cordoned=_in(nodes, Phase.CORDONED),
         alone=_in(nodes, Phase.LEFT_ALONE),
-        waits=tuple(_waiting(nodes, now_s)),
+        waits=tuple(_waiting(engine, nodes, now_s)),
         held=engine.held,
         stopped=engine.stopped,
         left_s=_left_s(engine, course.left_s(gone, now_s), now_s),
@@ -158,12 +158,15 @@ def _in(nodes: list[DrainedNode], *phases: Phase) -> tuple[str, ...]:
     return tuple(node.name for node in nodes if node.phase in phases)
 
 
-def _waiting(nodes: list[DrainedNode], now_s: float) -> list[PodWaits]:
+def _waiting(engine: Engine, nodes: list[DrainedNode], now_s: float) -> list[PodWaits]:
     """Of nodes that are begun; of any, pods that stop for too long."""
     begun = [node for node in nodes if node.phase is Phase.ACTIVE]
     turn = [(node, pursuit) for node in begun for pursuit in (*node.turn(), *_replaced(node))]
     turn += [(node, pursuit) for node in nodes if not node.over for pursuit in _late(node)]
-    return [PodWaits(each.pod.key, node.name, _why(each, now_s), _budget(each, now_s)) for node, each in turn]
+    return [
+        PodWaits(each.pod.key, node.name, _why(engine, each, now_s), _budget(engine, each, now_s))
+        for node, each in turn
+    ]
 
 
 def _replaced(node: DrainedNode) -> Iterator[Pursuit]:
@@ -174,12 +177,19 @@ def _late(node: DrainedNode) -> Iterator[Pursuit]:
     return (pursuit for pursuit in node.pursuits.values() if pursuit.step is Step.LEAVING and pursuit.late)
 
 
-def _budget(pursuit: Pursuit, now_s: float) -> str:
+def _budget(engine: Engine, pursuit: Pursuit, now_s: float) -> str:
     refused_by_it = pursuit.trouble in (Trouble.NONE, Trouble.BUDGET) and not pursuit.may_finish(now_s)
-    return pursuit.eviction.budget if pursuit.step is Step.WAITING and refused_by_it else ""
+    held_by_it = refused_by_it and not _has_room(engine, pursuit.eviction.budget)
+    return pursuit.eviction.budget if pursuit.step is Step.WAITING and held_by_it else ""
 
 
-def _why(pursuit: Pursuit, now_s: float) -> str:
+def _has_room(engine: Engine, key: str) -> bool:
+    """As far as is seen."""
+    budget = engine.seen.budgets.get(key)
+    return budget is not None and budget.status.allowed > 0
+
+
+def _why(engine: Engine, pursuit: Pursuit, now_s: float) -> str:
     if pursuit.step is Step.LEAVING:
         return why_late(pursuit, now_s)
     if pursuit.step is Step.REPLACED:
@@ -191,6 +201,10 @@ def _why(pursuit: Pursuit, now_s: float) -> str:
         return pursuit.said
     if pursuit.not_before_s > now_s:
         return f"it is asked for again in {pursuit.not_before_s - now_s:.0f} s"
-    if pursuit.eviction.budget:
+    if engine.is_paused:
+        return "the run is paused"
+    if pursuit.eviction.budget and not _has_room(engine, pursuit.eviction.budget):
         return f"budget {pursuit.eviction.budget} has no room"
+    if pursuit.eviction.budget:
+        return f"budget {pursuit.eviction.budget} has room: others go first"
     return f"{pursuit.eviction.limits[0]} has no room" if pursuit.eviction.limits else "others go first"

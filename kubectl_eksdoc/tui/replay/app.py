@@ -21,5 +21,5 @@ class ReplayApp(Framed):
         self._live = ReplayedRun(again.recording, clock)
 
     def on_mount(self) -> None:
-        self.tidy_when_told_to_stop()
+        self.leave_when_left()
         self.push_screen(ReplayScreen(self._live, self._path))

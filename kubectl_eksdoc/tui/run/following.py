@@ -107,6 +107,7 @@ class Following:
 
     def follow(self, live: Live, name: str) -> None:
         self.state, self._name, self._then_give_back = RunState(live), name, False
+        self._seen()
         if self._timer is not None:
             self._timer.stop()
         self._timer = self._app.set_interval(LOOK_S, self._look)
@@ -149,7 +150,7 @@ class Following:
 
     def _look(self) -> None:
         state = self.state
-        if state is None:
+        if state is None or getattr(self._app, "is_leaving", False):
             return
         new = state.take(state.live.look())
         if not (new or state.is_silent):

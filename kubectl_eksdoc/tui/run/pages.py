@@ -49,7 +49,9 @@ class LivePage(RunPage):
             ("run-budgets", "PDBs in use now"),
             ("run-tail", "[6] Log"),
         ):
-            self.query_one(f"#{name}", Titled).entitle(self.said(title))
+            for each in self.query(f"#{name}"):  # none while it is being closed
+                assert isinstance(each, Titled), name
+                each.entitle(self.said(title))
 
     def show(self, state: RunState) -> None:
         self.set_class(state.over, "-over")

@@ -23,6 +23,7 @@ _GONE = 4
 GIVING_BACK = text_sheet(("Nodes are given back: each becomes what it was before this run.",))
 UNKNOWN_BUDGETS = ("Not known: what they allowed", "is not written down. Their", "refusals are in the log.")
 NO_BUDGET = "No PodDisruptionBudget counts a pod of this run."
+NOT_YET = "What budgets allow is not known yet."
 
 
 def nodes(state: RunState) -> Sheet:
@@ -153,8 +154,9 @@ def budgets(state: RunState) -> Sheet:
     for each in state.standing.waits if state.standing is not None and not state.over else ():
         if each.budget:
             waiting[each.budget] = waiting.get(each.budget, 0) + 1
+    none = NO_BUDGET if state.standing is not None else NOT_YET
     ordered = sorted(used, key=lambda budget: (-waiting.get(budget.key, 0), budget.status.allowed, budget.key))
-    return of_rows(columns, [(each.key, _budget(each, waiting.get(each.key, 0))) for each in ordered], NO_BUDGET)
+    return of_rows(columns, [(each.key, _budget(each, waiting.get(each.key, 0))) for each in ordered], none)
 
 
 def _budget(budget: Budget, waiting: int) -> Cells:

@@ -51,7 +51,8 @@ class Prose(VerticalScroll, Titled, can_focus=True):
             words, tone = line if isinstance(line, tuple) else (line, None)
             style = "" if tone is None else _STYLES.get(tone) or colours.get(f"st-{tone.name.lower()}", "")
             told += [(part, style) for part in shown(words, look).split("\n")]
-        self.query_one(Static).update(_Wrapped(told))
+        for each in self.query(Static):  # none while it is being closed
+            each.update(_Wrapped(told))
         self.scroll_home(animate=False)
 
 

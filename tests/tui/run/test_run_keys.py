@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.journal import RunSummary
 from kubectl_eksdoc.core.run.moments import Happened
 from kubectl_eksdoc.flows.run.draining import Wish
 from kubectl_eksdoc.tui.keys import Page
+from kubectl_eksdoc.tui.opening import Progress
 from kubectl_eksdoc.tui.run.desk import Kind, Outcome
 from kubectl_eksdoc.tui.run.keys import RUN_KEYS
 from kubectl_eksdoc.tui.run.pages import LogPage
@@ -341,6 +343,34 @@ def test_one_run_at_a_time() -> None:
         await show.until(lambda: show.top == "ConfirmScreen")
 
     play_run(again, live, read=read_demo, targeting=BLUE)
+
+
+def test_the_plan_stays_as_it_was_while_it_runs_and_the_head_says_so() -> None:
+    """The run's own evictions would be faults of a plan of what is left."""
+    live = ScriptedLive()
+    read: list[int] = []
+
+    def counted(progress: Progress) -> Cluster:
+        read.append(1)
+        return read_demo(progress)
+
+    async def look(show: Show) -> None:
+        live.to(20)
+        await show.looks()
+        before = len(read)
+        await show.press("1")
+        assert "RUNNING (5 shows the run)" in show.text.splitlines()[0]
+        await show.press("ctrl+r")
+        assert len(read) == before and any("a run is under way" in told for told in show.told)
+        live.stands(paused=True)
+        await show.looks()
+        assert "PAUSED (5 shows the run)" in show.text.splitlines()[0]
+        live.ends()
+        await show.looks()
+        await show.until(lambda: len(read) == before + 1)
+        assert "shows the run" not in show.text.splitlines()[0]
+
+    play_run(look, live, read=counted)
 
 
 def test_other_runs_are_listed_when_the_own_one_is_over_and_can_be_watched() -> None:
