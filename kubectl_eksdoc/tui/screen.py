@@ -44,6 +44,10 @@ OPENS: dict[str, tuple[Page, bool]] = {
 """Where enter leads, by the table; and whether the page is about the row."""
 
 
+_AT_THE_DESK = frozenset({"dry_run", "run", "runs", "show_run"})
+"""Actions that need somebody who begins and carries out runs."""
+
+
 class PlanScreen(LearningScreen):
     """Mutable: whether the next key says what is marked, and where a range of marks begins."""
 
@@ -63,9 +67,9 @@ class PlanScreen(LearningScreen):
     def _do(self, name: str) -> None:
         """What the key of that id does; one that is not available says why."""
         key = next(each for each in self.keymap.keys if each.id == name)
-        reason = why_not(key, self.model, self.page)
+        reason = self._no_run_by(key) or why_not(key, self.model, self.page)
         if reason:
-            self.notify(f"{key.shown}: {reason}", timeout=4, markup=False)
+            self.notify(f"{key.shown}: {reason}", timeout=6, markup=False)
         elif key.action in edits.EDITS:
             self._edit(key)
         else:
@@ -205,20 +209,21 @@ class PlanScreen(LearningScreen):
     def do_context(self) -> None:
         self.post_message(OtherContexts())
 
+    def _no_run_by(self, key: Key) -> str:
+        """Why nothing can be run from here at all, whatever is marked."""
+        return self._opening.no_desk if self._opening.desk is None and key.action in _AT_THE_DESK else ""
+
     def do_run(self) -> None:
         desk, view, ask = self._opening.desk, self.model.view, self.model.choice.ask
-        if desk is None:
-            self.notify(f"r: {self._opening.no_desk}", timeout=6, markup=False)
-        elif self._following().under_way:
+        assert desk is not None, "_no_run_by has looked"
+        if self._following().under_way:
             self.notify("r: a run is under way: 5 shows it", timeout=6)
         elif view is not None and self.model.facts is not None:
             targeting = self._given.targeting_of(self.model.facts.cluster, ask)
             self._following().ask(Kind.DRAIN, lambda: desk.prepare(targeting, ask.policy, view))
 
     def do_dry_run(self) -> None:
-        if self._opening.desk is None:
-            self.notify(f"D: {self._opening.no_desk}", timeout=6, markup=False)
-        elif self.model.view is not None:
+        if self.model.view is not None:
             self._following().try_first(self.model.view)
 
     def do_by_hand(self, verb: str) -> None:
@@ -235,9 +240,7 @@ class PlanScreen(LearningScreen):
         self.notify(f"copied: {command} (a run cordons by itself)", timeout=8, markup=False)
 
     def do_show_run(self) -> None:
-        if self._opening.desk is None:
-            self.notify(f"5: {self._opening.no_desk}", timeout=6, markup=False)
-        elif self._following().state is not None:
+        if self._following().state is not None:
             self._following().show()
         else:
             self.do_runs()
@@ -245,9 +248,7 @@ class PlanScreen(LearningScreen):
     def do_runs(self) -> None:
         """Those of the cluster, whoever began them."""
         facts = self.model.facts
-        if self._opening.desk is None:
-            self.notify(f"L: {self._opening.no_desk}", timeout=6, markup=False)
-        elif self._following().under_way:
+        if self._following().under_way:
             self.notify("L: a run is under way: 5 shows it", timeout=6)
         else:
             reached_by = self._opening.reached_by(facts.cluster) if facts is not None else ()

@@ -37,7 +37,14 @@ class ConfirmScreen(ModalScreen[Live | None]):
     """Mutable. It gives the run that was begun, None for nothing. `prepare` is called in a thread of its own, since it
     reads the cluster."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss", "back", show=False)]
+    VERTICAL_BREAKPOINTS = [(0, "-short"), (30, "-tall")]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "dismiss", "back", show=False),
+        Binding("down", "scroll_by(1)", "down", show=False),  # the cursor is in the line that is typed
+        Binding("up", "scroll_by(-1)", "up", show=False),
+        Binding("pagedown", "scroll_by(8)", "page down", show=False),
+        Binding("pageup", "scroll_by(-8)", "page up", show=False),
+    ]
 
     class Ready(Message):
         def __init__(self, prepared: Prepared) -> None:
@@ -67,6 +74,9 @@ class ConfirmScreen(ModalScreen[Live | None]):
         self.query_one(Prose).show(["The cluster is read anew, and your rights are asked for…"])
         self.query_one(Prose).focus()
         threading.Thread(target=self._work, name="prepare", daemon=True).start()
+
+    def action_scroll_by(self, lines: int) -> None:
+        self.query_one(Prose).scroll_relative(y=lines, animate=False)
 
     def _said(self, name: str, text: str) -> None:
         look = Look(ascii=getattr(self.app, "only_ascii", False))
