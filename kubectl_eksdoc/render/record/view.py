@@ -37,6 +37,11 @@ class NodeRun(NamedTuple):
     def name(self) -> str:
         return self.target.node.name
 
+    @property
+    def seen_empty(self) -> bool:
+        """Of one that was not emptied: the run ended before it was looked at once more, as a drained node is."""
+        return not self.emptied and self.empty_s is not None and not self.left and not self.why
+
 
 class Refused(NamedTuple):
     """How often a cause was given; "" where the server said none."""

@@ -48,8 +48,10 @@ def _differences(view: RunView) -> Iterator[str]:
         than = "longer" if late > 0 else "less"
         beyond = ", more than its p95" if record.ended_s - record.baked_s > estimate.p95_s else ""
         yield f"It took {duration(abs(late))} {than} than the plan's usual run ({share:+.0%}){beyond}."
-    if undone := record.not_emptied:
-        yield f"Not emptied: {listing((node.name for node in undone), _MOST_NAMES, Look())}."
+    if undone := [node.name for node in record.not_emptied if not node.seen_empty]:
+        yield f"Not emptied: {listing(undone, _MOST_NAMES, Look())}."
+    if empty := [node.name for node in record.not_emptied if node.seen_empty]:
+        yield f"Seen empty, and not looked at once more before it ended: {listing(empty, _MOST_NAMES, Look())}."
     if refused := sum(each.times for each in record.refusals):
         times = record.asked.total() + refused
         yield f"{refused} of {times} evictions that were asked for were refused ({refused / times:.1%})."

@@ -16,9 +16,13 @@ def summary(state: RunState) -> list[Line]:
         return _so_far(state)
     sign, tone = outcome.sign
     lines: list[Line] = [(f"{sign} {outcome.said}", tone), *outcome.more]
-    drained = [node.node for node in state.chronicle.nodes.values() if node.state is NodeState.DONE]
+    nodes = state.chronicle.nodes.values()
+    drained = [node.node for node in nodes if node.state in (NodeState.DONE, NodeState.EMPTY)]
     if drained and outcome.view is not None:
         lines += ["", f"{counted(len(drained), 'node')} cordoned and empty; eksdoc does not delete nodes"]
+    kept = sum(node.state in (NodeState.CORDONED, NodeState.EVICTING, NodeState.ALONE) for node in nodes)
+    if kept and outcome.view is not None:
+        lines += ["", f"{counted(kept, 'node')} cordoned and not empty: {'it stays' if kept == 1 else 'they stay'} so"]
     if outcome.view is not None:
         for step in outcome.view.steps:
             lines += ["", f"{step.text}:", (f"    {step.command}", Tone.GOOD)]
