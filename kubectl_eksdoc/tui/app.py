@@ -195,7 +195,9 @@ class EksdocApp(Framed):
         desk = self.opening.desk
         if self._following is None or not (self._following.under_way or self._following.desk is desk):
             assert desk is not None, "keys of runs have looked"
-            self._following = Following(self, desk, self.opening.keys, self.read, self._run_seen)
+            self._following = Following(
+                self, desk, self.opening.keys, self.read, self._run_seen, lambda: self._main.do_runs()
+            )
         return self._following
 
     @property

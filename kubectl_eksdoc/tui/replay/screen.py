@@ -110,6 +110,9 @@ class NoNextStep:
     def give_back(self, run: str) -> None:
         return
 
+    def list_runs(self) -> None:
+        return
+
     def go_on(self, run: str) -> None:
         return
 

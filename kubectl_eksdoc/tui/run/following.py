@@ -38,8 +38,11 @@ class Following:
         keys: Mapping[str, str],
         changed: Callable[[], object],
         seen: Callable[[], object],
+        list_runs: Callable[[], object],
     ) -> None:
-        """`keys`: the user's own; `changed`: the cluster is not any more what was read; `seen`: it stands elsewhere."""
+        """`keys`: the user's own; `changed`: the cluster is not any more what was read; `seen`: it stands elsewhere;
+        `list_runs`: those of the cluster are to be seen."""
+        self._list_runs = list_runs
         self._seen = seen
         self._keys = keys
         self._app = app
@@ -101,6 +104,9 @@ class Following:
 
     def go_on(self, run: str) -> None:
         self.ask(Kind.GO_ON, lambda: self.desk.prepare_going_on(run))
+
+    def list_runs(self) -> None:
+        self._list_runs()
 
     def give_back_when_over(self) -> None:
         self._then_give_back = True

@@ -17,6 +17,7 @@ RUN_KEYS: tuple[Key, ...] = (
     Key("run-give-back", "R", "R", "give_back", "give nodes back…", Part.RUN, (), 3),
     Key("run-alone", "n", "n", "leave_alone", "leave the node under the cursor alone…", Part.RUN, _RUN),
     Key("run-go-on", "o", "o", "go_on", "go on with a stopped run…", Part.RUN, (), 2),
+    Key("run-others", "L", "L", "others", "the other runs of this cluster", Part.RUN),
     Key("run-follow", "f", "f", "follow", "follow what is new", Part.LOOK, _LOG, 5),
     Key("run-level", "v", "v", "level", "all, or only what went wrong", Part.LOOK, _LOG, 4),
     Key("run-filter", "slash", "/", "filter", "look for", Part.LOOK, _LOG, 6),
@@ -47,6 +48,8 @@ def why_not(key: Key, state: RunState, page: Page) -> str:
         if not state.over:
             return "it is not over"
         return "" if state.outcome is not None and state.outcome.bad and state.drains else "nothing is left of it"
+    if key.action == "others" and not state.over:
+        return "this run is under way"
     if key.action in ("ticket", "save") and not state.over:
         return "it is not over yet"
     return ""

@@ -39,6 +39,8 @@ class NextStep(Protocol):
 
     def give_back_when_over(self) -> None: ...
 
+    def list_runs(self) -> None: ...
+
 
 class RunScreen(Screen[None]):
     """Mutable: which page is seen. The run goes on whether it is or not."""
@@ -151,6 +153,9 @@ class RunScreen(Screen[None]):
             self._next_step.give_back(self.state.live.run)
         else:
             self.app.push_screen(StopScreen(self.state), self._chosen)
+
+    def do_others(self) -> None:
+        self._next_step.list_runs()
 
     def do_go_on(self) -> None:
         self._next_step.go_on(self.state.live.run)

@@ -379,6 +379,8 @@ def test_other_runs_are_listed_when_the_own_one_is_over_and_can_be_watched() -> 
     async def others(show: Show) -> None:
         await show.press("1", "L")
         assert "L: a run is under way: 5 shows it" in show.told
+        await show.press("5", "L")
+        assert "L: this run is under way" in show.told
         live.ends()
         await show.looks()
         await show.press("L")
@@ -388,7 +390,7 @@ def test_other_runs_are_listed_when_the_own_one_is_over_and_can_be_watched() -> 
         await show.press("C")
         assert show.app.clipboard == f"kubectl eksdoc drain status {summary.run} --watch --demo"
         await show.press("escape")
-        assert show.top == "PlanScreen"
+        assert show.top == "RunScreen"
 
     play_run(others, live, ScriptedDesk(runs=[summary]), size=NARROW)
 
