@@ -20,6 +20,9 @@ from kubectl_eksdoc.errors import AwsMissing, AwsOtherCluster, UsageError
 
 _CERTIFICATE = re.compile(r"-----BEGIN CERTIFICATE-----(.*?)-----END CERTIFICATE-----", re.DOTALL)
 
+_EKS_HOST = re.compile(r"\.eks\.amazonaws\.com(?:\.cn)?\.?\Z|\.eks\.[a-z0-9-]+\.api\.|\.api\.aws\.?\Z")
+"""Addresses that EKS gives to clusters: with one address family, and with both."""
+
 
 @dataclass(frozen=True, slots=True)
 class Believed:
@@ -58,25 +61,42 @@ def believed(aws: Aws, access: AwsAccess) -> Believed:
             "Are --cluster-name, --region and --profile those of the context?",
             error.code,
         ) from error
-    return Believed(cluster, caller, _recognised(cluster, caller, access))
+    _check_arn(cluster, caller, access)
+    return Believed(cluster, caller, _recognised(cluster, access))
 
 
-def _recognised(cluster: EksCluster, caller: Caller, access: AwsAccess) -> str:
-    """How: by its address, or behind a tunnel or a proxy by its certificate authority, which no two clusters share."""
+def _check_arn(cluster: EksCluster, caller: Caller, access: AwsAccess) -> None:
+    """Account and region of what is described are those that were asked; what is not said is not believed."""
+    accounts = {cluster.account, caller.account, *filter(None, (access.account,))}
+    if len(accounts) == 1 and cluster.account and cluster.region == access.region:
+        return
+    raise AwsOtherCluster(
+        f"asked was account {access.account or caller.account or 'unknown'}, region {access.region}, and what is "
+        f"described is {cluster.arn or 'a cluster without an ARN'}",
+        "Nothing of AWS was believed. Give --cluster-name, --region and --profile of the cluster of this context.",
+    )
+
+
+def _recognised(cluster: EksCluster, access: AwsAccess) -> str:
+    """How. An address of EKS decides alone, be it of the URL or the name that TLS expects; only behind a tunnel or a
+    proxy, where there is none, the certificate authority does, which no two clusters share."""
     if not access.server:
         raise AwsOtherCluster(
             f"cannot tell whether {cluster.arn} is the cluster that is read: its server is not known",
             "Read it through a kubeconfig.",
         )
-    if _host(access.server) == _host(cluster.endpoint) != "":
+    described, name = _host(cluster.endpoint), access.server_name.lower()
+    if _host(access.server) == described != "" and name in ("", described):
         return "by its endpoint"
-    if access.server_name and access.server_name.lower() == _host(cluster.endpoint):
+    if name == described != "" and not _EKS_HOST.search(_host(access.server)):
         return "by the name that TLS expects"
-    if _certificates(access.ca) & _certificates(_decoded(cluster.ca)):
+    certificates = _certificates(access.ca)
+    behind = not any(_EKS_HOST.search(each) for each in (_host(access.server), name))
+    if behind and certificates and certificates <= _certificates(_decoded(cluster.ca)):
         return "by its certificate authority"
     raise AwsOtherCluster(
         f"the context talks to {_host(access.server) or access.server}, and EKS cluster {cluster.name!r} of account "
-        f"{cluster.account or caller.account}, region {access.region} is at {_host(cluster.endpoint) or 'no address'}",
+        f"{cluster.account}, region {access.region} is at {_host(cluster.endpoint) or 'no address'}",
         "Nothing of AWS was believed. Give --cluster-name, --region and --profile of the cluster of this context.",
     )
 
@@ -97,6 +117,6 @@ def _decoded(text: str) -> str:
 def _host(url: str) -> str:
     """In lower case, without a port: ``https://ABC.gr7.eu-west-1.eks.amazonaws.com:443/`` has one, too."""
     try:
-        return (urlsplit(url).hostname or "").lower()
+        return (urlsplit(url).hostname or "").lower().rstrip(".")
     except ValueError:
         return ""

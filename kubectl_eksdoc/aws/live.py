@@ -52,12 +52,14 @@ class LiveAws:
         """As `asking.Aws.ask`."""
         from botocore.exceptions import BotoCoreError, ClientError
 
-        from kubectl_eksdoc.aws.troubles import told
+        from kubectl_eksdoc.aws.troubles import not_had, told
 
         try:
             return self._asked(question, dict(parameters))
         except (BotoCoreError, ClientError) as error:
             raise told(error, question, self.access) from error
+        except (OSError, EOFError, RuntimeError) as error:  # botocore's own are told above
+            raise not_had(error, self.access) from error
         except ValueError as error:  # an endpoint or a region that is no name at all
             raise AwsError(f"cannot ask {question.service} in {self.access.region}: {error}") from error
 

@@ -35,4 +35,5 @@ class Models(Loader):  # type: ignore[misc]
         kept = self._operations.get(service_name)
         if type_name != _OPERATIONS or kept is None:
             return model
-        return {**model, "operations": {name: model["operations"][name] for name in sorted(kept)}}
+        known = model["operations"]  # an older botocore knows fewer
+        return {**model, "operations": {name: known[name] for name in sorted(kept & known.keys())}}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Mapping
+from copy import deepcopy
 from datetime import datetime, timezone
 from typing import Any
 
@@ -34,13 +35,15 @@ class Recorder:
         except (AwsDenied, AwsMissing, AwsThrottled) as error:
             self._keep(question, parameters, {"refused": _refusal(error)})
             raise
-        self._keep(question, parameters, {"answer": answer})
+        self._keep(question, parameters, {"answer": deepcopy(answer)})
         return answer
 
     def _keep(self, question: Question, parameters: Mapping[str, Any], what: Json) -> None:
         asked = {"service": question.service, "operation": question.operation, "parameters": dict(parameters)}
+        key = _key(question, parameters)
         with self._lock:
-            self._kept[_key(question, parameters)] = {**asked, **what}
+            if "answer" not in self._kept.get(key, {}):  # the first answer stays, whatever is refused later
+                self._kept[key] = {**asked, **what}
 
     def written(self) -> bytes:
         """All of it as JSON, sorted: the same answers give the same bytes."""
@@ -79,7 +82,7 @@ class Recorded:
             raise AwsDenied(f"{self._where} does not hold the answer of {question.service}:{question.operation}")
         if "refused" in call:
             raise _raised(call["refused"])
-        answer: Json = call["answer"]
+        answer: Json = deepcopy(call["answer"])
         return answer
 
 

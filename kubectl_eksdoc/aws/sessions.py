@@ -50,19 +50,23 @@ class Clients:
         if self._session is None:
             self._session = self._new_session()
         client = self._session.client(service, endpoint_url=self._endpoint, config=self._config)
-        client.meta.events.register("before-send", self._count)
-        return client
+        return self._counted(client, service)
 
-    def _count(self, event_name: str, **_: Any) -> None:
-        """``before-send.eks.DescribeAddon``: tries that were made again are sent again."""
-        self._sent(":".join(event_name.split(".")[-2:]))
+    def _counted(self, client: Any, service: str) -> Any:
+        """Tries that are made again are sent again. Events have names of services that IAM does not know."""
+
+        def count(event_name: str, **_: Any) -> None:
+            self._sent(f"{service}:{event_name.rpartition('.')[2]}")
+
+        client.meta.events.register("before-send", count)
+        return client
 
     def _new_session(self) -> boto3.Session:
         access = self._access
         source = self._source()
         if not access.role:
             return boto3.Session(botocore_session=source)
-        assuming = self._session_of("")
+        assuming = self._source()  # with the same settings, and only other credentials
         fetcher = AssumeRoleCredentialFetcher(
             client_creator=self._creator(source),
             source_credentials=_credentials(source),
@@ -96,7 +100,8 @@ class Clients:
     def _creator(self, source: Any) -> Any:
         def make(service: str, **keys: Any) -> Any:
             keys.setdefault("region_name", self._access.region)
-            return source.create_client(service, endpoint_url=self._endpoint, config=self._config, **keys)
+            client = source.create_client(service, endpoint_url=self._endpoint, config=self._config, **keys)
+            return self._counted(client, service)
 
         return make
 

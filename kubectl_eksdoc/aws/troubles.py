@@ -16,6 +16,8 @@ _SSO = (raised.SSOError, raised.TokenRetrievalError)
 def told(error: Exception, question: Question, access: AwsAccess) -> AwsError:
     """Of anything that botocore raises while a question is asked."""
     if isinstance(error, raised.ClientError):
+        if error.operation_name != question.operation:
+            return _no_credentials(error, access)
         said = error.response.get("Error", {})
         code = str(said.get("Code", ""))
         return refused(code, str(said.get("Message", "")) or code, question, access)
@@ -29,6 +31,21 @@ def told(error: Exception, question: Question, access: AwsAccess) -> AwsError:
             f"Is {access.region} the region, and does this machine reach it (HTTPS_PROXY, VPN)?",
         )
     return AwsError(f"cannot ask {where} for {question.operation}: {_brief(error)}")
+
+
+def _no_credentials(error: raised.ClientError, access: AwsAccess) -> AwsLogin:
+    """What was refused is not the question, but a call by which botocore gets credentials for it."""
+    said = error.response.get("Error", {})
+    return AwsLogin(
+        f"the credentials of {named(access)} cannot be had: {error.operation_name} is refused: "
+        f"{said.get('Code', '')}: {said.get('Message', '')}",
+        f"May you assume the role (sts:AssumeRole, and its trust policy)? {log_in(access)}",
+    )
+
+
+def not_had(error: Exception, access: AwsAccess) -> AwsLogin:
+    """Of a program or a file that should give credentials, or of nobody who could be asked for a code."""
+    return AwsLogin(f"the credentials of {named(access)} cannot be had: {_brief(error) or repr(error)}", log_in(access))
 
 
 def _login(error: Exception, access: AwsAccess) -> AwsLogin | None:

@@ -54,7 +54,7 @@ def aws_access(connection: Connection, around: Surroundings, wanted: AwsWanted) 
         role="" if wanted.profile else eks.role_arn,
         account=eks.identity.account,
         server=target.server.url,
-        server_name=target.server.tls_server_name,
+        server_name="" if target.server.skip_verify else target.server.tls_server_name,
         ca=_authority(target.server),
         settings=tuple((name, value) for name, value in own if name in SETTINGS and value),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 from dataclasses import replace
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from hypothesis import given
@@ -38,6 +39,8 @@ def test_behind_a_tunnel_it_is_recognised_by_what_tls_knows() -> None:
     assert believed(aws(), named).by == "by the name that TLS expects"
     encoded = base64.b64encode((OTHER + PEM.replace("\n", "\r\n")).encode()).decode()
     signed = aws(certificateAuthority={"data": encoded})
+    with pytest.raises(AwsOtherCluster):
+        believed(signed, replace(tunnel, ca=PEM + OTHER.replace("MIIC", "MIID")))  # one bundle for several clusters
     assert believed(signed, replace(tunnel, ca=PEM)).by == "by its certificate authority"
     with pytest.raises(AwsOtherCluster, match=r"talks to 127\.0\.0\.1"):
         believed(aws(certificateAuthority={"data": "?"}), replace(tunnel, ca=PEM))
@@ -49,6 +52,38 @@ def test_a_cluster_of_the_same_name_elsewhere_is_not_believed(account: str) -> N
         believed(aws(endpoint="https://FFFF.gr7.us-east-1.eks.amazonaws.com"), replace(ACCESS, account=account))
     assert "0a1b2c3d4e5f" in refused.value.message and "ffff" in refused.value.message
     assert refused.value.exit_code == 4 and "--profile" in refused.value.hint
+
+
+def test_an_address_of_eks_decides_alone() -> None:
+    """Whatever authorities a kubeconfig has: one bundle for all clusters is no proof."""
+    encoded = base64.b64encode(PEM.encode()).decode()
+    other = replace(ACCESS, server=ENDPOINT.replace("0A1B", "FFFF"), ca=PEM)
+    with pytest.raises(AwsOtherCluster):
+        believed(aws(certificateAuthority={"data": encoded}), other)
+    with pytest.raises(AwsOtherCluster):
+        believed(aws(), replace(other, server_name=ENDPOINT.removeprefix("https://")))
+    with pytest.raises(AwsOtherCluster):
+        believed(aws(), replace(ACCESS, server_name=ENDPOINT.removeprefix("https://").replace("0A1B", "FFFF")))
+
+
+@pytest.mark.parametrize(
+    "arn",
+    [
+        "",
+        f"arn:aws:eks:us-east-1:{ACCOUNT}:cluster/demo-shop",
+        f"arn:aws:eks:{REGION}:999988887777:cluster/demo-shop",
+        f"arn:aws:eks:{REGION}::cluster/demo-shop",
+    ],
+)
+def test_what_is_described_must_be_of_the_account_and_region_that_were_asked(arn: str) -> None:
+    for account in ("", ACCOUNT):
+        with pytest.raises(AwsOtherCluster, match="and what is described is"):
+            believed(aws(arn=arn), replace(ACCESS, account=account))
+
+
+def test_a_caller_without_an_account_is_believed_nothing() -> None:
+    with pytest.raises(AwsOtherCluster):
+        believed(aws(""), replace(ACCESS, account=""))
 
 
 def test_credentials_of_another_account_are_not_even_used_to_look() -> None:
@@ -77,10 +112,16 @@ def test_a_cluster_that_is_not_there_or_not_shown() -> None:
     assert refused.value.missing == "eks:DescribeCluster"
 
 
-@given(st.text(max_size=40), st.text(max_size=40))
+_addresses = st.sampled_from(
+    [ENDPOINT, ENDPOINT.lower() + "/", ENDPOINT + ":443", "", "https://", "http://[::1"]
+) | st.text(max_size=40)
+
+
+@given(_addresses, _addresses)
 def test_whatever_stands_there_only_the_same_host_is_believed(server: str, endpoint: str) -> None:
     try:
         found = believed(aws(endpoint=endpoint), replace(ACCESS, server=server))
     except AwsError:
         return
-    assert found.by == "by its endpoint" and server and endpoint
+    assert found.by == "by its endpoint"
+    assert urlsplit(server.lower()).hostname == urlsplit(endpoint.lower()).hostname

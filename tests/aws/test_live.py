@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -109,11 +110,13 @@ def test_the_role_of_the_context_is_assumed_first(prod: World) -> None:
     aws = live(prod, settings=keys, role=ROLE.format(ACCOUNT))
     found = believed(aws, aws.access)
     assert found.caller.account == ACCOUNT and "assumed-role/reader/kubectl-eksdoc" in found.caller.arn
-    assert prod.count("sts:AssumeRole") == 1
+    assert prod.count("sts:AssumeRole") == aws.calls["sts:AssumeRole"] == 1
     prod.deny("sts:AssumeRole")
     refused = live(prod, settings=keys, role=ROLE.format(ACCOUNT))
-    with pytest.raises(AwsDenied, match="AssumeRole"):
-        believed(refused, refused.access)
+    for ask in (lambda: believed(refused, refused.access), lambda: eks.addons(refused, NAME)):
+        with pytest.raises(AwsLogin, match="AssumeRole is refused: AccessDenied") as told:
+            ask()
+        assert "reader (assumed from" in told.value.message, "nothing is unknown for it: nothing can be asked"
 
 
 def test_a_cluster_that_is_not_there(prod: World) -> None:
@@ -219,6 +222,26 @@ def test_a_profile_that_does_not_exist(prod: World, monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", "/dev/null")
     with pytest.raises(AwsLogin, match="no AWS profile 'nobody'"):
         eks.caller(live(prod, profile="nobody", settings=()))
+
+
+def test_a_program_that_should_give_credentials_and_is_not_there(
+    prod: World, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "config").write_text("[profile ops]\ncredential_process = /nowhere/at-all\n")
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
+    with pytest.raises(AwsLogin, match="credentials of profile 'ops' cannot be had"):
+        eks.caller(live(prod, profile="ops", settings=()))
+
+
+def test_the_files_that_the_plugin_of_the_context_reads_are_read(prod: World, tmp_path: Path) -> None:
+    """And the token of a session, which goes with its keys."""
+    (tmp_path / "config").write_text("[profile ops]\nregion = us-east-1\n")
+    keys = prod.environ(OTHER)
+    lines = f"aws_access_key_id = {keys['AWS_ACCESS_KEY_ID']}\naws_secret_access_key = x\n"
+    (tmp_path / "credentials").write_text(f"[ops]\n{lines}")
+    files = ("AWS_CONFIG_FILE", "config"), ("AWS_SHARED_CREDENTIALS_FILE", "credentials")
+    settings = tuple((name, str(tmp_path / file)) for name, file in files)
+    assert eks.caller(live(prod, profile="ops", settings=settings)).account == OTHER
 
 
 def test_without_any_credentials(prod: World, monkeypatch: pytest.MonkeyPatch) -> None:

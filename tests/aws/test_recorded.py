@@ -73,6 +73,17 @@ def test_the_same_answers_give_the_same_bytes_in_whatever_order_they_came() -> N
     assert one.written() == other.written()
 
 
+def test_an_answer_stays_whatever_is_refused_or_done_with_it_later() -> None:
+    answers: list[Any] = [a_cluster(), AwsThrottled("too often")]
+    recorder = Recorder(Scripted({"eks:DescribeCluster": lambda asked: answers.pop(0)}))
+    recorder.ask(questions.CLUSTER, {})["cluster"].clear()
+    with pytest.raises(AwsThrottled):
+        recorder.ask(questions.CLUSTER, {})
+    recorded = again(recorder)
+    recorded.ask(questions.CLUSTER, {}).clear()
+    assert recorded.ask(questions.CLUSTER, {}) == a_cluster()
+
+
 def test_what_was_not_asked_is_unknown_and_never_nothing() -> None:
     empty = again(Recorder(Scripted({})))
     assert isinstance(eks.addons(empty, "demo-shop"), Unknown)

@@ -15,7 +15,7 @@ ACCESS = AwsAccess("prod", "eu-west-1", profile="ops")
 
 
 def refused(code: str, message: str = "so it is") -> raised.ClientError:
-    return raised.ClientError({"Error": {"Code": code, "Message": message}}, "DescribeAddon")
+    return raised.ClientError({"Error": {"Code": code, "Message": message}}, questions.ADDON.operation)
 
 
 @pytest.mark.parametrize(

@@ -91,6 +91,8 @@ def test_an_authority_in_a_file(tmp_path: Path, skips: bool) -> None:
         more = {"certificate-authority-data": None, "insecure-skip-tls-verify": True}
     found = asked(tmp_path, GET_TOKEN, **more)
     assert found.ca == ("" if skips else PEM), "what is not checked recognises nothing"
+    named = asked(tmp_path, GET_TOKEN, **more, **{"tls-server-name": "a.example"})
+    assert named.server_name == ("" if skips else "a.example")
 
 
 def test_an_authority_that_cannot_be_read(tmp_path: Path) -> None:
