@@ -16,6 +16,7 @@
     │   ├── AwsDenied                4  IAM does not allow it; `missing` names the action
     │   ├── AwsMissing               4  there is no such thing there
     │   ├── AwsThrottled             4  AWS was asked too often, and waiting did not help
+    │   ├── AwsRefused               4  AWS does not answer this question, for a reason of its own
     │   ├── AwsLogin                 4  no credentials, or none that are accepted (any more)
     │   └── AwsOtherCluster          4  what AWS describes is not the cluster that kubectl talks to
     ├── Stopped                      6  a run does nothing more: resume it, or roll it back
@@ -110,6 +111,10 @@ class AwsMissing(AwsError):
 
 
 class AwsThrottled(AwsError):
+    pass
+
+
+class AwsRefused(AwsError):
     pass
 
 

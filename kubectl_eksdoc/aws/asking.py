@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeVar
 
 from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.questions import Question
-from kubectl_eksdoc.errors import AwsDenied, AwsMissing, AwsThrottled
+from kubectl_eksdoc.errors import AwsDenied, AwsMissing, AwsRefused, AwsThrottled
 
 Json = dict[str, Any]
 T = TypeVar("T")
@@ -27,13 +27,14 @@ class Aws(Protocol):
             AwsDenied: IAM does not allow it.
             AwsMissing: there is no such thing.
             AwsThrottled: AWS was asked too often, and waiting did not help.
+            AwsRefused: AWS does not answer this question, for a reason of its own.
             AwsError: nothing can be asked: no credentials, no network, or AWS refuses.
         """
         ...
 
 
 def known(aws: Aws, question: Question, parameters: Mapping[str, Any], made: Callable[[Json], T]) -> T | Unknown:
-    """What is `made` of the answer. What may not be asked, or not now, is unknown.
+    """What is `made` of the answer. What may not be asked, or not now, or is not answered, is unknown.
 
     Raises:
         AwsMissing, AwsError: as `Aws.ask`.
@@ -42,7 +43,7 @@ def known(aws: Aws, question: Question, parameters: Mapping[str, Any], made: Cal
         return made(aws.ask(question, parameters))
     except AwsDenied as error:
         return Unknown(error.message, error.missing)
-    except AwsThrottled as error:
+    except (AwsThrottled, AwsRefused) as error:
         return Unknown(error.message)
 
 

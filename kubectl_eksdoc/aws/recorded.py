@@ -11,7 +11,7 @@ from typing import Any
 
 from kubectl_eksdoc.aws.asking import Aws, Json
 from kubectl_eksdoc.core.model.aws.questions import Question
-from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsMissing, AwsThrottled, SnapshotError
+from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsMissing, AwsRefused, AwsThrottled, SnapshotError
 
 KIND, VERSION = "AwsAnswers", 1
 _TIME = "$time"
@@ -32,7 +32,7 @@ class Recorder:
         """As `asking.Aws.ask`."""
         try:
             answer = self._aws.ask(question, parameters)
-        except (AwsDenied, AwsMissing, AwsThrottled) as error:
+        except (AwsDenied, AwsMissing, AwsThrottled, AwsRefused) as error:
             self._keep(question, parameters, {"refused": _refusal(error)})
             raise
         self._keep(question, parameters, {"answer": deepcopy(answer)})
@@ -105,15 +105,20 @@ def _refusal(error: AwsError) -> Json:
     return {"kind": kind, "message": error.message, "hint": error.hint, "more": more}
 
 
-_REFUSALS: dict[str, type[AwsError]] = {"denied": AwsDenied, "missing": AwsMissing, "throttled": AwsThrottled}
+_REFUSALS: dict[str, type[AwsError]] = {
+    "denied": AwsDenied,
+    "missing": AwsMissing,
+    "refused": AwsRefused,
+    "throttled": AwsThrottled,
+}
 
 
 def _raised(refusal: Json) -> AwsError:
     message, hint, more = (str(refusal.get(name, "")) for name in ("message", "hint", "more"))
     if refusal.get("kind") == "missing":
         return AwsMissing(message, hint, more)
-    if refusal.get("kind") == "throttled":
-        return AwsThrottled(message, hint)
+    if refusal.get("kind") in ("throttled", "refused"):
+        return _REFUSALS[refusal["kind"]](message, hint)
     return AwsDenied(message, hint, more)
 
 

@@ -7,12 +7,21 @@ from __future__ import annotations
 
 from kubectl_eksdoc.core.model.aws.access import AwsAccess
 from kubectl_eksdoc.core.model.aws.questions import Question
-from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsLogin, AwsMissing, AwsThrottled
+from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsLogin, AwsMissing, AwsRefused, AwsThrottled
 
 _DENIED = frozenset(
-    ("AccessDenied", "AccessDeniedException", "UnauthorizedOperation", "AuthorizationError", "UnauthorizedException")
+    (
+        "AccessDenied",
+        "AccessDeniedException",
+        "AuthorizationError",
+        "KmsAccessDenied",
+        "NotAuthorized",
+        "UnauthorizedException",
+        "UnauthorizedOperation",
+    )
 )
-_EXPIRED = frozenset(("ExpiredToken", "ExpiredTokenException", "TokenRefreshRequired"))
+_EXPIRED = frozenset(("ExpiredToken", "ExpiredTokenException", "RequestExpired", "TokenRefreshRequired"))
+"""The third is EC2's, of a clock that is wrong as well."""
 _NOT_ACCEPTED = frozenset(
     (
         "AuthFailure",
@@ -20,14 +29,16 @@ _NOT_ACCEPTED = frozenset(
         "InvalidAccessKeyId",
         "InvalidClientTokenId",
         "MissingAuthenticationToken",
+        "MissingAuthenticationTokenException",
         "OptInRequired",
+        "RegionDisabledException",
         "UnrecognizedClientException",
     )
 )
-_CLOCK = frozenset(("InvalidSignatureException", "RequestExpired", "RequestTimeTooSkewed", "SignatureDoesNotMatch"))
+_CLOCK = frozenset(("InvalidSignatureException", "RequestTimeTooSkewed", "SignatureDoesNotMatch"))
 _THROTTLED = frozenset(
     (
-        "LimitExceededException",
+        "EC2ThrottledException",
         "PriorRequestNotComplete",
         "RequestLimitExceeded",
         "RequestThrottled",
@@ -61,7 +72,9 @@ def refused(code: str, message: str, question: Question, access: AwsAccess) -> A
             action,
         )
     if code in _EXPIRED:
-        return AwsLogin(f"the credentials of {who} have expired", log_in(access))
+        return AwsLogin(
+            f"the credentials of {who} have expired", f"{log_in(access)} Is the clock of this machine right?"
+        )
     if code in _NOT_ACCEPTED:
         return AwsLogin(
             f"AWS does not accept the credentials of {who} in {access.region}: {message}",
@@ -77,9 +90,9 @@ def refused(code: str, message: str, question: Question, access: AwsAccess) -> A
             f"AWS was asked too often for {question.service}:{question.operation}, and waiting did not help",
             "Try again in a minute; somebody else may be asking for the same in this account.",
         )
-    if code in _MISSING or code.endswith(("NotFound", ".NotFound", "NotFoundException")):
+    if code in _MISSING or (code.endswith(("NotFound", "NotFoundException")) and not code.upper().startswith("KMS")):
         return AwsMissing(message, f"Asked was {question.service} in {access.region}, as {who}.", code)
-    return AwsError(f"AWS refuses {question.service}:{question.operation}: {code}: {message}")
+    return AwsRefused(f"AWS does not answer {question.service}:{question.operation}: {code}: {message}")
 
 
 def named(access: AwsAccess) -> str:

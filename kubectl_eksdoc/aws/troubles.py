@@ -9,8 +9,10 @@ from kubectl_eksdoc.core.model.aws.access import AwsAccess
 from kubectl_eksdoc.core.model.aws.questions import Question
 from kubectl_eksdoc.errors import AwsError, AwsLogin
 
-_SSO = (raised.SSOError, raised.TokenRetrievalError)
-"""Also that a token is not there, or is not accepted."""
+_SSO = tuple(
+    getattr(raised, name) for name in ("LoginError", "SSOError", "TokenRetrievalError") if hasattr(raised, name)
+)
+"""Also that a token is not there, or is not accepted; older ones of botocore know no `aws login`."""
 
 
 def told(error: Exception, question: Question, access: AwsAccess) -> AwsError:
@@ -55,10 +57,13 @@ def _login(error: Exception, access: AwsAccess) -> AwsLogin | None:
             "aws configure list-profiles shows those that are there; give one with --profile.",
         )
     if isinstance(error, _SSO):
-        return AwsLogin(f"the single sign-on of {named(access)} cannot be used: {_brief(error)}", log_in(access))
+        return AwsLogin(f"the login of {named(access)} cannot be used: {_brief(error)}", log_in(access))
     if isinstance(error, (raised.NoCredentialsError, raised.PartialCredentialsError)):
         return AwsLogin(f"there are no AWS credentials for {named(access)}", log_in(access))
-    if isinstance(error, (raised.CredentialRetrievalError, raised.RefreshWithMFAUnsupportedError)):
+    if isinstance(
+        error,
+        (raised.CredentialRetrievalError, raised.MissingDependencyException, raised.RefreshWithMFAUnsupportedError),
+    ):
         return AwsLogin(f"the credentials of {named(access)} cannot be had: {_brief(error)}", log_in(access))
     return None
 

@@ -19,7 +19,16 @@ from kubectl_eksdoc.core.model.aws.access import AwsAccess
 from kubectl_eksdoc.core.model.aws.addons import Addon, Update
 from kubectl_eksdoc.core.model.aws.asked import Unknown
 from kubectl_eksdoc.core.model.aws.questions import Question
-from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsLogin, AwsMissing, AwsOtherCluster, AwsThrottled, UsageError
+from kubectl_eksdoc.errors import (
+    AwsDenied,
+    AwsError,
+    AwsLogin,
+    AwsMissing,
+    AwsOtherCluster,
+    AwsRefused,
+    AwsThrottled,
+    UsageError,
+)
 
 if TYPE_CHECKING:
     from tests.aws.world.server import World
@@ -202,11 +211,14 @@ def test_a_connection_that_is_lost(prod: World) -> None:
         eks.addons(aws, NAME)
 
 
-def test_an_answer_that_is_no_error_of_ours(prod: World) -> None:
+def test_a_question_that_aws_does_not_answer_takes_nothing_else_with_it(prod: World) -> None:
     aws = live(prod)
-    prod.fail("eks:ListAddons", "ServerException", "something broke")
-    with pytest.raises(AwsError, match="eks:ListAddons: ServerException: something broke"):
-        eks.addons(aws, NAME)
+    prod.fail("eks:DescribeAddon", "ServerException", "something broke")
+    found = eks.addons(aws, NAME)
+    assert isinstance(found, tuple) and len(found) == 2
+    assert all(isinstance(each, Unknown) and "ServerException: something broke" in each.why for each in found)
+    with pytest.raises(AwsRefused):
+        aws.ask(questions.ADDON, CNI)
 
 
 def test_clients_know_nothing_that_is_not_asked(prod: World) -> None:

@@ -9,7 +9,7 @@ from kubectl_eksdoc.aws.troubles import told
 from kubectl_eksdoc.core.model.aws import questions
 from kubectl_eksdoc.core.model.aws.access import AwsAccess
 from kubectl_eksdoc.core.model.aws.questions import Question
-from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsLogin, AwsMissing, AwsThrottled
+from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsLogin, AwsMissing, AwsRefused, AwsThrottled
 
 ACCESS = AwsAccess("prod", "eu-west-1", profile="ops")
 
@@ -29,13 +29,17 @@ def refused(code: str, message: str = "so it is") -> raised.ClientError:
         ("UnrecognizedClientException", AwsLogin, "does not accept the credentials"),
         ("InvalidClientTokenId", AwsLogin, "does not accept the credentials"),
         ("SignatureDoesNotMatch", AwsLogin, "does not accept the signature"),
-        ("RequestExpired", AwsLogin, "does not accept the signature"),
+        ("RequestExpired", AwsLogin, "have expired"),
         ("ThrottlingException", AwsThrottled, "too often"),
         ("RequestLimitExceeded", AwsThrottled, "too often"),
         ("ResourceNotFoundException", AwsMissing, "so it is"),
         ("InvalidInstanceID.NotFound", AwsMissing, "so it is"),
         ("AWS.SimpleQueueService.NonExistentQueue", AwsMissing, "so it is"),
-        ("ServerException", AwsError, "ServerException: so it is"),
+        ("ServerException", AwsRefused, "ServerException: so it is"),
+        ("InvalidParameterException", AwsRefused, "InvalidParameterException"),
+        ("LimitExceededException", AwsRefused, "LimitExceededException"),
+        ("KMS.NotFoundException", AwsRefused, "KMS.NotFoundException"),
+        ("RegionDisabledException", AwsLogin, "does not accept the credentials"),
     ],
 )
 def test_what_aws_refuses(code: str, kind: type[AwsError], said: str) -> None:
@@ -56,9 +60,11 @@ def test_who_asked_is_named_with_the_role_that_was_assumed() -> None:
         (raised.NoCredentialsError(), "no AWS credentials for profile 'ops'"),
         (raised.PartialCredentialsError(provider="env", cred_var="aws_secret_access_key"), "no AWS credentials"),
         (raised.ProfileNotFound(profile="ops"), "no AWS profile 'ops'"),
-        (raised.UnauthorizedSSOTokenError(), "single sign-on of profile 'ops'"),
-        (raised.SSOTokenLoadError(error_msg="expired"), "single sign-on"),
-        (raised.TokenRetrievalError(provider="sso", error_msg="Token has expired"), "single sign-on"),
+        (raised.UnauthorizedSSOTokenError(), "login of profile 'ops'"),
+        (raised.SSOTokenLoadError(error_msg="expired"), "login of"),
+        (raised.TokenRetrievalError(provider="sso", error_msg="Token has expired"), "login of"),
+        (raised.LoginTokenLoadError(error_msg="no session"), "login of"),
+        (raised.MissingDependencyException(msg="needs botocore[crt]"), "cannot be had"),
         (raised.CredentialRetrievalError(provider="custom-process", error_msg="exit 1"), "cannot be had"),
     ],
 )
