@@ -33,6 +33,21 @@ class Aws(Protocol):
         ...
 
 
+def answered(aws: Aws, question: Question, parameters: Mapping[str, Any], made: Callable[[Json], T]) -> T:
+    """What is `made` of the answer.
+
+    Raises:
+        AwsRefused: also where the answer is not what it should be, as in a snapshot that somebody has edited.
+        AwsDenied, AwsMissing, AwsThrottled, AwsError: as `Aws.ask`.
+    """
+    answer = aws.ask(question, parameters)
+    try:
+        return made(answer)
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        what = f"{question.service}:{question.operation}"
+        raise AwsRefused(f"the answer to {what} is not what it should be: {error!r}") from error
+
+
 def known(aws: Aws, question: Question, parameters: Mapping[str, Any], made: Callable[[Json], T]) -> T | Unknown:
     """What is `made` of the answer. What may not be asked, or not now, or is not answered, is unknown.
 
@@ -40,7 +55,7 @@ def known(aws: Aws, question: Question, parameters: Mapping[str, Any], made: Cal
         AwsMissing, AwsError: as `Aws.ask`.
     """
     try:
-        return made(aws.ask(question, parameters))
+        return answered(aws, question, parameters, made)
     except AwsDenied as error:
         return Unknown(error.message, error.missing)
     except (AwsThrottled, AwsRefused) as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kubectl_eksdoc.aws.asking import Aws, Json, at_once, found, known
+from kubectl_eksdoc.aws.asking import Aws, Json, answered, at_once, found, known
 from kubectl_eksdoc.core.model.aws import questions
 from kubectl_eksdoc.core.model.aws.addons import (
     Addon,
@@ -24,8 +24,7 @@ def caller(aws: Aws) -> Caller:
     Raises:
         AwsError: as `Aws.ask`.
     """
-    said = aws.ask(questions.CALLER, {})
-    return Caller(said.get("Account", ""), said.get("Arn", ""))
+    return answered(aws, questions.CALLER, {}, lambda said: Caller(said.get("Account", ""), said.get("Arn", "")))
 
 
 def cluster(aws: Aws, name: str) -> EksCluster:
@@ -34,11 +33,14 @@ def cluster(aws: Aws, name: str) -> EksCluster:
         AwsMissing: there is none of that name in the account and region.
         AwsError: as `Aws.ask`.
     """
-    said = aws.ask(questions.CLUSTER, {"name": name})["cluster"]
+    return answered(aws, questions.CLUSTER, {"name": name}, lambda said: _cluster(said["cluster"]))
+
+
+def _cluster(said: Json) -> EksCluster:
     return EksCluster(
-        name=said.get("name", name),
+        name=said["name"],
         arn=said.get("arn", ""),
-        version=said.get("version", ""),
+        version=said["version"],
         platform_version=said.get("platformVersion", ""),
         status=said.get("status", ""),
         endpoint=said.get("endpoint", ""),
@@ -72,7 +74,7 @@ def _version(said: Json) -> ClusterVersion:
 
 def addons(aws: Aws, of: str) -> tuple[Addon | Unknown, ...] | Unknown:
     """All of a cluster, by name; what of them may not be asked is unknown each."""
-    names = known(aws, questions.ADDONS, {"clusterName": of}, lambda said: tuple(sorted(said.get("addons", ()))))
+    names = known(aws, questions.ADDONS, {"clusterName": of}, lambda said: tuple(sorted(said["addons"])))
     if isinstance(names, Unknown):
         return names
     told = at_once(names, lambda name: addon(aws, of, name))

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from kubectl_eksdoc.aws.asking import Json
+from kubectl_eksdoc.aws.asking import AT_ONCE, Json
 from kubectl_eksdoc.core.model.aws.access import AwsAccess
 from kubectl_eksdoc.core.model.aws.questions import Question
 from kubectl_eksdoc.errors import AwsError, UsageError
@@ -38,6 +38,7 @@ class LiveAws:
         self._endpoint = endpoint
         self._tries = tries
         self._lock = threading.Lock()
+        self._slots = threading.BoundedSemaphore(AT_ONCE)
         self._clients: Clients | None = None
 
     @property
@@ -55,7 +56,8 @@ class LiveAws:
         from kubectl_eksdoc.aws.troubles import not_had, told
 
         try:
-            return self._asked(question, dict(parameters))
+            with self._slots:  # however many ask: lists within lists do
+                return self._asked(question, dict(parameters))
         except (BotoCoreError, ClientError) as error:
             raise told(error, question, self.access) from error
         except (OSError, EOFError, RuntimeError) as error:  # botocore's own are told above

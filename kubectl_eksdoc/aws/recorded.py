@@ -94,6 +94,8 @@ def _key(question: Question, parameters: Mapping[str, Any]) -> str:
 def _key_of(call: Json) -> str:
     if not isinstance(call["parameters"], dict) or not isinstance(call.get("answer", {}), dict):
         raise ValueError("a call is none")
+    if not isinstance(call.get("refused", {}), dict):
+        raise ValueError("a refusal is none")
     if not {"answer", "refused"} & call.keys():
         raise ValueError("a call has no answer")
     return _key(Question(str(call["service"]), str(call["operation"])), call["parameters"])

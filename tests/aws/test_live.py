@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from kubectl_eksdoc.aws import eks
-from kubectl_eksdoc.aws.asking import Aws
+from kubectl_eksdoc.aws.asking import AT_ONCE, Aws, at_once
 from kubectl_eksdoc.aws.believing import believed
 from kubectl_eksdoc.aws.live import LiveAws
 from kubectl_eksdoc.aws.recorded import Recorded, Recorder
@@ -219,6 +220,25 @@ def test_a_question_that_aws_does_not_answer_takes_nothing_else_with_it(prod: Wo
     assert all(isinstance(each, Unknown) and "ServerException: something broke" in each.why for each in found)
     with pytest.raises(AwsRefused):
         aws.ask(questions.ADDON, CNI)
+
+
+def test_lists_within_lists_send_no_more_at_once(prod: World) -> None:
+    aws, lock, now, most = live(prod), threading.Lock(), 0, 0
+    send = aws._asked
+
+    def counted(question: Question, parameters: dict[str, Any]) -> dict[str, Any]:
+        nonlocal now, most
+        with lock:
+            now, most = now + 1, max(most, now + 1)
+        try:
+            return send(question, parameters)
+        finally:
+            with lock:
+                now -= 1
+
+    aws._asked = counted  # type: ignore[method-assign]
+    at_once(range(AT_ONCE), lambda _: at_once(range(AT_ONCE), lambda _: eks.cluster(aws, NAME)))
+    assert 1 < most <= AT_ONCE
 
 
 def test_clients_know_nothing_that_is_not_asked(prod: World) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from contextlib import suppress
 from datetime import datetime, timezone
 from typing import Any
 
@@ -131,3 +133,32 @@ def test_no_bytes_break_it(written: bytes) -> None:
         Recorded(b'{"kind": "AwsAnswers", "version": 1, "calls": ' + written + b"}")
     except SnapshotError:
         return
+
+
+_named = st.sampled_from(["addons", "addon", "cluster", "clusterVersions", "updateIds", "update", "name", "version"])
+_edited = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=3),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_named, inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@given(st.dictionaries(_named, _edited, max_size=3), st.booleans())
+def test_an_answer_that_somebody_has_edited_is_unknown_or_refused(answer: Any, refused: bool) -> None:
+    asked = ("DescribeCluster", {"name": "x"}), ("ListAddons", {"clusterName": "x"}), ("DescribeClusterVersions", {})
+    asked += (
+        ("DescribeAddon", {"clusterName": "x", "addonName": "y"}),
+        ("ListUpdates", {"name": "x", "addonName": "y"}),
+    )
+    what = {"refused": answer} if refused else {"answer": answer}
+    calls = [{"service": "eks", "operation": name, "parameters": given, **what} for name, given in asked]
+    aws = Recorded(json.dumps({"kind": "AwsAnswers", "version": 1, "calls": calls}).encode())
+    for ask in (
+        lambda: eks.cluster(aws, "x"),
+        lambda: eks.addons(aws, "x"),
+        lambda: eks.addon(aws, "x", "y"),
+        lambda: eks.cluster_versions(aws),
+        lambda: eks.updates_of_addon(aws, "x", "y"),
+    ):
+        with suppress(AwsError):
+            ask()
