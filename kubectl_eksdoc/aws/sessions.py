@@ -94,6 +94,7 @@ class Clients:
                 source.set_config_variable(variable, access.setting(name))
         key, secret, token = (access.setting(name) for name in _KEYS)
         if key and secret:
+            source.set_config_variable("profile", None)  # not even the one of our own environment
             source.set_credentials(key, secret, token or None)
         return source
 

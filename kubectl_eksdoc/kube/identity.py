@@ -24,11 +24,15 @@ _SERVER = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class EksIdentity:
-    """`profile` and `region` are what AWS calls for this cluster should use; "" means AWS's own defaults."""
+    """`profile` and `region` are what AWS calls for this cluster should use; "" means AWS's own defaults.
+
+    `by_name`: the profile stands in the plugin's arguments, and comes before keys in its environment.
+    """
 
     identity: Identity
     profile: str = ""
     role_arn: str = ""
+    by_name: bool = False
 
     @property
     def region(self) -> str:
@@ -47,8 +51,8 @@ def identify(target: Target, environ: Mapping[str, str]) -> EksIdentity:
     if not region and plugin is not None:
         region = _first(("AWS_REGION", "AWS_DEFAULT_REGION"), plugin_env, environ)
     profile = options.get("profile", "")
-    if not profile and plugin is not None:
-        profile = _first(("AWS_PROFILE", "AWS_DEFAULT_PROFILE"), plugin_env, environ)
+    if not profile and plugin is not None:  # in the order of botocore and of awscli
+        profile = _first(("AWS_DEFAULT_PROFILE", "AWS_PROFILE"), {**environ, **plugin_env})
     return EksIdentity(
         Identity(
             context=target.context,
@@ -58,6 +62,7 @@ def identify(target: Target, environ: Mapping[str, str]) -> EksIdentity:
         ),
         profile=profile,
         role_arn=options.get("role", ""),
+        by_name="profile" in options,
     )
 
 

@@ -36,7 +36,7 @@ def asked(folder: Path, plugin: Any, wanted: AwsWanted = AwsWanted(), name: str 
     return aws_access(Connection(kubeconfig=str(path)), around, wanted)
 
 
-GET_TOKEN = {
+GET_TOKEN: dict[str, Any] = {
     "command": "aws",
     "args": ["--region", "eu-west-1", "eks", "get-token", "--cluster-name", "prod", "--role-arn", "arn:r"],
     "env": [
@@ -81,6 +81,34 @@ def test_keys_in_the_environment_of_the_plugin_do_not_show(tmp_path: Path) -> No
     keys = [{"name": "AWS_ACCESS_KEY_ID", "value": "AKIA"}, {"name": "AWS_SECRET_ACCESS_KEY", "value": "hush"}]
     found = asked(tmp_path, {**GET_TOKEN, "env": keys})
     assert found.setting("AWS_SECRET_ACCESS_KEY") == "hush" and "hush" not in repr(found)
+
+
+KEYS = [{"name": "AWS_ACCESS_KEY_ID", "value": "AKIA"}, {"name": "AWS_SECRET_ACCESS_KEY", "value": "hush"}]
+
+
+def test_keys_come_before_a_profile_of_the_environment_and_behind_one_that_is_named(tmp_path: Path) -> None:
+    """As botocore has it: the plugin would use them, and so do we."""
+    both = [{"name": "AWS_PROFILE", "value": "ops"}, *KEYS]
+    unnamed = asked(tmp_path, {**GET_TOKEN, "env": both})
+    assert (unnamed.profile, unnamed.setting("AWS_ACCESS_KEY_ID")) == ("", "AKIA")
+    named = asked(tmp_path, {**GET_TOKEN, "args": [*GET_TOKEN["args"], "--profile", "base"], "env": both})
+    assert (named.profile, named.setting("AWS_ACCESS_KEY_ID")) == ("base", "")
+
+
+def test_the_default_profile_of_the_environment_comes_first_and_an_empty_one_hides_ours(tmp_path: Path) -> None:
+    env = [{"name": "AWS_PROFILE", "value": "b"}, {"name": "AWS_DEFAULT_PROFILE", "value": "a"}]
+    assert asked(tmp_path, {**GET_TOKEN, "env": env}).profile == "a"
+    assert asked(tmp_path, {**GET_TOKEN, "env": [{"name": "AWS_PROFILE", "value": ""}]}).profile == ""
+    assert asked(tmp_path, {**GET_TOKEN, "env": []}).profile == "mine"
+
+
+@pytest.mark.parametrize("name", ["AWS_ROLE_ARN", "AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_ENDPOINT_URL"])
+def test_what_of_the_plugin_is_not_followed_is_refused_unless_a_profile_is_given(tmp_path: Path, name: str) -> None:
+    plugin = {**GET_TOKEN, "env": [{"name": name, "value": "x"}]}
+    with pytest.raises(ConfigError, match=f"has {name} in its own environment") as refused:
+        asked(tmp_path, plugin)
+    assert "--profile" in refused.value.hint
+    assert asked(tmp_path, plugin, AwsWanted(profile="audit")).profile == "audit"
 
 
 @pytest.mark.parametrize("skips", [True, False])

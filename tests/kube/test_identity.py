@@ -38,7 +38,7 @@ def test_update_kubeconfig() -> None:
 def test_an_alias_keeps_what_the_plugin_says() -> None:
     plugin = aws("eks", "get-token", "--cluster-name=prod", "--region=us-east-2", "--profile=p", "--role-arn", "arn:r")
     assert identify(target("p", "c", "u", plugin=plugin), {}) == EksIdentity(
-        Identity("p", "prod", "", "us-east-2"), "p", "arn:r"
+        Identity("p", "prod", "", "us-east-2"), "p", "arn:r", by_name=True
     )
 
 
