@@ -23,6 +23,10 @@ _CERTIFICATE = re.compile(r"-----BEGIN CERTIFICATE-----(.*?)-----END CERTIFICATE
 _EKS_HOST = re.compile(r"\.eks\.amazonaws\.com(?:\.cn)?\.?\Z|\.eks\.[a-z0-9-]+\.api\.|\.api\.aws\.?\Z")
 """Addresses that EKS gives to clusters: with one address family, and with both."""
 
+_NOT_BELIEVED = (
+    "Nothing of AWS was believed. Give --cluster-name, --region and --profile of the cluster of this context."
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Believed:
@@ -73,7 +77,7 @@ def _check_arn(cluster: EksCluster, caller: Caller, access: AwsAccess) -> None:
     raise AwsOtherCluster(
         f"asked was account {access.account or caller.account or 'unknown'}, region {access.region}, and what is "
         f"described is {cluster.arn or 'a cluster without an ARN'}",
-        "Nothing of AWS was believed. Give --cluster-name, --region and --profile of the cluster of this context.",
+        _NOT_BELIEVED,
     )
 
 
@@ -97,7 +101,7 @@ def _recognised(cluster: EksCluster, access: AwsAccess) -> str:
     raise AwsOtherCluster(
         f"the context talks to {_host(access.server) or access.server}, and EKS cluster {cluster.name!r} of account "
         f"{cluster.account}, region {access.region} is at {_host(cluster.endpoint) or 'no address'}",
-        "Nothing of AWS was believed. Give --cluster-name, --region and --profile of the cluster of this context.",
+        _NOT_BELIEVED,
     )
 
 

@@ -78,6 +78,10 @@ class Keymap:
     keys: tuple[Key, ...] = KEYS
     wrong: tuple[str, ...] = ()
 
+    def of(self, action: str) -> Key:
+        """The one with that id, which is there."""
+        return next(key for key in self.keys if key.id == action)
+
 
 OF_RUNS = "run-"
 """The actions of a run's screens begin with it."""

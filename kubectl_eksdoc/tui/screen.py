@@ -60,13 +60,13 @@ class PlanScreen(LearningScreen):
         self._range_from: str | None = None
 
     def action_do(self, name: str) -> None:
-        key = next(each for each in self.keymap.keys if each.id == name)
+        key = self.keymap.of(name)
         if not (self._marking and key.action in TYPED_AFTER):  # those come at once: it is the key behind m
             self._do(name)
 
     def _do(self, name: str) -> None:
         """What the key of that id does; one that is not available says why."""
-        key = next(each for each in self.keymap.keys if each.id == name)
+        key = self.keymap.of(name)
         reason = self._no_run_by(key) or why_not(key, self.model, self.page)
         if reason:
             self.notify(f"{key.shown}: {reason}", timeout=6, markup=False)
@@ -288,7 +288,7 @@ class PlanScreen(LearningScreen):
 
     def _begins_to_mark(self, pressed: str) -> bool:
         """Where it may not, the key says why, as any other."""
-        key = next(each for each in self.keymap.keys if each.id == "mark-more")
+        key = self.keymap.of("mark-more")
         typing = isinstance(self.focused, Input)
         return pressed in key.keys.split(",") and not typing and not why_not(key, self.model, self.page)
 

@@ -128,7 +128,7 @@ class RunScreen(Screen[None]):
         return False if action == "do" and isinstance(self.focused, Input) else super().check_action(action, parameters)
 
     def action_do(self, name: str) -> None:
-        key = next(each for each in self.keymap.keys if each.id == name)
+        key = self.keymap.of(name)
         reason = self.why_not(key)
         if reason:
             self._tell(f"{key.shown}: {reason}")
