@@ -58,7 +58,7 @@ docs: $(VENV)/.installed-test
 	$(PY) tools.documents
 
 bench: $(VENV)/.installed-test
-	QUICK=$(QUICK) $(BIN)/python bench/run.py
+	QUICK=$(QUICK) $(PY) bench.run
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

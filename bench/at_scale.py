@@ -14,8 +14,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from lines import Line, Plan
-from measure import Run, in_turn, run
+from bench.lines import Line, Plan
+from bench.measure import Run, in_turn, run
 
 HERE = Path(__file__).resolve().parent
 LARGER = 5

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from statistics import median
 
-from lines import Line, Plan
-from measure import run
+from bench.lines import Line, Plan
+from bench.measure import run
 
 HERE = Path(__file__).resolve().parent
 MOST = 3

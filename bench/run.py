@@ -21,11 +21,11 @@ from datetime import datetime, timezone
 from functools import partial
 from pathlib import Path
 
-from at_scale import first_plan, gaps, large_snapshot, portfolio, what_if
-from beside_kubectl import drain_run
-from lines import Line, Plan, table
-from measure import Run, Series, in_turn, run
-from screens import screens
+from bench.at_scale import first_plan, gaps, large_snapshot, portfolio, what_if
+from bench.beside_kubectl import drain_run
+from bench.lines import Line, Plan, table
+from bench.measure import Run, Series, in_turn, run
+from bench.screens import screens
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
@@ -99,7 +99,7 @@ def _server(plan: Plan) -> Iterator[str]:
     command = (sys.executable, str(HERE / "server.py"), "--pods", str(plan.pods))
     with (
         tempfile.TemporaryDirectory() as folder,
-        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server,
+        subprocess.Popen(command, env=plan.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server,
     ):
         assert server.stdout is not None
         port = server.stdout.readline().strip()

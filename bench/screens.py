@@ -15,10 +15,10 @@ from functools import partial
 from pathlib import Path
 from statistics import median
 
-from at_scale import LARGER
-from lines import Line, Plan
-from measure import run
-from terminal import Terminal, knows_processes
+from bench.at_scale import LARGER
+from bench.lines import Line, Plan
+from bench.measure import run
+from bench.terminal import Terminal, knows_processes
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
@@ -89,7 +89,7 @@ def keys(plan: Plan) -> Iterator[Line]:
             moving, other = [], []
             for number in range(presses):
                 pressed += 1
-                other.append(hello.press(b"x", lambda text, pressed=pressed: f"<{pressed}>" in text))
+                other.append(hello.press(b"x", _words(f"<{pressed}>")))
                 name, seconds = driven.press(number, mark=False)
                 took.setdefault(name, []).append(seconds)
                 moving += [seconds] if name in ("row", "page down") else []
@@ -101,8 +101,8 @@ def keys(plan: Plan) -> Iterator[Line]:
     what = f"screens: {nodes} rows, key to bytes"
     yield Line("screens: hello world, key to bytes, p95", _ms(beside), "ms")
     yield Line(f"{what}, p95 of the keys that move the cursor", _ms(moved), "ms", 16)
-    for name, seconds in took.items():
-        yield Line(f"{what}, {name}: median of {len(seconds)}", _ms(seconds), "ms")
+    for name, times in took.items():
+        yield Line(f"{what}, {name}: median of {len(times)}", _ms(times), "ms")
     yield Line(f"{what} while plans are made, marks among them: p95 of {len(busy)}", 1000 * _p95(busy), "ms")
 
 
@@ -138,6 +138,10 @@ class _Driven:
         return "row", self._terminal.press(b"j", _row(self._at))
 
 
+def _words(words: str) -> Shown:
+    return lambda text: words in text
+
+
 def _row(at: int) -> Shown:
     """The cursor is on the node of that place: `bench.world` names them so, and they stand in that order."""
     name = f"ip-10-{at // 250}-{at % 250}-17.ec2.internal"
@@ -159,7 +163,7 @@ def first_answer(plan: Plan) -> Iterator[Line]:
     with _made(plan, nodes, nodes * 4 // 5) as ours:
         _planned(ours)
         for key, words in ((b"3", "[3] Waves"), (b"g", ""), (b"1", "[1] Nodes")):  # to a node that is drained
-            ours.press(key, lambda text, words=words: words in text)
+            ours.press(key, _words(words))
             ours.settle()
         for _ in range(max(plan.times, 2)):
             for name, (there, back) in edits.items():

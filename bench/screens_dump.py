@@ -35,8 +35,8 @@ def write(folder: str, count: int, per_node: int) -> None:
         out.write(b"]}")
     made: dict[str, list[Json]] = {"Node": [_node(name, at) for at, name in enumerate(sorted(nodes))]}
     for (namespace, name), pods in owned.items():
-        for kind, item in _around(namespace, name, pods):
-            made.setdefault(kind, []).append(item)
+        for kind, thing in _around(namespace, name, pods):
+            made.setdefault(kind, []).append(thing)
     for resource in kinds.ALL:
         if resource.kind != "Pod":
             _list(Path(folder, f"{resource.plural}.json"), resource, made.get(resource.kind, ()))

@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 import time
 from datetime import datetime, timezone
+from typing import cast
 
 from kubectl_eksdoc.core.model.budgets import Budget, BudgetStatus
 from kubectl_eksdoc.core.model.selectors import Selector
@@ -14,7 +15,7 @@ from kubectl_eksdoc.core.run.moments import Happened, Moment
 from kubectl_eksdoc.core.run.standing import PodWaits, Standing
 from kubectl_eksdoc.flows.run.draining import Wish
 from kubectl_eksdoc.tui.framed import Framed
-from kubectl_eksdoc.tui.run.desk import Kind, Update
+from kubectl_eksdoc.tui.run.desk import Desk, Kind, Update
 from kubectl_eksdoc.tui.run.following import Following
 
 PODS = 40
@@ -90,13 +91,18 @@ class MadeRun:
         return
 
 
+def _ignore() -> None:
+    return
+
+
 class Shown(Framed):
     def __init__(self, nodes: int) -> None:
         super().__init__(ascii=False, plain=False, light=False)
         self._count = nodes
 
     def on_mount(self) -> None:
-        following = Following(self, None, {}, lambda: None, lambda: None)  # type: ignore[arg-type]  # nothing is asked
+        nothing = cast(Desk, None)  # of a run that is followed nothing is asked
+        following = Following(self, nothing, {}, changed=_ignore, seen=_ignore, list_runs=_ignore)
         following.follow(MadeRun(self._count), "bench")
 
 

@@ -14,7 +14,7 @@ from functools import lru_cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, urlsplit
 
-import cluster
+from bench import cluster
 
 _VERSION = {"major": "1", "minor": "33", "gitVersion": "v1.33.1", "platform": "linux/amd64"}
 _VERBS = ["get", "list", "watch"]
