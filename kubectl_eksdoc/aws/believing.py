@@ -9,11 +9,11 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
-from kubectl_eksdoc.aws import eks
 from kubectl_eksdoc.aws.asking import Aws
+from kubectl_eksdoc.aws.whose import caller_of, cluster_named
 from kubectl_eksdoc.core.model.aws.access import AwsAccess
 from kubectl_eksdoc.core.model.aws.clusters import Caller, EksCluster
 from kubectl_eksdoc.errors import AwsMissing, AwsOtherCluster, UsageError
@@ -30,8 +30,10 @@ _NOT_BELIEVED = (
 
 @dataclass(frozen=True, slots=True)
 class Believed:
-    """The cluster, and whose credentials see it. `by`: how it was recognised, a clause."""
+    """The cluster, and whose credentials see it: what any other question needs. `by`: how it was recognised, a
+    clause."""
 
+    aws: Aws = field(repr=False, compare=False)
     cluster: EksCluster
     caller: Caller
     by: str
@@ -50,7 +52,7 @@ def believed(aws: Aws, access: AwsAccess) -> Believed:
             "nothing says which EKS cluster this is: not the kubeconfig's exec entry, not its names",
             "Give --cluster-name, or write the kubeconfig anew: aws eks update-kubeconfig --name CLUSTER.",
         )
-    caller = eks.caller(aws)
+    caller = caller_of(aws)
     if access.account and caller.account and caller.account != access.account:
         raise AwsOtherCluster(
             f"the context is of a cluster in account {access.account}, and the credentials are of account "
@@ -58,7 +60,7 @@ def believed(aws: Aws, access: AwsAccess) -> Believed:
             "Nothing of that account was believed. Give the profile of the right account with --profile.",
         )
     try:
-        cluster = eks.cluster(aws, access.cluster)
+        cluster = cluster_named(aws, access.cluster)
     except AwsMissing as error:
         raise AwsMissing(
             f"there is no EKS cluster {access.cluster!r} in account {caller.account}, region {access.region}",
@@ -66,7 +68,7 @@ def believed(aws: Aws, access: AwsAccess) -> Believed:
             error.code,
         ) from error
     _check_arn(cluster, caller, access)
-    return Believed(cluster, caller, _recognised(cluster, access))
+    return Believed(aws, cluster, caller, _recognised(cluster, access))
 
 
 def _check_arn(cluster: EksCluster, caller: Caller, access: AwsAccess) -> None:

@@ -1,10 +1,11 @@
-"""What EKS says, made facts. Source of the shapes: botocore 1.44.5, eks/2017-11-01."""
+"""What EKS says of a cluster that is believed, made facts. Source of the shapes: botocore 1.44.5, eks/2017-11-01."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kubectl_eksdoc.aws.asking import Aws, Json, answered, at_once, found, known
+from kubectl_eksdoc.aws.asking import Json, at_once, found, known
+from kubectl_eksdoc.aws.believing import Believed
 from kubectl_eksdoc.core.model.aws import questions
 from kubectl_eksdoc.core.model.aws.addons import (
     Addon,
@@ -16,49 +17,16 @@ from kubectl_eksdoc.core.model.aws.addons import (
     Update,
 )
 from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
-from kubectl_eksdoc.core.model.aws.clusters import Caller, ClusterVersion, EksCluster
+from kubectl_eksdoc.core.model.aws.clusters import ClusterVersion
 
 
-def caller(aws: Aws) -> Caller:
-    """
-    Raises:
-        AwsError: as `Aws.ask`.
-    """
-    return answered(aws, questions.CALLER, {}, lambda said: Caller(said.get("Account", ""), said.get("Arn", "")))
-
-
-def cluster(aws: Aws, name: str) -> EksCluster:
-    """
-    Raises:
-        AwsMissing: there is none of that name in the account and region.
-        AwsError: as `Aws.ask`.
-    """
-    return answered(aws, questions.CLUSTER, {"name": name}, lambda said: _cluster(said["cluster"]))
-
-
-def _cluster(said: Json) -> EksCluster:
-    return EksCluster(
-        name=said["name"],
-        arn=said.get("arn", ""),
-        version=said["version"],
-        platform_version=said.get("platformVersion", ""),
-        status=said.get("status", ""),
-        endpoint=said.get("endpoint", ""),
-        ca=said.get("certificateAuthority", {}).get("data", ""),
-        support=said.get("upgradePolicy", {}).get("supportType", ""),
-        auto_mode=bool(said.get("computeConfig", {}).get("enabled", False)),
-        vpc=said.get("resourcesVpcConfig", {}).get("vpcId", ""),
-        created=said.get("createdAt"),
-    )
-
-
-def cluster_versions(aws: Aws) -> tuple[ClusterVersion, ...] | Unknown:
+def cluster_versions(of: Believed) -> tuple[ClusterVersion, ...] | Unknown:
     """Those that EKS supports, and how long."""
 
     def made(said: Json) -> tuple[ClusterVersion, ...]:
         return tuple(_version(each) for each in said.get("clusterVersions", ()))
 
-    return known(aws, questions.CLUSTER_VERSIONS, {}, made)
+    return known(of.aws, questions.CLUSTER_VERSIONS, {}, made)
 
 
 def _version(said: Json) -> ClusterVersion:
@@ -72,18 +40,20 @@ def _version(said: Json) -> ClusterVersion:
     )
 
 
-def addons(aws: Aws, of: str) -> tuple[Addon | Unknown, ...] | Unknown:
-    """All of a cluster, by name; what of them may not be asked is unknown each."""
-    names = known(aws, questions.ADDONS, {"clusterName": of}, lambda said: tuple(sorted(said["addons"])))
+def addons(of: Believed) -> tuple[Addon | Unknown, ...] | Unknown:
+    """All of them, by name; what of them may not be asked is unknown each."""
+    names = known(
+        of.aws, questions.ADDONS, {"clusterName": of.cluster.name}, lambda said: tuple(sorted(said["addons"]))
+    )
     if isinstance(names, Unknown):
         return names
-    told = at_once(names, lambda name: addon(aws, of, name))
+    told = at_once(names, lambda name: addon(of, name))
     return tuple(each for _, each in told if not isinstance(each, Absent))  # it was taken away meanwhile
 
 
-def addon(aws: Aws, of: str, name: str) -> Addon | Unknown | Absent:
-    """One of a cluster."""
-    return found(aws, questions.ADDON, {"clusterName": of, "addonName": name}, lambda said: _addon(said["addon"]))
+def addon(of: Believed, name: str) -> Addon | Unknown | Absent:
+    wanted = {"clusterName": of.cluster.name, "addonName": name}
+    return found(of.aws, questions.ADDON, wanted, lambda said: _addon(said["addon"]))
 
 
 def _addon(said: Json) -> Addon:
@@ -102,14 +72,14 @@ def _addon(said: Json) -> Addon:
     )
 
 
-def addon_versions(aws: Aws, name: str = "", kubernetes: str = "") -> tuple[AddonVersions, ...] | Unknown | Absent:
+def addon_versions(of: Believed, name: str = "", kubernetes: str = "") -> tuple[AddonVersions, ...] | Unknown | Absent:
     """Those of an add-on ("": of all), for a Kubernetes version ("": for any)."""
     wanted = {"addonName": name, "kubernetesVersion": kubernetes}
 
     def made(said: Json) -> tuple[AddonVersions, ...]:
         return tuple(_addon_versions(each) for each in said.get("addons", ()))
 
-    return found(aws, questions.ADDON_VERSIONS, {key: value for key, value in wanted.items() if value}, made)
+    return found(of.aws, questions.ADDON_VERSIONS, {key: value for key, value in wanted.items() if value}, made)
 
 
 def _addon_versions(said: Json) -> AddonVersions:
@@ -131,23 +101,23 @@ def _addon_versions(said: Json) -> AddonVersions:
     )
 
 
-def addon_configuration(aws: Aws, name: str, version: str) -> AddonConfiguration | Unknown | Absent:
+def addon_configuration(of: Believed, name: str, version: str) -> AddonConfiguration | Unknown | Absent:
     """What may be configured of a version."""
     wanted = {"addonName": name, "addonVersion": version}
 
     def made(said: Json) -> AddonConfiguration:
-        return AddonConfiguration(name, version, said.get("configurationSchema", ""))
+        return AddonConfiguration(name, version, said["configurationSchema"])
 
-    return found(aws, questions.ADDON_CONFIGURATION, wanted, made)
+    return found(of.aws, questions.ADDON_CONFIGURATION, wanted, made)
 
 
-def updates_of_addon(aws: Aws, of: str, name: str) -> tuple[Update | Unknown, ...] | Unknown | Absent:
+def updates_of_addon(of: Believed, name: str) -> tuple[Update | Unknown, ...] | Unknown | Absent:
     """Of an add-on, the latest first; EKS keeps those of some time."""
-    wanted = {"name": of, "addonName": name}
-    ids = found(aws, questions.UPDATES, wanted, lambda said: tuple(said.get("updateIds", ())))
+    wanted = {"name": of.cluster.name, "addonName": name}
+    ids = found(of.aws, questions.UPDATES, wanted, lambda said: tuple(said.get("updateIds", ())))
     if isinstance(ids, (Unknown, Absent)):
         return ids
-    told = at_once(ids, lambda id: found(aws, questions.UPDATE, {**wanted, "updateId": id}, _update))
+    told = at_once(ids, lambda id: found(of.aws, questions.UPDATE, {**wanted, "updateId": id}, _update))
     return _latest_first([each for _, each in told if not isinstance(each, Absent)])
 
 

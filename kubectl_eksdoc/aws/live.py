@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from kubectl_eksdoc.aws.asking import AT_ONCE, Json
@@ -22,21 +23,31 @@ TRIES = 6
 class LiveAws:
     """An `asking.Aws`. Mutable: `calls` counts what was sent, by ``eks:DescribeAddon``; a page is a call."""
 
-    def __init__(self, access: AwsAccess, endpoint: str = "", tries: int = TRIES) -> None:
-        """`endpoint`: the URL that is asked instead of AWS's own; `tries`: how often what is throttled or lost is sent.
+    def __init__(
+        self,
+        access: AwsAccess,
+        endpoint: str = "",
+        tries: int = TRIES,
+        ask_person: Callable[[str], str] | None = None,
+    ) -> None:
+        """`endpoint`: the URL that is asked instead of AWS's own; `tries`: how often what is throttled or lost is sent;
+        `ask_person`: for the code of a device that a role wants, None where nobody can be asked.
 
         Raises:
             UsageError: nothing says which region.
         """
         if not access.region:
+            access = replace(access, region=_region_of(access))
+        if not access.region:
             raise UsageError(
-                "nothing says in which AWS region the cluster is: not the kubeconfig, not AWS_REGION",
+                "nothing says in which AWS region the cluster is: not the kubeconfig, not AWS_REGION, not the profile",
                 "Give --region, or write the kubeconfig anew: aws eks update-kubeconfig --name NAME --region REGION.",
             )
         self.access = access
         self.calls: Counter[str] = Counter()
         self._endpoint = endpoint
         self._tries = tries
+        self._ask_person = ask_person
         self._lock = threading.Lock()
         self._slots = threading.BoundedSemaphore(AT_ONCE)
         self._clients: Clients | None = None
@@ -82,9 +93,16 @@ class LiveAws:
             if self._clients is None:
                 from kubectl_eksdoc.aws.sessions import Clients
 
-                self._clients = Clients(self.access, self._count, self._tries, self._endpoint)
+                self._clients = Clients(self.access, self._count, self._tries, self._endpoint, self._ask_person)
             return self._clients
 
     def _count(self, call: str) -> None:
         with self._lock:
             self.calls[call] += 1
+
+
+def _region_of(access: AwsAccess) -> str:
+    """The profile's own, as awscli takes it where nothing else says one."""
+    from kubectl_eksdoc.aws.sessions import region_of
+
+    return region_of(access.profile, dict(access.settings))

@@ -2,22 +2,39 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import threading
 from collections.abc import Mapping
 from copy import deepcopy
+from dataclasses import asdict, dataclass
 from datetime import datetime, timezone
 from typing import Any
 
 from kubectl_eksdoc.aws.asking import Aws, Json
+from kubectl_eksdoc.core.model.aws.access import AwsAccess
 from kubectl_eksdoc.core.model.aws.questions import Question
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsMissing, AwsRefused, AwsThrottled, SnapshotError
 
 KIND, VERSION = "AwsAnswers", 1
-_TIME = "$time"
+_TIME, _BYTES, _MARK = "$time", "$bytes", "$"
 
-NOTHING = b'{"calls": [], "kind": "AwsAnswers", "version": 1}'
-"""What is written where nothing was asked."""
+
+@dataclass(frozen=True, slots=True)
+class RecordedOf:
+    """Of which cluster answers are, by which address it was known, who asked, and when the first answer came."""
+
+    cluster: str
+    region: str
+    account: str
+    server: str
+    caller: str
+    observed_at: datetime
+
+    @property
+    def access(self) -> AwsAccess:
+        """By which what was recorded is believed again, as it was then."""
+        return AwsAccess(self.cluster, self.region, account=self.account, server=self.server)
 
 
 class Recorder:
@@ -45,12 +62,12 @@ class Recorder:
             if "answer" not in self._kept.get(key, {}):  # the first answer stays, whatever is refused later
                 self._kept[key] = {**asked, **what}
 
-    def written(self) -> bytes:
+    def written(self, of: RecordedOf) -> bytes:
         """All of it as JSON, sorted: the same answers give the same bytes."""
         with self._lock:
             calls = [self._kept[key] for key in sorted(self._kept)]
-        told = json.dumps({"kind": KIND, "version": VERSION, "calls": calls}, default=_plain, sort_keys=True)
-        return told.encode()
+        whole = {"kind": KIND, "version": VERSION, "of": asdict(of), "calls": calls}
+        return json.dumps(_plain(whole), sort_keys=True).encode()
 
 
 class Recorded:
@@ -63,7 +80,7 @@ class Recorded:
         """
         self._where = where
         try:
-            read = json.loads(written, object_hook=_timed)
+            read = json.loads(written, object_hook=_meant)
             if read["kind"] != KIND:
                 raise SnapshotError(f"{where} holds {str(read['kind'])[:80]!r}, and no answers of AWS")
             if read["version"] != VERSION:
@@ -71,6 +88,7 @@ class Recorded:
                     f"{where} holds answers of AWS as version {read['version']!r}, and this tool reads {VERSION}",
                     "Read it with the tool that wrote it, or a newer one.",
                 )
+            self.of = _of(read["of"])
             self._answers = {_key_of(call): call for call in read["calls"]}
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise SnapshotError(f"{where} holds no answers of AWS that can be read: {error!r}") from error
@@ -87,7 +105,7 @@ class Recorded:
 
 
 def _key(question: Question, parameters: Mapping[str, Any]) -> str:
-    told = json.dumps(dict(parameters), default=_plain, sort_keys=True)
+    told = json.dumps(_plain(parameters), sort_keys=True)
     return f"{question.service} {question.operation} {told}"
 
 
@@ -124,11 +142,27 @@ def _raised(refusal: Json) -> AwsError:
     return AwsDenied(message, hint, more)
 
 
+def _of(read: Any) -> RecordedOf:
+    of = RecordedOf(**read)
+    if not isinstance(of.observed_at, datetime):
+        raise ValueError("nothing says when it was")
+    return of
+
+
 def _plain(value: Any) -> Any:
+    """What JSON has no word for, as an object with one marked key; whatever looks like that gets another mark."""
     if isinstance(value, datetime):
         return {_TIME: value.astimezone(timezone.utc).isoformat()}
-    raise TypeError(f"an answer of AWS holds {type(value).__name__}")
+    if isinstance(value, bytes):
+        return {_BYTES: base64.b64encode(value).decode("ascii")}
+    if isinstance(value, Mapping):
+        return {_MARK + key if key.startswith(_MARK) else key: _plain(each) for key, each in value.items()}
+    return [_plain(each) for each in value] if isinstance(value, (list, tuple)) else value
 
 
-def _timed(read: Json) -> Any:
-    return datetime.fromisoformat(read[_TIME]) if read.keys() == {_TIME} else read
+def _meant(read: Json) -> Any:
+    if read.keys() == {_TIME}:
+        return datetime.fromisoformat(read[_TIME])
+    if read.keys() == {_BYTES}:
+        return base64.b64decode(read[_BYTES], validate=True)
+    return {key.removeprefix(_MARK): each for key, each in read.items()}

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import boto3
 import botocore.session
 from botocore.config import Config
 from botocore.credentials import AssumeRoleCredentialFetcher, DeferredRefreshableCredentials
+from botocore.exceptions import ProfileNotFound
+from botocore.utils import JSONFileCache
 
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.aws.models import Models
@@ -24,9 +27,18 @@ CONNECT_S, ANSWER_S = 5.0, 30.0
 class Clients:
     """Mutable. To be asked from several threads: clients may be used by all of them, but not made at the same time."""
 
-    def __init__(self, access: AwsAccess, sent: Callable[[str], object], tries: int, endpoint: str = "") -> None:
+    def __init__(
+        self,
+        access: AwsAccess,
+        sent: Callable[[str], object],
+        tries: int,
+        endpoint: str = "",
+        ask_person: Callable[[str], str] | None = None,
+    ) -> None:
         """`sent` is told of every request, by ``eks:DescribeAddon``; what is throttled or lost is sent `tries` times;
-        `endpoint`: the URL that is asked instead of AWS's own."""
+        `endpoint`: the URL that is asked instead of AWS's own; `ask_person`: for the code of a device, None where
+        nobody can be asked."""
+        self._ask_person = ask_person or _nobody
         self._access = access
         self._sent = sent
         self._endpoint = endpoint or None
@@ -71,7 +83,10 @@ class Clients:
             client_creator=self._creator(source),
             source_credentials=_credentials(source),
             role_arn=access.role,
-            extra_args={"RoleSessionName": "kubectl-eksdoc"},
+            extra_args={
+                "RoleSessionName": "kubectl-eksdoc",
+                **({"ExternalId": access.external_id} if access.external_id else {}),
+            },
         )
         # The setter takes keys that never change; a role's do after an hour.
         assuming._credentials = DeferredRefreshableCredentials(
@@ -96,6 +111,8 @@ class Clients:
         if key and secret:
             source.set_config_variable("profile", None)  # not even the one of our own environment
             source.set_credentials(key, secret, token or None)
+        else:
+            _as_awscli(source, self._ask_person)  # which reads the files: they are known by now
         return source
 
     def _creator(self, source: Any) -> Any:
@@ -105,6 +122,47 @@ class Clients:
             return self._counted(client, service)
 
         return make
+
+
+def region_of(profile: str, files: Mapping[str, str]) -> str:
+    """The one that a profile has in AWS's configuration, "" where it has none or is none. `files`: by the names of
+    their variables, where they are not where they usually are."""
+    session = botocore.session.Session(profile=profile or None)
+    for variable, name in _FILES.items():
+        if files.get(name):
+            session.set_config_variable(variable, files[name])
+    try:
+        return str(session.get_scoped_config().get("region", ""))
+    except ProfileNotFound:  # said where it is used
+        return ""
+
+
+_CLI_CACHE = os.path.join("~", ".aws", "cli", "cache")
+
+
+class _Kept(dict[str, Any]):
+    """Credentials of assumed roles that awscli keeps, and those that were had here, which are not written down."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._of_cli = JSONFileCache(os.path.expanduser(_CLI_CACHE))
+
+    def __contains__(self, key: object) -> bool:
+        return super().__contains__(key) or key in self._of_cli
+
+    def __missing__(self, key: str) -> Any:
+        return self._of_cli[key]
+
+
+def _as_awscli(session: Any, ask_person: Callable[[str], str]) -> None:
+    """kubectl has asked awscli a moment ago: who gave the code of a device there need not give it again."""
+    assuming = session.get_component("credential_provider").get_provider("assume-role")
+    assuming.cache = _Kept()
+    assuming._prompter = ask_person
+
+
+def _nobody(prompt: str) -> str:
+    raise RuntimeError(f"somebody would have to answer {prompt.strip()!r}, and nobody can be asked here")
 
 
 def _credentials(source: Any) -> Any:

@@ -12,6 +12,7 @@ from kubectl_eksdoc.kube.choice import choose
 from kubectl_eksdoc.kube.identity import identify
 from kubectl_eksdoc.kube.surroundings import Surroundings
 from kubectl_eksdoc.kube.target import Server
+from kubectl_eksdoc.kube.wrappers import unwrapped
 
 _LARGEST_CA = 1 << 20
 
@@ -51,7 +52,7 @@ def aws_access(connection: Connection, around: Surroundings, wanted: AwsWanted) 
     target = choose(connection, around)
     eks = identify(target, around.environ)
     of_here = around.environ.get("AWS_REGION") or around.environ.get("AWS_DEFAULT_REGION") or ""
-    plugin = target.user.plugin
+    plugin = unwrapped(target.user.plugin) if target.user.plugin is not None else None
     own = dict(plugin.env) if plugin is not None and not wanted.profile else {}
     refused = sorted(name for name in own if name in _NOT_FOLLOWED and own[name])
     if refused:
@@ -65,6 +66,7 @@ def aws_access(connection: Connection, around: Surroundings, wanted: AwsWanted) 
         region=wanted.region or eks.region or of_here,
         profile=wanted.profile or ("" if settings.keys() >= _KEYS else eks.profile),
         role="" if wanted.profile else eks.role_arn,
+        external_id="" if wanted.profile else eks.external_id,
         account=eks.identity.account,
         server=target.server.url,
         server_name="" if target.server.skip_verify else target.server.tls_server_name,

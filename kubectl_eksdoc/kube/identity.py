@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from kubectl_eksdoc.core.model.cluster import Identity
 from kubectl_eksdoc.kube.target import ExecPlugin, Target
+from kubectl_eksdoc.kube.wrappers import program_of, unwrapped
 
 _ARN = re.compile(r"arn:aws[\w-]*:eks:(?P<region>[a-z0-9-]+):(?P<account>\d{12}):cluster/(?P<cluster>[\w-]+)")
 _REGION = r"(?P<region>[a-z]{2,4}(?:-[a-z]+)+-\d)"
@@ -22,17 +23,37 @@ _SERVER = re.compile(
 )
 
 
+_AUTHENTICATORS = frozenset(("aws-iam-authenticator", "heptio-authenticator-aws"))
+_REGION_FLAGS = {"--region": "region"}
+_AUTHENTICATOR_FLAGS = {
+    **_REGION_FLAGS,
+    "--cluster-id": "cluster",
+    "-i": "cluster",
+    "--role": "role",
+    "-r": "role",
+    "--external-id": "external",
+    "-e": "external",
+}
+_AUTHENTICATOR_ENV = {"KUBERNETES_AWS_AUTHENTICATOR_CLUSTER_ID": "cluster", "DEFAULT_ROLE": "role"}
+_AWS_FLAGS = {**_REGION_FLAGS, "--profile": "profile", "--cluster-name": "cluster", "--role-arn": "role"}
+_EKSCTL_FLAGS = {**_REGION_FLAGS, "-r": "region", "--profile": "profile", "-p": "profile", "--cluster": "cluster"}
+"""What the programs that give tokens are told, each in its own letters: ``-r`` is a role here and a region there.
+Sources: ``--help`` of aws-cli 2, of aws-iam-authenticator 0.7 (and what it binds to its environment), of eksctl."""
+
+
 @dataclass(frozen=True, slots=True)
 class EksIdentity:
     """`profile` and `region` are what AWS calls for this cluster should use; "" means AWS's own defaults.
 
-    `by_name`: the profile stands in the plugin's arguments, and comes before keys in its environment.
+    `by_name`: the profile stands in the plugin's arguments, and comes before keys in its environment. `external_id`
+    goes with the role.
     """
 
     identity: Identity
     profile: str = ""
     role_arn: str = ""
     by_name: bool = False
+    external_id: str = ""
 
     @property
     def region(self) -> str:
@@ -41,18 +62,18 @@ class EksIdentity:
 
 def identify(target: Target, environ: Mapping[str, str]) -> EksIdentity:
     """What the chosen kubeconfig entry says; a part that nothing tells is ""."""
-    plugin = target.user.plugin
-    options, plugin_env = _of_plugin(plugin)
+    plugin = unwrapped(target.user.plugin) if target.user.plugin is not None else None
+    around = {**environ, **dict(plugin.env)} if plugin is not None else {}
+    options = _of_plugin(plugin, around) if plugin is not None else {}
     found: dict[str, str] = {}
     for source in (options, *_of_names(target), _matched(_SERVER, target.server.url)):
         for key, value in source.items():
             found.setdefault(key, value)
     region = found.get("region", "")
     if not region and plugin is not None:
-        region = _first(("AWS_REGION", "AWS_DEFAULT_REGION"), plugin_env, environ)
-    profile = options.get("profile", "")
-    if not profile and plugin is not None:  # in the order of botocore and of awscli
-        profile = _first(("AWS_DEFAULT_PROFILE", "AWS_PROFILE"), {**environ, **plugin_env})
+        region = _first(("AWS_REGION", "AWS_DEFAULT_REGION"), dict(plugin.env), environ)
+    # In the order of botocore and of awscli.
+    profile = options.get("profile", "") or _first(("AWS_DEFAULT_PROFILE", "AWS_PROFILE"), around)
     return EksIdentity(
         Identity(
             context=target.context,
@@ -63,24 +84,24 @@ def identify(target: Target, environ: Mapping[str, str]) -> EksIdentity:
         profile=profile,
         role_arn=options.get("role", ""),
         by_name="profile" in options,
+        external_id=options.get("external", ""),
     )
 
 
-def _of_plugin(plugin: ExecPlugin | None) -> tuple[dict[str, str], dict[str, str]]:
-    """What the arguments say, and the plugin's own environment."""
-    if plugin is None:
-        return {}, {}
-    program = re.split(r"[/\\]", plugin.command)[-1].lower().removesuffix(".exe")
-    names = {"--region": "region", "--profile": "profile", "--role-arn": "role", "-r": "role"}
-    if program == "aws-iam-authenticator":
-        names |= {"-i": "cluster", "--cluster-id": "cluster", "--role": "role"}
-    elif program in ("aws", "eksctl", "aws-vault") or "get-token" in plugin.args:
-        names |= {"--cluster-name": "cluster", "--cluster": "cluster", "--role": "role"}
+def _of_plugin(plugin: ExecPlugin, around: Mapping[str, str]) -> dict[str, str]:
+    """What its arguments say, and what it takes from its environment instead of them."""
+    program = program_of(plugin)
+    if program in _AUTHENTICATORS:
+        names, instead = _AUTHENTICATOR_FLAGS, _AUTHENTICATOR_ENV
+    elif program == "eksctl":
+        names, instead = _EKSCTL_FLAGS, {}
+    elif program == "aws" or "get-token" in plugin.args:
+        names, instead = _AWS_FLAGS, {}
     else:
-        return {}, dict(plugin.env)
-    found = {names[key]: value for key, value in _options(plugin.args) if key in names and value}
-    arn = _matched(_ARN, found.get("cluster", ""))
-    return found | arn, dict(plugin.env)
+        return {}
+    found = {what: around[name] for name, what in instead.items() if around.get(name)}
+    found |= {names[key]: value for key, value in _options(plugin.args) if key in names and value}
+    return found | _matched(_ARN, found.get("cluster", ""))
 
 
 def _options(args: tuple[str, ...]) -> Iterator[tuple[str, str]]:

@@ -5,36 +5,46 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from kubectl_eksdoc.core.model.aws.asked import Unknown
 from kubectl_eksdoc.wiring.sources import SourceChoice
 
 if TYPE_CHECKING:
-    from kubectl_eksdoc.aws.asking import Aws
+    from kubectl_eksdoc.aws.believing import Believed
     from kubectl_eksdoc.aws.live import LiveAws
+    from kubectl_eksdoc.core.model.aws.access import AwsAccess
     from kubectl_eksdoc.core.model.aws.questions import Question
     from kubectl_eksdoc.core.model.connection import Connection
     from kubectl_eksdoc.kube.aws_access import AwsWanted
 
 
-def open_aws(source: SourceChoice, connection: Connection, wanted: AwsWanted) -> Aws:
-    """Nothing is sent before it is asked; of a snapshot that holds no answers of AWS all is unknown.
+def open_aws(source: SourceChoice, connection: Connection, wanted: AwsWanted) -> Believed | Unknown:
+    """What AWS says is of the cluster that is read, or it is not believed. Of a snapshot that holds nothing of AWS all
+    is unknown.
 
     Raises:
         ConfigError: the kubeconfig cannot be used.
         SnapshotError: the snapshot cannot be read.
-        UsageError: nothing says which region.
+        UsageError: nothing says which region, or which cluster.
+        AwsError: as `believing.believed`.
     """
     if source.demo:
-        return DemoAnswers()
-    if source.snapshot:
-        from kubectl_eksdoc.aws.recorded import NOTHING, Recorded
-        from kubectl_eksdoc.host.aws_answers import aws_answers
+        return demo()
+    return recorded(source.snapshot) if source.snapshot else live(open_live(connection, wanted))
 
-        return Recorded(aws_answers(source.snapshot) or NOTHING, f"the snapshot {source.snapshot}")
-    return open_live(connection, wanted)
+
+def live(aws: LiveAws) -> Believed:
+    """
+    Raises:
+        UsageError, AwsError: as `open_aws`.
+    """
+    from kubectl_eksdoc.aws.believing import believed
+
+    return believed(aws, aws.access)
 
 
 def open_live(connection: Connection, wanted: AwsWanted) -> LiveAws:
-    """
+    """Nothing is sent before it is asked.
+
     Raises:
         ConfigError, UsageError: as `open_aws`.
     """
@@ -42,22 +52,60 @@ def open_live(connection: Connection, wanted: AwsWanted) -> LiveAws:
     from kubectl_eksdoc.kube.aws_access import aws_access
     from kubectl_eksdoc.kube.surroundings import of_this_process
 
-    return LiveAws(aws_access(connection, of_this_process(), wanted))
+    around = of_this_process()
+    return LiveAws(aws_access(connection, around, wanted), ask_person=_asked if around.interactive else None)
+
+
+def _asked(prompt: str) -> str:
+    """Of the terminal, without showing it."""
+    from getpass import getpass
+
+    return getpass(prompt)
+
+
+def recorded(snapshot: str) -> Believed | Unknown:
+    """
+    Raises:
+        SnapshotError: it cannot be read.
+        AwsError: what it holds is of several clusters, or what is needed to believe it was refused then.
+    """
+    from kubectl_eksdoc.aws.believing import believed
+    from kubectl_eksdoc.aws.recorded import Recorded
+    from kubectl_eksdoc.host.aws_answers import aws_answers
+
+    where = f"the snapshot {snapshot}"
+    answers = aws_answers(snapshot)
+    if answers is None:
+        return Unknown(f"{where} holds no answers of AWS")
+    kept = Recorded(answers, where)
+    return believed(kept, kept.of.access)
+
+
+def demo() -> Believed:
+    from kubectl_eksdoc.aws.believing import believed
+
+    aws = DemoAnswers()
+    return believed(aws, aws.access)
 
 
 class DemoAnswers:
     """The `Aws` of the built-in cluster."""
 
+    @property
+    def access(self) -> AwsAccess:
+        from kubectl_eksdoc.core.model.aws.access import AwsAccess
+        from kubectl_eksdoc.embedded.demo import world
+        from kubectl_eksdoc.embedded.demo.aws.clusters import ENDPOINT
+
+        return AwsAccess(world.CLUSTER, world.REGION, "demo", account=world.ACCOUNT, server=ENDPOINT)
+
     def ask(self, question: Question, parameters: Mapping[str, Any]) -> dict[str, Any]:
         """As `aws.asking.Aws.ask`."""
         from kubectl_eksdoc.aws.refusals import refused
-        from kubectl_eksdoc.core.model.aws.access import AwsAccess
-        from kubectl_eksdoc.embedded.demo import world
         from kubectl_eksdoc.embedded.demo.aws.demo_aws import DemoAws
         from kubectl_eksdoc.embedded.demo.aws.refused import Refused
 
         try:
             return DemoAws().ask(question.service, question.operation, parameters)
         except Refused as error:
-            access = AwsAccess(world.CLUSTER, world.REGION, "demo", account=world.ACCOUNT)
-            raise refused(error.code, error.message, question, access) from error
+            raise refused(error.code, error.message, question, self.access) from error

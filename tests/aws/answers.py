@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime, timezone
 from typing import Any
 
+from kubectl_eksdoc.aws.believing import Believed
+from kubectl_eksdoc.aws.recorded import RecordedOf
+from kubectl_eksdoc.aws.whose import cluster_named
+from kubectl_eksdoc.core.model.aws.clusters import Caller
 from kubectl_eksdoc.core.model.aws.questions import Question
 from kubectl_eksdoc.errors import AwsMissing
 
@@ -12,6 +18,10 @@ ENDPOINT = "https://0A1B2C3D4E5F.gr7.ap-northeast-2.eks.amazonaws.com"
 ACCOUNT, REGION = "111122223333", "ap-northeast-2"
 
 Json = dict[str, Any]
+
+RECORDED = RecordedOf(
+    "demo-shop", REGION, ACCOUNT, ENDPOINT, "arn:ann", datetime(2026, 11, 20, 9, 30, tzinfo=timezone.utc)
+)
 
 
 class Scripted:
@@ -53,3 +63,14 @@ def a_cluster(**more: Any) -> Json:
         "resourcesVpcConfig": {"vpcId": "vpc-0123"},
     }
     return {"cluster": {**cluster, **more}}
+
+
+def seen(name: str = "demo-shop") -> Believed:
+    """A cluster that was believed, of an AWS that answers nothing more."""
+    aws = Scripted({"eks:DescribeCluster": a_cluster(name=name)})
+    return Believed(aws, cluster_named(aws, name), Caller(ACCOUNT, "arn:ann"), "by its endpoint")
+
+
+def sees(aws: Any, name: str = "demo-shop") -> Believed:
+    """The same, answered by that one: what is said of add-ons is looked at, and not whether it may be believed."""
+    return replace(seen(name), aws=aws)

@@ -14,7 +14,7 @@ from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.clusters import ClusterVersion, part_of
 from kubectl_eksdoc.core.model.aws.questions import Question
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsMissing
-from tests.aws.answers import Scripted
+from tests.aws.answers import Scripted, sees
 
 NOW = datetime(2026, 11, 20, 9, tzinfo=timezone.utc)
 DENIED = AwsDenied("IAM does not allow it", missing="eks:DescribeAddon")
@@ -31,7 +31,7 @@ def test_an_addon_with_what_is_wrong_with_it() -> None:
         "health": {"issues": [{"code": "ConfigurationConflict", "message": "no", "resourceIds": ["aws-node"]}]},
         "modifiedAt": NOW,
     }
-    assert eks.addon(Scripted({"eks:DescribeAddon": {"addon": said}}), "shop", "vpc-cni") == Addon(
+    assert eks.addon(sees(Scripted({"eks:DescribeAddon": {"addon": said}})), "vpc-cni") == Addon(
         "vpc-cni",
         "v1.15.1-eksbuild.1",
         "DEGRADED",
@@ -56,8 +56,8 @@ def test_all_addons_those_that_may_not_be_asked_and_those_that_have_gone() -> No
         }
     )
     unknown = Unknown("IAM does not allow it", "eks:DescribeAddon")
-    assert eks.addons(aws, "shop") == (unknown, Addon("vpc-cni", "", ""))
-    assert eks.addons(Scripted({"eks:ListAddons": DENIED}), "shop") == unknown
+    assert eks.addons(sees(aws, "shop")) == (unknown, Addon("vpc-cni", "", ""))
+    assert eks.addons(sees(Scripted({"eks:ListAddons": DENIED}), "shop")) == unknown
 
 
 def test_versions_and_what_they_fit() -> None:
@@ -67,9 +67,9 @@ def test_versions_and_what_they_fit() -> None:
     aws = Scripted({"eks:DescribeAddonVersions": said})
     newest = AddonVersion("v2", (Fits("1.33", True), Fits("1.32")), True)
     expected = (AddonVersions("x", "networking", "eks", (newest, AddonVersion("v1", ()))),)
-    assert eks.addon_versions(aws, "x", "1.33") == expected
+    assert eks.addon_versions(sees(aws), "x", "1.33") == expected
     assert aws.asked == [("eks:DescribeAddonVersions", {"addonName": "x", "kubernetesVersion": "1.33"})]
-    eks.addon_versions(aws)
+    eks.addon_versions(sees(aws))
     assert aws.asked[-1][1] == {}, "what is not asked for is not sent"
     assert newest.is_default_for("1.33") and not newest.is_default_for("1.32")
 
@@ -87,7 +87,7 @@ def test_updates_come_the_latest_first_and_unknown_ones_last() -> None:
         return {"update": {"id": name, "type": "AddonUpdate", "status": "Failed", "createdAt": times[name], **more}}
 
     aws = Scripted({"eks:ListUpdates": {"updateIds": ["d", "a", "b", "c"]}, "eks:DescribeUpdate": update})
-    found = eks.updates_of_addon(aws, "shop", "vpc-cni")
+    found = eks.updates_of_addon(sees(aws, "shop"), "vpc-cni")
     assert isinstance(found, tuple) and isinstance(found[-1], Unknown)
     latest = found[0]
     assert isinstance(latest, Update) and latest.errors == (Issue("ConfigurationConflict", "no"),)
@@ -96,15 +96,17 @@ def test_updates_come_the_latest_first_and_unknown_ones_last() -> None:
 
 
 def test_what_is_not_there_is_absent_and_what_ends_everything_is_raised() -> None:
-    assert eks.addon_configuration(Scripted({}), "x", "v1") == Absent("no answer to eks:DescribeAddonConfiguration")
+    assert eks.addon_configuration(sees(Scripted({})), "x", "v1") == Absent(
+        "no answer to eks:DescribeAddonConfiguration"
+    )
     with pytest.raises(AwsError, match="no network"):
-        eks.addons(Scripted({"eks:ListAddons": AwsError("no network")}), "shop")
+        eks.addons(sees(Scripted({"eks:ListAddons": AwsError("no network")}), "shop"))
 
 
 def test_versions_that_eks_supports() -> None:
     said = [{"clusterVersion": "1.33", "versionStatus": "STANDARD_SUPPORT", "endOfStandardSupportDate": NOW}]
     said.append({"clusterVersion": "1.29", "status": "extended-support"})  # the older field, and its spelling
-    assert eks.cluster_versions(Scripted({"eks:DescribeClusterVersions": {"clusterVersions": said}})) == (
+    assert eks.cluster_versions(sees(Scripted({"eks:DescribeClusterVersions": {"clusterVersions": said}}))) == (
         ClusterVersion("1.33", "STANDARD_SUPPORT", False, standard_ends=NOW),
         ClusterVersion("1.29", "EXTENDED_SUPPORT", False),
     )

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import threading
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from kubectl_eksdoc.aws import eks
-from kubectl_eksdoc.aws.asking import AT_ONCE, Aws, at_once
-from kubectl_eksdoc.aws.believing import believed
+from kubectl_eksdoc.aws.asking import AT_ONCE, at_once
+from kubectl_eksdoc.aws.believing import Believed, believed
 from kubectl_eksdoc.aws.live import LiveAws
-from kubectl_eksdoc.aws.recorded import Recorded, Recorder
+from kubectl_eksdoc.aws.recorded import Recorded, RecordedOf, Recorder
+from kubectl_eksdoc.aws.whose import caller_of, cluster_named
 from kubectl_eksdoc.core.model.aws import questions
 from kubectl_eksdoc.core.model.aws.access import AwsAccess
 from kubectl_eksdoc.core.model.aws.addons import Addon, Update
@@ -30,13 +34,16 @@ from kubectl_eksdoc.errors import (
     AwsThrottled,
     UsageError,
 )
+from tests.aws.answers import sees
 
 if TYPE_CHECKING:
     from tests.aws.world.server import World
 
+NOW = datetime(2026, 11, 22, 9, tzinfo=timezone.utc)
 ACCOUNT, OTHER, REGION, NAME = "111122223333", "999988887777", "ap-northeast-2", "prod"
 CNI = {"clusterName": NAME, "addonName": "vpc-cni"}
 ROLE = "arn:aws:iam::{}:role/reader"
+NO_FILES = (("AWS_CONFIG_FILE", "/dev/null"), ("AWS_SHARED_CREDENTIALS_FILE", "/dev/null"))
 
 
 @pytest.fixture
@@ -66,15 +73,15 @@ def live(world: World, tries: int = 1, **more: Any) -> LiveAws:
     return LiveAws(access(world, **more), world.endpoint, tries)
 
 
-def everything(aws: Aws) -> dict[Question, Any]:
+def everything(of: Believed) -> dict[Question, Any]:
     """Each question with what it came to."""
     return {
-        questions.CLUSTER_VERSIONS: eks.cluster_versions(aws),
-        questions.ADDONS: eks.addons(aws, NAME),
-        questions.ADDON: eks.addon(aws, NAME, "vpc-cni"),
-        questions.ADDON_VERSIONS: eks.addon_versions(aws, "vpc-cni", "1.24"),
-        questions.ADDON_CONFIGURATION: eks.addon_configuration(aws, "vpc-cni", "v1.12.0-eksbuild.1"),
-        questions.UPDATES: eks.updates_of_addon(aws, NAME, "vpc-cni"),
+        questions.CLUSTER_VERSIONS: eks.cluster_versions(of),
+        questions.ADDONS: eks.addons(of),
+        questions.ADDON: eks.addon(of, "vpc-cni"),
+        questions.ADDON_VERSIONS: eks.addon_versions(of, "vpc-cni", "1.24"),
+        questions.ADDON_CONFIGURATION: eks.addon_configuration(of, "vpc-cni", "v1.12.0-eksbuild.1"),
+        questions.UPDATES: eks.updates_of_addon(of, "vpc-cni"),
     }
 
 
@@ -82,7 +89,7 @@ def test_a_cluster_is_believed_and_all_of_it_known_and_counted(prod: World) -> N
     aws = live(prod)
     found = believed(aws, aws.access)
     assert (found.cluster.account, found.cluster.version, found.caller.account) == (ACCOUNT, "1.24", ACCOUNT)
-    told = everything(aws)
+    told = everything(found)
     assert not [question for question, answer in told.items() if isinstance(answer, Unknown) or not answer]
     assert isinstance(told[questions.ADDON], Addon) and told[questions.ADDON].name == "vpc-cni"
     update = told[questions.UPDATES][0]
@@ -92,10 +99,15 @@ def test_a_cluster_is_believed_and_all_of_it_known_and_counted(prod: World) -> N
 
 
 def test_a_recording_of_it_says_the_same(prod: World) -> None:
-    recorder = Recorder(live(prod))
-    told = everything(recorder)
+    aws = live(prod)
+    recorder = Recorder(aws)
+    found = believed(recorder, aws.access)
+    told = everything(found)
     prod.forget_calls()
-    assert everything(Recorded(recorder.written())) == told and not prod.calls
+    of = RecordedOf(NAME, REGION, ACCOUNT, aws.access.server, found.caller.arn, NOW)
+    again = Recorded(recorder.written(of))
+    assert again.of == of and believed(again, again.of.access) == found
+    assert everything(believed(again, again.of.access)) == told and not prod.calls
 
 
 def test_context_a_never_reads_account_b(prod: World) -> None:
@@ -123,7 +135,7 @@ def test_the_role_of_the_context_is_assumed_first(prod: World) -> None:
     assert prod.count("sts:AssumeRole") == aws.calls["sts:AssumeRole"] == 1
     prod.deny("sts:AssumeRole")
     refused = live(prod, settings=keys, role=ROLE.format(ACCOUNT))
-    for ask in (lambda: believed(refused, refused.access), lambda: eks.addons(refused, NAME)):
+    for ask in (lambda: believed(refused, refused.access), lambda: caller_of(refused)):
         with pytest.raises(AwsLogin, match="AssumeRole is refused: AccessDenied") as told:
             ask()
         assert "reader (assumed from" in told.value.message, "nothing is unknown for it: nothing can be asked"
@@ -136,22 +148,31 @@ def test_a_cluster_that_is_not_there(prod: World) -> None:
 
 
 def test_without_a_region_nothing_is_asked() -> None:
-    with pytest.raises(UsageError, match="in which AWS region") as refused:
-        LiveAws(AwsAccess(NAME, ""))
-    assert "--region" in refused.value.hint
+    for profile in ("", "nobody"):
+        with pytest.raises(UsageError, match="in which AWS region") as refused:
+            LiveAws(AwsAccess(NAME, "", profile, settings=NO_FILES))
+        assert "--region" in refused.value.hint
+
+
+def test_the_region_of_the_profile_is_taken_where_nothing_else_says_one(tmp_path: Path) -> None:
+    (tmp_path / "config").write_text("[profile ops]\nregion = eu-west-3\n")
+    settings = (("AWS_CONFIG_FILE", str(tmp_path / "config")),)
+    assert LiveAws(AwsAccess(NAME, "", "ops", settings=settings)).access.region == "eu-west-3"
+    assert LiveAws(AwsAccess(NAME, "us-east-1", "ops", settings=settings)).access.region == "us-east-1"
 
 
 @pytest.mark.parametrize("question", [each for each in questions.ALL if not each.free], ids=lambda it: it.operation)
 def test_each_right_that_is_missing_is_named_and_takes_nothing_else_with_it(prod: World, question: Question) -> None:
     aws = live(prod)
-    full = everything(aws)
+    seen = believed(aws, aws.access)
+    full = everything(seen)
     prod.deny(f"{question.service}:{question.operation}")
     if question is questions.CLUSTER:
         with pytest.raises(AwsDenied) as refused:
             believed(aws, aws.access)
         assert refused.value.missing == question.action
         return
-    found = everything(aws)
+    found = everything(seen)
     unknown = {name for name, answer in found.items() if question.action in str(answer)}
     assert unknown, "it is said to be unknown"
     assert {name for name in found if found[name] != full[name]} == unknown
@@ -168,7 +189,7 @@ def test_each_right_that_is_missing_is_named_and_takes_nothing_else_with_it(prod
 def test_credentials_that_are_not_accepted_end_it(prod: World, trouble: Callable[[Any], None], said: str) -> None:
     aws = live(prod)
     trouble(prod)
-    for ask in (lambda: believed(aws, aws.access), lambda: eks.addons(aws, NAME)):
+    for ask in (lambda: believed(aws, aws.access), lambda: eks.addons(sees(aws, NAME))):
         with pytest.raises(AwsLogin, match=said) as refused:
             ask()
         assert refused.value.exit_code == 4 and refused.value.hint
@@ -176,13 +197,14 @@ def test_credentials_that_are_not_accepted_end_it(prod: World, trouble: Callable
 
 def test_lists_come_in_pages(prod: World) -> None:
     aws = live(prod)
-    whole = everything(aws)
+    seen = believed(aws, aws.access)
+    whole = everything(seen)
     versions = whole[questions.CLUSTER_VERSIONS]
     assert len(versions) >= 3
     prod.pages(len(versions) // 3)
     prod.pages(1, "eks:ListAddons")
     prod.forget_calls()
-    assert everything(aws) == whole
+    assert everything(seen) == whole
     assert prod.count("eks:DescribeClusterVersions") >= 3 and prod.count("eks:ListAddons") == 2
     assert aws.calls["eks:DescribeClusterVersions"] == 1 + prod.count("eks:DescribeClusterVersions"), "a page is a call"
 
@@ -190,32 +212,32 @@ def test_lists_come_in_pages(prod: World) -> None:
 def test_what_is_throttled_is_asked_again(prod: World) -> None:
     aws = live(prod, tries=3)
     prod.throttle("eks:DescribeCluster", 1)
-    assert eks.cluster(aws, NAME).name == NAME
+    assert cluster_named(aws, NAME).name == NAME
     assert aws.calls["eks:DescribeCluster"] == 2
 
 
 def test_what_stays_throttled_is_unknown(prod: World) -> None:
     aws = live(prod)
     prod.throttle("eks:DescribeAddon")
-    found = eks.addons(aws, NAME)
+    found = eks.addons(sees(aws, NAME))
     assert isinstance(found, tuple) and {type(each) for each in found} == {Unknown}
     assert "asked too often for eks:DescribeAddon" in str(found[0]) and "DescribeAddon'" not in str(found[0])
     prod.throttle("eks:DescribeCluster")
     with pytest.raises(AwsThrottled):
-        eks.cluster(aws, NAME)
+        cluster_named(aws, NAME)
 
 
 def test_a_connection_that_is_lost(prod: World) -> None:
     aws = live(prod)
     prod.hang_up("eks:ListAddons")
     with pytest.raises(AwsError, match=f"cannot ask eks in {REGION}"):
-        eks.addons(aws, NAME)
+        eks.addons(sees(aws, NAME))
 
 
 def test_a_question_that_aws_does_not_answer_takes_nothing_else_with_it(prod: World) -> None:
     aws = live(prod)
     prod.fail("eks:DescribeAddon", "ServerException", "something broke")
-    found = eks.addons(aws, NAME)
+    found = eks.addons(sees(aws, NAME))
     assert isinstance(found, tuple) and len(found) == 2
     assert all(isinstance(each, Unknown) and "ServerException: something broke" in each.why for each in found)
     with pytest.raises(AwsRefused):
@@ -237,13 +259,13 @@ def test_lists_within_lists_send_no_more_at_once(prod: World) -> None:
                 now -= 1
 
     aws._asked = counted  # type: ignore[method-assign]
-    at_once(range(AT_ONCE), lambda _: at_once(range(AT_ONCE), lambda _: eks.cluster(aws, NAME)))
+    at_once(range(AT_ONCE), lambda _: at_once(range(AT_ONCE), lambda _: cluster_named(aws, NAME)))
     assert 1 < most <= AT_ONCE
 
 
 def test_clients_know_nothing_that_is_not_asked(prod: World) -> None:
     aws = live(prod)
-    eks.cluster(aws, NAME)
+    cluster_named(aws, NAME)
     with pytest.raises(AttributeError):
         aws.ask(Question("eks", "DeleteCluster"), {"name": NAME})
     assert prod.count("eks:DeleteCluster") == 0
@@ -253,7 +275,7 @@ def test_a_profile_that_does_not_exist(prod: World, monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("AWS_CONFIG_FILE", "/dev/null")
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", "/dev/null")
     with pytest.raises(AwsLogin, match="no AWS profile 'nobody'"):
-        eks.caller(live(prod, profile="nobody", settings=()))
+        caller_of(live(prod, profile="nobody", settings=()))
 
 
 def test_a_program_that_should_give_credentials_and_is_not_there(
@@ -262,7 +284,7 @@ def test_a_program_that_should_give_credentials_and_is_not_there(
     (tmp_path / "config").write_text("[profile ops]\ncredential_process = /nowhere/at-all\n")
     monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
     with pytest.raises(AwsLogin, match="credentials of profile 'ops' cannot be had"):
-        eks.caller(live(prod, profile="ops", settings=()))
+        caller_of(live(prod, profile="ops", settings=()))
 
 
 def test_the_files_that_the_plugin_of_the_context_reads_are_read(prod: World, tmp_path: Path) -> None:
@@ -273,7 +295,59 @@ def test_the_files_that_the_plugin_of_the_context_reads_are_read(prod: World, tm
     (tmp_path / "credentials").write_text(f"[ops]\n{lines}")
     files = ("AWS_CONFIG_FILE", "config"), ("AWS_SHARED_CREDENTIALS_FILE", "credentials")
     settings = tuple((name, str(tmp_path / file)) for name, file in files)
-    assert eks.caller(live(prod, profile="ops", settings=settings)).account == OTHER
+    assert caller_of(live(prod, profile="ops", settings=settings)).account == OTHER
+
+
+def a_profile_with_a_device(world: World, folder: Path) -> AwsAccess:
+    """Its role is assumed by whoever can say what the device shows."""
+    keys = world.environ(OTHER)
+    (folder / "config").write_text(
+        f"[profile ops]\nrole_arn = {ROLE.format(ACCOUNT)}\nmfa_serial = arn:aws:iam::{OTHER}:mfa/ann\n"
+        "source_profile = own\n[profile own]\n"
+        f"aws_access_key_id = {keys['AWS_ACCESS_KEY_ID']}\naws_secret_access_key = x\n"
+    )
+    settings = (("AWS_CONFIG_FILE", str(folder / "config")), *NO_FILES[1:])
+    return access(world, profile="ops", settings=settings)
+
+
+def test_who_has_a_device_is_asked_for_its_code_or_told_that_nobody_can_be(
+    prod: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL_STS", prod.endpoint)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    whose, asked = a_profile_with_a_device(prod, tmp_path), []
+
+    def person(prompt: str) -> str:
+        asked.append(prompt)
+        return "123456"
+
+    with pytest.raises(AwsLogin, match="somebody would have to answer 'Enter MFA code for arn:aws:iam::9.*nobody can"):
+        caller_of(LiveAws(whose, prod.endpoint, 1))
+    assert caller_of(LiveAws(whose, prod.endpoint, 1, person)).account == ACCOUNT
+    assert asked == [f"Enter MFA code for arn:aws:iam::{OTHER}:mfa/ann: "]
+
+
+def test_a_role_that_awscli_has_assumed_is_not_assumed_again(
+    prod: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the key that both make of the same profile: the digest of what is asked of STS."""
+    whose = a_profile_with_a_device(prod, tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    cache = tmp_path / ".aws" / "cli" / "cache"
+    cache.mkdir(parents=True)
+    role = {"RoleArn": ROLE.format(ACCOUNT), "SerialNumber": f"arn:aws:iam::{OTHER}:mfa/ann"}
+    name = hashlib.sha1(json.dumps(role, sort_keys=True).encode()).hexdigest()
+    keys = prod.environ(ACCOUNT)
+    kept = {
+        "AccessKeyId": keys["AWS_ACCESS_KEY_ID"],
+        "SecretAccessKey": keys["AWS_SECRET_ACCESS_KEY"],
+        "SessionToken": "token",
+        "Expiration": "2100-01-01T00:00:00Z",
+    }
+    (cache / f"{name}.json").write_text(json.dumps({"Credentials": kept}))
+    before = sorted(cache.iterdir())
+    assert caller_of(LiveAws(whose, prod.endpoint, 1)).account == ACCOUNT
+    assert sorted(cache.iterdir()) == before, "and nothing is written there"
 
 
 def test_without_any_credentials(prod: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -283,4 +357,4 @@ def test_without_any_credentials(prod: World, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", "/dev/null")
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     with pytest.raises(AwsLogin, match="no AWS credentials"):
-        eks.caller(live(prod, settings=()))
+        caller_of(live(prod, settings=()))

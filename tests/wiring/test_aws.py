@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import tarfile
+from dataclasses import replace
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from kubectl_eksdoc.aws import eks
-from kubectl_eksdoc.aws.recorded import NOTHING, Recorder
+from kubectl_eksdoc.aws.believing import Believed, believed
+from kubectl_eksdoc.aws.recorded import RecordedOf, Recorder
+from kubectl_eksdoc.aws.whose import cluster_named
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.aws.addons import Addon, Update
 from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.connection import Connection
-from kubectl_eksdoc.errors import AwsDenied, AwsMissing, SnapshotError
+from kubectl_eksdoc.errors import AwsMissing, AwsOtherCluster, SnapshotError
 from kubectl_eksdoc.host.aws_answers import STEM
 from kubectl_eksdoc.host.snapshot import SnapshotReader
 from kubectl_eksdoc.kube.aws_access import AwsWanted
@@ -22,6 +26,7 @@ from kubectl_eksdoc.wiring.aws import DemoAnswers, open_aws
 from kubectl_eksdoc.wiring.sources import SourceChoice
 
 NAME = "demo-shop"
+NOW = datetime(2026, 11, 20, 9, 30, tzinfo=timezone.utc)
 LIST = b'{"apiVersion": "v1", "kind": "List", "items": []}'
 
 
@@ -29,15 +34,15 @@ def opened(**source: Any) -> Any:
     return open_aws(SourceChoice(**source), Connection(), AwsWanted())
 
 
-def facts(aws: Any) -> tuple[Any, ...]:
+def facts(of: Believed) -> tuple[Any, ...]:
     return (
-        eks.cluster(aws, NAME),
-        eks.cluster_versions(aws),
-        eks.addons(aws, NAME),
-        eks.addon_versions(aws, "vpc-cni"),
-        eks.addon_configuration(aws, "vpc-cni", "v1.19.5-eksbuild.1"),
-        eks.updates_of_addon(aws, NAME, "vpc-cni"),
-        eks.addon(aws, NAME, "no-such"),
+        of.cluster,
+        eks.cluster_versions(of),
+        eks.addons(of),
+        eks.addon_versions(of, "vpc-cni"),
+        eks.addon_configuration(of, "vpc-cni", "v1.19.5-eksbuild.1"),
+        eks.updates_of_addon(of, "vpc-cni"),
+        eks.addon(of, "no-such"),
     )
 
 
@@ -52,16 +57,18 @@ def test_the_demo_has_an_aws_side() -> None:
 
 def test_what_the_demo_does_not_have_is_refused_as_aws_does() -> None:
     with pytest.raises(AwsMissing, match="other"):
-        eks.cluster(opened(demo=True), "other")
+        cluster_named(DemoAnswers(), "other")
 
 
 @pytest.mark.parametrize("packed", [True, False])
 def test_a_snapshot_answers_as_when_it_was_made(tmp_path: Path, packed: bool) -> None:
     recorder = Recorder(DemoAnswers())
-    told = facts(recorder)
+    seen = believed(recorder, DemoAnswers().access)
+    told = facts(seen)
+    of = RecordedOf(NAME, seen.cluster.region, seen.cluster.account, seen.cluster.endpoint, seen.caller.arn, NOW)
     folder = tmp_path / "snapshot"
     folder.mkdir()
-    (folder / f"{STEM}.json").write_bytes(recorder.written())
+    (folder / f"{STEM}.json").write_bytes(recorder.written(of))
     (folder / "nodes.json").write_bytes(LIST.replace(b'"List"', b'"NodeList"'))
     path = folder
     if packed:
@@ -75,11 +82,7 @@ def test_a_snapshot_answers_as_when_it_was_made(tmp_path: Path, packed: bool) ->
 
 def test_a_snapshot_without_it_says_that_it_does_not_know(tmp_path: Path) -> None:
     (tmp_path / "nodes.json").write_bytes(LIST)
-    aws = opened(snapshot=str(tmp_path))
-    assert isinstance(eks.addons(aws, NAME), Unknown)
-    with pytest.raises(AwsDenied, match="does not hold the answer of eks:DescribeCluster"):
-        eks.cluster(aws, NAME)
-    assert Recorder(aws).written() == NOTHING
+    assert opened(snapshot=str(tmp_path)) == Unknown(f"the snapshot {tmp_path} holds no answers of AWS")
 
 
 def test_a_snapshot_that_cannot_be_read(tmp_path: Path) -> None:
@@ -88,3 +91,13 @@ def test_a_snapshot_that_cannot_be_read(tmp_path: Path) -> None:
     (tmp_path / f"{STEM}.json").write_bytes(b"[")
     with pytest.raises(SnapshotError, match="no answers of AWS"):
         opened(snapshot=str(tmp_path))
+
+
+def test_a_snapshot_whose_answers_are_of_another_cluster_is_not_believed(tmp_path: Path) -> None:
+    recorder = Recorder(DemoAnswers())
+    seen = believed(recorder, DemoAnswers().access)
+    whose = RecordedOf(NAME, seen.cluster.region, seen.cluster.account, seen.cluster.endpoint, seen.caller.arn, NOW)
+    for other in (replace(whose, account="999988887777"), replace(whose, server="https://10.0.0.1")):
+        (tmp_path / f"{STEM}.json").write_bytes(recorder.written(other))
+        with pytest.raises(AwsOtherCluster):
+            opened(snapshot=str(tmp_path))

@@ -61,7 +61,7 @@ def _service_account(app: App) -> Json:
 def _security_groups(app: App) -> Json:
     spec: Json = {
         "podSelector": {"matchLabels": app.selector},
-        "securityGroups": {"groupIds": ["sg-0d3a05h0p5f1e2c3b"]},
+        "securityGroups": {"groupIds": ["sg-0d3a0540f5f1e2c3b"]},
     }
     return an_object(
         "vpcresources.k8s.aws/v1beta1", "SecurityGroupPolicy", app.name, app.namespace, age=_AGE, spec=spec

@@ -12,7 +12,7 @@ from typing import Any
 from kubectl_eksdoc.embedded.demo.meta import Json
 
 ACCOUNT, REGION, CLUSTER, SERVER_VERSION = "111122223333", "ap-northeast-2", "demo-shop", "v1.33"
-VPC = "vpc-0d3a05h0p5f1e2c3b"
+VPC = "vpc-0d3a0540f5f1e2c3b"
 SHOP_IMAGES = f"{ACCOUNT}.dkr.ecr.{REGION}.amazonaws.com/shop"
 EKS_IMAGES = f"602401143452.dkr.ecr.{REGION}.amazonaws.com"  # the account of EKS's own images in most regions
 

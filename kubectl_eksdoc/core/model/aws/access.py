@@ -18,6 +18,7 @@ class AwsAccess:
     region: str
     profile: str = ""
     role: str = ""
+    external_id: str = ""  # which the role may want
     account: str = ""
     server: str = ""
     server_name: str = ""  # which TLS expects instead of the URL's host

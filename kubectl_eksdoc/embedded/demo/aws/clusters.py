@@ -28,6 +28,7 @@ PLATFORM = "eks.38"
 """Of every version's newest control plane; the number is made up."""
 
 _ID = hexadecimal(32, "cluster", CLUSTER).upper()
+ENDPOINT = f"https://{_ID}.gr7.{REGION}.eks.amazonaws.com"
 _AUTHORITY = "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCg=="
 
 # version, release on EKS, end of standard and of extended support, newest patch: the EKS user guide's calendar
@@ -60,7 +61,7 @@ def describe_cluster(params: Params) -> Json:
         "version": VERSION,
         "platformVersion": PLATFORM,
         "status": "ACTIVE",
-        "endpoint": f"https://{_ID}.gr7.{REGION}.eks.amazonaws.com",
+        "endpoint": ENDPOINT,
         "certificateAuthority": {"data": _AUTHORITY},
         "identity": {"oidc": {"issuer": f"https://oidc.eks.{REGION}.amazonaws.com/id/{_ID}"}},
         "roleArn": role(f"{CLUSTER}-cluster"),
