@@ -76,8 +76,9 @@ def expected(live: Doc, of: Named, update: Update, schema: Schema) -> Expected:
     for part in (each for each in update.after if each.of == of):
         named = _leaves(part.part, schema)
         witness = _witness(part.config, named, mine, update)
+        (stem,) = _leaves(part.plain, schema)
         for path in named:
-            paths[path] = part.config
+            paths[path] = _config_of(part.config, path[len(stem) :])
             if witness is None:
                 doubted[path] = part
             else:
@@ -98,6 +99,11 @@ def _identity(live: Doc) -> Doc:
 def _leaves(part: Doc, schema: Schema) -> tuple[Path, ...]:
     """The fields in it that carry a value: not those by which items of lists are told apart, nor these items."""
     return tuple(path for path in fields_of(part, schema.root) if not _is_naming(path))
+
+
+def _config_of(config: ConfigPath, below: Path) -> ConfigPath:
+    """Where in configuration values a field stands that is so far below what a value makes; () if nowhere by itself."""
+    return (*config, *(step[2:] for step in below)) if all(step.startswith("f:") for step in below) else ()
 
 
 def _is_naming(path: Path) -> bool:

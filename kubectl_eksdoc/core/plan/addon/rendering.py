@@ -24,11 +24,13 @@ _KUBE_PROXY = Named("apps/v1", "DaemonSet", _SYSTEM, "kube-proxy")
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """One value of the chart, and the part of the object `of` that it makes."""
+    """One value of the chart, and the part of the object `of` that it makes; `plain` is the part that a plain value
+    would make in its place."""
 
     config: ConfigPath
     of: Named
     part: Doc
+    plain: Doc
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,9 @@ def objects_of(addon: str) -> tuple[Named, ...]:
     return _OBJECTS.get(addon, ())
 
 
+_PLAIN = "x"
+
+
 def _by(rule: _Rule, values: Doc) -> Iterator[Rendered]:
     found: Any = values
     for key in rule.at:
@@ -58,11 +63,11 @@ def _by(rule: _Rule, values: Doc) -> Iterator[Rendered]:
     if found is None or found in ({}, []):
         return  # templates leave out what is empty
     if not rule.each:
-        yield Rendered(rule.at, rule.of, rule.part("", found))
+        yield Rendered(rule.at, rule.of, rule.part("", found), rule.part("", _PLAIN))
     elif isinstance(found, dict):
         for key in sorted(found):
             if found[key] is not None:
-                yield Rendered((*rule.at, key), rule.of, rule.part(key, found[key]))
+                yield Rendered((*rule.at, key), rule.of, rule.part(key, found[key]), rule.part(key, _PLAIN))
 
 
 def _pod(part: Doc) -> Doc:
