@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from kubectl_eksdoc.aws.asking import Json, at_once, found, known
 from kubectl_eksdoc.aws.believing import Believed
+from kubectl_eksdoc.aws.values import schema_of
 from kubectl_eksdoc.core.model.aws import questions
 from kubectl_eksdoc.core.model.aws.addons import (
     Addon,
@@ -106,7 +107,9 @@ def addon_configuration(of: Believed, name: str, version: str) -> AddonConfigura
     wanted = {"addonName": name, "addonVersion": version}
 
     def made(said: Json) -> AddonConfiguration:
-        return AddonConfiguration(name, version, said["configurationSchema"])
+        text = said.get("configurationSchema", "")
+        none = Unknown(f"EKS publishes no configuration schema for {name} {version}")
+        return AddonConfiguration(name, version, schema_of(text) if text else none)
 
     return found(of.aws, questions.ADDON_CONFIGURATION, wanted, made)
 

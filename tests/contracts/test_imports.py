@@ -36,6 +36,7 @@ PLANTED = (
     ("host/decoding.py", "msgspec", "Only objects decodes"),
     ("cli/drain.py", "tabulate", "Only render draws tables"),
     ("host/settings.py", "yaml", "Only render writes YAML"),
+    ("aws/eks.py", "yaml", "Only render writes YAML"),
     ("kube/flags.py", "argparse", "Only cli parses arguments"),
     ("wiring/sources.py", "boto3", "Only aws speaks to AWS"),
     ("cli/main.py", "textual", "Only tui draws screens"),

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.aws.asked import Unknown
+
 
 @dataclass(frozen=True, slots=True)
 class Issue:
@@ -62,11 +65,12 @@ class AddonVersions:
 
 @dataclass(frozen=True, slots=True)
 class AddonConfiguration:
-    """What may be configured of a version: a JSON Schema as text (DescribeAddonConfiguration)."""
+    """What may be configured of a version (DescribeAddonConfiguration): a JSON Schema of draft 6 so far. Some versions
+    have none, and older ones cannot be configured: it is unknown then, and nothing follows from that."""
 
     name: str
     version: str
-    schema: str
+    schema: Doc | Unknown
 
 
 @dataclass(frozen=True, slots=True)
