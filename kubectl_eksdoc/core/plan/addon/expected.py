@@ -11,8 +11,10 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.plan.addon.named import ConfigPath, Named
+from kubectl_eksdoc.core.model.aws.configuration import Path as ConfigPath
+from kubectl_eksdoc.core.plan.addon.named import Named
 from kubectl_eksdoc.core.plan.addon.rendering import Rendered
+from kubectl_eksdoc.core.plan.addon.schema.allowed import SchemaPaths
 from kubectl_eksdoc.core.rules.api.ownership.entries import Owner, owner_of, read, without_entries
 from kubectl_eksdoc.core.rules.api.ownership.extracting import kept
 from kubectl_eksdoc.core.rules.api.ownership.fields import NONE, Fields, fields_of
@@ -37,13 +39,13 @@ class Update:
     """What an update says of the add-on, by what the chart renders for it (`rendering.rendered`).
 
     `before` is rendered for the version and values of today, `after` for those of the update; `explicit` are the paths
-    that its configuration values set, `schema` those of the target's schema (None: it is not known).
+    that its configuration values set; `schema`: the target's, None if it is not known.
     """
 
     before: tuple[Rendered, ...]
     after: tuple[Rendered, ...]
     explicit: Set[ConfigPath] = frozenset()
-    schema: Set[ConfigPath] | None = None
+    schema: SchemaPaths | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,18 +116,13 @@ _KEYS = frozenset(("f:name", "f:containerPort", "f:protocol", "f:mountPath", "f:
 
 
 def _witness(config: ConfigPath, named: tuple[Path, ...], mine: Fields, update: Update) -> Witness | None:
-    if _has(update.explicit, config):
+    if any(path[: len(config)] == config for path in update.explicit):
         return Witness.VALUES
     if any(path in mine or path[:-1] in mine for path in named):
         return Witness.OWNED
     if update.schema is None:
         return Witness.CHART
-    return Witness.SCHEMA if _has(update.schema, config) else None
-
-
-def _has(paths: Set[ConfigPath], wanted: ConfigPath) -> bool:
-    """One of them is it, is above it or below it."""
-    return any(path[: len(wanted)] == wanted or wanted[: len(path)] == path for path in paths)
+    return Witness.SCHEMA if update.schema.of(config) is not None else None
 
 
 def _dropped(update: Update, of: Named, schema: Schema) -> Fields:

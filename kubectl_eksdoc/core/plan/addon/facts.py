@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
 from dataclasses import dataclass
 
 from kubectl_eksdoc.core.model.api_objects import Doc
@@ -10,17 +9,18 @@ from kubectl_eksdoc.core.model.aws.addons import Addon
 from kubectl_eksdoc.core.model.aws.asked import Unknown
 from kubectl_eksdoc.core.model.aws.clusters import EksCluster
 from kubectl_eksdoc.core.plan.addon.modes import Mode
-from kubectl_eksdoc.core.plan.addon.named import ConfigPath, Named
+from kubectl_eksdoc.core.plan.addon.named import Named
+from kubectl_eksdoc.core.plan.addon.schema.allowed import SchemaPaths
 from kubectl_eksdoc.core.plan.addon.usage import Usage
 
 
 @dataclass(frozen=True, slots=True)
 class OfVersion:
-    """A version of the add-on: what its chart sets by default, and which paths its schema has."""
+    """A version of the add-on: what its chart sets by default, and what its schema allows."""
 
     version: str
     chart: Doc | Unknown
-    schema: Set[ConfigPath] | Unknown
+    schema: SchemaPaths | Unknown
 
 
 @dataclass(frozen=True, slots=True)

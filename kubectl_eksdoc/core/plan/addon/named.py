@@ -11,9 +11,6 @@ from kubectl_eksdoc.core.rules.api.ownership.steps import field_step, keys_of, s
 from kubectl_eksdoc.core.rules.api.ownership.trees import Path
 from kubectl_eksdoc.core.rules.api.places import Place
 
-ConfigPath = tuple[str, ...]
-"""Where something stands in configuration values: ``("init", "env", "DISABLE_TCP_EARLY_DEMUX")``."""
-
 
 @dataclass(frozen=True, slots=True, order=True)
 class Named:

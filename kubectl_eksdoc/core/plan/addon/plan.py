@@ -11,7 +11,7 @@ from kubectl_eksdoc.core.model.findings import Finding, in_order
 from kubectl_eksdoc.core.plan.addon.expected import Update
 from kubectl_eksdoc.core.plan.addon.facts import AddonFacts, Asked
 from kubectl_eksdoc.core.plan.addon.judging import Unread, judged
-from kubectl_eksdoc.core.plan.addon.named import ConfigPath, named
+from kubectl_eksdoc.core.plan.addon.named import named
 from kubectl_eksdoc.core.plan.addon.prediction import FieldChange, Prediction, predict
 from kubectl_eksdoc.core.plan.addon.rendering import Rendered, rendered
 from kubectl_eksdoc.core.plan.addon.values import leaves, over, with_value
@@ -108,10 +108,6 @@ def _way_out(facts: AddonFacts, asked: Asked, at_risk: Iterable[FieldChange]) ->
 
 
 def _settable(change: FieldChange, facts: AddonFacts) -> bool:
-    """The target's schema knows the path; where the schema is not known it is tried all the same, and said."""
+    """The target's schema lets it be; where the schema is not known it is tried all the same."""
     schema = facts.target.schema
-    return bool(change.config) and (isinstance(schema, Unknown) or has_path(schema, change.config))
-
-
-def has_path(schema: Iterable[ConfigPath], path: ConfigPath) -> bool:
-    return any(each[: len(path)] == path or path[: len(each)] == each for each in schema)
+    return bool(change.config) and (isinstance(schema, Unknown) or not schema.refuses(change.config))

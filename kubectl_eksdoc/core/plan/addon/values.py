@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.plan.addon.named import ConfigPath
+from kubectl_eksdoc.core.model.aws.configuration import Path as ConfigPath
 
 
 def over(below: Doc, above: Doc) -> Doc:

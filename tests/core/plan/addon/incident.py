@@ -5,28 +5,41 @@ from __future__ import annotations
 import json
 from functools import cache
 
+from kubectl_eksdoc.aws.charts import chart_defaults
 from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.plan.addon.named import ConfigPath
+from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.plan.addon.facts import OfVersion
+from kubectl_eksdoc.core.plan.addon.schema.allowed import SchemaPaths
+from kubectl_eksdoc.core.plan.addon.schema.paths import paths
 from kubectl_eksdoc.core.rules.api.ownership.applying import Applied, apply
 from kubectl_eksdoc.core.rules.api.ownership.updates import updated
 from kubectl_eksdoc.core.rules.api.schema import schema_of
-from tests.raw_facts import recorded
+from tests.raw_facts import DATA, recorded
 
 EARLY_DEMUX = ("init", "env", "DISABLE_TCP_EARLY_DEMUX")
 POD_ENI = ("env", "ENABLE_POD_ENI")
 NOW = "2026-11-22T09:00:00Z"
 SCHEMA = schema_of("apps/v1", "DaemonSet")
 
-CHART: Doc = {
-    "env": {"AWS_VPC_ENI_MTU": "9001", "ENABLE_POD_ENI": "false", "WARM_ENI_TARGET": "1"},
-    "init": {"env": {"DISABLE_TCP_EARLY_DEMUX": "false"}},
-}
-"""What of the chart's defaults is looked at; it is the same from v1.11.0 to v1.15.1 (tables of the chart)."""
 
-V1_12_0: frozenset[ConfigPath] = frozenset((("env", "ENABLE_POD_ENI"), ("env", "AWS_VPC_ENI_MTU"), ("resources",)))
-"""Of the schema: it has no ``init``."""
+def chart(version: str) -> Doc:
+    found = chart_defaults("vpc-cni", f"{version}-eksbuild.1")
+    assert not isinstance(found, Unknown)
+    return found
 
-V1_15_1: frozenset[ConfigPath] = V1_12_0 | {EARLY_DEMUX}
+
+@cache
+def schema(version: str) -> SchemaPaths | Unknown:
+    """As far as EKS's are published: of v1.11.0 there is none, of v1.12.6 only a part was ever quoted."""
+    path = DATA / "aws" / "eks" / "schemas" / f"vpc-cni_{version}-eksbuild.1.json"
+    return paths(json.loads(path.read_text())) if path.exists() else Unknown(f"no schema of {version}")
+
+
+def version(of: str) -> OfVersion:
+    return OfVersion(f"{of}-eksbuild.1", chart(of), schema(of))
+
+
+CHART = chart("v1.12.0")
 
 
 @cache

@@ -21,16 +21,14 @@ from kubectl_eksdoc.core.plan.addon.usage import Usage
 from kubectl_eksdoc.core.plan.addon.values import leaves, over, with_value
 from kubectl_eksdoc.core.rules.api.ownership.updates import updated
 from tests.core.plan.addon.incident import (
-    CHART,
     EARLY_DEMUX,
     NOW,
     POD_ENI,
     SCHEMA,
-    V1_12_0,
-    V1_15_1,
     a_persons,
     by_hand,
     rich,
+    version,
 )
 
 CLUSTER = EksCluster("shop", "arn:aws:eks:eu-west-1:111122223333:cluster/shop", "1.33", "", "ACTIVE", "", "")
@@ -42,8 +40,8 @@ def facts(**more: Any) -> AddonFacts:
     given: dict[str, Any] = {
         "cluster": CLUSTER,
         "addon": Addon("vpc-cni", "v1.12.0-eksbuild.1", "ACTIVE"),
-        "now": OfVersion("v1.12.0-eksbuild.1", CHART, V1_12_0),
-        "target": OfVersion("v1.15.1-eksbuild.1", CHART, V1_15_1),
+        "now": version("v1.12.0"),
+        "target": version("v1.15.1"),
         "values": {},
         "objects": (rich(),),
         "unread": (),
@@ -134,7 +132,7 @@ def test_the_way_out_changes_nothing_at_risk(live: Any) -> None:
 
 def test_what_no_value_leads_to_is_named() -> None:
     """v1.12.0's schema refuses ``init``."""
-    known = facts(target=OfVersion("v1.12.0-eksbuild.1", CHART, V1_12_0))
+    known = facts(target=version("v1.12.0"))
     way = plan_update(known, Asked(Mode.OVERWRITE)).way_out
     assert way is not None and "init" not in way.values
     assert [change.config for change in way.cannot] == [EARLY_DEMUX] and [c.config for c in way.keeps] == [POD_ENI]
@@ -142,12 +140,11 @@ def test_what_no_value_leads_to_is_named() -> None:
 
 def test_a_request_that_somebody_raised_is_set_where_it_stands() -> None:
     """The chart's value is a map, and one leaf of it is a person's."""
-    chart = over(CHART, {"resources": {"requests": {"cpu": "25m"}}})
     raised = json.loads(json.dumps(rich()))
     for container in raised["spec"]["template"]["spec"]["containers"]:
         container["resources"]["requests"]["cpu"] = "100m"
     live = updated(rich(), raised, "kubectl-edit", NOW, SCHEMA)
-    known = facts(objects=(live,), now=OfVersion("a", chart, V1_15_1), target=OfVersion("b", chart, V1_15_1))
+    known = facts(objects=(live,), now=version("v1.15.0"))
     plan = plan_update(known, Asked(Mode.OVERWRITE))
     (change,) = [each for each in plan.changes if each.config[:1] == ("resources",)]
     assert change.config == ("resources", "requests", "cpu") and change.by_mode[Mode.OVERWRITE].value == "25m"

@@ -7,12 +7,15 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.aws.configuration import Path as ConfigPath
 from kubectl_eksdoc.core.plan.addon.expected import Update, Witness
 from kubectl_eksdoc.core.plan.addon.modes import Confidence, Fate, Mode
-from kubectl_eksdoc.core.plan.addon.named import MISSING, ConfigPath, LiveField
+from kubectl_eksdoc.core.plan.addon.named import MISSING, LiveField
 from kubectl_eksdoc.core.plan.addon.prediction import FieldChange, predict
 from kubectl_eksdoc.core.plan.addon.rendering import AWS_NODE, rendered
-from tests.core.plan.addon.incident import CHART, EARLY_DEMUX, POD_ENI, V1_12_0, V1_15_1, a_persons, rich
+from kubectl_eksdoc.core.plan.addon.schema.allowed import SchemaPaths
+from kubectl_eksdoc.core.plan.addon.values import over
+from tests.core.plan.addon.incident import CHART, EARLY_DEMUX, POD_ENI, a_persons, chart, rich, schema
 
 LIVES = {"names are EKS's": rich, "all is a person's": a_persons}
 
@@ -25,11 +28,16 @@ def an_update(after: Doc = CHART, before: Doc = CHART, **more: Any) -> Update:
     return Update(rendered("vpc-cni", before), rendered("vpc-cni", after), **more)
 
 
+def known(version: str) -> SchemaPaths | None:
+    found = schema(version)
+    return found if isinstance(found, SchemaPaths) else None
+
+
 @pytest.mark.parametrize("live", LIVES.values(), ids=LIVES)
-@pytest.mark.parametrize("schema", [None, V1_15_1], ids=["v1.12.6", "v1.15.1"])
-def test_the_incident(live: Any, schema: Any) -> None:
-    """From v1.11.0 and v1.12.0, whose charts are the same there; of v1.12.6 no whole schema is published."""
-    foretold = changes(live(), an_update(schema=schema))
+@pytest.mark.parametrize("old", ["v1.11.0", "v1.12.0"])
+@pytest.mark.parametrize("new", ["v1.12.6", "v1.15.1"])
+def test_the_incident(live: Any, old: str, new: str) -> None:
+    foretold = changes(live(), an_update(chart(new), chart(old), schema=known(new)))
     for path in (EARLY_DEMUX, POD_ENI):
         change = foretold[path]
         assert change.live == "true" and change.at_risk and "eks" not in change.owners
@@ -52,22 +60,22 @@ def test_the_conflict_is_worded_as_eks_words_it() -> None:
 
 
 def test_ownership_that_expands_is_seen() -> None:
-    taken_over = changes(a_persons(), an_update(schema=V1_15_1))[EARLY_DEMUX]
+    taken_over = changes(a_persons(), an_update(schema=known("v1.15.1")))[EARLY_DEMUX]
     assert taken_over.expands and taken_over.witness is Witness.SCHEMA
-    assert not changes(rich(), an_update(schema=V1_15_1))[EARLY_DEMUX].expands, "EKS has named it all along"
+    assert not changes(rich(), an_update(schema=known("v1.15.1")))[EARLY_DEMUX].expands, "EKS has named it all along"
     unsure = changes(a_persons(), an_update())[EARLY_DEMUX]
     assert unsure.expands and unsure.confidence(Mode.OVERWRITE) is Confidence.LOW
 
 
 def test_what_neither_schema_nor_ownership_says_is_unknown() -> None:
     """To v1.12.0: its chart renders ``init``, and its schema has none."""
-    change = changes(a_persons(), an_update(schema=V1_12_0))[EARLY_DEMUX]
+    change = changes(a_persons(), an_update(schema=known("v1.12.0")))[EARLY_DEMUX]
     assert {told.fate for told in change.by_mode.values()} == {Fate.UNKNOWN} and change.at_risk
 
 
 def test_values_that_say_the_same_change_nothing() -> None:
     """And all of it in the call: the chart's defaults with the configuration values over them."""
-    wanted: Doc = {"env": {**CHART["env"], POD_ENI[1]: "true"}, "init": {"env": {EARLY_DEMUX[2]: "true"}}}
+    wanted = over(CHART, {"env": {POD_ENI[1]: "true"}, "init": {"env": {EARLY_DEMUX[2]: "true"}}})
     for live in (rich(), a_persons()):
         found = changes(live, an_update(wanted, explicit={EARLY_DEMUX, POD_ENI}))
         assert EARLY_DEMUX not in found and POD_ENI not in found
