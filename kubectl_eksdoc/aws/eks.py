@@ -41,11 +41,15 @@ def _version(said: Json) -> ClusterVersion:
     )
 
 
+def addon_names(of: Believed) -> tuple[str, ...] | Unknown:
+    """Of those that EKS manages, sorted."""
+    wanted = {"clusterName": of.cluster.name}
+    return known(of.aws, questions.ADDONS, wanted, lambda said: tuple(sorted(said["addons"])))
+
+
 def addons(of: Believed) -> tuple[Addon | Unknown, ...] | Unknown:
     """All of them, by name; what of them may not be asked is unknown each."""
-    names = known(
-        of.aws, questions.ADDONS, {"clusterName": of.cluster.name}, lambda said: tuple(sorted(said["addons"]))
-    )
+    names = addon_names(of)
     if isinstance(names, Unknown):
         return names
     told = at_once(names, lambda name: addon(of, name))

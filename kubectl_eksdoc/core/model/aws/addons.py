@@ -88,3 +88,25 @@ class Update:
     def parameter(self, name: str) -> str:
         """ "" where it was not given."""
         return next((value for key, value in self.parameters if key == name), "")
+
+
+@dataclass(frozen=True, slots=True)
+class VersionSide:
+    """What is known of a version: its chart's defaults, and the schema of its configuration."""
+
+    version: str
+    chart: Doc | Unknown
+    schema: Doc | Unknown
+
+
+@dataclass(frozen=True, slots=True)
+class AddonSide:
+    """What AWS says of an installed add-on and of an update of it to `target`. `values`: the configuration of today;
+    `offered`: whether EKS offers the target for this cluster; `steps`: the versions to go by, the target last."""
+
+    addon: Addon
+    now: VersionSide
+    target: VersionSide
+    values: Doc | Unknown
+    offered: bool | Unknown
+    steps: tuple[str, ...]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from kubectl_eksdoc.core.model.findings import Severity
-from kubectl_eksdoc.core.plan.addon.named import LiveField
+from kubectl_eksdoc.core.plan.addon.fields import LiveField
 from kubectl_eksdoc.core.rules.api.ownership.steps import field_step
 
 

@@ -12,7 +12,7 @@ from enum import Enum
 
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.aws.configuration import Path as ConfigPath
-from kubectl_eksdoc.core.plan.addon.named import Named
+from kubectl_eksdoc.core.model.named import Named
 from kubectl_eksdoc.core.plan.addon.rendering import Rendered
 from kubectl_eksdoc.core.plan.addon.schema.allowed import SchemaPaths
 from kubectl_eksdoc.core.rules.api.ownership.entries import Owner, owner_of, read, without_entries

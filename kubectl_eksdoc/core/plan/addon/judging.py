@@ -8,10 +8,11 @@ from kubectl_eksdoc.core.model import addon_codes as codes
 from kubectl_eksdoc.core.model.aws.asked import Unknown
 from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.findings import Finding, Severity, Status, Subject
+from kubectl_eksdoc.core.model.named import Named, named
 from kubectl_eksdoc.core.plan.addon.effects import Users, effect_of
 from kubectl_eksdoc.core.plan.addon.facts import AddonFacts, Asked
+from kubectl_eksdoc.core.plan.addon.fields import MISSING, LiveField
 from kubectl_eksdoc.core.plan.addon.modes import Fate, Mode
-from kubectl_eksdoc.core.plan.addon.named import MISSING, LiveField, Named, named
 from kubectl_eksdoc.core.plan.addon.prediction import FieldChange
 from kubectl_eksdoc.core.plan.addon.values import leaves
 from kubectl_eksdoc.core.plan.addon.writers import tool_of

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.aws.asked import Unknown
 from kubectl_eksdoc.core.model.findings import Finding, in_order
+from kubectl_eksdoc.core.model.named import named
 from kubectl_eksdoc.core.plan.addon.expected import Update
 from kubectl_eksdoc.core.plan.addon.facts import AddonFacts, Asked
 from kubectl_eksdoc.core.plan.addon.judging import Unread, judged
-from kubectl_eksdoc.core.plan.addon.named import named
 from kubectl_eksdoc.core.plan.addon.prediction import FieldChange, Prediction, predict
 from kubectl_eksdoc.core.plan.addon.rendering import Rendered, rendered
 from kubectl_eksdoc.core.plan.addon.values import leaves, over, with_value

@@ -12,9 +12,10 @@ from typing import Any
 
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.aws.configuration import Path as ConfigPath
+from kubectl_eksdoc.core.model.named import Named, named
 from kubectl_eksdoc.core.plan.addon.expected import EKS, Expected, Update, Witness, expected
+from kubectl_eksdoc.core.plan.addon.fields import LiveField, Missing, value_at
 from kubectl_eksdoc.core.plan.addon.modes import Confidence, Fate, Mode
-from kubectl_eksdoc.core.plan.addon.named import LiveField, Missing, Named, named, value_at
 from kubectl_eksdoc.core.rules.api.ownership.applying import Applied, apply
 from kubectl_eksdoc.core.rules.api.ownership.comparing import compare
 from kubectl_eksdoc.core.rules.api.ownership.conflicts import Conflicts

@@ -12,7 +12,7 @@ from typing import Any
 
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.aws.configuration import Path as ConfigPath
-from kubectl_eksdoc.core.plan.addon.named import Named
+from kubectl_eksdoc.core.model.named import Named
 
 _SYSTEM = "kube-system"
 AWS_NODE = Named("apps/v1", "DaemonSet", _SYSTEM, "aws-node")

@@ -13,9 +13,9 @@ from kubectl_eksdoc.core.model.aws.addons import Addon
 from kubectl_eksdoc.core.model.aws.asked import Unknown
 from kubectl_eksdoc.core.model.aws.clusters import EksCluster
 from kubectl_eksdoc.core.model.findings import Finding, Severity, Status
+from kubectl_eksdoc.core.model.named import Named
 from kubectl_eksdoc.core.plan.addon.facts import AddonFacts, Asked, OfVersion
 from kubectl_eksdoc.core.plan.addon.modes import Fate, Mode
-from kubectl_eksdoc.core.plan.addon.named import Named
 from kubectl_eksdoc.core.plan.addon.plan import AddonPlan, plan_update
 from kubectl_eksdoc.core.plan.addon.usage import Usage
 from kubectl_eksdoc.core.plan.addon.values import leaves, over, with_value
