@@ -37,6 +37,8 @@ PLANTED = (
     ("cli/drain.py", "tabulate", "Only render draws tables"),
     ("host/settings.py", "yaml", "Only render writes YAML"),
     ("aws/eks.py", "yaml", "Only render writes YAML"),
+    ("aws/eks.py", "fastjsonschema", "Only aws holds values"),
+    ("core/plan/addon/remedies.py", "fastjsonschema", "Core is pure"),
     ("kube/flags.py", "argparse", "Only cli parses arguments"),
     ("wiring/sources.py", "boto3", "Only aws speaks to AWS"),
     ("cli/main.py", "textual", "Only tui draws screens"),

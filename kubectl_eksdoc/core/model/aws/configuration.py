@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Any
+
+from kubectl_eksdoc.core.model.api_objects import Doc
 
 Path = tuple[str, ...]
 """The keys down to a value: ``("init", "env", "DISABLE_TCP_EARLY_DEMUX")``. In a schema the items of a list are the
@@ -33,6 +36,18 @@ def shown(path: Path) -> str:
         else:
             text += f'["{step.translate(_ESCAPED)}"]'
     return text or "(the whole configuration)"
+
+
+def referred(schema: Doc, ref: Any) -> Any:
+    """What a ``$ref`` within the schema names (``#/definitions/Env``), None for any other."""
+    if not isinstance(ref, str) or "%" in ref or not (ref == "#" or ref.startswith("#/")):
+        return None
+    found: Any = schema
+    for step in ref[2:].split("/") if ref != "#" else ():
+        if not isinstance(found, dict):
+            return None
+        found = found.get(step.replace("~1", "/").replace("~0", "~"))
+    return found
 
 
 @dataclass(frozen=True, slots=True)

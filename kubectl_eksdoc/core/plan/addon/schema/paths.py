@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.aws.configuration import ANY_KEY, ITEMS, Path
+from kubectl_eksdoc.core.model.aws.configuration import ANY_KEY, ITEMS, Path, referred
 from kubectl_eksdoc.core.plan.addon.schema.allowed import Allowed, SchemaPaths, spelled
 
 MOST = 20_000
@@ -72,7 +72,7 @@ class _Walk:
 
     def _follow(self, path: Path, schema: Doc, refs: tuple[str, ...], required: bool, some: bool) -> None:
         ref = schema["$ref"]
-        target = _target(self.root, ref)
+        target = referred(self.root, ref)
         if target is None:
             unclear = (f"the reference {spelled(ref)} leads nowhere that is read here",)
             self._add(path, Allowed(path, required=required, alternative=some, unclear=unclear))
@@ -244,15 +244,3 @@ def _schemas(value: Any) -> list[Any]:
 
 def _number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
-
-
-def _target(root: Doc, ref: Any) -> Any:
-    """What a reference within the document names, None for any other."""
-    if not isinstance(ref, str) or not (ref == "#" or ref.startswith("#/")):
-        return None
-    found: Any = root
-    for step in ref[2:].split("/") if ref != "#" else ():
-        if not isinstance(found, dict):
-            return None
-        found = found.get(step.replace("~1", "/").replace("~0", "~"))
-    return found
