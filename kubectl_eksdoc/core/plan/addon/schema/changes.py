@@ -167,7 +167,7 @@ def _respelled(before: Allowed, after: Allowed, gone: Sequence[Allowed], come: S
         return ""
     plain = _plain(before.path)
     alone = all(sum(_plain(each.path) == plain for each in side) == 1 for side in (gone, come))
-    return "the same name, spelled in another way" if _plain(after.path) == plain and alone else ""
+    return "the same name, spelled in another way" if _plain(after.path) == plain and plain[-1] and alone else ""
 
 
 def _plain(path: Path) -> Path:
