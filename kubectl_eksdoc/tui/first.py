@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 from typing import ClassVar
 
+from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
@@ -25,7 +26,7 @@ class FirstScreen(Screen[None]):
 
     def compose(self) -> ComposeResult:
         yield Static("eksdoc  reading the cluster…", id="identity")
-        yield Static(id="line")
+        yield Static(id="line", markup=False)
         nodes = Static(id="nodes", classes="framed")
         nodes.border_title = r"\[1] Nodes"
         yield nodes
@@ -33,6 +34,11 @@ class FirstScreen(Screen[None]):
 
     def on_mount(self) -> None:
         self.call_after_refresh(threading.Thread(target=self._work, name="loader", daemon=True).start)
+
+    def on_key(self, event: events.Key) -> None:
+        """It comes too early for what it does, and is not silent about it."""
+        if event.is_printable and event.key != "q":
+            self.query_one("#line", Static).update(f"{event.character}: nothing is read yet")
 
     def _work(self) -> None:
         try:

@@ -14,15 +14,20 @@ from textual.widgets import Static
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.text import shown
 from kubectl_eksdoc.tui import words
+from kubectl_eksdoc.tui.keymap import Keymap
 from kubectl_eksdoc.tui.model import Model
 from kubectl_eksdoc.tui.sheets import knobs
 from kubectl_eksdoc.tui.widgets.line_table import LineTable
 
 FOOT = "h l or ← → turn  j k next  z undo  Z redo  C copy as a command  esc back"
 
+_KNOBS = frozenset({"parallel", "grace"})
+"""Actions of keys that turn what the form shows."""
+
 
 class KnobsScreen(ModalScreen[None]):
-    """`turn` is told the id of a knob and by how much; `do` the id of a key that works here, too."""
+    """`turn` is told the id of a knob and by how much; `do` the id of a key that works here, too. The other keys of
+    `keymap` say why they do nothing."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left,h", "turn(-1)", "back", show=False),
@@ -33,8 +38,16 @@ class KnobsScreen(ModalScreen[None]):
         Binding("escape,o,q", "dismiss", "close", show=False),
     ]
 
-    def __init__(self, model: Model, turn: Callable[[str, int], None], do: Callable[[str], None]) -> None:
+    def __init__(
+        self, model: Model, turn: Callable[[str, int], None], do: Callable[[str], None], keymap: Keymap
+    ) -> None:
         super().__init__()
+        taken = set(self._bindings.key_to_bindings)
+        for key in keymap.keys:
+            does = "do" if key.action in _KNOBS else "refuse"
+            for pressed in set(key.keys.split(",")) - taken:
+                self._bindings.bind(pressed, f"{does}('{key.id}')", show=False)
+        self._keymap = keymap
         self._model = model
         self._turn = turn
         self._do = do
@@ -64,3 +77,6 @@ class KnobsScreen(ModalScreen[None]):
 
     def action_do(self, key: str) -> None:
         self._do(key)
+
+    def action_refuse(self, key: str) -> None:
+        self.notify(f"{self._keymap.of(key).shown}: not from this form, esc closes it", timeout=4, markup=False)

@@ -65,6 +65,8 @@ def plan_line(model: Model) -> str:
         return f"✗ {model.trouble}"
     if model.old:
         return f"An old view: nothing is planned from it, {counted(marked, 'node')} marked for later."
+    if model.facts is None:
+        return "Nothing is read yet: marks and plans come then. Marks only build a plan."
     if not marked:
         return "Nothing is marked: space marks the node under the cursor, m more. Marks only build a plan."
     knobs = [f"parallel {at_once(model.choice.ask.policy)}", f"grace {grace(model.choice.ask.policy)}"]
