@@ -147,6 +147,6 @@ class Reads:
         return ", ".join(filter(None, (counted(self.failures, "try", "tries"), self.retry_in(now))))
 
 
-def brief(why: str) -> str:
-    """`why` without the address that it begins with: the head of the screen says whose cluster it is."""
-    return _ADDRESS.sub("", why)
+def brief(why: str, who: str = "") -> str:
+    """`why` with `who` in the place of the server's address: the head of the screen says whose cluster it is."""
+    return _ADDRESS.sub(who, why)
