@@ -74,12 +74,15 @@ def _parts(told: Sequence[RunEvent | RunEnd]) -> Iterator[Part]:
     """One begins after the end of another, and where the seconds are counted anew."""
     events: list[RunEvent] = []
     for each in told:
-        end = each if isinstance(each, RunEnd) else None
-        if events and (end is not None or each.at_s < events[-1].at_s - _ABOUT_S):
-            yield events, end
+        if isinstance(each, RunEnd):
+            if events:
+                yield events, each
             events = []
-        if isinstance(each, RunEvent):
-            events.append(each)
+            continue
+        if events and each.at_s < events[-1].at_s - _ABOUT_S:
+            yield events, None
+            events = []
+        events.append(each)
     if events:
         yield events, None
 
@@ -98,7 +101,7 @@ def _moments(parts: Sequence[Part], began: datetime) -> Iterator[Moment]:
 def _rewaved(parts: Sequence[Part], moments: Sequence[Moment]) -> Iterator[Rewaved]:
     """By the end of each part but the first, from its begin on."""
     begins = [at for at, moment in enumerate(moments, 1) if moment.why == GONE_ON_WITH]
-    for after, (_, end) in zip(begins, parts[1:]):
+    for after, (_, end) in zip(begins, parts[1:], strict=True):
         for node, wave in end.nodes if end is not None else ():
             yield Rewaved(after, node, wave)
 
