@@ -23,7 +23,7 @@ WATCHED_S, WATCHED_COSTS = 120.0, 400
 UNWATCHED_S, UNWATCHED_COSTS = 30.0, 100
 """Where it cannot be watched."""
 
-_ADDRESS = re.compile(r"https?://\S+( through the proxy \S+)? ")
+_ADDRESS = re.compile(r"(?P<of>of )?https?://\S+( through the proxy \S+)? ")
 
 _SLOW = timedelta(seconds=10)
 
@@ -149,4 +149,4 @@ class Reads:
 
 def brief(why: str, who: str = "") -> str:
     """`why` with `who` in the place of the server's address: the head of the screen says whose cluster it is."""
-    return _ADDRESS.sub(who, why)
+    return _ADDRESS.sub(lambda found: f"{found['of'] or ''}{who}" if who else "", why)

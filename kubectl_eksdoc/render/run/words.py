@@ -9,7 +9,7 @@ from kubectl_eksdoc.render.drain.verdict import baked
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.record.words import asked
 from kubectl_eksdoc.render.run.view import Outcome, RunView
-from kubectl_eksdoc.render.text import counted, listing
+from kubectl_eksdoc.render.text import counted, listing, sentences
 from kubectl_eksdoc.render.times import duration
 
 _MOST_NAMES = 4
@@ -28,7 +28,7 @@ def verdict(view: RunView) -> str:
     paused_s = record.record.paused_s
     took = f"in {duration(record.ended_s)}" + (f" ({duration(paused_s)} of it paused)" if paused_s else "")
     if view.outcome is Outcome.STOPPED:
-        return f"Stopped: {view.stopped}. {counts} {took}; {_planned(view)}."
+        return sentences(f"Stopped: {view.stopped}", f"{counts} {took}; {_planned(view)}")
     head = "Drained" if view.outcome is Outcome.DONE else "Drained in part"
     return f"{head}: {counts} {took}; {_planned(view)}."
 

@@ -13,7 +13,7 @@ from textual.screen import ModalScreen
 from kubectl_eksdoc.core.run.chronicle import NodeState
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.run import stands
-from kubectl_eksdoc.render.text import counted, shown
+from kubectl_eksdoc.render.text import counted, sentences, shown
 from kubectl_eksdoc.tui.run import words
 from kubectl_eksdoc.tui.run.state import RunState, Stage
 from kubectl_eksdoc.tui.sheets.sheet import Line
@@ -89,7 +89,7 @@ def lines(state: RunState) -> list[Line]:
     half = stands.stop_in_full(state.standing) if state.standing is not None else "Nothing was done yet."
     begun = [node for node in state.chronicle.nodes.values() if node.state is not NodeState.QUEUED]
     pause = "go on" if state.is_paused else "pause: nothing more is asked for until space"
-    held: list[Line] = [(f"Held: {words.held(state)}.", Tone.WARN)] if state.stage is Stage.HELD else []
+    held: list[Line] = [(sentences(f"Held: {words.held(state)}"), Tone.WARN)] if state.stage is Stage.HELD else []
     return [
         *held,
         half,
