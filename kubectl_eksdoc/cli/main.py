@@ -48,8 +48,8 @@ def collect_seldom() -> None:
 
 
 def collect_no_more() -> None:
-    """When it ends, Python looks for cycles in all that was ever loaded: half a second that whoever pressed q waits for,
-    though everything goes with the process anyway."""
+    """When it ends, Python looks for cycles in all that was ever loaded: half a second that whoever pressed q waits
+    for, though everything goes with the process anyway."""
     gc.freeze()
 
 

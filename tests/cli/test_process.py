@@ -112,8 +112,10 @@ def test_a_locale_without_our_signs_gets_an_answer() -> None:
 
 def test_nobody_waits_at_its_end_for_what_goes_with_the_process_anyway() -> None:
     """What is frozen is not gone through by the collector when Python ends."""
-    end = "import gc, kubectl_eksdoc.cli.main as cli; cli.main(); print(gc.get_freeze_count() > 1000, len(gc.get_objects()) < 1000)"
-    done = process(sys.executable, "-c", end, "version")
+    seen = "print(gc.get_freeze_count() > 1000, len(gc.get_objects()) < 1000)"
+    done = process(
+        sys.executable, "-c", f"import gc; from kubectl_eksdoc.cli.main import main; main(); {seen}", "version"
+    )
     assert done.stdout.endswith("True True\n")
 
 

@@ -40,9 +40,10 @@ def identity(state: RunState, name: str) -> str:
     estimate = view.plan.estimate if view is not None else None
     planned = f"planned about {duration(estimate.p50_s)} (p95 {duration(estimate.p95_s)})" if estimate else ""
     of = f", {planned}" if planned and not state.over else ""
-    of = f" since it was gone on with{of.replace('planned', 'the rest planned')}" if _goes_on(state) else of
+    of = f" since resumed{of.replace('planned', 'the rest planned')}" if _goes_on(state) else of
     speed = f"  {state.live.speed:g} s pass in one" if state.live.speed != 1.0 else ""
-    return f"eksdoc  {name}  {state.stage.value} {duration(state.at_s)}{of}{speed}"
+    lasted = f" {duration(state.at_s)}" if state.drains else ""  # giving back takes a moment
+    return f"eksdoc  {name}  {state.stage.value}{lasted}{of}{speed}"
 
 
 def _goes_on(state: RunState) -> bool:
@@ -50,7 +51,8 @@ def _goes_on(state: RunState) -> bool:
 
 
 def line(state: RunState) -> str:
-    """``Run 7f3a · wave 2 of 4 · 51 of 116 pods gone · ▇▇▇───── 44 % · about 2m50s left``."""
+    """``Run 7f3a · wave 2 of 4 · 51 of 116 pods gone · about 2m50s left · ▇▇▇───── 44 %``: a narrow terminal cuts the
+    bar."""
     if state.outcome is not None:
         return f"{state.outcome.sign[0]} Run {state.live.run}: {state.outcome.said}"
     chronicle = state.chronicle
@@ -58,15 +60,14 @@ def line(state: RunState) -> str:
         return f"Run {state.live.run} · nodes are given back…"
     pods, gone = chronicle.pods, chronicle.gone
     done = gone / pods if pods else 0.0
+    left = state.standing.left_s if state.standing is not None and not chronicle.held else None
     parts = [
         f"Run {state.live.run}",
         _wave(state),
         state.pods_gone,
+        f"about {duration(left)} left" if left is not None else "",
         f"{bar(gone, pods, _BAR)} {done:.0%}",
     ]
-    left = state.standing.left_s if state.standing is not None else None
-    if left is not None and not chronicle.held:
-        parts.append(f"about {duration(left)} left")
     return " · ".join(filter(None, parts))
 
 

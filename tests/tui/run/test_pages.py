@@ -117,6 +117,12 @@ def test_what_is_paused_or_held_gives_no_time() -> None:
     assert "about" in words.line(at(20)) and "left" in words.line(at(20))
 
 
+def test_of_a_run_that_was_gone_on_with_times_are_said_to_be_of_the_rest() -> None:
+    first, again = (words.identity(at(20, ScriptedLive(kind=kind)), NAME) for kind in (Kind.DRAIN, Kind.GO_ON))
+    assert "RUNNING 20s, planned about" in first
+    assert "RUNNING 20s since resumed, the rest planned about" in again
+
+
 def test_a_run_that_is_held_says_first_what_is_wrong() -> None:
     why = (
         "https://10.0.0.1/k8s through the proxy http://10.0.0.9:80 cannot be reached: the connection is refused, "
