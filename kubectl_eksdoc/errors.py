@@ -5,7 +5,8 @@
     EksdocError                     70  a bug of ours if nothing narrower fits
     ├── UsageError                   2  the command line, a selector, a target that does not exist
     │   ├── SnapshotError            2  a dump that cannot be read, or is not what it should be
-    │   └── BaselineError            2  a saved plan that cannot be read, or that cannot be compared with
+    │   ├── BaselineError            2  a saved plan that cannot be read, or that cannot be compared with
+    │   └── ValuesError              2  configuration values of an add-on that are neither a JSON nor a YAML object
     ├── ClusterError                 3  the cluster refused us or cannot be reached
     │   ├── ConfigError              3  the kubeconfig cannot be used
     │   ├── Unreachable              3  no answer, or no complete one
@@ -58,6 +59,10 @@ class SnapshotError(UsageError):
 
 
 class BaselineError(UsageError):
+    pass
+
+
+class ValuesError(UsageError):
     pass
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from kubectl_eksdoc.aws.asking import Json, at_once, found, known
 from kubectl_eksdoc.aws.believing import Believed
+from kubectl_eksdoc.aws.values import schema_of
 from kubectl_eksdoc.core.model.aws import questions
 from kubectl_eksdoc.core.model.aws.addons import (
     Addon,
@@ -40,11 +41,15 @@ def _version(said: Json) -> ClusterVersion:
     )
 
 
+def addon_names(of: Believed) -> tuple[str, ...] | Unknown:
+    """Of those that EKS manages, sorted."""
+    wanted = {"clusterName": of.cluster.name}
+    return known(of.aws, questions.ADDONS, wanted, lambda said: tuple(sorted(said["addons"])))
+
+
 def addons(of: Believed) -> tuple[Addon | Unknown, ...] | Unknown:
     """All of them, by name; what of them may not be asked is unknown each."""
-    names = known(
-        of.aws, questions.ADDONS, {"clusterName": of.cluster.name}, lambda said: tuple(sorted(said["addons"]))
-    )
+    names = addon_names(of)
     if isinstance(names, Unknown):
         return names
     told = at_once(names, lambda name: addon(of, name))
@@ -106,7 +111,9 @@ def addon_configuration(of: Believed, name: str, version: str) -> AddonConfigura
     wanted = {"addonName": name, "addonVersion": version}
 
     def made(said: Json) -> AddonConfiguration:
-        return AddonConfiguration(name, version, said["configurationSchema"])
+        text = said.get("configurationSchema", "")
+        none = Unknown(f"EKS publishes no configuration schema for {name} {version}")
+        return AddonConfiguration(name, version, schema_of(text) if text else none)
 
     return found(of.aws, questions.ADDON_CONFIGURATION, wanted, made)
 

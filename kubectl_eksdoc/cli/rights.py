@@ -55,18 +55,17 @@ _LOST: Mapping[Resource, str] = {
 
 DRAIN_PLAN = tuple(Right("list", r, r in _NOTHING_WITHOUT, _LOST.get(r, "")) for r in kinds.ALL)
 
-_CONFIG_MAPS = Resource("ConfigMap", "configmaps")
 
 _JOURNAL_READ = (
-    Right("get", _CONFIG_MAPS, True, journal=True),
-    Right("list", _CONFIG_MAPS, True, journal=True),
+    Right("get", kinds.CONFIG_MAPS, True, journal=True),
+    Right("list", kinds.CONFIG_MAPS, True, journal=True),
     Right("get", kinds.LEASES, lost="it is not known whether somebody leads the run", journal=True),
 )
-_ASK = (*_JOURNAL_READ, Right("patch", _CONFIG_MAPS, True, journal=True))
+_ASK = (*_JOURNAL_READ, Right("patch", kinds.CONFIG_MAPS, True, journal=True))
 _JOURNAL = (
     *_ASK,
     *(Right(verb, kinds.LEASES, True, journal=True) for verb in ("create", "update")),
-    Right("create", _CONFIG_MAPS, True, journal=True),
+    Right("create", kinds.CONFIG_MAPS, True, journal=True),
 )
 # patched: cordons, the label for load balancers, and what keeps autoscalers away
 _NODES = tuple(Right(verb, kinds.NODES, True) for verb in ("get", "list", "watch", "patch"))

@@ -6,10 +6,13 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from kubectl_eksdoc.core.model.acts import Act, Cordon, Errand, OfPod
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.journal import Begun, Entries, Entry, Phase, RunSummary
 from kubectl_eksdoc.core.model.kinds import Resource
 from kubectl_eksdoc.core.model.locks import Held
+from kubectl_eksdoc.core.model.named import Named
 from kubectl_eksdoc.core.rules.api.statuses import Lost, Status
 from kubectl_eksdoc.core.rules.news import News
 from kubectl_eksdoc.core.sim.cluster.kubelets import Pace
@@ -25,6 +28,18 @@ class ClusterReader(Protocol):
         Raises:
             ClusterError: the cluster refused or cannot be reached at all.
             SnapshotError: the dump cannot be read.
+        """
+        ...
+
+
+class Objects(Protocol):
+    """Single objects as they are: of a cluster, a dump of one, or the demo."""
+
+    def one(self, of: Named) -> Doc | Absent | Unknown:
+        """The document with its managedFields; `Unknown.missing` is the right without which it is not had.
+
+        Raises:
+            ClusterError: the cluster cannot be talked to.
         """
         ...
 

@@ -14,6 +14,11 @@ from kubectl_eksdoc.objects.structs import ListOf
 _decode_page = msgspec.json.Decoder(ListOf[msgspec.Raw]).decode
 
 
+def each_of(page: bytes) -> Iterator[bytes]:
+    """The objects of a List that could be read."""
+    return (bytes(raw) for raw in _decode_page(page).items or ())
+
+
 class RawObjects:
     """Mutable: a reader fills it while it reads. Objects of a list lack their kind; here they have it."""
 
@@ -23,8 +28,7 @@ class RawObjects:
 
     def add_page(self, resource: Resource, body: bytes) -> None:
         """The objects of a List that could be read."""
-        items = _decode_page(body).items
-        self._held.setdefault(resource, []).extend(bytes(raw) for raw in items or ())
+        self._held.setdefault(resource, []).extend(each_of(body))
 
     def add_item(self, resource: Resource, raw: bytes | memoryview) -> None:
         self._held.setdefault(resource, []).append(bytes(raw))

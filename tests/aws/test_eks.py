@@ -9,7 +9,15 @@ import pytest
 
 from kubectl_eksdoc.aws import eks
 from kubectl_eksdoc.aws.asking import AT_ONCE, at_once, in_parts
-from kubectl_eksdoc.core.model.aws.addons import Addon, AddonVersion, AddonVersions, Fits, Issue, Update
+from kubectl_eksdoc.core.model.aws.addons import (
+    Addon,
+    AddonConfiguration,
+    AddonVersion,
+    AddonVersions,
+    Fits,
+    Issue,
+    Update,
+)
 from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.clusters import ClusterVersion, part_of
 from kubectl_eksdoc.core.model.aws.questions import Question
@@ -101,6 +109,21 @@ def test_what_is_not_there_is_absent_and_what_ends_everything_is_raised() -> Non
     )
     with pytest.raises(AwsError, match="no network"):
         eks.addons(sees(Scripted({"eks:ListAddons": AwsError("no network")}), "shop"))
+
+
+@pytest.mark.parametrize(
+    ("answer", "schema"),
+    [
+        ({"configurationSchema": '{"type": "object"}'}, {"type": "object"}),
+        ({}, Unknown("EKS publishes no configuration schema for x v1")),
+        ({"configurationSchema": ""}, Unknown("EKS publishes no configuration schema for x v1")),
+        ({"configurationSchema": "[]"}, Unknown("the configuration schema cannot be read: it is no object but a list")),
+    ],
+)
+def test_a_schema_that_is_none_is_unknown(answer: dict[str, str], schema: object) -> None:
+    aws = sees(Scripted({"eks:DescribeAddonConfiguration": answer}))
+    found = eks.addon_configuration(aws, "x", "v1")
+    assert isinstance(found, AddonConfiguration) and found.schema == schema
 
 
 def test_versions_that_eks_supports() -> None:

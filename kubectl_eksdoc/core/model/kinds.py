@@ -69,6 +69,8 @@ MUTATING_WEBHOOKS = Resource(
     namespaced=False,
 )
 TARGET_GROUP_BINDINGS = Resource("TargetGroupBinding", "targetgroupbindings", "elbv2.k8s.aws", "v1beta1", custom=True)
+CONFIG_MAPS = Resource("ConfigMap", "configmaps")
+SERVICE_ACCOUNTS = Resource("ServiceAccount", "serviceaccounts")
 NODE_POOLS = Resource("NodePool", "nodepools", "karpenter.sh", namespaced=False, custom=True)
 
 ALL: tuple[Resource, ...] = (

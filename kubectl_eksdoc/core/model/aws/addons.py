@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.aws.asked import Unknown
+
 
 @dataclass(frozen=True, slots=True)
 class Issue:
@@ -62,11 +65,12 @@ class AddonVersions:
 
 @dataclass(frozen=True, slots=True)
 class AddonConfiguration:
-    """What may be configured of a version: a JSON Schema as text (DescribeAddonConfiguration)."""
+    """What may be configured of a version (DescribeAddonConfiguration): a JSON Schema of draft 6 so far. Some versions
+    have none, and older ones cannot be configured: it is unknown then, and nothing follows from that."""
 
     name: str
     version: str
-    schema: str
+    schema: Doc | Unknown
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,3 +88,25 @@ class Update:
     def parameter(self, name: str) -> str:
         """ "" where it was not given."""
         return next((value for key, value in self.parameters if key == name), "")
+
+
+@dataclass(frozen=True, slots=True)
+class VersionSide:
+    """What is known of a version: its chart's defaults, and the schema of its configuration."""
+
+    version: str
+    chart: Doc | Unknown
+    schema: Doc | Unknown
+
+
+@dataclass(frozen=True, slots=True)
+class AddonSide:
+    """What AWS says of an installed add-on and of an update of it to `target`. `values`: the configuration of today;
+    `offered`: whether EKS offers the target for this cluster; `steps`: the versions to go by, the target last."""
+
+    addon: Addon
+    now: VersionSide
+    target: VersionSide
+    values: Doc | Unknown
+    offered: bool | Unknown
+    steps: tuple[str, ...]

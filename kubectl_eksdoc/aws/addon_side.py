@@ -1,0 +1,93 @@
+"""All that AWS is asked for one add-on's update: four questions, two at a time."""
+
+from __future__ import annotations
+
+from kubectl_eksdoc.aws import eks
+from kubectl_eksdoc.aws.asking import at_once
+from kubectl_eksdoc.aws.believing import Believed
+from kubectl_eksdoc.aws.charts import chart_defaults
+from kubectl_eksdoc.aws.values import values_of
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.aws.addons import Addon, AddonSide, AddonVersions, VersionSide
+from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
+from kubectl_eksdoc.core.rules import addon_versions
+from kubectl_eksdoc.errors import AwsDenied, AwsMissing, UsageError, ValuesError
+
+
+def addon_side(of: Believed, name: str, wish: str) -> AddonSide:
+    """`wish`: a version, ``latest``, or "" for the one that EKS marks as default.
+
+    Raises:
+        AwsMissing: it is no add-on of the cluster.
+        AwsDenied: it may not be described.
+        UsageError: the version that is meant cannot be told.
+        AwsError: as `Aws.ask`.
+    """
+    answers = dict(at_once(("addon", "versions"), lambda what: _asked(of, name, what)))
+    addon, offered = answers["addon"], answers["versions"]
+    if isinstance(addon, Absent):
+        raise AwsMissing(
+            f"{name} is no EKS add-on of cluster {of.cluster.name}",
+            "Is it self-managed (installed by Helm or a manifest)? kubectl eksdoc addon-diff --all: those of EKS.",
+        )
+    if isinstance(addon, Unknown):
+        raise AwsDenied(addon.why, "", addon.missing)
+    assert isinstance(addon, Addon) and isinstance(offered, (AddonVersions, Unknown)), "as they were asked"
+    target = _target(of, offered, name, wish)
+    versions = dict(at_once(dict.fromkeys((addon.version, target)), lambda version: _version(of, name, version)))
+    return AddonSide(
+        addon,
+        versions[addon.version],
+        versions[target],
+        _values(addon),
+        addon_versions.is_offered(offered, of.cluster.version, target)
+        if isinstance(offered, AddonVersions)
+        else offered,
+        addon_versions.steps(name, offered, of.cluster.version, addon.version, target)
+        if isinstance(offered, AddonVersions)
+        else (target,),
+    )
+
+
+def _asked(of: Believed, name: str, what: str) -> Addon | AddonVersions | Unknown | Absent:
+    if what == "addon":
+        return eks.addon(of, name)
+    told = eks.addon_versions(of, name)
+    if isinstance(told, tuple):
+        return told[0] if told else Unknown(f"EKS lists no versions of {name}")
+    return told if isinstance(told, Unknown) else Unknown(told.said)
+
+
+def _target(of: Believed, offered: object, name: str, wish: str) -> str:
+    kubernetes = of.cluster.version
+    if isinstance(offered, AddonVersions):
+        target = addon_versions.target(offered, kubernetes, wish)
+    else:
+        target = "" if wish in ("", addon_versions.LATEST) else wish
+    if not target:
+        which = "latest" if wish else "default"
+        why = f": {offered.why}" if isinstance(offered, Unknown) else ""
+        raise UsageError(
+            f"it is not known which version of {name} is the {which} one for Kubernetes {kubernetes}{why}",
+            "Name the version: --to VERSION.",
+        )
+    return target
+
+
+def _version(of: Believed, name: str, version: str) -> VersionSide:
+    told = eks.addon_configuration(of, name, version)
+    schema: Doc | Unknown
+    if isinstance(told, Absent):
+        schema = Unknown(told.said)
+    else:
+        schema = told if isinstance(told, Unknown) else told.schema
+    return VersionSide(version, chart_defaults(name, version), schema)
+
+
+def _values(addon: Addon) -> Doc | Unknown:
+    if not addon.configuration.strip():
+        return {}
+    try:
+        return values_of(addon.configuration)
+    except ValuesError as error:
+        return Unknown(error.message)

@@ -1,0 +1,113 @@
+"""What the charts of EKS's add-ons set where nobody configures it, by version: tables of this package, for vpc-cni.
+
+Sources, and what a gap in them means: `chart_values/README.md`.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+from typing import Any
+
+from kubectl_eksdoc.core.model.api_objects import Doc, at, with_value, without
+from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.versions import Version, parse
+
+_OWN_VERSION = ("env", "VPC_CNI_VERSION")
+_ADDON = "vpc-cni"
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentedVariable:
+    """An environment variable of vpc-cni as its README (of v1.23.0) has it. `default` is "" where it is unset or
+    empty; `since` and `deprecated` are chart versions (``v1.12.6``), "" where the README names none: always, never."""
+
+    name: str
+    default: str
+    since: str = ""
+    deprecated: str = ""
+
+
+def chart_defaults(addon: str, version: str) -> Doc | Unknown:
+    """The chart's values of an add-on's version, such as ``v1.12.6-eksbuild.1``; the chart's own is what stands
+    before ``-eksbuild``.
+
+    Of a version between two that the table has: the older one's, if both say the same but for their own version.
+    """
+    if addon != _ADDON:
+        return Unknown(f"which defaults the chart of {addon} has is not known here, only those of {_ADDON}")
+    wanted = parse(version)
+    if wanted is None or wanted.patch is None:
+        return Unknown(f"{version!r} is no version of a chart")
+    table = _vpc_cni()
+    older = [each for each in table if not wanted < each]
+    newer = [each for each in table if wanted < each]
+    if older and older[-1] == wanted:
+        return table[wanted]
+    if not older:
+        return Unknown(f"chart defaults of {_ADDON} are known from {newer[0]} on, not of {wanted}")
+    if not newer:
+        return Unknown(f"chart defaults of {_ADDON} are known up to {older[-1]}, not of {wanted}")
+    below, above = table[older[-1]], table[newer[0]]
+    if without(below, _OWN_VERSION) != without(above, _OWN_VERSION):
+        return Unknown(f"chart defaults of {_ADDON} {wanted} are not known, and {older[-1]} and {newer[0]} differ")
+    return below if at(below, *_OWN_VERSION) is None else with_value(below, _OWN_VERSION, str(wanted))
+
+
+def known_charts() -> tuple[str, ...]:
+    """The versions of vpc-cni's chart that the table has, the oldest first: ``v1.8.0``."""
+    return tuple(str(each) for each in _vpc_cni())
+
+
+def documented_variable(name: str) -> DocumentedVariable | Unknown:
+    """What vpc-cni does with a variable that nobody sets: a chart may set it, which then holds."""
+    return _variables().get(name) or Unknown(f"the README of {_ADDON} v1.23.0 documents no variable {name}")
+
+
+def documented_default(name: str, version: str) -> str | Unknown:
+    """The documented default of a variable in an add-on's version, "" for unset; before it came, unknown."""
+    variable = documented_variable(name)
+    if isinstance(variable, Unknown):
+        return variable
+    wanted, since = parse(version), parse(variable.since)
+    if wanted is None:
+        return Unknown(f"{version!r} is no version of {_ADDON}")
+    if since is not None and wanted < since:
+        return Unknown(f"{_ADDON} has {name} since {variable.since}, not in {wanted}")
+    return variable.default
+
+
+@lru_cache(maxsize=1)
+def _vpc_cni() -> dict[Version, Doc]:
+    """The oldest first."""
+    found: dict[Version, Doc] = {}
+    values: Doc = {}
+    for version, patch in _read("vpc_cni.json").items():
+        values = _patched(values, patch) if found else patch
+        key = parse(version)
+        assert key is not None, version
+        found[key] = values
+    return found
+
+
+@lru_cache(maxsize=1)
+def _variables() -> dict[str, DocumentedVariable]:
+    return {row["name"]: DocumentedVariable(**row) for row in _read("vpc_cni_variables.json")}
+
+
+def _read(name: str) -> Any:
+    return json.loads((files(__package__) / "chart_values" / name).read_text(encoding="utf-8"))
+
+
+def _patched(values: Doc, patch: Doc) -> Doc:
+    """A merge patch (RFC 7386): null takes away."""
+    made = {key: value for key, value in values.items() if patch.get(key, value) is not None or key not in patch}
+    for key, value in patch.items():
+        old = made.get(key)
+        if isinstance(value, dict) and isinstance(old, dict):
+            made[key] = _patched(old, value)
+        elif value is not None:
+            made[key] = value
+    return made

@@ -1,0 +1,176 @@
+"""Whether configuration values are what their schema allows: all that is broken, each by its path.
+
+The schema is walked here (references, properties, items, alternatives), so that everything is found and its path is
+exact; what each keyword says of a value is judged by fastjsonschema. It is pure Python without dependencies, is
+maintained and knows draft 6; jsonschema is the reference, and the tests hold us to it, but needs a compiled rpds-py.
+As fastjsonschema makes Python code of a schema and runs it, it is given one checked keyword at a time, never names or
+texts of people, and whatever is not known to be harmless makes the answer unknown.
+
+EKS words its own refusals as networknt's json-schema-validator does (terraform-aws-modules/terraform-aws-eks pull 2349:
+``$.env.ENABLE_PREFIX_DELEGATION: boolean found, string expected``). That lets formats pass which it does not know
+(networknt/json-schema-validator issue 848), so EKS may accept any text for its ``boolean`` and ``integer``: what breaks
+a format only is doubtful.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from typing import Any
+
+import fastjsonschema
+
+from kubectl_eksdoc.aws.judgeable import FORMATS, JUDGED, unjudgeable
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.aws.configuration import Broken, Path, item, referred, shown
+
+MOST = 20_000
+"""Schemas that are held against values, and characters of one text that is matched against a pattern."""
+DEEPEST = 200
+
+
+class _TooMuch(Exception):
+    """Why it was not judged to the end, in a clause."""
+
+
+def broken(schema: Doc, values: Doc) -> tuple[Broken, ...] | Unknown:
+    """Sorted by path; () where the schema allows all of it."""
+    why = unjudgeable(schema)
+    if why:
+        return Unknown(f"the configuration schema is not judged here: {why}")
+    try:
+        found = set(_Walk(schema).errors((), schema, values, 0))
+    except _TooMuch as error:
+        return Unknown(f"the configuration values were not judged to the end: {error}")
+    return tuple(sorted(found, key=lambda each: (each.path, each.rule, each.what)))
+
+
+class _Walk:
+    """Mutable: `left` says how many schemas may still be held against values."""
+
+    def __init__(self, root: Doc) -> None:
+        self.root = root
+        self.left = MOST
+
+    def errors(self, path: Path, schema: Any, value: Any, depth: int) -> Iterator[Broken]:
+        self.left -= 1
+        if self.left < 0 or depth > DEEPEST:
+            raise _TooMuch("the schema leads on and on")
+        if isinstance(schema, bool):
+            if not schema:
+                yield Broken(path, "nothing may stand here", "false", found=_kind(value))
+            return
+        if "$ref" in schema:
+            yield from self.errors(path, referred(self.root, schema["$ref"]), value, depth + 1)
+            return
+        for keyword in sorted(JUDGED & schema.keys()):
+            if not _fits(keyword, schema[keyword], value):
+                yield _worded(path, keyword, schema[keyword], value)
+        for branch in schema.get("allOf", ()):
+            yield from self.errors(path, branch, value, depth + 1)
+        for keyword in ("anyOf", "oneOf"):
+            if keyword in schema:
+                yield from self._alternatives(path, keyword, schema[keyword], value, depth)
+        if isinstance(value, dict):
+            yield from self._in_object(path, schema, value, depth)
+        if isinstance(value, list):
+            for index, each in enumerate(value):
+                yield from self.errors((*path, item(index)), schema.get("items", True), each, depth + 1)
+
+    def _alternatives(self, path: Path, keyword: str, branches: list[Any], value: Any, depth: int) -> Iterator[Broken]:
+        tried = [list(self.errors(path, branch, value, depth + 1)) for branch in branches]
+        surely = sum(not found for found in tried)
+        perhaps = sum(all(each.doubtful for each in found) for found in tried)
+        if _enough(keyword, surely) and _enough(keyword, perhaps):
+            return
+        doubtful = _enough(keyword, perhaps)
+        several = (surely if doubtful else perhaps) > 1
+        why = "fits several of the alternatives" if several else _reasons(tried)
+        yield Broken(path, why, keyword, found=_kind(value), doubtful=doubtful)
+
+    def _in_object(self, path: Path, schema: Doc, value: Doc, depth: int) -> Iterator[Broken]:
+        for name in schema.get("required", ()):
+            if not _fits("required", [name], value):
+                yield Broken((*path, name), "has to be given", "required")
+        known, patterns = schema.get("properties", {}), schema.get("patternProperties", {})
+        more = schema.get("additionalProperties", True)
+        unknown = "the schema knows no such key here"
+        for key, below in value.items():
+            matching = [pattern for pattern in patterns if _fits("pattern", pattern, key)]
+            schemas = [*([known[key]] if key in known else ()), *(patterns[each] for each in matching)]
+            if not schemas and more is False:
+                yield Broken((*path, key), unknown, "additionalProperties", found=_kind(below))
+                continue
+            for each in schemas or [more]:
+                yield from self.errors((*path, key), each, below, depth + 1)
+
+
+def _enough(keyword: str, fitting: int) -> bool:
+    return fitting == 1 if keyword == "oneOf" else fitting > 0
+
+
+def _reasons(tried: list[list[Broken]]) -> str:
+    said = [f"{shown(found[0].path)} {found[0].what}" for found in tried if found]
+    return f"fits no alternative: {'; '.join(said)}"
+
+
+def _fits(keyword: str, wanted: Any, value: Any) -> bool:
+    """
+    Raises:
+        _TooMuch: the numbers or texts are beyond what is judged.
+    """
+    if keyword == "pattern" and isinstance(value, str) and len(value) > MOST:
+        raise _TooMuch(f"a text of more than {MOST} characters has to match a pattern")
+    try:
+        _rule(json.dumps({keyword: wanted}))(value)
+    except fastjsonschema.JsonSchemaValueException:
+        return False
+    except (ArithmeticError, ValueError, RecursionError) as error:
+        raise _TooMuch(f"{keyword} cannot be judged: {error}") from error
+    return True
+
+
+@lru_cache(maxsize=512)
+def _rule(schema: str) -> Callable[[Any], Any]:
+    """What judges one keyword."""
+    wanted = {"$schema": "http://json-schema.org/draft-06/schema#", **json.loads(schema)}
+    judge: Callable[[Any], Any] = fastjsonschema.compile(
+        wanted, formats=FORMATS, use_default=False, detailed_exceptions=False
+    )
+    return judge
+
+
+_KINDS = {bool: "boolean", str: "string", int: "integer", float: "number", list: "array", dict: "object"}
+_WORDS = {
+    "string": "a text",
+    "boolean": "true or false",
+    "integer": "a whole number",
+    "number": "a number",
+    "array": "a list",
+    "object": "an object",
+    "null": "null",
+}
+
+
+def _kind(value: Any) -> str:
+    """As JSON Schema names it."""
+    return _KINDS.get(type(value), "null")
+
+
+def _worded(path: Path, keyword: str, wanted: Any, value: Any) -> Broken:
+    kind = _kind(value)
+    each = wanted if isinstance(wanted, list) else [wanted]
+    texts = tuple(one if isinstance(one, str) else json.dumps(one, ensure_ascii=False) for one in each)
+    shorter = json.dumps(value, ensure_ascii=False)
+    seen = shorter if len(shorter) <= 60 else f"{shorter[:60]}…"
+    types = " or ".join(_WORDS.get(one, one) for one in texts)
+    what = {
+        "type": f"is {_WORDS[kind]}, must be {types}",
+        "enum": f"is {seen}, must be one of {', '.join(texts)}",
+        "const": f"is {seen}, must be {texts[0] if len(texts) == 1 else json.dumps(wanted)}",
+        "pattern": f"is {seen}, must match {texts[0]}" if texts else "",
+        "format": f"is {seen}, must be of the format {texts[0]}" if texts else "",
+    }.get(keyword, f"is {seen}, which breaks {keyword} {', '.join(texts)}")
+    return Broken(path, what, keyword, texts, kind, doubtful=keyword == "format")

@@ -1,0 +1,66 @@
+"""The finding codes of add-on updates; with `codes` they are the one registry of the tool."""
+
+from __future__ import annotations
+
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.codes import Code
+
+FIELD_RESET = Code(
+    "addon-field-reset",
+    "The update overwrites a field that somebody has set",
+    "EKS applies the add-on's chart as field manager eks: with OVERWRITE it takes the field and writes its value. A "
+    "field that it has named so far and names no more is removed, whoever gave it its value.",
+)
+FIELD_CONFLICT = Code(
+    "addon-field-conflict",
+    "The update ends in a conflict",
+    "With NONE, EKS does not touch a field that somebody else has: the update fails, and its message names the fields.",
+)
+FIELD_KEPT = Code(
+    "addon-field-kept",
+    "The update leaves a field as somebody has set it",
+    "With PRESERVE, EKS leaves a conflicting field to whoever has it. No document says how exactly, and what the new "
+    "version wants there is not set either.",
+)
+FIELD_UNKNOWN = Code(
+    "addon-field-unknown",
+    "It is not known what the update does to a field",
+    "Somebody has set it, and neither the add-on's chart nor its schema nor the owners of the live field tell what EKS "
+    "applies there.",
+)
+OWNERSHIP_GROWS = Code(
+    "addon-ownership-grows",
+    "EKS takes over a field that it has not had so far",
+    "The target version's schema has a field that nobody but a person owns today: what was safe in every update before "
+    "is not safe in this one.",
+)
+VALUES_DROPPED = Code(
+    "addon-values-dropped",
+    "The update takes configuration values away",
+    "Configuration values are replaced as a whole: a key that the new ones lack goes back to its default. '{}' takes "
+    "all of them away.",
+)
+VALUES_REFUSED = Code(
+    "addon-values-refused",
+    "Configuration values do not fit the target version's schema",
+    "EKS refuses an update whose values, new or kept, are not what the schema of that version allows.",
+)
+VERSION_UNFIT = Code(
+    "addon-version-unfit",
+    "The target version is not offered for this cluster",
+    "EKS offers each version for some Kubernetes versions; vpc-cni is updated one minor version at a time.",
+)
+OTHER_WRITER = Code(
+    "addon-other-writer",
+    "Another tool writes to the add-on's objects",
+    "Terraform, Helm or a GitOps controller has fields of them and will write them again: it and EKS overwrite each "
+    "other.",
+)
+OBJECT_UNREAD = Code(
+    "addon-object-unread",
+    "An object of the add-on was not read",
+    "Without the live object and its managedFields nobody can say what an update changes in it.",
+    (kinds.DAEMON_SETS, kinds.DEPLOYMENTS),
+)
+
+ALL: tuple[Code, ...] = tuple(value for value in list(globals().values()) if isinstance(value, Code))

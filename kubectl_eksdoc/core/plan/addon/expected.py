@@ -1,0 +1,149 @@
+"""What EKS will apply to one live object: what it owns there, with what the chart and the values say of it.
+
+No document lists what EKS applies. It is put together from three witnesses: fields that `eks` owns today, what the
+chart of the target version renders, and paths of the target's schema (field.md 11). Where they disagree, it is said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Set
+from dataclasses import dataclass, field
+from enum import Enum
+
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.aws.configuration import Path as ConfigPath
+from kubectl_eksdoc.core.model.named import Named
+from kubectl_eksdoc.core.plan.addon.rendering import Rendered
+from kubectl_eksdoc.core.plan.addon.schema.allowed import SchemaPaths
+from kubectl_eksdoc.core.rules.api.ownership.entries import Owner, owner_of, read, without_entries
+from kubectl_eksdoc.core.rules.api.ownership.extracting import kept
+from kubectl_eksdoc.core.rules.api.ownership.fields import NONE, Fields, fields_of
+from kubectl_eksdoc.core.rules.api.ownership.merging import merged, removed
+from kubectl_eksdoc.core.rules.api.ownership.trees import Path, Tree, tree_of, united
+from kubectl_eksdoc.core.rules.api.schema import Schema
+
+EKS = owner_of("eks", "Apply", "", "")
+
+
+class Witness(Enum):
+    """Why EKS is expected to apply a field, the surest first."""
+
+    VALUES = "the configuration values set it"
+    OWNED = "EKS owns it, or its entry, today"
+    SCHEMA = "the schema of the target version has it"
+    CHART = "the chart of the target version renders it, and its schema is not known"
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """What an update says of the add-on, by what the chart renders for it (`rendering.rendered`).
+
+    `before` is rendered for the version and values of today, `after` for those of the update; `explicit` are the paths
+    that its configuration values set; `schema`: the target's, None if it is not known.
+    """
+
+    before: tuple[Rendered, ...]
+    after: tuple[Rendered, ...]
+    explicit: Set[ConfigPath] = frozenset()
+    schema: SchemaPaths | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """`config` is what EKS applies. `why` and `paths`: of each field that something is known of. `doubted` are fields
+    that the chart renders though neither schema nor ownership says that EKS applies them; `unsure` are fields that EKS
+    names, somebody else gives a value, and nobody knows EKS's own."""
+
+    config: Doc
+    owners: Mapping[Owner, Fields]
+    why: Mapping[Path, Witness] = field(default_factory=dict)
+    paths: Mapping[Path, ConfigPath] = field(default_factory=dict)
+    doubted: Mapping[Path, Rendered] = field(default_factory=dict)
+    unsure: tuple[Path, ...] = ()
+
+
+def expected(live: Doc, of: Named, update: Update, schema: Schema) -> Expected:
+    """
+    Raises:
+        MalformedEntries: it has managedFields that no server wrote.
+    """
+    place = schema.root
+    owners = {owner: entry.fields for owner, entry in read(live).items()}
+    mine = owners.get(EKS, NONE)
+    doc = without_entries(live)
+    why: dict[Path, Witness] = {}
+    paths: dict[Path, ConfigPath] = {}
+    doubted: dict[Path, Rendered] = {}
+    known: Doc = {}
+    for part in (each for each in update.after if each.of == of):
+        named = _leaves(part.part, schema)
+        witness = _witness(part.config, named, mine, update)
+        (stem,) = _leaves(part.plain, schema)
+        for path in named:
+            paths[path] = _config_of(part.config, path[len(stem) :])
+            if witness is None:
+                doubted[path] = part
+            else:
+                why[path] = witness
+        if witness is not None:
+            known = merged(known, part.part, place)
+    base = removed(kept(doc, mine, place), _dropped(update, of, schema), place)
+    config = merged({**_identity(live), **base}, known, place)
+    return Expected(config, owners, why, paths, doubted, _unsure(owners, config, schema))
+
+
+def _identity(live: Doc) -> Doc:
+    meta = live.get("metadata", {})
+    who = {key: meta[key] for key in ("name", "namespace") if key in meta}
+    return {"apiVersion": live.get("apiVersion", ""), "kind": live.get("kind", ""), "metadata": who}
+
+
+def _leaves(part: Doc, schema: Schema) -> tuple[Path, ...]:
+    """The fields in it that carry a value: not those by which items of lists are told apart, nor these items."""
+    return tuple(path for path in fields_of(part, schema.root) if not _is_naming(path))
+
+
+def _config_of(config: ConfigPath, below: Path) -> ConfigPath:
+    """Where in configuration values a field stands that is so far below what a value makes; () if nowhere by itself."""
+    return (*config, *(step[2:] for step in below)) if all(step.startswith("f:") for step in below) else ()
+
+
+def _is_naming(path: Path) -> bool:
+    return path[-1].startswith("k:") or (len(path) > 1 and path[-2].startswith("k:") and path[-1] in _KEYS)
+
+
+_KEYS = frozenset(("f:name", "f:containerPort", "f:protocol", "f:mountPath", "f:port", "f:key"))
+
+
+def _witness(config: ConfigPath, named: tuple[Path, ...], mine: Fields, update: Update) -> Witness | None:
+    if any(path[: len(config)] == config for path in update.explicit):
+        return Witness.VALUES
+    if any(path in mine or path[:-1] in mine for path in named):
+        return Witness.OWNED
+    if update.schema is None:
+        return Witness.CHART
+    return Witness.SCHEMA if update.schema.of(config) is not None else None
+
+
+def _dropped(update: Update, of: Named, schema: Schema) -> Fields:
+    """What was rendered before and is not rendered any more: values, and entries that were made of nothing else."""
+    stays = {path for part in update.after if part.of == of for path in _leaves(part.part, schema)}
+    gone: Tree = {}
+    for part in update.before:
+        for path in _leaves(part.part, schema) if part.of == of else ():
+            if path not in stays:
+                gone = united(gone, tree_of(path[:-1] if path[-3:-2] == _ENTRIES else path))
+    return Fields(gone)
+
+
+def _unsure(owners: Mapping[Owner, Fields], config: Doc, schema: Schema) -> tuple[Path, ...]:
+    """Fields of others in items that EKS applies, of which it is not known whether EKS gives them a value."""
+    applied = fields_of(config, schema.root)
+    others = NONE
+    for owner, fields in owners.items():
+        others |= fields if owner != EKS and not owner.subresource else NONE
+    return tuple(path for path in others - applied if path[-1] in _VALUES and path[:-1] in applied)
+
+
+_VALUES = frozenset(("f:value",))
+_ENTRIES = ("f:env",)

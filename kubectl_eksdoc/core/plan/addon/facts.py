@@ -1,0 +1,49 @@
+"""What an update of an add-on is judged by, and what was asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.aws.addons import Addon
+from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.aws.clusters import EksCluster
+from kubectl_eksdoc.core.model.named import Named
+from kubectl_eksdoc.core.plan.addon.modes import Mode
+from kubectl_eksdoc.core.plan.addon.schema.allowed import SchemaPaths
+from kubectl_eksdoc.core.plan.addon.usage import Usage
+
+
+@dataclass(frozen=True, slots=True)
+class OfVersion:
+    """A version of the add-on: what its chart sets by default, and what its schema allows."""
+
+    version: str
+    chart: Doc | Unknown
+    schema: SchemaPaths | Unknown
+
+
+@dataclass(frozen=True, slots=True)
+class AddonFacts:
+    """`values`: the configuration values of today. `objects` are live, with their managedFields; `unread` are those
+    that could not be read, and why. `steps`: the version of each minor on the way, the target last; several where the
+    add-on may not skip one. `offered`: whether EKS offers the target for this cluster."""
+
+    cluster: EksCluster
+    addon: Addon
+    now: OfVersion
+    target: OfVersion
+    values: Doc | Unknown
+    objects: tuple[Doc, ...]
+    unread: tuple[tuple[Named, Unknown], ...]
+    usage: Usage
+    offered: bool | Unknown = True
+    steps: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """`values`: those that the call gives, None where it gives none and EKS keeps today's."""
+
+    mode: Mode = Mode.NONE
+    values: Doc | None = None

@@ -1,0 +1,75 @@
+"""The fields of live objects, called as EKS calls them in its conflicts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from kubectl_eksdoc.core.model.named import Named
+from kubectl_eksdoc.core.rules.api.ownership.items import step_of
+from kubectl_eksdoc.core.rules.api.ownership.steps import field_step, keys_of, shown
+from kubectl_eksdoc.core.rules.api.ownership.trees import Path
+from kubectl_eksdoc.core.rules.api.places import Place
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class LiveField:
+    """A field of a live object; `path` in FieldsV1's steps."""
+
+    of: Named
+    path: Path
+
+    def __str__(self) -> str:
+        """As EKS names it: ``DaemonSet.apps aws-node - .spec.template.spec.containers[name="aws-node"].image``."""
+        return f"{self.of} - {''.join(shown(step) for step in self.path)}"
+
+    @property
+    def variable(self) -> str:
+        """The name of the environment variable whose value it is, "" if it is none."""
+        if len(self.path) < 3 or self.path[-3] != field_step("env") or not self.path[-2].startswith("k:"):
+            return ""
+        return str(keys_of(self.path[-2]).get("name", "")) if self.path[-1].startswith("f:value") else ""
+
+    @property
+    def container(self) -> str:
+        """The one it is in, "" if it is in none."""
+        for list_step, item in zip(self.path, self.path[1:], strict=False):
+            if list_step in _CONTAINERS and item.startswith("k:"):
+                return str(keys_of(item).get("name", ""))
+        return ""
+
+    @property
+    def starts_first(self) -> bool:
+        """It is of an init container: ``kubectl set env`` does not reach it."""
+        return field_step("initContainers") in self.path
+
+
+_CONTAINERS = (field_step("containers"), field_step("initContainers"))
+
+
+class Missing:
+    """Nothing stands there; null is a value."""
+
+    def __repr__(self) -> str:
+        return "nothing"
+
+
+MISSING = Missing()
+
+
+def value_at(doc: Any, path: Path, place: Place) -> Any:
+    """What stands at `path`, `MISSING` where nothing does."""
+    for step in path:
+        if isinstance(doc, dict) and step.startswith("f:"):
+            name = step[2:]
+            if name not in doc:
+                return MISSING
+            doc, place = doc[name], place.under(name)
+        elif isinstance(doc, list):
+            found = [item for item in doc if step_of(item, place) == step]
+            if not found:
+                return MISSING
+            doc, place = found[0], place.of_items()
+        else:
+            return MISSING
+    return doc

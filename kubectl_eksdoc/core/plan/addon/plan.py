@@ -1,0 +1,113 @@
+"""The update of an add-on as it would be: each field in each mode, what it means, and values that change nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.findings import Finding, in_order
+from kubectl_eksdoc.core.model.named import named
+from kubectl_eksdoc.core.plan.addon.expected import Update
+from kubectl_eksdoc.core.plan.addon.facts import AddonFacts, Asked
+from kubectl_eksdoc.core.plan.addon.judging import Unread, judged
+from kubectl_eksdoc.core.plan.addon.prediction import FieldChange, Prediction, predict
+from kubectl_eksdoc.core.plan.addon.rendering import Rendered, rendered
+from kubectl_eksdoc.core.plan.addon.values import leaves, over, with_value
+from kubectl_eksdoc.core.rules.api.ownership.entries import MalformedEntries
+
+
+@dataclass(frozen=True, slots=True)
+class WayOut:
+    """`values`, given in the call that updates, keep the fields `keeps` as they are; to those of `cannot` no value
+    leads."""
+
+    values: Doc
+    keeps: tuple[FieldChange, ...]
+    cannot: tuple[FieldChange, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AddonPlan:
+    """`findings` are of the mode that was asked for, worst first. `way_out` is None where nothing is at risk."""
+
+    facts: AddonFacts
+    asked: Asked
+    predictions: tuple[Prediction, ...]
+    findings: tuple[Finding, ...]
+    way_out: WayOut | None
+
+    @property
+    def changes(self) -> tuple[FieldChange, ...]:
+        """By object and field."""
+        return tuple(change for each in self.predictions for change in each.changes)
+
+    @property
+    def conflict(self) -> str:
+        """The message by which the update fails with NONE, "" where it does not."""
+        return "\n".join(each.conflict for each in self.predictions if each.conflict)
+
+
+def plan_update(facts: AddonFacts, asked: Asked) -> AddonPlan:
+    """What the update does."""
+    predictions, unreadable = _predicted(facts, _values(facts, asked))
+    changes = tuple(change for each in predictions for change in each.changes)
+    way_out = _way_out(facts, asked, [change for change in changes if change.at_risk])
+    unread = (*facts.unread, *unreadable)
+    return AddonPlan(facts, asked, predictions, in_order(judged(facts, asked, changes, unread)), way_out)
+
+
+def _values(facts: AddonFacts, asked: Asked) -> Doc:
+    """Those that hold after the call; today's are empty where they are not known, which is told as a finding."""
+    if asked.values is not None:
+        return asked.values
+    return {} if isinstance(facts.values, Unknown) else facts.values
+
+
+def _predicted(facts: AddonFacts, values: Doc) -> tuple[tuple[Prediction, ...], tuple[Unread, ...]]:
+    update = _update(facts, values)
+    found: list[Prediction] = []
+    unreadable: list[Unread] = []
+    for live in facts.objects:
+        try:
+            found.append(predict(live, update))
+        except MalformedEntries as error:
+            unreadable.append((named(live), Unknown(f"its managedFields cannot be read: {error}")))
+    return tuple(found), tuple(unreadable)
+
+
+def _update(facts: AddonFacts, values: Doc) -> Update:
+    today = {} if isinstance(facts.values, Unknown) else facts.values
+    name, now, target = facts.addon.name, facts.now.chart, facts.target.chart
+    before: tuple[Rendered, ...] = ()
+    if isinstance(target, Unknown):
+        after = rendered(name, values)
+    else:
+        after = rendered(name, over(target, values))
+        # Without today's chart nobody knows what is not rendered any more.
+        before = () if isinstance(now, Unknown) else rendered(name, over(now, today))
+    explicit = frozenset(path for path, _ in leaves(values))
+    schema = None if isinstance(facts.target.schema, Unknown) else facts.target.schema
+    return Update(before, after, explicit, schema)
+
+
+def _way_out(facts: AddonFacts, asked: Asked, at_risk: Iterable[FieldChange]) -> WayOut | None:
+    """Today's values, or those asked for, with each field at risk as it is live. They are tried, not just believed."""
+    risky = tuple(at_risk)
+    if not risky:
+        return None
+    values = _values(facts, asked)
+    for change in risky:
+        if _settable(change, facts):
+            values = with_value(values, change.config, change.live)
+    after, _ = _predicted(facts, values)
+    lost = {change.field for each in after for change in each.changes if change.at_risk}
+    keeps = tuple(change for change in risky if change.field not in lost)
+    return WayOut(values, keeps, tuple(change for change in risky if change.field in lost))
+
+
+def _settable(change: FieldChange, facts: AddonFacts) -> bool:
+    """The target's schema lets it be; where the schema is not known it is tried all the same."""
+    schema = facts.target.schema
+    return bool(change.config) and (isinstance(schema, Unknown) or not schema.refuses(change.config))

@@ -1,0 +1,193 @@
+"""What an update does to the fields of one live object, in each mode: by applying what is expected, as a server would.
+
+Source of the rule: aws/containers-roadmap and amazon-vpc-cni-k8s #2316 (the add-on is the chart, applied server-side),
+the recorded applies of a real server, field.md 11b.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.aws.configuration import Path as ConfigPath
+from kubectl_eksdoc.core.model.named import Named, named
+from kubectl_eksdoc.core.plan.addon.expected import EKS, Expected, Update, Witness, expected
+from kubectl_eksdoc.core.plan.addon.fields import LiveField, Missing, value_at
+from kubectl_eksdoc.core.plan.addon.modes import Confidence, Fate, Mode
+from kubectl_eksdoc.core.rules.api.ownership.applying import Applied, apply
+from kubectl_eksdoc.core.rules.api.ownership.comparing import compare
+from kubectl_eksdoc.core.rules.api.ownership.conflicts import Conflicts
+from kubectl_eksdoc.core.rules.api.ownership.entries import without_entries
+from kubectl_eksdoc.core.rules.api.ownership.fields import Fields
+from kubectl_eksdoc.core.rules.api.ownership.merging import removed
+from kubectl_eksdoc.core.rules.api.ownership.trees import Path, tree_of
+from kubectl_eksdoc.core.rules.api.schema import Schema, schema_of
+
+_NOW = "2000-01-01T00:00:00Z"
+"""Entries get a time, which nobody looks at here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Foretold:
+    """A field in one mode; `value` is what stands there afterwards, `MISSING` for nothing, and None if unknown."""
+
+    fate: Fate
+    value: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class FieldChange:
+    """A field that an update may change. `owners` are who has it today, `config` where it stands in configuration
+    values, () if nothing there leads to it. `expands`: EKS takes over what it has not had so far."""
+
+    field: LiveField
+    live: Any
+    owners: tuple[str, ...]
+    by_mode: Mapping[Mode, Foretold]
+    config: ConfigPath = ()
+    witness: Witness | None = None
+    expands: bool = False
+
+    def fate(self, mode: Mode) -> Fate:
+        return self.by_mode[mode].fate
+
+    @property
+    def at_risk(self) -> bool:
+        """Somebody's value may be lost in one mode or the other."""
+        return not isinstance(self.live, Missing) and any(
+            each.fate in (Fate.RESET, Fate.REMOVED, Fate.CONFLICT, Fate.UNKNOWN) for each in self.by_mode.values()
+        )
+
+    def confidence(self, mode: Mode) -> Confidence:
+        """How sure it is: what EKS owns is seen, what the chart sets is concluded, what PRESERVE does is believed."""
+        if self.fate(mode) is Fate.UNKNOWN or self.witness in (None, Witness.CHART):
+            return Confidence.LOW
+        if mode is Mode.PRESERVE and self.fate(Mode.NONE) is Fate.CONFLICT:
+            return Confidence.LOW
+        return Confidence.HIGH if self.witness is Witness.VALUES else Confidence.MEDIUM
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """Of one object, sorted by field. `conflict`: the message by which NONE fails, "" where it does not."""
+
+    of: Named
+    changes: tuple[FieldChange, ...]
+    conflict: str = ""
+
+
+def predict(live: Doc, update: Update, schema: Schema | None = None) -> Prediction:
+    """
+    Raises:
+        MalformedEntries: it has managedFields that no server wrote.
+    """
+    of = named(live)
+    known_as = schema or schema_of(of.api_version, of.kind)
+    will = expected(live, of, update, known_as)
+    outcomes, conflicts = _outcomes(live, will, known_as)
+    before = without_entries(live)
+    touched = {path for after in outcomes.values() for path in _differing(before, after, known_as)}
+    paths = touched | set(conflicts) | set(will.unsure) | _doubtful(before, will, known_as)
+    changes = [_change(of, path, before, will, outcomes, conflicts, known_as) for path in paths]
+    message = _message(of, conflicts)
+    return Prediction(of, tuple(sorted(changes, key=lambda change: change.field)), message)
+
+
+def _outcomes(live: Doc, will: Expected, schema: Schema) -> tuple[dict[Mode, Doc], tuple[Path, ...]]:
+    """The object after the update in each mode, and with which fields NONE ends in conflict, by their order."""
+    forced = apply(live, will.config, EKS.manager, True, _NOW, schema)
+    gently = apply(live, will.config, EKS.manager, False, _NOW, schema)
+    conflicts: tuple[Path, ...] = ()
+    preserved = gently
+    config = will.config
+    while isinstance(preserved, Conflicts):
+        found = tuple(dict.fromkeys(conflict.path for conflict in preserved.found))
+        conflicts = (*conflicts, *(path for path in found if path not in conflicts))
+        for path in found:
+            config = removed(config, Fields(tree_of(path)), schema.root)
+        preserved = apply(live, config, EKS.manager, False, _NOW, schema)
+    after = {
+        Mode.OVERWRITE: forced,
+        Mode.PRESERVE: preserved,
+        Mode.NONE: Applied(live) if isinstance(gently, Conflicts) else gently,
+    }
+    return {mode: without_entries(each.doc) for mode, each in after.items() if isinstance(each, Applied)}, conflicts
+
+
+def _differing(before: Doc, after: Doc, schema: Schema) -> set[Path]:
+    """Fields with a value of their own; an item that comes or goes is told by what is in it."""
+    seen = compare(before, after, schema.root)
+    every = set(seen.written | seen.removed)
+    return {path for path in every if not any(other[: len(path)] == path for other in every if other != path)} - {
+        path for path in every if _names_its_item(path)
+    }
+
+
+def _names_its_item(path: Path) -> bool:
+    return path[-1] == "f:name" and len(path) > 1 and path[-2].startswith("k:")
+
+
+def _doubtful(before: Doc, will: Expected, schema: Schema) -> set[Path]:
+    """What the chart renders differently, though nothing says that EKS applies it: live it stands otherwise."""
+    found = set()
+    for path, part in will.doubted.items():
+        live = value_at(before, path, schema.root)
+        if not isinstance(live, Missing) and live != value_at(part.part, path, schema.root):
+            found.add(path)
+    return found
+
+
+def _change(
+    of: Named,
+    path: Path,
+    before: Doc,
+    will: Expected,
+    outcomes: Mapping[Mode, Doc],
+    conflicts: tuple[Path, ...],
+    schema: Schema,
+) -> FieldChange:
+    live = value_at(before, path, schema.root)
+    owners = tuple(sorted({owner.manager for owner, fields in will.owners.items() if path in fields}))
+    others = tuple(owner for owner in owners if owner != EKS.manager)
+    unknown = path in will.unsure or path in will.doubted
+    by_mode: dict[Mode, Foretold] = {}
+    for mode in Mode:
+        if mode is Mode.NONE and path in conflicts:
+            by_mode[mode] = Foretold(Fate.CONFLICT, live)
+        elif unknown or mode not in outcomes:
+            by_mode[mode] = Foretold(Fate.UNKNOWN)
+        else:
+            by_mode[mode] = _foretold(live, value_at(outcomes[mode], path, schema.root), bool(others or not owners))
+    mine = will.owners.get(EKS)
+    entry = mine is not None and (path in mine or path[:-1] in mine)
+    return FieldChange(
+        LiveField(of, path),
+        live,
+        owners,
+        by_mode,
+        will.paths.get(path, ()),
+        will.why.get(path) or (Witness.OWNED if entry else None),
+        expands=not entry and path in will.paths and not isinstance(live, Missing),
+    )
+
+
+def _foretold(live: Any, after: Any, somebodys: bool) -> Foretold:
+    if after == live:
+        return Foretold(Fate.KEPT, live)
+    if isinstance(live, Missing):
+        return Foretold(Fate.FOLLOWS, after)
+    if isinstance(after, Missing):
+        return Foretold(Fate.REMOVED if somebodys else Fate.FOLLOWS, after)
+    return Foretold(Fate.RESET if somebodys else Fate.FOLLOWS, after)
+
+
+def _message(of: Named, conflicts: tuple[Path, ...]) -> str:
+    """As EKS words it (amazon-vpc-cni-k8s #2607); "" where there is none."""
+    if not conflicts:
+        return ""
+    fields = "\n".join(str(LiveField(of, path)) for path in conflicts)
+    return (
+        f"Conflicts found when trying to apply. Will not continue due to resolve conflicts mode. Conflicts:\n{fields}"
+    )

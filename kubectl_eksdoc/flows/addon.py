@@ -1,0 +1,60 @@
+"""What an add-on's update would change: AWS's side, the live objects and who uses them, put together and judged."""
+
+from __future__ import annotations
+
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.api_objects import Doc, at
+from kubectl_eksdoc.core.model.aws.addons import AddonSide, VersionSide
+from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.aws.clusters import EksCluster
+from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.core.model.named import Named
+from kubectl_eksdoc.core.plan.addon.facts import AddonFacts, Asked, OfVersion
+from kubectl_eksdoc.core.plan.addon.plan import AddonPlan, plan_update
+from kubectl_eksdoc.core.plan.addon.rendering import objects_of
+from kubectl_eksdoc.core.plan.addon.schema.paths import paths
+from kubectl_eksdoc.core.plan.addon.usage import usage
+from kubectl_eksdoc.flows.ports import Objects
+
+KINDS = (kinds.NODES, kinds.PODS, kinds.DAEMON_SETS, kinds.DEPLOYMENTS, kinds.BUDGETS)
+"""What of the cluster is read: who uses what the add-on switches, and the kinds of the add-on's own objects."""
+
+
+def plan_addon(cluster: Cluster, eks: EksCluster, side: AddonSide, objects: Objects, asked: Asked) -> AddonPlan:
+    """
+    Raises:
+        ClusterError: the cluster cannot be talked to.
+    """
+    live: list[Doc] = []
+    unread: list[tuple[Named, Unknown]] = []
+    for of in objects_of(side.addon.name):
+        found = objects.one(of)
+        if isinstance(found, Unknown):
+            unread.append((of, found))
+        elif isinstance(found, Absent):
+            continue  # a version may not have it yet
+        elif not at(found, "metadata", "managedFields"):
+            unread.append((of, _NO_OWNERS))
+        else:
+            live.append(found)
+    facts = AddonFacts(
+        eks,
+        side.addon,
+        _version(side.now),
+        _version(side.target),
+        side.values,
+        tuple(live),
+        tuple(unread),
+        usage(cluster),
+        side.offered,
+        side.steps,
+    )
+    return plan_update(facts, asked)
+
+
+_NO_OWNERS = Unknown("it was read without its managedFields: a dump needs kubectl get --show-managed-fields")
+
+
+def _version(side: VersionSide) -> OfVersion:
+    schema = side.schema if isinstance(side.schema, Unknown) else paths(side.schema)
+    return OfVersion(side.version, side.chart, schema)

@@ -1,0 +1,57 @@
+"""Single objects out of all that a reader reads: those that were asked for are kept as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.kinds import Resource
+from kubectl_eksdoc.core.model.named import Named, named
+from kubectl_eksdoc.objects.raw_objects import RawObjects, each_of
+from kubectl_eksdoc.objects.single import NoJson, decode
+
+
+class HeldObjects(RawObjects):
+    """A `flows.ports.Objects` over what a reader has read into it. Mutable. `where`: ``the snapshot x``."""
+
+    def __init__(self, wanted: Collection[Named], where: str) -> None:
+        super().__init__()
+        self._wanted = frozenset(wanted)
+        self._kinds = {of.kind for of in wanted}
+        self._where = where
+        self._kept: dict[Named, Doc] = {}
+        self._seen: set[str] = set()
+
+    def add_page(self, resource: Resource, body: bytes) -> None:
+        if resource.kind in self._kinds:
+            for raw in each_of(body):
+                self.add_item(resource, raw)
+
+    def add_item(self, resource: Resource, raw: bytes | memoryview) -> None:
+        self._keep(resource.kind, resource.api_version, raw)
+
+    def add_other(self, kind: str, api_version: str, raw: bytes | memoryview) -> None:
+        self._keep(kind, api_version, raw)
+
+    def _keep(self, kind: str, api_version: str, raw: bytes | memoryview) -> None:
+        if kind not in self._kinds:
+            return
+        self._seen.add(kind)
+        try:
+            doc = decode(bytes(raw))
+        except NoJson:
+            return  # whoever makes facts of it says so
+        if isinstance(doc, dict):
+            whole = {**doc, "kind": kind, "apiVersion": api_version}
+            if named(whole) in self._wanted:
+                self._kept[named(whole)] = whole
+
+    def one(self, of: Named) -> Doc | Absent | Unknown:
+        """As `flows.ports.Objects.one`; of a kind without any object in it nothing is known."""
+        found = self._kept.get(of)
+        if found is not None:
+            return found
+        if of.kind in self._seen:
+            return Absent(f"{self._where} has no {of}")
+        return Unknown(f"{self._where} holds no {of.kind}")

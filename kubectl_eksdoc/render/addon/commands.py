@@ -1,0 +1,75 @@
+"""The update with values that change nothing, as the tools write it by which people declare add-ons.
+
+Sources: aws-cli 2 (``eks update-addon``); Terraform's AWS provider: ``configuration_values`` from 4.47,
+``resolve_conflicts`` deprecated in 5.0 and removed in 6.0, PRESERVE from 4.32 (documented from 4.34); eksctl's schema.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterator
+
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.plan.addon.modes import Mode
+from kubectl_eksdoc.core.plan.addon.plan import AddonPlan
+
+
+def as_json(values: Doc) -> str:
+    """On one line, keys sorted."""
+    return json.dumps(values, sort_keys=True, separators=(",", ":"))
+
+
+def update_addon(plan: AddonPlan, values: Doc, mode: Mode = Mode.OVERWRITE) -> str:
+    """For a shell."""
+    facts = plan.facts
+    words = ["aws", "eks", "update-addon", "--cluster-name", facts.cluster.name, "--addon-name", facts.addon.name]
+    words += ["--addon-version", facts.target.version, "--resolve-conflicts", mode.value]
+    if facts.cluster.region:
+        words += ["--region", facts.cluster.region]
+    return shlex.join([*words, "--configuration-values", as_json(values)])
+
+
+def terraform(plan: AddonPlan, values: Doc) -> Iterator[tuple[str, str]]:
+    """(of which versions of the provider, the arguments), the newest first; what an old one cannot do is said."""
+    addon = f'addon_name   = "{plan.facts.addon.name}"\naddon_version = "{plan.facts.target.version}"'
+    given = f"configuration_values = jsonencode({_hcl(values)})"
+    yield "5 and 6", f'{addon}\nresolve_conflicts_on_update = "PRESERVE"\n{given}'
+    yield "4.47 to 4.x", f'{addon}\nresolve_conflicts = "PRESERVE"\n{given}'
+    yield "4.32 to 4.46", f'{addon}\nresolve_conflicts = "PRESERVE"\n# {_TOO_OLD}'
+    yield "before 4.32", f"{addon}\n# {_TOO_OLD}, and PRESERVE is refused"
+
+
+_TOO_OLD = "this provider cannot give configuration values: update by the AWS CLI, and set addon_version here in the same change"
+
+
+def eksctl(plan: AddonPlan, values: Doc) -> Doc:
+    """The add-on's entry of a ClusterConfig."""
+    return {
+        "addons": [
+            {
+                "name": plan.facts.addon.name,
+                "version": plan.facts.target.version,
+                "resolveConflicts": "preserve",
+                "configurationValues": as_json(values),
+            }
+        ]
+    }
+
+
+def _hcl(values: object, depth: int = 1) -> str:
+    """Values as Terraform writes objects; ``${`` and ``%{`` would be templates there."""
+    pad = "  " * depth
+    if isinstance(values, dict) and values:
+        lines = [f"{pad}{_string(str(key))} = {_hcl(values[key], depth + 1)}" for key in sorted(values)]
+        return "{\n" + "\n".join(lines) + "\n" + "  " * (depth - 1) + "}"
+    if isinstance(values, list) and values:
+        lines = [f"{pad}{_hcl(each, depth + 1)}," for each in values]
+        return "[\n" + "\n".join(lines) + "\n" + "  " * (depth - 1) + "]"
+    if isinstance(values, str):
+        return _string(values)
+    return json.dumps(values)
+
+
+def _string(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False).replace("${", "$${").replace("%{", "%%{")

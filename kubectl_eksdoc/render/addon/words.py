@@ -1,0 +1,59 @@
+"""The update of an add-on in sentences."""
+
+from __future__ import annotations
+
+from kubectl_eksdoc.core.model.findings import Status
+from kubectl_eksdoc.core.plan.addon.judging import calls, value_of
+from kubectl_eksdoc.core.plan.addon.modes import Fate, Mode
+from kubectl_eksdoc.core.plan.addon.plan import AddonPlan
+from kubectl_eksdoc.core.plan.addon.prediction import FieldChange
+from kubectl_eksdoc.render.text import counted
+
+
+def verdict(plan: AddonPlan) -> str:
+    """``vpc-cni v1.19.5-eksbuild.1 → v1.20.4-eksbuild.2 with OVERWRITE: 2 fields that somebody has set are reset``."""
+    facts, mode = plan.facts, plan.asked.mode
+    head = f"{facts.addon.name} {facts.now.version} → {facts.target.version} with {mode.value}"
+    if facts.now.version == facts.target.version:
+        head = f"{facts.addon.name} {facts.now.version} (the same version) with {mode.value}"
+    return f"{head}: {_in_short(plan)}"
+
+
+def _in_short(plan: AddonPlan) -> str:
+    fates = [change.fate(plan.asked.mode) for change in plan.changes if change.at_risk]
+    lost = sum(fate in (Fate.RESET, Fate.REMOVED) for fate in fates)
+    if plan.asked.mode is Mode.NONE and Fate.CONFLICT in fates:
+        return f"it fails, in conflict over {counted(fates.count(Fate.CONFLICT), 'field')} that somebody has set"
+    if lost:
+        return f"{counted(lost, 'field')} that somebody has set {'is' if lost == 1 else 'are'} lost"
+    if any(finding.status is Status.UNKNOWN for finding in plan.findings):
+        return "nothing that is known to be lost, but not all of it is known"
+    if any(finding.status is Status.FAIL for finding in plan.findings):
+        return "no field is lost, but something stands in its way"
+    return "nothing that somebody has set is lost"
+
+
+def becomes(change: FieldChange, mode: Mode) -> str:
+    """``→ "false"``, ``kept``, ``conflict``, ``?``."""
+    told = change.by_mode[mode]
+    if told.fate is Fate.UNKNOWN:
+        return "?"
+    if told.fate in (Fate.RESET, Fate.FOLLOWS):
+        return f"→ {value_of(told.value)}"
+    return str(told.fate.value)
+
+
+def named(change: FieldChange) -> str:
+    return calls(change.field)
+
+
+def rolls(plan: AddonPlan) -> str:
+    """How the update reaches the nodes, "" for an add-on without a DaemonSet."""
+    for live in plan.facts.objects:
+        if live.get("kind") != "DaemonSet":
+            continue
+        nodes = plan.facts.usage.nodes
+        most = live.get("spec", {}).get("updateStrategy", {}).get("rollingUpdate", {}).get("maxUnavailable", 1)
+        count = counted(nodes, "node") if isinstance(nodes, int) else "an unknown number of nodes"
+        return f"Its pods are replaced on {count}, {most} at a time."
+    return ""

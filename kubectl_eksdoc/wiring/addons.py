@@ -1,0 +1,91 @@
+"""All that an add-on's update is judged by, of whatever is read: AWS's side, the cluster, and single objects."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.errors import AwsDenied, SnapshotError
+from kubectl_eksdoc.wiring.aws import open_aws
+from kubectl_eksdoc.wiring.sources import Progress, SourceChoice, open_reader
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from kubectl_eksdoc.aws.believing import Believed
+    from kubectl_eksdoc.core.model.aws.addons import AddonSide
+    from kubectl_eksdoc.core.model.aws.clusters import EksCluster
+    from kubectl_eksdoc.core.model.cluster import Cluster
+    from kubectl_eksdoc.core.model.connection import Connection
+    from kubectl_eksdoc.core.model.kinds import Resource
+    from kubectl_eksdoc.core.model.named import Named
+    from kubectl_eksdoc.flows.ports import Objects
+    from kubectl_eksdoc.kube.aws_access import AwsWanted
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What is read of the cluster itself: lists of `kinds`, and `objects` by their names."""
+
+    kinds: Sequence[Resource]
+    objects: Collection[Named]
+
+
+@dataclass(frozen=True, slots=True)
+class AddonWorld:
+    """The cluster as it was read, and what more can be asked. `by`: how EKS's cluster was recognised."""
+
+    cluster: Cluster
+    objects: Objects
+    aws: Believed
+
+    @property
+    def eks(self) -> EksCluster:
+        return self.aws.cluster
+
+    def names(self) -> tuple[str, ...]:
+        """Of the add-ons that EKS manages, sorted.
+
+        Raises:
+            AwsDenied: they may not be listed.
+        """
+        from kubectl_eksdoc.aws import eks
+
+        found = eks.addon_names(self.aws)
+        if isinstance(found, Unknown):
+            raise AwsDenied(found.why, "", found.missing)
+        return found
+
+    def side(self, name: str, wish: str) -> AddonSide:
+        """As `aws.addon_side.addon_side`."""
+        from kubectl_eksdoc.aws.addon_side import addon_side
+
+        return addon_side(self.aws, name, wish)
+
+
+def open_addons(
+    source: SourceChoice, connection: Connection, wanted: AwsWanted, progress: Progress | None, reading: Reading
+) -> AddonWorld:
+    """
+    Raises:
+        ConfigError, ClusterError: the cluster cannot be read.
+        SnapshotError: the snapshot cannot be, or holds nothing of AWS.
+        UsageError, AwsError: as `wiring.aws.open_aws`.
+    """
+    aws = open_aws(source, connection, wanted)
+    if isinstance(aws, Unknown):
+        raise SnapshotError(
+            f"{aws.why}, and an add-on's update cannot be judged without them",
+            "Ask the live cluster, or a snapshot that was made with kubectl eksdoc snapshot.",
+        )
+    if source.live:
+        from kubectl_eksdoc.kube.single_objects import SingleObjects
+
+        cluster = open_reader(source, connection, progress).read(reading.kinds)
+        return AddonWorld(cluster, SingleObjects(connection), aws)
+    from kubectl_eksdoc.objects.held_objects import HeldObjects
+
+    held = HeldObjects(reading.objects, "the demo" if source.demo else f"the snapshot {source.snapshot}")
+    cluster = open_reader(source, connection, progress, held).read(reading.kinds)
+    return AddonWorld(cluster, held, aws)

@@ -1,0 +1,32 @@
+"""UpdateAddon of the tests' AWS, carried out on a cluster: DescribeUpdate then tells how it ended.
+
+``aws.eks().carry_out = carried_out(aws.eks(), service)``: from then on an update of vpc-cni has ended when the call
+that began it returns. What `service` has is not read from the tests' AWS: create the add-on there with the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tests.addon.stand_in.service import AddonService
+from tests.aws.world.eks_state import EksState, Update
+
+
+def carried_out(eks: EksState, service: AddonService) -> Callable[[Update], None]:
+    """For `EksState.carry_out`. An update of anything else stays under way."""
+
+    def carry_out(update: Update) -> None:
+        if update.addon != "vpc-cni":
+            return
+        asked = {param["type"]: param["value"] for param in update.params}
+        outcome = service.update(
+            asked.get("AddonVersion", ""),
+            resolve_conflicts=asked.get("ResolveConflicts", "NONE"),  # type: ignore[arg-type]
+            configuration_values=asked.get("ConfigurationValues"),
+        )
+        if outcome.status == "Successful":
+            eks.finish(update.id)
+        for error in outcome.errors:
+            eks.fail(update.id, error.code, error.message, *error.resources)
+
+    return carry_out

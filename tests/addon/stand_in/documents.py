@@ -1,0 +1,106 @@
+"""Objects that are written by the server's own rules: in memory here, over HTTP in served.py.
+
+What a write is made of (defaults, then ownership, then what the resource's strategy sets) is as in
+kubectl_eksdoc/embedded/serving/objects.py, with nothing of a control plane around it, so that hundreds of histories
+take no time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from kubectl_eksdoc.core.model.api_objects import Doc, at
+from kubectl_eksdoc.core.rules.api.defaults import begun, carried, with_defaults
+from kubectl_eksdoc.core.rules.api.ownership.applying import Refused, apply
+from kubectl_eksdoc.core.rules.api.ownership.conflicts import Conflicts
+from kubectl_eksdoc.core.rules.api.ownership.fields import NONE, Fields
+from kubectl_eksdoc.core.rules.api.ownership.updates import settled, updated
+from kubectl_eksdoc.core.rules.api.patches.strategic import apply_strategic
+from kubectl_eksdoc.core.rules.api.schema import schema_of
+from kubectl_eksdoc.embedded.serving.changes import SchemaKeys
+
+Key = tuple[str, str]
+"""Kind and name: all of the add-on is in one namespace."""
+
+_STATUS = Fields.of_paths(("status",))
+
+
+class Objects(Protocol):
+    """A cluster's namespace kube-system."""
+
+    def get(self, kind: str, name: str) -> Doc | None:
+        """The live object, None where there is none."""
+        ...
+
+    def apply(self, config: Doc, manager: str, *, force: bool = False, dry_run: bool = False) -> tuple[str, ...]:
+        """Server-side apply. The fields in conflict, sorted, one for each owner, as ``.data.key``; then nothing is
+        changed."""
+        ...
+
+    def patch(self, kind: str, name: str, patch: Doc, manager: str) -> None:
+        """A strategic merge patch."""
+        ...
+
+    def update(self, kind: str, name: str, change: Callable[[Doc], Doc], manager: str) -> None:
+        """What `change` makes of the live object, put back as a whole."""
+        ...
+
+
+class Documents:
+    """`Objects` as plain documents. Mutable. Writes are a second apart, from noon of the recordings' day."""
+
+    def __init__(self, *docs: Doc) -> None:
+        self._held: dict[Key, Doc] = {(doc["kind"], doc["metadata"]["name"]): doc for doc in docs}
+        self._writes = 0
+
+    def copy(self) -> Documents:
+        """Another cluster with the same objects, the same writes behind it."""
+        made = Documents(*self._held.values())
+        made._writes = self._writes
+        return made
+
+    def get(self, kind: str, name: str) -> Doc | None:
+        return self._held.get((kind, name))
+
+    def apply(self, config: Doc, manager: str, *, force: bool = False, dry_run: bool = False) -> tuple[str, ...]:
+        key, schema = _key(config), schema_of(config["apiVersion"], config["kind"])
+        live = self._held.get(key)
+        result = apply(live, config, manager, force, self._now(), schema, reset=_reset(config["kind"]))
+        if isinstance(result, Conflicts):
+            return tuple(sorted(conflict.field for conflict in result.found))
+        if isinstance(result, Refused):
+            raise AssertionError(result.message)
+        if not dry_run:
+            self._store(key, live, with_defaults(result.doc))
+        return ()
+
+    def patch(self, kind: str, name: str, patch: Doc, manager: str) -> None:
+        live = self._held[kind, name]
+        schema = schema_of(live["apiVersion"], kind)
+        self._write(live, apply_strategic(live, patch, SchemaKeys(schema.root)), manager)
+
+    def update(self, kind: str, name: str, change: Callable[[Doc], Doc], manager: str) -> None:
+        live = self._held[kind, name]
+        self._write(live, change(live), manager)
+
+    def _write(self, live: Doc, new: Doc, manager: str) -> None:
+        schema = schema_of(live["apiVersion"], live["kind"])
+        made = updated(live, with_defaults(new), manager, self._now(), schema, reset=_reset(live["kind"]))
+        self._store(_key(live), live, made)
+
+    def _store(self, key: Key, live: Doc | None, doc: Doc) -> None:
+        self._held[key] = begun(doc) if live is None else settled(live, carried(live, doc))
+
+    def _now(self) -> str:
+        self._writes += 1
+        return f"2026-11-20T{12 + self._writes // 3600:02}:{self._writes // 60 % 60:02}:{self._writes % 60:02}Z"
+
+
+def _key(doc: Doc) -> Key:
+    return doc["kind"], str(at(doc, "metadata", "name"))
+
+
+def _reset(kind: str) -> Fields:
+    """What the strategies of kinds with a status ignore in a write to the object itself."""
+    return _STATUS if kind == "DaemonSet" else NONE

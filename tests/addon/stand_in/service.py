@@ -1,0 +1,162 @@
+"""EKS's add-on service for vpc-cni: the chart's objects, applied by server-side apply as manager ``eks``.
+
+Stands in for AWS, so it knows nothing of what kubectl_eksdoc predicts: chart and server's rules are all it is made of.
+
+What is known of the service (the project's notes on EKS add-ons; UpdateAddon in the API's model; the messages of
+amazon-vpc-cni-k8s issues 2607 and 2150) and what is an understanding of this stand-in:
+
+- OVERWRITE applies with force. High.
+- NONE applies without. Conflicts end the update with code ConfigurationConflict and the message below. High. That
+  nothing at all is changed then, not even objects without a conflict, is assumed: EKS names conflicts of several
+  objects in one message, as who tries all of them first.
+- PRESERVE leaves the fields in conflict to whoever has them: they are taken out of what is applied, and it is applied
+  again. No document says how EKS does it; that the value stays does say one. Medium, and low where the field is one
+  that configurationValues set: it loses against the live value, silently.
+- Configuration values replace the earlier document as a whole; without any the earlier ones stay; '{}' resets. High.
+- Objects that a version no longer has stay. Assumed; a downgrade is no usual thing.
+- A failed update leaves the add-on's version and values as they were. Assumed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+import yaml
+
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.rules.api.ownership.fields import Fields, fields_of
+from kubectl_eksdoc.core.rules.api.ownership.merging import removed, without_new_nulls
+from kubectl_eksdoc.core.rules.api.ownership.steps import shown
+from kubectl_eksdoc.core.rules.api.ownership.trees import Tree, tree_of, united
+from kubectl_eksdoc.core.rules.api.schema import schema_of
+from tests.addon.stand_in.documents import Objects
+from tests.addon.stand_in.rendering import Site, rendered
+
+MANAGER = "eks"
+
+Mode = Literal["NONE", "OVERWRITE", "PRESERVE"]
+
+_REFUSAL = "Conflicts found when trying to apply. Will not continue due to resolve conflicts mode. Conflicts: "
+
+
+@dataclass(frozen=True)
+class Error:
+    """As in an update's errors; `resources` are names of the objects."""
+
+    code: str
+    message: str
+    resources: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How an update ended; `preserved` are the fields left to others, as in a message's lines. EKS tells no one."""
+
+    status: Literal["Successful", "Failed"]
+    errors: tuple[Error, ...] = ()
+    preserved: tuple[str, ...] = ()
+
+
+class AddonService:
+    """vpc-cni on one cluster. Mutable: `version` and `values` are those of the last update that succeeded.
+
+    `values` is the configuration document as the user wrote it, JSON or YAML, "" where there is none.
+    """
+
+    def __init__(self, objects: Objects, version: str, values: str = "", site: Site = Site()) -> None:
+        """The add-on as it is there already; `install` makes one."""
+        self.objects, self.version, self.values, self.site = objects, version, values, site
+
+    @classmethod
+    def install(
+        cls, objects: Objects, version: str, values: str = "", site: Site = Site(), mode: Mode = "OVERWRITE"
+    ) -> AddonService:
+        """CreateAddon; raises AssertionError where it fails, as NONE and PRESERVE do on foreign objects."""
+        service = cls(objects, version, values, site)
+        outcome = service.update(resolve_conflicts="OVERWRITE" if mode == "OVERWRITE" else "NONE")
+        assert outcome.status == "Successful", outcome
+        return service
+
+    def copy(self, objects: Objects) -> AddonService:
+        """The same add-on, on a copy of its objects."""
+        return AddonService(objects, self.version, self.values, self.site)
+
+    def update(
+        self,
+        version: str = "",
+        *,
+        resolve_conflicts: Mode = "NONE",
+        configuration_values: str | None = None,
+    ) -> Outcome:
+        """UpdateAddon and its end. Raises ValueError: a version that is not known, values that are no object."""
+        wanted = version or self.version
+        values = self.values if configuration_values is None else configuration_values
+        configs = [self._fitting(each) for each in rendered(wanted, _document(values), self.site)]
+        outcome = _WAYS[resolve_conflicts](self.objects, configs)
+        if outcome.status == "Successful":
+            self.version, self.values = wanted, values
+        return outcome
+
+    def _fitting(self, config: Doc) -> Doc:
+        """With the selector that the live DaemonSet has, which no update can change (it is immutable)."""
+        live = self.objects.get(config["kind"], config["metadata"]["name"])
+        if config["kind"] != "DaemonSet" or live is None:
+            return config
+        return {**config, "spec": {**config["spec"], "selector": live["spec"]["selector"]}}
+
+
+def _overwrite(objects: Objects, configs: Iterable[Doc]) -> Outcome:
+    for config in configs:
+        objects.apply(config, MANAGER, force=True)
+    return Outcome("Successful")
+
+
+def _refuse(objects: Objects, configs: Iterable[Doc]) -> Outcome:
+    tried = [(config, objects.apply(config, MANAGER, dry_run=True)) for config in configs]
+    lines = [line for config, fields in tried for line in _lines(config, fields)]
+    if lines:
+        names = tuple(config["metadata"]["name"] for config, fields in tried if fields)
+        return Outcome("Failed", (Error("ConfigurationConflict", _REFUSAL + "\n".join(lines), names),))
+    for config, _ in tried:
+        assert not objects.apply(config, MANAGER)
+    return Outcome("Successful")
+
+
+def _preserve(objects: Objects, configs: Iterable[Doc]) -> Outcome:
+    left: list[str] = []
+    for config in configs:
+        fields = objects.apply(config, MANAGER)
+        if fields:
+            again = objects.apply(_without(config, fields), MANAGER)
+            assert not again, again
+            left += dict.fromkeys(_lines(config, fields))
+    return Outcome("Successful", preserved=tuple(left))
+
+
+_WAYS = {"OVERWRITE": _overwrite, "NONE": _refuse, "PRESERVE": _preserve}
+
+
+def _lines(config: Doc, fields: Iterable[str]) -> list[str]:
+    """``DaemonSet.apps aws-node - .spec.…``, a line for every owner of a field (issue 2150 repeats them so)."""
+    group = config["apiVersion"].rpartition("/")[0]
+    kind = f"{config['kind']}.{group}" if group else config["kind"]
+    return [f"{kind} {config['metadata']['name']} - {field}" for field in fields]
+
+
+def _without(config: Doc, fields: Iterable[str]) -> Doc:
+    """`config` without fields in a message's words: they are looked up among its own, as words alone are ambiguous."""
+    place = schema_of(config["apiVersion"], config["kind"]).root
+    paths = {"".join(map(shown, path)): path for path in fields_of(config, place)}
+    gone: Tree = {}
+    for field in fields:
+        gone = united(gone, tree_of(paths[field]))
+    return dict(without_new_nulls(removed(config, Fields(gone), place), {}))
+
+
+def _document(values: str) -> Doc:
+    found = yaml.safe_load(values) if values.strip() else {}
+    if not isinstance(found, dict):
+        raise ValueError(f"configuration values are not an object: {values}")
+    return found

@@ -1,0 +1,34 @@
+"""The stand-in knows nothing of what is tested with it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+FILES = sorted(Path(__file__).parent.glob("*.py"))
+ALLOWED = ("kubectl_eksdoc.core.model.api_objects", "kubectl_eksdoc.core.rules.api.", "kubectl_eksdoc.embedded.")
+
+
+def _imported(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_it_imports_nothing_but_the_servers_rules_and_the_embedded_server(path: Path) -> None:
+    ours = [name for name in _imported(path) if name.startswith("kubectl_eksdoc")]
+    assert [name for name in ours if not name.startswith(ALLOWED)] == []
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_it_leans_on_no_test_that_does(path: Path) -> None:
+    """Of the tests' own, what it uses is beside it or reads recordings and serves them."""
+    known = ("tests.addon.stand_in", "tests.aws.world", "tests.embedded.clients", "tests.core.rules.api.replays")
+    ours = [name for name in _imported(path) if name.startswith("tests.")]
+    assert [name for name in ours if not name.startswith(known) and name != "tests.raw_facts"] == []

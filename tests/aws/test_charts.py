@@ -1,0 +1,85 @@
+"""Chart defaults: the table of the package says what was read, and nothing is made up between and beyond."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kubectl_eksdoc.aws.charts import (
+    DocumentedVariable,
+    chart_defaults,
+    documented_default,
+    documented_variable,
+    known_charts,
+)
+from kubectl_eksdoc.core.model.aws.asked import Unknown
+
+READ = Path(__file__).parents[1] / "data" / "aws" / "eks" / "charts"
+CHARTS: dict[str, Any] = json.loads((READ / "vpc-cni.json").read_text(encoding="utf-8"))
+VARIABLES: list[dict[str, str]] = json.loads((READ / "vpc-cni-variables.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("version", CHARTS)
+def test_every_version_is_as_it_was_read(version: str) -> None:
+    assert chart_defaults("vpc-cni", f"{version}-eksbuild.1") == CHARTS[version]
+
+
+def test_all_that_was_read_is_there_in_order() -> None:
+    assert known_charts() == tuple(CHARTS)
+
+
+def test_the_incident_is_in_the_chart_before_eks_owned_it() -> None:
+    for version in ("v1.11.0-eksbuild.1", "v1.12.6-eksbuild.1"):
+        found = chart_defaults("vpc-cni", version)
+        assert isinstance(found, dict) and found["init"]["env"]["DISABLE_TCP_EARLY_DEMUX"] == "false"
+
+
+def test_a_patch_between_two_that_agree_is_as_the_older_and_names_itself() -> None:
+    assert chart_defaults("vpc-cni", "v1.11.1-eksbuild.3") == CHARTS["v1.11.0"]
+    between = chart_defaults("vpc-cni", "v1.19.1-eksbuild.1")
+    older = CHARTS["v1.19.0"]
+    assert between == {**older, "env": {**older["env"], "VPC_CNI_VERSION": "v1.19.1"}}
+
+
+@pytest.mark.parametrize(
+    ("addon", "version", "why"),
+    [
+        ("coredns", "v1.11.1-eksbuild.8", "chart of coredns"),
+        ("vpc-cni", "v1.23.1-eksbuild.1", "up to v1.23.0"),
+        ("vpc-cni", "v2.0.0-eksbuild.1", "up to v1.23.0"),
+        ("vpc-cni", "v1.7.5-eksbuild.1", "from v1.8.0 on"),
+        ("vpc-cni", "v1.17.0-eksbuild.1", "v1.16.4 and v1.17.1 differ"),
+        ("vpc-cni", "v1.18.7-eksbuild.1", "v1.18.6 and v1.19.0 differ"),
+        ("vpc-cni", "latest", "no version"),
+        ("vpc-cni", "v1.12", "no version"),
+        ("vpc-cni", "", "no version"),
+    ],
+)
+def test_what_was_not_read_is_unknown(addon: str, version: str, why: str) -> None:
+    found = chart_defaults(addon, version)
+    assert isinstance(found, Unknown) and why in found.why
+
+
+def test_documented_variables_are_as_they_were_read() -> None:
+    for row in VARIABLES:
+        found = documented_variable(row["name"])
+        assert isinstance(found, DocumentedVariable)
+        assert found.default == ("" if row["default"] in ("None", "empty", '""') else row["default"])
+        assert found.since in row["since"] and found.deprecated in row["since"]
+        assert bool(found.since or found.deprecated) == bool(row["since"])
+        assert bool(found.deprecated) == ("deprecated" in row["since"])
+
+
+def test_a_documented_default_holds_since_its_version() -> None:
+    assert documented_default("POD_SECURITY_GROUP_ENFORCING_MODE", "v1.11.0-eksbuild.1") == "strict"
+    assert documented_default("WARM_IP_TARGET", "v1.11.0-eksbuild.1") == ""
+    for name, version, why in (
+        ("POD_SECURITY_GROUP_ENFORCING_MODE", "v1.10.4-eksbuild.1", "since v1.11.0"),
+        ("NO_SUCH", "v1.11.0", "no variable NO_SUCH"),
+        ("ENABLE_POD_ENI", "newest", "no version"),
+    ):
+        found = documented_default(name, version)
+        assert isinstance(found, Unknown) and why in found.why

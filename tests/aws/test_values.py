@@ -1,0 +1,115 @@
+"""Configuration values: JSON and YAML are read, everything else is refused in words."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kubectl_eksdoc.aws.values import DEEPEST, LONGEST, schema_of, values_of
+from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.errors import ValuesError
+
+SCHEMAS = sorted((Path(__file__).parents[1] / "data" / "aws" / "eks" / "schemas").glob("*.json"))
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers(-(10**20), 10**20) | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=12,
+)  # fmt: skip
+documents = st.dictionaries(st.text(), json_values, max_size=4)
+
+
+@given(documents)
+def test_every_json_object_is_read_as_it_is(document: dict[str, object]) -> None:
+    assert values_of(json.dumps(document)) == document
+    assert schema_of(json.dumps(document)) == document
+
+
+keys = st.from_regex(r"[a-zA-Z_.]{1,8}", fullmatch=True)
+scalars = st.text(st.characters(codec="ascii")) | st.booleans() | st.integers(0, 99)
+
+
+@given(st.dictionaries(keys, scalars))
+def test_yaml_is_read_as_its_json(document: dict[str, object]) -> None:
+    assert values_of(yaml.safe_dump({"a": document})) == {"a": document}
+
+
+@given(st.text() | st.text("{}[]:,-&*!|>'\" \n?<=%@a1."))
+def test_any_text_is_an_object_or_refused_in_words(text: str) -> None:
+    try:
+        assert isinstance(values_of(text), dict)
+    except ValuesError as error:
+        assert error.message.startswith("these configuration values cannot be read: ") and error.hint
+    found = schema_of(text)
+    assert isinstance(found, (dict, Unknown))
+
+
+def test_yaml_as_people_write_it() -> None:
+    text = "env:\n  ENABLE_POD_ENI: 'true'\n  WARM: 1\n  day: 2024-01-01\ninit: {env: {A: ~}}\n1: yes\ntrue: no\n"
+    assert values_of(text) == {
+        "env": {"ENABLE_POD_ENI": "true", "WARM": 1, "day": "2024-01-01"},
+        "init": {"env": {"A": None}},
+        "1": True,
+        "true": False,
+    }
+    assert values_of("{}") == {}
+
+
+LAUGHS = "a: &a [x, x, x, x]\nb: &b [*a, *a, *a, *a]\nc: [*b, *b, *b, *b]\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("", "no object but nothing"),
+        ("# nothing", "no object but nothing"),
+        ("[]", "no object but a list"),
+        ("- a", "no object but a list"),
+        ('"{}"', "no object but a text"),
+        ("7", "no object but a number"),
+        ("true", "no object but true or false"),
+        ('{"a": 1, "a": 1}', "the key 'a' is in one object twice"),
+        ('{"x": {"a": 1, "b": {}, "a": 2}}', "the key 'a' is in one object twice"),
+        ("x:\n  a: 1\n  a: 2\n", "the key 'a' is in one object twice"),
+        ("1: a\n'1': b\n", "the key '1' is in one object twice"),
+        ('{"a": NaN}', "JSON has no number nan"),
+        ("a: .inf", "JSON has no number inf"),
+        (LAUGHS, "aliases"),
+        ("a: &a\n  b: *a\n", "aliases"),
+        ("a: !!python/object/apply:os.system [id]", "neither JSON nor YAML"),
+        ("a: !!python/name:os.system ''", "neither JSON nor YAML"),
+        ("a: !!binary aGk=", "a bytes is not read here"),
+        ("a: !!set {x, y}", "a set is not read here"),
+        ("a: !mine {}", "neither JSON nor YAML"),
+        ("? [a]\n: b", "a key is no text"),
+        ("a: 1\n---\nb: 2\n", "neither JSON nor YAML"),
+        ("{", "neither JSON nor YAML"),
+        ("a: b: c", "neither JSON nor YAML"),
+        ('{"a":' * (DEEPEST + 1) + "1" + "}" * (DEEPEST + 1), "deeper than"),
+        ("[" * 100_000, "cannot be read"),
+        ("{a: " * 5_000, "cannot be read"),
+        ('{"a": ' + "9" * 5_000 + "}", "cannot be read"),
+        (" " * (LONGEST + 1), "longer than"),
+    ],
+)  # fmt: skip
+def test_what_is_refused_says_why(text: str, why: str) -> None:
+    with pytest.raises(ValuesError, match="cannot be read") as caught:
+        values_of(text)
+    assert why in caught.value.message
+
+
+@pytest.mark.parametrize("path", SCHEMAS, ids=lambda path: path.stem)
+def test_every_published_schema_is_read(path: Path) -> None:
+    assert schema_of(path.read_text(encoding="utf-8")) == json.loads(path.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("text", ["", "no", "[]", "a: b", '{"a": 1, "a": 2}'])
+def test_what_is_no_schema_is_unknown(text: str) -> None:
+    found = schema_of(text)
+    assert isinstance(found, Unknown) and found.why.startswith("the configuration schema cannot be read")

@@ -1,0 +1,77 @@
+"""The first incident: vpc-cni, whose DaemonSet people had changed by hand, is updated."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+
+from kubectl_eksdoc.aws.charts import chart_defaults
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.plan.addon.facts import OfVersion
+from kubectl_eksdoc.core.plan.addon.schema.allowed import SchemaPaths
+from kubectl_eksdoc.core.plan.addon.schema.paths import paths
+from kubectl_eksdoc.core.rules.api.ownership.applying import Applied, apply
+from kubectl_eksdoc.core.rules.api.ownership.updates import updated
+from kubectl_eksdoc.core.rules.api.schema import schema_of
+from tests.raw_facts import DATA, recorded
+
+EARLY_DEMUX = ("init", "env", "DISABLE_TCP_EARLY_DEMUX")
+POD_ENI = ("env", "ENABLE_POD_ENI")
+NOW = "2026-11-22T09:00:00Z"
+SCHEMA = schema_of("apps/v1", "DaemonSet")
+
+
+def chart(version: str) -> Doc:
+    found = chart_defaults("vpc-cni", f"{version}-eksbuild.1")
+    assert not isinstance(found, Unknown)
+    return found
+
+
+@cache
+def schema(version: str) -> SchemaPaths | Unknown:
+    """As far as EKS's are published: of v1.11.0 there is none, of v1.12.6 only a part was ever quoted."""
+    path = DATA / "aws" / "eks" / "schemas" / f"vpc-cni_{version}-eksbuild.1.json"
+    return paths(json.loads(path.read_text())) if path.exists() else Unknown(f"no schema of {version}")
+
+
+def version(of: str) -> OfVersion:
+    return OfVersion(f"{of}-eksbuild.1", chart(of), schema(of))
+
+
+CHART = chart("v1.12.0")
+
+
+@cache
+def rich() -> Doc:
+    """aws-node of the cluster `rich`: EKS keeps the names of the two entries, people have their values."""
+    return next(item for item in recorded("rich", "daemonsets") if item["metadata"]["name"] == "aws-node")
+
+
+@cache
+def a_persons() -> Doc:
+    """EKS applied the chart without ``init``, as it did up to v1.12.0; a person added the entry and has all of it."""
+    env = [{"name": name, "value": value} for name, value in CHART["env"].items()]
+    pod: Doc = {
+        "containers": [{"name": "aws-node", "image": "cni:v1.12.0", "env": env}],
+        "initContainers": [{"name": "aws-vpc-cni-init", "image": "init:v1.12.0"}],
+    }
+    made = apply(None, _daemon_set(pod), "eks", True, NOW, SCHEMA)
+    assert isinstance(made, Applied)
+    return by_hand(
+        by_hand(made.doc, "initContainers", 0, *EARLY_DEMUX[2:], "true"), "containers", 0, POD_ENI[1], "true"
+    )
+
+
+def _daemon_set(pod: Doc) -> Doc:
+    meta = {"name": "aws-node", "namespace": "kube-system"}
+    return {"apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": meta, "spec": {"template": {"spec": pod}}}
+
+
+def by_hand(live: Doc, listed: str, at: int, name: str, value: str) -> Doc:
+    """A person sets a variable, by ``kubectl patch``."""
+    new: Doc = json.loads(json.dumps(live))
+    container = new["spec"]["template"]["spec"][listed][at]
+    entries = [entry for entry in container.get("env", ()) if entry["name"] != name]
+    container["env"] = [*entries, {"name": name, "value": value}]
+    return updated(live, new, "kubectl-patch", NOW, SCHEMA)
