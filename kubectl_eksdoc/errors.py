@@ -11,6 +11,7 @@
     ├── ClusterError                 3  the cluster refused us or cannot be reached
     │   ├── ConfigError              3  the kubeconfig cannot be used
     │   ├── Unreachable              3  no answer, or no complete one
+    │   │   └── Untrusted            3  one by somebody whose certificate is not believed: nothing was asked
     │   ├── Unauthorized             3  the credentials are not accepted
     │   ├── Forbidden                3  a right is missing; `missing` names it
     │   └── Locked                   3  somebody else drains this cluster; `holder` names them
@@ -79,6 +80,10 @@ class ConfigError(ClusterError):
 
 
 class Unreachable(ClusterError):
+    pass
+
+
+class Untrusted(Unreachable):
     pass
 
 

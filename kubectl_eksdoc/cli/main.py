@@ -36,13 +36,21 @@ def main() -> int:
             # A locale that cannot encode a name must not turn an answer into a traceback.
             stream.reconfigure(errors="backslashreplace")
     collect_seldom()
-    return run(sys.argv[1:], sys.stdout, sys.stderr, prog=prog_of(sys.argv[0]))
+    code = run(sys.argv[1:], sys.stdout, sys.stderr, prog=prog_of(sys.argv[0]))
+    collect_no_more()
+    return code
 
 
 def collect_seldom() -> None:
     """Facts are many small objects without cycles: looking for cycles while they are read finds nothing and costs a
     third of the time of a large cluster."""
     gc.set_threshold(20_000_000, 10, 10)
+
+
+def collect_no_more() -> None:
+    """When it ends, Python looks for cycles in all that was ever loaded: half a second that whoever pressed q waits
+    for, though everything goes with the process anyway."""
+    gc.freeze()
 
 
 def prog_of(argv0: str) -> str:

@@ -6,7 +6,7 @@ import ssl
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
-from kubectl_eksdoc.errors import Unreachable
+from kubectl_eksdoc.errors import Unreachable, Untrusted
 from kubectl_eksdoc.kube.answers import Incomplete
 
 _BEHIND = "Is the cluster's endpoint private? Then a VPN, a bastion or a proxy is needed to reach it."
@@ -100,4 +100,4 @@ def _tls(causes: tuple[BaseException, ...], at: str) -> Unreachable:
             "The certificate authority of the kubeconfig is not the server's: write the entry anew "
             "(aws eks update-kubeconfig --name CLUSTER), or give --certificate-authority FILE."
         )
-    return Unreachable(f"the certificate of {at} is not trusted: {refused.verify_message}", hint)
+    return Untrusted(f"the certificate of {at} is not trusted: {refused.verify_message}", hint)

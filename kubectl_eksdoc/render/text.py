@@ -80,6 +80,15 @@ def wrap(text: str, room: int, first: str = "", rest: str | None = None) -> list
     return [*lines, line]
 
 
+def sentences(*texts: str) -> str:
+    """One after the other, each with one stop at its end, be it there already; those that are empty are left out."""
+    kept = (text.rstrip() for text in texts if text.strip())
+    return " ".join(text if text[-1] in _STOPS else f"{text}." for text in kept)
+
+
+_STOPS = ".!?…"
+
+
 def listing(names: Iterable[str], most: int, look: Look, comma: str = ", ") -> str:
     """``a, b, c … and 31 more``: the first `most` of `names`; one more is shown rather than counted."""
     every = list(names)

@@ -6,7 +6,8 @@ import threading
 from collections.abc import Callable
 from typing import ClassVar
 
-from textual.app import ComposeResult
+from textual import events
+from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
 from textual.widgets import Static
@@ -25,18 +26,24 @@ class FirstScreen(Screen[None]):
 
     def compose(self) -> ComposeResult:
         yield Static("eksdoc  reading the cluster…", id="identity")
-        yield Static(id="line")
+        yield Static(id="line", markup=False)
         nodes = Static(id="nodes", classes="framed")
         nodes.border_title = r"\[1] Nodes"
         yield nodes
         yield Static("q quit", id="foot")
 
     def on_mount(self) -> None:
-        self.call_after_refresh(threading.Thread(target=self._work, name="loader", daemon=True).start)
+        app = self.app  # which may be over by the time when it is asked
+        self.call_after_refresh(threading.Thread(target=self._work, args=(app,), name="loader", daemon=True).start)
 
-    def _work(self) -> None:
+    def on_key(self, event: events.Key) -> None:
+        """It comes too early for what it does, and is not silent about it."""
+        if event.is_printable and event.key != "q":
+            self.query_one("#line", Static).update(f"{event.character}: nothing is read yet")
+
+    def _work(self, app: App[object]) -> None:
         try:
             self._load()
         finally:  # whatever went wrong is raised again by whoever wants to use it
-            if self.app.is_running:
-                self.app.call_from_thread(self.app.call_later, self._loaded)
+            if app.is_running:
+                app.call_from_thread(app.call_later, self._loaded)

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 from textual.app import App
 from textual.driver import Driver
 from textual.filter import LineFilter, NoColor
+from textual.notifications import Notify
 from textual.screen import ModalScreen
 
 from kubectl_eksdoc.render.look import Look
@@ -85,6 +86,12 @@ class Framed(App[int]):
     def _leave_when_left(self) -> None:
         if getattr(self._driver, "is_left", False):
             self.exit(128 + signal.SIGHUP)
+
+    def on_notify(self, event: Notify) -> None:
+        """Before Textual shows it: what is told once more takes the place of what was told, and does not pile up."""
+        message = event.notification.message
+        for told in [each for each in self._notifications if each.message == message]:
+            self._unnotify(told, refresh=False)
 
     def exit(self, *args: Any, **more: Any) -> None:
         self.is_leaving = True

@@ -18,13 +18,14 @@ from kubectl_eksdoc.tui.sheets.cells import padded
 from kubectl_eksdoc.tui.sheets.sheet import Line
 from kubectl_eksdoc.tui.widgets.panel import Prose
 
-MOTION = (("j k ↓ ↑", "row"), ("g G", "top, bottom"), ("ctrl+f ctrl+b", "page"), ("ctrl+d ctrl+u", "half page"))
+MOTION = (("j k down up", "row"), ("g G", "top, bottom"), ("ctrl+f ctrl+b", "page"), ("ctrl+d ctrl+u", "half page"))
 MORE = (("tab", "next panel"), ("enter", "look at it, never more: pods of a node, of a budget"))
 
 AS_IT_COMES = Keymap()
 
 
 class HelpScreen(ModalScreen[None]):
+    VERTICAL_BREAKPOINTS = [(0, "-short"), (30, "-tall")]
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "dismiss", "close", show=False),
         *(Binding(key, f"page('{key}')", "scroll", show=False) for key in ("up", "down", "pageup", "pagedown")),

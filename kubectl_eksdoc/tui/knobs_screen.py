@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import ClassVar
 
+from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
@@ -14,16 +15,25 @@ from textual.widgets import Static
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.text import shown
 from kubectl_eksdoc.tui import words
+from kubectl_eksdoc.tui.form import BY_ID
+from kubectl_eksdoc.tui.keymap import Keymap
 from kubectl_eksdoc.tui.model import Model
 from kubectl_eksdoc.tui.sheets import knobs
 from kubectl_eksdoc.tui.widgets.line_table import LineTable
 
-FOOT = "h l or ← → turn  j k next  z undo  Z redo  C copy as a command  esc back"
+FOOT = "h l ← → turn  z undo  Z redo  C copy  esc back  j k next"
+
+_KNOBS = frozenset({"parallel", "grace"})
+"""Actions of keys that turn what the form shows."""
 
 
 class KnobsScreen(ModalScreen[None]):
-    """`turn` is told the id of a knob and by how much; `do` the id of a key that works here, too."""
+    """Where there is no room for it in the table, a line says what the knob under the cursor does, and its flag.
 
+    `turn` is told the id of a knob and by how much; `do` the id of a key that works here, too. The other keys of
+    `keymap` say why they do nothing."""
+
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left,h", "turn(-1)", "back", show=False),
         Binding("right,l", "turn(1)", "on", show=False),
@@ -33,8 +43,16 @@ class KnobsScreen(ModalScreen[None]):
         Binding("escape,o,q", "dismiss", "close", show=False),
     ]
 
-    def __init__(self, model: Model, turn: Callable[[str, int], None], do: Callable[[str], None]) -> None:
+    def __init__(
+        self, model: Model, turn: Callable[[str, int], None], do: Callable[[str], None], keymap: Keymap
+    ) -> None:
         super().__init__()
+        taken = set(self._bindings.key_to_bindings)
+        for key in keymap.keys:
+            does = "do" if key.action in _KNOBS else "refuse"
+            for pressed in set(key.keys.split(",")) - taken:
+                self._bindings.bind(pressed, f"{does}('{key.id}')", show=False)
+        self._keymap = keymap
         self._model = model
         self._turn = turn
         self._do = do
@@ -43,6 +61,7 @@ class KnobsScreen(ModalScreen[None]):
         with Vertical(id="form") as box:
             box.border_title = "All knobs of the plan"
             yield LineTable(id="knobs")
+            yield Static(id="form-knob")
             yield Static(id="form-line")
             yield Static(id="form-foot")
 
@@ -52,10 +71,18 @@ class KnobsScreen(ModalScreen[None]):
 
     def show(self, model: Model) -> None:
         """Of the choice as it is."""
-        look = Look(ascii=getattr(self.app, "only_ascii", False))
         self.query_one(LineTable).show(knobs.sheet(model.choice.ask.policy))
         for name, text in (("form-line", words.plan_line(model)), ("form-foot", FOOT)):
-            self.query_one(f"#{name}", Static).update(shown(text, look).replace("[", r"\["))
+            self._say(name, text)
+
+    def _say(self, name: str, text: str) -> None:
+        look = Look(ascii=getattr(self.app, "only_ascii", False))
+        self.query_one(f"#{name}", Static).update(shown(text, look).replace("[", r"\["))
+
+    @on(LineTable.Moved)
+    def _moved(self, event: LineTable.Moved) -> None:
+        knob = BY_ID.get(event.key)
+        self._say("form-knob", f"{knob.flag}: {knob.does}" if knob is not None else "")
 
     def action_turn(self, by: int) -> None:
         knob = self.query_one(LineTable).key
@@ -64,3 +91,6 @@ class KnobsScreen(ModalScreen[None]):
 
     def action_do(self, key: str) -> None:
         self._do(key)
+
+    def action_refuse(self, key: str) -> None:
+        self.notify(f"{self._keymap.of(key).shown}: not from this form, esc closes it", timeout=4, markup=False)

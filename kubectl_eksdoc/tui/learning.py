@@ -9,7 +9,7 @@ from functools import partial
 
 from kubectl_eksdoc.errors import EksdocError
 from kubectl_eksdoc.render.look import Look
-from kubectl_eksdoc.render.text import shown
+from kubectl_eksdoc.render.text import sentences, shown
 from kubectl_eksdoc.tui.choice import Ask, Choice
 from kubectl_eksdoc.tui.given import Given
 from kubectl_eksdoc.tui.model import Facts, Planned
@@ -79,7 +79,7 @@ class LearningScreen(Shell):
         reads = self.model.reads.went_wrong(self._opening.now(), why, remedy)
         self.model = replace(self.model, reads=reads, trouble=why if nothing else self.model.trouble)
         if seen and reads.failures == 1:  # else there is a page of it
-            self.notify(shown(f"{why}. {remedy}", Look(ascii=self._opening.ascii)), severity="error", markup=False)
+            self.notify(shown(sentences(why, remedy), Look(ascii=self._opening.ascii)), severity="error", markup=False)
         self.show()
 
     def noticed(self, notice: Notice) -> None:
@@ -115,7 +115,7 @@ class LearningScreen(Shell):
             marked = self._given.first_marks(facts.cluster)
         except EksdocError as error:
             marked = frozenset()
-            self.notify(f"{error.message}. {error.hint}", severity="warning", timeout=20, markup=False)
+            self.notify(sentences(error.message, error.hint), severity="warning", timeout=20, markup=False)
         self._choose(replace(self.model.choice, ask=Ask(marked)), anew=True)
 
     def _told(self, facts: Facts, news: News) -> None:

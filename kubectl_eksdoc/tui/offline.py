@@ -102,5 +102,4 @@ class OfflineScreen(Screen[None]):
         self.app.push_screen(HelpScreen(Page.PLAN, AS_IT_COMES))
 
     def action_refuse(self, name: str) -> None:
-        key = next(each for each in KEYS if each.id == name)
-        self.notify(f"{key.shown}: nothing is read yet", timeout=4, markup=False)
+        self.notify(f"{AS_IT_COMES.of(name).shown}: nothing is read yet", timeout=4, markup=False)

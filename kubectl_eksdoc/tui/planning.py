@@ -13,6 +13,7 @@ from kubectl_eksdoc.core.plan.drain.targets import natural
 from kubectl_eksdoc.core.plan.drain.what_if import Preview, WhatIf
 from kubectl_eksdoc.errors import EksdocError
 from kubectl_eksdoc.render.drain.view import DrainView
+from kubectl_eksdoc.render.text import sentences
 from kubectl_eksdoc.tui.choice import Ask
 from kubectl_eksdoc.tui.model import Planned
 from kubectl_eksdoc.tui.sheets.prepared import prepare
@@ -76,7 +77,7 @@ class Planner:
         try:
             made(ask)
         except EksdocError as error:
-            self._told(Failed(ask, " ".join(filter(None, (f"{error.message}.", error.hint)))))
+            self._told(Failed(ask, sentences(error.message, error.hint)))
         except Exception as error:  # a bug in a plan must not take the screen with it
             self._told(Failed(ask, f"this is a bug in kubectl eksdoc, please report it: {error!r}"))
 

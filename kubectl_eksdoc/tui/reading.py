@@ -23,7 +23,7 @@ WATCHED_S, WATCHED_COSTS = 120.0, 400
 UNWATCHED_S, UNWATCHED_COSTS = 30.0, 100
 """Where it cannot be watched."""
 
-_ADDRESS = re.compile(r"https?://\S+( through the proxy \S+)? ")
+_ADDRESS = re.compile(r"(?P<of>of )?https?://\S+( through the proxy \S+)? ")
 
 _SLOW = timedelta(seconds=10)
 
@@ -147,6 +147,6 @@ class Reads:
         return ", ".join(filter(None, (counted(self.failures, "try", "tries"), self.retry_in(now))))
 
 
-def brief(why: str) -> str:
-    """`why` without the address that it begins with: the head of the screen says whose cluster it is."""
-    return _ADDRESS.sub("", why)
+def brief(why: str, who: str = "") -> str:
+    """`why` with `who` in the place of the server's address: the head of the screen says whose cluster it is."""
+    return _ADDRESS.sub(lambda found: f"{found['of'] or ''}{who}" if who else "", why)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from kubectl_eksdoc.tui.keys import Key, Page
+from kubectl_eksdoc.tui.keys import Key, Page, Part
 from kubectl_eksdoc.tui.model import Model
 
 _NEED_PLAN = ("move_node", "pin", "pin_last", "compare", "run", "dry_run")
-_NEED_FACTS = ("command", "run")
+_NEED_FACTS = ("command", "run", "by_hand")
+_NOTHING_READ = "nothing is read yet"
 
 
 def why_not(key: Key, model: Model, page: Page) -> str:
@@ -16,10 +17,10 @@ def why_not(key: Key, model: Model, page: Page) -> str:
     if key.pages and page not in key.pages:
         there = " and ".join(f"[{each.value}]" for each in key.pages)
         return f"{key.words} is a key of {there}"
-    if key.part.value in ("Mark", "Plan") and model.facts is None:
-        return "nothing is read yet"
+    if model.facts is None and (key.part in (Part.MARK, Part.PLAN) or key.action in (*_NEED_PLAN, *_NEED_FACTS)):
+        return _NOTHING_READ
     if key.action == "rights" and (model.facts is None or model.old):
-        return "nothing is read yet"
+        return _NOTHING_READ
     if key.action == "context" and not model.reads.live:
         return "a dump and the demo have no other contexts"
     if model.old and (key.action in _NEED_PLAN or key.action in _NEED_FACTS):

@@ -97,7 +97,7 @@ class PlanScreen(LearningScreen):
         def turn(knob: str, by: int) -> None:
             self._take("o", edits.turned(self.model, knob, by))
 
-        self.app.push_screen(KnobsScreen(self.model, turn, self.action_do))
+        self.app.push_screen(KnobsScreen(self.model, turn, self.action_do, self.keymap))
 
     def show(self) -> None:
         super().show()
@@ -105,8 +105,9 @@ class PlanScreen(LearningScreen):
             self.app.screen.show(self.model)
 
     def do_mark_more(self) -> None:
+        """The key behind it says which."""
         self._marking = True
-        self._foot(marking.MENU)
+        self.app.call_later(self._foot, marking.MENU)
 
     def _foot(self, text: str) -> None:
         self.query_one("#foot", Static).update(plain(shown(text, Look(ascii=self._opening.ascii))))
@@ -279,23 +280,27 @@ class PlanScreen(LearningScreen):
             self._marking = False
             self.app.call_later(self._mark_by, event.key)
         elif self._begins_to_mark(event.key):
-            self._marking = True
-            self.app.call_later(self._foot, marking.MENU)
+            self.do_mark_more()
         else:
             return
         event.stop()
         event.prevent_default()
 
     def _begins_to_mark(self, pressed: str) -> bool:
-        """Where it may not, the key says why, as any other."""
+        """On another page the key says why not, as any other. While nothing is read the key behind it does not do what
+        it would do alone: it is told then."""
         key = self.keymap.of("mark-more")
         typing = isinstance(self.focused, Input)
-        return pressed in key.keys.split(",") and not typing and not why_not(key, self.model, self.page)
+        return pressed in key.keys.split(",") and not typing and self.page in key.pages
 
     def _mark_by(self, key: str) -> None:
         node = self._node
         self.show()
-        if self.model.facts is None or key == "escape":
+        if key == "escape":
+            return
+        reason = why_not(self.keymap.of("mark-more"), self.model, self.page)
+        if reason:
+            self.notify(f"{self.keymap.of('mark-more').shown} {key}: {reason}", timeout=5, markup=False)
             return
         found = marking.marked(key, self.model, node)
         if isinstance(found, str):

@@ -5,8 +5,17 @@ from __future__ import annotations
 from datetime import datetime
 
 from kubectl_eksdoc.core.model.whereabouts import Whereabouts
-from kubectl_eksdoc.errors import ConfigError, EksdocError, Forbidden, SnapshotError, Unauthorized, Unreachable
+from kubectl_eksdoc.errors import (
+    ConfigError,
+    EksdocError,
+    Forbidden,
+    SnapshotError,
+    Unauthorized,
+    Unreachable,
+    Untrusted,
+)
 from kubectl_eksdoc.render.look import Tone
+from kubectl_eksdoc.render.text import sentences
 from kubectl_eksdoc.render.times import age, between
 from kubectl_eksdoc.tui.model import Model
 from kubectl_eksdoc.tui.sheets.sheet import Line
@@ -14,6 +23,7 @@ from kubectl_eksdoc.tui.sheets.sheet import Line
 _HEADLINES: tuple[tuple[type[EksdocError], str], ...] = (
     (ConfigError, "The kubeconfig cannot be used"),
     (SnapshotError, "The dump cannot be read"),
+    (Untrusted, "{} answers, and its certificate is not trusted"),
     (Unreachable, "{} does not answer"),
     (Unauthorized, "{} does not accept your credentials"),
     (Forbidden, "{} does not let you read what is needed"),
@@ -29,10 +39,10 @@ def headline(error: EksdocError, where: Whereabouts | None) -> str:
 def lines(model: Model, where: Whereabouts | None, what: str, now: datetime) -> list[Line]:
     """`what`: its headline."""
     reads = model.reads
-    told: list[Line] = [(f"✗ {what}.", Tone.BAD), ""]
+    told: list[Line] = [(f"✗ {sentences(what)}", Tone.BAD), ""]
     if where is not None and where.server not in reads.why:
         told.append(where.server)
-    told += [f"{reads.why}.", ""]
+    told += [sentences(reads.why), ""]
     if reads.remedy:
         told += [("What it may be, and what to do", Tone.TITLE), *reads.remedy.split("\n"), ""]
     told += [(f"{key:<8} {does}", Tone.FAINT) for key, does in keys(model, now)]

@@ -59,28 +59,32 @@ _SLOW = timedelta(seconds=3)
 
 
 def plan_line(model: Model) -> str:
-    """``Plan 8 of 12 marked · 4 waves · about 4m47s (p95 9m10s) · parallel 2 · grace pod · ✗ 4 blocked``."""
+    """``Plan 8 of 12 marked · ✗ 4 not drained · 4 waves · parallel 2 · about 4m47s (p95 9m10s) · grace of the pod``:
+    what matters most first, for a narrow terminal cuts the rest."""
     marked = len(model.choice.ask.marked)
     if model.trouble:
         return f"✗ {model.trouble}"
     if model.old:
         return f"An old view: nothing is planned from it, {counted(marked, 'node')} marked for later."
+    if model.facts is None:
+        return "Nothing is read yet: marks and plans come then. Marks only build a plan."
     if not marked:
         return "Nothing is marked: space marks the node under the cursor, m more. Marks only build a plan."
-    knobs = [f"parallel {at_once(model.choice.ask.policy)}", f"grace {grace(model.choice.ask.policy)}"]
+    at, stop = f"parallel {at_once(model.choice.ask.policy)}", f"grace {grace(model.choice.ask.policy)}"
     if model.preview is not None:
         told = [
             f"{len(model.preview.drained)} of {marked} marked",
+            f"✗ {len(model.preview.blockers)} blockers" if model.preview.blockers else "✓ no blockers",
             counted(len(model.preview.waves), "wave"),
             counted(model.preview.rounds, "round"),
-            *knobs,
-            f"✗ {len(model.preview.blockers)} blockers" if model.preview.blockers else "✓ no blockers",
+            at,
             "time is being reckoned…",
+            stop,
         ]
         return f"Plan {' · '.join(told)}"
     view = model.view
     if view is None or (model.stale and model.preview is None):
-        return f"Planning {counted(marked, 'node')}… · {' · '.join(knobs)}"
+        return f"Planning {counted(marked, 'node')}… · {at} · {stop}"
     drained = sum(target.order > 0 for target in view.targets)
     waves = len(set(view.wave_of.values()))
     estimate = view.plan.estimate
@@ -88,10 +92,11 @@ def plan_line(model: Model) -> str:
     left = len(view.targets) - drained
     told = [
         f"{drained} of {marked} marked",
-        counted(waves, "generation" if view.plan.in_generations else "wave"),
-        time or "time not known",
-        *knobs,
         f"✗ {left} not drained" if left else "✓ all drained",
+        counted(waves, "generation" if view.plan.in_generations else "wave"),
+        at,
+        time or "time not known",
+        stop,
     ]
     return f"Plan {' · '.join(told)}"
 

@@ -110,6 +110,15 @@ def test_a_locale_without_our_signs_gets_an_answer() -> None:
     assert b"\\u" not in done.stdout
 
 
+def test_nobody_waits_at_its_end_for_what_goes_with_the_process_anyway() -> None:
+    """What is frozen is not gone through by the collector when Python ends."""
+    seen = "print(gc.get_freeze_count() > 1000, len(gc.get_objects()) < 1000)"
+    done = process(
+        sys.executable, "-c", f"import gc; from kubectl_eksdoc.cli.main import main; main(); {seen}", "version"
+    )
+    assert done.stdout.endswith("True True\n")
+
+
 @pytest.mark.parametrize("version", [(2, 7, 18), (3, 6, 15), (3, 9, 18)])
 def test_an_old_python_is_told_in_one_line(version: tuple[int, int, int]) -> None:
     said = too_old(version, "/usr/bin/python3")

@@ -19,7 +19,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from cryptography.x509.oid import NameOID
 
 from kubectl_eksdoc.core.model.connection import Connection
-from kubectl_eksdoc.errors import ConfigError, Unreachable
+from kubectl_eksdoc.errors import ConfigError, Unreachable, Untrusted
 from kubectl_eksdoc.kube.transport import Transport
 from tests.fakes import kubeconfigs
 from tests.fakes.apiserver import ApiServer
@@ -61,7 +61,7 @@ def test_an_unknown_authority(server: ApiServer, transport: MakeTransport, tmp_p
         config = kubeconfigs.one(tmp_path / "config", server.url, ca)
         with pytest.raises(Unreachable) as caught:
             asked(transport(Connection(kubeconfig=config)))
-        assert "is not trusted" in caught.value.message
+        assert "is not trusted" in caught.value.message and isinstance(caught.value, Untrusted)
         assert "update-kubeconfig" in caught.value.hint
     assert server.requests == []
 

@@ -18,7 +18,7 @@ from kubectl_eksdoc.render.drain.groups import grouped
 from kubectl_eksdoc.render.drain.verdict import verdict
 from kubectl_eksdoc.render.identity import identity_line
 from kubectl_eksdoc.render.look import Look
-from kubectl_eksdoc.render.text import clean, counted, cut, joined, listing, wrap
+from kubectl_eksdoc.render.text import clean, counted, cut, joined, listing, sentences, wrap
 from kubectl_eksdoc.render.times import age, duration, rfc3339
 from tests.builders import NOW, a_cluster, a_pod, a_workload
 from tests.render.plans import a_finding, a_view, an_empty_plan
@@ -187,3 +187,10 @@ def test_the_time_of_new_nodes_is_said_to_be_in_the_figure() -> None:
     assert f"{figure}, including 2m for new nodes (assumed). " in said(Status.PASS)
     assert f"{figure}. " in said(Status.PASS, "new-1")
     assert f"{figure}. " in said(Status.FAIL)
+
+
+@given(st.lists(st.text(max_size=6)))
+def test_sentences_end_with_one_stop(texts: list[str]) -> None:
+    said = sentences(*texts)
+    assert sentences(said) == said and (not said or said[-1] in ".!?…")
+    assert sentences("it was refused.", "", "no answer", "Why?") == "it was refused. no answer. Why?"

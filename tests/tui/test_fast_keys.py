@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from textual.events import Key
 from textual.pilot import Pilot
 
 from kubectl_eksdoc.tui.screen import PlanScreen
+from tests.tui.lives import LiveCluster
 from tests.tui.pilots import drive, planned
+from tests.tui.run.scripted import ScriptedDesk
 
 
 def burst(pilot: Pilot[int], keys: str) -> None:
@@ -36,6 +40,28 @@ def test_a_burst_marks_what_slow_typing_marks(keys: str) -> None:
     drive(slowly)
     drive(at_once)
     assert seen[0] == seen[1]
+
+
+def test_the_key_behind_m_never_does_what_it_does_alone_while_nothing_is_read() -> None:
+    cluster = LiveCluster()
+    cluster.may_answer.clear()
+
+    async def too_early(pilot: Pilot[int], screen: PlanScreen) -> None:
+        burst(pilot, "mor")
+        await pilot.pause(0.1)
+        assert pilot.app.screen is screen
+        told = [notification.message for notification in pilot.app._notifications]
+        assert told == ["m o: nothing is read yet", "r: nothing is read yet"]
+        burst(pilot, "m")
+        await pilot.pause(0.1)
+        cluster.may_answer.set()
+        await planned(pilot)
+        burst(pilot, "o")
+        await pilot.pause(0.1)
+        assert pilot.app.screen is screen and len(screen.model.choice.ask.marked) == 9
+
+    opening = replace(cluster.opening(), desk=ScriptedDesk())
+    drive(too_early, opening, ready=False)
 
 
 def test_what_is_typed_after_a_slash_is_in_the_filter() -> None:

@@ -94,3 +94,28 @@ def test_knobs_are_turned_in_the_form_undone_and_copied(size: tuple[int, int]) -
         assert not isinstance(pilot.app.screen, KnobsScreen)
 
     drive(turn, size=size)
+
+
+def test_in_a_small_terminal_nothing_of_it_is_cut() -> None:
+    async def look(pilot: Demo, screen: PlanScreen) -> None:
+        await press(pilot, "o")
+        for knob in KNOBS:
+            rows = [line.strip("┃ ") for line in lines(pilot.app)]
+            assert f"{knob.flag}: {knob.does}" in " ".join(rows)
+            assert not any("…" in row for row in rows if not row.startswith("Plan"))
+            await press(pilot, "j")
+
+    drive(look, size=(60, 16))
+
+
+def test_in_the_form_keys_that_turn_a_knob_do_and_the_others_say_why_not() -> None:
+    async def ask(pilot: Demo, screen: PlanScreen) -> None:
+        await press(pilot, "o", "left_curly_bracket")
+        assert screen.model.choice.ask.policy.nodes_at_once == "7"
+        for key, shown in (("r", "r"), ("m", "m"), ("question_mark", "?")):
+            await press(pilot, key)
+            assert isinstance(pilot.app.screen, KnobsScreen)
+            told = [notification.message for notification in pilot.app._notifications]
+            assert f"{shown}: not from this form, esc closes it" in told
+
+    drive(ask)

@@ -16,6 +16,7 @@ from kubectl_eksdoc.errors import (
     Forbidden,
     SnapshotError,
     Unauthorized,
+    Untrusted,
 )
 from kubectl_eksdoc.tui.offline import OfflineScreen
 from kubectl_eksdoc.tui.opening import Progress
@@ -32,6 +33,7 @@ BLUE = Whereabouts("blue", "https://blue.example", "0" * 20)
     ("error", "where", "said"),
     [
         (NO_ANSWER, BLUE, "Context blue does not answer"),
+        (Untrusted("x"), BLUE, "Context blue answers, and its certificate is not trusted"),
         (Unauthorized("x"), BLUE, "Context blue does not accept your credentials"),
         (Forbidden("x"), None, "The cluster does not let you read what is needed"),
         (ConfigError("x"), None, "The kubeconfig cannot be used"),

@@ -111,4 +111,7 @@ def test_whoever_watches_can_stop_to() -> None:
 
 def test_an_address_at_the_beginning_is_left_out() -> None:
     assert brief("http://a:1/x through the proxy http://b cannot be reached: refused") == "cannot be reached: refused"
+    untrusted = "the certificate of https://a:1 is not trusted: self-signed"
+    assert brief(untrusted) == "the certificate is not trusted: self-signed"
+    assert brief(untrusted, "the server ") == "the certificate of the server is not trusted: self-signed"
     assert brief("context 'x' does not exist") == "context 'x' does not exist"

@@ -187,6 +187,17 @@ def test_a_key_that_does_nothing_says_why() -> None:
     drive(ask)
 
 
+def test_what_is_told_once_more_takes_the_place_of_what_was_told() -> None:
+    async def insist(pilot: Demo, screen: PlanScreen) -> None:
+        for _ in range(3):
+            await press(pilot, "Z")
+        await press(pilot, "ctrl+k", "Z")
+        await pilot.pause()
+        assert said(pilot).count("Z: there is nothing to redo") == 1 and len(said(pilot)) == 2
+
+    drive(insist)
+
+
 def test_a_cluster_that_cannot_be_read_is_said_and_asked_for_again() -> None:
     asked = []
 

@@ -25,6 +25,8 @@ class Brakes:
         self.stopped_s = 0.0
         self.held_for_s = 0.0  # how long it held, the last time
         self._held_s = 0.0  # since when
+        self._pauses_s = 0.0  # those that are over, in all
+        self._paused_s: float | None = None  # since when it is, as far as it was looked
 
     @property
     def on(self) -> bool:
@@ -46,6 +48,10 @@ class Brakes:
         """Whether the user wants nothing to be asked for now, not even what may be while a guard holds it."""
         return bool(self._paused)
 
+    def paused_s(self, now_s: float) -> float:
+        """So long it was paused in all."""
+        return self._pauses_s + (0.0 if self._paused_s is None else now_s - self._paused_s)
+
     def hold(self, why: str, now_s: float, since_s: float) -> None:
         """Until the next look, and told, whatever holds it already; `since_s`: it was so before anybody knew."""
         if not self.held:
@@ -63,6 +69,9 @@ class Brakes:
         """Ask the guards; whether what was held may go on now."""
         if why := self._guards.stop(now_s):
             self.stop(why, now_s)
+        if self.is_paused is not (self._paused_s is not None):
+            self._pauses_s = self.paused_s(now_s)
+            self._paused_s = now_s if self.is_paused else None
         before, self.held = self.held, self._paused or self._guards.hold(now_s)
         if self.held and not before:
             self._held_s = now_s

@@ -251,6 +251,10 @@ class Engine:
         """By somebody who wants it so."""
         return self._brakes.is_paused
 
+    def paused_s(self, now_s: float) -> float:
+        """So long it was, in all."""
+        return self._brakes.paused_s(now_s)
+
     @property
     def pending(self) -> tuple[Pod, ...]:
         """Replacements of pods that were evicted, without a node now."""

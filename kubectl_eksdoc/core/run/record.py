@@ -23,7 +23,8 @@ class Record:
     """`undone` are nodes of the plan that were not emptied, each with the pods (ns/name) that were left of it.
 
     `pending` and `coming`: replacements that had no node at the end, or one and were not Ready. `ended_s` is when the
-    last node was done, or nothing happened any more.
+    last node was done, or nothing happened any more; `paused_s`: for so long of it somebody wanted nothing to be asked
+    for.
     """
 
     plan: DrainPlan
@@ -32,6 +33,7 @@ class Record:
     pending: tuple[Waiting, ...] = ()
     undone: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     coming: tuple[Waiting, ...] = ()
+    paused_s: float = 0.0
 
     @property
     def refusals(self) -> Counter[str]:

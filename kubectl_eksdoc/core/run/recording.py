@@ -5,12 +5,25 @@ Both know less than the run did, and different things: what is not in them is sa
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
+from typing import NamedTuple
 
-from kubectl_eksdoc.core.model.journal import DONE, ROLLED_BACK, Entries, Entry, Intent, Outcome, Result, Verb
+from kubectl_eksdoc.core.model.journal import (
+    DONE,
+    ROLLED_BACK,
+    Entries,
+    Entry,
+    Intent,
+    Note,
+    Noted,
+    Outcome,
+    Result,
+    Verb,
+)
 from kubectl_eksdoc.core.run.account import told_by
 from kubectl_eksdoc.core.run.chronicle import Aimed
 from kubectl_eksdoc.core.run.journal import Journaled, replay
@@ -33,11 +46,19 @@ class Planned:
     p95_s: float | None = None
 
 
+class Rewaved(NamedTuple):
+    """Once the first `after` moments have happened, `node` comes in this `wave`: somebody went on with the run."""
+
+    after: int
+    node: str
+    wave: int
+
+
 @dataclass(frozen=True, slots=True)
 class Recording:
     """`moments` in the order of their times, from 0 to `length_s`, in seconds since `began_at` (UTC); `written`: of
     each of them the entries of a journal that tell it, () for events. `aims` know no pods: those are known as they
-    appear.
+    appear; their waves are those of the begin, and `rewaved` says which were others later.
 
     `by` whom it was begun, "" where that is not known. `ended`: how, in a word or a sentence, "" where that was not
     written down; `whole`: every node was emptied, or given back as somebody wanted it. `said` is more about that, line
@@ -57,6 +78,11 @@ class Recording:
     said: tuple[str, ...] = ()
     planned: Planned | None = None
     dropped: tuple[str, ...] = ()
+    rewaved: tuple[Rewaved, ...] = ()
+
+    def waves_after(self, moments: int) -> dict[str, int]:
+        """Of the nodes whose wave is not that of the begin any more, once so many moments have happened."""
+        return {each.node: each.wave for each in self.rewaved if each.after <= moments}
 
     def details(self, at: int) -> tuple[tuple[str, str], ...]:
         """What else is written down of the moment at this place, by name."""
@@ -81,7 +107,7 @@ def of_journal(journal: Entries) -> Recording | None:
         source=Source.JOURNAL,
         began_at=began,
         length_s=max(0.0, min(last_s, latest_s)),
-        aims=tuple(Aimed(aim.node, stands.waves.get(aim.node, aim.wave)) for aim in aims),
+        aims=tuple(Aimed(aim.node, aim.wave) for aim in aims),
         moments=moments,
         written=tuple(written for _, written in told),
         by=f"{begun.who}@{begun.host}" if begun is not None else "",
@@ -89,7 +115,15 @@ def of_journal(journal: Entries) -> Recording | None:
         whole=stands.ended in (DONE, ROLLED_BACK),
         said=tuple(_more(stands)),
         dropped=stands.dropped,
+        rewaved=tuple(_rewaved(entries, [written[-1].number for _, written in told])),
     )
+
+
+def _rewaved(entries: Iterable[Entry], told: Sequence[int]) -> Iterator[Rewaved]:
+    """`told`: the number of the entry by which each moment was told."""
+    for entry in entries:
+        if isinstance(entry, Note) and entry.what is Noted.WAVE and entry.why.isascii() and entry.why.isdecimal():
+            yield Rewaved(bisect_left(told, entry.number), entry.subject, int(entry.why))
 
 
 def in_order(moments: Iterable[Moment], latest_s: float) -> Iterator[Moment]:

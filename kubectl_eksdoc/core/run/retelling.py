@@ -10,7 +10,7 @@ from kubectl_eksdoc.core.model.journal import DONE
 from kubectl_eksdoc.core.model.run_events import RunEnd, RunEvent, RunEvents
 from kubectl_eksdoc.core.run.chronicle import Aimed
 from kubectl_eksdoc.core.run.moments import THE_DRAIN, Happened, Moment
-from kubectl_eksdoc.core.run.recording import Planned, Recording, Source, in_order
+from kubectl_eksdoc.core.run.recording import Planned, Recording, Rewaved, Source, in_order
 
 GONE_ON_WITH = "somebody went on with it"
 
@@ -41,7 +41,8 @@ def of_events(events: RunEvents) -> Recording | None:
     if others:
         strange.append(f"lines of other runs than {first.run}: {others}")
     began = first.at - timedelta(seconds=int(first.at_s))  # as exact as times of the clock are told
-    found = tuple(in_order(_moments(ours, began), inf))
+    parts = list(_parts(ours))
+    found = tuple(in_order(_moments(parts, began), inf))
     ends = [each for each in ours if isinstance(each, RunEnd)]
     end = ours[-1] if isinstance(ours[-1], RunEnd) else None
     length_s = found[-1].at_s if found else 0.0
@@ -51,6 +52,7 @@ def of_events(events: RunEvents) -> Recording | None:
         began_at=began,
         length_s=max(length_s, end.ended_s) if end is not None and len(ends) == 1 else length_s,
         aims=_aims(ends, found),
+        rewaved=tuple(_rewaved(parts, found)),
         moments=found,
         ended=_how(end) if end is not None else "",
         whole=end is not None and end.outcome == DONE,
@@ -64,20 +66,44 @@ def _unknown(told: Sequence[RunEvent | RunEnd]) -> Iterator[str]:
     return (each.what for each in told if isinstance(each, RunEvent) and each.what not in _WORDS)
 
 
-def _moments(told: Sequence[RunEvent | RunEnd], began: datetime) -> Iterator[Moment]:
-    """A part begins after the end of another, and where its seconds are counted anew."""
-    offset_s, last_s, ended, begun = 0.0, 0.0, False, False
+Part = tuple[list[RunEvent], RunEnd | None]
+"""What one process told of the run, one event at least; None where it did not come to its end."""
+
+
+def _parts(told: Sequence[RunEvent | RunEnd]) -> Iterator[Part]:
+    """One begins after the end of another, and where the seconds are counted anew."""
+    events: list[RunEvent] = []
     for each in told:
         if isinstance(each, RunEnd):
-            ended = True
+            if events:
+                yield events, each
+            events = []
             continue
-        if begun and (ended or each.at_s < last_s - _ABOUT_S):
-            offset_s = (each.at - began).total_seconds() - each.at_s
+        if events and each.at_s < events[-1].at_s - _ABOUT_S:
+            yield events, None
+            events = []
+        events.append(each)
+    if events:
+        yield events, None
+
+
+def _moments(parts: Sequence[Part], began: datetime) -> Iterator[Moment]:
+    for at, (events, _) in enumerate(parts):
+        offset_s = (events[0].at - began).total_seconds() - events[0].at_s if at else 0.0
+        if at:
             yield Moment(offset_s, Happened.ADOPTED, THE_DRAIN, "", GONE_ON_WITH)
-        ended, begun, last_s = False, True, each.at_s
-        what = _WORDS.get(each.what)
-        if what is not None:
-            yield Moment(offset_s + each.at_s, what, each.subject, each.node, each.why)
+        for each in events:
+            what = _WORDS.get(each.what)
+            if what is not None:
+                yield Moment(offset_s + each.at_s, what, each.subject, each.node, each.why)
+
+
+def _rewaved(parts: Sequence[Part], moments: Sequence[Moment]) -> Iterator[Rewaved]:
+    """By the end of each part but the first, from its begin on."""
+    begins = [at for at, moment in enumerate(moments, 1) if moment.why == GONE_ON_WITH]
+    for after, (_, end) in zip(begins, parts[1:], strict=True):
+        for node, wave in end.nodes if end is not None else ():
+            yield Rewaved(after, node, wave)
 
 
 def _aims(ends: Sequence[RunEnd], moments: Sequence[Moment]) -> tuple[Aimed, ...]:

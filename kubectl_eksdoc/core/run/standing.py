@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from kubectl_eksdoc.core.model.budgets import Budget
 from kubectl_eksdoc.core.model.durations import in_words
+from kubectl_eksdoc.core.plan.drain.duration.estimate import Estimate
 from kubectl_eksdoc.core.plan.drain.result import DrainPlan
 from kubectl_eksdoc.core.run.answers import Trouble
 from kubectl_eksdoc.core.run.engine import Engine
@@ -74,12 +75,13 @@ class Standing:
 
 
 class Course:
-    """Mutable: how fast a drain goes, against the plan's usual run."""
+    """Mutable: how fast a drain goes, against the plan: its p50, which is what users are told that it takes. That comes
+    of many runs; when each pod is gone is known of the usual one, which is stretched to it."""
 
     def __init__(self, plan: DrainPlan) -> None:
         estimate = plan.estimate
-        self.planned_s = estimate.usual_s if estimate is not None else None
-        self._gone_s = sorted(moved.gone_s for moved in estimate.moves) if estimate is not None else []
+        self.planned_s = estimate.p50_s if estimate is not None else None
+        self._gone_s = _stretched(estimate) if estimate is not None else []
         self._gone = 0
         self._since_s = 0.0
 
@@ -99,6 +101,14 @@ class Course:
         if gone <= 0:
             return 0.0
         return self._gone_s[gone - 1] if gone <= len(self._gone_s) else self.planned_s or 0.0
+
+
+def _stretched(estimate: Estimate) -> list[float]:
+    """When so many pods are gone. What is waited for behind the last of them takes as long as in the usual run."""
+    gone_s = sorted(moved.gone_s for moved in estimate.moves)
+    last_s = gone_s[-1] if gone_s else 0.0
+    by = max(0.0, estimate.p50_s - (estimate.usual_s - last_s)) / last_s if last_s else 1.0
+    return [each * by for each in gone_s]
 
 
 def standing(engine: Engine, course: Course, now_s: float) -> Standing:

@@ -312,7 +312,9 @@ class Draining:
         engine = self._engine
         waiting = tuple(Waiting(pod.key, pod.not_ready_because) for pod in engine.pending)
         not_ready = tuple(coming(engine))
-        return Record(engine.plan, tuple(engine.moments), self._now_s, waiting, engine.undone, not_ready)
+        now_s = self._now_s
+        paused_s = engine.paused_s(now_s)
+        return Record(engine.plan, tuple(engine.moments), now_s, waiting, engine.undone, not_ready, paused_s)
 
     def _keep(self) -> None:
         if self._entries:

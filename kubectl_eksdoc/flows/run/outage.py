@@ -37,7 +37,7 @@ class Outage:
         so_long = in_words(round(self._lock.doubted_s))
         if not doubt.failed:
             return f"this machine stood still for {so_long}: it goes on if nobody else has drained here meanwhile"
-        why = f"the lock could not be renewed for {so_long}: {doubt.failed}"
+        why = f"{doubt.failed}, so the lock could not be renewed for {so_long}"
         return f"{why}; nothing is changed meanwhile, and it goes on by itself or can be stopped"
 
     def sit_out(self, doubt: LockInDoubt) -> None:

@@ -101,4 +101,6 @@ class LeaseThere:
 
 
 def said(sent: Sent) -> str:
-    return f"the server answered {sent.code}: {sent.said}" if sent.code else f"the server gave no answer: {sent.said}"
+    if sent.code:
+        return f"the server answered {sent.code}: {sent.said}"
+    return sent.said or "the server gave no answer"

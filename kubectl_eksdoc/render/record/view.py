@@ -73,9 +73,14 @@ class RecordView:
 
     @property
     def late_s(self) -> float | None:
-        """As `Record.late_s`, but for what it waited between waves, as it was told to."""
+        """As `Record.late_s`, but for what it waited as it was told to: between waves, and while it was paused."""
         late_s = self.record.late_s
-        return None if late_s is None else late_s - self.baked_s
+        return None if late_s is None else late_s - self.waited_s
+
+    @property
+    def waited_s(self) -> float:
+        """So long it waited because somebody wanted it so."""
+        return self.baked_s + self.record.paused_s
 
     @property
     def baked_s(self) -> float:

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from kubectl_eksdoc.core.run.moments import Happened
+from kubectl_eksdoc.core.run.moments import Happened, Moment
 from kubectl_eksdoc.render.drain.verdict import baked
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.record.words import asked
 from kubectl_eksdoc.render.run.view import Outcome, RunView
-from kubectl_eksdoc.render.text import counted, listing
+from kubectl_eksdoc.render.text import counted, listing, sentences
 from kubectl_eksdoc.render.times import duration
 
 _MOST_NAMES = 4
 
 _BESIDES = {
-    Happened.HELD: "held back",
     Happened.ADOPTED: "left to others who drain it",
     Happened.LOST: "gone from the cluster",
 }
@@ -26,9 +25,10 @@ def verdict(view: RunView) -> str:
     record = view.record
     total, undone = len(record.nodes), len(record.not_emptied)
     counts = f"{total - undone} of {counted(total, 'node')} emptied by {asked(record) or 'no eviction'}"
-    took = f"in {duration(record.ended_s)}"
+    paused_s = record.record.paused_s
+    took = f"in {duration(record.ended_s)}" + (f" ({duration(paused_s)} of it paused)" if paused_s else "")
     if view.outcome is Outcome.STOPPED:
-        return f"Stopped: {view.stopped}. {counts} {took}; {_planned(view)}."
+        return sentences(f"Stopped: {view.stopped}", f"{counts} {took}; {_planned(view)}")
     head = "Drained" if view.outcome is Outcome.DONE else "Drained in part"
     return f"{head}: {counts} {took}; {_planned(view)}."
 
@@ -40,14 +40,16 @@ def against_plan(view: RunView) -> tuple[str, ...]:
 
 def _differences(view: RunView) -> Iterator[str]:
     record, estimate = view.record, view.record.plan.estimate
-    late = record.late_s
     if view.resumed:
         yield "This part of the run was planned anew when it was resumed: times are from then."
-    if estimate is not None and late is not None and view.outcome is Outcome.DONE and record.evictions:
-        share = late / estimate.usual_s if estimate.usual_s else 0.0
+    if estimate is not None and not record.record.undone and view.outcome is Outcome.DONE and record.evictions:
+        took_s = record.ended_s - record.waited_s
+        late = took_s - estimate.p50_s
+        share = late / estimate.p50_s if estimate.p50_s else 0.0
         than = "longer" if late > 0 else "less"
-        beyond = ", more than its p95" if record.ended_s - record.baked_s > estimate.p95_s else ""
-        yield f"It took {duration(abs(late))} {than} than the plan's usual run ({share:+.0%}){beyond}."
+        beyond = ", more than its p95" if took_s > estimate.p95_s else ""
+        without = ", its pause left out" if record.record.paused_s else ""
+        yield f"It took {duration(abs(late))} {than} than planned ({share:+.0%}){beyond}{without}."
     if undone := [node.name for node in record.not_emptied if not node.seen_empty]:
         yield f"Not emptied: {listing(undone, _MOST_NAMES, Look())}."
     if empty := [node.name for node in record.not_emptied if node.seen_empty]:
@@ -61,12 +63,33 @@ def _differences(view: RunView) -> Iterator[str]:
         yield f"Without a node at the end: {listing(waiting, _MOST_NAMES, Look())}."
     if coming := [each.pod for each in record.record.coming]:
         yield f"Not Ready at the end, or not yet: {listing(coming, _MOST_NAMES, Look())}."
+    if (held := _held(record.moments, record.ended_s)) is not None:
+        yield held
     happened = {moment.what for moment in record.moments}
     for what, said in _BESIDES.items():
         if what in happened:
             subjects = dict.fromkeys(m.subject for m in record.moments if m.what is what)
             why = next(m.why for m in record.moments if m.what is what)
             yield f"{listing(subjects, _MOST_NAMES, Look())}: {said} ({why})."
+
+
+def _held(moments: Sequence[Moment], ended_s: float) -> str | None:
+    """``It was held back for 40s (the user paused it).``; None where it never was."""
+    since_s, held_s, times = None, 0.0, 0
+    why: dict[str, None] = {}
+    for moment in moments:
+        if moment.what is Happened.HELD:
+            times += since_s is None
+            since_s = moment.at_s if since_s is None else since_s
+            why[moment.why] = None
+        elif moment.what is Happened.RELEASED and since_s is not None:
+            held_s, since_s = held_s + moment.at_s - since_s, None
+    if not times:
+        return None
+    still = ", to its end" if since_s is not None else ""
+    held_s += ended_s - since_s if since_s is not None else 0.0
+    often = f" {counted(times, 'time')}," if times > 1 else ""
+    return f"It was held back{often} for {duration(held_s)}{still} ({listing(why, _MOST_NAMES, Look(), '; ')})."
 
 
 def _planned(view: RunView) -> str:

@@ -57,7 +57,11 @@ class PlanPage(PageOf):
             yield LineTable(id="waves", classes="framed")
 
     def on_mount(self) -> None:
-        for name, title in (("nodes", "[1] Nodes"), ("budgets", "[2] PDB headroom"), ("waves", "[3] Waves")):
+        for name, title in (
+            ("nodes", "[1] Nodes"),
+            ("budgets", "[2] PDB headroom"),
+            ("waves", "[3] Waves, in the usual run"),
+        ):
             self.query_one(f"#{name}").border_title = title.replace("[", "[")
 
     def show(self, model: Model) -> None:

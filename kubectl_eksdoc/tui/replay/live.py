@@ -80,6 +80,14 @@ class ReplayState(RunState):
         super().__init__(live)
         self.replay = live.replay
 
+    def take(self, update: Update) -> bool:
+        """With the waves in which nodes came at that time."""
+        new = super().take(update)
+        for node, wave in self.recording.waves_after(len(self.chronicle.moments)).items():
+            if node in self.chronicle.nodes:
+                self.chronicle.nodes[node].wave = wave
+        return new
+
     @property
     def recording(self) -> Recording:
         return self.replay.recording
@@ -101,6 +109,10 @@ class ReplayState(RunState):
     @property
     def knows_pods(self) -> bool:
         return False
+
+    @property
+    def knows_leaving(self) -> bool:
+        return self.recording.source is Source.EVENTS
 
     @property
     def pods_gone(self) -> str:

@@ -58,7 +58,9 @@ class LivePage(RunPage):
         self.set_class(not state.drains, "-giving-back")
         if not state.drains:
             self.table.show(sheets.GIVING_BACK)
-            self.query_one("#run-why", Prose).show(summary(state))
+            told = self.query_one("#run-why", Prose)
+            told.entitle(self.said("Summary" if state.over else "what is given back"))
+            told.show(summary(state))
             return
         self.table.show(sheets.nodes(state))
         self.beside(state)

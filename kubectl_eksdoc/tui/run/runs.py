@@ -19,7 +19,7 @@ from kubectl_eksdoc.core.model.journal import RunSummary
 from kubectl_eksdoc.errors import EksdocError
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.tables import Cell, Column
-from kubectl_eksdoc.render.text import shown
+from kubectl_eksdoc.render.text import sentences, shown
 from kubectl_eksdoc.render.times import age, between
 from kubectl_eksdoc.tui.run.desk import Desk, Kind
 from kubectl_eksdoc.tui.sheets.sheet import Cells, Line, Sheet, of_rows, text_sheet
@@ -82,7 +82,7 @@ class RunsScreen(ModalScreen[Chosen | None]):
         try:
             self.post_message(self.Found(self._desk.runs()))
         except EksdocError as error:
-            self.post_message(self.NotFound(f"{error.message}. {error.hint}"))
+            self.post_message(self.NotFound(sentences(error.message, error.hint)))
         except Exception as error:  # a bug must not leave a dialog that waits for ever
             self.post_message(self.NotFound(f"this is a bug in kubectl eksdoc, please report it: {error!r}"))
 

@@ -84,6 +84,9 @@ _POD_SIGN: dict[PodState, tuple[str, Tone | None]] = {
     PodState.GONE: ("✓ gone", Tone.GOOD),
     PodState.KEPT: ("✗ stays", Tone.BAD),
 }
+ASKED = ("» asked", Tone.UNKNOWN)
+"""To go, and the server accepted; whether it has gone by now is not known."""
+
 _FIRST = (PodState.KEPT, PodState.REFUSED, PodState.LEAVING, PodState.WAITING, PodState.GONE)
 
 
@@ -95,7 +98,7 @@ def pods(state: RunState, node: str | None) -> Sheet:
         return of_rows(columns, [], "")
     waiting = {each.pod for each in state.waits_of(course.node)}
     ordered = sorted(course.pods.values(), key=lambda pod: (_FIRST.index(_shown_state(pod, waiting)), 0))
-    rows = [(pod.pod, _pod(pod, waiting, state.at_s)) for pod in ordered]
+    rows = [(pod.pod, _pod(pod, waiting, state)) for pod in ordered]
     nothing = "Nothing has to go from this node." if _all_known(course, state) else "No pod of it was asked to go yet."
     return of_rows(columns, rows, nothing, fill=0)
 
@@ -104,12 +107,14 @@ def _shown_state(pod: PodCourse, waiting: set[str]) -> PodState:
     return PodState.REFUSED if pod.pod in waiting and pod.state is PodState.WAITING else pod.state
 
 
-def _pod(pod: PodCourse, waiting: set[str], now_s: float) -> Cells:
+def _pod(pod: PodCourse, waiting: set[str], state: RunState) -> Cells:
     said, tone = _POD_SIGN[pod.state]
+    if pod.state is PodState.LEAVING and not state.knows_leaving:
+        said, tone = ASKED
     if pod.pod in waiting:
         said, tone = ("! waits", Tone.WARN) if pod.state is PodState.WAITING else (said, Tone.WARN)
     asked = pod.state in (PodState.LEAVING, PodState.REFUSED, PodState.KEPT)
-    return [pod.pod, Cell(said, tone), duration(now_s - pod.since_s) if asked else ""]
+    return [pod.pod, Cell(said, tone), duration(state.at_s - pod.since_s) if asked else ""]
 
 
 def why(state: RunState, node: str | None, pod: str | None) -> list[str | tuple[str, Tone]]:

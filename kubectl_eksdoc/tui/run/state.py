@@ -130,6 +130,11 @@ class RunState:
         return True
 
     @property
+    def knows_leaving(self) -> bool:
+        """Whether a pod that was asked to go, and is not known to be gone, is known to be there still."""
+        return True
+
+    @property
     def pods_gone(self) -> str:
         """``51 of 116 pods gone``."""
         return f"{self.chronicle.gone} of {counted(self.chronicle.pods, 'pod')} gone"

@@ -13,8 +13,9 @@ from textual.screen import ModalScreen
 from kubectl_eksdoc.core.run.chronicle import NodeState
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.run import stands
-from kubectl_eksdoc.render.text import counted, shown
-from kubectl_eksdoc.tui.run.state import RunState
+from kubectl_eksdoc.render.text import counted, sentences, shown
+from kubectl_eksdoc.tui.run import words
+from kubectl_eksdoc.tui.run.state import RunState, Stage
 from kubectl_eksdoc.tui.sheets.sheet import Line
 from kubectl_eksdoc.tui.widgets.panel import Prose
 
@@ -29,6 +30,15 @@ class Choice(Enum):
 
 
 _LOOK_S = 0.5
+
+_GOES_ON = "The run goes on. What next?"
+_TITLES = {
+    Stage.PAUSED: "Paused: what next?",
+    Stage.PAUSING: "It is about to pause. What next?",
+    Stage.HELD: "The run is held. What next?",
+    Stage.STOPPING: "It is stopping already. What next?",
+    Stage.FINISHING: "It stops after its wave. What next?",
+}
 
 
 class StopScreen(ModalScreen[Choice | None]):
@@ -59,8 +69,7 @@ class StopScreen(ModalScreen[Choice | None]):
 
     def _show(self) -> None:
         look = Look(ascii=getattr(self.app, "only_ascii", False))
-        title = "Paused: what next?" if self._state.is_paused else "The run goes on. What next?"
-        title = f"Leave {self._node} alone?" if self._node else title
+        title = f"Leave {self._node} alone?" if self._node else _TITLES.get(self._state.stage, _GOES_ON)
         self.query_one("#dialog").border_title = shown("It is over." if self._state.over else title, look)
         self.query_one(Prose).show(about_node(self._state, self._node) if self._node else lines(self._state))
 
@@ -80,7 +89,9 @@ def lines(state: RunState) -> list[Line]:
     half = stands.stop_in_full(state.standing) if state.standing is not None else "Nothing was done yet."
     begun = [node for node in state.chronicle.nodes.values() if node.state is not NodeState.QUEUED]
     pause = "go on" if state.is_paused else "pause: nothing more is asked for until space"
+    held: list[Line] = [(sentences(f"Held: {words.held(state)}"), Tone.WARN)] if state.stage is Stage.HELD else []
     return [
+        *held,
         half,
         "",
         f"space   {pause}",

@@ -14,6 +14,8 @@ from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.run import stands
 from kubectl_eksdoc.render.text import counted, shown
 from kubectl_eksdoc.render.times import duration
+from kubectl_eksdoc.tui.reading import brief
+from kubectl_eksdoc.tui.run.desk import Kind
 from kubectl_eksdoc.tui.run.state import RunState, Stage
 
 _BAR = 24
@@ -32,17 +34,25 @@ class Head(NamedTuple):
 
 
 def identity(state: RunState, name: str) -> str:
-    """``eksdoc  demo-shop  RUNNING 1m55s, planned about 4m47s (p95 9m10s)``."""
+    """``eksdoc  demo-shop  RUNNING 1m55s, planned about 4m47s (p95 9m10s)``; of a run that was gone on with times are
+    of what was left of it, and are said to be."""
     view = state.live.view
     estimate = view.plan.estimate if view is not None else None
     planned = f"planned about {duration(estimate.p50_s)} (p95 {duration(estimate.p95_s)})" if estimate else ""
     of = f", {planned}" if planned and not state.over else ""
+    of = f" since resumed{of.replace('planned', 'the rest planned')}" if _goes_on(state) else of
     speed = f"  {state.live.speed:g} s pass in one" if state.live.speed != 1.0 else ""
-    return f"eksdoc  {name}  {state.stage.value} {duration(state.at_s)}{of}{speed}"
+    lasted = f" {duration(state.at_s)}" if state.drains else ""  # giving back takes a moment
+    return f"eksdoc  {name}  {state.stage.value}{lasted}{of}{speed}"
+
+
+def _goes_on(state: RunState) -> bool:
+    return state.live.kind is Kind.GO_ON
 
 
 def line(state: RunState) -> str:
-    """``Run 7f3a · wave 2 of 4 · 51 of 116 pods gone · ▇▇▇───── 44 % · about 2m50s left``."""
+    """``Run 7f3a · wave 2 of 4 · 51 of 116 pods gone · about 2m50s left · ▇▇▇───── 44 %``: a narrow terminal cuts the
+    bar."""
     if state.outcome is not None:
         return f"{state.outcome.sign[0]} Run {state.live.run}: {state.outcome.said}"
     chronicle = state.chronicle
@@ -50,15 +60,14 @@ def line(state: RunState) -> str:
         return f"Run {state.live.run} · nodes are given back…"
     pods, gone = chronicle.pods, chronicle.gone
     done = gone / pods if pods else 0.0
+    left = state.standing.left_s if state.standing is not None and not chronicle.held else None
     parts = [
         f"Run {state.live.run}",
         _wave(state),
         state.pods_gone,
+        f"about {duration(left)} left" if left is not None else "",
         f"{bar(gone, pods, _BAR)} {done:.0%}",
     ]
-    left = state.standing.left_s if state.standing is not None else None
-    if left is not None and not chronicle.held:
-        parts.append(f"about {duration(left)} left")
     return " · ".join(filter(None, parts))
 
 
@@ -117,7 +126,7 @@ def notice(state: RunState) -> tuple[str, Tone | None]:
             Stage.STOPPING: f"stopping: {standing.stopped or 'nothing more is asked for'}",
             Stage.PAUSING: "it is told to pause; what is being asked for now is still asked for",
             Stage.PAUSED: f"{standing.held or 'paused'}: nothing more is asked for; space goes on",
-            Stage.HELD: f"held: {standing.held}; it goes on by itself",
+            Stage.HELD: f"held: {held(state)}",
         }[stage]
         return (f"! {why}", Tone.WARN)
     if standing.waits:
@@ -125,6 +134,15 @@ def notice(state: RunState) -> tuple[str, Tone | None]:
         more_waits = f" (+{len(standing.waits) - 1})" if len(standing.waits) > 1 else ""
         return (f"! {first.pod} waits: {first.why}{more_waits}", Tone.WARN)
     return ("nothing waits", Tone.FAINT)
+
+
+def held(state: RunState) -> str:
+    """Why nothing more is asked for: first what went wrong, without the address of a server that everybody knows."""
+    why = brief((state.standing.held if state.standing is not None else "") or state.chronicle.held, "the server ")
+    return why if BY_ITSELF in why else f"{why}; it {BY_ITSELF}"
+
+
+BY_ITSELF = "goes on by itself"
 
 
 def bar(part: int, whole: int, room: int) -> str:

@@ -8,7 +8,9 @@ from kubectl_eksdoc.render.tables import Cell, Column
 from kubectl_eksdoc.tui.form import KNOBS
 from kubectl_eksdoc.tui.sheets.sheet import Cells, Sheet, of_rows
 
-COLUMNS = (Column("KNOB"), Column("VALUE"), Column("FLAG", drop=1), Column("WHAT IT DOES", floor=24))
+_DOES = max(len(knob.does) for knob in KNOBS)
+COLUMNS = (Column("KNOB"), Column("VALUE"), Column("FLAG", drop=2), Column("WHAT IT DOES", drop=1, floor=_DOES))
+"""What it does is seen whole, or below the table."""
 
 
 def sheet(policy: DrainPolicy) -> Sheet:

@@ -17,7 +17,8 @@ NOTHING = "No node of the plan is drained."
 EVICTING = ("▇", "▆")
 """Waves take turns in these, so that one sees where the next begins."""
 EMPTY = "─"
-KEY = f"{EVICTING[0]} pods are evicted  {EMPTY} empty, until it is done"
+KEY = f"the usual run: {EVICTING[0]} pods are evicted  {EMPTY} empty, until it is done"
+"""The usual run is the one in which every pod takes what it usually does; p50 and p95 are of many."""
 _TICK_ROOM = 10
 
 

@@ -271,7 +271,8 @@ def test_who_goes_on_with_a_run_takes_up_what_was_left_alone() -> None:
 
 
 def test_what_only_names_who_wanted_it_says_so() -> None:
-    for subject, why, said in (("ann@desk", "", "by ann@desk"), ("the drain", "", "held"), ("ann@desk", "no", "no")):
+    nobody = ("the drain", "", "nobody wrote down why")
+    for subject, why, said in (("ann@desk", "", "by ann@desk"), nobody, ("ann@desk", "no", "no")):
         chronicle = Chronicle(AIMS)
         chronicle.take([Moment(1.0, Happened.HELD, subject, "", why)])
         assert chronicle.held == said

@@ -152,7 +152,7 @@ def test_a_run_that_was_gone_on_with_is_one_run() -> None:
     first = (event(1, "left-alone", "old-0"), event(2, "stopped", "the drain"))
     stopped = replace(END, outcome="stopped", stopped="enough")
     then = (event(0, "evicted", "shop/a", "old-0", since_s=100), event(5, "done", "old-0", since_s=100))
-    last = replace(END, ended_s=6.0, resumed=True)
+    last = replace(END, ended_s=6.0, resumed=True, nodes=(("old-0", 3),))
     for told in ((*first, stopped, *then, last), (*first, *then, last)):
         recording = of_events(RunEvents(told))
         assert recording is not None
@@ -165,3 +165,18 @@ def test_a_run_that_was_gone_on_with_is_one_run() -> None:
         ]
         assert recording.moments[2].why == GONE_ON_WITH and recording.planned is None
         assert not known(recording).stopped and known(recording).nodes["old-0"].state is NodeState.DONE
+        assert recording.aims == ((Aimed("old-0", 1), Aimed("old-1", 2)) if stopped in told else (Aimed("old-0", 3),))
+        assert recording.waves_after(2) == {} and recording.waves_after(3) == {"old-0": 3}
+
+
+def test_a_wave_is_another_one_once_somebody_has_gone_on_with_the_run() -> None:
+    story = Story()
+    story.does(Cordon("old-0", "uid-0"), OK)
+    story.notes(Noted.ABORTED, "ada@desk")
+    story.notes(Noted.ADOPTED, "ben@desk/1/r1")
+    story.notes(Noted.WAVE, "old-0", "2")
+    story.notes(Noted.WAVE, "old-1", "3")
+    story.does(Evict(a_pod("a", node="old-0")), OK)
+    recording = recorded(story.journal)
+    assert recording.aims == (Aimed("old-0", 1), Aimed("old-1", 2))
+    assert [recording.waves_after(told) for told in range(5)] == [{}] * 3 + [{"old-0": 2, "old-1": 3}] * 2

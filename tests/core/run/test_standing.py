@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -46,6 +47,9 @@ def test_a_drain_from_its_begin_to_its_end() -> None:
     all_of_it = stood(stage, engine)
     first, last = all_of_it[0], all_of_it[-1]
     assert first.pods == last.pods == last.gone and first.gone == 0
+    estimate = engine.plan.estimate
+    assert estimate is not None and first.planned_s == estimate.p50_s, "what users are told"
+    assert first.left_s == pytest.approx(estimate.p50_s, abs=6)
     assert (len(last.done), last.half, last.cordoned, last.leaving, last.left_s) == (3, (), (), (), 0.0)
     assert [each.gone for each in all_of_it] == sorted(each.gone for each in all_of_it)
     for each in all_of_it:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -49,6 +50,20 @@ def test_speeds_have_ends_and_a_clock_that_jumps_is_not_believed() -> None:
         assert shown.at_s == 0.5, "the terminal was suspended"
 
     show(look)
+
+
+@pytest.mark.parametrize(("path", "gone"), [(JOURNAL, "» asked"), (EVENTS, "✓ gone")])
+def test_waves_are_those_of_that_time_and_what_is_not_known_is_not_said(path: Path, gone: str) -> None:
+    async def look(shown: Shown) -> None:
+        await shown.press("right", "right")
+        assert "│▌1 blue-2" in shown.text and "  3 blue-1" not in shown.text and "│ 3 blue-1" in shown.text
+        assert gone in shown.text and "leaving" not in shown.text
+        await shown.press("right")
+        assert "│▌2 blue-2" in shown.text and "│ 4 blue-1" in shown.text
+        await shown.press("left")
+        assert "│▌1 blue-2" in shown.text
+
+    show(look, path)
 
 
 def test_jumps() -> None:

@@ -7,7 +7,7 @@ from textual.widgets import Input
 
 from kubectl_eksdoc.errors import Drifted, Locked
 from kubectl_eksdoc.tui.run.confirm import ConfirmScreen
-from kubectl_eksdoc.tui.run.desk import Kind
+from kubectl_eksdoc.tui.run.desk import Kind, Outcome
 from tests.tui.run.scripted import NAME, ScriptedDesk, ScriptedLive
 from tests.tui.run.stage import Show, play, play_run
 
@@ -227,6 +227,10 @@ def test_giving_back_says_what_it_will_and_will_not() -> None:
         await show.until(lambda: show.top == "RunScreen")
         assert show.stack == ["PlanScreen", "RunScreen"], "the run before is not below it"
         assert show.state.live.kind is Kind.GIVE_BACK
+        assert "what is given back" in show.text and "why it waits" not in show.text
+        show.desk.begun[-1].ends(Outcome("2 of 2 nodes are as they were before"))
+        await show.looks()
+        assert "Summary" in show.text and "why it waits" not in show.text
 
     play_run(back, live, ScriptedDesk(ScriptedLive(kind=Kind.GIVE_BACK)))
 

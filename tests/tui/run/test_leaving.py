@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from kubectl_eksdoc.core.run.moments import Happened
 from tests.tui.run.scripted import ScriptedLive
 from tests.tui.run.stage import Show, play_run
 
@@ -28,6 +29,22 @@ def test_no_key_leaves_a_run_that_is_under_way(key: str) -> None:
         assert live.wishes == [] and show.app.is_running
 
     assert play_run(leave, live).return_value is None
+
+
+def test_the_menu_says_how_the_run_stands() -> None:
+    live = ScriptedLive()
+    live.to(20)
+
+    async def held(show: Show) -> None:
+        live.stands(held="2 nodes are NotReady")
+        live.happens(Happened.HELD, why="2 nodes are NotReady")
+        await show.looks()
+        await show.press("a")
+        assert "The run is held. What next?" in show.text and "Held: 2 nodes are NotReady" in show.text
+        await show.press("s", "a")
+        assert "It is stopping already. What next?" in show.text
+
+    play_run(held, live)
 
 
 @pytest.mark.parametrize("key", ["ctrl+c", "ctrl+q"])

@@ -117,6 +117,24 @@ def test_what_is_paused_or_held_gives_no_time() -> None:
     assert "about" in words.line(at(20)) and "left" in words.line(at(20))
 
 
+def test_of_a_run_that_was_gone_on_with_times_are_said_to_be_of_the_rest() -> None:
+    first, again = (words.identity(at(20, ScriptedLive(kind=kind)), NAME) for kind in (Kind.DRAIN, Kind.GO_ON))
+    assert "RUNNING 20s, planned about" in first
+    assert "RUNNING 20s since resumed, the rest planned about" in again
+
+
+def test_a_run_that_is_held_says_first_what_is_wrong() -> None:
+    why = (
+        "https://10.0.0.1/k8s through the proxy http://10.0.0.9:80 cannot be reached: the connection is refused, "
+        "so the lock could not be renewed for 53 s; nothing is changed meanwhile, and it goes on by itself"
+    )
+    state = happened(at(20, held=why), Moment(20, Happened.HELD, "the drain", why=why))
+    told = words.notice(state)[0]
+    assert told.startswith("! held: the server cannot be reached: the connection is refused, so the lock")
+    assert told.count("goes on by itself") == 1
+    assert "Held: the server cannot be reached: the connection is refused" in said(stopping.lines(state))
+
+
 def test_what_was_paused_by_others_is_taken_up_again_by_them() -> None:
     live = ScriptedLive(rehearsed_demo(2))
     state = at(20, live, wished=Wish.PAUSE)

@@ -1,0 +1,55 @@
+"""What came of a run, in sentences: against what users were told it would take, and what held it back."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime, timedelta, timezone
+
+from kubectl_eksdoc.core.run.moments import Happened, Moment
+from kubectl_eksdoc.core.run.record import Record
+from kubectl_eksdoc.render.record.view import RecordView
+from kubectl_eksdoc.render.run.view import RunView
+from kubectl_eksdoc.render.run.words import against_plan, verdict
+from tests.rehearsed import rehearsed_demo
+
+BEGAN = datetime(2026, 11, 20, 9, 0, tzinfo=timezone.utc)
+
+
+def ended(record: Record) -> RunView:
+    view = RecordView(record, rehearsed_demo().cluster)
+    return RunView("r1", view, BEGAN, BEGAN + timedelta(seconds=record.ended_s), "ann", "laptop")
+
+
+def with_holds(*holds: tuple[float, Happened, str], **changed: float) -> RunView:
+    record = rehearsed_demo().record
+    moments = tuple(Moment(at_s, what, "the drain", "", why) for at_s, what, why in holds)
+    return ended(replace(record, moments=(*record.moments, *moments), **changed))  # type: ignore[arg-type]
+
+
+def test_time_is_told_against_the_figure_that_users_were_told() -> None:
+    estimate = rehearsed_demo().plan.estimate
+    assert estimate is not None
+    late = ended(replace(rehearsed_demo().record, ended_s=estimate.p50_s + 30))
+    share = f"{30 / estimate.p50_s:+.0%}"
+    assert against_plan(late)[0] == f"It took 30s longer than planned ({share})."
+
+
+def test_a_pause_is_told_and_does_not_count_as_late() -> None:
+    estimate = rehearsed_demo().plan.estimate
+    assert estimate is not None
+    holds = ((10.0, Happened.HELD, "the user paused it"), (55.0, Happened.RELEASED, ""))
+    view = with_holds(*holds, ended_s=estimate.p50_s + 45 - 20, paused_s=45.0)
+    assert "(45s of it paused)" in verdict(view)
+    told = against_plan(view)
+    assert told[0].startswith("It took 20s less than planned (-") and told[0].endswith("its pause left out.")
+    assert "It was held back for 45s (the user paused it)." in told
+    plain = with_holds(ended_s=view.record.ended_s)
+    assert view.record.late_s == plain.record.late_s - 45  # type: ignore[operator]
+
+
+def test_what_held_it_back_is_told_with_all_reasons_and_whether_it_was_so_to_the_end() -> None:
+    first = ((10.0, Happened.HELD, "2 nodes are NotReady"), (20.0, Happened.RELEASED, ""))
+    then = ((30.0, Happened.HELD, "no answer"), (33.0, Happened.HELD, "no answer"))
+    told = against_plan(with_holds(*first, *then, ended_s=40.0))
+    assert "It was held back 2 times, for 20s, to its end (2 nodes are NotReady; no answer)." in told
+    assert not any("held back" in line for line in against_plan(with_holds()))
