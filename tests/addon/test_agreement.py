@@ -13,6 +13,7 @@ from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.aws.addons import Addon
 from kubectl_eksdoc.core.model.aws.asked import Unknown
 from kubectl_eksdoc.core.model.aws.clusters import EksCluster
+from kubectl_eksdoc.core.model.named import named
 from kubectl_eksdoc.core.plan.addon.facts import AddonFacts, Asked, OfVersion
 from kubectl_eksdoc.core.plan.addon.fields import LiveField, value_at
 from kubectl_eksdoc.core.plan.addon.modes import Fate, Mode
@@ -25,8 +26,6 @@ from tests.addon.stand_in.histories import HISTORIES, UPDATES, VERSIONS, Step, U
 from tests.addon.stand_in.service import AddonService, Outcome
 
 NAMES = (("DaemonSet", "aws-node"), ("ConfigMap", "amazon-vpc-cni"), ("ServiceAccount", "aws-node"))
-SERVERS = ("f:name", "f:generation", "f:resourceVersion", "f:deprecated.daemonset.template.generation")
-"""What names an item, and what the server counts by itself."""
 CLUSTER = EksCluster("shop", "arn:aws:eks:eu-west-1:111122223333:cluster/shop", "1.33", "", "ACTIVE", "", "")
 
 
@@ -68,33 +67,33 @@ def check(history: list[Step], update: Updates) -> None:
     outcome = done(service, update)
     after, mode = live_of(service), Mode(update.mode)
     assert not any(change.fate(mode) is Fate.UNKNOWN for change in plan.changes), "the chart is known"
-    assert (outcome.status == "Failed") is bool(mode is Mode.NONE and plan.conflict)
+    shared = {str(field) for each in plan.predictions for field in each.shared}
     if outcome.status == "Failed":
         said = {line for error in outcome.errors for line in error.message.partition("Conflicts: ")[2].splitlines()}
         conflicts = {str(change.field) for change in plan.changes if change.fate(mode) is Fate.CONFLICT}
-        assert said == conflicts
+        assert conflicts <= said <= conflicts | shared
         return
+    assert mode is not Mode.NONE or not plan.conflict
     for change in plan.changes:
         assert at(after, change.field) == change.by_mode[mode].value, (str(change.field), change)
     known = {change.field.path for change in plan.changes}
     for old in before:
         new = next(doc for doc in after if doc["kind"] == old["kind"])
         for path in lost(old, new):
-            assert path in known, f"nobody foretold {path}"
+            assert path in known or str(LiveField(named(old), path)) in shared, f"nobody foretold {path}"
 
 
 def lost(old: Doc, new: Doc) -> list[Any]:
-    """Leaves that are other than they were, and that somebody else than EKS had, or nobody."""
+    """Leaves that are other than they were, and that somebody else than EKS had."""
     schema = schema_of(old["apiVersion"], old["kind"])
     seen = compare(without_entries(old), without_entries(new), schema.root)
     changed = set(seen.changed | seen.removed)
     leaves = [path for path in changed if not any(o[: len(path)] == path and o != path for o in changed)]
-    mine = [entry.fields for owner, entry in read(old).items() if owner.manager == "eks"]
-    theirs = [path for path in leaves if not any(path in fields for fields in mine)]
-    return [path for path in theirs if path[-1] not in SERVERS and path[0] != "f:status"]
+    others = [entry.fields for owner, entry in read(old).items() if owner.manager != "eks"]
+    return [path for path in leaves if path[-1] != "f:name" and any(path in fields for fields in others)]
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(history=HISTORIES, update=UPDATES)
 def test_foretold_and_done_agree(history: list[Step], update: Updates) -> None:
     check(history, update)
@@ -107,7 +106,7 @@ def test_foretold_and_done_agree_on_300_histories(history: list[Step], update: U
     check(history, update)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(history=HISTORIES, update=UPDATES)
 def test_the_values_that_are_proposed_change_nothing_at_risk(history: list[Step], update: Updates) -> None:
     """Given in the call that updates, with OVERWRITE; fields to which no value leads are named."""

@@ -15,7 +15,7 @@ from kubectl_eksdoc.core.plan.addon.facts import AddonFacts, Asked
 from kubectl_eksdoc.core.plan.addon.fields import MISSING, LiveField
 from kubectl_eksdoc.core.plan.addon.merging import leaves
 from kubectl_eksdoc.core.plan.addon.modes import Fate, Mode
-from kubectl_eksdoc.core.plan.addon.prediction import FieldChange
+from kubectl_eksdoc.core.plan.addon.prediction import FieldChange, Prediction
 from kubectl_eksdoc.core.plan.addon.remedies import remedy
 from kubectl_eksdoc.core.plan.addon.writers import tool_of
 from kubectl_eksdoc.core.rules.api.ownership.entries import MalformedEntries, read
@@ -109,7 +109,7 @@ _DECLARE = Remedy(
     when=When.TOMORROW,
 )
 _BY_HAND = Remedy("no configuration value leads to it: update with PRESERVE, or set it again right after the update")
-_TRY = Remedy("try it on a cluster where nobody is hurt, as AWS asks for with PRESERVE", when=When.TOMORROW)
+_TRY = Remedy("try it on a cluster where nobody is hurt, as AWS asks for", when=When.TOMORROW)
 _WHOLE = Remedy("give the whole document: the values of today with what is to be new")
 
 
@@ -213,6 +213,25 @@ def _of_values(facts: AddonFacts, asked: Asked) -> Iterator[Finding]:
             ("they are replaced as a whole: what the new document lacks goes back to its default",),
             (_WHOLE,),
         )
+
+
+def shared(predictions: Sequence[Prediction]) -> Iterator[Finding]:
+    """One for each object: who installed the add-on by Helm before has them all."""
+    for each in predictions:
+        if each.shared:
+            kept = [calls(field) for field in each.shared[:3]]
+            more = f" and {len(each.shared) - 3} more" if len(each.shared) > 3 else ""
+            yield Finding(
+                codes.FIELD_UNKNOWN,
+                Severity.MEDIUM,
+                Status.UNKNOWN,
+                _subject(each.of),
+                f"EKS and somebody else have the same fields, and what the version makes of them is not known: "
+                f"{', '.join(kept)}{more}",
+                ("where the version changes one, NONE fails on it and OVERWRITE takes it",),
+                (_TRY,),
+                "what EKS applies to these fields",
+            )
 
 
 def refused(facts: AddonFacts, asked: Asked, broken: tuple[Broken, ...] | Unknown) -> Iterator[Finding]:

@@ -12,7 +12,7 @@ from kubectl_eksdoc.core.model.findings import Finding, in_order
 from kubectl_eksdoc.core.model.named import named
 from kubectl_eksdoc.core.plan.addon.expected import Update
 from kubectl_eksdoc.core.plan.addon.facts import AddonFacts, Asked
-from kubectl_eksdoc.core.plan.addon.judging import Unread, judged, refused
+from kubectl_eksdoc.core.plan.addon.judging import Unread, judged, refused, shared
 from kubectl_eksdoc.core.plan.addon.merging import leaves, merged, with_value
 from kubectl_eksdoc.core.plan.addon.prediction import FieldChange, Prediction, predict
 from kubectl_eksdoc.core.plan.addon.rendering import Rendered, rendered
@@ -62,7 +62,11 @@ def plan_update(facts: AddonFacts, asked: Asked, judge: Judge) -> AddonPlan:
     changes = tuple(change for each in predictions for change in each.changes)
     way_out = _way_out(facts, values, [change for change in changes if change.at_risk], judge)
     unread = (*facts.unread, *unreadable)
-    found = (*judged(facts, asked, changes, unread), *refused(facts, asked, judge(values) if values else ()))
+    found = (
+        *judged(facts, asked, changes, unread),
+        *shared(predictions),
+        *refused(facts, asked, judge(values) if values else ()),
+    )
     return AddonPlan(facts, asked, predictions, in_order(found), way_out)
 
 
