@@ -66,8 +66,10 @@ def check(history: list[Step], update: Updates) -> None:
     before, plan = live_of(service), foretold(service, update)
     outcome = done(service, update)
     after, mode = live_of(service), Mode(update.mode)
-    assert not any(change.fate(mode) is Fate.UNKNOWN for change in plan.changes), "the chart is known"
     shared = {str(field) for each in plan.predictions for field in each.shared}
+    unknown = [change.field for change in plan.changes if change.fate(mode) is Fate.UNKNOWN]
+    assert not any(field.variable for field in unknown), "what the chart sets of them is known"
+    shared |= {str(field) for field in unknown}
     if outcome.status == "Failed":
         said = {line for error in outcome.errors for line in error.message.partition("Conflicts: ")[2].splitlines()}
         conflicts = {str(change.field) for change in plan.changes if change.fate(mode) is Fate.CONFLICT}
@@ -75,6 +77,8 @@ def check(history: list[Step], update: Updates) -> None:
         return
     assert mode is not Mode.NONE or not plan.conflict
     for change in plan.changes:
+        if change.fate(mode) is Fate.UNKNOWN:
+            continue
         assert at(after, change.field) == change.by_mode[mode].value, (str(change.field), change)
     known = {change.field.path for change in plan.changes}
     for old in before:

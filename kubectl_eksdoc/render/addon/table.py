@@ -101,7 +101,7 @@ def _finding(found: Finding, look: Look, full: bool) -> list[str]:
     sign, tone = _SIGNS[found.status]
     head = wrap(shown(f"{sign} {found.severity.value}: {found.message}", look), look.columns, MARGIN, MARGIN * 2)
     lines = [look.paint(head[0], tone), *head[1:]]
-    evidence = found.evidence if full else found.evidence[:1]
+    evidence = found.evidence if full else found.evidence[:2]
     for text in evidence:
         lines += wrap(shown(f"- {text}", look), look.columns, MARGIN * 2, MARGIN * 3)
     if found.missing and found.missing not in found.evidence:

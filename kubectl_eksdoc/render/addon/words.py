@@ -44,7 +44,11 @@ def becomes(change: FieldChange, mode: Mode) -> str:
 
 
 def named(change: FieldChange) -> str:
-    return calls(change.field)
+    """Short, for a table: ``DISABLE_TCP_EARLY_DEMUX (init)``, ``.data.Corefile``."""
+    field = change.field
+    if field.variable:
+        return f"{field.variable} (init)" if field.starts_first else field.variable
+    return calls(field).removeprefix(".spec.template")
 
 
 def rolls(plan: AddonPlan) -> str:

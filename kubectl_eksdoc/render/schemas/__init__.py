@@ -10,7 +10,7 @@ import json
 from importlib import resources
 from typing import Any
 
-KINDS = ("DrainPlan", "DrainRehearsal", "DrainRun", "DrainRunEvent", "DrainRunStatus", "DrainWatch")
+KINDS = ("AddonDiff", "DrainPlan", "DrainRehearsal", "DrainRun", "DrainRunEvent", "DrainRunStatus", "DrainWatch")
 
 
 def load(kind: str) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from enum import Enum
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.aws.configuration import Path as ConfigPath
 from kubectl_eksdoc.core.model.named import Named
+from kubectl_eksdoc.core.plan.addon.fields import MISSING, value_at
 from kubectl_eksdoc.core.plan.addon.rendering import Rendered
 from kubectl_eksdoc.core.plan.addon.schema.allowed import SchemaPaths
 from kubectl_eksdoc.core.rules.api.ownership.entries import Owner, owner_of, read, without_entries
@@ -151,8 +152,27 @@ def _others(owners: Mapping[Owner, Fields]) -> Fields:
 def _unsure(others: Fields, config: Doc, schema: Schema) -> tuple[Path, ...]:
     """Fields of others in items that EKS applies, of which it is not known whether EKS gives them a value."""
     applied = fields_of(config, schema.root)
-    return tuple(path for path in others - applied if path[-1] in _VALUES and path[:-1] in applied)
+    every = (path for path in others - applied if path[-1] in _TEMPLATES_SET)
+    return tuple(path for path in every if value_at(config, path[:-1], schema.root) is not MISSING)
 
 
-_VALUES = frozenset(("f:value",))
+_TEMPLATES_SET = frozenset(
+    f"f:{name}"
+    for name in (
+        *("affinity", "args", "command", "hostNetwork", "image", "imagePullPolicy", "privileged", "priorityClassName"),
+        *("requiredDuringSchedulingIgnoredDuringExecution", "serviceAccountName", "terminationGracePeriodSeconds"),
+        *(
+            "timeoutSeconds",
+            "initialDelaySeconds",
+            "tolerations",
+            "maxUnavailable",
+            "type",
+            "value",
+            "Corefile",
+            "config",
+        ),
+        *("cpu", "memory", "replicas"),
+    )
+)
+"""What charts of add-ons set in whatever they apply: whoever else has it, EKS may want it back."""
 _ENTRIES = ("f:env",)

@@ -83,6 +83,8 @@ def _of_field(facts: AddonFacts, mode: Mode, change: FieldChange) -> Iterator[Fi
     status = {Fate.KEPT: Status.PASS, Fate.UNKNOWN: Status.UNKNOWN}.get(fate, Status.FAIL)
     if fate is Fate.KEPT:
         severity = Severity.LOW
+    elif fate is Fate.CONFLICT:
+        severity = Severity.MEDIUM  # nothing is lost: the update just fails
     told = (*why, *_evidence(change, mode))
     yield _finding(code, severity, status, change, _told(change, mode), told, _remedies(facts, change, fate))
     if change.expands and mode is not Mode.PRESERVE and fate is not Fate.UNKNOWN:

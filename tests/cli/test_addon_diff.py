@@ -1,0 +1,139 @@
+"""``kubectl eksdoc addon-diff`` as people call it: on the demo, on snapshots, and with what does not fit together."""
+
+from __future__ import annotations
+
+import json
+import tarfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kubectl_eksdoc.aws.believing import believed
+from kubectl_eksdoc.aws.recorded import RecordedOf, Recorder
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.embedded.demo.reader import DemoReader
+from kubectl_eksdoc.host.aws_answers import STEM
+from kubectl_eksdoc.objects.raw_objects import RawObjects
+from kubectl_eksdoc.wiring.aws import DemoAnswers
+from tests.builders import NOW
+from tests.cli.running import run_cli
+
+CNI = ("addon-diff", "vpc-cni", "--demo", "--to", "v1.20.4-eksbuild.2")
+
+
+def document(*words: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(run_cli(*words, "-o", "json").out)
+    return found
+
+
+def test_the_demo_shows_the_incident() -> None:
+    ran = run_cli(*CNI, "--resolve-conflicts", "OVERWRITE")
+    assert ran.code == 1 and ran.err.startswith("context demo")
+    assert ran.out.startswith("vpc-cni v1.19.5-eksbuild.1 → v1.20.4-eksbuild.2 with OVERWRITE: 1 field that somebody")
+    assert "critical: DISABLE_TCP_EARLY_DEMUX" in ran.out and "aws eks update-addon" in ran.out
+
+
+def test_the_values_that_are_proposed_end_it(tmp_path: Path) -> None:
+    way = document(*CNI, "--resolve-conflicts", "OVERWRITE")["addons"][0]["wayOut"]
+    assert way["refused"] is None or way["refused"] == []
+    file = tmp_path / "values.yaml"
+    file.write_text(json.dumps(way["values"]))
+    for path in (str(file), f"file://{file}"):
+        ran = run_cli(*CNI, "--resolve-conflicts", "overwrite", "--configuration-values", path)
+        assert "nothing that somebody has set is lost" in ran.out and "FIELDS AT RISK" not in ran.out
+        assert ran.code == 0
+
+
+def test_empty_values_take_everything_away(tmp_path: Path) -> None:
+    file = tmp_path / "values.json"
+    file.write_text("{}")
+    ran = run_cli(*CNI, "--configuration-values", str(file))
+    assert "all configuration values are taken away: env.ENABLE_POD_ENI" in ran.out and ran.code == 1
+
+
+def test_every_addon_at_once_is_what_each_of_them_is() -> None:
+    together = document("addon-diff", "--all", "--demo")
+    names = [each["name"] for each in together["addons"]]
+    assert names == sorted(names) and {"vpc-cni", "coredns", "kube-proxy"} <= set(names)
+    alone = document("addon-diff", "coredns", "--demo")
+    assert alone["addons"] == [each for each in together["addons"] if each["name"] == "coredns"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ((), "no add-on is named"),
+        (("vpc-cni", "coredns"), "one add-on at a time, and 2 are named"),
+        (("vpc-cni", "--all"), "an add-on is named beside --all"),
+        (("--all", "--to", "v1"), "are of one add-on"),
+        (("vpc-cni", "--resolve-conflicts", "maybe"), "'maybe' is none of NONE, OVERWRITE, PRESERVE"),
+        (("vpc-cni", "--configuration-values", "/nowhere"), "--configuration-values /nowhere cannot be read"),
+        (("vpc-cni", "--configuration-values", "-"), "reads a file, not standard input"),
+        (("vpc-cni", "-o", "markdown"), "no output format 'markdown'"),
+    ],
+)
+def test_what_does_not_fit_together(words: tuple[str, ...], said: str) -> None:
+    ran = run_cli("addon-diff", *words, "--demo")
+    assert (ran.code, ran.out) == (2, "") and said in ran.err
+
+
+def test_values_that_are_none(tmp_path: Path) -> None:
+    file = tmp_path / "values"
+    file.write_text("- 1")
+    ran = run_cli(*CNI, "--configuration-values", str(file))
+    assert ran.code == 2 and "these configuration values cannot be read" in ran.err
+
+
+def test_an_addon_that_eks_does_not_manage() -> None:
+    ran = run_cli("addon-diff", "karpenter", "--demo")
+    assert ran.code == 4 and "karpenter is no EKS add-on of cluster demo-shop" in ran.err
+
+
+def test_a_version_that_is_not_offered() -> None:
+    ran = run_cli("addon-diff", "vpc-cni", "--demo", "--to", "v1.99.0-eksbuild.1")
+    assert ran.code == 1 and "EKS does not offer v1.99.0-eksbuild.1 for Kubernetes 1.33" in ran.out
+
+
+def a_snapshot(folder: Path, with_aws: bool) -> str:
+    """Of the demo, as lists of kubectl."""
+    raw = RawObjects()
+    DemoReader(raw).read(kinds.ALL)
+    by_kind: dict[str, list[Any]] = {}
+    for doc in raw.documents():
+        by_kind.setdefault(doc["kind"], []).append(doc)
+    for kind, items in by_kind.items():
+        body = {"apiVersion": "v1", "kind": "List", "items": items}
+        (folder / f"{kind.lower()}.json").write_text(json.dumps(body))
+    if with_aws:
+        recorder = Recorder(DemoAnswers())
+        seen = believed(recorder, DemoAnswers().access)
+        from kubectl_eksdoc.aws.addon_side import addon_side
+
+        addon_side(seen, "vpc-cni", "v1.20.4-eksbuild.2")
+        of = RecordedOf(
+            "demo-shop", seen.cluster.region, seen.cluster.account, seen.cluster.endpoint, seen.caller.arn, NOW
+        )
+        (folder / f"{STEM}.json").write_bytes(recorder.written(of))
+    packed = folder.parent / "snapshot.tar.gz"
+    with tarfile.open(packed, "w:gz") as archive:
+        archive.add(folder, "snapshot")
+    return str(packed)
+
+
+def test_a_snapshot_says_the_same_as_the_cluster_it_was_made_of(tmp_path: Path) -> None:
+    folder = tmp_path / "snapshot"
+    folder.mkdir()
+    path = a_snapshot(folder, with_aws=True)
+    live, offline = (
+        document("addon-diff", "vpc-cni", "--to", "v1.20.4-eksbuild.2", *source)
+        for source in (("--demo",), ("--snapshot", path))
+    )
+    assert offline["addons"] == live["addons"] and offline["findings"] == live["findings"]
+
+
+def test_a_snapshot_without_answers_of_aws_cannot_be_judged(tmp_path: Path) -> None:
+    folder = tmp_path / "snapshot"
+    folder.mkdir()
+    ran = run_cli("addon-diff", "vpc-cni", "--snapshot", a_snapshot(folder, with_aws=False))
+    assert ran.code == 2 and "holds no answers of AWS, and an add-on's update cannot be judged without them" in ran.err

@@ -1,0 +1,36 @@
+"""Single objects of the served cluster: as they are, not there, or not to be seen."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.connection import Connection
+from kubectl_eksdoc.core.model.named import Named, named
+from kubectl_eksdoc.embedded.serving.clockwork import ByHand
+from kubectl_eksdoc.kube.single_objects import SingleObjects
+from tests.embedded.clients import worlds
+from tests.fakes import kubeconfigs
+from tests.raw_facts import recorded
+
+AWS_NODE = Named("apps/v1", "DaemonSet", "kube-system", "aws-node")
+COREFILE = Named("v1", "ConfigMap", "kube-system", "coredns")
+
+
+def test_an_object_comes_with_its_owners(tmp_path: Path) -> None:
+    dumped = next(item for item in recorded("rich", "daemonsets") if item["metadata"]["name"] == "aws-node")
+    with worlds.served("rich", ByHand(), pace=None) as (server, _):
+        config = kubeconfigs.one(tmp_path / "config", server.url(worlds.ADMIN_TOKEN))
+        objects = SingleObjects(Connection(kubeconfig=config))
+        found, missing = objects.one(AWS_NODE), objects.one(Named("v1", "ConfigMap", "kube-system", "no-such"))
+        objects.close()
+    assert isinstance(found, dict) and named(found) == AWS_NODE
+    assert found["metadata"]["managedFields"] == dumped["metadata"]["managedFields"]
+    assert found["spec"] == dumped["spec"] and isinstance(missing, Absent)
+
+
+def test_what_may_not_be_seen_is_unknown_and_names_the_right(tmp_path: Path) -> None:
+    with worlds.served("small-traps", ByHand(), pace=None) as (server, _):
+        config = kubeconfigs.one(tmp_path / "config", server.url(worlds.DRAINER_TOKEN))
+        found = SingleObjects(Connection(kubeconfig=config)).one(COREFILE)
+    assert isinstance(found, Unknown) and found.missing == "get configmaps"

@@ -1,0 +1,111 @@
+"""The demo's add-ons in every format: as they were read last, valid, and fit for a screen."""
+
+from __future__ import annotations
+
+import json
+import os
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+
+import kubectl_eksdoc.render.schemas as schemas
+from kubectl_eksdoc.core.model import addon_codes
+from kubectl_eksdoc.core.model.connection import Connection
+from kubectl_eksdoc.core.plan.addon.expected import Witness
+from kubectl_eksdoc.core.plan.addon.facts import Asked
+from kubectl_eksdoc.core.plan.addon.modes import Confidence, Fate, Mode
+from kubectl_eksdoc.core.plan.addon.plan import AddonPlan
+from kubectl_eksdoc.core.plan.addon.rendering import every_object
+from kubectl_eksdoc.flows.addon import KINDS, plan_addon
+from kubectl_eksdoc.kube.aws_access import AwsWanted
+from kubectl_eksdoc.render.addon import AddonView, Look, render
+from kubectl_eksdoc.render.addon.commands import as_json, terraform, update_addon
+from kubectl_eksdoc.wiring.addons import AddonWorld, Reading, open_addons
+from kubectl_eksdoc.wiring.sources import SourceChoice
+
+GOLDEN = Path(__file__).parent / "golden"
+SCHEMA = schemas.load("AddonDiff")
+JUDGE = jsonschema.Draft202012Validator(SCHEMA)
+SHARED = ("metadata", "cluster", "kindRead", "finding", "subject", "remedy")
+TO = "v1.20.4-eksbuild.2"
+
+
+@cache
+def world() -> AddonWorld:
+    return open_addons(SourceChoice(demo=True), Connection(), AwsWanted(), None, Reading(KINDS, every_object()))
+
+
+@cache
+def planned(name: str, to: str, mode: Mode) -> AddonPlan:
+    demo = world()
+    return plan_addon(demo.cluster, demo.eks, demo.side(name, to), demo.objects, Asked(mode), demo.judge)
+
+
+def view(name: str = "vpc-cni", to: str = TO, mode: Mode = Mode.OVERWRITE) -> AddonView:
+    options = {"addon": name, "to": to, "resolve-conflicts": mode.value}
+    return AddonView((planned(name, to, mode),), world().cluster, options, world().recognised, "0.0.0")
+
+
+@pytest.mark.parametrize(
+    ("file", "output", "look"),
+    [
+        ("table-120.txt", "table", Look(120)),
+        ("table-80.txt", "table", Look(80)),
+        ("table-ascii.txt", "table", Look(100, ascii=True)),
+        ("table-colour.txt", "table", Look(120, colour=True)),
+        ("wide.txt", "wide", Look(120)),
+        ("diff.json", "json", Look()),
+        ("diff.yaml", "yaml", Look()),
+    ],
+)
+def test_golden(file: str, output: str, look: Look) -> None:
+    text = render(view(), output, look)
+    if os.environ.get("EKSDOC_UPDATE_GOLDEN"):
+        GOLDEN.mkdir(exist_ok=True)
+        (GOLDEN / file).write_text(text, encoding="utf-8", newline="\n")
+    assert text == (GOLDEN / file).read_text(encoding="utf-8")
+    if look.ascii:
+        assert text.isascii()
+    if output == "table" and not look.colour:
+        commands = [line for line in text.splitlines() if "aws eks update-addon" in line]
+        assert all(len(line) <= look.columns for line in text.splitlines() if line not in commands), (
+            "a command is one line"
+        )
+
+
+@pytest.mark.parametrize("mode", Mode)
+@pytest.mark.parametrize("name", ["vpc-cni", "coredns", "kube-proxy", "aws-ebs-csi-driver", "metrics-server"])
+def test_documents_are_valid(name: str, mode: Mode) -> None:
+    shown = view(name, "", mode)
+    said = json.loads(render(shown, "json", Look()))
+    assert [error.message for error in JUDGE.iter_errors(said)] == []
+    assert yaml.safe_load(render(shown, "yaml", Look())) == said
+
+
+def test_what_all_documents_have_is_said_once_and_words_are_those_of_the_code() -> None:
+    plan: Any = schemas.load("DrainPlan")["$defs"]
+    assert {name: SCHEMA["$defs"][name] for name in SHARED} == {name: plan[name] for name in SHARED}
+    assert SCHEMA["$defs"]["code"]["enum"] == sorted(code.name for code in addon_codes.ALL)
+    assert SCHEMA["$defs"]["mode"]["enum"] == [mode.value for mode in Mode]
+    foretold = SCHEMA["$defs"]["foretold"]["properties"]
+    assert foretold["fate"]["enum"] == [fate.value for fate in Fate]
+    assert foretold["confidence"]["enum"] == [each.value for each in Confidence]
+    assert SCHEMA["$defs"]["field"]["properties"]["why"]["enum"] == [*(each.value for each in Witness), None]
+
+
+def test_commands_hold_in_a_shell_and_in_terraform() -> None:
+    plan = planned("vpc-cni", TO, Mode.OVERWRITE)
+    values = {"env": {"ADDITIONAL_ENI_TAGS": '{"it\'s": "${x}"}'}, "n": 1, "list": ["%{y}", True]}
+    assert json.loads(as_json(values)) == values
+    assert "'\"'\"'" in update_addon(plan, values), "quoted for a shell"
+    newest, *older = dict(terraform(plan, values)).values()
+    assert "$${x}" in newest and "%%{y}" in newest and 'resolve_conflicts_on_update = "PRESERVE"' in newest
+    assert [("configuration_values" in each, "PRESERVE" in each) for each in older] == [
+        (True, True),
+        (False, True),
+        (False, True),
+    ]
