@@ -6,6 +6,7 @@
     ├── UsageError                   2  the command line, a selector, a target that does not exist
     │   ├── SnapshotError            2  a dump that cannot be read, or is not what it should be
     │   ├── BaselineError            2  a saved plan that cannot be read, or that cannot be compared with
+    │   ├── TerraformError           2  a Terraform plan that cannot be read, or is none in JSON
     │   └── ValuesError              2  configuration values of an add-on that are neither a JSON nor a YAML object
     ├── ClusterError                 3  the cluster refused us or cannot be reached
     │   ├── ConfigError              3  the kubeconfig cannot be used
@@ -59,6 +60,10 @@ class SnapshotError(UsageError):
 
 
 class BaselineError(UsageError):
+    pass
+
+
+class TerraformError(UsageError):
     pass
 
 

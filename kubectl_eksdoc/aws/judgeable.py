@@ -43,19 +43,20 @@ def _plain(value: Any, deepest: int = 10) -> bool:
 
 
 _REPEATED_GROUP = re.compile(r"\)[*+{]|\(\?[^:]|\\[1-9]")
-_WITHOUT_END = re.compile(r"[*+]|\{\d*,\}")
+_WITHOUT_END = re.compile(r"[*+]|\{\d*,")
 
 
 def _pattern(value: Any) -> bool:
     """One that means the same to everybody, and that no text keeps busy for long: no repeated groups, nothing that
-    looks around or back, and at most two parts without an end."""
+    looks around or back, and at most two parts without an end, of which the place where it starts may be one."""
     if not isinstance(value, str) or len(value) > 200 or not value.isascii() or not value.isprintable():
         return False
     try:
         re.compile(value)
     except (re.error, RecursionError, OverflowError):
         return False
-    return not _REPEATED_GROUP.search(value) and len(_WITHOUT_END.findall(value)) <= 2
+    anywhere = not value.startswith("^") or "|" in value
+    return not _REPEATED_GROUP.search(value) and len(_WITHOUT_END.findall(value)) + anywhere <= 2
 
 
 _SHAPES: dict[str, Callable[[Any], bool]] = {

@@ -27,7 +27,9 @@ from kubectl_eksdoc.core.model.aws.asked import Unknown
 from kubectl_eksdoc.core.model.aws.configuration import Broken, Path, item, referred, shown
 
 MOST = 20_000
-"""Schemas that are held against values, and characters of one text that is matched against a pattern."""
+"""Schemas that are held against values."""
+LONGEST_MATCHED = 4_000
+"""Characters of a text that has to match a pattern, which may take their square."""
 DEEPEST = 200
 
 
@@ -121,8 +123,8 @@ def _fits(keyword: str, wanted: Any, value: Any) -> bool:
     Raises:
         _TooMuch: the numbers or texts are beyond what is judged.
     """
-    if keyword == "pattern" and isinstance(value, str) and len(value) > MOST:
-        raise _TooMuch(f"a text of more than {MOST} characters has to match a pattern")
+    if keyword == "pattern" and isinstance(value, str) and len(value) > LONGEST_MATCHED:
+        raise _TooMuch(f"a text of more than {LONGEST_MATCHED} characters has to match a pattern")
     try:
         _rule(json.dumps({keyword: wanted}))(value)
     except fastjsonschema.JsonSchemaValueException:

@@ -18,7 +18,7 @@ MEANINGS: dict[int, str] = {
     FAILS: "findings that fail: something blocks the drain",
     USAGE: "the command line, a selector, a target, a dump or a baseline is wrong, or the answer cannot be written",
     CLUSTER: "the cluster refused or cannot be reached",
-    AWS: "AWS refused or cannot be reached (no command calls AWS yet)",
+    AWS: "AWS refused or cannot be reached, or it is not AWS's side of this cluster",
     UNKNOWN: "nothing fails, but something in scope is unknown; `--accept-unknown CODE,…` names what may be",
     STOPPED: "a run stopped before its end, or did not empty every node: resume it, or roll it back",
     DRIFTED: "the cluster is not as in the plan that was read, or the expectation is wrong; nothing was done",

@@ -94,7 +94,7 @@ HONOURED: tuple[Flag, ...] = (
         metavar="NAME",
         ours=True,
     ),
-    Flag(("--profile",), "profile", "AWS profile; no command calls AWS yet", metavar="NAME", ours=True),
+    Flag(("--profile",), "profile", "AWS profile (default: as the kubeconfig has it)", metavar="NAME", ours=True),
     Flag(
         ("-o", "--output"),
         "output",

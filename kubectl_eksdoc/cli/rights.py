@@ -1,7 +1,4 @@
-"""The rights each command may use, as data: the error for a missing one, the README and the tests read this.
-
-No command calls AWS yet.
-"""
+"""The rights each command may use, as data: the error for a missing one, the README and the tests read this."""
 
 from __future__ import annotations
 
@@ -9,6 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from kubectl_eksdoc.core.model import codes, kinds
+from kubectl_eksdoc.core.model.aws import questions
+from kubectl_eksdoc.core.model.aws.questions import Question
 from kubectl_eksdoc.core.model.kinds import Resource
 from kubectl_eksdoc.core.model.permissions import Need, Needs, Permission
 from kubectl_eksdoc.errors import Forbidden
@@ -89,9 +88,37 @@ _READ_FOR_RUNS = tuple(
 _WATCH = tuple(Right(v, r, True) for r in (kinds.NODES, kinds.PODS, kinds.BUDGETS) for v in ("list", "watch"))
 _RUN = (*_NODES, *_PODS, *_EVICT, *_JOURNAL, *_CHOSEN, *_READ_FOR_RUNS)
 
+_SINGLE = "what an update changes in this object of the add-on is unknown"
+_ADDON_DIFF = (
+    *(Right("list", resource, True) for resource in _NOTHING_WITHOUT),
+    *(
+        Right("get", resource, lost=_SINGLE)
+        for resource in (
+            kinds.BUDGETS,
+            kinds.CONFIG_MAPS,
+            kinds.DAEMON_SETS,
+            kinds.DEPLOYMENTS,
+            kinds.SERVICE_ACCOUNTS,
+        )
+    ),
+)
+
+ASKED_OF_AWS: Mapping[str, tuple[Question, ...]] = {
+    "addon-diff": (
+        questions.CALLER,
+        questions.CLUSTER,
+        questions.ADDONS,
+        questions.ADDON,
+        questions.ADDON_VERSIONS,
+        questions.ADDON_CONFIGURATION,
+    ),
+}
+"""The questions of each command that asks AWS, each with the IAM actions that it needs."""
+
 BY_COMMAND: Mapping[str, tuple[Right, ...]] = {
     "drain plan": DRAIN_PLAN,
     "rehearse": DRAIN_PLAN,
+    "addon-diff": _ADDON_DIFF,
     "drain run": _RUN,
     "drain resume": _RUN,
     "drain rollback": (*_NODES, *_PODS, *(right for right in _EVICT if not right.subresource), *_JOURNAL),
@@ -146,7 +173,8 @@ def _for_reading(rights: Sequence[Right], command: str) -> str:
 def _for_changing(rights: Sequence[Right]) -> str:
     needed = [right for right in rights if right.required]
     lines = [f"    everywhere: {_together(right for right in needed if not right.journal)}"]
-    lines.append(f"    in the journal's namespace: {_together(right for right in needed if right.journal)}")
+    if any(right.journal for right in needed):
+        lines.append(f"    in the journal's namespace: {_together(right for right in needed if right.journal)}")
     return "\n".join(["It cannot do without these rights; kubectl auth can-i tells which you have:", *lines])
 
 

@@ -16,15 +16,19 @@ from kubectl_eksdoc.wiring.sources import Progress, SourceChoice, open_reader, r
 
 if TYPE_CHECKING:  # the first paint must not pay for what it does not need
     from kubectl_eksdoc.cli.run_edges import Edges
+    from kubectl_eksdoc.core.model.api_objects import Doc
     from kubectl_eksdoc.core.model.baseline import Baseline
     from kubectl_eksdoc.core.model.connection import Connection
     from kubectl_eksdoc.flows.ports import ClusterReader, Stage
+    from kubectl_eksdoc.kube.aws_access import AwsWanted
     from kubectl_eksdoc.tui.opening import Opening
     from kubectl_eksdoc.tui.replay.again import Again
+    from kubectl_eksdoc.wiring.addons import AddonWorld, Reading
     from kubectl_eksdoc.wiring.stages import Faults, Serving
 
 OpenReader = Callable[["SourceChoice", "Connection", "Progress | None"], "ClusterReader"]
 OpenStage = Callable[["SourceChoice", "Connection", "Progress | None", "Faults"], "Stage"]
+OpenAddons = Callable[["SourceChoice", "Connection", "AwsWanted", "Progress | None", "Reading"], "AddonWorld"]
 Serve = Callable[["SourceChoice", "Connection", "Progress | None", "Serving"], None]
 
 
@@ -53,6 +57,20 @@ def _serve(source: SourceChoice, connection: Connection, progress: Progress | No
     serve(source, connection, progress, how)
 
 
+def _open_addons(
+    source: SourceChoice, connection: Connection, wanted: AwsWanted, progress: Progress | None, reading: Reading
+) -> AddonWorld:
+    from kubectl_eksdoc.wiring.addons import open_addons
+
+    return open_addons(source, connection, wanted, progress, reading)
+
+
+def _read_values(path: str) -> Doc:
+    from kubectl_eksdoc.wiring.addons import read_values
+
+    return read_values(path)
+
+
 def _now() -> datetime:
     return datetime.now(timezone.utc)
 
@@ -69,6 +87,8 @@ class Surroundings:
     read_baseline: Callable[[str], Baseline] = read_baseline
     open_stage: OpenStage = _open_stage
     serve: Serve = _serve
+    open_addons: OpenAddons = _open_addons
+    read_values: Callable[[str], Doc] = _read_values
     stdin: TextIO | None = None
     run_edges: Edges | None = None
     sleep: Callable[[float], object] = time.sleep

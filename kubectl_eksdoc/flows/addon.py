@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.api_objects import Doc, at
 from kubectl_eksdoc.core.model.aws.addons import AddonSide, VersionSide
 from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.clusters import EksCluster
+from kubectl_eksdoc.core.model.aws.configuration import Broken
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.named import Named
 from kubectl_eksdoc.core.plan.addon.facts import AddonFacts, Asked, OfVersion
@@ -16,12 +19,17 @@ from kubectl_eksdoc.core.plan.addon.schema.paths import paths
 from kubectl_eksdoc.core.plan.addon.usage import usage
 from kubectl_eksdoc.flows.ports import Objects
 
-KINDS = (kinds.NODES, kinds.PODS, kinds.DAEMON_SETS, kinds.DEPLOYMENTS, kinds.BUDGETS)
-"""What of the cluster is read: who uses what the add-on switches, and the kinds of the add-on's own objects."""
+JudgeBy = Callable[[Doc, Doc], "tuple[Broken, ...] | Unknown"]
+
+KINDS = (kinds.NODES, kinds.PODS)
+"""What of the cluster is read as a whole: who uses what the add-on switches."""
 
 
-def plan_addon(cluster: Cluster, eks: EksCluster, side: AddonSide, objects: Objects, asked: Asked) -> AddonPlan:
-    """
+def plan_addon(
+    cluster: Cluster, eks: EksCluster, side: AddonSide, objects: Objects, asked: Asked, judge: JudgeBy
+) -> AddonPlan:
+    """`judge` says what of values (the second) a schema (the first) does not allow.
+
     Raises:
         ClusterError: the cluster cannot be talked to.
     """
@@ -49,7 +57,12 @@ def plan_addon(cluster: Cluster, eks: EksCluster, side: AddonSide, objects: Obje
         side.offered,
         side.steps,
     )
-    return plan_update(facts, asked)
+    schema = side.target.schema
+    if isinstance(schema, Unknown):
+        unknown = schema
+        return plan_update(facts, asked, lambda _: unknown)
+    known = schema
+    return plan_update(facts, asked, lambda values: judge(known, values))
 
 
 _NO_OWNERS = Unknown("it was read without its managedFields: a dump needs kubectl get --show-managed-fields")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.kinds import Resource
@@ -22,6 +23,11 @@ class HeldObjects(RawObjects):
         self._where = where
         self._kept: dict[Named, Doc] = {}
         self._seen: set[str] = set()
+
+    @property
+    def resources(self) -> tuple[Resource, ...]:
+        """What a reader must be asked for, so that it comes by: of other kinds it comes by itself."""
+        return tuple(resource for resource in kinds.ALL if resource.kind in self._kinds)
 
     def add_page(self, resource: Resource, body: bytes) -> None:
         if resource.kind in self._kinds:

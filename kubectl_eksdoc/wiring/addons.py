@@ -14,14 +14,32 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from kubectl_eksdoc.aws.believing import Believed
+    from kubectl_eksdoc.core.model.api_objects import Doc
     from kubectl_eksdoc.core.model.aws.addons import AddonSide
     from kubectl_eksdoc.core.model.aws.clusters import EksCluster
+    from kubectl_eksdoc.core.model.aws.configuration import Broken
     from kubectl_eksdoc.core.model.cluster import Cluster
     from kubectl_eksdoc.core.model.connection import Connection
     from kubectl_eksdoc.core.model.kinds import Resource
     from kubectl_eksdoc.core.model.named import Named
     from kubectl_eksdoc.flows.ports import Objects
     from kubectl_eksdoc.kube.aws_access import AwsWanted
+
+
+_WANTED = "Give a file with JSON or YAML, as aws eks update-addon takes it."
+MOST_BYTES = 4 << 20
+
+
+def read_values(path: str) -> Doc:
+    """Configuration values of the file at `path`, which may be written as awscli wants it: ``file://values.json``.
+
+    Raises:
+        UsageError: it cannot be read, or holds no such values.
+    """
+    from kubectl_eksdoc.aws.values import values_of
+    from kubectl_eksdoc.host.text_file import read_text
+
+    return values_of(read_text(path.removeprefix("file://"), "--configuration-values", MOST_BYTES, _WANTED))
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +52,21 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class AddonWorld:
-    """The cluster as it was read, and what more can be asked. `by`: how EKS's cluster was recognised."""
+    """The cluster as it was read, and what more can be asked."""
 
     cluster: Cluster
     objects: Objects
     aws: Believed
+
+    @property
+    def recognised(self) -> str:
+        """How it is known that AWS describes the cluster that was read, a clause."""
+        return self.aws.by
+
+    @property
+    def calls(self) -> str:
+        """What was sent to AWS so far, "" where nothing is."""
+        return str(getattr(self.aws.aws, "said", ""))
 
     @property
     def eks(self) -> EksCluster:
@@ -56,6 +84,13 @@ class AddonWorld:
         if isinstance(found, Unknown):
             raise AwsDenied(found.why, "", found.missing)
         return found
+
+    @staticmethod
+    def judge(schema: Doc, values: Doc) -> tuple[Broken, ...] | Unknown:
+        """As `aws.validating.broken`."""
+        from kubectl_eksdoc.aws.validating import broken
+
+        return broken(schema, values)
 
     def side(self, name: str, wish: str) -> AddonSide:
         """As `aws.addon_side.addon_side`."""
@@ -79,6 +114,12 @@ def open_addons(
             f"{aws.why}, and an add-on's update cannot be judged without them",
             "Ask the live cluster, or a snapshot that was made with kubectl eksdoc snapshot.",
         )
+    return _opened(source, connection, progress, reading, aws)
+
+
+def _opened(
+    source: SourceChoice, connection: Connection, progress: Progress | None, reading: Reading, aws: Believed
+) -> AddonWorld:
     if source.live:
         from kubectl_eksdoc.kube.single_objects import SingleObjects
 
@@ -87,5 +128,5 @@ def open_addons(
     from kubectl_eksdoc.objects.held_objects import HeldObjects
 
     held = HeldObjects(reading.objects, "the demo" if source.demo else f"the snapshot {source.snapshot}")
-    cluster = open_reader(source, connection, progress, held).read(reading.kinds)
+    cluster = open_reader(source, connection, progress, held).read((*reading.kinds, *held.resources))
     return AddonWorld(cluster, held, aws)

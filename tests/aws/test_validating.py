@@ -55,7 +55,7 @@ def test_a_published_schema_is_judged_as_the_reference_does(name: str) -> None:
     agree()
 
 
-@settings(max_examples=150, suppress_health_check=list(HealthCheck), deadline=None)
+@settings(max_examples=80, suppress_health_check=list(HealthCheck), deadline=None)
 @given(schemas(), st.data())
 def test_any_schema_of_this_kind_is_judged_as_the_reference_does(schema: dict[str, Any], data: st.DataObject) -> None:
     values = data.draw(near(schema))
@@ -176,7 +176,9 @@ def _found(schema: dict[str, Any], given: dict[str, Any]) -> tuple[Broken, ...]:
         ({"pattern": "(a+)+$"}, "pattern is"),
         ({"pattern": "(?=a)"}, "pattern is"),
         ({"pattern": "["}, "pattern is"),
-        ({"pattern": "a*b*c*d*"}, "pattern is"),
+        ({"pattern": "^a*b*c*$"}, "pattern is"),
+        ({"pattern": "a*b*"}, "pattern is"),
+        ({"pattern": "^a|b*c{1,999}"}, "pattern is"),
         ({"anyOf": []}, "anyOf is"),
         ({"$ref": "#"}, "on and on"),
         ({"allOf": [{"$ref": "#"}, {"$ref": "#"}]}, "on and on"),

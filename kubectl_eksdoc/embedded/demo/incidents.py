@@ -1,15 +1,20 @@
-"""What the four incidents left to be seen in the demo's cluster, besides its applications: the Corefile with a short
-lameduck, who gets AWS credentials from where, the class of nodes with one hop to the metadata, security groups of pods.
+"""What the four incidents left to be seen in the demo's cluster, besides its applications: what EKS's add-ons brought,
+the Corefile with a short lameduck among it; the templates that aws-node has had; who gets AWS credentials from where;
+the class of nodes with one hop to the metadata; security groups of pods.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubectl_eksdoc.embedded.demo.meta import Json, an_object, condition
-from kubectl_eksdoc.embedded.demo.world import ACCOUNT, APPS, CLUSTER, POD_ENI, App
+from kubectl_eksdoc.embedded.demo import aws_node
+from kubectl_eksdoc.embedded.demo.meta import Json, an_object, condition, owner
+from kubectl_eksdoc.embedded.demo.owners import with_owners
+from kubectl_eksdoc.embedded.demo.pods import template_hash
+from kubectl_eksdoc.embedded.demo.world import ACCOUNT, APPS, AWS_NODE, CLUSTER, CNI_OWN, EKS_IMAGES, POD_ENI, App
 
 _AGE = 80_000
+_INSTALLED = 90_000
 _K = "kube-system"
 
 COREFILE = """\
@@ -33,29 +38,64 @@ COREFILE = """\
 """
 """As EKS installs it."""
 
+_PROXY = """\
+apiVersion: kubeproxy.config.k8s.io/v1alpha1
+kind: KubeProxyConfiguration
+bindAddress: 0.0.0.0
+clientConnection:
+  kubeconfig: /var/lib/kube-proxy/kubeconfig
+clusterCIDR: ""
+metricsBindAddress: 0.0.0.0:10249
+mode: "iptables"
+"""
+
 _WITH_ROLE = ("aws-node", "ebs-csi-controller", "karpenter")
 """These have an IAM role of their own (IRSA); what else calls AWS has the node's, through the instance metadata."""
 
 
 def others() -> Iterator[Json]:
     """Objects of kinds that no plan reads."""
-    yield _corefile()
-    yield from (_service_account(app) for app in APPS if app.namespace == _K)
+    yield from map(with_owners, _config_maps())
+    yield from (with_owners(_service_account(app)) for app in APPS if app.namespace == _K)
+    yield from _revisions_of_aws_node()
     yield _definition("SecurityGroupPolicy", "securitygrouppolicies", "vpcresources.k8s.aws", "v1beta1", "Namespaced")
     yield from (_security_groups(app) for app in APPS if POD_ENI in app.extended)
     yield _definition("EC2NodeClass", "ec2nodeclasses", "karpenter.k8s.aws", "v1", "Cluster")
     yield _node_class()
 
 
-def _corefile() -> Json:
-    labels = {"eks.amazonaws.com/component": "coredns", "k8s-app": "kube-dns"}
-    return an_object("v1", "ConfigMap", "coredns", _K, age=_AGE, labels=labels, data={"Corefile": COREFILE})
+def _config_maps() -> Iterator[Json]:
+    """Those of EKS's add-ons."""
+    dns = {"eks.amazonaws.com/component": "coredns", "k8s-app": "kube-dns"}
+    proxy = {"eks.amazonaws.com/component": "kube-proxy", "k8s-app": "kube-proxy"}
+    for name, labels, data in (
+        ("coredns", dns, {"Corefile": COREFILE}),
+        ("kube-proxy-config", proxy, {"config": _PROXY}),
+        ("amazon-vpc-cni", aws_node.chart_labels(), aws_node.WINDOWS),
+    ):
+        yield an_object("v1", "ConfigMap", name, _K, age=_INSTALLED, labels=labels, data=dict(data))
 
 
 def _service_account(app: App) -> Json:
     role = f"arn:aws:iam::{ACCOUNT}:role/{CLUSTER}-{app.name}"
     said = {"eks.amazonaws.com/role-arn": role} if app.name in _WITH_ROLE else {}
-    return an_object("v1", "ServiceAccount", app.name, _K, age=_AGE, annotations=said)
+    labels = app.daemon.labels if app.daemon else {}
+    return an_object("v1", "ServiceAccount", app.name, _K, age=_AGE, annotations=said, labels=labels)
+
+
+def _revisions_of_aws_node() -> Iterator[Json]:
+    """Its templates, oldest first, as the DaemonSet controller keeps them."""
+    (app,) = (each for each in APPS if each.daemon == AWS_NODE)
+    owned_by = owner("apps/v1", "DaemonSet", _K, app.name)
+    for number, revision in enumerate(aws_node.REVISIONS, 1):
+        template, named = aws_node.template(EKS_IMAGES, CNI_OWN, revision), template_hash(app, number)
+        hashes = {"controller-revision-hash": named, "controller.kubernetes.io/hash": named}
+        meta: Json = {"labels": {**template["metadata"]["labels"], **hashes}, "owned_by": owned_by}
+        body: Json = {"data": {"spec": {"template": {**template, "$patch": "replace"}}}, "revision": number}
+        name = f"{app.name}-{named}"
+        made = an_object("apps/v1", "ControllerRevision", name, _K, age=revision.minutes, **meta, **body)
+        del made["metadata"]["generation"]
+        yield made
 
 
 def _security_groups(app: App) -> Json:

@@ -35,19 +35,22 @@ def labels_of(app: App) -> dict[str, str]:
     return dict(app.labels) or {"app": app.name}
 
 
-def template_hash(app: App) -> str:
-    """The name of its only revision."""
-    return suffix(10, "template", app.key)
+def template_hash(app: App, revision: int = 0) -> str:
+    """The name of its newest revision, or of an older one, counting from 1."""
+    newest = app.daemon is None or revision in (0, app.daemon.revision)
+    return suffix(10, "template", app.key) if newest else suffix(10, "template", app.key, revision)
 
 
 def template_of(app: App) -> Json:
     """The pod template of its controller; nothing in it is shared with `app`."""
+    if app.daemon is not None:
+        return app.daemon.template()
     spec: Json = {"containers": [_container(app)], "dnsPolicy": "ClusterFirst", "securityContext": {}}
     spec |= {"schedulerName": "default-scheduler", "terminationGracePeriodSeconds": app.grace}
     spec["serviceAccountName"] = app.name if app.namespace == "kube-system" else "default"
     spec |= {"restartPolicy": "Never" if app.kind == "Job" else "Always", **app.pod_spec}
     volumes = [{"name": name, **source} for name, source in app.volumes.items()]
-    given = {"initContainers": app.init, "tolerations": app.tolerations, "volumes": volumes}
+    given = {"tolerations": app.tolerations, "volumes": volumes}
     spec |= {key: deepcopy(list(value)) for key, value in given.items() if value}
     if app.priority:
         spec["priorityClassName"] = app.priority
@@ -99,7 +102,7 @@ def _container(app: App) -> Json:
 
 def _pod(app: App, index: int, machine: Machine, addresses: Addresses) -> Json:
     name, labels, owned_by = _identity(app, index)
-    age = app.minutes or machine.age - 4 - index
+    age = min(app.minutes or machine.age, machine.age - 4 - index)
     spec = template_of(app)["spec"]
     spec |= {"nodeName": machine.name, "enableServiceLinks": True}
     spec |= {"priority": PRIORITIES.get(app.priority, 0), "preemptionPolicy": "PreemptLowerPriority"}
@@ -108,7 +111,9 @@ def _pod(app: App, index: int, machine: Machine, addresses: Addresses) -> Json:
     ip = address(machine) if app.pod_spec.get("hostNetwork") else addresses.take(machine)
     if machine.pool == "fargate":
         labels["eks.amazonaws.com/fargate-profile"] = app.name
-    body: Json = {"spec": spec, "status": _status(app, name, age, machine, ip, crashing=index < app.unready)}
+    containers = [_container_status(app, name, age, each) for each in spec["containers"]]
+    status = _status(app, name, age, machine, ip, containers, crashing=index < app.unready)
+    body: Json = {"spec": spec, "status": status}
     said = {**app.annotations, **_branch_of(app, ip, index)}
     meta: Json = {"labels": labels, "annotations": said, "owned_by": owned_by}
     return an_object("v1", "Pod", name, app.namespace, age=age, **meta, **body)
@@ -136,7 +141,8 @@ def _identity(app: App, index: int) -> tuple[str, dict[str, str], Json | None]:
         revised = {"controller-revision-hash": f"{app.name}-{revision}"}
         return name, {**labels, **added, **revised}, owner("apps/v1", "StatefulSet", app.namespace, app.name)
     if app.kind == "DaemonSet":
-        added = {"controller-revision-hash": revision, "pod-template-generation": "1"}
+        generation = str(app.daemon.revision if app.daemon else 1)
+        added = {"controller-revision-hash": revision, "pod-template-generation": generation}
         return generated, {**labels, **added}, owner("apps/v1", "DaemonSet", app.namespace, app.name)
     if app.kind == "Job":
         controller = owner("batch/v1", "Job", app.namespace, app.name)
@@ -165,21 +171,23 @@ def _added_volumes(app: App, index: int) -> list[Json]:
     return [claim, token] if app.disk else [token]
 
 
-def _status(app: App, name: str, age: float, machine: Machine, ip: str, crashing: bool) -> Json:
+def _status(app: App, name: str, age: float, machine: Machine, ip: str, containers: list[Json], crashing: bool) -> Json:
     why = {"reason": "ContainersNotReady", "message": f"containers with unready status: [{app.name}]"}
     said, since = (why, 3.0) if crashing else ({}, age - 0.5)
     conditions = [condition("PodScheduled", True, age), condition("Initialized", True, age)]
     conditions += [condition(kind, not crashing, since, **said) for kind in ("ContainersReady", "Ready")]
-    container = _container_status(app, name, age) | (_crash(app, name) if crashing else {})
-    status: Json = {"phase": "Running", "conditions": conditions, "containerStatuses": [container]}
+    if crashing:
+        containers = [{**each, **_crash(app, name)} for each in containers]
+    status: Json = {"phase": "Running", "conditions": conditions, "containerStatuses": containers}
     status |= {"hostIP": address(machine), "podIP": ip, "podIPs": [{"ip": ip}]}
     return status | {"qosClass": "Burstable", "startTime": ago(age)}
 
 
-def _container_status(app: App, name: str, age: float) -> Json:
-    image, container_id = _image(app), hexadecimal(64, "container", app.namespace, name)
+def _container_status(app: App, name: str, age: float, container: Json) -> Json:
+    image, which = container["image"], () if container["name"] == app.name else (container["name"],)
+    container_id = hexadecimal(64, "container", app.namespace, name, *which)
     ids: Json = {"imageID": f"{image.rpartition(':')[0]}@sha256:{hexadecimal(64, 'image', image)}"}
-    ids |= {"name": app.name, "image": image, "containerID": f"containerd://{container_id}"}
+    ids |= {"name": container["name"], "image": image, "containerID": f"containerd://{container_id}"}
     state: Json = {"state": {"running": {"startedAt": ago(age - 0.2)}}, "lastState": {}}
     return {**ids, "ready": True, "started": True, "restartCount": 0, **state}
 

@@ -10,6 +10,7 @@ from kubectl_eksdoc.core.model.cluster import Cluster, Identity, Source
 from kubectl_eksdoc.core.model.kinds import ReadState, Resource
 from kubectl_eksdoc.embedded.demo import cluster, incidents, network, nodes, storage, workloads, world
 from kubectl_eksdoc.embedded.demo.meta import NOW, Json
+from kubectl_eksdoc.embedded.demo.owners import with_owners
 from kubectl_eksdoc.embedded.demo.pods import Addresses, pods_of
 from kubectl_eksdoc.objects.collector import Collector
 from kubectl_eksdoc.objects.raw_objects import RawObjects
@@ -74,7 +75,7 @@ def _applications(pods: dict[str, list[Json]]) -> list[Json]:
     for app in world.APPS:
         own = pods[app.key]
         made += own
-        made += workloads.controllers_of(app, own)
+        made += map(with_owners, workloads.controllers_of(app, own))
         made += workloads.budgets_of(app, own)
         if app.port:
             made += [network.service_of(app), network.endpoints_of(app, own)]

@@ -102,13 +102,18 @@ def _stateful_set(app: App, pods: Sequence[Json]) -> Json:
 
 def _daemon_set(app: App, pods: Sequence[Json]) -> Json:
     same = ("currentNumberScheduled", "desiredNumberScheduled", "numberReady", "numberAvailable")
-    status: Json = {"observedGeneration": 1, "numberMisscheduled": 0}
+    daemon = app.daemon
+    revision = daemon.revision if daemon else 1
+    status: Json = {"observedGeneration": revision, "numberMisscheduled": 0}
     status |= _count(len(pods), *same, "updatedNumberScheduled")
-    spec: Json = _spec(
-        app, updateStrategy={"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}
-    )
-    generation = {"deprecated.daemonset.template.generation": "1"}
-    return _made("apps/v1", "DaemonSet", app, spec, status, annotations=generation)
+    rolling: Json = {"maxSurge": 0, "maxUnavailable": daemon.max_unavailable if daemon else 1}
+    spec: Json = _spec(app, updateStrategy={"type": "RollingUpdate", "rollingUpdate": rolling})
+    said: Json = {"annotations": {"deprecated.daemonset.template.generation": str(revision)}}
+    if daemon is not None:
+        said |= {"labels": daemon.labels, "age": daemon.born}
+    made = _made("apps/v1", "DaemonSet", app, spec, status, **said)
+    made["metadata"]["generation"] = revision
+    return made
 
 
 def _job(app: App, pods: Sequence[Json]) -> Json:

@@ -5,10 +5,12 @@ Blue is to be drained. blue-1 to blue-5 can be drained, in rounds; what stops a 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
+from kubectl_eksdoc.embedded.demo import aws_node
 from kubectl_eksdoc.embedded.demo.meta import Json
 
 ACCOUNT, REGION, CLUSTER, SERVER_VERSION = "111122223333", "ap-northeast-2", "demo-shop", "v1.33"
@@ -76,11 +78,26 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True)
+class Daemon:
+    """What of a DaemonSet is not made from its application: `template` makes all of its pod template, each time anew.
+
+    `revision` counts from 1, `born` is in minutes ago; `labels` are those of the DaemonSet itself.
+    """
+
+    template: Callable[[], Json]
+    labels: Mapping[str, str]
+    born: int
+    revision: int
+    max_unavailable: int | str
+
+
+@dataclass(frozen=True, slots=True)
 class App:
     """What runs: `on` names the node of each replica. `cpu` in millicores, `memory` and `disk` in Mi and Gi.
 
     `unready` says how many of the first replicas crash; `service` is the Service's name if not the app's;
-    `minutes` is the pods' age, 0 for as old as their node allows; `extended` is what it asks for of other resources.
+    `minutes` is the pods' age, less on a younger node, 0 for as old as their node allows; `extended` is what it asks
+    for of other resources.
     """
 
     kind: str
@@ -107,8 +124,8 @@ class App:
     args: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)
     extended: Mapping[str, str] = field(default_factory=dict)
-    init: tuple[Json, ...] = ()
     pod_spec: Mapping[str, Any] = field(default_factory=dict)
+    daemon: Daemon | None = None
 
     @property
     def key(self) -> str:
@@ -185,6 +202,17 @@ TRAPS = (
     App(_D, "policy", "policy-webhook", "blue-3 blue-5", 150, 256, port=9443),
 )  # fmt: skip
 
+CNI_OWN = {"CLUSTER_NAME": CLUSTER, "VPC_ID": VPC}
+"""What EKS itself puts into aws-node's environment."""
+
+AWS_NODE = Daemon(
+    partial(aws_node.template, EKS_IMAGES, CNI_OWN),
+    aws_node.chart_labels(),
+    born=aws_node.REVISIONS[0].minutes,
+    revision=len(aws_node.REVISIONS),
+    max_unavailable="10%",
+)
+
 SYSTEM = (
     App(_D, _K, "coredns", "blue-2 spot-1", 100, 70, _ONE, port=53, service="kube-dns", tolerations=(_CRITICAL,),
         labels={"k8s-app": "kube-dns", "eks.amazonaws.com/component": "coredns"}, priority="system-cluster-critical",
@@ -205,19 +233,14 @@ SYSTEM = (
     App(_D, _K, "ebs-csi-controller", "green-1 green-4", 60, 240, _ONE, labels={"app": "ebs-csi-controller"},
         image=f"{EKS_IMAGES}/eks/aws-ebs-csi-driver:v1.44.0", priority="system-cluster-critical",
         volumes={"socket-dir": {"emptyDir": {}}}),
-    App("DaemonSet", _K, "aws-node", INSTANCES, 50, 64, labels={"k8s-app": "aws-node"}, grace=10,
-        priority="system-node-critical", tolerations=(_ANYTHING,), pod_spec={"hostNetwork": True},
-        image=f"{EKS_IMAGES}/amazon-k8s-cni:v1.19.5-eksbuild.1",
-        env={"ENABLE_POD_ENI": "true", "WARM_ENI_TARGET": "1", "VPC_ID": VPC},
-        init=({"name": "aws-vpc-cni-init", "image": f"{EKS_IMAGES}/amazon-k8s-cni-init:v1.19.5-eksbuild.1",
-               "env": [{"name": "DISABLE_TCP_EARLY_DEMUX", "value": "true"}, {"name": "ENABLE_IPv6", "value": "false"}],
-               "resources": {"requests": {"cpu": "25m"}}},),
-        volumes={"cni-bin-dir": {"hostPath": {"path": "/opt/cni/bin", "type": ""}},
-                 "cni-net-dir": {"hostPath": {"path": "/etc/cni/net.d", "type": ""}}}),
+    App("DaemonSet", _K, aws_node.NAME, INSTANCES, labels=aws_node.POD_LABELS, grace=10,
+        priority="system-node-critical", tolerations=(_ANYTHING,), minutes=aws_node.ROLLED_OUT,
+        pod_spec={"hostNetwork": True}, daemon=AWS_NODE),
     App("DaemonSet", _K, "kube-proxy", INSTANCES, 100, 64, labels={"k8s-app": "kube-proxy"},
         priority="system-node-critical", tolerations=(_ANYTHING,), pod_spec={"hostNetwork": True},
-        image=f"{EKS_IMAGES}/eks/kube-proxy:v1.32.3-eksbuild.7",
-        volumes={"varlog": {"hostPath": {"path": "/var/log", "type": ""}}}),
+        image=f"{EKS_IMAGES}/eks/kube-proxy:v1.32.3-eksbuild.7", args=("--config=/mnt/config/config",),
+        volumes={"varlog": {"hostPath": {"path": "/var/log", "type": ""}},
+                 "config": {"configMap": {"name": "kube-proxy-config", "defaultMode": 420}}}),
     App("DaemonSet", _K, "ebs-csi-node", INSTANCES, 30, 120, labels={"app": "ebs-csi-node"},
         priority="system-node-critical", tolerations=(_ANYTHING,),
         image=f"{EKS_IMAGES}/eks/aws-ebs-csi-driver:v1.44.0",

@@ -40,7 +40,7 @@ def terraform(plan: AddonPlan, values: Doc) -> Iterator[tuple[str, str]]:
     yield "before 4.32", f"{addon}\n# {_TOO_OLD}, and PRESERVE is refused"
 
 
-_TOO_OLD = "this provider cannot give configuration values: update by the AWS CLI, and set addon_version here in the same change"
+_TOO_OLD = "this provider gives no configuration values: update by the AWS CLI, and set addon_version here as well"
 
 
 def eksctl(plan: AddonPlan, values: Doc) -> Doc:

@@ -296,7 +296,7 @@ def test_a_controller_has_its_credentials_from_the_instance_metadata(others: lis
 
 
 def test_names_are_looked_up_on_spot_and_nobody_hears_of_interruptions(every: list[Json], others: list[Json]) -> None:
-    assert "lameduck 5s" in named(others, "ConfigMap")["data"]["Corefile"]
+    assert "lameduck 5s" in named(others, "ConfigMap", "coredns")["data"]["Corefile"]
     karpenter = named(every, "Deployment", "karpenter")["spec"]["template"]["spec"]["containers"][0]
     assert "INTERRUPTION_QUEUE" not in [each["name"] for each in karpenter["env"]]
     dns = [o for o in every if o["kind"] == "Pod" and o["metadata"]["labels"].get("k8s-app") == "kube-dns"]

@@ -52,7 +52,8 @@ class Update:
 class Expected:
     """`config` is what EKS applies. `why` and `paths`: of each field that something is known of. `doubted` are fields
     that the chart renders though neither schema nor ownership says that EKS applies them; `unsure` are fields that EKS
-    names, somebody else gives a value, and nobody knows EKS's own."""
+    names, somebody else gives a value, and nobody knows EKS's own; `shared` are those that EKS and somebody else have
+    alike, and nobody knows whether the version changes them."""
 
     config: Doc
     owners: Mapping[Owner, Fields]
@@ -60,6 +61,7 @@ class Expected:
     paths: Mapping[Path, ConfigPath] = field(default_factory=dict)
     doubted: Mapping[Path, Rendered] = field(default_factory=dict)
     unsure: tuple[Path, ...] = ()
+    shared: tuple[Path, ...] = ()
 
 
 def expected(live: Doc, of: Named, update: Update, schema: Schema) -> Expected:
@@ -89,7 +91,9 @@ def expected(live: Doc, of: Named, update: Update, schema: Schema) -> Expected:
             known = merged(known, part.part, place)
     base = removed(kept(doc, mine, place), _dropped(update, of, schema), place)
     config = merged({**_identity(live), **base}, known, place)
-    return Expected(config, owners, why, paths, doubted, _unsure(owners, config, schema))
+    others = _others(owners)
+    shared = tuple(path for path in others & mine if path not in why and not _is_naming(path))
+    return Expected(config, owners, why, paths, doubted, _unsure(others, config, schema), shared)
 
 
 def _identity(live: Doc) -> Doc:
@@ -126,22 +130,27 @@ def _witness(config: ConfigPath, named: tuple[Path, ...], mine: Fields, update: 
 
 
 def _dropped(update: Update, of: Named, schema: Schema) -> Fields:
-    """What was rendered before and is not rendered any more: values, and entries that were made of nothing else."""
+    """Entries of environments that were rendered before and are not rendered any more. Of anything else the templates
+    may have a word of their own where the values have none."""
     stays = {path for part in update.after if part.of == of for path in _leaves(part.part, schema)}
     gone: Tree = {}
     for part in update.before:
         for path in _leaves(part.part, schema) if part.of == of else ():
-            if path not in stays:
-                gone = united(gone, tree_of(path[:-1] if path[-3:-2] == _ENTRIES else path))
+            if path not in stays and path[-3:-2] == _ENTRIES:
+                gone = united(gone, tree_of(path[:-1]))
     return Fields(gone)
 
 
-def _unsure(owners: Mapping[Owner, Fields], config: Doc, schema: Schema) -> tuple[Path, ...]:
+def _others(owners: Mapping[Owner, Fields]) -> Fields:
+    found = NONE
+    for owner, fields in owners.items():
+        found |= fields if owner != EKS and not owner.subresource else NONE
+    return found
+
+
+def _unsure(others: Fields, config: Doc, schema: Schema) -> tuple[Path, ...]:
     """Fields of others in items that EKS applies, of which it is not known whether EKS gives them a value."""
     applied = fields_of(config, schema.root)
-    others = NONE
-    for owner, fields in owners.items():
-        others |= fields if owner != EKS and not owner.subresource else NONE
     return tuple(path for path in others - applied if path[-1] in _VALUES and path[:-1] in applied)
 
 

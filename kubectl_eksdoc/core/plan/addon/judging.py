@@ -6,15 +6,17 @@ from collections.abc import Iterator, Sequence
 
 from kubectl_eksdoc.core.model import addon_codes as codes
 from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.aws.configuration import Broken, shown
 from kubectl_eksdoc.core.model.codes import Code
-from kubectl_eksdoc.core.model.findings import Finding, Severity, Status, Subject
+from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, When
 from kubectl_eksdoc.core.model.named import Named, named
 from kubectl_eksdoc.core.plan.addon.effects import Users, effect_of
 from kubectl_eksdoc.core.plan.addon.facts import AddonFacts, Asked
 from kubectl_eksdoc.core.plan.addon.fields import MISSING, LiveField
+from kubectl_eksdoc.core.plan.addon.merging import leaves
 from kubectl_eksdoc.core.plan.addon.modes import Fate, Mode
-from kubectl_eksdoc.core.plan.addon.prediction import FieldChange
-from kubectl_eksdoc.core.plan.addon.values import leaves
+from kubectl_eksdoc.core.plan.addon.prediction import FieldChange, Prediction
+from kubectl_eksdoc.core.plan.addon.remedies import remedy
 from kubectl_eksdoc.core.plan.addon.writers import tool_of
 from kubectl_eksdoc.core.rules.api.ownership.entries import MalformedEntries, read
 
@@ -31,6 +33,8 @@ def judged(
     yield from _of_values(facts, asked)
     yield from _of_version(facts)
     yield from _of_writers(facts)
+    if not facts.objects and not unread:
+        yield _nothing_seen(facts)
     for of, why in unread:
         yield Finding(
             codes.OBJECT_UNREAD,
@@ -39,8 +43,22 @@ def judged(
             _subject(of),
             f"{of} was not read: what the update changes in it is not known",
             (why.why,),
+            (Remedy(f"allow {why.missing} and ask again" if why.missing else "ask the live cluster"),),
             missing=why.missing or why.why,
         )
+
+
+def _nothing_seen(facts: AddonFacts) -> Finding:
+    return Finding(
+        codes.OBJECT_UNREAD,
+        Severity.HIGH,
+        Status.UNKNOWN,
+        Subject("Addon", facts.addon.name),
+        f"no live object of {facts.addon.name} was looked at: what its update changes is not known",
+        ("it is not known here which objects it is made of, or none of them is there",),
+        (Remedy("look at their managedFields by hand: kubectl get … -o yaml --show-managed-fields"),),
+        missing="the objects of the add-on",
+    )
 
 
 def _subject(of: Named) -> Subject:
@@ -65,17 +83,41 @@ def _of_field(facts: AddonFacts, mode: Mode, change: FieldChange) -> Iterator[Fi
     status = {Fate.KEPT: Status.PASS, Fate.UNKNOWN: Status.UNKNOWN}.get(fate, Status.FAIL)
     if fate is Fate.KEPT:
         severity = Severity.LOW
-    yield _finding(code, severity, status, change, _told(change, mode), (*why, *_evidence(change, mode)))
+    told = (*why, *_evidence(change, mode))
+    yield _finding(code, severity, status, change, _told(change, mode), told, _remedies(facts, change, fate))
     if change.expands and mode is not Mode.PRESERVE and fate is not Fate.UNKNOWN:
         message = f"EKS has not had {calls(change.field)} so far, and takes it over with {facts.target.version}"
-        yield _finding(codes.OWNERSHIP_GROWS, Severity.MEDIUM, Status.FAIL, change, message, ())
+        yield _finding(codes.OWNERSHIP_GROWS, Severity.MEDIUM, Status.FAIL, change, message, (), (_KEEP, _DECLARE))
 
 
 def _finding(
-    code: Code, severity: Severity, status: Status, change: FieldChange, message: str, evidence: tuple[str, ...]
+    code: Code,
+    severity: Severity,
+    status: Status,
+    change: FieldChange,
+    message: str,
+    evidence: tuple[str, ...],
+    remedies: tuple[Remedy, ...],
 ) -> Finding:
     missing = "what EKS applies to this field" if status is Status.UNKNOWN else ""
-    return Finding(code, severity, status, _subject(change.field.of), message, evidence, missing=missing)
+    return Finding(code, severity, status, _subject(change.field.of), message, evidence, remedies, missing)
+
+
+_KEEP = Remedy("give the configuration values proposed here, in the same call that sets the version")
+_DECLARE = Remedy(
+    "write the same values where the add-on is declared (Terraform, eksctl), before it is applied from there again",
+    when=When.TOMORROW,
+)
+_BY_HAND = Remedy("no configuration value leads to it: update with PRESERVE, or set it again right after the update")
+_TRY = Remedy("try it on a cluster where nobody is hurt, as AWS asks for", when=When.TOMORROW)
+_WHOLE = Remedy("give the whole document: the values of today with what is to be new")
+
+
+def _remedies(facts: AddonFacts, change: FieldChange, fate: Fate) -> tuple[Remedy, ...]:
+    schema = facts.target.schema
+    settable = change.config and (isinstance(schema, Unknown) or not schema.refuses(change.config))
+    found = (_KEEP, _DECLARE) if settable else (_BY_HAND,)
+    return (*found, _TRY) if fate is Fate.KEPT else found
 
 
 def calls(field: LiveField) -> str:
@@ -151,13 +193,14 @@ def _of_values(facts: AddonFacts, asked: Asked) -> Iterator[Finding]:
             addon,
             "the configuration values of today cannot be read, so nothing is known of what they set",
             (facts.values.why,),
+            (Remedy("look at them (aws eks describe-addon), and give the whole document with --configuration-values"),),
             missing=facts.values.missing or facts.values.why,
         )
         return
     if asked.values is None:
         return
-    new = {path for path, _ in leaves(asked.values)}
-    gone = sorted(path for path, _ in leaves(facts.values) if path not in new)
+    new = {leaf.path for leaf in leaves(asked.values)}
+    gone = [leaf.path for leaf in leaves(facts.values) if leaf.path not in new]
     if gone:
         whole = not asked.values
         said = "all configuration values are taken away" if whole else "configuration values are taken away"
@@ -166,8 +209,61 @@ def _of_values(facts: AddonFacts, asked: Asked) -> Iterator[Finding]:
             Severity.HIGH,
             Status.FAIL,
             addon,
-            f"{said}: {', '.join('.'.join(path) for path in gone)}",
+            f"{said}: {', '.join(map(shown, gone))}",
             ("they are replaced as a whole: what the new document lacks goes back to its default",),
+            (_WHOLE,),
+        )
+
+
+def shared(predictions: Sequence[Prediction]) -> Iterator[Finding]:
+    """One for each object: who installed the add-on by Helm before has them all."""
+    for each in predictions:
+        if each.shared:
+            kept = [calls(field) for field in each.shared[:3]]
+            more = f" and {len(each.shared) - 3} more" if len(each.shared) > 3 else ""
+            yield Finding(
+                codes.FIELD_UNKNOWN,
+                Severity.MEDIUM,
+                Status.UNKNOWN,
+                _subject(each.of),
+                f"EKS and somebody else have the same fields, and what the version makes of them is not known: "
+                f"{', '.join(kept)}{more}",
+                ("where the version changes one, NONE fails on it and OVERWRITE takes it",),
+                (_TRY,),
+                "what EKS applies to these fields",
+            )
+
+
+def refused(facts: AddonFacts, asked: Asked, broken: tuple[Broken, ...] | Unknown) -> Iterator[Finding]:
+    """What of the values, given or kept, the target's schema does not allow."""
+    addon = Subject("Addon", facts.addon.name)
+    version = f"{facts.addon.name} {facts.target.version}"
+    whose = "kept from today" if asked.values is None else "given"
+    if isinstance(broken, Unknown):
+        yield Finding(
+            codes.VALUES_REFUSED,
+            Severity.HIGH,
+            Status.UNKNOWN,
+            addon,
+            f"it is not known whether {version} takes the configuration values that are {whose}",
+            (broken.why,),
+            (
+                Remedy(
+                    "try the same update on a cluster where nobody is hurt: EKS checks them before it changes anything"
+                ),
+            ),
+            missing=broken.missing or broken.why,
+        )
+        return
+    for each in broken:
+        yield Finding(
+            codes.VALUES_REFUSED,
+            Severity.MEDIUM if each.doubtful else Severity.HIGH,
+            Status.FAIL,
+            addon,
+            f"{version} does not take the values that are {whose}: {each}",
+            ("EKS may let it pass: it is a format that is not of the standard",) if each.doubtful else (),
+            (Remedy(remedy(each, version)),),
         )
 
 
@@ -182,11 +278,13 @@ def _of_version(facts: AddonFacts) -> Iterator[Finding]:
             addon,
             f"it is not known whether EKS offers {target} for Kubernetes {kubernetes}",
             (facts.offered.why,),
+            (Remedy("allow it, or look it up: aws eks describe-addon-versions"),),
             missing=facts.offered.missing or facts.offered.why,
         )
     elif not facts.offered:
         message = f"EKS does not offer {target} for Kubernetes {kubernetes}"
-        yield Finding(codes.VERSION_UNFIT, Severity.HIGH, Status.FAIL, addon, message)
+        listed = Remedy("name a version that is: aws eks describe-addon-versions lists them")
+        yield Finding(codes.VERSION_UNFIT, Severity.HIGH, Status.FAIL, addon, message, (), (listed,))
     if len(facts.steps) > 1:
         yield Finding(
             codes.VERSION_UNFIT,
@@ -195,6 +293,7 @@ def _of_version(facts: AddonFacts) -> Iterator[Finding]:
             addon,
             f"{facts.addon.name} is updated one minor version at a time: {' → '.join(facts.steps)}",
             ("EKS user guide, update the Amazon VPC CNI add-on",),
+            (Remedy(f"look at each step by itself, the first one with --to {facts.steps[0]}"),),
         )
 
 
@@ -213,4 +312,7 @@ def _of_writers(facts: AddonFacts) -> Iterator[Finding]:
                     Status.FAIL,
                     _subject(named(live)),
                     f"{tool} (field manager {manager}) has fields of it, and will write them again after the update",
+                    remedy=(
+                        Remedy(f"make the change in {tool} as well, or take the object out of it", when=When.TOMORROW),
+                    ),
                 )

@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.aws.configuration import Broken
 from kubectl_eksdoc.core.model.findings import Finding, in_order
 from kubectl_eksdoc.core.model.named import named
 from kubectl_eksdoc.core.plan.addon.expected import Update
 from kubectl_eksdoc.core.plan.addon.facts import AddonFacts, Asked
-from kubectl_eksdoc.core.plan.addon.judging import Unread, judged
+from kubectl_eksdoc.core.plan.addon.judging import Unread, judged, refused, shared
+from kubectl_eksdoc.core.plan.addon.merging import leaves, merged, with_value
 from kubectl_eksdoc.core.plan.addon.prediction import FieldChange, Prediction, predict
 from kubectl_eksdoc.core.plan.addon.rendering import Rendered, rendered
-from kubectl_eksdoc.core.plan.addon.values import leaves, over, with_value
 from kubectl_eksdoc.core.rules.api.ownership.entries import MalformedEntries
 
 
 @dataclass(frozen=True, slots=True)
 class WayOut:
     """`values`, given in the call that updates, keep the fields `keeps` as they are; to those of `cannot` no value
-    leads."""
+    leads. `broken`: what of it the target's schema does not allow."""
 
     values: Doc
     keeps: tuple[FieldChange, ...]
     cannot: tuple[FieldChange, ...]
+    broken: tuple[Broken, ...] | Unknown = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +51,23 @@ class AddonPlan:
         return "\n".join(each.conflict for each in self.predictions if each.conflict)
 
 
-def plan_update(facts: AddonFacts, asked: Asked) -> AddonPlan:
+Judge = Callable[[Doc], "tuple[Broken, ...] | Unknown"]
+"""What of configuration values the target's schema does not allow."""
+
+
+def plan_update(facts: AddonFacts, asked: Asked, judge: Judge) -> AddonPlan:
     """What the update does."""
-    predictions, unreadable = _predicted(facts, _values(facts, asked))
+    values = _values(facts, asked)
+    predictions, unreadable = _predicted(facts, values)
     changes = tuple(change for each in predictions for change in each.changes)
-    way_out = _way_out(facts, asked, [change for change in changes if change.at_risk])
+    way_out = _way_out(facts, values, [change for change in changes if change.at_risk], judge)
     unread = (*facts.unread, *unreadable)
-    return AddonPlan(facts, asked, predictions, in_order(judged(facts, asked, changes, unread)), way_out)
+    found = (
+        *judged(facts, asked, changes, unread),
+        *shared(predictions),
+        *refused(facts, asked, judge(values) if values else ()),
+    )
+    return AddonPlan(facts, asked, predictions, in_order(found), way_out)
 
 
 def _values(facts: AddonFacts, asked: Asked) -> Doc:
@@ -84,27 +96,26 @@ def _update(facts: AddonFacts, values: Doc) -> Update:
     if isinstance(target, Unknown):
         after = rendered(name, values)
     else:
-        after = rendered(name, over(target, values))
+        after = rendered(name, merged(target, values).values)
         # Without today's chart nobody knows what is not rendered any more.
-        before = () if isinstance(now, Unknown) else rendered(name, over(now, today))
-    explicit = frozenset(path for path, _ in leaves(values))
+        before = () if isinstance(now, Unknown) else rendered(name, merged(now, today).values)
+    explicit = frozenset(leaf.path for leaf in leaves(values))
     schema = None if isinstance(facts.target.schema, Unknown) else facts.target.schema
     return Update(before, after, explicit, schema)
 
 
-def _way_out(facts: AddonFacts, asked: Asked, at_risk: Iterable[FieldChange]) -> WayOut | None:
+def _way_out(facts: AddonFacts, values: Doc, at_risk: Iterable[FieldChange], judge: Judge) -> WayOut | None:
     """Today's values, or those asked for, with each field at risk as it is live. They are tried, not just believed."""
     risky = tuple(at_risk)
     if not risky:
         return None
-    values = _values(facts, asked)
     for change in risky:
         if _settable(change, facts):
             values = with_value(values, change.config, change.live)
     after, _ = _predicted(facts, values)
     lost = {change.field for each in after for change in each.changes if change.at_risk}
     keeps = tuple(change for change in risky if change.field not in lost)
-    return WayOut(values, keeps, tuple(change for change in risky if change.field in lost))
+    return WayOut(values, keeps, tuple(change for change in risky if change.field in lost), judge(values))
 
 
 def _settable(change: FieldChange, facts: AddonFacts) -> bool:

@@ -71,11 +71,13 @@ class FieldChange:
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """Of one object, sorted by field. `conflict`: the message by which NONE fails, "" where it does not."""
+    """Of one object, sorted by field. `conflict`: the message by which NONE fails, "" where it does not. `shared`: what
+    EKS and somebody else have alike: where the version changes it, it is in conflict, too."""
 
     of: Named
     changes: tuple[FieldChange, ...]
     conflict: str = ""
+    shared: tuple[LiveField, ...] = ()
 
 
 def predict(live: Doc, update: Update, schema: Schema | None = None) -> Prediction:
@@ -92,7 +94,8 @@ def predict(live: Doc, update: Update, schema: Schema | None = None) -> Predicti
     paths = touched | set(conflicts) | set(will.unsure) | _doubtful(before, will, known_as)
     changes = [_change(of, path, before, will, outcomes, conflicts, known_as) for path in paths]
     message = _message(of, conflicts)
-    return Prediction(of, tuple(sorted(changes, key=lambda change: change.field)), message)
+    shared = tuple(sorted(LiveField(of, path) for path in will.shared if path not in paths))
+    return Prediction(of, tuple(sorted(changes, key=lambda change: change.field)), message, shared)
 
 
 def _outcomes(live: Doc, will: Expected, schema: Schema) -> tuple[dict[Mode, Doc], tuple[Path, ...]]:

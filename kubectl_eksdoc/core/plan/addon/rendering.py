@@ -57,6 +57,11 @@ def objects_of(addon: str) -> tuple[Named, ...]:
 _PLAIN = "x"
 
 
+def every_object() -> tuple[Named, ...]:
+    """Of all the add-ons of which that is known."""
+    return tuple(of for each in _OBJECTS.values() for of in each)
+
+
 def _by(rule: _Rule, values: Doc) -> Iterator[Rendered]:
     found: Any = values
     for key in rule.at:

@@ -15,10 +15,10 @@ from kubectl_eksdoc.core.model.aws.clusters import EksCluster
 from kubectl_eksdoc.core.model.findings import Finding, Severity, Status
 from kubectl_eksdoc.core.model.named import Named
 from kubectl_eksdoc.core.plan.addon.facts import AddonFacts, Asked, OfVersion
+from kubectl_eksdoc.core.plan.addon.merging import merged
 from kubectl_eksdoc.core.plan.addon.modes import Fate, Mode
 from kubectl_eksdoc.core.plan.addon.plan import AddonPlan, plan_update
 from kubectl_eksdoc.core.plan.addon.usage import Usage
-from kubectl_eksdoc.core.plan.addon.values import leaves, over, with_value
 from kubectl_eksdoc.core.rules.api.ownership.updates import updated
 from tests.core.plan.addon.incident import (
     EARLY_DEMUX,
@@ -32,6 +32,7 @@ from tests.core.plan.addon.incident import (
 )
 
 CLUSTER = EksCluster("shop", "arn:aws:eks:eu-west-1:111122223333:cluster/shop", "1.33", "", "ACTIVE", "", "")
+WANTED = {"env": {POD_ENI[1]: "true"}, "init": {"env": {EARLY_DEMUX[2]: "true"}}}
 BRANCH_PODS = ("shop/cart-0", "shop/pay-0")
 UNREAD = Unknown("forbidden", "get daemonsets.apps")
 
@@ -50,12 +51,17 @@ def facts(**more: Any) -> AddonFacts:
     return AddonFacts(**{**given, **more})
 
 
+def planned(known: AddonFacts, asked: Asked) -> AddonPlan:
+    """Whatever the values are, the schema allows them."""
+    return plan_update(known, asked, lambda values: ())
+
+
 def found(plan: AddonPlan, code: Any) -> list[Finding]:
     return [finding for finding in plan.findings if finding.code is code]
 
 
 def test_overwrite_is_critical_where_pods_have_security_groups() -> None:
-    plan = plan_update(facts(), Asked(Mode.OVERWRITE))
+    plan = planned(facts(), Asked(Mode.OVERWRITE))
     resets = found(plan, codes.FIELD_RESET)
     assert [(each.severity, each.status) for each in resets] == [(Severity.CRITICAL, Status.FAIL)] * 2
     demux = next(each for each in resets if EARLY_DEMUX[2] in each.message)
@@ -70,37 +76,37 @@ def test_overwrite_is_critical_where_pods_have_security_groups() -> None:
     ids=["none", "unknown"],
 )
 def test_how_bad_it_is_depends_on_who_uses_it(pods: Any, severity: Severity) -> None:
-    plan = plan_update(facts(usage=Usage(pods, 30)), Asked(Mode.OVERWRITE))
+    plan = planned(facts(usage=Usage(pods, 30)), Asked(Mode.OVERWRITE))
     assert {each.severity for each in found(plan, codes.FIELD_RESET)} == {severity}
 
 
 def test_only_the_value_that_matters_is_bad_to_lose() -> None:
     live = by_hand(rich(), "initContainers", 0, EARLY_DEMUX[2], "perhaps")
-    plan = plan_update(facts(objects=(live,)), Asked(Mode.OVERWRITE))
+    plan = planned(facts(objects=(live,)), Asked(Mode.OVERWRITE))
     assert {each.severity for each in found(plan, codes.FIELD_RESET)} == {Severity.LOW, Severity.CRITICAL}
 
 
 def test_preserve_keeps_with_its_caveat() -> None:
-    plan = plan_update(facts(), Asked(Mode.PRESERVE))
+    plan = planned(facts(), Asked(Mode.PRESERVE))
     kept = found(plan, codes.FIELD_KEPT)
     assert len(kept) == 2 and {each.status for each in kept} == {Status.PASS}
     assert all("confidence: low" in each.evidence for each in kept)
 
 
 def test_none_conflicts() -> None:
-    plan = plan_update(facts(), Asked())
+    plan = planned(facts(), Asked())
     assert len(found(plan, codes.FIELD_CONFLICT)) == 2 and "DISABLE_TCP_EARLY_DEMUX" in plan.conflict
 
 
 def test_ownership_that_grows_is_told() -> None:
-    plan = plan_update(facts(objects=(a_persons(),)), Asked(Mode.OVERWRITE))
+    plan = planned(facts(objects=(a_persons(),)), Asked(Mode.OVERWRITE))
     (grows,) = found(plan, codes.OWNERSHIP_GROWS)
     assert "takes it over with v1.15.1-eksbuild.1" in grows.message
 
 
 def test_what_is_not_known_is_never_pass() -> None:
     unknown = Unknown("no chart of it is known")
-    plan = plan_update(
+    plan = planned(
         facts(
             target=OfVersion("v9.0.0-eksbuild.1", unknown, unknown),
             unread=((Named("v1", "ConfigMap", "kube-system", "amazon-vpc-cni"), UNREAD),),
@@ -123,17 +129,17 @@ def test_the_way_out_changes_nothing_at_risk(live: Any) -> None:
     """Whatever stood in the values before stays in them."""
     today = {"env": {"WARM_ENI_TARGET": "3"}, "resources": {"requests": {"cpu": "50m"}}}
     known = facts(objects=(live(),), values=today)
-    way = plan_update(known, Asked(Mode.OVERWRITE)).way_out
+    way = planned(known, Asked(Mode.OVERWRITE)).way_out
     assert way is not None and not way.cannot and len(way.keeps) == 2
-    assert way.values == over(today, {"env": {POD_ENI[1]: "true"}, "init": {"env": {EARLY_DEMUX[2]: "true"}}})
-    after = plan_update(known, Asked(Mode.OVERWRITE, way.values))
+    assert way.values == merged(today, WANTED).values
+    after = planned(known, Asked(Mode.OVERWRITE, way.values))
     assert after.way_out is None and not found(after, codes.FIELD_RESET)
 
 
 def test_what_no_value_leads_to_is_named() -> None:
     """v1.12.0's schema refuses ``init``."""
     known = facts(target=version("v1.12.0"))
-    way = plan_update(known, Asked(Mode.OVERWRITE)).way_out
+    way = planned(known, Asked(Mode.OVERWRITE)).way_out
     assert way is not None and "init" not in way.values
     assert [change.config for change in way.cannot] == [EARLY_DEMUX] and [c.config for c in way.keeps] == [POD_ENI]
 
@@ -145,7 +151,7 @@ def test_a_request_that_somebody_raised_is_set_where_it_stands() -> None:
         container["resources"]["requests"]["cpu"] = "100m"
     live = updated(rich(), raised, "kubectl-edit", NOW, SCHEMA)
     known = facts(objects=(live,), now=version("v1.15.0"))
-    plan = plan_update(known, Asked(Mode.OVERWRITE))
+    plan = planned(known, Asked(Mode.OVERWRITE))
     (change,) = [each for each in plan.changes if each.config[:1] == ("resources",)]
     assert change.config == ("resources", "requests", "cpu") and change.by_mode[Mode.OVERWRITE].value == "25m"
     assert plan.way_out is not None and plan.way_out.values["resources"] == {"requests": {"cpu": "100m"}}
@@ -153,16 +159,16 @@ def test_a_request_that_somebody_raised_is_set_where_it_stands() -> None:
 
 def test_values_that_are_taken_away_are_named() -> None:
     today = {"env": {"WARM_ENI_TARGET": "3"}, "tolerations": []}
-    (all_gone,) = found(plan_update(facts(values=today), Asked(values={})), codes.VALUES_DROPPED)
+    (all_gone,) = found(planned(facts(values=today), Asked(values={})), codes.VALUES_DROPPED)
     assert all_gone.message == "all configuration values are taken away: env.WARM_ENI_TARGET, tolerations"
-    (some,) = found(plan_update(facts(values=today), Asked(values={"tolerations": []})), codes.VALUES_DROPPED)
+    (some,) = found(planned(facts(values=today), Asked(values={"tolerations": []})), codes.VALUES_DROPPED)
     assert some.message == "configuration values are taken away: env.WARM_ENI_TARGET"
-    assert not found(plan_update(facts(values=today), Asked()), codes.VALUES_DROPPED)
+    assert not found(planned(facts(values=today), Asked()), codes.VALUES_DROPPED)
 
 
 def test_versions_that_cannot_be_taken() -> None:
     known = replace(facts(), offered=False, steps=("v1.13.4-eksbuild.1", "v1.14.1-eksbuild.1"))
-    told = [each.message for each in found(plan_update(known, Asked()), codes.VERSION_UNFIT)]
+    told = [each.message for each in found(planned(known, Asked()), codes.VERSION_UNFIT)]
     assert told == [
         "EKS does not offer v1.15.1-eksbuild.1 for Kubernetes 1.33",
         "vpc-cni is updated one minor version at a time: v1.13.4-eksbuild.1 → v1.14.1-eksbuild.1",
@@ -173,28 +179,18 @@ def test_other_writers_are_named() -> None:
     live = rich()
     entry = {**live["metadata"]["managedFields"][0], "manager": "Terraform", "operation": "Update"}
     meta = {**live["metadata"], "managedFields": [*live["metadata"]["managedFields"], entry]}
-    (writer,) = found(plan_update(facts(objects=({**live, "metadata": meta},)), Asked()), codes.OTHER_WRITER)
+    (writer,) = found(planned(facts(objects=({**live, "metadata": meta},)), Asked()), codes.OTHER_WRITER)
     assert writer.message.startswith("Terraform (field manager Terraform) has fields of it")
 
 
 def test_entries_that_no_server_wrote_make_the_object_unread() -> None:
     live = rich()
     broken = {**live, "metadata": {**live["metadata"], "managedFields": [{"manager": "eks"}]}}
-    plan = plan_update(facts(objects=(broken,)), Asked(Mode.OVERWRITE))
+    plan = planned(facts(objects=(broken,)), Asked(Mode.OVERWRITE))
     assert [each.code for each in plan.findings] == [codes.OBJECT_UNREAD]
 
 
 def test_fates_are_told_for_every_mode() -> None:
-    plan = plan_update(facts(), Asked())
+    plan = planned(facts(), Asked())
     assert {mode for change in plan.changes for mode in change.by_mode} == set(Mode)
     assert {change.fate(Mode.OVERWRITE) for change in plan.changes if change.at_risk} == {Fate.RESET}
-
-
-def test_values_over_values() -> None:
-    assert over({"a": {"b": 1, "c": 2}, "d": [1]}, {"a": {"b": 3}, "d": [], "e": None}) == {
-        "a": {"b": 3, "c": 2},
-        "d": [],
-        "e": None,
-    }
-    assert list(leaves({"a": {"b": 1}, "c": {}, "d": [1]})) == [(("a", "b"), 1), (("c",), {}), (("d",), [1])]
-    assert with_value({"a": {"b": 1}, "c": 2}, ("a", "x", "y"), 3) == {"a": {"b": 1, "x": {"y": 3}}, "c": 2}

@@ -10,11 +10,11 @@ from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.aws.configuration import Path as ConfigPath
 from kubectl_eksdoc.core.plan.addon.expected import Update, Witness
 from kubectl_eksdoc.core.plan.addon.fields import MISSING, LiveField
+from kubectl_eksdoc.core.plan.addon.merging import merged
 from kubectl_eksdoc.core.plan.addon.modes import Confidence, Fate, Mode
 from kubectl_eksdoc.core.plan.addon.prediction import FieldChange, predict
 from kubectl_eksdoc.core.plan.addon.rendering import AWS_NODE, rendered
 from kubectl_eksdoc.core.plan.addon.schema.allowed import SchemaPaths
-from kubectl_eksdoc.core.plan.addon.values import over
 from tests.core.plan.addon.incident import CHART, EARLY_DEMUX, POD_ENI, a_persons, chart, rich, schema
 
 LIVES = {"names are EKS's": rich, "all is a person's": a_persons}
@@ -75,7 +75,7 @@ def test_what_neither_schema_nor_ownership_says_is_unknown() -> None:
 
 def test_values_that_say_the_same_change_nothing() -> None:
     """And all of it in the call: the chart's defaults with the configuration values over them."""
-    wanted = over(CHART, {"env": {POD_ENI[1]: "true"}, "init": {"env": {EARLY_DEMUX[2]: "true"}}})
+    wanted = merged(CHART, {"env": {POD_ENI[1]: "true"}, "init": {"env": {EARLY_DEMUX[2]: "true"}}}).values
     for live in (rich(), a_persons()):
         found = changes(live, an_update(wanted, explicit={EARLY_DEMUX, POD_ENI}))
         assert EARLY_DEMUX not in found and POD_ENI not in found

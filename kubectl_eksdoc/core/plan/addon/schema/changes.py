@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kubectl_eksdoc.core.model.aws.configuration import ANY_KEY, ITEMS, Path, shown
 from kubectl_eksdoc.core.plan.addon.schema.allowed import Allowed, SchemaPaths, spelled
@@ -167,7 +167,7 @@ def _respelled(before: Allowed, after: Allowed, gone: Sequence[Allowed], come: S
         return ""
     plain = _plain(before.path)
     alone = all(sum(_plain(each.path) == plain for each in side) == 1 for side in (gone, come))
-    return "the same name, spelled in another way" if _plain(after.path) == plain and alone else ""
+    return "the same name, spelled in another way" if _plain(after.path) == plain and plain[-1] and alone else ""
 
 
 def _plain(path: Path) -> Path:
@@ -175,7 +175,10 @@ def _plain(path: Path) -> Path:
     return (*path[:-1], name.removesuffix("s"))
 
 
-def _shape(top: Path, of: SchemaPaths) -> list[tuple[Path, str, tuple[str, ...]]]:
+def _shape(top: Path, of: SchemaPaths) -> list[Allowed]:
     """What may stand at a path and below, without its name; whether it has to is its parent's affair."""
     found = [each for each in of if each.path[: len(top)] == top]
-    return [(each.path[len(top) :], each.words.replace(", required", ""), each.unclear) for each in found]
+    same = [
+        replace(each, path=each.path[len(top) :], description="", has_default=False, default=None) for each in found
+    ]
+    return [replace(each, required=False) if not each.path else each for each in same]

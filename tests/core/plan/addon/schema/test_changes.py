@@ -94,6 +94,7 @@ def test_one_difference_is_one_line(old: dict[str, Any], new: dict[str, Any], li
         (of(a=of(x={}), b=of(), c=of(x={})), of(a=of(), b=of(x={}), c=of(x={}))),  # a key that is used elsewhere, too
         (of(a=of(x={})), of(b=of(x={}))),  # the parents came and went as well
         (of(minAvailable={}), of(maxUnavailable={})),  # other words
+        (of(**{"-": {}}), of(_={})),  # no words at all
     ],
 )
 def test_what_is_not_evident_is_not_called_renamed(old: dict[str, Any], new: dict[str, Any]) -> None:

@@ -1,0 +1,65 @@
+"""What a Terraform plan says of EKS add-ons (``aws_eks_addon``), as it is written there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kubectl_eksdoc.core.model.aws.asked import Unknown
+
+Text = str | None | Unknown
+"""None where the plan says null or nothing: it is not set. Unknown where it is known after apply only."""
+
+
+@dataclass(frozen=True, slots=True)
+class AddonSettings:
+    """Arguments of the resource, by the provider's names. `resolve_conflicts` is that of providers before 6,
+    `on_create` and `on_update` are ``resolve_conflicts_on_create`` and ``…_on_update`` of 5 and later."""
+
+    cluster: Text
+    addon: Text
+    version: Text
+    configuration: Text = None
+    resolve_conflicts: Text = None
+    on_create: Text = None
+    on_update: Text = None
+    role: Text = None
+    preserve: bool | Unknown | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AddonResource:
+    """A resource in a plan. `address` with its modules: ``module.eks.aws_eks_addon.this["vpc-cni"]``; `actions` as
+    Terraform names them (``no-op``, ``create``, ``update``, ``delete``, ``read``), two for a replacement. `before` and
+    `after` are None where there is nothing. `differs`: the arguments, by the provider's names, that are not the same
+    before and after, or not known; null, "" and an empty list are the same. `provider`: where it comes from."""
+
+    address: str
+    module: str
+    actions: tuple[str, ...]
+    before: AddonSettings | None
+    after: AddonSettings | None
+    differs: tuple[str, ...] = ()
+    provider: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderConstraint:
+    """A provider as a module asks for it. `version` such as ``~> 5.0``, "" where none is asked for: a plan does not say
+    which version made it."""
+
+    module: str
+    source: str
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class TerraformPlan:
+    """`addons` by address. `failed`: planning ended with errors. `deferred`: add-ons that this plan leaves to a later
+    one, so that more may happen than it says."""
+
+    file: str
+    terraform: str
+    addons: tuple[AddonResource, ...]
+    constraints: tuple[ProviderConstraint, ...] = ()
+    failed: bool = False
+    deferred: tuple[str, ...] = ()

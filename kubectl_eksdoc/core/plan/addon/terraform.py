@@ -1,0 +1,119 @@
+"""What a Terraform plan will ask EKS to do with its add-ons.
+
+Source: the provider's ``internal/service/eks/addon.go`` of 5.x and 6.x. It calls UpdateAddon where the version, the
+configuration, the role or pod identities change; a changed ``resolve_conflicts`` alone asks for nothing. With it goes
+``resolve_conflicts``, else ``resolve_conflicts_on_update``, else nothing, which EKS takes for NONE (read in discussions
+of eksctl and Cluster API, not in the API's text). Values that did not change are not sent: EKS keeps what it has.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.terraform import AddonResource, AddonSettings, TerraformPlan, Text
+
+
+class Kind(Enum):
+    CREATE = "create"
+    UPDATE = "update"
+    REPLACE = "replace"
+    DELETE = "delete"
+    FORGET = "forget"
+
+
+@dataclass(frozen=True, slots=True)
+class AddonRequest:
+    """What EKS is asked for, for the resource at `address`.
+
+    `mode`: NONE, OVERWRITE or PRESERVE, and `set_by` the argument that says so, "" for EKS's own default. `before` is
+    None where there is no such version yet; `after` None where the add-on goes. `sends_values`: configuration values go
+    with it, which are `values`; otherwise what EKS has stays. `keeps`: a deletion leaves its objects in the cluster.
+    """
+
+    address: str
+    kind: Kind
+    cluster: Text
+    addon: Text
+    before: Text
+    after: Text
+    mode: str | Unknown
+    set_by: str
+    values: Text
+    sends_values: bool
+    keeps: bool | Unknown = False
+
+    def __str__(self) -> str:
+        way = {
+            Kind.UPDATE: f"from {_shown(self.before)} to {_shown(self.after)}",
+            Kind.CREATE: f"at {_shown(self.after)}",
+            Kind.REPLACE: f"by {_shown(self.after)}",
+        }.get(self.kind, "")
+        mode = f", {_shown(self.mode)} by {self.set_by or 'default'}" if way else ""
+        return f"{self.address}: {self.kind.value} {_shown(self.addon)} {way}".rstrip() + mode
+
+
+def requests(plan: TerraformPlan) -> tuple[AddonRequest, ...]:
+    """By address; what stays as it is, or changes in Terraform's state only, is not among them."""
+    made = (_request(each) for each in plan.addons)
+    return tuple(each for each in made if each is not None)
+
+
+def _request(resource: AddonResource) -> AddonRequest | None:
+    kind = _kind(resource)
+    settings = resource.after or resource.before
+    if kind is None or settings is None:
+        return None
+    before, after = resource.before, resource.after
+    creates = kind in (Kind.CREATE, Kind.REPLACE)
+    mode, set_by = _mode(settings, creates) if after is not None else ("NONE", "")
+    keeps = before.preserve if before is not None and kind in (Kind.DELETE, Kind.REPLACE) else False
+    return AddonRequest(
+        address=resource.address,
+        kind=kind,
+        cluster=settings.cluster,
+        addon=settings.addon,
+        before=before.version if before is not None else None,
+        after=after.version if after is not None else None,
+        mode=mode,
+        set_by=set_by,
+        values=settings.configuration,
+        sends_values=_sends(resource, creates),
+        keeps=keeps if isinstance(keeps, Unknown) else bool(keeps),
+    )
+
+
+def _kind(resource: AddonResource) -> Kind | None:
+    actions = set(resource.actions)
+    if {"create", "delete"} <= actions:
+        return Kind.REPLACE
+    if "update" in actions:
+        return None if _ASKING.isdisjoint(resource.differs) else Kind.UPDATE
+    return next((Kind(each) for each in ("create", "delete", "forget") if each in actions), None)
+
+
+_ASKING = {"addon_version", "configuration_values", "service_account_role_arn", "pod_identity_association"}
+"""Arguments whose change makes the provider call UpdateAddon."""
+
+
+def _sends(resource: AddonResource, creates: bool) -> bool:
+    if creates:
+        return resource.after is not None and bool(resource.after.configuration)
+    return resource.after is not None and "configuration_values" in resource.differs
+
+
+def _mode(settings: AddonSettings, creates: bool) -> tuple[str | Unknown, str]:
+    own = ("resolve_conflicts_on_create", settings.on_create)
+    if not creates:
+        own = ("resolve_conflicts_on_update", settings.on_update)
+    for name, value in (("resolve_conflicts", settings.resolve_conflicts), own):
+        if isinstance(value, Unknown):
+            return value, name
+        if value:
+            return value.upper(), name
+    return "NONE", ""
+
+
+def _shown(value: Text) -> str:
+    return "(known after apply)" if isinstance(value, Unknown) else value or "(none)"

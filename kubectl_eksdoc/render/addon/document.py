@@ -1,0 +1,107 @@
+"""The updates as one plain document: what ``-o json`` and ``-o yaml`` print, as AddonDiff.json says.
+
+What is not known is null and is told as a finding; what stands nowhere is absent.
+"""
+
+from __future__ import annotations
+
+from typing import cast
+
+from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.aws.configuration import Broken, shown
+from kubectl_eksdoc.core.model.documents import ADDON_DIFF, API_VERSION
+from kubectl_eksdoc.core.plan.addon.fields import MISSING
+from kubectl_eksdoc.core.plan.addon.modes import Mode
+from kubectl_eksdoc.core.plan.addon.plan import AddonPlan, WayOut
+from kubectl_eksdoc.core.plan.addon.prediction import FieldChange, Foretold
+from kubectl_eksdoc.core.plan.addon.schema.changes import changes
+from kubectl_eksdoc.render.addon import commands, words
+from kubectl_eksdoc.render.addon.view import AddonView
+from kubectl_eksdoc.render.document import Fields, finding, known, metadata, strings
+from kubectl_eksdoc.render.encode import Json
+
+
+def document(view: AddonView) -> Fields:
+    """The whole of it. Lists are sorted, so the same updates are the same document."""
+    return {
+        "apiVersion": API_VERSION,
+        "kind": ADDON_DIFF,
+        "metadata": cast(Json, metadata(view.cluster, view.options, view.tool_version)),
+        "recognised": known(view.recognised),
+        "addons": [_addon(plan) for plan in view.plans],
+        "findings": [finding(each) for plan in view.plans for each in plan.findings],
+    }
+
+
+def _addon(plan: AddonPlan) -> Fields:
+    facts = plan.facts
+    return {
+        "name": facts.addon.name,
+        "version": facts.now.version,
+        "target": facts.target.version,
+        "steps": strings(facts.steps),
+        "offered": None if isinstance(facts.offered, Unknown) else facts.offered,
+        "mode": plan.asked.mode.value,
+        "verdict": words.verdict(plan),
+        "values": None if isinstance(facts.values, Unknown) else cast(Json, facts.values),
+        "conflict": known(plan.conflict),
+        "fields": [_field(change) for change in plan.changes],
+        "schemaChanges": _schema(plan),
+        "wayOut": None if plan.way_out is None else _way_out(plan, plan.way_out),
+    }
+
+
+def _field(change: FieldChange) -> Fields:
+    fields: Fields = {
+        "object": {
+            "apiVersion": change.field.of.api_version,
+            "kind": change.field.of.kind,
+            "namespace": known(change.field.of.namespace),
+            "name": change.field.of.name,
+        },
+        "path": str(change.field).partition(" - ")[2],
+        "configuration": shown(change.config) if change.config else None,
+    }
+    if change.live is not MISSING:
+        fields["live"] = cast(Json, change.live)
+    return fields | {
+        "owners": strings(change.owners),
+        "atRisk": change.at_risk,
+        "ownershipGrows": change.expands,
+        "why": None if change.witness is None else change.witness.value,
+        "modes": {mode.value: _foretold(change, change.by_mode[mode], mode) for mode in Mode},
+    }
+
+
+def _foretold(change: FieldChange, told: Foretold, mode: Mode) -> Fields:
+    fields: Fields = {"fate": told.fate.value, "confidence": change.confidence(mode).value}
+    if told.value is not MISSING and told.value is not None:
+        fields["value"] = cast(Json, told.value)
+    return fields
+
+
+def _schema(plan: AddonPlan) -> list[Json] | None:
+    """None where one of the two schemas is not known."""
+    old, new = plan.facts.now.schema, plan.facts.target.schema
+    if isinstance(old, Unknown) or isinstance(new, Unknown):
+        return None
+    return strings(changes(old, new).lines)
+
+
+def _way_out(plan: AddonPlan, way: WayOut) -> Fields:
+    return {
+        "values": cast(Json, way.values),
+        "keeps": strings(str(change.field) for change in way.keeps),
+        "cannotKeep": strings(str(change.field) for change in way.cannot),
+        "refused": None if isinstance(way.broken, Unknown) else [_broken(each) for each in way.broken],
+        "command": commands.update_addon(plan, way.values),
+        "terraform": [
+            {"provider": versions, "arguments": arguments}
+            for versions, arguments in commands.terraform(plan, way.values)
+        ],
+        "eksctl": cast(Json, commands.eksctl(plan, way.values)),
+    }
+
+
+def _broken(each: Broken) -> Fields:
+    return {"path": shown(each.path), "what": each.what, "doubtful": each.doubtful}

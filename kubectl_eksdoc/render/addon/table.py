@@ -1,0 +1,153 @@
+"""``-o table``: one screen for each add-on. ``-o wide``: the same, with what only follows the version, and evidence."""
+
+from __future__ import annotations
+
+from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.findings import Finding, Severity, Status, When
+from kubectl_eksdoc.core.plan.addon.judging import value_of
+from kubectl_eksdoc.core.plan.addon.modes import Fate, Mode
+from kubectl_eksdoc.core.plan.addon.plan import AddonPlan, WayOut
+from kubectl_eksdoc.core.plan.addon.prediction import FieldChange
+from kubectl_eksdoc.core.plan.addon.schema.changes import changes
+from kubectl_eksdoc.render.addon import commands, words
+from kubectl_eksdoc.render.addon.view import AddonView
+from kubectl_eksdoc.render.look import Look, Tone
+from kubectl_eksdoc.render.sections import MARGIN, Title, drawn, titled
+from kubectl_eksdoc.render.tables import Cell, Column, Row
+from kubectl_eksdoc.render.text import counted, shown, wrap
+
+_MOST_LINES = 12
+_SIGNS = {Status.FAIL: ("✗", Tone.BAD), Status.UNKNOWN: ("?", Tone.UNKNOWN), Status.PASS: ("!", Tone.WARN)}
+_FATES = {
+    Fate.RESET: Tone.BAD,
+    Fate.REMOVED: Tone.BAD,
+    Fate.CONFLICT: Tone.WARN,
+    Fate.UNKNOWN: Tone.UNKNOWN,
+    Fate.KEPT: Tone.GOOD,
+}
+_FORMATS = "With evidence, and what only follows the version: -o wide; for a program: -o json"
+
+
+def table(view: AddonView, look: Look) -> str:
+    """Verdict, fields at risk in each mode, findings, the schema's changes, the way out."""
+    return _text(view, look, full=False)
+
+
+def wide(view: AddonView, look: Look) -> str:
+    """Nothing is cut and no column dropped, so lines may be wider than the terminal."""
+    return _text(view, look, full=True)
+
+
+def _text(view: AddonView, look: Look, full: bool) -> str:
+    sections = [section for plan in view.plans for section in _of(plan, look, full)]
+    if not full:
+        sections.append(wrap(_FORMATS, look.columns))
+    return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
+
+
+def _of(plan: AddonPlan, look: Look, full: bool) -> list[list[str]]:
+    risky = [change for change in plan.changes if change.at_risk]
+    others = [change for change in plan.changes if not change.at_risk]
+    return [
+        _summary(plan, look),
+        drawn(Title("Fields at risk", _modes(plan)), _table(risky), look, full),
+        _findings(plan, look, full),
+        drawn(Title("What follows the version"), _table(others), look, full) if full else [],
+        _schema(plan, look, full),
+        _way_out(plan, look, full),
+    ]
+
+
+def _summary(plan: AddonPlan, look: Look) -> list[str]:
+    lines = [look.paint(line, Tone.TITLE) for line in wrap(shown(words.verdict(plan), look), look.columns)]
+    rolls = words.rolls(plan)
+    return [*lines, *(wrap(shown(rolls, look), look.columns) if rolls else [])]
+
+
+def _modes(plan: AddonPlan) -> str:
+    return ": what each way to resolve conflicts makes of them"
+
+
+def _table(changed: list[FieldChange]) -> tuple[list[Column], list[Row]]:
+    columns = [
+        Column("FIELD", floor=24, middle=True),
+        Column("LIVE", floor=8),
+        Column("SET BY", floor=8),
+        *(Column(mode.value) for mode in Mode),
+        Column("SURE", drop=1),
+    ]
+    return columns, [_row(change) for change in changed]
+
+
+def _row(change: FieldChange) -> Row:
+    cells = [Cell(words.becomes(change, mode), _FATES.get(change.fate(mode))) for mode in Mode]
+    live = value_of(change.live)
+    return [
+        words.named(change),
+        live,
+        ", ".join(change.owners) or "nobody",
+        *cells,
+        change.confidence(Mode.OVERWRITE).value,
+    ]
+
+
+def _findings(plan: AddonPlan, look: Look, full: bool) -> list[str]:
+    shown_ones = [each for each in plan.findings if full or each.severity is not Severity.INFO]
+    lines = [line for each in shown_ones for line in _finding(each, look, full)]
+    return titled(Title("Findings", f" with {plan.asked.mode.value}"), lines, look)
+
+
+def _finding(found: Finding, look: Look, full: bool) -> list[str]:
+    sign, tone = _SIGNS[found.status]
+    head = wrap(shown(f"{sign} {found.severity.value}: {found.message}", look), look.columns, MARGIN, MARGIN * 2)
+    lines = [look.paint(head[0], tone), *head[1:]]
+    evidence = found.evidence if full else found.evidence[:1]
+    for text in evidence:
+        lines += wrap(shown(f"- {text}", look), look.columns, MARGIN * 2, MARGIN * 3)
+    if found.missing and found.missing not in found.evidence:
+        lines += wrap(shown(f"missing: {found.missing}", look), look.columns, MARGIN * 2)
+    remedies = found.remedy if full else found.remedy[:1]
+    for each in remedies:
+        when = f"{each.when.value}: " if each.when is When.TOMORROW else ""
+        lines += wrap(shown(f"→ {when}{each.text}", look), look.columns, MARGIN * 2, MARGIN * 3)
+    return lines
+
+
+def _schema(plan: AddonPlan, look: Look, full: bool) -> list[str]:
+    facts = plan.facts
+    title = Title("Configuration schema", f", {facts.now.version} → {facts.target.version}")
+    unknown = [side.schema.why for side in (facts.now, facts.target) if isinstance(side.schema, Unknown)]
+    if isinstance(facts.now.schema, Unknown) or isinstance(facts.target.schema, Unknown):
+        return titled(
+            title, [MARGIN + line for why in unknown for line in wrap(shown(f"? {why}", look), look.columns)], look
+        )
+    lines = list(changes(facts.now.schema, facts.target.schema).lines) or ["Both versions allow the same."]
+    kept = lines if full else lines[:_MOST_LINES]
+    texts = [line for each in kept for line in wrap(shown(each, look), look.columns, MARGIN, MARGIN * 2)]
+    if len(kept) < len(lines):
+        texts.append(f"{MARGIN}{look.ellipsis} and {len(lines) - len(kept)} more (-o wide)")
+    return titled(title, texts, look)
+
+
+def _way_out(plan: AddonPlan, look: Look, full: bool) -> list[str]:
+    way = plan.way_out
+    if way is None:
+        return []
+    lines = [MARGIN + line for text in _of_way(way) for line in wrap(shown(text, look), look.columns - len(MARGIN))]
+    if way.keeps:
+        lines += ["", MARGIN + shown(commands.update_addon(plan, way.values), look)]
+    if way.keeps and full:
+        for versions, arguments in commands.terraform(plan, way.values):
+            lines += ["", f"{MARGIN}Terraform, AWS provider {versions}:"]
+            lines += [f"{MARGIN * 2}{shown(line, look)}" for line in arguments.splitlines()]
+    return titled(Title("The way out", ": values that change nothing"), lines, look)
+
+
+def _of_way(way: WayOut) -> list[str]:
+    said = [f"These values keep {counted(len(way.keeps), 'field')} as they are."] if way.keeps else []
+    said += [f"No value leads to {words.named(change)}: it is lost with OVERWRITE." for change in way.cannot]
+    if isinstance(way.broken, Unknown):
+        said.append(f"Whether the target version takes them is not known: {way.broken.why}.")
+    else:
+        said += [f"The target version does not take all of it: {each}." for each in way.broken]
+    return said

@@ -1,0 +1,122 @@
+"""What is foretold, and what the stand-in of EKS then does: on random histories of who wrote what, in every mode."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from kubectl_eksdoc.aws.charts import chart_defaults
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.aws.addons import Addon
+from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.aws.clusters import EksCluster
+from kubectl_eksdoc.core.model.named import named
+from kubectl_eksdoc.core.plan.addon.facts import AddonFacts, Asked, OfVersion
+from kubectl_eksdoc.core.plan.addon.fields import LiveField, value_at
+from kubectl_eksdoc.core.plan.addon.modes import Fate, Mode
+from kubectl_eksdoc.core.plan.addon.plan import AddonPlan, plan_update
+from kubectl_eksdoc.core.plan.addon.usage import Usage
+from kubectl_eksdoc.core.rules.api.ownership.comparing import compare
+from kubectl_eksdoc.core.rules.api.ownership.entries import read, without_entries
+from kubectl_eksdoc.core.rules.api.schema import schema_of
+from tests.addon.stand_in.histories import HISTORIES, UPDATES, VERSIONS, Step, Updates, installed, played
+from tests.addon.stand_in.service import AddonService, Outcome
+
+NAMES = (("DaemonSet", "aws-node"), ("ConfigMap", "amazon-vpc-cni"), ("ServiceAccount", "aws-node"))
+CLUSTER = EksCluster("shop", "arn:aws:eks:eu-west-1:111122223333:cluster/shop", "1.33", "", "ACTIVE", "", "")
+
+
+def live_of(service: AddonService) -> tuple[Doc, ...]:
+    found = (service.objects.get(*name) for name in NAMES)
+    return tuple(doc for doc in found if doc is not None)
+
+
+def foretold(service: AddonService, update: Updates) -> AddonPlan:
+    """With chart, values and live objects known, and no schema: of most versions none is published."""
+    unknown = Unknown("not published")
+    facts = AddonFacts(
+        CLUSTER,
+        Addon("vpc-cni", service.version, "ACTIVE", service.values),
+        OfVersion(service.version, chart_defaults("vpc-cni", service.version), unknown),
+        OfVersion(update.version, chart_defaults("vpc-cni", update.version), unknown),
+        json.loads(service.values or "{}"),
+        live_of(service),
+        (),
+        Usage((), 3),
+    )
+    given = None if update.values is None else json.loads(update.values)
+    return plan_update(facts, Asked(Mode(update.mode), given), lambda values: ())
+
+
+def done(service: AddonService, update: Updates) -> Outcome:
+    return service.update(update.version, resolve_conflicts=update.mode, configuration_values=update.values)
+
+
+def at(docs: tuple[Doc, ...], field: LiveField) -> Any:
+    doc = next(doc for doc in docs if doc["kind"] == field.of.kind)
+    return value_at(doc, field.path, schema_of(field.of.api_version, field.of.kind).root)
+
+
+def check(history: list[Step], update: Updates) -> None:
+    service = installed(VERSIONS[0])
+    played(service, history)
+    before, plan = live_of(service), foretold(service, update)
+    outcome = done(service, update)
+    after, mode = live_of(service), Mode(update.mode)
+    assert not any(change.fate(mode) is Fate.UNKNOWN for change in plan.changes), "the chart is known"
+    shared = {str(field) for each in plan.predictions for field in each.shared}
+    if outcome.status == "Failed":
+        said = {line for error in outcome.errors for line in error.message.partition("Conflicts: ")[2].splitlines()}
+        conflicts = {str(change.field) for change in plan.changes if change.fate(mode) is Fate.CONFLICT}
+        assert conflicts <= said <= conflicts | shared
+        return
+    assert mode is not Mode.NONE or not plan.conflict
+    for change in plan.changes:
+        assert at(after, change.field) == change.by_mode[mode].value, (str(change.field), change)
+    known = {change.field.path for change in plan.changes}
+    for old in before:
+        new = next(doc for doc in after if doc["kind"] == old["kind"])
+        for path in lost(old, new):
+            assert path in known or str(LiveField(named(old), path)) in shared, f"nobody foretold {path}"
+
+
+def lost(old: Doc, new: Doc) -> list[Any]:
+    """Leaves that are other than they were, and that somebody else than EKS had."""
+    schema = schema_of(old["apiVersion"], old["kind"])
+    seen = compare(without_entries(old), without_entries(new), schema.root)
+    changed = set(seen.changed | seen.removed)
+    leaves = [path for path in changed if not any(o[: len(path)] == path and o != path for o in changed)]
+    others = [entry.fields for owner, entry in read(old).items() if owner.manager != "eks"]
+    return [path for path in leaves if path[-1] != "f:name" and any(path in fields for fields in others)]
+
+
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(history=HISTORIES, update=UPDATES)
+def test_foretold_and_done_agree(history: list[Step], update: Updates) -> None:
+    check(history, update)
+
+
+@pytest.mark.long
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(history=HISTORIES, update=UPDATES)
+def test_foretold_and_done_agree_on_300_histories(history: list[Step], update: Updates) -> None:
+    check(history, update)
+
+
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(history=HISTORIES, update=UPDATES)
+def test_the_values_that_are_proposed_change_nothing_at_risk(history: list[Step], update: Updates) -> None:
+    """Given in the call that updates, with OVERWRITE; fields to which no value leads are named."""
+    service = installed(VERSIONS[0])
+    played(service, history)
+    before = live_of(service)
+    way = foretold(service, Updates(update.version, "OVERWRITE", update.values)).way_out
+    if way is None:
+        return
+    done(service, Updates(update.version, "OVERWRITE", json.dumps(way.values)))
+    after = live_of(service)
+    for change in way.keeps:
+        assert at(after, change.field) == at(before, change.field), str(change.field)

@@ -1,0 +1,129 @@
+"""Terraform plans are read as Terraform writes them; what is none says so in a sentence."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.terraform import AddonResource, AddonSettings, ProviderConstraint
+from kubectl_eksdoc.errors import TerraformError
+from kubectl_eksdoc.host.terraform_plan import read_terraform_plan
+from tests.host.terraform_plans import AWS, a_change, a_plan, an_addon, written
+
+MODULE = 'module.eks.aws_eks_addon.this["vpc-cni"]'
+
+
+def test_an_update_through_a_module_is_read_with_its_address(tmp_path: Path) -> None:
+    after = an_addon(addon_version="v1.12.6-eksbuild.1", resolve_conflicts_on_update="OVERWRITE", tags={"a": "b"})
+    other = {"address": "aws_vpc.x", "type": "aws_vpc", "change": {"actions": ["no-op"]}}
+    data = a_change(None, an_addon(), "read", address="data.aws_eks_addon.x", mode="data")
+    plan = read_terraform_plan(
+        written(tmp_path, a_plan(other, data, a_change(an_addon(), after, "update", address=MODULE), errored=False))
+    )
+    assert plan.addons == (
+        AddonResource(
+            MODULE,
+            "module.eks",
+            ("update",),
+            AddonSettings("shop", "vpc-cni", "v1.11.0-eksbuild.1", role=""),
+            AddonSettings("shop", "vpc-cni", "v1.12.6-eksbuild.1", on_update="OVERWRITE", role=""),
+            ("addon_version", "resolve_conflicts_on_update", "tags"),
+            AWS,
+        ),
+    )
+    assert (plan.terraform, plan.failed, plan.deferred) == ("1.9.8", False, ())
+    assert plan.constraints == (ProviderConstraint("", AWS, "~> 4.0"),)
+
+
+def test_what_is_known_after_apply_is_unknown(tmp_path: Path) -> None:
+    after = an_addon(preserve=True)
+    del after["addon_version"]
+    unknown = {"addon_version": True, "configuration_values": True, "tags": {}, "pod_identity_association": [{}]}
+    (found,) = read_terraform_plan(
+        written(tmp_path, a_plan(a_change(an_addon(preserve=True), after, "update", unknown=unknown)))
+    ).addons
+    assert found.after is not None and found.after.preserve is True
+    assert isinstance(found.after.version, Unknown) and isinstance(found.after.configuration, Unknown)
+    assert found.differs == ("addon_version", "configuration_values")
+
+
+def test_failed_and_deferred_plans_are_known_as_such(tmp_path: Path) -> None:
+    change = a_change(None, an_addon(), "create")
+    deferred = [{"reason": "resource_config_unknown", "resource_change": change}]
+    plan = read_terraform_plan(written(tmp_path, a_plan(errored=True, deferred_changes=deferred)))
+    assert plan.failed and plan.deferred == ("aws_eks_addon.vpc_cni",) and plan.addons == ()
+
+
+def test_text_of_a_windows_shell_is_read(tmp_path: Path) -> None:
+    assert read_terraform_plan(written(tmp_path, json.dumps(a_plan()).encode("utf-16"))).addons == ()
+    assert read_terraform_plan(written(tmp_path, json.dumps(a_plan()).encode("utf-8-sig"))).addons == ()
+
+
+@pytest.mark.parametrize(
+    ("document", "why"),
+    [
+        (b"", "is empty"),
+        (b"PK\x03\x04 and more", "only Terraform reads"),
+        (b"Terraform will perform the following actions:", "no Terraform plan in JSON"),
+        (b'{"@level":"info"}\n{"@level":"info"}', "no Terraform plan in JSON"),
+        (b"\xff\xfe\xff", "no Terraform plan in JSON"),
+        (b"[" * 200_000, "nested too deeply"),
+        ([], "JSON, but no Terraform plan"),
+        ({"kind": "DrainPlan"}, "JSON, but no Terraform plan"),
+        ({"format_version": "1.0", "values": {}}, "a Terraform state, not a plan"),
+        (a_plan(format_version="2.0"), "of format 2.0"),
+        (a_plan(format_version="0.2"), "of format 0.2"),
+        (a_plan(resource_changes={}), "resource_changes is no list"),
+        (a_plan({"type": "aws_eks_addon"}), "has no address"),
+        (a_plan({"type": "aws_eks_addon", "address": "a", "change": {}}), "a has no change"),
+        (a_plan(a_change(an_addon(), an_addon(addon_version=1), "update")), "a int stands where a text should"),
+        (a_plan(a_change(an_addon(preserve="no"), None, "delete")), "preserve is neither"),
+        (a_plan(a_change(None, ["x"], "create")), "no object"),  # type: ignore[arg-type]
+    ],
+)
+def test_what_is_no_plan_is_refused_in_a_sentence(tmp_path: Path, document: Any, why: str) -> None:
+    with pytest.raises(TerraformError) as caught:
+        read_terraform_plan(written(tmp_path, document))
+    assert why in caught.value.message and caught.value.hint
+
+
+def test_a_file_that_is_not_there_says_so(tmp_path: Path) -> None:
+    for path in (str(tmp_path / "none"), str(tmp_path), "a\0b"):
+        with pytest.raises(TerraformError, match="cannot read the Terraform plan"):
+            read_terraform_plan(path)
+
+
+anything: st.SearchStrategy[Any] = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=3),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=3), inner, max_size=2),
+    max_leaves=6,
+)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.fixed_dictionaries(
+        {},
+        optional={
+            **dict.fromkeys(["actions", "before", "after", "after_unknown"], anything),
+            "values": anything,
+        },
+    ),
+    st.dictionaries(st.sampled_from(["cluster_name", "addon_version", "preserve", "tags"]), anything),
+    st.dictionaries(st.sampled_from(["provider_config", "deferred_changes", "configuration", "errored"]), anything),
+)
+def test_a_plan_that_somebody_edited_is_read_or_refused(
+    tmp_path: Path, change: dict[str, Any], values: dict[str, Any], more: dict[str, Any]
+) -> None:
+    said = a_change(an_addon(), {**an_addon(), **values}, "update")
+    said["change"] |= change
+    try:
+        read_terraform_plan(written(tmp_path, a_plan(said, **more)))
+    except TerraformError as error:
+        assert error.message
