@@ -237,6 +237,11 @@ def test_a_sparkline_ends_with_the_latest(values: list[int], room: int) -> None:
         assert drawn[kept.index(max(kept))] == "▇"
 
 
+def test_a_sparkline_has_a_sign_for_every_height_in_ascii() -> None:
+    drawn = Look(ascii=True).signs(words.sparkline(range(1, 8), 7))
+    assert len(set(drawn)) == len(drawn) == 7 and drawn.isascii()
+
+
 def test_the_line_counts_what_the_chronicle_does() -> None:
     state = at(45)
     gone, pods = state.chronicle.gone, state.chronicle.pods
