@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from kubectl_eksdoc.core.model import codes
+from kubectl_eksdoc.core.model import addon_codes, codes
 
 _HEAD = """\
 # Finding codes
 
-<!-- Generated from kubectl_eksdoc/core/model/codes.py by `make docs`. -->
+<!-- Generated from kubectl_eksdoc/core/model/codes.py and addon_codes.py by `make docs`. -->
 
-A code names a question that was judged. Its finding has a status: *fail* stops the drain, *pass* is worth knowing
-and stops nothing, *unknown* could not be judged because something was not read. `--accept-unknown CODE,…` says which
-codes may stay unknown. The kinds are those without which the answer is unknown.
+A code names a question that was judged. Its finding has a status: *fail* stops the drain or the update, *pass* is
+worth knowing and stops nothing, *unknown* could not be judged because something was not read. `--accept-unknown
+CODE,…` says which codes may stay unknown. The kinds are those without which the answer is unknown.
 """
 
 
 def page() -> str:
     parts = [_HEAD]
-    for code in sorted(codes.ALL, key=lambda c: c.name):
+    for code in sorted((*codes.ALL, *addon_codes.ALL), key=lambda c: c.name):
         needs = ", ".join(f"`{resource.full_name}`" for resource in code.needs)
         parts.append(f"## {code.name}\n\n**{code.title}.** {code.about}\n")
         if needs:

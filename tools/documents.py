@@ -23,6 +23,8 @@ BLOCKS: Mapping[str, Callable[[], str]] = {
     "order": transcript.order,
     "order-file": transcript.order_file,
     "pin": transcript.pin,
+    "addon-diff": transcript.addon_diff,
+    "addon-rights": tables.addon_rights,
     "faulty-rehearsal": transcript.faults,
     "faults": tables.faults,
     "flags": tables.flags,

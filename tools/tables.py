@@ -44,6 +44,29 @@ def rights_without() -> str:
     return _table(("right", "without it"), rows)
 
 
+def addon_rights() -> str:
+    """What ``addon-diff`` may use in the cluster and in AWS, and what is not known without it."""
+    rows = [
+        (_code(str(right)), right.lost or "nothing can be said: the command ends with exit code 3")
+        for right in rights.BY_COMMAND["addon-diff"]
+    ]
+    rows += [
+        (_code(question.action), _ASKED.get(question.operation, "what it tells is unknown"))
+        for question in rights.ASKED_OF_AWS["addon-diff"]
+        if question.action
+    ]
+    return _table(("right", "without it"), rows)
+
+
+_ASKED = {
+    "DescribeCluster": "nothing of AWS is believed: the command ends with exit code 4",
+    "DescribeAddon": "nothing can be said of the add-on: the command ends with exit code 4",
+    "ListAddons": "`--all` ends with exit code 4",
+    "DescribeAddonVersions": "whether EKS offers the target is unknown, and `--to` must name it",
+    "DescribeAddonConfiguration": "the schemas are unknown",
+}
+
+
 def cluster_role() -> str:
     """The ClusterRole that allows all of ``drain plan``."""
     groups: dict[str, list[str]] = {}

@@ -99,6 +99,13 @@ def faults() -> str:
     return _console(f"$ kubectl eksdoc {' '.join(('rehearse', '--demo', *flags))}", said)
 
 
+def addon_diff() -> str:
+    """What an update with OVERWRITE would take back."""
+    command = ("addon-diff", "vpc-cni", "--demo", "--to", "v1.20.4-eksbuild.2", "--resolve-conflicts", "OVERWRITE")
+    text, _ = _ran(*command)
+    return _console(f"$ kubectl eksdoc {' '.join(command)}", text.rstrip("\n"))
+
+
 def _course(*flags: str) -> str:
     """The first paragraph and the nodes that are drained."""
     text, _ = _ran(*COMMAND, *flags)

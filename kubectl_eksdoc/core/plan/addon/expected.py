@@ -54,7 +54,7 @@ class Expected:
     """`config` is what EKS applies. `why` and `paths`: of each field that something is known of. `doubted` are fields
     that the chart renders though neither schema nor ownership says that EKS applies them; `unsure` are fields that EKS
     names, somebody else gives a value, and nobody knows EKS's own; `shared` are those that EKS and somebody else have
-    alike, and nobody knows whether the version changes them."""
+    alike, or may have, and nobody knows whether the version changes them."""
 
     config: Doc
     owners: Mapping[Owner, Fields]
@@ -93,7 +93,8 @@ def expected(live: Doc, of: Named, update: Update, schema: Schema) -> Expected:
     base = removed(kept(doc, mine, place), _dropped(update, of, schema), place)
     config = merged({**_identity(live), **base}, known, place)
     others = _others(owners)
-    shared = tuple(path for path in others & mine if path not in why and not _is_naming(path))
+    alike = (others & mine) | _of_installers(owners)
+    shared = tuple(path for path in alike if path not in why and not _is_naming(path))
     return Expected(config, owners, why, paths, doubted, _unsure(others, config, schema), shared)
 
 
@@ -147,6 +148,19 @@ def _others(owners: Mapping[Owner, Fields]) -> Fields:
     for owner, fields in owners.items():
         found |= fields if owner != EKS and not owner.subresource else NONE
     return found
+
+
+def _of_installers(owners: Mapping[Owner, Fields]) -> Fields:
+    """All that somebody has who brings whole objects, as Helm does with the same chart: any of it may be EKS's, too."""
+    found = NONE
+    for owner, fields in owners.items():
+        if owner != EKS and any(path[-1] in _WHOLE for path in fields):
+            found |= fields
+    return found
+
+
+_WHOLE = frozenset(("f:selector", "f:helm.sh/chart", "f:app.kubernetes.io/name"))
+"""Nobody changes these by hand: who has one of them has brought the object."""
 
 
 def _unsure(others: Fields, config: Doc, schema: Schema) -> tuple[Path, ...]:
