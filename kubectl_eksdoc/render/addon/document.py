@@ -10,7 +10,7 @@ from typing import cast
 from kubectl_eksdoc.core.model.aws.asked import Unknown
 from kubectl_eksdoc.core.model.aws.configuration import Broken, shown
 from kubectl_eksdoc.core.model.documents import ADDON_DIFF, API_VERSION
-from kubectl_eksdoc.core.plan.addon.fields import MISSING
+from kubectl_eksdoc.core.plan.addon.merging import MISSING
 from kubectl_eksdoc.core.plan.addon.modes import Mode
 from kubectl_eksdoc.core.plan.addon.plan import AddonPlan, WayOut
 from kubectl_eksdoc.core.plan.addon.prediction import FieldChange, Foretold

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import io
 import json
 import tarfile
 import time
@@ -71,11 +70,18 @@ def documents(name: str) -> tuple[Doc, ...]:
     """The objects of an archive, and the namespaces they are in where it has none."""
     with tarfile.open(archive(name)) as held:
         members = sorted((each for each in held if each.name.endswith(".json")), key=lambda each: each.name)
-        lists = [json.load(io.TextIOWrapper(held.extractfile(each), "utf-8")) for each in members]  # type: ignore[arg-type]
+        lists = [_list(held, each) for each in members]
     docs = [doc for each in lists for doc in each["items"]]
     there = {doc["metadata"]["name"] for doc in docs if doc["kind"] == "Namespace"}
     used = {str(doc["metadata"].get("namespace", "default")) for doc in docs}
     return (*map(_namespace, sorted(used - there)), *docs)
+
+
+def _list(held: tarfile.TarFile, member: tarfile.TarInfo) -> Doc:
+    file = held.extractfile(member)
+    assert file is not None
+    found: Doc = json.load(file)
+    return found
 
 
 def _namespace(name: str) -> Doc:

@@ -13,7 +13,8 @@ from enum import Enum
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.aws.configuration import Path as ConfigPath
 from kubectl_eksdoc.core.model.named import Named
-from kubectl_eksdoc.core.plan.addon.fields import MISSING, value_at
+from kubectl_eksdoc.core.plan.addon.fields import value_at
+from kubectl_eksdoc.core.plan.addon.merging import MISSING
 from kubectl_eksdoc.core.plan.addon.rendering import Rendered
 from kubectl_eksdoc.core.plan.addon.schema.allowed import SchemaPaths
 from kubectl_eksdoc.core.rules.api.ownership.entries import Owner, owner_of, read, without_entries

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kubectl_eksdoc.core.model.named import Named
+from kubectl_eksdoc.core.plan.addon.merging import MISSING
 from kubectl_eksdoc.core.rules.api.ownership.items import step_of
 from kubectl_eksdoc.core.rules.api.ownership.steps import field_step, keys_of, shown
 from kubectl_eksdoc.core.rules.api.ownership.trees import Path
@@ -45,16 +46,6 @@ class LiveField:
 
 
 _CONTAINERS = (field_step("containers"), field_step("initContainers"))
-
-
-class Missing:
-    """Nothing stands there; null is a value."""
-
-    def __repr__(self) -> str:
-        return "nothing"
-
-
-MISSING = Missing()
 
 
 def value_at(doc: Any, path: Path, place: Place) -> Any:

@@ -12,8 +12,8 @@ from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status
 from kubectl_eksdoc.core.model.named import Named, named
 from kubectl_eksdoc.core.plan.addon.effects import Users, effect_of
 from kubectl_eksdoc.core.plan.addon.facts import AddonFacts, Asked
-from kubectl_eksdoc.core.plan.addon.fields import MISSING, LiveField
-from kubectl_eksdoc.core.plan.addon.merging import leaves
+from kubectl_eksdoc.core.plan.addon.fields import LiveField
+from kubectl_eksdoc.core.plan.addon.merging import MISSING, leaves
 from kubectl_eksdoc.core.plan.addon.modes import Fate, Mode
 from kubectl_eksdoc.core.plan.addon.prediction import FieldChange, Prediction
 from kubectl_eksdoc.core.plan.addon.remedies import remedy
