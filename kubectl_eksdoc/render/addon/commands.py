@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.plan.addon.modes import Mode
-from kubectl_eksdoc.core.plan.addon.plan import AddonPlan
+from kubectl_eksdoc.core.plan.addon.plan import AddonPlan, WayOut
 
 
 def as_json(values: Doc) -> str:
@@ -20,22 +20,29 @@ def as_json(values: Doc) -> str:
     return json.dumps(values, sort_keys=True, separators=(",", ":"))
 
 
-def update_addon(plan: AddonPlan, values: Doc, mode: Mode = Mode.OVERWRITE) -> str:
+def safest(way: WayOut) -> Mode:
+    """With NONE, EKS refuses an update that would take anything which was not foreseen; where fields are left that no
+    value keeps, only PRESERVE leaves them."""
+    return Mode.PRESERVE if way.cannot else Mode.NONE
+
+
+def update_addon(plan: AddonPlan, way: WayOut) -> str:
     """For a shell."""
     facts = plan.facts
     words = ["aws", "eks", "update-addon", "--cluster-name", facts.cluster.name, "--addon-name", facts.addon.name]
-    words += ["--addon-version", facts.target.version, "--resolve-conflicts", mode.value]
+    words += ["--addon-version", facts.target.version, "--resolve-conflicts", safest(way).value]
     if facts.cluster.region:
         words += ["--region", facts.cluster.region]
-    return shlex.join([*words, "--configuration-values", as_json(values)])
+    return shlex.join([*words, "--configuration-values", as_json(way.values)])
 
 
-def terraform(plan: AddonPlan, values: Doc) -> Iterator[tuple[str, str]]:
+def terraform(plan: AddonPlan, way: WayOut) -> Iterator[tuple[str, str]]:
     """(of which versions of the provider, the arguments), the newest first; what an old one cannot do is said."""
-    addon = f'addon_name   = "{plan.facts.addon.name}"\naddon_version = "{plan.facts.target.version}"'
-    given = f"configuration_values = jsonencode({_hcl(values)})"
-    yield "5 and 6", f'{addon}\nresolve_conflicts_on_update = "PRESERVE"\n{given}'
-    yield "4.47 to 4.x", f'{addon}\nresolve_conflicts = "PRESERVE"\n{given}'
+    addon = f'addon_name    = "{plan.facts.addon.name}"\naddon_version = "{plan.facts.target.version}"'
+    given = f"configuration_values = jsonencode({_hcl(way.values)})"
+    mode = safest(way).value
+    yield "5 and 6", f'{addon}\nresolve_conflicts_on_update = "{mode}"\n{given}'
+    yield "4.47 to 4.x", f'{addon}\nresolve_conflicts = "{mode}"\n{given}'
     yield "4.32 to 4.46", f'{addon}\nresolve_conflicts = "PRESERVE"\n# {_TOO_OLD}'
     yield "before 4.32", f"{addon}\n# {_TOO_OLD}, and PRESERVE is refused"
 
@@ -43,15 +50,15 @@ def terraform(plan: AddonPlan, values: Doc) -> Iterator[tuple[str, str]]:
 _TOO_OLD = "this provider gives no configuration values: update by the AWS CLI, and set addon_version here as well"
 
 
-def eksctl(plan: AddonPlan, values: Doc) -> Doc:
+def eksctl(plan: AddonPlan, way: WayOut) -> Doc:
     """The add-on's entry of a ClusterConfig."""
     return {
         "addons": [
             {
                 "name": plan.facts.addon.name,
                 "version": plan.facts.target.version,
-                "resolveConflicts": "preserve",
-                "configurationValues": as_json(values),
+                "resolveConflicts": safest(way).value.lower(),
+                "configurationValues": as_json(way.values),
             }
         ]
     }

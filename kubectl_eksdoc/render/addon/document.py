@@ -94,12 +94,11 @@ def _way_out(plan: AddonPlan, way: WayOut) -> Fields:
         "keeps": strings(str(change.field) for change in way.keeps),
         "cannotKeep": strings(str(change.field) for change in way.cannot),
         "refused": None if isinstance(way.broken, Unknown) else [_broken(each) for each in way.broken],
-        "command": commands.update_addon(plan, way.values),
+        "command": commands.update_addon(plan, way),
         "terraform": [
-            {"provider": versions, "arguments": arguments}
-            for versions, arguments in commands.terraform(plan, way.values)
+            {"provider": versions, "arguments": arguments} for versions, arguments in commands.terraform(plan, way)
         ],
-        "eksctl": cast(Json, commands.eksctl(plan, way.values)),
+        "eksctl": cast(Json, commands.eksctl(plan, way)),
     }
 
 

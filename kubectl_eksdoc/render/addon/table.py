@@ -135,16 +135,18 @@ def _way_out(plan: AddonPlan, look: Look, full: bool) -> list[str]:
         return []
     lines = [MARGIN + line for text in _of_way(way) for line in wrap(shown(text, look), look.columns - len(MARGIN))]
     if way.keeps:
-        lines += ["", MARGIN + shown(commands.update_addon(plan, way.values), look)]
+        lines += ["", MARGIN + shown(commands.update_addon(plan, way), look)]
     if way.keeps and full:
-        for versions, arguments in commands.terraform(plan, way.values):
+        for versions, arguments in commands.terraform(plan, way):
             lines += ["", f"{MARGIN}Terraform, AWS provider {versions}:"]
             lines += [f"{MARGIN * 2}{shown(line, look)}" for line in arguments.splitlines()]
     return titled(Title("The way out", ": values that change nothing"), lines, look)
 
 
 def _of_way(way: WayOut) -> list[str]:
-    said = [f"These values keep {counted(len(way.keeps), 'field')} as they are."] if way.keeps else []
+    said = [f"These values keep {counted(len(way.keeps), 'field')} as they are, in every mode."] if way.keeps else []
+    if way.keeps and not way.cannot:
+        said.append("With NONE, EKS refuses the update if it would take anything that was not foreseen.")
     said += [f"No value leads to {words.named(change)}: it is lost with OVERWRITE." for change in way.cannot]
     if isinstance(way.broken, Unknown):
         said.append(f"Whether the target version takes them is not known: {way.broken.why}.")

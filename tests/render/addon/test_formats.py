@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,12 +20,12 @@ from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.core.plan.addon.expected import Witness
 from kubectl_eksdoc.core.plan.addon.facts import Asked
 from kubectl_eksdoc.core.plan.addon.modes import Confidence, Fate, Mode
-from kubectl_eksdoc.core.plan.addon.plan import AddonPlan
+from kubectl_eksdoc.core.plan.addon.plan import AddonPlan, WayOut
 from kubectl_eksdoc.core.plan.addon.rendering import every_object
 from kubectl_eksdoc.flows.addon import KINDS, plan_addon
 from kubectl_eksdoc.kube.aws_access import AwsWanted
 from kubectl_eksdoc.render.addon import AddonView, Look, render
-from kubectl_eksdoc.render.addon.commands import as_json, terraform, update_addon
+from kubectl_eksdoc.render.addon.commands import as_json, eksctl, terraform, update_addon
 from kubectl_eksdoc.wiring.addons import AddonWorld, Reading, open_addons
 from kubectl_eksdoc.wiring.sources import SourceChoice
 
@@ -101,11 +103,13 @@ def test_commands_hold_in_a_shell_and_in_terraform() -> None:
     plan = planned("vpc-cni", TO, Mode.OVERWRITE)
     values = {"env": {"ADDITIONAL_ENI_TAGS": '{"it\'s": "${x}"}'}, "n": 1, "list": ["%{y}", True]}
     assert json.loads(as_json(values)) == values
-    assert "'\"'\"'" in update_addon(plan, values), "quoted for a shell"
-    newest, *older = dict(terraform(plan, values)).values()
-    assert "$${x}" in newest and "%%{y}" in newest and 'resolve_conflicts_on_update = "PRESERVE"' in newest
-    assert [("configuration_values" in each, "PRESERVE" in each) for each in older] == [
-        (True, True),
-        (False, True),
-        (False, True),
-    ]
+    way = WayOut(values, (), ())
+    said = shlex.split(update_addon(plan, way))
+    assert json.loads(said[said.index("--configuration-values") + 1]) == values
+    assert said[said.index("--resolve-conflicts") + 1] == "NONE", "what was not foreseen is refused, and not taken"
+    newest, *older = dict(terraform(plan, way)).values()
+    assert "$${x}" in newest and "%%{y}" in newest and 'resolve_conflicts_on_update = "NONE"' in newest
+    assert ["configuration_values" in each for each in older] == [True, False, False]
+    left = replace(way, cannot=plan.changes[:1])
+    assert "--resolve-conflicts PRESERVE" in update_addon(plan, left)
+    assert eksctl(plan, left)["addons"][0]["resolveConflicts"] == "preserve"
