@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,12 +12,14 @@ from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.progress import ProgressLine
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
-from kubectl_eksdoc.errors import Forbidden, UsageError
+from kubectl_eksdoc.errors import AwsDenied, AwsMissing, Forbidden, UsageError
 from kubectl_eksdoc.wiring.sources import SourceChoice
 
 if TYPE_CHECKING:  # help must not pay for facts and plans
+    from kubectl_eksdoc.core.model.aws.addons import AddonSide
     from kubectl_eksdoc.core.plan.addon.facts import Asked
     from kubectl_eksdoc.core.plan.addon.plan import AddonPlan
+    from kubectl_eksdoc.wiring.addons import AddonWorld
 
 _ABOUT = """\
 Say what the update of an EKS add-on will really change: each field of its live objects that somebody has set, what
@@ -149,7 +151,7 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
                 request.source, options.connection, wanted, progress, Reading(KINDS, every_object())
             )
         names = (request.addon,) if request.addon else world.names()
-        sides = [world.side(name, request.to) for name in names]
+        sides = tuple(_sides(world, names, request, around))
         plans = tuple(plan_addon(world.cluster, world.eks, side, world.objects, asked, world.judge) for side in sides)
     except Forbidden as error:
         raise rights.explained(error, NAME) from error
@@ -162,6 +164,17 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
     )
 
 
+def _sides(world: AddonWorld, names: Sequence[str], request: Request, around: Surroundings) -> Iterator[AddonSide]:
+    """Of one add-on, or of all: then what cannot be told of one is said, and takes no other with it."""
+    for name in names:
+        try:
+            yield world.side(name, request.to)
+        except (AwsDenied, AwsMissing, UsageError) as error:
+            if request.addon:
+                raise
+            around.note(f"note: {name} is left out: {error.message}")
+
+
 def _asked(request: Request, around: Surroundings) -> Asked:
     from kubectl_eksdoc.core.plan.addon.facts import Asked
     from kubectl_eksdoc.core.plan.addon.modes import Mode
@@ -171,11 +184,11 @@ def _asked(request: Request, around: Surroundings) -> Asked:
     return Asked(Mode(request.mode), around.read_values(request.values))
 
 
-def code(plans: Sequence[AddonPlan]) -> int:
-    """What is known to fail matters more than what is not known."""
+def code(plans: Sequence[AddonPlan], left_out: bool = False) -> int:
+    """What is known to fail matters more than what is not known; an add-on that was left out is not known."""
     from kubectl_eksdoc.core.model.findings import Status
 
     found = {each.status for plan in plans for each in plan.findings}
     if Status.FAIL in found:
         return exits.FAILS
-    return exits.UNKNOWN if Status.UNKNOWN in found else exits.CLEAN
+    return exits.UNKNOWN if left_out or Status.UNKNOWN in found else exits.CLEAN

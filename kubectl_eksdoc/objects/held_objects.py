@@ -22,7 +22,7 @@ class HeldObjects(RawObjects):
         self._kinds = {of.kind for of in wanted}
         self._where = where
         self._kept: dict[Named, Doc] = {}
-        self._seen: set[str] = set()
+        self._seen: set[tuple[str, str]] = set()
 
     @property
     def resources(self) -> tuple[Resource, ...]:
@@ -43,21 +43,21 @@ class HeldObjects(RawObjects):
     def _keep(self, kind: str, api_version: str, raw: bytes | memoryview) -> None:
         if kind not in self._kinds:
             return
-        self._seen.add(kind)
         try:
             doc = decode(bytes(raw))
         except NoJson:
             return  # whoever makes facts of it says so
         if isinstance(doc, dict):
             whole = {**doc, "kind": kind, "apiVersion": api_version}
+            self._seen.add((kind, named(whole).namespace))
             if named(whole) in self._wanted:
                 self._kept[named(whole)] = whole
 
     def one(self, of: Named) -> Doc | Absent | Unknown:
-        """As `flows.ports.Objects.one`; of a kind without any object in it nothing is known."""
+        """As `flows.ports.Objects.one`; of a kind without any object of the namespace nothing is known."""
         found = self._kept.get(of)
         if found is not None:
             return found
-        if of.kind in self._seen:
+        if (of.kind, of.namespace) in self._seen:
             return Absent(f"{self._where} has no {of}")
-        return Unknown(f"{self._where} holds no {of.kind}")
+        return Unknown(f"{self._where} holds no {of.kind} of namespace {of.namespace}")

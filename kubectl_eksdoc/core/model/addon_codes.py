@@ -47,8 +47,15 @@ VALUES_REFUSED = Code(
 )
 VERSION_UNFIT = Code(
     "addon-version-unfit",
-    "The target version is not offered for this cluster",
-    "EKS offers each version for some Kubernetes versions; vpc-cni is updated one minor version at a time.",
+    "The target version is not one to update to from here",
+    "EKS offers each version for some Kubernetes versions; vpc-cni is updated one minor version at a time. The default "
+    "version may be older than the one that is installed.",
+)
+NOT_ACTIVE = Code(
+    "addon-not-active",
+    "The add-on is not in order",
+    "EKS says that it is being updated, or that something is wrong with it; the conflict of an update that failed is "
+    "named there.",
 )
 OTHER_WRITER = Code(
     "addon-other-writer",

@@ -89,16 +89,18 @@ def _schema(plan: AddonPlan) -> list[Json] | None:
 
 
 def _way_out(plan: AddonPlan, way: WayOut) -> Fields:
+    now = way.usable and len(plan.facts.steps) <= 1  # else another version comes first
     return {
         "values": cast(Json, way.values),
         "keeps": strings(str(change.field) for change in way.keeps),
         "cannotKeep": strings(str(change.field) for change in way.cannot),
         "refused": None if isinstance(way.broken, Unknown) else [_broken(each) for each in way.broken],
-        "command": commands.update_addon(plan, way),
+        "command": commands.update_addon(plan, way) if now else None,
         "terraform": [
-            {"provider": versions, "arguments": arguments} for versions, arguments in commands.terraform(plan, way)
+            {"provider": provider, "arguments": arguments}
+            for provider, arguments in (commands.terraform(plan, way) if now else ())
         ],
-        "eksctl": cast(Json, commands.eksctl(plan, way)),
+        "eksctl": cast(Json, commands.eksctl(plan, way)) if now else None,
     }
 
 

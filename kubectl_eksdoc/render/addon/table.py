@@ -134,20 +134,26 @@ def _way_out(plan: AddonPlan, look: Look, full: bool) -> list[str]:
     if way is None:
         return []
     lines = [MARGIN + line for text in _of_way(way) for line in wrap(shown(text, look), look.columns - len(MARGIN))]
-    if way.keeps:
+    if way.usable and len(plan.facts.steps) > 1:
+        text = f"Not yet: by {plan.facts.steps[0]} first, with the values that are proposed for that."
+        return titled(_WAY_OUT, lines + wrap(shown(text, look), look.columns, MARGIN), look)
+    if way.usable:
         lines += ["", MARGIN + shown(commands.update_addon(plan, way), look)]
-    if way.keeps and full:
+    if way.usable and full:
         for versions, arguments in commands.terraform(plan, way):
             lines += ["", f"{MARGIN}Terraform, AWS provider {versions}:"]
             lines += [f"{MARGIN * 2}{shown(line, look)}" for line in arguments.splitlines()]
-    return titled(Title("The way out", ": values that change nothing"), lines, look)
+    return titled(_WAY_OUT, lines, look)
+
+
+_WAY_OUT = Title("The way out", ": values that change nothing")
 
 
 def _of_way(way: WayOut) -> list[str]:
     said = [f"These values keep {counted(len(way.keeps), 'field')} as they are, in every mode."] if way.keeps else []
     if way.keeps and not way.cannot:
         said.append("With NONE, EKS refuses the update if it would take anything that was not foreseen.")
-    said += [f"No value leads to {words.named(change)}: it is lost with OVERWRITE." for change in way.cannot]
+    said += [f"No value that is known here keeps {words.named(change)}." for change in way.cannot]
     if isinstance(way.broken, Unknown):
         said.append(f"Whether the target version takes them is not known: {way.broken.why}.")
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kubectl_eksdoc.core.model.api_objects import at
 from kubectl_eksdoc.core.model.findings import Status
 from kubectl_eksdoc.core.plan.addon.judging import calls, value_of
 from kubectl_eksdoc.core.plan.addon.modes import Fate, Mode
@@ -53,11 +54,15 @@ def named(change: FieldChange) -> str:
 
 def rolls(plan: AddonPlan) -> str:
     """How the update reaches the nodes, "" for an add-on without a DaemonSet."""
+    if plan.asked.mode is Mode.NONE and plan.conflict:
+        return "As it fails, nothing is replaced."
     for live in plan.facts.objects:
         if live.get("kind") != "DaemonSet":
             continue
-        nodes = plan.facts.usage.nodes
-        most = live.get("spec", {}).get("updateStrategy", {}).get("rollingUpdate", {}).get("maxUnavailable", 1)
-        count = counted(nodes, "node") if isinstance(nodes, int) else "an unknown number of nodes"
-        return f"Its pods are replaced on {count}, {most} at a time."
+        nodes = at(live, "status", "desiredNumberScheduled")
+        most = at(live, "spec", "updateStrategy", "rollingUpdate", "maxUnavailable")
+        if at(live, "spec", "updateStrategy", "type") == "OnDelete":
+            return "Its pods are replaced when somebody deletes them (updateStrategy OnDelete)."
+        count = counted(nodes, "node") if isinstance(nodes, int) else "every node it runs on"
+        return f"If its template changes, its pods are replaced on {count}, {1 if most is None else most} at a time."
     return ""

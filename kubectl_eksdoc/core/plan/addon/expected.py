@@ -15,12 +15,20 @@ from kubectl_eksdoc.core.model.aws.configuration import Path as ConfigPath
 from kubectl_eksdoc.core.model.named import Named
 from kubectl_eksdoc.core.plan.addon.fields import value_at
 from kubectl_eksdoc.core.plan.addon.merging import MISSING
-from kubectl_eksdoc.core.plan.addon.rendering import Rendered
+from kubectl_eksdoc.core.plan.addon.rendering import Rendered, stems
 from kubectl_eksdoc.core.plan.addon.schema.allowed import SchemaPaths
-from kubectl_eksdoc.core.rules.api.ownership.entries import Owner, owner_of, read, without_entries
+from kubectl_eksdoc.core.rules.api.ownership.entries import (
+    Entry,
+    MalformedEntries,
+    Owner,
+    owner_of,
+    read,
+    without_entries,
+)
 from kubectl_eksdoc.core.rules.api.ownership.extracting import kept
 from kubectl_eksdoc.core.rules.api.ownership.fields import NONE, Fields, fields_of
 from kubectl_eksdoc.core.rules.api.ownership.merging import merged, removed
+from kubectl_eksdoc.core.rules.api.ownership.steps import keys_of
 from kubectl_eksdoc.core.rules.api.ownership.trees import Path, Tree, tree_of, united
 from kubectl_eksdoc.core.rules.api.schema import Schema
 
@@ -41,13 +49,17 @@ class Update:
     """What an update says of the add-on, by what the chart renders for it (`rendering.rendered`).
 
     `before` is rendered for the version and values of today, `after` for those of the update; `explicit` are the paths
-    that its configuration values set; `schema`: the target's, None if it is not known.
+    that its configuration values set; `schema`: the target's, None if it is not known, `schema_now` today's. `chart`:
+    the target's is known, so that `after` is all that its values make.
     """
 
     before: tuple[Rendered, ...]
     after: tuple[Rendered, ...]
     explicit: Set[ConfigPath] = frozenset()
     schema: SchemaPaths | None = None
+    schema_now: SchemaPaths | None = None
+    addon: str = ""
+    chart: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +84,7 @@ def expected(live: Doc, of: Named, update: Update, schema: Schema) -> Expected:
         MalformedEntries: it has managedFields that no server wrote.
     """
     place = schema.root
-    owners = {owner: entry.fields for owner, entry in read(live).items()}
+    owners = {owner: entry.fields for owner, entry in owners_of(live).items()}
     mine = owners.get(EKS, NONE)
     doc = without_entries(live)
     why: dict[Path, Witness] = {}
@@ -96,7 +108,23 @@ def expected(live: Doc, of: Named, update: Update, schema: Schema) -> Expected:
     others = _others(owners)
     alike = (others & mine) | _of_installers(owners)
     shared = tuple(path for path in alike if path not in why and not _is_naming(path))
-    return Expected(config, owners, why, paths, doubted, _unsure(others, config, schema), shared)
+    rules = _Rules.of(update, of, schema)
+    on_the_way = {path[:at] for path in others for at in range(1, len(path))}
+    told = on_the_way | {*why, *doubted, *shared}
+    unsure = tuple(path for path in others if _is_unsure(path, config, told, rules, schema))
+    paths |= {path: rules.config_of(path) for path in unsure}
+    return Expected(config, owners, why, paths, doubted, unsure, shared)
+
+
+def owners_of(live: Doc) -> Mapping[Owner, Entry]:
+    """
+    Raises:
+        MalformedEntries: it has managedFields that no server wrote.
+    """
+    try:
+        return read(live)
+    except (AttributeError, TypeError) as error:  # no list of objects
+        raise MalformedEntries(f"they are no list of entries: {error}") from error
 
 
 def _identity(live: Doc) -> Doc:
@@ -147,7 +175,7 @@ def _dropped(update: Update, of: Named, schema: Schema) -> Fields:
 def _others(owners: Mapping[Owner, Fields]) -> Fields:
     found = NONE
     for owner, fields in owners.items():
-        found |= fields if owner != EKS and not owner.subresource else NONE
+        found |= fields if owner != EKS and owner.subresource != "status" else NONE
     return found
 
 
@@ -160,34 +188,59 @@ def _of_installers(owners: Mapping[Owner, Fields]) -> Fields:
     return found
 
 
-_WHOLE = frozenset(("f:selector", "f:helm.sh/chart", "f:app.kubernetes.io/name"))
+_WHOLE = frozenset(("f:selector", "f:helm.sh/chart"))
 """Nobody changes these by hand: who has one of them has brought the object."""
 
 
-def _unsure(others: Fields, config: Doc, schema: Schema) -> tuple[Path, ...]:
-    """Fields of others in items that EKS applies, of which it is not known whether EKS gives them a value."""
-    applied = fields_of(config, schema.root)
-    every = (path for path in others - applied if path[-1] in _TEMPLATES_SET)
-    return tuple(path for path in every if value_at(config, path[:-1], schema.root) is not MISSING)
+@dataclass(frozen=True, slots=True)
+class _Rules:
+    """Where the values of the add-on end in one object; `whole`: its chart is known, so what it does not make there is
+    nothing of EKS's."""
+
+    stems: tuple[tuple[ConfigPath, Path, bool], ...]
+    whole: bool
+
+    @classmethod
+    def of(cls, update: Update, of: Named, schema: Schema) -> _Rules:
+        found = stems(update.addon, of)
+        return cls(tuple((at, _leaves(part, schema)[0], each) for at, part, each in found), update.chart)
+
+    def config_of(self, path: Path) -> ConfigPath:
+        """Where a field stands in configuration values, () if nowhere by itself."""
+        for at, stem, each in self.stems:
+            if each and len(path) == len(stem) and _but_item(path) == _but_item(stem):
+                return (*at, str(keys_of(path[-2]).get("name", "")))
+            if not each and path[: len(stem)] == stem:
+                return _config_of(at, path[len(stem) :])
+        return ()
+
+    def tells(self, path: Path) -> bool:
+        """The chart's values are all that could make it, and they are known not to."""
+        return self.whole and any(
+            _but_item(path) == _but_item(stem) if each else path[: len(stem)] == stem and len(path) > len(stem)
+            for _, stem, each in self.stems
+        )
 
 
-_TEMPLATES_SET = frozenset(
-    f"f:{name}"
-    for name in (
-        *("affinity", "args", "command", "hostNetwork", "image", "imagePullPolicy", "privileged", "priorityClassName"),
-        *("requiredDuringSchedulingIgnoredDuringExecution", "serviceAccountName", "terminationGracePeriodSeconds"),
-        *(
-            "timeoutSeconds",
-            "initialDelaySeconds",
-            "tolerations",
-            "maxUnavailable",
-            "type",
-            "value",
-            "Corefile",
-            "config",
-        ),
-        *("cpu", "memory", "replicas"),
-    )
-)
-"""What charts of add-ons set in whatever they apply: whoever else has it, EKS may want it back."""
+def _but_item(path: Path) -> Path:
+    """Without the name of the entry that it is in."""
+    return (*path[:-2], *path[-1:])
+
+
+def _is_unsure(path: Path, config: Doc, told: Set[Path], rules: _Rules, schema: Schema) -> bool:
+    """A field of somebody else in an object that EKS applies is EKS's to take, unless it is known not to be."""
+    if path in told or _is_naming(path):
+        return False
+    if path[0] == "f:metadata" or path[:4] == _TEMPLATE_METADATA:
+        return path[-1] in _OF_EKS
+    for at, step in enumerate(path):
+        if step[:2] in ("k:", "v:") and value_at(config, path[: at + 1], schema.root) is MISSING:
+            return path[at - 1] == "f:env" and not rules.whole  # items that only others have are theirs
+    return not rules.tells(path)
+
+
+_TEMPLATE_METADATA = ("f:spec", "f:template", "f:metadata", "f:annotations")
+_OF_EKS = frozenset(("f:eks.amazonaws.com/role-arn", "f:eks.amazonaws.com/component", "f:helm.sh/chart"))
+"""Labels and annotations that EKS sets; any other is its writer's own."""
+
 _ENTRIES = ("f:env",)

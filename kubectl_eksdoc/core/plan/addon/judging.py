@@ -10,7 +10,9 @@ from kubectl_eksdoc.core.model.aws.configuration import Broken, shown
 from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, When
 from kubectl_eksdoc.core.model.named import Named, named
+from kubectl_eksdoc.core.model.versions import parse
 from kubectl_eksdoc.core.plan.addon.effects import Users, effect_of
+from kubectl_eksdoc.core.plan.addon.expected import Witness, owners_of
 from kubectl_eksdoc.core.plan.addon.facts import AddonFacts, Asked
 from kubectl_eksdoc.core.plan.addon.fields import LiveField
 from kubectl_eksdoc.core.plan.addon.merging import MISSING, leaves
@@ -18,7 +20,7 @@ from kubectl_eksdoc.core.plan.addon.modes import Fate, Mode
 from kubectl_eksdoc.core.plan.addon.prediction import FieldChange, Prediction
 from kubectl_eksdoc.core.plan.addon.remedies import remedy
 from kubectl_eksdoc.core.plan.addon.writers import tool_of
-from kubectl_eksdoc.core.rules.api.ownership.entries import MalformedEntries, read
+from kubectl_eksdoc.core.rules.api.ownership.entries import MalformedEntries
 
 Unread = tuple[Named, Unknown]
 
@@ -27,8 +29,11 @@ def judged(
     facts: AddonFacts, asked: Asked, changes: Sequence[FieldChange], unread: Sequence[Unread]
 ) -> Iterator[Finding]:
     """In no order."""
+    wanted = {leaf.path for leaf in leaves(asked.values or {})}
     for change in changes:
-        if change.at_risk:
+        if change.config in wanted and change.fate(asked.mode) in (Fate.RESET, Fate.FOLLOWS):
+            yield from _on_purpose(facts, asked.mode, change)
+        elif change.at_risk:
             yield from _of_field(facts, asked.mode, change)
     yield from _of_values(facts, asked)
     yield from _of_version(facts)
@@ -41,9 +46,15 @@ def judged(
             Severity.HIGH,
             Status.UNKNOWN,
             _subject(of),
-            f"{of} was not read: what the update changes in it is not known",
+            f"{of} cannot be judged: what the update changes in it is not known",
             (why.why,),
-            (Remedy(f"allow {why.missing} and ask again" if why.missing else "ask the live cluster"),),
+            (
+                Remedy(
+                    f"allow {why.missing} and ask again"
+                    if why.missing
+                    else "look at its managedFields in the live cluster"
+                ),
+            ),
             missing=why.missing or why.why,
         )
 
@@ -81,15 +92,28 @@ def _of_field(facts: AddonFacts, mode: Mode, change: FieldChange) -> Iterator[Fi
         return
     severity, why = _severity(facts, change)
     status = {Fate.KEPT: Status.PASS, Fate.UNKNOWN: Status.UNKNOWN}.get(fate, Status.FAIL)
-    if fate is Fate.KEPT:
-        severity = Severity.LOW
+    if fate is Fate.KEPT and change.witness is Witness.VALUES:
+        severity, status = Severity.MEDIUM, Status.FAIL  # what the values say does not come to hold
+    elif fate is Fate.KEPT:
+        severity, why = Severity.LOW, tuple(f"if it were lost: {each}" for each in why)
     elif fate is Fate.CONFLICT:
         severity = Severity.MEDIUM  # nothing is lost: the update just fails
     told = (*why, *_evidence(change, mode))
     yield _finding(code, severity, status, change, _told(change, mode), told, _remedies(facts, change, fate))
     if change.expands and mode is not Mode.PRESERVE and fate is not Fate.UNKNOWN:
-        message = f"EKS has not had {calls(change.field)} so far, and takes it over with {facts.target.version}"
+        message = f"EKS does not own {calls(change.field)} today, and takes it over with {facts.target.version}"
         yield _finding(codes.OWNERSHIP_GROWS, Severity.MEDIUM, Status.FAIL, change, message, (), (_KEEP, _DECLARE))
+
+
+def _on_purpose(facts: AddonFacts, mode: Mode, change: FieldChange) -> Iterator[Finding]:
+    """What the values of the call set is no loss, unless somebody uses what they turn off."""
+    severity, why = _severity(facts, change)
+    effect = effect_of(change.field)
+    if effect is None or effect.users is not Users.BRANCH_PODS or severity is Severity.LOW:
+        return
+    message = f"{calls(change.field)} is set to {value_of(change.by_mode[mode].value)} by the values of the call"
+    remedies = (Remedy("leave it as it is while somebody uses it"),)
+    yield _finding(codes.FIELD_RESET, severity, Status.FAIL, change, message, why, remedies)
 
 
 def _finding(
@@ -110,7 +134,10 @@ _DECLARE = Remedy(
     "write the same values where the add-on is declared (Terraform, eksctl), before it is applied from there again",
     when=When.TOMORROW,
 )
-_BY_HAND = Remedy("no configuration value leads to it: update with PRESERVE, or set it again right after the update")
+_BY_HAND = Remedy("no configuration value that is known here leads to it: set it again right after the update")
+_PRESERVE = Remedy(
+    "no configuration value that is known here leads to it: update with PRESERVE, and look at it afterwards"
+)
 _TRY = Remedy("try it on a cluster where nobody is hurt, as AWS asks for", when=When.TOMORROW)
 _WHOLE = Remedy("give the whole document: the values of today with what is to be new")
 
@@ -118,7 +145,8 @@ _WHOLE = Remedy("give the whole document: the values of today with what is to be
 def _remedies(facts: AddonFacts, change: FieldChange, fate: Fate) -> tuple[Remedy, ...]:
     schema = facts.target.schema
     settable = change.config and (isinstance(schema, Unknown) or not schema.refuses(change.config))
-    found = (_KEEP, _DECLARE) if settable else (_BY_HAND,)
+    by_hand = _PRESERVE if change.fate(Mode.PRESERVE) is Fate.KEPT else _BY_HAND
+    found = (_KEEP, _DECLARE) if settable else (by_hand,)
     return (*found, _TRY) if fate is Fate.KEPT else found
 
 
@@ -140,6 +168,9 @@ def _told(change: FieldChange, mode: Mode) -> str:
         return f"{set_by} is removed: EKS named it so far, and names it no more"
     if after.fate is Fate.CONFLICT:
         return f"{set_by} is in conflict with what EKS applies: the update fails"
+    if after.fate is Fate.KEPT and change.witness is Witness.VALUES:
+        wanted = value_of(change.by_mode[Mode.OVERWRITE].value)
+        return f"{set_by} is kept, and the configuration values that set it to {wanted} do not come to hold"
     if after.fate is Fate.KEPT:
         return f"{set_by} is kept"
     return f"{set_by} may be reset: what EKS applies there is not known"
@@ -170,7 +201,7 @@ def _severity(facts: AddonFacts, change: FieldChange) -> tuple[Severity, tuple[s
     effect = effect_of(change.field)
     if effect is None:
         return Severity.MEDIUM, ("what follows from it is not known here",)
-    if effect.of and change.live != effect.of:
+    if effect.of and not _is_on(change.live):
         return Severity.LOW, (f"only the loss of {value_of(effect.of)} matters: {effect.does}",)
     when = "as the update rolls over the nodes" if effect.at_once else "later"
     told = f"{effect.does} ({when}; {effect.source})"
@@ -182,7 +213,13 @@ def _severity(facts: AddonFacts, change: FieldChange) -> tuple[Severity, tuple[s
     if not pods:
         return Severity.LOW, (f"no pod has security groups of its own; else {told}",)
     named_pods = ", ".join(pods[:3]) + (f" and {len(pods) - 3} more" if len(pods) > 3 else "")
-    return effect.worst, (told, f"{len(pods)} pods have security groups of their own: {named_pods}")
+    have = "1 pod has" if len(pods) == 1 else f"{len(pods)} pods have"
+    return effect.worst, (told, f"{have} security groups of their own: {named_pods}")
+
+
+def _is_on(value: object) -> bool:
+    """As Go's strconv.ParseBool, by which vpc-cni reads its variables."""
+    return value in ("1", "t", "T", "true", "TRUE", "True", True)
 
 
 def _of_values(facts: AddonFacts, asked: Asked) -> Iterator[Finding]:
@@ -287,6 +324,27 @@ def _of_version(facts: AddonFacts) -> Iterator[Finding]:
         message = f"EKS does not offer {target} for Kubernetes {kubernetes}"
         listed = Remedy("name a version that is: aws eks describe-addon-versions lists them")
         yield Finding(codes.VERSION_UNFIT, Severity.HIGH, Status.FAIL, addon, message, (), (listed,))
+    old, new = parse(facts.now.version), parse(target)
+    if old is not None and new is not None and new < old:
+        yield Finding(
+            codes.VERSION_UNFIT,
+            Severity.HIGH,
+            Status.FAIL,
+            addon,
+            f"{target} is older than {facts.now.version}, which is installed",
+            (),
+            (Remedy("name a newer one with --to, or --to latest"),),
+        )
+    if facts.addon.status not in ("", "ACTIVE"):
+        yield Finding(
+            codes.NOT_ACTIVE,
+            Severity.MEDIUM,
+            Status.FAIL,
+            addon,
+            f"{facts.addon.name} is {facts.addon.status}: EKS may refuse an update, or an earlier one has failed",
+            tuple(f"{issue.code}: {issue.message}" for issue in facts.addon.issues),
+            (Remedy("wait until it is ACTIVE, or mend what EKS names first"),),
+        )
     if len(facts.steps) > 1:
         yield Finding(
             codes.VERSION_UNFIT,
@@ -302,7 +360,7 @@ def _of_version(facts: AddonFacts) -> Iterator[Finding]:
 def _of_writers(facts: AddonFacts) -> Iterator[Finding]:
     for live in facts.objects:
         try:
-            owners = sorted({owner.manager for owner in read(live) if not owner.subresource})
+            owners = sorted({owner.manager for owner in owners_of(live) if not owner.subresource})
         except MalformedEntries:
             continue
         for manager in owners:

@@ -29,6 +29,12 @@ class WayOut:
     cannot: tuple[FieldChange, ...]
     broken: tuple[Broken, ...] | Unknown = ()
 
+    @property
+    def usable(self) -> bool:
+        """It keeps something, and EKS takes it; what only a format of EKS's own speaks against is tried."""
+        refused = () if isinstance(self.broken, Unknown) else [each for each in self.broken if not each.doubtful]
+        return bool(self.keeps) and not refused
+
 
 @dataclass(frozen=True, slots=True)
 class AddonPlan:
@@ -60,7 +66,7 @@ def plan_update(facts: AddonFacts, asked: Asked, judge: Judge) -> AddonPlan:
     values = _values(facts, asked)
     predictions, unreadable = _predicted(facts, values)
     changes = tuple(change for each in predictions for change in each.changes)
-    way_out = _way_out(facts, values, [change for change in changes if change.at_risk], judge)
+    way_out = _way_out(facts, asked, [change for change in changes if change.at_risk], judge)
     unread = (*facts.unread, *unreadable)
     found = (
         *judged(facts, asked, changes, unread),
@@ -70,14 +76,14 @@ def plan_update(facts: AddonFacts, asked: Asked, judge: Judge) -> AddonPlan:
     return AddonPlan(facts, asked, predictions, in_order(found), way_out)
 
 
-def _values(facts: AddonFacts, asked: Asked) -> Doc:
-    """Those that hold after the call; today's are empty where they are not known, which is told as a finding."""
+def _values(facts: AddonFacts, asked: Asked) -> Doc | None:
+    """Those that hold after the call, None where they are not known."""
     if asked.values is not None:
         return asked.values
-    return {} if isinstance(facts.values, Unknown) else facts.values
+    return None if isinstance(facts.values, Unknown) else facts.values
 
 
-def _predicted(facts: AddonFacts, values: Doc) -> tuple[tuple[Prediction, ...], tuple[Unread, ...]]:
+def _predicted(facts: AddonFacts, values: Doc | None) -> tuple[tuple[Prediction, ...], tuple[Unread, ...]]:
     update = _update(facts, values)
     found: list[Prediction] = []
     unreadable: list[Unread] = []
@@ -89,9 +95,12 @@ def _predicted(facts: AddonFacts, values: Doc) -> tuple[tuple[Prediction, ...], 
     return tuple(found), tuple(unreadable)
 
 
-def _update(facts: AddonFacts, values: Doc) -> Update:
+def _update(facts: AddonFacts, values: Doc | None) -> Update:
     today = {} if isinstance(facts.values, Unknown) else facts.values
     name, now, target = facts.addon.name, facts.now.chart, facts.target.chart
+    schema, schema_now = (None if isinstance(of.schema, Unknown) else of.schema for of in (facts.target, facts.now))
+    if values is None:
+        return Update((), (), frozenset(), schema, schema_now, name, False)
     before: tuple[Rendered, ...] = ()
     if isinstance(target, Unknown):
         after = rendered(name, values)
@@ -100,17 +109,19 @@ def _update(facts: AddonFacts, values: Doc) -> Update:
         # Without today's chart nobody knows what is not rendered any more.
         before = () if isinstance(now, Unknown) else rendered(name, merged(now, today).values)
     explicit = frozenset(leaf.path for leaf in leaves(values))
-    schema = None if isinstance(facts.target.schema, Unknown) else facts.target.schema
-    return Update(before, after, explicit, schema)
+    return Update(before, after, explicit, schema, schema_now, name, not isinstance(target, Unknown))
 
 
-def _way_out(facts: AddonFacts, values: Doc, at_risk: Iterable[FieldChange], judge: Judge) -> WayOut | None:
-    """Today's values, or those asked for, with each field at risk as it is live. They are tried, not just believed."""
+def _way_out(facts: AddonFacts, asked: Asked, at_risk: Iterable[FieldChange], judge: Judge) -> WayOut | None:
+    """Today's values, with those asked for over them, and each field at risk as it is live but for what was asked. They
+    are tried, not just believed. None, too, where today's are not known: what is given replaces all of them."""
     risky = tuple(at_risk)
-    if not risky:
+    if not risky or isinstance(facts.values, Unknown):
         return None
+    values = merged(facts.values, asked.values or {}).values
+    wanted = {leaf.path for leaf in leaves(asked.values or {})}
     for change in risky:
-        if _settable(change, facts):
+        if _settable(change, facts) and change.config not in wanted:
             values = with_value(values, change.config, change.live)
     after, _ = _predicted(facts, values)
     lost = {change.field for each in after for change in each.changes if change.at_risk}

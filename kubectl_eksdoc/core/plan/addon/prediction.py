@@ -93,7 +93,7 @@ def predict(live: Doc, update: Update, schema: Schema | None = None) -> Predicti
     before = without_entries(live)
     touched = {path for after in outcomes.values() for path in _differing(before, after, known_as)}
     paths = touched | set(conflicts) | set(will.unsure) | _doubtful(before, will, known_as)
-    changes = [_change(of, path, before, will, outcomes, conflicts, known_as) for path in paths]
+    changes = [_change(of, path, before, will, outcomes, conflicts, known_as, update) for path in paths]
     message = _message(of, conflicts)
     shared = tuple(sorted(LiveField(of, path) for path in will.shared if path not in paths))
     return Prediction(of, tuple(sorted(changes, key=lambda change: change.field)), message, shared)
@@ -151,6 +151,7 @@ def _change(
     outcomes: Mapping[Mode, Doc],
     conflicts: tuple[Path, ...],
     schema: Schema,
+    update: Update,
 ) -> FieldChange:
     live = value_at(before, path, schema.root)
     owners = tuple(sorted({owner.manager for owner, fields in will.owners.items() if path in fields}))
@@ -173,8 +174,16 @@ def _change(
         by_mode,
         will.paths.get(path, ()),
         will.why.get(path) or (Witness.OWNED if entry else None),
-        expands=not entry and path in will.paths and not isinstance(live, Missing),
+        expands=not entry and not isinstance(live, Missing) and _is_new(will.paths.get(path, ()), update),
     )
+
+
+def _is_new(config: ConfigPath, update: Update) -> bool:
+    """The target's schema has it, or may, and today's has it not, or may not."""
+    if not config:
+        return False
+    now, target = update.schema_now, update.schema
+    return (now is None or now.of(config) is None) and (target is None or target.of(config) is not None)
 
 
 def _foretold(live: Any, after: Any, somebodys: bool) -> Foretold:

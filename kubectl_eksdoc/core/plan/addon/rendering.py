@@ -49,6 +49,12 @@ def rendered(addon: str, values: Doc) -> tuple[Rendered, ...]:
     return tuple(part for rule in _RULES.get(addon, ()) for part in _by(rule, values))
 
 
+def stems(addon: str, of: Named) -> tuple[tuple[ConfigPath, Doc, bool], ...]:
+    """For each value that ends in that object: where it stands, what a plain value makes there, and whether it is one
+    of many whose names are data (environment variables)."""
+    return tuple((rule.at, rule.part(_PLAIN, _PLAIN), rule.each) for rule in _RULES.get(addon, ()) if rule.of == of)
+
+
 def objects_of(addon: str) -> tuple[Named, ...]:
     """Those whose fields are looked at."""
     return _OBJECTS.get(addon, ())

@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.core.model import addon_codes as codes
-from kubectl_eksdoc.core.model.aws.addons import Addon
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.api_objects import with_value as with_at
+from kubectl_eksdoc.core.model.aws.addons import Addon, Issue
 from kubectl_eksdoc.core.model.aws.asked import Unknown
 from kubectl_eksdoc.core.model.aws.clusters import EksCluster
 from kubectl_eksdoc.core.model.findings import Finding, Severity, Status
@@ -19,7 +21,9 @@ from kubectl_eksdoc.core.plan.addon.merging import merged
 from kubectl_eksdoc.core.plan.addon.modes import Fate, Mode
 from kubectl_eksdoc.core.plan.addon.plan import AddonPlan, plan_update
 from kubectl_eksdoc.core.plan.addon.usage import Usage
+from kubectl_eksdoc.core.rules.api.ownership.applying import Applied, apply
 from kubectl_eksdoc.core.rules.api.ownership.updates import updated
+from kubectl_eksdoc.core.rules.api.schema import schema_of
 from tests.core.plan.addon.incident import (
     EARLY_DEMUX,
     NOW,
@@ -194,3 +198,116 @@ def test_fates_are_told_for_every_mode() -> None:
     plan = planned(facts(), Asked())
     assert {mode for change in plan.changes for mode in change.by_mode} == set(Mode)
     assert {change.fate(Mode.OVERWRITE) for change in plan.changes if change.at_risk} == {Fate.RESET}
+
+
+COREFILE: Doc = {
+    "apiVersion": "v1",
+    "kind": "ConfigMap",
+    "metadata": {"name": "coredns", "namespace": "kube-system"},
+    "data": {"Corefile": ".:53 { errors }"},
+}
+
+
+def edited(doc: Doc, path: tuple[str, ...], value: Any, manager: str = "kubectl-edit", subresource: str = "") -> Doc:
+    """Installed by EKS, and then somebody wrote there."""
+    schema = schema_of(doc["apiVersion"], doc["kind"])
+    made = apply(None, doc, "eks", True, NOW, schema)
+    assert isinstance(made, Applied)
+    return updated(made.doc, with_at(made.doc, path, value), manager, NOW, schema, subresource)
+
+
+def without_charts(addon: str, **more: Any) -> AddonFacts:
+    unknown = Unknown("not known")
+    side = OfVersion("v1.13.2-eksbuild.1", unknown, unknown)
+    return facts(addon=Addon(addon, "v1.13.2-eksbuild.1", "ACTIVE"), now=side, target=side, **more)
+
+
+def test_a_corefile_that_somebody_wrote_never_passes() -> None:
+    """After it nothing of ``data`` is EKS's any more."""
+    live = edited(COREFILE, ("data", "Corefile"), ".:53 { ready }")
+    plan = planned(without_charts("coredns", objects=(live,)), Asked(Mode.OVERWRITE))
+    (unknown,) = found(plan, codes.FIELD_UNKNOWN)
+    assert (unknown.severity, unknown.status) == (Severity.CRITICAL, Status.UNKNOWN)
+    assert plan.changes[0].config == ("corefile",), "it is one scalar, and it can be given as a value"
+
+
+def test_replicas_that_an_autoscaler_set_never_pass() -> None:
+    deployment = {**COREFILE, "apiVersion": "apps/v1", "kind": "Deployment", "spec": {"replicas": 2}}
+    del deployment["data"]
+    live = edited(deployment, ("spec", "replicas"), 5, "kube-controller-manager", "scale")
+    plan = planned(without_charts("coredns", objects=(live,)), Asked(Mode.OVERWRITE))
+    assert [change.config for change in plan.changes] == [("replicaCount",)] and found(plan, codes.FIELD_UNKNOWN)
+
+
+def test_a_role_that_somebody_annotated_never_passes_and_a_restart_is_nobodys_business() -> None:
+    role = "eks.amazonaws.com/role-arn"
+    account = with_at({**COREFILE, "kind": "ServiceAccount"}, ("metadata", "labels"), {"k8s-app": "kube-dns"})
+    del account["data"]
+    for key, expected in ((role, 1), ("kubectl.kubernetes.io/restartedAt", 0)):
+        live = edited(account, ("metadata", "annotations", key), "x")
+        plan = planned(without_charts("coredns", objects=(live,)), Asked(Mode.OVERWRITE))
+        assert len(found(plan, codes.FIELD_UNKNOWN)) == expected
+
+
+def test_the_incident_does_not_pass_where_the_chart_is_not_known() -> None:
+    """Of a version that is newer than the table, with a schema that has the field."""
+    newer = OfVersion("v1.99.0-eksbuild.1", Unknown("newer than known"), version("v1.15.1").schema)
+    plan = planned(facts(objects=(a_persons(),), target=newer), Asked(Mode.OVERWRITE))
+    unknown = [change for change in plan.changes if change.fate(Mode.OVERWRITE) is Fate.UNKNOWN]
+    assert {change.config for change in unknown} == {EARLY_DEMUX, POD_ENI}
+    assert next(change for change in unknown if change.config == EARLY_DEMUX).expands
+    way = plan.way_out
+    assert way is not None and way.values == WANTED
+
+
+def test_the_way_out_keeps_todays_values_whatever_is_asked_for() -> None:
+    today = {"env": {"ENABLE_POD_ENI": "true"}}
+    way = planned(facts(values=today), Asked(Mode.OVERWRITE, {})).way_out
+    assert way is not None and way.values == WANTED
+    unknown = planned(facts(values=Unknown("neither")), Asked(Mode.OVERWRITE))
+    assert unknown.way_out is None, "what is given replaces what is not known"
+    assert {change.fate(Mode.OVERWRITE) for change in unknown.changes if change.at_risk} == {Fate.UNKNOWN}
+
+
+def test_what_the_values_of_the_call_set_is_no_loss_unless_somebody_uses_it() -> None:
+    live = by_hand(a_persons(), "containers", 0, "WARM_ENI_TARGET", "5")
+    plan = planned(facts(objects=(live,)), Asked(Mode.OVERWRITE, {"env": {"WARM_ENI_TARGET": "3"}}))
+    assert not [each for each in plan.findings if "WARM_ENI_TARGET" in each.message]
+    off = planned(facts(), Asked(Mode.OVERWRITE, {"env": {"ENABLE_POD_ENI": "false"}}))
+    (told,) = [each for each in off.findings if "by the values of the call" in each.message]
+    assert told.severity is Severity.CRITICAL and told.status is Status.FAIL
+
+
+def test_with_preserve_values_that_do_not_come_to_hold_are_told() -> None:
+    live = by_hand(a_persons(), "containers", 0, "WARM_ENI_TARGET", "5")
+    known = facts(objects=(live,), values={"env": {"WARM_ENI_TARGET": "3"}})
+    (told,) = [each for each in planned(known, Asked(Mode.PRESERVE)).findings if "WARM_ENI" in each.message]
+    assert told.status is Status.FAIL and 'that set it to "3" do not come to hold' in told.message
+
+
+def test_a_target_that_is_older_and_an_addon_that_is_not_in_order() -> None:
+    issue = Issue("ConfigurationConflict", "Conflicts found")
+    known = facts(
+        addon=Addon("vpc-cni", "v1.15.1-eksbuild.1", "UPDATE_FAILED", issues=(issue,)),
+        now=version("v1.15.1"),
+        target=version("v1.12.0"),
+    )
+    plan = planned(known, Asked())
+    (older,) = found(plan, codes.VERSION_UNFIT)
+    assert older.message == "v1.12.0-eksbuild.1 is older than v1.15.1-eksbuild.1, which is installed"
+    (status,) = found(plan, codes.NOT_ACTIVE)
+    assert "is UPDATE_FAILED" in status.message and status.evidence == ("ConfigurationConflict: Conflicts found",)
+
+
+@pytest.mark.parametrize("live", ["True", "1", "t"])
+def test_a_variable_is_on_as_vpc_cni_reads_it(live: str) -> None:
+    doc = by_hand(rich(), "initContainers", 0, EARLY_DEMUX[2], live)
+    plan = planned(facts(objects=(doc,)), Asked(Mode.OVERWRITE))
+    assert {each.severity for each in found(plan, codes.FIELD_RESET)} == {Severity.CRITICAL}
+
+
+@pytest.mark.parametrize("entries", ["text", [1], {"manager": "eks"}, [{"manager": "eks", "operation": 1}]])
+def test_whatever_stands_in_managed_fields_nothing_breaks(entries: Any) -> None:
+    live = {**COREFILE, "metadata": {**COREFILE["metadata"], "managedFields": entries}}
+    plan = planned(without_charts("coredns", objects=(live,)), Asked())
+    assert [each.code for each in plan.findings] == [codes.OBJECT_UNREAD]
