@@ -6,21 +6,16 @@ from collections.abc import Iterator, Sequence
 
 from kubectl_eksdoc.core.model import addon_codes as codes
 from kubectl_eksdoc.core.model.aws.asked import Unknown
-from kubectl_eksdoc.core.model.aws.configuration import Broken, shown
 from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, When
-from kubectl_eksdoc.core.model.named import Named, named
-from kubectl_eksdoc.core.model.versions import parse
+from kubectl_eksdoc.core.model.named import Named
 from kubectl_eksdoc.core.plan.addon.effects import Users, effect_of
-from kubectl_eksdoc.core.plan.addon.expected import Witness, owners_of
+from kubectl_eksdoc.core.plan.addon.expected import Witness
 from kubectl_eksdoc.core.plan.addon.facts import AddonFacts, Asked
 from kubectl_eksdoc.core.plan.addon.fields import LiveField
 from kubectl_eksdoc.core.plan.addon.merging import MISSING, leaves
 from kubectl_eksdoc.core.plan.addon.modes import Fate, Mode
 from kubectl_eksdoc.core.plan.addon.prediction import FieldChange, Prediction
-from kubectl_eksdoc.core.plan.addon.remedies import remedy
-from kubectl_eksdoc.core.plan.addon.writers import tool_of
-from kubectl_eksdoc.core.rules.api.ownership.entries import MalformedEntries
 
 Unread = tuple[Named, Unknown]
 
@@ -35,9 +30,6 @@ def judged(
             yield from _on_purpose(facts, asked.mode, change)
         elif change.at_risk:
             yield from _of_field(facts, asked.mode, change)
-    yield from _of_values(facts, asked)
-    yield from _of_version(facts)
-    yield from _of_writers(facts)
     if not facts.objects and not unread:
         yield _nothing_seen(facts)
     for of, why in unread:
@@ -139,7 +131,6 @@ _PRESERVE = Remedy(
     "no configuration value that is known here leads to it: update with PRESERVE, and look at it afterwards"
 )
 _TRY = Remedy("try it on a cluster where nobody is hurt, as AWS asks for", when=When.TOMORROW)
-_WHOLE = Remedy("give the whole document: the values of today with what is to be new")
 
 
 def _remedies(facts: AddonFacts, change: FieldChange, fate: Fate) -> tuple[Remedy, ...]:
@@ -222,38 +213,6 @@ def _is_on(value: object) -> bool:
     return value in ("1", "t", "T", "true", "TRUE", "True", True)
 
 
-def _of_values(facts: AddonFacts, asked: Asked) -> Iterator[Finding]:
-    addon = Subject("Addon", facts.addon.name)
-    if isinstance(facts.values, Unknown):
-        yield Finding(
-            codes.VALUES_REFUSED,
-            Severity.HIGH,
-            Status.UNKNOWN,
-            addon,
-            "the configuration values of today cannot be read, so nothing is known of what they set",
-            (facts.values.why,),
-            (Remedy("look at them (aws eks describe-addon), and give the whole document with --configuration-values"),),
-            missing=facts.values.missing or facts.values.why,
-        )
-        return
-    if asked.values is None:
-        return
-    new = {leaf.path for leaf in leaves(asked.values)}
-    gone = [leaf.path for leaf in leaves(facts.values) if leaf.path not in new]
-    if gone:
-        whole = not asked.values
-        said = "all configuration values are taken away" if whole else "configuration values are taken away"
-        yield Finding(
-            codes.VALUES_DROPPED,
-            Severity.HIGH,
-            Status.FAIL,
-            addon,
-            f"{said}: {', '.join(map(shown, gone))}",
-            ("they are replaced as a whole: what the new document lacks goes back to its default",),
-            (_WHOLE,),
-        )
-
-
 def shared(predictions: Sequence[Prediction]) -> Iterator[Finding]:
     """One for each object: who installed the add-on by Helm before has them all."""
     for each in predictions:
@@ -271,108 +230,3 @@ def shared(predictions: Sequence[Prediction]) -> Iterator[Finding]:
                 (_TRY,),
                 "what EKS applies to these fields",
             )
-
-
-def refused(facts: AddonFacts, asked: Asked, broken: tuple[Broken, ...] | Unknown) -> Iterator[Finding]:
-    """What of the values, given or kept, the target's schema does not allow."""
-    addon = Subject("Addon", facts.addon.name)
-    version = f"{facts.addon.name} {facts.target.version}"
-    whose = "kept from today" if asked.values is None else "given"
-    if isinstance(broken, Unknown):
-        yield Finding(
-            codes.VALUES_REFUSED,
-            Severity.HIGH,
-            Status.UNKNOWN,
-            addon,
-            f"it is not known whether {version} takes the configuration values that are {whose}",
-            (broken.why,),
-            (
-                Remedy(
-                    "try the same update on a cluster where nobody is hurt: EKS checks them before it changes anything"
-                ),
-            ),
-            missing=broken.missing or broken.why,
-        )
-        return
-    for each in broken:
-        yield Finding(
-            codes.VALUES_REFUSED,
-            Severity.MEDIUM if each.doubtful else Severity.HIGH,
-            Status.FAIL,
-            addon,
-            f"{version} does not take the values that are {whose}: {each}",
-            ("EKS may let it pass: it is a format that is not of the standard",) if each.doubtful else (),
-            (Remedy(remedy(each, version)),),
-        )
-
-
-def _of_version(facts: AddonFacts) -> Iterator[Finding]:
-    addon = Subject("Addon", facts.addon.name)
-    target, kubernetes = facts.target.version, facts.cluster.version
-    if isinstance(facts.offered, Unknown):
-        yield Finding(
-            codes.VERSION_UNFIT,
-            Severity.HIGH,
-            Status.UNKNOWN,
-            addon,
-            f"it is not known whether EKS offers {target} for Kubernetes {kubernetes}",
-            (facts.offered.why,),
-            (Remedy("allow it, or look it up: aws eks describe-addon-versions"),),
-            missing=facts.offered.missing or facts.offered.why,
-        )
-    elif not facts.offered:
-        message = f"EKS does not offer {target} for Kubernetes {kubernetes}"
-        listed = Remedy("name a version that is: aws eks describe-addon-versions lists them")
-        yield Finding(codes.VERSION_UNFIT, Severity.HIGH, Status.FAIL, addon, message, (), (listed,))
-    old, new = parse(facts.now.version), parse(target)
-    if old is not None and new is not None and new < old:
-        yield Finding(
-            codes.VERSION_UNFIT,
-            Severity.HIGH,
-            Status.FAIL,
-            addon,
-            f"{target} is older than {facts.now.version}, which is installed",
-            (),
-            (Remedy("name a newer one with --to, or --to latest"),),
-        )
-    if facts.addon.status not in ("", "ACTIVE"):
-        yield Finding(
-            codes.NOT_ACTIVE,
-            Severity.MEDIUM,
-            Status.FAIL,
-            addon,
-            f"{facts.addon.name} is {facts.addon.status}: EKS may refuse an update, or an earlier one has failed",
-            tuple(f"{issue.code}: {issue.message}" for issue in facts.addon.issues),
-            (Remedy("wait until it is ACTIVE, or mend what EKS names first"),),
-        )
-    if len(facts.steps) > 1:
-        yield Finding(
-            codes.VERSION_UNFIT,
-            Severity.HIGH,
-            Status.FAIL,
-            addon,
-            f"{facts.addon.name} is updated one minor version at a time: {' → '.join(facts.steps)}",
-            ("EKS user guide, update the Amazon VPC CNI add-on",),
-            (Remedy(f"look at each step by itself, the first one with --to {facts.steps[0]}"),),
-        )
-
-
-def _of_writers(facts: AddonFacts) -> Iterator[Finding]:
-    for live in facts.objects:
-        try:
-            owners = sorted({owner.manager for owner in owners_of(live) if not owner.subresource})
-        except MalformedEntries:
-            continue
-        for manager in owners:
-            tool = tool_of(manager)
-            if tool:
-                yield Finding(
-                    codes.OTHER_WRITER,
-                    Severity.MEDIUM,
-                    Status.FAIL,
-                    _subject(named(live)),
-                    f"{tool} (field manager {manager}) has fields of it, and will write them again after the update",
-                    remedy=(
-                        Remedy(f"make the change in {tool} as well, or take the object out of it", when=When.TOMORROW),
-                    ),
-                )

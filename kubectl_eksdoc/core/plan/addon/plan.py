@@ -10,9 +10,10 @@ from kubectl_eksdoc.core.model.aws.asked import Unknown
 from kubectl_eksdoc.core.model.aws.configuration import Broken
 from kubectl_eksdoc.core.model.findings import Finding, in_order
 from kubectl_eksdoc.core.model.named import named
+from kubectl_eksdoc.core.plan.addon.circumstances import circumstances
 from kubectl_eksdoc.core.plan.addon.expected import Update
 from kubectl_eksdoc.core.plan.addon.facts import AddonFacts, Asked
-from kubectl_eksdoc.core.plan.addon.judging import Unread, judged, refused, shared
+from kubectl_eksdoc.core.plan.addon.judging import Unread, judged, shared
 from kubectl_eksdoc.core.plan.addon.merging import leaves, merged, with_value
 from kubectl_eksdoc.core.plan.addon.prediction import FieldChange, Prediction, predict
 from kubectl_eksdoc.core.plan.addon.rendering import Rendered, rendered
@@ -71,7 +72,7 @@ def plan_update(facts: AddonFacts, asked: Asked, judge: Judge) -> AddonPlan:
     found = (
         *judged(facts, asked, changes, unread),
         *shared(predictions),
-        *refused(facts, asked, judge(values) if values else ()),
+        *circumstances(facts, asked, judge(values) if values else ()),
     )
     return AddonPlan(facts, asked, predictions, in_order(found), way_out)
 

@@ -1,0 +1,164 @@
+"""What speaks against the call itself, whatever becomes of fields: its values, its version, who else writes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kubectl_eksdoc.core.model import addon_codes as codes
+from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.aws.configuration import Broken, shown
+from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, When
+from kubectl_eksdoc.core.model.named import named
+from kubectl_eksdoc.core.model.versions import parse
+from kubectl_eksdoc.core.plan.addon.expected import owners_of
+from kubectl_eksdoc.core.plan.addon.facts import AddonFacts, Asked
+from kubectl_eksdoc.core.plan.addon.merging import leaves
+from kubectl_eksdoc.core.plan.addon.remedies import remedy
+from kubectl_eksdoc.core.plan.addon.writers import tool_of
+from kubectl_eksdoc.core.rules.api.ownership.entries import MalformedEntries
+
+
+def circumstances(facts: AddonFacts, asked: Asked, broken: tuple[Broken, ...] | Unknown) -> Iterator[Finding]:
+    """In no order. `broken`: what of the values, given or kept, the target's schema does not allow."""
+    yield from _of_values(facts, asked)
+    yield from _refused(facts, asked, broken)
+    yield from _of_version(facts)
+    yield from _of_writers(facts)
+
+
+_WHOLE = Remedy("give the whole document: the values of today with what is to be new")
+
+
+def _of_values(facts: AddonFacts, asked: Asked) -> Iterator[Finding]:
+    addon = Subject("Addon", facts.addon.name)
+    if isinstance(facts.values, Unknown):
+        yield Finding(
+            codes.VALUES_REFUSED,
+            Severity.HIGH,
+            Status.UNKNOWN,
+            addon,
+            "the configuration values of today cannot be read, so nothing is known of what they set",
+            (facts.values.why,),
+            (Remedy("look at them (aws eks describe-addon), and give the whole document with --configuration-values"),),
+            missing=facts.values.missing or facts.values.why,
+        )
+        return
+    if asked.values is None:
+        return
+    new = {leaf.path for leaf in leaves(asked.values)}
+    gone = [leaf.path for leaf in leaves(facts.values) if leaf.path not in new]
+    if gone:
+        whole = not asked.values
+        said = "all configuration values are taken away" if whole else "configuration values are taken away"
+        yield Finding(
+            codes.VALUES_DROPPED,
+            Severity.HIGH,
+            Status.FAIL,
+            addon,
+            f"{said}: {', '.join(map(shown, gone))}",
+            ("they are replaced as a whole: what the new document lacks goes back to its default",),
+            (_WHOLE,),
+        )
+
+
+def _refused(facts: AddonFacts, asked: Asked, broken: tuple[Broken, ...] | Unknown) -> Iterator[Finding]:
+    """What of the values, given or kept, the target's schema does not allow."""
+    addon = Subject("Addon", facts.addon.name)
+    version = f"{facts.addon.name} {facts.target.version}"
+    whose = "kept from today" if asked.values is None else "given"
+    if isinstance(broken, Unknown):
+        yield Finding(
+            codes.VALUES_REFUSED,
+            Severity.HIGH,
+            Status.UNKNOWN,
+            addon,
+            f"it is not known whether {version} takes the configuration values that are {whose}",
+            (broken.why,),
+            (
+                Remedy(
+                    "try the same update on a cluster where nobody is hurt: EKS checks them before it changes anything"
+                ),
+            ),
+            missing=broken.missing or broken.why,
+        )
+        return
+    for each in broken:
+        yield Finding(
+            codes.VALUES_REFUSED,
+            Severity.MEDIUM if each.doubtful else Severity.HIGH,
+            Status.FAIL,
+            addon,
+            f"{version} does not take the values that are {whose}: {each}",
+            ("EKS may let it pass: it is a format that is not of the standard",) if each.doubtful else (),
+            (Remedy(remedy(each, version)),),
+        )
+
+
+def _of_version(facts: AddonFacts) -> Iterator[Finding]:
+    addon = Subject("Addon", facts.addon.name)
+    target, kubernetes = facts.target.version, facts.cluster.version
+    if isinstance(facts.offered, Unknown):
+        yield Finding(
+            codes.VERSION_UNFIT,
+            Severity.HIGH,
+            Status.UNKNOWN,
+            addon,
+            f"it is not known whether EKS offers {target} for Kubernetes {kubernetes}",
+            (facts.offered.why,),
+            (Remedy("allow it, or look it up: aws eks describe-addon-versions"),),
+            missing=facts.offered.missing or facts.offered.why,
+        )
+    elif not facts.offered:
+        message = f"EKS does not offer {target} for Kubernetes {kubernetes}"
+        listed = Remedy("name a version that is: aws eks describe-addon-versions lists them")
+        yield Finding(codes.VERSION_UNFIT, Severity.HIGH, Status.FAIL, addon, message, (), (listed,))
+    old, new = parse(facts.now.version), parse(target)
+    if old is not None and new is not None and new < old:
+        yield Finding(
+            codes.VERSION_UNFIT,
+            Severity.HIGH,
+            Status.FAIL,
+            addon,
+            f"{target} is older than {facts.now.version}, which is installed",
+            (),
+            (Remedy("name a newer one with --to, or --to latest"),),
+        )
+    if facts.addon.status not in ("", "ACTIVE"):
+        yield Finding(
+            codes.NOT_ACTIVE,
+            Severity.MEDIUM,
+            Status.FAIL,
+            addon,
+            f"{facts.addon.name} is {facts.addon.status}: EKS may refuse an update, or an earlier one has failed",
+            tuple(f"{issue.code}: {issue.message}" for issue in facts.addon.issues),
+            (Remedy("wait until it is ACTIVE, or mend what EKS names first"),),
+        )
+    if len(facts.steps) > 1:
+        yield Finding(
+            codes.VERSION_UNFIT,
+            Severity.HIGH,
+            Status.FAIL,
+            addon,
+            f"{facts.addon.name} is updated one minor version at a time: {' → '.join(facts.steps)}",
+            ("EKS user guide, update the Amazon VPC CNI add-on",),
+            (Remedy(f"look at each step by itself, the first one with --to {facts.steps[0]}"),),
+        )
+
+
+def _of_writers(facts: AddonFacts) -> Iterator[Finding]:
+    for live in facts.objects:
+        try:
+            owners = sorted({owner.manager for owner in owners_of(live) if not owner.subresource})
+        except MalformedEntries:
+            continue
+        of = named(live)
+        for manager, tool in ((each, tool_of(each)) for each in owners):
+            if tool:
+                yield Finding(
+                    codes.OTHER_WRITER,
+                    Severity.MEDIUM,
+                    Status.FAIL,
+                    Subject(of.kind, of.name, of.namespace),
+                    f"{tool} (field manager {manager}) has fields of it, and will write them again after the update",
+                    remedy=(Remedy(f"change it in {tool} as well, or take the object out of it", when=When.TOMORROW),),
+                )
