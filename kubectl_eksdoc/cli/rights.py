@@ -91,16 +91,7 @@ _RUN = (*_NODES, *_PODS, *_EVICT, *_JOURNAL, *_CHOSEN, *_READ_FOR_RUNS)
 _SINGLE = "what an update changes in this object of the add-on is unknown"
 _ADDON_DIFF = (
     *(Right("list", resource, True) for resource in _NOTHING_WITHOUT),
-    *(
-        Right("get", resource, lost=_SINGLE)
-        for resource in (
-            kinds.BUDGETS,
-            kinds.CONFIG_MAPS,
-            kinds.DAEMON_SETS,
-            kinds.DEPLOYMENTS,
-            kinds.SERVICE_ACCOUNTS,
-        )
-    ),
+    *(Right("get", resource, lost=_SINGLE) for resource in kinds.SINGLE),
 )
 
 ASKED_OF_AWS: Mapping[str, tuple[Question, ...]] = {

@@ -17,16 +17,7 @@ from kubectl_eksdoc.kube.transport import Transport
 
 VERB = "get"
 _HINT = "Is this the address of a Kubernetes API?"
-READ = {
-    resource.kind: resource
-    for resource in (
-        kinds.BUDGETS,
-        kinds.CONFIG_MAPS,
-        kinds.DAEMON_SETS,
-        kinds.DEPLOYMENTS,
-        kinds.SERVICE_ACCOUNTS,
-    )
-}
+READ = {resource.kind: resource for resource in kinds.SINGLE}
 
 
 class SingleObjects:

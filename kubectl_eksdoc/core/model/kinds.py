@@ -100,6 +100,9 @@ ALL: tuple[Resource, ...] = (
     NODE_POOLS,
 )
 
+SINGLE = (BUDGETS, CONFIG_MAPS, DAEMON_SETS, DEPLOYMENTS, SERVICE_ACCOUNTS)
+"""Those of which single objects are read, by their names."""
+
 
 class ReadState(str, Enum):
     """How reading one resource ended."""
