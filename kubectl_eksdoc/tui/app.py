@@ -75,16 +75,20 @@ class EksdocApp(Framed):
             self._made_reader.close()
             self._made_reader = None
 
+    def _awaits(self, of: Opening) -> bool:
+        """Neither what was asked for another context, nor what is answered while the screens are being closed."""
+        return of is self.opening and self.is_running
+
     def on_progressed(self, event: Progressed) -> None:
-        if event.of is self.opening:
+        if self._awaits(event.of):
             self._main.progressed(event.kind, event.count)
 
     def on_remembered(self, event: Remembered) -> None:
-        if event.of is self.opening:
+        if self._awaits(event.of):
             self._main.remembers(event.facts)
 
     def on_have_read(self, event: HaveRead) -> None:
-        if event.of is not self.opening:
+        if not self._awaits(event.of):
             return
         if self._main.model.reads.done is None and self.opening.live is not None and self.opening.desk is not None:
             self.following.say_what_is_unfinished()
@@ -95,7 +99,7 @@ class EksdocApp(Framed):
             self._rights.learn_facts(event.facts, self._main.model.view)
 
     def on_not_read(self, event: NotRead) -> None:
-        if event.of is self.opening:
+        if self._awaits(event.of):
             self._main.not_read(event.why, event.remedy)
             self._show_failure(event)
 
@@ -142,7 +146,7 @@ class EksdocApp(Framed):
     def on_contexts(self, event: Contexts) -> None:
         from kubectl_eksdoc.tui.contexts import ContextsScreen
 
-        if event.of is self.opening and not isinstance(self.screen, ContextsScreen):
+        if self._awaits(event.of) and not isinstance(self.screen, ContextsScreen):
             self.push_screen(ContextsScreen(event.names, event.now), self._reopen)
 
     def _reopen(self, context: str | None) -> None:
@@ -174,7 +178,7 @@ class EksdocApp(Framed):
             self._reader.ask_rights(self.opening.live, [need.permission for need in self.opening.needs().run])
 
     def on_denied(self, event: Denied) -> None:
-        if event.of is self.opening and self._rights is not None:
+        if self._awaits(event.of) and self._rights is not None:
             self._rights.learn(event.permissions)
 
     @property
@@ -184,7 +188,7 @@ class EksdocApp(Framed):
         return next((screen for screen in self.screen_stack if isinstance(screen, RightsScreen)), None)
 
     def on_noticed(self, event: Noticed) -> None:
-        if event.of is self.opening:
+        if self._awaits(event.of):
             self._main.noticed(event.notice)
 
     @property

@@ -13,7 +13,9 @@ from kubectl_eksdoc.core.model.last_view import LastView, last_view_of
 from kubectl_eksdoc.core.plan.drain.policy import Targeting
 from kubectl_eksdoc.core.rules.news import AllNodes, Away, Back, NodeIs
 from kubectl_eksdoc.errors import Forbidden, Unreachable
+from kubectl_eksdoc.tui.app import EksdocApp
 from kubectl_eksdoc.tui.keys import KEYS, Page
+from kubectl_eksdoc.tui.reader import HaveRead, NotRead, Progressed
 from kubectl_eksdoc.tui.reading import SOONEST_S, WATCHED_S, Watch
 from kubectl_eksdoc.tui.reasons import why_not
 from kubectl_eksdoc.tui.screen import PlanScreen
@@ -220,6 +222,23 @@ def test_where_it_cannot_be_watched_it_is_read_now_and_then(error: Forbidden | U
         assert len(cluster.watches) == watches, "who may not is not asked again"
 
     drive(look, cluster.opening())
+
+
+def test_an_answer_that_comes_while_the_screens_are_closed_is_dropped() -> None:
+    """Read by a thread, it waits in the queue while there is no screen left that could show it."""
+    cluster = LiveCluster()
+    left: list[EksdocApp] = []
+
+    async def look(pilot: Drives, screen: PlanScreen) -> None:
+        assert isinstance(pilot.app, EksdocApp)
+        left.append(pilot.app)
+
+    drive(look, cluster.opening())
+    (app,) = left
+    assert not any(isinstance(screen, PlanScreen) for screen in app.screen_stack)
+    app.on_have_read(HaveRead(app.opening, DEMO, True))
+    app.on_not_read(NotRead(app.opening, "no answer", "it is away", "look at the network", None))
+    app.on_progressed(Progressed(app.opening, "pods", 7))
 
 
 def test_a_slow_answer_is_waited_for_by_the_clock() -> None:
