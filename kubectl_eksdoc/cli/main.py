@@ -123,7 +123,8 @@ def _answer(argv: Sequence[str], prog: str, around: Surroundings) -> Answer:
 
 def tree(prog: str = PROG) -> Parser:
     """The parser with every command. A new command is one module with `add_to`, and one line here."""
-    from kubectl_eksdoc.cli import addon_diff, drain, options_list, rehearse
+    from kubectl_eksdoc.cli import drain, options_list, rehearse
+    from kubectl_eksdoc.cli.addon import command as addon_diff
     from kubectl_eksdoc.cli.run import asking as run_asking
     from kubectl_eksdoc.cli.run import drain as run_drain
     from kubectl_eksdoc.cli.run import resume as run_resume

@@ -1,0 +1,82 @@
+"""``kubectl eksdoc addon-diff``: its flags, and which face answers."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+
+from kubectl_eksdoc.cli.addon.forecast import forecast
+from kubectl_eksdoc.cli.addon.reading import NAME
+from kubectl_eksdoc.cli.addon.request import Request
+from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
+from kubectl_eksdoc.cli.parser import Parser
+from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
+
+_ABOUT = """\
+Say what the update of an EKS add-on will really change: each field of its live objects that somebody has set, what
+becomes of it with NONE, OVERWRITE and PRESERVE, who would notice, and the configuration values that change nothing.
+Reads the cluster and AWS, and changes nothing.
+
+Examples:
+  %(prog)s vpc-cni
+  %(prog)s vpc-cni --to v1.20.4-eksbuild.2 --resolve-conflicts OVERWRITE
+  %(prog)s coredns --to latest --configuration-values values.yaml
+  %(prog)s --all -o json
+  %(prog)s vpc-cni --demo
+"""
+
+_EXIT_CODES = """\
+Exit codes: 0 nothing is lost, 1 findings that fail, 5 something is unknown; 2 usage, 3 cluster, 4 AWS.
+Global flags: kubectl eksdoc options
+"""
+
+MODES = ("NONE", "OVERWRITE", "PRESERVE")
+
+
+def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
+    """Add ``addon-diff``."""
+    parser = commands.add_parser(
+        NAME,
+        help="what an add-on's update will really change",
+        usage="%(prog)s [ADDON] [flags]",
+        description=_ABOUT,
+        epilog=_EXIT_CODES,
+    )
+    GlobalOptions.add_to(parser, level=LEVELS - 1)
+    SourceOptions.add_to(parser)
+    group = parser.add_argument_group("The update")
+    group.add_argument(
+        "--to",
+        metavar="VERSION",
+        default="",
+        help="the target version, or 'latest' (default: the one that EKS marks as default for this cluster)",
+    )
+    group.add_argument(
+        "--resolve-conflicts",
+        type=_mode,
+        default="NONE",
+        metavar="MODE",
+        help="NONE, OVERWRITE or PRESERVE: what is judged; all three are shown (default: NONE, as EKS's own)",
+    )
+    group.add_argument(
+        "--configuration-values",
+        metavar="FILE",
+        default=None,
+        help="a file with the values that the call gives, JSON or YAML (default: today's are kept)",
+    )
+    group.add_argument("--all", action="switch", default=False, help="every add-on that EKS manages in this cluster")
+    parser.set_defaults(leaf=parser, command=run)
+
+
+def _mode(text: str) -> str:
+    if text.upper() not in MODES:
+        raise argparse.ArgumentTypeError(f"{text!r} is none of {', '.join(MODES)}")
+    return text.upper()
+
+
+def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) -> Answer:
+    """
+    Raises:
+        EksdocError: the command line, a file, the cluster or AWS is at fault; the error says which.
+    """
+    return forecast(Request.from_args(args, words), around)

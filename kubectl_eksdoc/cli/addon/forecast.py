@@ -1,0 +1,63 @@
+"""What the update of an add-on will change."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from kubectl_eksdoc.cli import exits, rights
+from kubectl_eksdoc.cli.addon import reading
+from kubectl_eksdoc.cli.addon.request import Request
+from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
+from kubectl_eksdoc.errors import Forbidden
+
+if TYPE_CHECKING:  # help must not pay for facts and plans
+    from kubectl_eksdoc.core.plan.addon.facts import Asked
+    from kubectl_eksdoc.core.plan.addon.plan import AddonPlan
+
+
+def forecast(request: Request, around: Surroundings) -> Answer:
+    """
+    Raises:
+        EksdocError: a file, the cluster or AWS is at fault; the error says which.
+    """
+    # Imported late: help and errors of usage must not pay for what only an answer needs.
+    from kubectl_eksdoc.cli import look as looks
+    from kubectl_eksdoc.core.plan.addon.rendering import every_object
+    from kubectl_eksdoc.flows.addon import KINDS, plan_addon
+    from kubectl_eksdoc.render.addon import FORMATS, AddonView
+    from kubectl_eksdoc.wiring.addons import Reading
+
+    options = request.options
+    FORMATS.check(options.output)
+    asked = _asked(request, around)
+    try:
+        world = reading.opened(request, around, Reading(KINDS, every_object()))
+        names = (request.addon,) if request.addon else world.names()
+        sides = tuple(reading.sides(world, names, request, around))
+        plans = tuple(plan_addon(world.cluster, world.eks, side, world.objects, asked, world.judge) for side in sides)
+    except Forbidden as error:
+        raise rights.explained(error, reading.NAME) from error
+    reading.told(world, options, around)
+    view = AddonView(plans, world.cluster, request.given, world.recognised)
+    look = looks.decide(options, around.stdout, around.environ)
+    return Answer(FORMATS.render(view, options.output, look), code(plans, len(sides) < len(names)))
+
+
+def _asked(request: Request, around: Surroundings) -> Asked:
+    from kubectl_eksdoc.core.plan.addon.facts import Asked
+    from kubectl_eksdoc.core.plan.addon.modes import Mode
+
+    if request.values is None:
+        return Asked(Mode(request.mode))
+    return Asked(Mode(request.mode), around.read_values(request.values))
+
+
+def code(plans: Sequence[AddonPlan], left_out: bool = False) -> int:
+    """What is known to fail matters more than what is not known; an add-on that was left out is not known."""
+    from kubectl_eksdoc.core.model.findings import Status
+
+    found = {each.status for plan in plans for each in plan.findings}
+    if Status.FAIL in found:
+        return exits.FAILS
+    return exits.UNKNOWN if left_out or Status.UNKNOWN in found else exits.CLEAN

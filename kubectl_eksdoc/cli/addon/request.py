@@ -1,0 +1,53 @@
+"""What was asked of ``addon-diff``."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions
+from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.wiring.sources import SourceChoice
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """`addon` is "" for all of them; `values` is a path, "" where the call gives none."""
+
+    options: GlobalOptions
+    source: SourceChoice
+    addon: str
+    to: str
+    mode: str
+    values: str | None
+
+    @staticmethod
+    def from_args(args: argparse.Namespace, words: Sequence[str]) -> Request:
+        """
+        Raises:
+            UsageError: no add-on is named, or several, or what was given does not fit together.
+        """
+        if len(words) > 1:
+            raise UsageError(f"one add-on at a time, and {len(words)} are named", "For every one: --all.")
+        if bool(words) is bool(args.all):
+            what = "an add-on is named beside --all" if words else "no add-on is named"
+            raise UsageError(
+                what, "Name one (vpc-cni, coredns, kube-proxy …), or give --all. Without a cluster: --demo"
+            )
+        if args.all and (args.to not in ("", "latest") or args.configuration_values is not None):
+            raise UsageError("--to VERSION and --configuration-values are of one add-on, and --all names every one")
+        return Request(
+            GlobalOptions.from_args(args),
+            SourceOptions.from_args(args).choice,
+            words[0] if words else "",
+            args.to,
+            args.resolve_conflicts,
+            args.configuration_values,
+        )
+
+    @property
+    def given(self) -> dict[str, object]:
+        """By the names of the flags."""
+        said = {"addon": self.addon, "all": not self.addon, "to": self.to, "configuration-values": self.values or ""}
+        return {name: value for name, value in said.items() if value} | {"resolve-conflicts": self.mode}
