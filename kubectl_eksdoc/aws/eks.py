@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kubectl_eksdoc.aws.asking import Json, at_once, found, known
+from kubectl_eksdoc.aws.asking import Json, answered, at_once, found, known
 from kubectl_eksdoc.aws.believing import Believed
 from kubectl_eksdoc.aws.values import schema_of
 from kubectl_eksdoc.core.model.aws import questions
@@ -16,6 +16,7 @@ from kubectl_eksdoc.core.model.aws.addons import (
     Fits,
     Issue,
     Update,
+    UpdateCall,
 )
 from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.clusters import ClusterVersion
@@ -126,6 +127,28 @@ def updates_of_addon(of: Believed, name: str) -> tuple[Update | Unknown, ...] | 
         return ids
     told = at_once(ids, lambda id: found(of.aws, questions.UPDATE, {**wanted, "updateId": id}, _update))
     return _latest_first([each for _, each in told if not isinstance(each, Absent)])
+
+
+def update_of_addon(of: Believed, name: str, ident: str) -> Update | Unknown | Absent:
+    """One of them, by EKS's own id."""
+    return found(of.aws, questions.UPDATE, {"name": of.cluster.name, "addonName": name, "updateId": ident}, _update)
+
+
+def begin_update(of: Believed, call: UpdateCall) -> Update:
+    """
+    Raises:
+        AwsDenied, AwsMissing, AwsThrottled, AwsRefused, AwsError: as `Aws.ask`.
+    """
+    wanted = {
+        "clusterName": of.cluster.name,
+        "addonName": call.addon,
+        "addonVersion": call.version,
+        "resolveConflicts": call.mode,
+        "clientRequestToken": call.token,
+    }
+    if call.values is not None:
+        wanted["configurationValues"] = call.values
+    return answered(of.aws, questions.UPDATE_ADDON, wanted, _update)
 
 
 def _latest_first(told: Sequence[Update | Unknown]) -> tuple[Update | Unknown, ...]:

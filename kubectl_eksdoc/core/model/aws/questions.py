@@ -43,6 +43,14 @@ ADDON_VERSIONS = Question("eks", "DescribeAddonVersions", "addons")
 ADDON_CONFIGURATION = Question("eks", "DescribeAddonConfiguration")
 UPDATES = Question("eks", "ListUpdates", "updateIds")
 UPDATE = Question("eks", "DescribeUpdate")
+TARGET_HEALTH = Question(
+    "elbv2",
+    "DescribeTargetHealth",
+    needs=("elasticloadbalancing:DescribeTargetHealth",),
+)
+
+UPDATE_ADDON = Question("eks", "UpdateAddon")
+"""The one that changes something; nobody asks it but who carries an update out."""
 
 ALL: tuple[Question, ...] = (
     CALLER,
@@ -54,4 +62,6 @@ ALL: tuple[Question, ...] = (
     ADDON_CONFIGURATION,
     UPDATES,
     UPDATE,
+    TARGET_HEALTH,
+    UPDATE_ADDON,
 )

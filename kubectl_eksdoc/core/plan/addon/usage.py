@@ -26,12 +26,13 @@ def usage(cluster: Cluster) -> Usage:
     """What was not read is unknown."""
     pods, nodes = cluster.read_of(kinds.PODS), cluster.read_of(kinds.NODES)
     return Usage(
-        tuple(sorted(pod.key for pod in cluster.pods if _has_branch(pod)))
+        tuple(sorted(pod.key for pod in cluster.pods if has_branch(pod)))
         if pods.known
         else Unknown(f"pods were not read: {pods.detail}", "list pods"),
         len(cluster.nodes) if nodes.known else Unknown(f"nodes were not read: {nodes.detail}", "list nodes"),
     )
 
 
-def _has_branch(pod: Pod) -> bool:
+def has_branch(pod: Pod) -> bool:
+    """It has security groups of its own, and still runs."""
     return not pod.finished and any(name == POD_ENI for name, _ in pod.placement.requests.others)
