@@ -88,11 +88,15 @@ _READ_FOR_RUNS = tuple(
 _WATCH = tuple(Right(v, r, True) for r in (kinds.NODES, kinds.PODS, kinds.BUDGETS) for v in ("list", "watch"))
 _RUN = (*_NODES, *_PODS, *_EVICT, *_JOURNAL, *_CHOSEN, *_READ_FOR_RUNS)
 
+_TARGET_KINDS = (kinds.SERVICES, kinds.TARGET_GROUP_BINDINGS)
 _SINGLE = "what an update changes in this object of the add-on is unknown"
 _ADDON_DIFF = (
     *(Right("list", resource, True) for resource in _NOTHING_WITHOUT),
     *(Right("get", resource, lost=_SINGLE) for resource in kinds.SINGLE),
 )
+
+_TARGETS = "`--apply` does not know whose targets to watch while pods are replaced, and says so"
+_ADDON_APPLY = (*_ADDON_DIFF, *(Right("list", each, lost=_TARGETS) for each in _TARGET_KINDS))
 
 ASKED_OF_AWS: Mapping[str, tuple[Question, ...]] = {
     "addon-diff": (
@@ -103,13 +107,16 @@ ASKED_OF_AWS: Mapping[str, tuple[Question, ...]] = {
         questions.ADDON_VERSIONS,
         questions.ADDON_CONFIGURATION,
     ),
+    "addon-diff --apply": (questions.UPDATE_ADDON, questions.UPDATE, questions.TARGET_HEALTH),
 }
-"""The questions of each command that asks AWS, each with the IAM actions that it needs."""
+"""The questions of each command that asks AWS, each with the IAM actions that it needs; ``--apply`` asks those of
+``addon-diff`` as well."""
 
 BY_COMMAND: Mapping[str, tuple[Right, ...]] = {
     "drain plan": DRAIN_PLAN,
     "rehearse": DRAIN_PLAN,
     "addon-diff": _ADDON_DIFF,
+    "addon-diff --apply": _ADDON_APPLY,
     "drain run": _RUN,
     "drain resume": _RUN,
     "drain rollback": (*_NODES, *_PODS, *(right for right in _EVICT if not right.subresource), *_JOURNAL),

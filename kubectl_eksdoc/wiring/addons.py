@@ -42,6 +42,13 @@ def read_values(path: str) -> Doc:
     return values_of(read_text(path.removeprefix("file://"), "--configuration-values", MOST_BYTES, _WANTED))
 
 
+def values_in(text: str) -> Doc:
+    """Configuration values that were written down as text. Raises ValuesError."""
+    from kubectl_eksdoc.aws.values import values_of
+
+    return values_of(text)
+
+
 @dataclass(frozen=True, slots=True)
 class Reading:
     """What is read of the cluster itself: lists of `kinds`, and `objects` by their names."""

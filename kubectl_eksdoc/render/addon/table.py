@@ -39,13 +39,14 @@ def wide(view: AddonView, look: Look) -> str:
 
 
 def _text(view: AddonView, look: Look, full: bool) -> str:
-    sections = [section for plan in view.plans for section in _of(plan, look, full)]
+    found = [section for plan in view.plans for section in sections(plan, look, full)]
     if not full:
-        sections.append(wrap(_FORMATS, look.columns))
-    return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
+        found.append(wrap(_FORMATS, look.columns))
+    return "\n\n".join("\n".join(lines) for lines in found if lines) + "\n"
 
 
-def _of(plan: AddonPlan, look: Look, full: bool) -> list[list[str]]:
+def sections(plan: AddonPlan, look: Look, full: bool) -> list[list[str]]:
+    """Of one add-on; those that are empty are left out by whoever joins them."""
     risky = [change for change in plan.changes if change.at_risk]
     others = [change for change in plan.changes if not change.at_risk]
     return [
