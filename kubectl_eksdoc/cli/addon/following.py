@@ -61,8 +61,9 @@ def carried_out(
         journal.beside(_VALUES, as_json(ready.back.values) + "\n")
     call = _call(ready, keeping)
     begun = _begun(call, world, ready, keeping, view, around)
-    with _followed(request, apply, world, expected_of(ready.plan), journal, around) as (what, edges):
-        around.note(f"update {keeping.run}, journal {journal.path}")
+    expected = expected_of(ready.plan, ready.sending.keeps)
+    with _followed(request, apply, world, expected, journal, around) as (what, edges):
+        around.note(f"run {keeping.run}, journal {journal.path}")
         around.note("from here on EKS does it: Ctrl-C stops only that it is followed")
         ended = carry_out(call, begun, what, edges)
     return _answer(request, world, replace(view, ended=ended, journal=str(journal.path)), ended, reached_by, around)

@@ -74,7 +74,7 @@ def _wrapped(lines: list[str], look: Look) -> list[str]:
 
 
 def _back(view: UpdateView, look: Look) -> list[str]:
-    title = Title("The way back", ": an update to the version of before, never kubectl apply of a saved object")
+    title = Title("The way back", ": another update, never kubectl apply of a saved object")
     back = view.back
     if not back:
         return []
@@ -82,7 +82,9 @@ def _back(view: UpdateView, look: Look) -> list[str]:
         return titled(Title("The way back"), _wrapped([f"? {back}"], look), look)
     lines = [MARGIN + shown(command, look) for command in back.commands]  # a command is one line
     caveats = [f"- {each}" for each in back.caveats]
-    caveats += [f"- no value of that version sets it again, so it is set by hand: {each}" for each in back.by_hand]
+    if back.by_hand:
+        caveats.append("- no value of that version sets these again, so they are set by hand:")
+        caveats += [f"  - {each}" for each in back.by_hand]
     return titled(title, lines + _wrapped(caveats, look), look)
 
 
@@ -94,7 +96,10 @@ def _guards(view: UpdateView, look: Look) -> list[str]:
 
 
 def _weighty(view: UpdateView, look: Look) -> list[str]:
-    lines = [f"- {each.severity.value}, {each.status.value}: {each.message}" for each in view.weighty]
+    shown_ones = view.weighty[:_MOST]
+    lines = [f"- {each.severity.value}, {each.status.value}: {each.message}" for each in shown_ones]
+    if len(shown_ones) < len(view.weighty):
+        lines.append(f"- and {len(view.weighty) - len(shown_ones)} more: all are among the findings above")
     return titled(Title("To be acknowledged"), _wrapped(lines, look), look)
 
 
@@ -175,5 +180,5 @@ def _unknown(ended: Ended, look: Look) -> list[str]:
 
 
 def _written(view: UpdateView, ended: Ended, look: Look) -> list[str]:
-    said = f"Update {ended.id}, followed for {duration(ended.seconds)}."
-    return wrap(shown(f"{said} Journal: {view.journal}" if view.journal else said, look), look.columns)
+    said = wrap(f"Update {ended.id}, followed for {duration(ended.seconds)}.", look.columns)
+    return [*said, shown(f"Journal: {view.journal}", look)] if view.journal else said  # a path is one line

@@ -29,7 +29,7 @@ class Sent:
 
 @dataclass(frozen=True, slots=True)
 class WayBackText:
-    """`commands`: each a whole line for a shell; `caveats` are clauses, `by_hand` fields in EKS's words."""
+    """`commands`: each a whole line for a shell; `caveats` are clauses, `by_hand` fields in words."""
 
     commands: tuple[str, ...]
     caveats: tuple[str, ...] = ()
@@ -38,10 +38,10 @@ class WayBackText:
 
 @dataclass(frozen=True, slots=True)
 class UpdateView:
-    """`plan` is of what is sent, None where somebody looks at it later; `changes`: so many fields are foretold to become
-    other than they are. `guards`: why it is not sent; `weighty`: what
-    must be acknowledged. `back`: a text is why there is no way back. `ended` None: nothing was sent. `journal`: where
-    it is written down on this machine, "" if nowhere."""
+    """`plan` is of what is sent, None where somebody looks at it later; `changes`: so many fields are foretold to
+    become other than they are. `guards`: why it is not sent; `weighty`: what must be acknowledged. `back`: a text is
+    why there is no way back. `ended` None: nothing was sent. `journal`: where it is written down on this machine, "" if
+    nowhere."""
 
     sent: Sent
     cluster: Cluster

@@ -12,6 +12,7 @@ from kubectl_eksdoc.core.plan.addon.fields import LiveField
 from kubectl_eksdoc.core.plan.addon.merging import MISSING, Missing
 from kubectl_eksdoc.core.plan.addon.modes import Confidence, Fate, Mode
 from kubectl_eksdoc.core.plan.addon.plan import AddonPlan
+from kubectl_eksdoc.core.plan.addon.prediction import FieldChange
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +41,10 @@ class Expected:
     unread: tuple[Named, ...] = ()
 
 
-def expected_of(plan: AddonPlan) -> Expected:
+def expected_of(plan: AddonPlan, keeps: Iterable[FieldChange] = ()) -> Expected:
+    """Of the plan of what is sent; `keeps`: fields that its values keep, which that plan need not speak of."""
     mode = plan.asked.mode
-    fields = tuple(
+    foretold = [
         Expectation(
             change.field,
             change.live,
@@ -52,7 +54,14 @@ def expected_of(plan: AddonPlan) -> Expected:
             change.at_risk,
         )
         for change in plan.changes
-    )
+    ]
+    spoken_of = {each.field for each in foretold}
+    kept = [
+        Expectation(change.field, change.live, Fate.KEPT, change.live, Confidence.HIGH, True)
+        for change in keeps
+        if change.field not in spoken_of
+    ]
+    fields = tuple(sorted((*foretold, *kept), key=lambda each: each.field))
     facts = plan.facts
     unread = tuple(of for of, _ in facts.unread)
     return Expected(facts.addon.name, facts.target.version, mode, fields, facts.objects, unread)

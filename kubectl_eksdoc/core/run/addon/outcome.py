@@ -54,7 +54,7 @@ def checked(expected: Expected, now: Now, stage: Stage) -> tuple[Check, ...]:
     """By object and field: those that were foretold, and those that changed though they belonged to somebody."""
     foretold = [_checked(each, now, stage) for each in expected.fields]
     known = {each.field for each in expected.fields}
-    strays = [check for before in expected.objects for check in _strays(before, now) if check.field not in known]
+    strays = [check for before in expected.objects for check in _strays(before, now, stage) if check.field not in known]
     return tuple(sorted((*foretold, *strays), key=lambda check: check.field))
 
 
@@ -88,8 +88,9 @@ def _owners(doc: Doc, path: Path) -> tuple[str, ...]:
         return ()
 
 
-def _strays(before: Doc, now: Now) -> Iterator[Check]:
-    """What somebody else than EKS had, and is other than it was."""
+def _strays(before: Doc, now: Now, stage: Stage) -> Iterator[Check]:
+    """What somebody else than EKS had, and is other than it was; also what EKS had, where it should not have changed
+    anything."""
     of = named(before)
     after = now.get(of, _NOT_ASKED)
     if isinstance(after, Unknown):
@@ -98,16 +99,17 @@ def _strays(before: Doc, now: Now) -> Iterator[Check]:
     seen = compare(without_entries(before), without_entries(after), schema.root)
     changed = set(seen.changed | seen.removed)
     try:
-        others = [
+        owned = [
             entry.fields
             for owner, entry in owners_of(before).items()
-            if owner != EKS and owner.subresource != "status" and owner.manager not in _CONTROLLERS
+            if owner.subresource != "status" and owner.manager not in _CONTROLLERS
+            if owner != EKS or stage in (Stage.FAILED, Stage.CANCELLED)
         ]
     except MalformedEntries:
         return
     for path in changed:
         inner = any(other != path and other[: len(path)] == path for other in changed)
-        if inner or _is_naming(path) or not any(path in fields for fields in others):
+        if inner or _is_naming(path) or not any(path in fields for fields in owned):
             continue
         field = LiveField(of, path)
         live, found = _stands(before, field), _stands(after, field)
