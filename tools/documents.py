@@ -25,6 +25,8 @@ BLOCKS: Mapping[str, Callable[[], str]] = {
     "pin": transcript.pin,
     "addon-diff": transcript.addon_diff,
     "addon-rights": tables.addon_rights,
+    "addon-apply": transcript.addon_apply,
+    "addon-apply-rights": tables.addon_apply_rights,
     "faulty-rehearsal": transcript.faults,
     "faults": tables.faults,
     "flags": tables.flags,
