@@ -16,12 +16,12 @@ from kubectl_eksdoc.core.plan.addon.facts import AddonFacts, Asked, OfVersion
 from kubectl_eksdoc.core.plan.addon.plan import AddonPlan, plan_update
 from kubectl_eksdoc.core.plan.addon.rendering import objects_of
 from kubectl_eksdoc.core.plan.addon.schema.paths import paths
-from kubectl_eksdoc.core.plan.addon.usage import usage
+from kubectl_eksdoc.core.plan.addon.usage import BEHIND_BALANCERS, usage
 from kubectl_eksdoc.flows.ports import Objects
 
 JudgeBy = Callable[[Doc, Doc], "tuple[Broken, ...] | Unknown"]
 
-KINDS = (kinds.NODES, kinds.PODS)
+KINDS = (kinds.NODES, kinds.PODS, *BEHIND_BALANCERS)
 """What of the cluster is read as a whole: who uses what the add-on switches."""
 
 
