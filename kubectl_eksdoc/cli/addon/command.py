@@ -72,6 +72,13 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
         help="for an add-on that goes one minor at a time: values for every step, held to its own schema (one more "
         "question to AWS for each)",
     )
+    group.add_argument(
+        "--since-when",
+        action="switch",
+        default=False,
+        help="for each field at risk: since which version the schema has it, and so EKS takes it (some more questions "
+        "to AWS)",
+    )
     parser.set_defaults(leaf=parser, command=run)
 
 

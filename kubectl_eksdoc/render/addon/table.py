@@ -10,7 +10,7 @@ from kubectl_eksdoc.core.plan.addon.plan import AddonPlan, WayOut
 from kubectl_eksdoc.core.plan.addon.prediction import FieldChange
 from kubectl_eksdoc.core.plan.addon.schema.changes import changes
 from kubectl_eksdoc.render.addon import commands, words
-from kubectl_eksdoc.render.addon.steps import steps
+from kubectl_eksdoc.render.addon.steps import first_owned, steps
 from kubectl_eksdoc.render.addon.view import AddonView
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.sections import MARGIN, Title, drawn, titled
@@ -43,7 +43,11 @@ def _text(view: AddonView, look: Look, full: bool) -> str:
     sections = [
         section
         for plan in view.plans
-        for section in (*_of(plan, look, full), steps(view.steps.get(plan.facts.addon.name, ()), look))
+        for section in (
+            *_of(plan, look, full),
+            first_owned(view.since.get(plan.facts.addon.name, ()), look),
+            steps(view.steps.get(plan.facts.addon.name, ()), look),
+        )
     ]
     if not full:
         sections.append(wrap(_FORMATS, look.columns))
