@@ -59,10 +59,8 @@ def addon_rights() -> str:
 
 
 def addon_apply_rights() -> str:
-    """What ``addon-diff --apply`` may use besides."""
-    known = set(rights.BY_COMMAND["addon-diff"])
-    rows = [(_code(str(right)), right.lost) for right in rights.BY_COMMAND["addon-diff --apply"] if right not in known]
-    rows += [(_code(each.action), _ASKED[each.operation]) for each in rights.ASKED_OF_AWS["addon-diff --apply"]]
+    """What ``addon-diff --apply`` may use besides; in the cluster it is nothing."""
+    rows = [(_code(each.action), _ASKED[each.operation]) for each in rights.ASKED_OF_AWS["addon-diff --apply"]]
     return _table(("right", "without it"), rows)
 
 

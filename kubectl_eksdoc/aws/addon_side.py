@@ -34,7 +34,7 @@ def addon_side(of: Believed, name: str, wish: str) -> AddonSide:
         raise AwsDenied(addon.why, "", addon.missing)
     assert isinstance(addon, Addon) and isinstance(offered, (AddonVersions, Unknown)), "as they were asked"
     target = _target(of, offered, name, wish)
-    versions = dict(at_once(dict.fromkeys((addon.version, target)), lambda version: _version(of, name, version)))
+    versions = dict(at_once(dict.fromkeys((addon.version, target)), lambda version: version_side(of, name, version)))
     return AddonSide(
         addon,
         versions[addon.version],
@@ -46,6 +46,9 @@ def addon_side(of: Believed, name: str, wish: str) -> AddonSide:
         addon_versions.steps(name, offered, of.cluster.version, addon.version, target)
         if isinstance(offered, AddonVersions)
         else (target,),
+        addon_versions.on_the_way(offered, of.cluster.version, addon.version, target)
+        if isinstance(offered, AddonVersions)
+        else (),
     )
 
 
@@ -74,7 +77,8 @@ def _target(of: Believed, offered: object, name: str, wish: str) -> str:
     return target
 
 
-def _version(of: Believed, name: str, version: str) -> VersionSide:
+def version_side(of: Believed, name: str, version: str) -> VersionSide:
+    """One question."""
     told = eks.addon_configuration(of, name, version)
     schema: Doc | Unknown
     if isinstance(told, Absent):

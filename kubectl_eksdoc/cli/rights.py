@@ -88,15 +88,13 @@ _READ_FOR_RUNS = tuple(
 _WATCH = tuple(Right(v, r, True) for r in (kinds.NODES, kinds.PODS, kinds.BUDGETS) for v in ("list", "watch"))
 _RUN = (*_NODES, *_PODS, *_EVICT, *_JOURNAL, *_CHOSEN, *_READ_FOR_RUNS)
 
-_TARGET_KINDS = (kinds.SERVICES, kinds.TARGET_GROUP_BINDINGS)
+_BALANCED = "which target groups would lose targets is unknown"
 _SINGLE = "what an update changes in this object of the add-on is unknown"
 _ADDON_DIFF = (
     *(Right("list", resource, True) for resource in _NOTHING_WITHOUT),
+    *(Right("list", resource, lost=_BALANCED) for resource in (kinds.SERVICES, kinds.TARGET_GROUP_BINDINGS)),
     *(Right("get", resource, lost=_SINGLE) for resource in kinds.SINGLE),
 )
-
-_TARGETS = "`--apply` does not know whose targets to watch while pods are replaced, and says so"
-_ADDON_APPLY = (*_ADDON_DIFF, *(Right("list", each, lost=_TARGETS) for each in _TARGET_KINDS))
 
 ASKED_OF_AWS: Mapping[str, tuple[Question, ...]] = {
     "addon-diff": (
@@ -116,7 +114,7 @@ BY_COMMAND: Mapping[str, tuple[Right, ...]] = {
     "drain plan": DRAIN_PLAN,
     "rehearse": DRAIN_PLAN,
     "addon-diff": _ADDON_DIFF,
-    "addon-diff --apply": _ADDON_APPLY,
+    "addon-diff --apply": _ADDON_DIFF,
     "drain run": _RUN,
     "drain resume": _RUN,
     "drain rollback": (*_NODES, *_PODS, *(right for right in _EVICT if not right.subresource), *_JOURNAL),

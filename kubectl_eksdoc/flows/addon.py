@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.api_objects import Doc, at
@@ -15,13 +16,15 @@ from kubectl_eksdoc.core.model.named import Named
 from kubectl_eksdoc.core.plan.addon.facts import AddonFacts, Asked, OfVersion
 from kubectl_eksdoc.core.plan.addon.plan import AddonPlan, plan_update
 from kubectl_eksdoc.core.plan.addon.rendering import objects_of
+from kubectl_eksdoc.core.plan.addon.schema.allowed import SchemaPaths
 from kubectl_eksdoc.core.plan.addon.schema.paths import paths
-from kubectl_eksdoc.core.plan.addon.usage import usage
+from kubectl_eksdoc.core.plan.addon.since import Since, since
+from kubectl_eksdoc.core.plan.addon.usage import BEHIND_BALANCERS, usage
 from kubectl_eksdoc.flows.ports import Objects
 
 JudgeBy = Callable[[Doc, Doc], "tuple[Broken, ...] | Unknown"]
 
-KINDS = (kinds.NODES, kinds.PODS)
+KINDS = (kinds.NODES, kinds.PODS, *BEHIND_BALANCERS)
 """What of the cluster is read as a whole: who uses what the add-on switches."""
 
 
@@ -33,6 +36,40 @@ def plan_addon(
     Raises:
         ClusterError: the cluster cannot be talked to.
     """
+    return _planned(_facts(cluster, eks, side, objects), side.target, asked, judge)
+
+
+def plan_steps(plan: AddonPlan, versions: Sequence[VersionSide], judge: JudgeBy) -> tuple[AddonPlan, ...]:
+    """The update by each of `versions` in turn, the last of them its target: every step from the one before, with the
+    values that it proposed, so that they hold for the whole way. What a step changes by itself is not in the objects,
+    which are those of now: look again before each."""
+    found: list[AddonPlan] = []
+    facts = plan.facts
+    for version in versions:
+        facts = replace(facts, target=_version(version), offered=True, steps=(version.version,))
+        asked = plan.asked if not found else Asked(plan.asked.mode)
+        step = _planned(facts, version, asked, judge)
+        found.append(step)
+        values = step.way_out.values if step.way_out is not None else asked.values
+        facts = replace(facts, now=facts.target, values=facts.values if values is None else values)
+    return tuple(found)
+
+
+def first_owned(
+    plan: AddonPlan, versions: Sequence[str], ask: Callable[[Sequence[str]], Sequence[VersionSide]]
+) -> tuple[Since, ...]:
+    """`versions` of the way after the installed one, the oldest first; each is asked for once at most."""
+    known: dict[str, OfVersion] = {of.version: of for of in (plan.facts.now, plan.facts.target)}
+
+    def schema_of(version: str) -> SchemaPaths | Unknown:
+        if version not in known:
+            known[version] = _version(ask((version,))[0])
+        return known[version].schema
+
+    return since(plan.changes, (plan.facts.now.version, *versions), schema_of)
+
+
+def _facts(cluster: Cluster, eks: EksCluster, side: AddonSide, objects: Objects) -> AddonFacts:
     live: list[Doc] = []
     unread: list[tuple[Named, Unknown]] = []
     for of in objects_of(side.addon.name):
@@ -45,7 +82,7 @@ def plan_addon(
             unread.append((of, _NO_OWNERS))
         else:
             live.append(found)
-    facts = AddonFacts(
+    return AddonFacts(
         eks,
         side.addon,
         _version(side.now),
@@ -57,7 +94,10 @@ def plan_addon(
         side.offered,
         side.steps,
     )
-    schema = side.target.schema
+
+
+def _planned(facts: AddonFacts, target: VersionSide, asked: Asked, judge: JudgeBy) -> AddonPlan:
+    schema = target.schema
     if isinstance(schema, Unknown):
         unknown = schema
         return plan_update(facts, asked, lambda _: unknown)

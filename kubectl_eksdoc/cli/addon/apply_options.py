@@ -123,6 +123,9 @@ def apply_from(args: argparse.Namespace) -> Apply | None:
         )
     if args.all:
         raise UsageError("--apply is of one add-on, and --all names every one", "Name the add-on.")
+    if args.each_step or args.since_when:
+        flag = "--each-step" if args.each_step else "--since-when"
+        raise UsageError(f"{flag} only looks, and --apply carries out", "Look first, and then apply one step.")
     if args.as_asked and args.configuration_values is not None:
         raise UsageError("--as-asked sends no values, and --configuration-values gives some", "Give one of them.")
     if args.resume and (found.dry or args.yes or args.to or args.configuration_values is not None or args.as_asked):

@@ -85,11 +85,10 @@ def _check_source(request: Request, apply: Apply) -> None:
 
 def _opened(asking: _Asking) -> AddonWorld:
     from kubectl_eksdoc.core.plan.addon.rendering import every_object
-    from kubectl_eksdoc.core.run.addon.targets import KINDS as OF_TARGETS
     from kubectl_eksdoc.flows.addon import KINDS
     from kubectl_eksdoc.wiring.addons import Reading
 
-    world = reading.opened(asking.request, asking.around, Reading((*KINDS, *OF_TARGETS), every_object()))
+    world = reading.opened(asking.request, asking.around, Reading(KINDS, every_object()))
     reading.told(world, asking.request.options, asking.around)
     return world
 

@@ -70,6 +70,20 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
         help="a file with the values that the call gives, JSON or YAML (default: today's are kept)",
     )
     group.add_argument("--all", action="switch", default=False, help="every add-on that EKS manages in this cluster")
+    group.add_argument(
+        "--each-step",
+        action="switch",
+        default=False,
+        help="for an add-on that goes one minor at a time: values for every step, held to its own schema (one more "
+        "question to AWS for each)",
+    )
+    group.add_argument(
+        "--since-when",
+        action="switch",
+        default=False,
+        help="for each field at risk: since which version the schema has it, and so EKS takes it (some more questions "
+        "to AWS)",
+    )
     apply_options.add_to(parser)
     parser.set_defaults(leaf=parser, command=run)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
 
+from kubectl_eksdoc.core.model.branches import Branch
 from kubectl_eksdoc.core.model.durations import go_duration
 from kubectl_eksdoc.core.model.placement import NOWHERE_SPECIAL, Placement
 from kubectl_eksdoc.core.model.selectors import Labels
@@ -24,6 +25,26 @@ ENDED = frozenset({"Succeeded", "Failed"})
 
 SYSTEM_CRITICAL_PRIORITY = 2_000_000_000
 """Lowest priority of the two system-critical classes (pkg/apis/scheduling/types.go)."""
+
+
+class RoleBy(str, Enum):
+    """Who gives a pod credentials besides its node, by the variables that webhooks and people set: the surest first."""
+
+    IRSA = "IRSA"  # AWS_WEB_IDENTITY_TOKEN_FILE
+    POD_IDENTITY = "Pod Identity"  # AWS_CONTAINER_CREDENTIALS_FULL_URI
+    KEYS = "access keys"  # AWS_ACCESS_KEY_ID
+    NOBODY = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Calls:
+    """What a pod calls AWS with, if it does. `role`: what its environment says of a role of its own, and of whom it has
+    it. Replicas share one object."""
+
+    host_network: bool = False
+    service_account: str = ""
+    role: RoleBy = RoleBy.NOBODY
+    images: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +112,8 @@ class Pod:
     the scheduler's with its message where it found no node. `scheduled_at` and `ready_at` are the last
     transitions of those conditions to True (None while they are not); `restarted`: one of its containers ran
     more than once. `preempts`: where it fits nowhere the scheduler may delete pods of lower `priority` for it
-    (preemptionPolicy, which admission sets from its PriorityClass).
+    (preemptionPolicy, which admission sets from its PriorityClass). `branch` is there where it has security groups of
+    its own; `calls`: with what it calls AWS.
     """
 
     namespace: str
@@ -117,6 +139,8 @@ class Pod:
     restarted: bool = False
     placement: Placement = NOWHERE_SPECIAL
     preempts: bool = True
+    branch: Branch | None = None
+    calls: Calls = Calls()
 
     @property
     def key(self) -> str:

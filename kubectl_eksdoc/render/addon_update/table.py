@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kubectl_eksdoc.core.plan.addon.judging import value_of
+from kubectl_eksdoc.core.plan.addon.fields import value_of
 from kubectl_eksdoc.core.run.addon.ended import Ended
 from kubectl_eksdoc.core.run.addon.outcome import Check, Verdict
 from kubectl_eksdoc.core.run.addon.stages import Stage

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from kubectl_eksdoc.core.plan.addon.judging import calls, value_of
+from kubectl_eksdoc.core.plan.addon.fields import value_of
+from kubectl_eksdoc.core.plan.addon.judging import calls
 from kubectl_eksdoc.core.plan.addon.merging import Missing
 from kubectl_eksdoc.core.plan.addon.modes import Fate
 from kubectl_eksdoc.core.run.addon.ended import Ended

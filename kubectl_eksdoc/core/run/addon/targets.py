@@ -10,20 +10,17 @@ from kubectl_eksdoc.core.model.aws.asked import Unknown
 from kubectl_eksdoc.core.model.aws.targets import TargetGroup
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.network import TargetGroupBinding
-from kubectl_eksdoc.core.plan.addon.usage import has_branch
-
-KINDS = (kinds.SERVICES, kinds.TARGET_GROUP_BINDINGS)
-"""What more of the cluster is read for it."""
+from kubectl_eksdoc.core.plan.addon.usage import BEHIND_BALANCERS
 
 
 def affected(cluster: Cluster) -> tuple[TargetGroupBinding, ...] | Unknown:
     """Bindings, by namespace and name, of Services with pods that have security groups of their own (field.md 14):
     kubelet's probes reach them by aws-node's settings, and what is not Ready is no target any more."""
-    missing = cluster.unread(kinds.PODS, *KINDS)
+    missing = cluster.unread(kinds.PODS, *BEHIND_BALANCERS)
     if missing:
         why = "; ".join(f"{read.resource.full_name}: {read.detail}" for read in missing)
         return Unknown(f"which target groups are affected is not known: {why}", f"list {missing[0].resource.full_name}")
-    branch = [pod for pod in cluster.pods if has_branch(pod)]
+    branch = [pod for pod in cluster.pods if pod.branch is not None and not pod.finished]
     serving = {
         service.key
         for service in cluster.services

@@ -10,6 +10,7 @@ import pytest
 from kubectl_eksdoc.core.model.aws.addons import Addon
 from kubectl_eksdoc.core.model.aws.asked import Unknown
 from kubectl_eksdoc.core.model.aws.clusters import EksCluster
+from kubectl_eksdoc.core.model.branches import Asks, Branch, Probe
 from kubectl_eksdoc.core.model.findings import Status
 from kubectl_eksdoc.core.plan.addon.facts import AddonFacts, Asked
 from kubectl_eksdoc.core.plan.addon.modes import Mode
@@ -24,6 +25,7 @@ from kubectl_eksdoc.core.run.addon.guards import (
 )
 from kubectl_eksdoc.core.run.addon.sending import sending
 from kubectl_eksdoc.core.run.addon.way_back import WayBack, way_back
+from tests.builders import a_pod
 from tests.core.plan.addon.incident import a_persons, version
 
 CLUSTER = EksCluster("shop", "arn", "1.24", "", "ACTIVE", "", "")
@@ -41,7 +43,7 @@ def planned(asked: Asked = Asked(), status: str = "ACTIVE", to: str = "v1.15.1",
         {},
         (a_persons(),),
         (),
-        Usage(("shop/payment",), 3),
+        Usage((a_pod("payment", "shop", branch=Branch(probes=(Probe("app", Asks.READINESS, "tcpSocket"),))),)),
         True,
         (target.version,),
     )

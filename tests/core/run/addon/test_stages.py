@@ -12,10 +12,8 @@ from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.aws.addons import Addon, Update
 from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
-from kubectl_eksdoc.core.model.kinds import KindRead, ReadState
+from kubectl_eksdoc.core.model.branches import Branch
 from kubectl_eksdoc.core.model.network import Service, TargetGroupBinding
-from kubectl_eksdoc.core.model.placement import Placement, Requests
-from kubectl_eksdoc.core.plan.addon.usage import POD_ENI
 from kubectl_eksdoc.core.run.addon.rollout import rollout
 from kubectl_eksdoc.core.run.addon.stages import LONGEST_PAUSE_S, Stage, pause_s, stage_by_addon, stage_of
 from kubectl_eksdoc.core.run.addon.targets import affected
@@ -105,8 +103,7 @@ def test_a_deployment_past_its_deadline_is_stuck() -> None:
 
 
 def test_targets_of_pods_with_security_groups_are_affected() -> None:
-    branch = Placement(requests=Requests(others=((POD_ENI, 1),)))
-    pods = [a_pod("pay", labels={"app": "pay"}, placement=branch), a_pod("web", labels={"app": "web"})]
+    pods = [a_pod("pay", labels={"app": "pay"}, branch=Branch()), a_pod("web", labels={"app": "web"})]
     services = [Service("default", name, selector={"app": name}) for name in ("pay", "web")]
     bindings = [TargetGroupBinding("default", f"tgb-{name}", name, "ip", f"arn:{name}") for name in ("pay", "web")]
     cluster = a_cluster(nodes=[a_node()], pods=pods, services=services, target_group_bindings=bindings)
@@ -114,7 +111,6 @@ def test_targets_of_pods_with_security_groups_are_affected() -> None:
 
 
 def test_what_was_not_read_leaves_the_targets_unknown() -> None:
-    read = KindRead(kinds.TARGET_GROUP_BINDINGS, ReadState.FORBIDDEN, 0, "may not be listed")
-    cluster = a_cluster(nodes=[a_node()], reads=(read,))
+    cluster = a_cluster(nodes=[a_node()], unread=[kinds.TARGET_GROUP_BINDINGS])
     found = affected(cluster)
     assert isinstance(found, Unknown) and "targetgroupbindings.elbv2.k8s.aws" in found.why
