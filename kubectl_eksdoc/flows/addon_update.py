@@ -24,7 +24,16 @@ from kubectl_eksdoc.core.run.addon.outcome import checked, unread
 from kubectl_eksdoc.core.run.addon.rollout import WORKLOADS, Rollout, not_ready, rollout
 from kubectl_eksdoc.core.run.addon.stages import Stage, pause_s, stage_by_addon, stage_of
 from kubectl_eksdoc.core.run.addon.targets import Health
-from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsMissing, AwsRefused, AwsThrottled, ClusterError, JournalError
+from kubectl_eksdoc.errors import (
+    AwsDenied,
+    AwsError,
+    AwsLogin,
+    AwsMissing,
+    AwsRefused,
+    AwsThrottled,
+    ClusterError,
+    JournalError,
+)
 from kubectl_eksdoc.flows.ports import AddonEks, Objects, UpdateJournal
 
 WATCH_S = 1800.0
@@ -80,7 +89,7 @@ def carry_out(call: UpdateCall, begun: Doc, following: Following, world: World) 
     world.journal.write({"entry": "begun", **begun, "expected": to_doc(following.expected)})
     try:
         update = world.eks.begin(call)
-    except (AwsDenied, AwsRefused, AwsMissing, AwsThrottled) as error:
+    except (AwsDenied, AwsRefused, AwsMissing, AwsThrottled, AwsLogin) as error:
         note(world, {"entry": "refused", "why": error.message})
         raise
     except AwsError as error:

@@ -51,7 +51,7 @@ class AddonEks(Protocol):
     def begin(self, call: UpdateCall) -> Update:
         """
         Raises:
-            AwsDenied, AwsRefused, AwsMissing, AwsThrottled: nothing was changed; the error says why.
+            AwsDenied, AwsRefused, AwsMissing, AwsThrottled, AwsLogin: nothing was changed; the error says why.
             AwsError: nobody knows whether it was begun.
         """
         ...

@@ -6,19 +6,23 @@ import json
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model.aws.asked import Unknown
 from kubectl_eksdoc.core.model.aws.targets import Target, TargetGroup
 from kubectl_eksdoc.core.model.network import TargetGroupBinding
 from kubectl_eksdoc.core.model.pods import Owner
 from kubectl_eksdoc.core.plan.addon.merging import MISSING
+from kubectl_eksdoc.core.plan.addon.modes import Confidence
 from kubectl_eksdoc.core.run.addon.expectations import expected_of, from_doc, to_doc
+from kubectl_eksdoc.core.run.addon.guards import is_nothing
 from kubectl_eksdoc.core.run.addon.outcome import Verdict
 from kubectl_eksdoc.core.run.addon.stages import Stage
-from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsRefused
+from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsLogin, AwsRefused
 from kubectl_eksdoc.flows.addon_update import STILL_S, follow
 from tests.addon.stand_in import hands
-from tests.addon.stand_in.histories import installed
+from tests.addon.stand_in.histories import HISTORIES, UPDATES, VERSIONS, Step, Updates, installed, played
 from tests.addon.stand_in.pod_template import INIT
 from tests.addon.updating import Case
 from tests.builders import a_pod
@@ -63,10 +67,18 @@ def test_by_default_the_values_that_keep_everything_are_sent(mode: str) -> None:
     assert kept >= {"ENABLE_POD_ENI", "DISABLE_TCP_EARLY_DEMUX"}, "what is kept is read again as well"
 
 
+def test_where_nothing_is_other_nothing_is_sent() -> None:
+    assert is_nothing(Case(installed(OLD), OLD).ready().plan)
+    assert not is_nothing(Case(installed(OLD), NEW).ready().plan)
+    assert not is_nothing(Case(installed(OLD), OLD, values={"env": {"MY_OWN": "1"}}).ready().plan)
+
+
 def test_preserve_keeps_as_predicted() -> None:
     case = incident("PRESERVE", as_asked=True)
     ended = case.done()
     assert env(case) == ("true", "true") and not ended.differs
+    kept = [check for check in ended.checks if check.field.variable == "ENABLE_POD_ENI"]
+    assert [check.foretold.sure for check in kept if check.foretold] == [Confidence.LOW], "no document says how"
 
 
 def test_a_conflict_that_nobody_foresaw_changes_nothing() -> None:
@@ -107,6 +119,7 @@ def test_a_field_that_nobody_spoke_of_is_seen_to_change() -> None:
     [
         (AwsDenied("IAM does not allow it", "", "eks:UpdateAddon"), "refused"),
         (AwsRefused("another one is in progress", "", "ResourceInUseException"), "refused"),
+        (AwsLogin("the credentials have expired"), "refused"),
         (AwsError("cannot ask eks: no route"), "in-doubt"),
     ],
 )
@@ -233,3 +246,31 @@ def test_what_cannot_be_read_in_the_end_is_not_known() -> None:
     ended = case.done()
     assert ended.lacks and {check.verdict for check in ended.checks} == {Verdict.NOT_READ}
     assert {of.kind for of, _ in ended.unread} >= {"DaemonSet"}
+
+
+def check(history: list[Step], update: Updates, as_asked: bool) -> None:
+    """Whoever wrote what before: what is sent is carried out, and then every field is held against the forecast."""
+    service = installed(VERSIONS[0])
+    played(service, history)
+    values = None if update.values is None else json.loads(update.values)
+    case = Case(service, update.version, update.mode, values, as_asked)
+    expected = expected_of(case.ready().plan)
+    assert from_doc(json.loads(json.dumps(to_doc(expected)))) == expected
+    ended = case.done()
+    if ended.stage is Stage.SUCCESSFUL:
+        assert [str(check.field) for check in ended.of(Verdict.OTHER)] == []
+    else:
+        assert case.mode == "NONE" and {check.verdict for check in ended.checks} <= {Verdict.AS_BEFORE}
+
+
+@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(history=HISTORIES, update=UPDATES, as_asked=st.booleans())
+def test_nothing_is_other_than_predicted(history: list[Step], update: Updates, as_asked: bool) -> None:
+    check(history, update, as_asked)
+
+
+@pytest.mark.long
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(history=HISTORIES, update=UPDATES, as_asked=st.booleans())
+def test_nothing_is_other_than_predicted_on_200_histories(history: list[Step], update: Updates, as_asked: bool) -> None:
+    check(history, update, as_asked)

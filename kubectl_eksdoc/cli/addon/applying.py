@@ -59,7 +59,7 @@ def applying(request: Request, apply: Apply, around: Surroundings) -> Answer:
     FORMATS.check(request.options.output)
     _check_source(request, apply)
     if not (apply.dry or apply.resume):
-        check_writable(around.environ, COMMAND)
+        check_writable(around.environ, COMMAND, "addon-diff without --apply reads only")
     asking = _Asking(request, apply, around)
     try:
         world = _opened(asking)

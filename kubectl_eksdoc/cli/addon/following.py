@@ -134,7 +134,7 @@ def _followed(
             group_of(world.aws),
         )
         try:
-            yield Following(expected, affected(world.cluster), apply.watch_s), edges
+            yield Following(expected, affected(request.addon, world.cluster), apply.watch_s), edges
         except KeyboardInterrupt:
             around.note(f"the update goes on in EKS; its journal is {journal.path}")
             raise

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kubectl_eksdoc.core.plan.addon.fields import value_of
+from kubectl_eksdoc.core.plan.addon.modes import Mode
 from kubectl_eksdoc.core.run.addon.ended import Ended
 from kubectl_eksdoc.core.run.addon.outcome import Check, Verdict
 from kubectl_eksdoc.core.run.addon.stages import Stage
@@ -106,7 +107,7 @@ def _weighty(view: UpdateView, look: Look) -> list[str]:
 def _after(view: UpdateView, ended: Ended, look: Look, full: bool) -> list[list[str]]:
     return [
         [look.paint(line, Tone.TITLE) for line in wrap(shown(words.verdict(view), look), look.columns)],
-        _of_eks(ended, look),
+        _of_eks(view, ended, look),
         drawn(Title("Prediction and reality"), _fields(ended.checks), look, full),
         _rollouts(ended, look, full),
         _targets(ended, look, full),
@@ -120,13 +121,15 @@ def _wants_back(ended: Ended) -> bool:
     return not ended.whole or ended.differs
 
 
-def _of_eks(ended: Ended, look: Look) -> list[str]:
+def _of_eks(view: UpdateView, ended: Ended, look: Look) -> list[str]:
     lines = []
     for error in ended.errors:
         said = error.message.splitlines() or [""]
         lines += [f"{error.code}: {said[0]}", *(f"- {line}" for line in said[1:])]
     if ended.stage is Stage.FAILED and any(error.code == "ConfigurationConflict" for error in ended.errors):
         lines.append("→ look again with addon-diff: it names who has these fields, and the values that keep them")
+    if view.sent.mode == Mode.PRESERVE.value and ended.whole:
+        lines.append("No document says how PRESERVE decides: what it has kept this time is seen below.")
     if ended.left:
         lines.append(f"It is followed no longer: {ended.left}.")
     return titled(Title("What EKS says"), _wrapped(lines, look), look)

@@ -71,7 +71,7 @@ def foretold(check: Check) -> str:
     """What should have become of it."""
     told = check.foretold
     if told is None:
-        return "kept"
+        return "?" if check.verdict is Verdict.NOT_PREDICTED else "kept"
     if told.fate is Fate.UNKNOWN:
         return "?"
     if told.fate in (Fate.RESET, Fate.FOLLOWS):

@@ -166,6 +166,14 @@ def test_a_conflict_that_nobody_foresaw_fails_and_the_way_back_is_told(ann: Desk
     assert ann.env == ("true", "true") and ann.service.version == OLD
 
 
+def test_without_the_right_to_describe_updates_the_addon_tells(ann: Desk) -> None:
+    ann.types = f"vpc-cni {NEW}\nprod {changes(ann)}\n"
+    ann.aws.deny("eks:DescribeUpdate")
+    ran = ann.apply()
+    assert "eks:DescribeUpdate; the add-on itself is looked at instead" in ran.err and ann.service.version == NEW
+    assert ran.code in (0, 5) and "EKS has done it" in ran.out
+
+
 def test_who_insists_is_told_where_to_look(ann: Desk) -> None:
     def insists() -> int:
         raise KeyboardInterrupt

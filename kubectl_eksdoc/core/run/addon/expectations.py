@@ -31,7 +31,8 @@ class Expectation:
 @dataclass(frozen=True, slots=True)
 class Expected:
     """All that an update of `addon` to `target` is held against. `objects` are the live ones of before, with their
-    managedFields; `unread` those that nobody could read."""
+    managedFields; `unread` those that nobody could read. `shared`: fields that EKS and somebody else have alike, of
+    which nobody knows what the version makes."""
 
     addon: str
     target: str
@@ -39,6 +40,7 @@ class Expected:
     fields: tuple[Expectation, ...]
     objects: tuple[Doc, ...]
     unread: tuple[Named, ...] = ()
+    shared: tuple[LiveField, ...] = ()
 
 
 def expected_of(plan: AddonPlan, keeps: Iterable[FieldChange] = ()) -> Expected:
@@ -49,7 +51,7 @@ def expected_of(plan: AddonPlan, keeps: Iterable[FieldChange] = ()) -> Expected:
             change.field,
             change.live,
             change.fate(mode),
-            change.by_mode[mode].value,
+            MISSING if change.fate(mode) is Fate.UNKNOWN else change.by_mode[mode].value,
             change.confidence(mode),
             change.at_risk,
         )
@@ -64,7 +66,8 @@ def expected_of(plan: AddonPlan, keeps: Iterable[FieldChange] = ()) -> Expected:
     fields = tuple(sorted((*foretold, *kept), key=lambda each: each.field))
     facts = plan.facts
     unread = tuple(of for of, _ in facts.unread)
-    return Expected(facts.addon.name, facts.target.version, mode, fields, facts.objects, unread)
+    shared = tuple(field for each in plan.predictions for field in each.shared)
+    return Expected(facts.addon.name, facts.target.version, mode, fields, facts.objects, unread, shared)
 
 
 def to_doc(expected: Expected) -> Doc:
@@ -76,13 +79,13 @@ def to_doc(expected: Expected) -> Doc:
         "fields": [_to_doc(each) for each in expected.fields],
         "objects": list(expected.objects),
         "unread": [_of_to_doc(each) for each in expected.unread],
+        "shared": [_field_to_doc(each) for each in expected.shared],
     }
 
 
 def _to_doc(each: Expectation) -> Doc:
     return {
-        "object": _of_to_doc(each.field.of),
-        "path": list(each.field.path),
+        **_field_to_doc(each.field),
         "field": str(each.field),
         **_given("live", each.live),
         "fate": each.fate.value,
@@ -90,6 +93,10 @@ def _to_doc(each: Expectation) -> Doc:
         "sure": each.sure.value,
         "atRisk": each.at_risk,
     }
+
+
+def _field_to_doc(field: LiveField) -> Doc:
+    return {"object": _of_to_doc(field.of), "path": list(field.path)}
 
 
 def _given(key: str, value: Any) -> Doc:
@@ -112,13 +119,18 @@ def from_doc(doc: Doc) -> Expected:
         tuple(map(_from_doc, _list(doc["fields"]))),
         tuple(_list(doc["objects"])),
         tuple(map(_of_from_doc, _list(doc["unread"]))),
+        tuple(map(_field_from_doc, _list(doc["shared"]))),
     )
 
 
 def _from_doc(doc: Doc) -> Expectation:
-    field = LiveField(_of_from_doc(doc["object"]), tuple(map(str, _list(doc["path"]))))
+    field = _field_from_doc(doc)
     live, value = doc.get("live", MISSING), doc.get("value", MISSING)
     return Expectation(field, live, Fate(doc["fate"]), value, Confidence(doc["sure"]), bool(doc["atRisk"]))
+
+
+def _field_from_doc(doc: Doc) -> LiveField:
+    return LiveField(_of_from_doc(doc["object"]), tuple(map(str, _list(doc["path"]))))
 
 
 def _of_from_doc(doc: Doc) -> Named:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
 
@@ -35,7 +35,7 @@ class Verdict(str, Enum):
 @dataclass(frozen=True, slots=True)
 class Check:
     """`found` is what stands there now, `MISSING` for nothing, None if it was not read; `owners`: who has it now.
-    `foretold` None: the field was expected to stay, as nobody said anything of it."""
+    `foretold` None: nobody said anything of it by itself, so it was expected to stay, unless it was not predicted."""
 
     field: LiveField
     verdict: Verdict
@@ -53,8 +53,13 @@ Now = Mapping[Named, "Doc | Unknown"]
 def checked(expected: Expected, now: Now, stage: Stage) -> tuple[Check, ...]:
     """By object and field: those that were foretold, and those that changed though they belonged to somebody."""
     foretold = [_checked(each, now, stage) for each in expected.fields]
-    known = {each.field for each in expected.fields}
-    strays = [check for before in expected.objects for check in _strays(before, now, stage) if check.field not in known]
+    known, shared = {each.field for each in expected.fields}, frozenset(expected.shared)
+    strays = [
+        replace(check, verdict=Verdict.NOT_PREDICTED) if check.field in shared and stage is Stage.SUCCESSFUL else check
+        for before in expected.objects
+        for check in _strays(before, now, stage)
+        if check.field not in known
+    ]
     return tuple(sorted((*foretold, *strays), key=lambda check: check.field))
 
 

@@ -12,10 +12,15 @@ from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.network import TargetGroupBinding
 from kubectl_eksdoc.core.plan.addon.usage import BEHIND_BALANCERS
 
+_REACHES_PODS = "vpc-cni"
 
-def affected(cluster: Cluster) -> tuple[TargetGroupBinding, ...] | Unknown:
+
+def affected(addon: str, cluster: Cluster) -> tuple[TargetGroupBinding, ...] | Unknown:
     """Bindings, by namespace and name, of Services with pods that have security groups of their own (field.md 14):
-    kubelet's probes reach them by aws-node's settings, and what is not Ready is no target any more."""
+    kubelet's probes reach them by aws-node's settings, and what is not Ready is no target any more. No other add-on has
+    to do with that."""
+    if addon != _REACHES_PODS:
+        return ()
     missing = cluster.unread(kinds.PODS, *BEHIND_BALANCERS)
     if missing:
         why = "; ".join(f"{read.resource.full_name}: {read.detail}" for read in missing)

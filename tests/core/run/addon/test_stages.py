@@ -107,10 +107,10 @@ def test_targets_of_pods_with_security_groups_are_affected() -> None:
     services = [Service("default", name, selector={"app": name}) for name in ("pay", "web")]
     bindings = [TargetGroupBinding("default", f"tgb-{name}", name, "ip", f"arn:{name}") for name in ("pay", "web")]
     cluster = a_cluster(nodes=[a_node()], pods=pods, services=services, target_group_bindings=bindings)
-    assert affected(cluster) == (bindings[0],)
+    assert affected("vpc-cni", cluster) == (bindings[0],) and affected("coredns", cluster) == ()
 
 
 def test_what_was_not_read_leaves_the_targets_unknown() -> None:
     cluster = a_cluster(nodes=[a_node()], unread=[kinds.TARGET_GROUP_BINDINGS])
-    found = affected(cluster)
+    found = affected("vpc-cni", cluster)
     assert isinstance(found, Unknown) and "targetgroupbindings.elbv2.k8s.aws" in found.why
