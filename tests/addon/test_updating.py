@@ -167,9 +167,27 @@ def test_who_is_told_to_stop_leaves_it_and_another_look_brings_it_to_its_end() -
     case.time.then.append((5, lambda: setattr(case, "told", 1)))
     ended = case.done()
     assert ended.stage is Stage.IN_PROGRESS and ended.left == "it was told to stop"
+    assert {check.verdict for check in ended.checks} == {Verdict.AS_BEFORE}
     case.told = 0
     again = follow(ended.id, case.following(ready), case.world())
     assert again.whole and not again.differs and len(case.eks.calls) == 1
+
+
+def test_what_is_changed_already_while_it_goes_on_is_as_predicted() -> None:
+    case = incident("OVERWRITE", as_asked=True)
+    case.eks.takes_s = 1_000
+    version = case.service.version
+    case.time.then.append((5, lambda: case.service.update(NEW, resolve_conflicts="OVERWRITE")))
+    ended = case.done(watch_s=20.0)
+    assert version == OLD and ended.stage is Stage.IN_PROGRESS
+    assert {check.verdict for check in ended.checks} == {Verdict.AS_PREDICTED}
+
+
+def test_who_says_it_twice_does_not_wait_for_anything() -> None:
+    case = incident("OVERWRITE", as_asked=True)
+    case.time.then.append((5, lambda: setattr(case, "told", 2)))
+    ended = case.done()
+    assert {check.verdict for check in ended.checks} == {Verdict.NOT_READ} and ended.left
 
 
 def test_a_lost_connection_stops_nothing() -> None:

@@ -26,7 +26,7 @@ class Verdict(str, Enum):
     """Of a field, after the update."""
 
     AS_PREDICTED = "as predicted"
-    AS_BEFORE = "as before"  # the update did not succeed, and the field is as it was
+    AS_BEFORE = "as before"  # the update did not succeed, or goes on, and the field is as it was
     OTHER = "other than predicted"
     NOT_PREDICTED = "not predicted"  # nobody knew what would become of it
     NOT_READ = "not read"
@@ -55,7 +55,7 @@ def checked(expected: Expected, now: Now, stage: Stage) -> tuple[Check, ...]:
     foretold = [_checked(each, now, stage) for each in expected.fields]
     known, shared = {each.field for each in expected.fields}, frozenset(expected.shared)
     strays = [
-        replace(check, verdict=Verdict.NOT_PREDICTED) if check.field in shared and stage is Stage.SUCCESSFUL else check
+        replace(check, verdict=Verdict.NOT_PREDICTED) if check.field in shared and stage not in _UNDONE else check
         for before in expected.objects
         for check in _strays(before, now, stage)
         if check.field not in known
@@ -75,11 +75,17 @@ _NOT_ASKED = Unknown("it was not read again")
 
 
 def _verdict(each: Expectation, found: Any, stage: Stage) -> Verdict:
-    if stage is not Stage.SUCCESSFUL:
-        return Verdict.AS_BEFORE if same(found, each.live) else Verdict.OTHER
+    if stage is not Stage.SUCCESSFUL and same(found, each.live):
+        return Verdict.AS_BEFORE
+    if stage in _UNDONE:
+        return Verdict.OTHER
     if each.fate is Fate.UNKNOWN:
         return Verdict.NOT_PREDICTED
     return Verdict.AS_PREDICTED if same(found, each.value) else Verdict.OTHER
+
+
+_UNDONE = (Stage.FAILED, Stage.CANCELLED)
+"""Nothing should have changed."""
 
 
 def _stands(doc: Doc, field: LiveField) -> Any:
@@ -108,7 +114,7 @@ def _strays(before: Doc, now: Now, stage: Stage) -> Iterator[Check]:
             entry.fields
             for owner, entry in owners_of(before).items()
             if owner.subresource != "status" and owner.manager not in _CONTROLLERS
-            if owner != EKS or stage in (Stage.FAILED, Stage.CANCELLED)
+            if owner != EKS or stage in _UNDONE
         ]
     except MalformedEntries:
         return
