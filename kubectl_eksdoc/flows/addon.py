@@ -13,7 +13,7 @@ from kubectl_eksdoc.core.model.aws.configuration import Broken
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.named import Named
 from kubectl_eksdoc.core.plan.addon.facts import AddonFacts, Asked, OfVersion
-from kubectl_eksdoc.core.plan.addon.plan import AddonPlan, plan_update
+from kubectl_eksdoc.core.plan.addon.plan import AddonPlan, Judge, plan_update
 from kubectl_eksdoc.core.plan.addon.rendering import objects_of
 from kubectl_eksdoc.core.plan.addon.schema.paths import paths
 from kubectl_eksdoc.core.plan.addon.usage import usage
@@ -33,6 +33,15 @@ def plan_addon(
     Raises:
         ClusterError: the cluster cannot be talked to.
     """
+    return plan_update(addon_facts(cluster, eks, side, objects), asked, judge_of(side, judge))
+
+
+def addon_facts(cluster: Cluster, eks: EksCluster, side: AddonSide, objects: Objects) -> AddonFacts:
+    """An add-on without a version is not installed yet.
+
+    Raises:
+        ClusterError: the cluster cannot be talked to.
+    """
     live: list[Doc] = []
     unread: list[tuple[Named, Unknown]] = []
     for of in objects_of(side.addon.name):
@@ -45,7 +54,7 @@ def plan_addon(
             unread.append((of, _NO_OWNERS))
         else:
             live.append(found)
-    facts = AddonFacts(
+    return AddonFacts(
         eks,
         side.addon,
         _version(side.now),
@@ -56,13 +65,18 @@ def plan_addon(
         usage(cluster),
         side.offered,
         side.steps,
+        bool(side.addon.version),
     )
+
+
+def judge_of(side: AddonSide, judge: JudgeBy) -> Judge:
+    """What of values the target's schema does not allow."""
     schema = side.target.schema
     if isinstance(schema, Unknown):
         unknown = schema
-        return plan_update(facts, asked, lambda _: unknown)
+        return lambda _: unknown
     known = schema
-    return plan_update(facts, asked, lambda values: judge(known, values))
+    return lambda values: judge(known, values)
 
 
 _NO_OWNERS = Unknown("it was read without its managedFields: a dump needs kubectl get --show-managed-fields")

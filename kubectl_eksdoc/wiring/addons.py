@@ -92,11 +92,24 @@ class AddonWorld:
 
         return broken(schema, values)
 
-    def side(self, name: str, wish: str) -> AddonSide:
+    def side(self, name: str, wish: str | None) -> AddonSide:
         """As `aws.addon_side.addon_side`."""
         from kubectl_eksdoc.aws.addon_side import addon_side
 
         return addon_side(self.aws, name, wish)
+
+    def creation_side(self, name: str, wish: str) -> AddonSide:
+        """As `aws.addon_side.creation_side`."""
+        from kubectl_eksdoc.aws.addon_side import creation_side
+
+        return creation_side(self.aws, name, wish)
+
+    @staticmethod
+    def values(text: str) -> Doc:
+        """As `aws.values.values_of`."""
+        from kubectl_eksdoc.aws.values import values_of
+
+        return values_of(text)
 
 
 def open_addons(
