@@ -34,7 +34,7 @@ def addon_side(of: Believed, name: str, wish: str | None) -> AddonSide:
         raise AwsDenied(addon.why, "", addon.missing)
     assert isinstance(addon, Addon) and isinstance(offered, (AddonVersions, Unknown)), "as they were asked"
     target = addon.version if wish is None else _target(of, offered, name, wish)
-    versions = dict(at_once(dict.fromkeys((addon.version, target)), lambda version: _version(of, name, version)))
+    versions = dict(at_once(dict.fromkeys((addon.version, target)), lambda version: version_side(of, name, version)))
     return AddonSide(
         addon,
         versions[addon.version],
@@ -68,7 +68,7 @@ def creation_side(of: Believed, name: str, wish: str) -> AddonSide:
     return AddonSide(
         Addon(name, "", ""),
         VersionSide("", none, none),
-        _version(of, name, target),
+        version_side(of, name, target),
         {},
         addon_versions.is_offered(offered, of.cluster.version, target)
         if isinstance(offered, AddonVersions)
@@ -102,7 +102,8 @@ def _target(of: Believed, offered: object, name: str, wish: str) -> str:
     return target
 
 
-def _version(of: Believed, name: str, version: str) -> VersionSide:
+def version_side(of: Believed, name: str, version: str) -> VersionSide:
+    """One question."""
     told = eks.addon_configuration(of, name, version)
     schema: Doc | Unknown
     if isinstance(told, Absent):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.api_objects import Doc, at
@@ -16,12 +17,12 @@ from kubectl_eksdoc.core.plan.addon.facts import AddonFacts, Asked, OfVersion
 from kubectl_eksdoc.core.plan.addon.plan import AddonPlan, Judge, plan_update
 from kubectl_eksdoc.core.plan.addon.rendering import objects_of
 from kubectl_eksdoc.core.plan.addon.schema.paths import paths
-from kubectl_eksdoc.core.plan.addon.usage import usage
+from kubectl_eksdoc.core.plan.addon.usage import BEHIND_BALANCERS, usage
 from kubectl_eksdoc.flows.ports import Objects
 
 JudgeBy = Callable[[Doc, Doc], "tuple[Broken, ...] | Unknown"]
 
-KINDS = (kinds.NODES, kinds.PODS)
+KINDS = (kinds.NODES, kinds.PODS, *BEHIND_BALANCERS)
 """What of the cluster is read as a whole: who uses what the add-on switches."""
 
 
@@ -33,7 +34,23 @@ def plan_addon(
     Raises:
         ClusterError: the cluster cannot be talked to.
     """
-    return plan_update(addon_facts(cluster, eks, side, objects), asked, judge_of(side, judge))
+    return plan_update(addon_facts(cluster, eks, side, objects), asked, judge_of(side.target, judge))
+
+
+def plan_steps(plan: AddonPlan, versions: Sequence[VersionSide], judge: JudgeBy) -> tuple[AddonPlan, ...]:
+    """The update by each of `versions` in turn, the last of them its target: every step from the one before, with the
+    values that it proposed, so that they hold for the whole way. What a step changes by itself is not in the objects,
+    which are those of now: look again before each."""
+    found: list[AddonPlan] = []
+    facts = plan.facts
+    for version in versions:
+        facts = replace(facts, target=_version(version), offered=True, steps=(version.version,))
+        asked = plan.asked if not found else Asked(plan.asked.mode)
+        step = plan_update(facts, asked, judge_of(version, judge))
+        found.append(step)
+        values = step.way_out.values if step.way_out is not None else asked.values
+        facts = replace(facts, now=facts.target, values=facts.values if values is None else values)
+    return tuple(found)
 
 
 def addon_facts(cluster: Cluster, eks: EksCluster, side: AddonSide, objects: Objects) -> AddonFacts:
@@ -69,9 +86,9 @@ def addon_facts(cluster: Cluster, eks: EksCluster, side: AddonSide, objects: Obj
     )
 
 
-def judge_of(side: AddonSide, judge: JudgeBy) -> Judge:
+def judge_of(target: VersionSide, judge: JudgeBy) -> Judge:
     """What of values the target's schema does not allow."""
-    schema = side.target.schema
+    schema = target.schema
     if isinstance(schema, Unknown):
         unknown = schema
         return lambda _: unknown

@@ -121,7 +121,7 @@ def _asked_for(change: Change, name: str, world: Addons) -> Judged:
         what = f"EKS manages {name} already: it cannot be created"
         return unjudged(change, refused(change, what, Remedy(moved, imported)))
     facts = addon_facts(world.cluster, world.eks, side, world.objects)
-    return judged(change, facts, values, judge_of(side, world.judge))
+    return judged(change, facts, values, judge_of(side.target, world.judge))
 
 
 def _values(request: AddonRequest, world: Addons) -> Doc | None:

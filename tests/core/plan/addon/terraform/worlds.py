@@ -16,11 +16,10 @@ from kubectl_eksdoc.core.model.aws.addons import Addon, AddonSide, VersionSide
 from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.clusters import EksCluster
 from kubectl_eksdoc.core.model.aws.configuration import Broken
+from kubectl_eksdoc.core.model.branches import Branch
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.named import Named, named
-from kubectl_eksdoc.core.model.placement import Placement, Requests
 from kubectl_eksdoc.core.plan.addon.terraform.result import TerraformJudgement
-from kubectl_eksdoc.core.plan.addon.usage import POD_ENI
 from kubectl_eksdoc.errors import AwsDenied, AwsMissing
 from kubectl_eksdoc.flows.addon_terraform import judge_terraform
 from kubectl_eksdoc.host.terraform_plan import read_terraform_plan
@@ -62,7 +61,7 @@ class World:
     @property
     def cluster(self) -> Cluster:
         """With one pod that has security groups of its own."""
-        return a_cluster(pods=[a_pod("cart-0", "shop", placement=Placement(Requests(others=((POD_ENI, 1),))))])
+        return a_cluster(pods=[a_pod("cart-0", "shop", branch=Branch())])
 
     @property
     def objects(self) -> Held:
