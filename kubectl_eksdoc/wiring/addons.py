@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.core.model.connection import Connection
     from kubectl_eksdoc.core.model.kinds import Resource
     from kubectl_eksdoc.core.model.named import Named
+    from kubectl_eksdoc.core.model.terraform import TerraformPlan
     from kubectl_eksdoc.flows.ports import Objects
     from kubectl_eksdoc.kube.aws_access import AwsWanted
 
@@ -40,6 +41,13 @@ def read_values(path: str) -> Doc:
     from kubectl_eksdoc.host.text_file import read_text
 
     return values_of(read_text(path.removeprefix("file://"), "--configuration-values", MOST_BYTES, _WANTED))
+
+
+def read_terraform(path: str) -> TerraformPlan:
+    """As `host.terraform_plan.read_terraform_plan`."""
+    from kubectl_eksdoc.host.terraform_plan import read_terraform_plan
+
+    return read_terraform_plan(path)
 
 
 @dataclass(frozen=True, slots=True)

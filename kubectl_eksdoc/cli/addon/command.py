@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from kubectl_eksdoc.cli.addon.forecast import forecast
 from kubectl_eksdoc.cli.addon.reading import NAME
 from kubectl_eksdoc.cli.addon.request import Request
+from kubectl_eksdoc.cli.addon.terraform import TerraformRequest, judge_plan
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
@@ -22,6 +23,7 @@ Examples:
   %(prog)s vpc-cni --to v1.20.4-eksbuild.2 --resolve-conflicts OVERWRITE
   %(prog)s coredns --to latest --configuration-values values.yaml
   %(prog)s --all -o json
+  %(prog)s --tf-plan plan.json
   %(prog)s vpc-cni --demo
 """
 
@@ -54,7 +56,7 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     group.add_argument(
         "--resolve-conflicts",
         type=_mode,
-        default="NONE",
+        default=None,
         metavar="MODE",
         help="NONE, OVERWRITE or PRESERVE: what is judged; all three are shown (default: NONE, as EKS's own)",
     )
@@ -72,6 +74,13 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
         help="for an add-on that goes one minor at a time: values for every step, held to its own schema (one more "
         "question to AWS for each)",
     )
+    group.add_argument(
+        "--tf-plan",
+        metavar="FILE",
+        default=None,
+        help="judge the add-on changes of a Terraform plan instead: what terraform show -json prints ('-': standard "
+        "input); ADDON: only that one",
+    )
     parser.set_defaults(leaf=parser, command=run)
 
 
@@ -86,4 +95,6 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
     Raises:
         EksdocError: the command line, a file, the cluster or AWS is at fault; the error says which.
     """
+    if args.tf_plan is not None:
+        return judge_plan(TerraformRequest.from_args(args, words), around)
     return forecast(Request.from_args(args, words), around)

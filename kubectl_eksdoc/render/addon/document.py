@@ -5,6 +5,7 @@ What is not known is null and is told as a finding; what stands nowhere is absen
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import cast
 
 from kubectl_eksdoc.core.model.aws.asked import Unknown
@@ -29,16 +30,21 @@ def document(view: AddonView) -> Fields:
         "kind": ADDON_DIFF,
         "metadata": cast(Json, metadata(view.cluster, view.options, view.tool_version)),
         "recognised": known(view.recognised),
-        "addons": [_addon(plan, view.steps.get(plan.facts.addon.name)) for plan in view.plans],
+        "addons": [addon(plan, commands.terraform, view.steps.get(plan.facts.addon.name)) for plan in view.plans],
         "findings": [finding(each) for plan in view.plans for each in plan.findings],
     }
 
 
-def _addon(plan: AddonPlan, steps: tuple[AddonPlan, ...] | None) -> Fields:
+ForTerraform = Callable[[AddonPlan, WayOut], Iterable[tuple[str, str]]]
+"""(of which versions of the provider, what to write)."""
+
+
+def addon(plan: AddonPlan, terraform: ForTerraform, steps: tuple[AddonPlan, ...] | None = None) -> Fields:
+    """The update of one."""
     facts = plan.facts
     return {
         "name": facts.addon.name,
-        "version": facts.now.version,
+        "version": known(facts.now.version),
         "target": facts.target.version,
         "steps": strings(facts.steps),
         "offered": None if isinstance(facts.offered, Unknown) else facts.offered,
@@ -48,7 +54,7 @@ def _addon(plan: AddonPlan, steps: tuple[AddonPlan, ...] | None) -> Fields:
         "conflict": known(plan.conflict),
         "fields": [_field(change) for change in plan.changes],
         "schemaChanges": _schema(plan),
-        "wayOut": None if plan.way_out is None else _way_out(plan, plan.way_out),
+        "wayOut": None if plan.way_out is None else _way_out(plan, plan.way_out, terraform),
         "users": _users(plan.facts.usage),
         "eachStep": None if steps is None else [_step(each) for each in steps],
     }
@@ -114,17 +120,17 @@ def _schema(plan: AddonPlan) -> list[Json] | None:
     return strings(changes(old, new).lines)
 
 
-def _way_out(plan: AddonPlan, way: WayOut) -> Fields:
+def _way_out(plan: AddonPlan, way: WayOut, terraform: ForTerraform) -> Fields:
     now = way.usable and len(plan.facts.steps) <= 1  # else another version comes first
     return {
         "values": cast(Json, way.values),
         "keeps": strings(str(change.field) for change in way.keeps),
         "cannotKeep": strings(str(change.field) for change in way.cannot),
         "refused": None if isinstance(way.broken, Unknown) else [_broken(each) for each in way.broken],
-        "command": commands.update_addon(plan, way) if now else None,
+        "command": commands.update_addon(plan, way) if now and plan.facts.installed else None,
         "terraform": [
             {"provider": provider, "arguments": arguments}
-            for provider, arguments in (commands.terraform(plan, way) if now else ())
+            for provider, arguments in (terraform(plan, way) if now else ())
         ],
         "eksctl": cast(Json, commands.eksctl(plan, way)) if now else None,
     }

@@ -15,6 +15,7 @@ from kubectl_eksdoc.core.plan.addon.terraform.requests import AddonRequest
 
 _EKS = ("terraform-aws-modules/eks/aws", "terraform-aws-modules/terraform-aws-eks")
 _BLUEPRINTS = ("aws-ia/eks-blueprints-addons/aws", "aws-ia/terraform-aws-eks-blueprints-addons")
+_ON_UPDATE = ("resolve_conflicts", "resolve_conflicts_on_update")
 _RENAMED = (21, 0)
 _OVERWRITES_SINCE = (19, 0)
 
@@ -42,7 +43,7 @@ class Declared:
     def said(self, name: str, value: str) -> str:
         """That an argument says so, and who said it."""
         text = f'{name} = "{value}"' if name else f"no argument says how conflicts are resolved: {value}"
-        if self.module and self.overwrites and name and value == "OVERWRITE":
+        if self.module and self.overwrites and value == "OVERWRITE" and name in _ON_UPDATE:
             asked = f" {self.version}" if self.version else ""
             return f"{text}: {self.source}{asked} says so where {self.argument(name)} says nothing else"
         return f"{text}, by {self.argument(name)}" if self.module and name else text

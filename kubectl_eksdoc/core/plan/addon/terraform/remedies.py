@@ -28,8 +28,10 @@ def _instead(remedy: Remedy, finding: Finding, change: Change, facts: AddonFacts
         yield from _preserve(change)
     elif finding.code is codes.VERSION_UNFIT and finding.status is Status.FAIL:
         version = change.where.argument("addon_version")
-        step = facts.steps[0] if len(facts.steps) > 1 else "one that EKS offers, and that is newer than today's"
-        yield Remedy(f"set {version} to {step}")
+        offered = "one that EKS offers" + (
+            f", and that is not older than {facts.now.version}" if facts.installed else ""
+        )
+        yield Remedy(f"set {version} to {facts.steps[0] if len(facts.steps) > 1 else offered}")
     elif finding.code is codes.VALUES_DROPPED:
         whole = change.where.argument("configuration_values")
         yield Remedy(f"write the whole document to {whole}: the values of today with what is to be new")

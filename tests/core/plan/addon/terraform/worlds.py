@@ -16,7 +16,7 @@ from kubectl_eksdoc.core.model.aws.addons import Addon, AddonSide, VersionSide
 from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.clusters import EksCluster
 from kubectl_eksdoc.core.model.aws.configuration import Broken
-from kubectl_eksdoc.core.model.branches import Branch
+from kubectl_eksdoc.core.model.branches import Asks, Branch, Probe
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.named import Named, named
 from kubectl_eksdoc.core.plan.addon.terraform.result import TerraformJudgement
@@ -60,8 +60,9 @@ class World:
 
     @property
     def cluster(self) -> Cluster:
-        """With one pod that has security groups of its own."""
-        return a_cluster(pods=[a_pod("cart-0", "shop", branch=Branch())])
+        """With one pod that has security groups of its own, and that the kubelet asks over the network."""
+        branch = Branch(probes=(Probe("web", Asks.READINESS, "httpGet"),))
+        return a_cluster(pods=[a_pod("cart-0", "shop", branch=branch)])
 
     @property
     def objects(self) -> Held:
