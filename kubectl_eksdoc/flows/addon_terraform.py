@@ -75,7 +75,7 @@ def judge_terraform(plan: TerraformPlan, world: Addons, addon: str = "") -> Terr
     elsewhere = tuple(each for each in asked if scope_of(each, world.eks) is Scope.ELSEWHERE)
     here = [each for each in asked if each not in elsewhere]
     changes = tuple(_judged(_change(plan, each), world) for each in here)
-    return TerraformJudgement(plan, changes, elsewhere, tuple(whole(plan, world.eks, here, elsewhere)))
+    return TerraformJudgement(plan, changes, elsewhere, tuple(whole(plan, world.eks, here, elsewhere)), addon)
 
 
 def _change(plan: TerraformPlan, request: AddonRequest) -> Change:
@@ -100,9 +100,9 @@ def _judged(change: Change, world: Addons) -> Judged:
     except AwsMissing as error:
         return unjudged(change, _missing(change, error))
     except (AwsDenied, UsageError) as error:
-        missing = (error.missing if isinstance(error, AwsDenied) else "") or error.message
-        allow = Remedy(f"allow {missing}, and ask again")
-        return unjudged(change, open_question(change, error.message, missing, allow))
+        missing = error.missing if isinstance(error, AwsDenied) else ""
+        told = f"allow {missing}, and ask again" if missing else "ask the live cluster, or a snapshot that has it"
+        return unjudged(change, open_question(change, error.message, missing or error.message, Remedy(told)))
 
 
 def _asked_for(change: Change, name: str, world: Addons) -> Judged:

@@ -12,6 +12,7 @@ import pytest
 
 from tests.addon.terraform_of_demo import DEMO, NEW, OLD, an_incident, of_everything
 from tests.cli.running import Ran, run_cli
+from tests.cli.test_addon_diff import a_snapshot
 from tests.contracts.source import ROOT
 from tests.core.plan.addon.terraform.worlds import MODULE, SPELLINGS, values
 from tests.host.terraform_plans import a_change, a_plan, written
@@ -54,6 +55,8 @@ def test_what_is_not_known_is_told_apart_from_what_fails(tmp_path: Path) -> None
 def test_one_addon_of_many(tmp_path: Path) -> None:
     ran = judged(tmp_path, of_everything(), "kube-proxy")
     assert ran.code == 1 and "aws_eks_addon.proxy" in ran.out and MODULE not in ran.out
+    other = judged(tmp_path, an_incident(), "coredns")
+    assert other.code == 0 and f"coredns of {DEMO} is not changed" in " ".join(other.out.split())
 
 
 @pytest.mark.parametrize(
@@ -87,3 +90,24 @@ def test_a_plan_on_standard_input() -> None:
         command, cwd=ROOT, input=json.dumps(an_incident()), capture_output=True, text=True, timeout=60
     )
     assert done.returncode == 1 and done.stdout.startswith(f"standard input: 1 add-on change in {DEMO}: 1 fails")
+
+
+def test_a_snapshot_says_the_same_as_the_cluster_it_was_made_of(tmp_path: Path) -> None:
+    folder = tmp_path / "snapshot"
+    folder.mkdir()
+    snapshot = a_snapshot(folder, with_aws=True)
+    plan = written(tmp_path, an_incident())
+    sources = (("--demo",), ("--snapshot", snapshot))
+    live, offline = (run_cli("addon-diff", "--tf-plan", plan, *source, "-o", "json") for source in sources)
+    assert live.code == offline.code == 1
+    assert json.loads(live.out)["findings"] == json.loads(offline.out)["findings"]
+
+
+def test_what_a_snapshot_does_not_hold_is_unknown(tmp_path: Path) -> None:
+    folder = tmp_path / "snapshot"
+    folder.mkdir()
+    was = values("5", cluster_name=DEMO, addon_name="coredns")
+    change = a_change(was, {**was, "addon_version": "v1.13.2-eksbuild.19"}, "update")
+    snapshot = a_snapshot(folder, with_aws=True)
+    ran = run_cli("addon-diff", "--tf-plan", written(tmp_path, a_plan(change)), "--snapshot", snapshot)
+    assert ran.code == 5 and "1 is unknown" in ran.out

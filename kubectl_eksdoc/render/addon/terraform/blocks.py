@@ -28,5 +28,5 @@ def _written(where: Declared, lines: Sequence[str]) -> str:
     outer, _, name = where.module.rpartition(".")
     within = [f"# in module {outer}"] if outer else []
     inner = [f"      {line}" for line in every]
-    head = [f'module "{name}" {{', f"  {where.map} = {{", f'    "{where.addon}" = {{']
+    head = [f'module "{name}" {{', f"  {where.map} = {{", f'    "{where.key}" = {{']
     return "\n".join([*within, *head, *inner, "    }", "  }", "}"])

@@ -41,6 +41,7 @@ def document(view: TerraformView) -> Fields:
 
 def _change(judged: Judged) -> Fields:
     change, request = judged.change, judged.change.request
+    argument = request.set_by or ("preserve" if request.after is None else change.conflicts)
     return {
         "address": request.address,
         "action": request.kind.value,
@@ -49,7 +50,7 @@ def _change(judged: Judged) -> Fields:
         "to": _text(request.after),
         "mode": None if isinstance(request.mode, Unknown) else request.mode,
         "setBy": known(request.set_by),
-        "writtenAt": change.where.argument(request.set_by or change.conflicts),
+        "writtenAt": change.where.argument(argument),
         "sendsValues": request.sends_values,
         "preserves": request.keeps,
         "providers": strings(each.value for each in change.generations),

@@ -6,6 +6,7 @@ Sources: terraform-aws-modules/eks, main.tf and variables.tf of v18 to v21 (it o
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from kubectl_eksdoc.core.model.aws.asked import Unknown
@@ -15,6 +16,7 @@ from kubectl_eksdoc.core.plan.addon.terraform.requests import AddonRequest
 
 _EKS = ("terraform-aws-modules/eks/aws", "terraform-aws-modules/terraform-aws-eks")
 _BLUEPRINTS = ("aws-ia/eks-blueprints-addons/aws", "aws-ia/terraform-aws-eks-blueprints-addons")
+_INSTANCE = re.compile(r'\["((?:[^"\\]|\\.)*)"\]\Z')
 _ON_UPDATE = ("resolve_conflicts", "resolve_conflicts_on_update")
 _RENAMED = (21, 0)
 _OVERWRITES_SINCE = (19, 0)
@@ -23,11 +25,11 @@ _OVERWRITES_SINCE = (19, 0)
 @dataclass(frozen=True, slots=True)
 class Declared:
     """`module`: the names of the module that is to be written to, from the root's; "" where it is the resource itself.
-    `map`: its argument with the add-ons, ``cluster_addons``. `source` and `version` as it is called. `overwrites`: it
-    says OVERWRITE for an update where nothing else is given."""
+    `map`: its argument with the add-ons, ``cluster_addons``; `key`: the add-on's there, its name in most. `source` and
+    `version` as it is called. `overwrites`: it says OVERWRITE for an update where nothing else is given."""
 
     address: str
-    addon: str
+    key: str
     module: str = ""
     map: str = ""
     source: str = ""
@@ -37,7 +39,7 @@ class Declared:
     def argument(self, name: str) -> str:
         """What to write to: ``cluster_addons["vpc-cni"].preserve of module "eks"``."""
         if self.module:
-            return f'{self.map}["{self.addon}"].{name} of module "{self.module}"'
+            return f'{self.map}["{self.key}"].{name} of module "{self.module}"'
         return f"{name} of {self.address}"
 
     def said(self, name: str, value: str) -> str:
@@ -52,15 +54,17 @@ class Declared:
 def declared(plan: TerraformPlan, request: AddonRequest) -> Declared:
     """By the calls that the plan's configuration has; where the module is none that is known, the resource itself."""
     addon = "" if isinstance(request.addon, Unknown) or request.addon is None else request.addon
+    instance = _INSTANCE.search(request.address)
+    key = instance[1] if instance else addon
     path = request.resource.module_path
     call = plan.module(path) if path else None
     if call is None or not (_is_of(call, _EKS) or _is_of(call, _BLUEPRINTS)):
-        return Declared(request.address, addon)
+        return Declared(request.address, key)
     by_eks = _is_of(call, _EKS)
     lowest, end = bounds([call.version or call.source.partition("?ref=")[2]])
     return Declared(
         request.address,
-        addon,
+        key,
         path,
         _map(call, lowest) if by_eks else "eks_addons",
         call.source,

@@ -64,12 +64,13 @@ class Judged:
 @dataclass(frozen=True, slots=True)
 class TerraformJudgement:
     """`changes` by address; `elsewhere`: requests for other clusters, which are not judged here. `findings`: of the
-    plan as a whole."""
+    plan as a whole. `addon`: the only one that was looked at, "" for all."""
 
     plan: TerraformPlan
     changes: tuple[Judged, ...]
     elsewhere: tuple[AddonRequest, ...]
     findings: tuple[Finding, ...]
+    addon: str = ""
 
     @property
     def every(self) -> tuple[Finding, ...]:

@@ -99,6 +99,12 @@ def test_where_it_is_written_depends_on_the_module(
     assert f"to {whole}" in text
 
 
+def test_an_addon_may_be_called_otherwise_in_its_module(tmp_path: Path) -> None:
+    document = the_incident("5", 'module.eks.aws_eks_addon.before_compute["network"]')
+    text = remedies(found(judged(tmp_path, document), codes.FIELD_RESET))
+    assert 'cluster_addons["network"].configuration_values' in text
+
+
 @pytest.mark.parametrize("spelling", ["before 4.32", "4.32 to 4.46"])
 def test_what_an_old_provider_cannot_do_is_said(tmp_path: Path, spelling: str) -> None:
     text = remedies(found(judged(tmp_path, the_incident(spelling)), codes.FIELD_RESET))
@@ -111,6 +117,16 @@ def test_the_values_that_are_proposed_end_it(tmp_path: Path) -> None:
     assert way is not None and way.way_out is not None and way.way_out.values == KEPT
     after = judged(tmp_path, the_incident("5", addon_version=TARGET, configuration_values=json.dumps(KEPT)))
     assert after.changes[0].worst is None and statuses(after) <= {Status.PASS}
+
+
+def test_an_update_of_anything_else_resets_as_well(tmp_path: Path) -> None:
+    """A new role is an UpdateAddon with the same mode: the version stays as it is live."""
+    change = a_change(values("5"), values("5", service_account_role_arn="arn:aws:iam::1:role/cni"), "update")
+    addon = Addon("vpc-cni", TARGET, "ACTIVE")
+    judgement = judged(tmp_path, a_plan(change), World(managed={"vpc-cni": addon}))
+    plan = judgement.changes[0].plan
+    assert plan is not None and plan.facts.target.version == TARGET
+    assert found(judgement, codes.FIELD_RESET)
 
 
 def test_a_plan_without_changes_says_nothing(tmp_path: Path) -> None:
