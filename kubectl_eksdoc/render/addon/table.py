@@ -138,13 +138,13 @@ def _schema(plan: AddonPlan, look: Look, full: bool) -> list[str]:
     return titled(title, texts, look)
 
 
-def way_out(plan: AddonPlan, taken_by: Sequence[str], look: Look) -> list[str]:
-    """`taken_by`: lines with which it is taken; left out where it cannot be."""
+def way_out(plan: AddonPlan, taken_by: Sequence[str], look: Look, creates: bool = False) -> list[str]:
+    """`taken_by`: lines with which it is taken; left out where it cannot be. `creates`: by a creation of the add-on."""
     way = plan.way_out
     if way is None:
         return []
     lines = [
-        MARGIN + line for text in _of_way(plan, way) for line in wrap(shown(text, look), look.columns - len(MARGIN))
+        MARGIN + line for text in _of_way(way, creates) for line in wrap(shown(text, look), look.columns - len(MARGIN))
     ]
     if way.usable and len(plan.facts.steps) > 1:
         text = f"Not yet: by {plan.facts.steps[0]} first, with the values that are proposed for that (--each-step)."
@@ -170,9 +170,9 @@ def written(head: str, text: str, look: Look) -> list[str]:
 _WAY_OUT = Title("The way out", ": values that change nothing")
 
 
-def _of_way(plan: AddonPlan, way: WayOut) -> list[str]:
+def _of_way(way: WayOut, creates: bool) -> list[str]:
     said = [f"These values keep {counted(len(way.keeps), 'field')} as they are, in every mode."] if way.keeps else []
-    if not plan.facts.installed:
+    if creates:
         said.append("A creation needs OVERWRITE for them, and takes with it what was not foreseen: look afterwards.")
     elif way.keeps and not way.cannot:
         said.append("With NONE, EKS refuses the update if it would take anything that was not foreseen.")

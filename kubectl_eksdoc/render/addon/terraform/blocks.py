@@ -15,7 +15,9 @@ def blocks(change: Change, plan: AddonPlan, way: WayOut) -> Iterator[tuple[str, 
     """(of which versions of the provider, what to write), newest first; those that are written alike are one."""
     made: dict[str, list[str]] = {}
     for generation in change.generations:
-        made.setdefault(_written(change.where, arguments(plan, way, generation)), []).insert(0, generation.value)
+        made.setdefault(_written(change.where, arguments(plan, way, generation, change.creates)), []).insert(
+            0, generation.value
+        )
     for text, versions in made.items():
         yield joined(versions), text
 

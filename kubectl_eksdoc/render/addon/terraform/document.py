@@ -54,7 +54,7 @@ def _change(judged: Judged) -> Fields:
         "sendsValues": request.sends_values,
         "preserves": request.keeps,
         "providers": strings(each.value for each in change.generations),
-        "supposed": strings(judged.supposed),
+        "supposed": strings(map(str, judged.supposed)),
         "outcome": words.outcome(judged),
     }
 

@@ -40,7 +40,7 @@ def _text(view: TerraformView, look: Look, full: bool) -> str:
 
 def _of(judged: Judged, look: Look, full: bool) -> list[list[str]]:
     head = [look.paint(shown(judged.change.request.address, look), Tone.TITLE)]
-    for text in (words.asks(judged.change), *judged.supposed):
+    for text in (words.asks(judged.change), *map(str, judged.supposed)):
         head += wrap(shown(text, look), look.columns, MARGIN, MARGIN * 2)
     if judged.plan is None:
         return [head, of_addon.findings(judged.findings, "", look, full)]
@@ -54,6 +54,6 @@ def _way_out(judged: Judged, look: Look) -> list[str]:
     lines: list[str] = []
     for versions, text in blocks(judged.change, plan, plan.way_out):
         lines += of_addon.written(f"Terraform, AWS provider {versions}:", text, look)
-    if plan.facts.installed and not all(each.gives_values for each in judged.change.generations):
+    if not judged.change.creates and not all(each.gives_values for each in judged.change.generations):
         lines += of_addon.written("By the AWS CLI:", commands.update_addon(plan, plan.way_out), look)
-    return of_addon.way_out(plan, lines, look)
+    return of_addon.way_out(plan, lines, look, judged.change.creates)

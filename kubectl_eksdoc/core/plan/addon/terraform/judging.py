@@ -3,7 +3,7 @@ for it and what to write there, and what the plan itself speaks against."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from kubectl_eksdoc.core.model import addon_codes as codes
@@ -16,10 +16,8 @@ from kubectl_eksdoc.core.plan.addon.modes import Mode
 from kubectl_eksdoc.core.plan.addon.plan import AddonPlan, Judge, plan_update
 from kubectl_eksdoc.core.plan.addon.terraform.leaving import leaving
 from kubectl_eksdoc.core.plan.addon.terraform.remedies import written_there
-from kubectl_eksdoc.core.plan.addon.terraform.requests import Kind
-from kubectl_eksdoc.core.plan.addon.terraform.result import Change, Judged
+from kubectl_eksdoc.core.plan.addon.terraform.result import Change, Judged, Supposed
 
-_LATER = "known after apply only"
 _FIRST = Remedy("apply what it depends on first (terraform apply -target), and judge the plan that is made then")
 
 
@@ -73,17 +71,22 @@ def _mode(change: Change) -> Mode:
     if isinstance(change.request.mode, Unknown):
         return Mode.OVERWRITE
     mode = Mode(change.request.mode)
-    return Mode.NONE if mode is Mode.PRESERVE and change.request.kind is not Kind.UPDATE else mode
+    return Mode.NONE if mode is Mode.PRESERVE and change.creates else mode
 
 
-def _supposed(change: Change, facts: AddonFacts) -> Iterator[str]:
+def _supposed(change: Change, facts: AddonFacts) -> Iterator[Supposed]:
     request = change.request
     if request.sends_version and (isinstance(request.after, Unknown) or not request.after):
-        yield f"addon_version is {_LATER}: judged with {facts.target.version}, which EKS marks as default"
+        why = _clause(request.after) if isinstance(request.after, Unknown) else "is empty"
+        yield Supposed("addon_version", why, f"{facts.target.version}, which EKS marks as default")
     if isinstance(request.mode, Unknown):
-        yield f"{request.set_by} is {_LATER}: judged with OVERWRITE, which takes most"
+        yield Supposed(request.set_by, _clause(request.mode), "OVERWRITE, which takes most")
     if request.sends_values and isinstance(request.values, Unknown):
-        yield f"configuration_values are {_LATER}: judged with those of today"
+        yield Supposed("configuration_values", _clause(request.values), "those of today")
+
+
+def _clause(unknown: Unknown) -> str:
+    return unknown.why.removeprefix("it ")
 
 
 def _only_the_mode(change: Change) -> bool:
@@ -94,14 +97,13 @@ def _only_the_mode(change: Change) -> bool:
     return isinstance(request.mode, Unknown) and not others
 
 
-def _left_open(change: Change, supposed: tuple[str, ...]) -> Iterator[Finding]:
+def _left_open(change: Change, supposed: Sequence[Supposed]) -> Iterator[Finding]:
     for each in supposed:
-        argument = each.partition(" ")[0]
         yield open_question(
             change,
             f"what becomes of {change.addon} is not known: {each}",
-            f"{argument} of {change.request.address}",
-            Remedy(f"write {change.where.argument(argument)} as a value that is known when Terraform plans"),
+            f"{each.argument} of {change.request.address}",
+            Remedy(f"write {change.where.argument(each.argument)} as a value that is known when Terraform plans"),
         )
 
 
@@ -119,12 +121,13 @@ _OPEN = frozenset(
 """What rests on the version, the values or the mode."""
 
 
-def _doubted(finding: Finding, supposed: tuple[str, ...]) -> Finding:
+def _doubted(finding: Finding, supposed: Sequence[Supposed]) -> Finding:
     """It is so only if what was supposed is."""
     if finding.code not in _OPEN:
         return finding
-    missing = finding.missing or f"what is {_LATER}"
-    return replace(finding, status=Status.UNKNOWN, evidence=(*finding.evidence, *supposed), missing=missing)
+    evidence = (*finding.evidence, *map(str, supposed))
+    missing = finding.missing or " and ".join(each.argument for each in supposed)
+    return replace(finding, status=Status.UNKNOWN, evidence=evidence, missing=missing)
 
 
 def _addressed(finding: Finding, change: Change, facts: AddonFacts) -> Finding:

@@ -44,14 +44,19 @@ def leaving(change: Change) -> Iterator[Finding]:
 
 
 def _kept(change: Change) -> Finding:
-    done = "is deleted and made anew" if change.request.kind is Kind.REPLACE else "is deleted"
+    replaced = change.request.kind is Kind.REPLACE
     return _finding(
         change,
         Severity.MEDIUM,
-        f"{change.addon} {done} as an add-on, and its objects stay: EKS does not manage them in between, or any more",
+        f"{change.addon} is deleted {'and made anew ' if replaced else ''}as an add-on, and its objects stay: "
+        f"EKS manages them {'not in between' if replaced else 'no more'}",
         ("preserve = true",),
-        Remedy(f"where only its address has changed, a moved block keeps it: {change.request.address}"),
+        _FORCED if replaced else _MOVED,
     )
+
+
+_FORCED = Remedy("look what forces the replacement (# forces replacement in terraform plan), or untaint it")
+_MOVED = Remedy("where only its address has changed, write a moved block")
 
 
 def _deleted(change: Change) -> Finding:
@@ -68,11 +73,7 @@ def _deleted(change: Change) -> Finding:
             f"set {change.where.argument('preserve')} to true and apply that by itself before: a deletion goes by the "
             "state, not by what is written"
         ),
-        Remedy(
-            "look what forces the replacement (# forces replacement in terraform plan), or untaint it"
-            if replaced
-            else "where only its address has changed, write a moved block"
-        ),
+        _FORCED if replaced else _MOVED,
     )
 
 

@@ -48,11 +48,16 @@ def _values(change: Change) -> Iterator[Remedy]:
         if change.request.mode == Mode.OVERWRITE.value and change.request.kind is Kind.UPDATE:
             mode = change.where.argument(change.conflicts)
             yield Remedy(f'set {mode} to "NONE" with them: what was not foreseen is refused then')
+    version = change.where.argument("addon_version")
+    otherwise = (
+        "create it with the values proposed here by the AWS CLI, and import it"
+        if change.creates
+        else f"update with the values proposed here by the AWS CLI, and set {version} to the same version in the same "
+        "change"
+    )
     for each in unable:
         yield Remedy(
-            f"AWS provider {each.value} gives no configuration values: raise it to 4.47 or later, or update with the "
-            f"values proposed here by the AWS CLI, and set {change.where.argument('addon_version')} to the same "
-            "version in the same change"
+            f"AWS provider {each.value} gives no configuration values: raise it to 4.47 or later, or {otherwise}"
         )
 
 

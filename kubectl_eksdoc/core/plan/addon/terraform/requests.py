@@ -140,7 +140,7 @@ def _mode(settings: AddonSettings, creates: bool) -> tuple[str | Unknown, str]:
             return value, name
         if value:
             known = value.upper() in _MODES
-            return value.upper() if known else Unknown(f"{value!r} is none that EKS knows"), name
+            return value.upper() if known else Unknown(f"it is {value!r}, which EKS does not know"), name
     return NONE, ""
 
 

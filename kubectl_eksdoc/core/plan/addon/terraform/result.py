@@ -30,11 +30,16 @@ class Change:
         return named(self.request.addon)
 
     @property
+    def creates(self) -> bool:
+        """EKS is asked to create it, be it anew."""
+        return self.request.kind in (Kind.CREATE, Kind.REPLACE)
+
+    @property
     def conflicts(self) -> str:
         """The argument by which conflicts are resolved, as the newest of the providers that it may be calls it."""
         if self.generations and self.generations[0].start < (5, 0):
             return "resolve_conflicts"
-        return f"resolve_conflicts_on_{'update' if self.request.kind is Kind.UPDATE else 'create'}"
+        return f"resolve_conflicts_on_{'create' if self.creates else 'update'}"
 
     @property
     def evidence(self) -> str:
@@ -46,6 +51,19 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
+class Supposed:
+    """What a judgement rests on where the plan does not say: of which `argument`, `why` in a clause, and what was taken
+    `instead`."""
+
+    argument: str
+    why: str
+    instead: str
+
+    def __str__(self) -> str:
+        return f"{self.argument} {self.why}: judged with {self.instead}"
+
+
+@dataclass(frozen=True, slots=True)
 class Judged:
     """`plan`: what becomes of the fields, None where no update or creation was judged. `supposed`: what it rests on
     where the plan does not say. `findings`: all of them, those of `plan` among them, worst first."""
@@ -53,7 +71,7 @@ class Judged:
     change: Change
     plan: AddonPlan | None
     findings: tuple[Finding, ...]
-    supposed: tuple[str, ...] = ()
+    supposed: tuple[Supposed, ...] = ()
 
     @property
     def worst(self) -> Severity | None:

@@ -108,7 +108,11 @@ def test_an_addon_may_be_called_otherwise_in_its_module(tmp_path: Path) -> None:
 @pytest.mark.parametrize("spelling", ["before 4.32", "4.32 to 4.46"])
 def test_what_an_old_provider_cannot_do_is_said(tmp_path: Path, spelling: str) -> None:
     text = remedies(found(judged(tmp_path, the_incident(spelling)), codes.FIELD_RESET))
-    assert f"AWS provider {spelling} gives no configuration values: raise it to 4.47 or later" in text
+    assert f"AWS provider {spelling} gives no configuration values: raise it to 4.47 or later, or update with" in text
+    given = values(spelling, addon_version=TARGET)
+    document = a_plan(a_change(None, given, "create"), configuration=configuration(SPELLINGS[spelling][0]))
+    created = judged(tmp_path, document, World(managed={}, live=(a_persons(),)))
+    assert "or create it with the values proposed here by the AWS CLI, and import it" in remedies(list(created.every))
 
 
 def test_the_values_that_are_proposed_end_it(tmp_path: Path) -> None:
