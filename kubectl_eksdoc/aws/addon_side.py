@@ -46,6 +46,9 @@ def addon_side(of: Believed, name: str, wish: str | None) -> AddonSide:
         addon_versions.steps(name, offered, of.cluster.version, addon.version, target)
         if isinstance(offered, AddonVersions)
         else (target,),
+        addon_versions.on_the_way(offered, of.cluster.version, addon.version, target)
+        if isinstance(offered, AddonVersions)
+        else (),
     )
 
 

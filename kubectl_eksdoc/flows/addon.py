@@ -16,7 +16,9 @@ from kubectl_eksdoc.core.model.named import Named
 from kubectl_eksdoc.core.plan.addon.facts import AddonFacts, Asked, OfVersion
 from kubectl_eksdoc.core.plan.addon.plan import AddonPlan, Judge, plan_update
 from kubectl_eksdoc.core.plan.addon.rendering import objects_of
+from kubectl_eksdoc.core.plan.addon.schema.allowed import SchemaPaths
 from kubectl_eksdoc.core.plan.addon.schema.paths import paths
+from kubectl_eksdoc.core.plan.addon.since import Since, since
 from kubectl_eksdoc.core.plan.addon.usage import BEHIND_BALANCERS, usage
 from kubectl_eksdoc.flows.ports import Objects
 
@@ -51,6 +53,20 @@ def plan_steps(plan: AddonPlan, versions: Sequence[VersionSide], judge: JudgeBy)
         values = step.way_out.values if step.way_out is not None else asked.values
         facts = replace(facts, now=facts.target, values=facts.values if values is None else values)
     return tuple(found)
+
+
+def first_owned(
+    plan: AddonPlan, versions: Sequence[str], ask: Callable[[Sequence[str]], Sequence[VersionSide]]
+) -> tuple[Since, ...]:
+    """`versions` of the way after the installed one, the oldest first; each is asked for once at most."""
+    known: dict[str, OfVersion] = {of.version: of for of in (plan.facts.now, plan.facts.target)}
+
+    def schema_of(version: str) -> SchemaPaths | Unknown:
+        if version not in known:
+            known[version] = _version(ask((version,))[0])
+        return known[version].schema
+
+    return since(plan.changes, (plan.facts.now.version, *versions), schema_of)
 
 
 def addon_facts(cluster: Cluster, eks: EksCluster, side: AddonSide, objects: Objects) -> AddonFacts:

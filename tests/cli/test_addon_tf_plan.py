@@ -69,6 +69,7 @@ def test_one_addon_of_many(tmp_path: Path) -> None:
         (("--configuration-values", "f", "--to", "x"), "--to and --configuration-values beside --tf-plan"),
         (("--configuration-values", ""), "--configuration-values beside --tf-plan"),
         (("--each-step",), "--each-step beside --tf-plan"),
+        (("--since-when",), "--since-when beside --tf-plan"),
         (("-o", "markdown"), "no output format 'markdown'"),
     ],
 )

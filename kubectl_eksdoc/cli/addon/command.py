@@ -75,6 +75,13 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
         "question to AWS for each)",
     )
     group.add_argument(
+        "--since-when",
+        action="switch",
+        default=False,
+        help="for each field at risk: since which version the schema has it, and so EKS takes it (some more questions "
+        "to AWS)",
+    )
+    group.add_argument(
         "--tf-plan",
         metavar="FILE",
         default=None,

@@ -19,6 +19,7 @@ _IN_THE_PLAN = {
     "configuration_values": "--configuration-values",
     "all": "--all",
     "each_step": "--each-step",
+    "since_when": "--since-when",
 }
 """Flags by their names in the arguments: what they say, the plan says."""
 

@@ -12,7 +12,7 @@ from kubectl_eksdoc.core.plan.addon.plan import AddonPlan, WayOut
 from kubectl_eksdoc.core.plan.addon.prediction import FieldChange
 from kubectl_eksdoc.core.plan.addon.schema.changes import changes
 from kubectl_eksdoc.render.addon import commands, words
-from kubectl_eksdoc.render.addon.steps import steps
+from kubectl_eksdoc.render.addon.steps import first_owned, steps
 from kubectl_eksdoc.render.addon.view import AddonView
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.sections import MARGIN, Title, drawn, titled
@@ -49,8 +49,13 @@ def _text(view: AddonView, look: Look, full: bool) -> str:
 
 
 def _of(plan: AddonPlan, view: AddonView, look: Look, full: bool) -> list[list[str]]:
-    own_steps = steps(view.steps.get(plan.facts.addon.name, ()), look)
-    return [*sections(plan, look, full), way_out(plan, _commands(plan, look, full), look), own_steps]
+    name = plan.facts.addon.name
+    return [
+        *sections(plan, look, full),
+        way_out(plan, _commands(plan, look, full), look),
+        first_owned(view.since.get(name, ()), look),
+        steps(view.steps.get(name, ()), look),
+    ]
 
 
 def sections(plan: AddonPlan, look: Look, full: bool) -> list[list[str]]:
