@@ -24,6 +24,7 @@ BLOCKS: Mapping[str, Callable[[], str]] = {
     "order-file": transcript.order_file,
     "pin": transcript.pin,
     "addon-diff": transcript.addon_diff,
+    "addon-terraform": transcript.addon_terraform,
     "addon-rights": tables.addon_rights,
     "addon-apply": transcript.addon_apply,
     "addon-apply-rights": tables.addon_apply_rights,

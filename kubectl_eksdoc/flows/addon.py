@@ -14,7 +14,7 @@ from kubectl_eksdoc.core.model.aws.configuration import Broken
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.named import Named
 from kubectl_eksdoc.core.plan.addon.facts import AddonFacts, Asked, OfVersion
-from kubectl_eksdoc.core.plan.addon.plan import AddonPlan, plan_update
+from kubectl_eksdoc.core.plan.addon.plan import AddonPlan, Judge, plan_update
 from kubectl_eksdoc.core.plan.addon.rendering import objects_of
 from kubectl_eksdoc.core.plan.addon.schema.allowed import SchemaPaths
 from kubectl_eksdoc.core.plan.addon.schema.paths import paths
@@ -36,7 +36,7 @@ def plan_addon(
     Raises:
         ClusterError: the cluster cannot be talked to.
     """
-    return _planned(_facts(cluster, eks, side, objects), side.target, asked, judge)
+    return plan_update(addon_facts(cluster, eks, side, objects), asked, judge_of(side.target, judge))
 
 
 def plan_steps(plan: AddonPlan, versions: Sequence[VersionSide], judge: JudgeBy) -> tuple[AddonPlan, ...]:
@@ -48,7 +48,7 @@ def plan_steps(plan: AddonPlan, versions: Sequence[VersionSide], judge: JudgeBy)
     for version in versions:
         facts = replace(facts, target=_version(version), offered=True, steps=(version.version,))
         asked = plan.asked if not found else Asked(plan.asked.mode)
-        step = _planned(facts, version, asked, judge)
+        step = plan_update(facts, asked, judge_of(version, judge))
         found.append(step)
         values = step.way_out.values if step.way_out is not None else asked.values
         facts = replace(facts, now=facts.target, values=facts.values if values is None else values)
@@ -69,7 +69,12 @@ def first_owned(
     return since(plan.changes, (plan.facts.now.version, *versions), schema_of)
 
 
-def _facts(cluster: Cluster, eks: EksCluster, side: AddonSide, objects: Objects) -> AddonFacts:
+def addon_facts(cluster: Cluster, eks: EksCluster, side: AddonSide, objects: Objects) -> AddonFacts:
+    """An add-on without a version is not installed yet.
+
+    Raises:
+        ClusterError: the cluster cannot be talked to.
+    """
     live: list[Doc] = []
     unread: list[tuple[Named, Unknown]] = []
     for of in objects_of(side.addon.name):
@@ -93,16 +98,18 @@ def _facts(cluster: Cluster, eks: EksCluster, side: AddonSide, objects: Objects)
         usage(cluster),
         side.offered,
         side.steps,
+        bool(side.addon.version),
     )
 
 
-def _planned(facts: AddonFacts, target: VersionSide, asked: Asked, judge: JudgeBy) -> AddonPlan:
+def judge_of(target: VersionSide, judge: JudgeBy) -> Judge:
+    """What of values the target's schema does not allow."""
     schema = target.schema
     if isinstance(schema, Unknown):
         unknown = schema
-        return plan_update(facts, asked, lambda _: unknown)
+        return lambda _: unknown
     known = schema
-    return plan_update(facts, asked, lambda values: judge(known, values))
+    return lambda values: judge(known, values)
 
 
 _NO_OWNERS = Unknown("it was read without its managedFields: a dump needs kubectl get --show-managed-fields")

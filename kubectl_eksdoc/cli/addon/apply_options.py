@@ -123,6 +123,8 @@ def apply_from(args: argparse.Namespace) -> Apply | None:
         )
     if args.all:
         raise UsageError("--apply is of one add-on, and --all names every one", "Name the add-on.")
+    if args.tf_plan is not None:
+        raise UsageError("--tf-plan only looks: Terraform applies what a plan asks for", "Leave one of them away.")
     if args.each_step or args.since_when:
         flag = "--each-step" if args.each_step else "--since-when"
         raise UsageError(f"{flag} only looks, and --apply carries out", "Look first, and then apply one step.")

@@ -10,6 +10,7 @@ from kubectl_eksdoc.cli.addon.applying import applying
 from kubectl_eksdoc.cli.addon.forecast import forecast
 from kubectl_eksdoc.cli.addon.reading import NAME
 from kubectl_eksdoc.cli.addon.request import Request
+from kubectl_eksdoc.cli.addon.terraform import TerraformRequest, judge_plan
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
@@ -24,6 +25,7 @@ Examples:
   %(prog)s vpc-cni --to v1.20.4-eksbuild.2 --resolve-conflicts OVERWRITE
   %(prog)s coredns --to latest --configuration-values values.yaml
   %(prog)s --all -o json
+  %(prog)s --tf-plan plan.json
   %(prog)s vpc-cni --to latest --apply
   %(prog)s vpc-cni --demo
 """
@@ -59,7 +61,7 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     group.add_argument(
         "--resolve-conflicts",
         type=_mode,
-        default="NONE",
+        default=None,
         metavar="MODE",
         help="NONE, OVERWRITE or PRESERVE: what is judged; all three are shown (default: NONE, as EKS's own)",
     )
@@ -84,6 +86,13 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
         help="for each field at risk: since which version the schema has it, and so EKS takes it (some more questions "
         "to AWS)",
     )
+    group.add_argument(
+        "--tf-plan",
+        metavar="FILE",
+        default=None,
+        help="judge the add-on changes of a Terraform plan instead: what terraform show -json prints ('-': standard "
+        "input); ADDON: only that one",
+    )
     apply_options.add_to(parser)
     parser.set_defaults(leaf=parser, command=run)
 
@@ -99,5 +108,8 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
     Raises:
         EksdocError: the command line, a file, the cluster or AWS is at fault; the error says which.
     """
-    request, apply = Request.from_args(args, words), apply_options.apply_from(args)
+    apply = apply_options.apply_from(args)
+    if args.tf_plan is not None:
+        return judge_plan(TerraformRequest.from_args(args, words), around)
+    request = Request.from_args(args, words)
     return applying(request, apply, around) if apply is not None else forecast(request, around)

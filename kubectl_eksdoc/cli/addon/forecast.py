@@ -75,10 +75,6 @@ def _asked(request: Request, around: Surroundings) -> Asked:
 
 
 def code(plans: Sequence[AddonPlan], left_out: bool = False) -> int:
-    """What is known to fail matters more than what is not known; an add-on that was left out is not known."""
-    from kubectl_eksdoc.core.model.findings import Status
-
-    found = {each.status for plan in plans for each in plan.findings}
-    if Status.FAIL in found:
-        return exits.FAILS
-    return exits.UNKNOWN if left_out or Status.UNKNOWN in found else exits.CLEAN
+    """An add-on that was left out is not known."""
+    found = reading.code(each for plan in plans for each in plan.findings)
+    return exits.UNKNOWN if left_out and found == exits.CLEAN else found

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from kubectl_eksdoc.core.model.aws.asked import Unknown
 from kubectl_eksdoc.core.model.findings import Finding, Severity, Status, When
 from kubectl_eksdoc.core.plan.addon.fields import value_of
@@ -40,31 +42,32 @@ def wide(view: AddonView, look: Look) -> str:
 
 
 def _text(view: AddonView, look: Look, full: bool) -> str:
-    found = [
-        section
-        for plan in view.plans
-        for section in (
-            *sections(plan, look, full),
-            first_owned(view.since.get(plan.facts.addon.name, ()), look),
-            steps(view.steps.get(plan.facts.addon.name, ()), look),
-        )
-    ]
+    found = [section for plan in view.plans for section in _of(plan, view, look, full)]
     if not full:
         found.append(wrap(_FORMATS, look.columns))
     return "\n\n".join("\n".join(lines) for lines in found if lines) + "\n"
 
 
+def _of(plan: AddonPlan, view: AddonView, look: Look, full: bool) -> list[list[str]]:
+    name = plan.facts.addon.name
+    return [
+        *sections(plan, look, full),
+        way_out(plan, _commands(plan, look, full), look),
+        first_owned(view.since.get(name, ()), look),
+        steps(view.steps.get(name, ()), look),
+    ]
+
+
 def sections(plan: AddonPlan, look: Look, full: bool) -> list[list[str]]:
-    """Of one add-on; those that are empty are left out by whoever joins them."""
+    """All but the way out, which is written in more than one way."""
     risky = [change for change in plan.changes if change.at_risk]
     others = [change for change in plan.changes if not change.at_risk]
     return [
         _summary(plan, look),
         drawn(Title("Fields at risk", _modes(plan)), _table(risky), look, full),
-        _findings(plan, look, full),
+        findings(plan.findings, f" with {plan.asked.mode.value}", look, full),
         drawn(Title("What follows the version"), _table(others), look, full) if full else [],
-        _schema(plan, look, full),
-        _way_out(plan, look, full),
+        _schema(plan, look, full) if plan.facts.installed else [],
     ]
 
 
@@ -101,10 +104,11 @@ def _row(change: FieldChange) -> Row:
     ]
 
 
-def _findings(plan: AddonPlan, look: Look, full: bool) -> list[str]:
-    shown_ones = [each for each in plan.findings if full or each.severity is not Severity.INFO]
+def findings(found: Sequence[Finding], of: str, look: Look, full: bool) -> list[str]:
+    """Those of a mode, ``" with NONE"``, or of something else that is named so."""
+    shown_ones = [each for each in found if full or each.severity is not Severity.INFO]
     lines = [line for each in shown_ones for line in _finding(each, look, full)]
-    return titled(Title("Findings", f" with {plan.asked.mode.value}"), lines, look)
+    return titled(Title("Findings", of), lines, look)
 
 
 def _finding(found: Finding, look: Look, full: bool) -> list[str]:
@@ -139,29 +143,43 @@ def _schema(plan: AddonPlan, look: Look, full: bool) -> list[str]:
     return titled(title, texts, look)
 
 
-def _way_out(plan: AddonPlan, look: Look, full: bool) -> list[str]:
+def way_out(plan: AddonPlan, taken_by: Sequence[str], look: Look, creates: bool = False) -> list[str]:
+    """`taken_by`: lines with which it is taken; left out where it cannot be. `creates`: by a creation of the add-on."""
     way = plan.way_out
     if way is None:
         return []
-    lines = [MARGIN + line for text in _of_way(way) for line in wrap(shown(text, look), look.columns - len(MARGIN))]
+    lines = [
+        MARGIN + line for text in _of_way(way, creates) for line in wrap(shown(text, look), look.columns - len(MARGIN))
+    ]
     if way.usable and len(plan.facts.steps) > 1:
         text = f"Not yet: by {plan.facts.steps[0]} first, with the values that are proposed for that (--each-step)."
         return titled(_WAY_OUT, lines + wrap(shown(text, look), look.columns, MARGIN), look)
-    if way.usable:
-        lines += ["", MARGIN + shown(commands.update_addon(plan, way), look)]
-    if way.usable and full:
-        for versions, arguments in commands.terraform(plan, way):
-            lines += ["", f"{MARGIN}Terraform, AWS provider {versions}:"]
-            lines += [f"{MARGIN * 2}{shown(line, look)}" for line in arguments.splitlines()]
-    return titled(_WAY_OUT, lines, look)
+    return titled(_WAY_OUT, [*lines, *(taken_by if way.usable else ())], look)
+
+
+def _commands(plan: AddonPlan, look: Look, full: bool) -> list[str]:
+    way = plan.way_out
+    if way is None:
+        return []
+    lines = ["", MARGIN + shown(commands.update_addon(plan, way), look)]
+    for versions, arguments in commands.terraform(plan, way) if full else ():
+        lines += written(f"Terraform, AWS provider {versions}:", arguments, look)
+    return lines
+
+
+def written(head: str, text: str, look: Look) -> list[str]:
+    """Lines to be copied as they are, below what they are for."""
+    return ["", f"{MARGIN}{shown(head, look)}", *(f"{MARGIN * 2}{shown(line, look)}" for line in text.splitlines())]
 
 
 _WAY_OUT = Title("The way out", ": values that change nothing")
 
 
-def _of_way(way: WayOut) -> list[str]:
+def _of_way(way: WayOut, creates: bool) -> list[str]:
     said = [f"These values keep {counted(len(way.keeps), 'field')} as they are, in every mode."] if way.keeps else []
-    if way.keeps and not way.cannot:
+    if creates:
+        said.append("A creation needs OVERWRITE for them, and takes with it what was not foreseen: look afterwards.")
+    elif way.keeps and not way.cannot:
         said.append("With NONE, EKS refuses the update if it would take anything that was not foreseen.")
     said += [f"No value that is known here keeps {words.named(change)}." for change in way.cannot]
     if isinstance(way.broken, Unknown):

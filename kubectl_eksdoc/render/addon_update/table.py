@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from kubectl_eksdoc.core.plan.addon.fields import value_of
 from kubectl_eksdoc.core.plan.addon.modes import Mode
+from kubectl_eksdoc.core.plan.addon.plan import AddonPlan
 from kubectl_eksdoc.core.run.addon.ended import Ended
 from kubectl_eksdoc.core.run.addon.outcome import Check, Verdict
 from kubectl_eksdoc.core.run.addon.stages import Stage
-from kubectl_eksdoc.render.addon.commands import as_json
-from kubectl_eksdoc.render.addon.table import sections
+from kubectl_eksdoc.render.addon.commands import as_json, update_addon
+from kubectl_eksdoc.render.addon.table import sections, way_out
 from kubectl_eksdoc.render.addon_update import words
 from kubectl_eksdoc.render.addon_update.view import UpdateView
 from kubectl_eksdoc.render.look import Look, Tone
@@ -48,8 +49,14 @@ def _joined(sections: list[list[str]]) -> str:
 
 def _before(view: UpdateView, look: Look, full: bool) -> str:
     """The forecast of what is sent, what that is, and the way back."""
-    told = sections(view.plan, look, full) if view.plan is not None else []
+    told = [*sections(view.plan, look, full), _way_out(view.plan, look)] if view.plan is not None else []
     return _joined([*told, _sent(view, look, full), _back(view, look), _guards(view, look), _weighty(view, look)])
+
+
+def _way_out(plan: AddonPlan, look: Look) -> list[str]:
+    """Of what is sent: where fields are still at risk."""
+    command = [] if plan.way_out is None else ["", MARGIN + shown(update_addon(plan, plan.way_out), look)]
+    return way_out(plan, command, look)
 
 
 def _sent(view: UpdateView, look: Look, full: bool) -> list[str]:

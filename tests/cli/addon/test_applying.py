@@ -201,6 +201,8 @@ def test_nothing_is_sent_that_cannot_be_written_down(ann: Desk) -> None:
         (("--apply", "--snapshot", "x"), "--snapshot does not go with it"),
         (("--apply", "--as-asked", "--configuration-values", "x"), "Give one of them"),
         (("--apply", "--resume", "x", "--yes"), "no flag of a new one goes with it"),
+        (("--apply", "--tf-plan", "x"), "Terraform applies what a plan asks for"),
+        (("--apply", "--each-step"), "--each-step only looks"),
         (("--apply", "--accept-unknown", "addon-field-unknwon"), "addon-field-unknown"),
     ],
 )
