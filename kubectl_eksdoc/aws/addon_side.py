@@ -34,12 +34,12 @@ def addon_side(of: Believed, name: str, wish: str) -> AddonSide:
         raise AwsDenied(addon.why, "", addon.missing)
     assert isinstance(addon, Addon) and isinstance(offered, (AddonVersions, Unknown)), "as they were asked"
     target = _target(of, offered, name, wish)
-    versions = dict(at_once(dict.fromkeys((addon.version, target)), lambda version: _version(of, name, version)))
+    versions = dict(at_once(dict.fromkeys((addon.version, target)), lambda version: version_side(of, name, version)))
     return AddonSide(
         addon,
         versions[addon.version],
         versions[target],
-        _values(addon),
+        values_now(addon),
         addon_versions.is_offered(offered, of.cluster.version, target)
         if isinstance(offered, AddonVersions)
         else offered,
@@ -74,7 +74,8 @@ def _target(of: Believed, offered: object, name: str, wish: str) -> str:
     return target
 
 
-def _version(of: Believed, name: str, version: str) -> VersionSide:
+def version_side(of: Believed, name: str, version: str) -> VersionSide:
+    """What is known of a version, whether it is installed or not."""
     told = eks.addon_configuration(of, name, version)
     schema: Doc | Unknown
     if isinstance(told, Absent):
@@ -84,7 +85,8 @@ def _version(of: Believed, name: str, version: str) -> VersionSide:
     return VersionSide(version, chart_defaults(name, version), schema)
 
 
-def _values(addon: Addon) -> Doc | Unknown:
+def values_now(addon: Addon) -> Doc | Unknown:
+    """The configuration values of today; {} for none."""
     if not addon.configuration.strip():
         return {}
     try:

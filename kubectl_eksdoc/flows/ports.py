@@ -44,6 +44,18 @@ class Objects(Protocol):
         ...
 
 
+class Histories(Protocol):
+    """Objects in which a controller keeps what its own were like before: of a cluster, a dump of one, or the demo."""
+
+    def listed(self, resource: Resource, namespace: str) -> tuple[Doc, ...] | Unknown:
+        """All of a namespace; `Unknown.missing` is the right without which they are not had.
+
+        Raises:
+            ClusterError: the cluster cannot be talked to.
+        """
+        ...
+
+
 class Field(Protocol):
     """The cluster that is drained, and the user's hooks: what is asked is answered by news, together with what changes
     in it."""

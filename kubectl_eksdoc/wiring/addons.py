@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
     from kubectl_eksdoc.aws.believing import Believed
     from kubectl_eksdoc.core.model.api_objects import Doc
-    from kubectl_eksdoc.core.model.aws.addons import AddonSide
+    from kubectl_eksdoc.core.model.aws.addons import AddonPast, AddonSide
     from kubectl_eksdoc.core.model.aws.clusters import EksCluster
     from kubectl_eksdoc.core.model.aws.configuration import Broken
     from kubectl_eksdoc.core.model.cluster import Cluster
     from kubectl_eksdoc.core.model.connection import Connection
     from kubectl_eksdoc.core.model.kinds import Resource
     from kubectl_eksdoc.core.model.named import Named
-    from kubectl_eksdoc.flows.ports import Objects
+    from kubectl_eksdoc.flows.ports import Histories, Objects
     from kubectl_eksdoc.kube.aws_access import AwsWanted
 
 
@@ -44,10 +44,12 @@ def read_values(path: str) -> Doc:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What is read of the cluster itself: lists of `kinds`, and `objects` by their names."""
+    """What is read of the cluster itself: lists of `kinds`, and `objects` by their names; of `histories`, documents are
+    kept."""
 
     kinds: Sequence[Resource]
     objects: Collection[Named]
+    histories: Collection[Resource] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,7 @@ class AddonWorld:
     cluster: Cluster
     objects: Objects
     aws: Believed
+    histories: Histories
 
     @property
     def recognised(self) -> str:
@@ -98,6 +101,19 @@ class AddonWorld:
 
         return addon_side(self.aws, name, wish)
 
+    def past(self, name: str, update: str) -> AddonPast:
+        """As `aws.addon_past.addon_past`."""
+        from kubectl_eksdoc.aws.addon_past import addon_past
+
+        return addon_past(self.aws, name, update)
+
+    @staticmethod
+    def chart(name: str, version: str) -> Doc | Unknown:
+        """As `aws.charts.chart_defaults`."""
+        from kubectl_eksdoc.aws.charts import chart_defaults
+
+        return chart_defaults(name, version)
+
 
 def open_addons(
     source: SourceChoice, connection: Connection, wanted: AwsWanted, progress: Progress | None, reading: Reading
@@ -121,12 +137,14 @@ def _opened(
     source: SourceChoice, connection: Connection, progress: Progress | None, reading: Reading, aws: Believed
 ) -> AddonWorld:
     if source.live:
+        from kubectl_eksdoc.kube.namespace_lists import NamespaceLists
         from kubectl_eksdoc.kube.single_objects import SingleObjects
 
         cluster = open_reader(source, connection, progress).read(reading.kinds)
-        return AddonWorld(cluster, SingleObjects(connection), aws)
+        return AddonWorld(cluster, SingleObjects(connection), aws, NamespaceLists(connection))
     from kubectl_eksdoc.objects.held_objects import HeldObjects
 
-    held = HeldObjects(reading.objects, "the demo" if source.demo else f"the snapshot {source.snapshot}")
+    where = "the demo" if source.demo else f"the snapshot {source.snapshot}"
+    held = HeldObjects(reading.objects, where, reading.histories)
     cluster = open_reader(source, connection, progress, held).read((*reading.kinds, *held.resources))
-    return AddonWorld(cluster, held, aws)
+    return AddonWorld(cluster, held, aws, held)

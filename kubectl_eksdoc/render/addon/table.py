@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from kubectl_eksdoc.core.model.aws.asked import Unknown
 from kubectl_eksdoc.core.model.findings import Finding, Severity, Status, When
-from kubectl_eksdoc.core.plan.addon.judging import value_of
 from kubectl_eksdoc.core.plan.addon.modes import Fate, Mode
 from kubectl_eksdoc.core.plan.addon.plan import AddonPlan, WayOut
 from kubectl_eksdoc.core.plan.addon.prediction import FieldChange
 from kubectl_eksdoc.core.plan.addon.schema.changes import changes
+from kubectl_eksdoc.core.plan.addon.weighing import value_of
 from kubectl_eksdoc.render.addon import commands, words
 from kubectl_eksdoc.render.addon.view import AddonView
 from kubectl_eksdoc.render.look import Look, Tone

@@ -13,9 +13,10 @@ from kubectl_eksdoc.core.plan.addon.effects import Users, effect_of
 from kubectl_eksdoc.core.plan.addon.expected import Witness
 from kubectl_eksdoc.core.plan.addon.facts import AddonFacts, Asked
 from kubectl_eksdoc.core.plan.addon.fields import LiveField
-from kubectl_eksdoc.core.plan.addon.merging import MISSING, leaves
+from kubectl_eksdoc.core.plan.addon.merging import leaves
 from kubectl_eksdoc.core.plan.addon.modes import Fate, Mode
 from kubectl_eksdoc.core.plan.addon.prediction import FieldChange, Prediction
+from kubectl_eksdoc.core.plan.addon.weighing import value_of, weigh
 
 Unread = tuple[Named, Unknown]
 
@@ -82,7 +83,7 @@ def _of_field(facts: AddonFacts, mode: Mode, change: FieldChange) -> Iterator[Fi
     code = _CODES.get(fate)
     if code is None:
         return
-    severity, why = _severity(facts, change)
+    severity, why = weigh(change.field, change.live, facts.usage)
     status = {Fate.KEPT: Status.PASS, Fate.UNKNOWN: Status.UNKNOWN}.get(fate, Status.FAIL)
     if fate is Fate.KEPT and change.witness is Witness.VALUES:
         severity, status = Severity.MEDIUM, Status.FAIL  # what the values say does not come to hold
@@ -99,7 +100,7 @@ def _of_field(facts: AddonFacts, mode: Mode, change: FieldChange) -> Iterator[Fi
 
 def _on_purpose(facts: AddonFacts, mode: Mode, change: FieldChange) -> Iterator[Finding]:
     """What the values of the call set is no loss, unless somebody uses what they turn off."""
-    severity, why = _severity(facts, change)
+    severity, why = weigh(change.field, change.live, facts.usage)
     effect = effect_of(change.field)
     if effect is None or effect.users is not Users.BRANCH_PODS or severity is Severity.LOW:
         return
@@ -167,50 +168,11 @@ def _told(change: FieldChange, mode: Mode) -> str:
     return f"{set_by} may be reset: what EKS applies there is not known"
 
 
-LONGEST = 60
-
-
-def value_of(value: object) -> str:
-    """For a sentence; what is long is named by its kind."""
-    if value is MISSING:
-        return "nothing"
-    text = f'"{value}"' if isinstance(value, str) else str(value)
-    if len(text) > LONGEST or "\n" in text:
-        return "a text" if isinstance(value, str) else "a document"
-    return text
-
-
 def _evidence(change: FieldChange, mode: Mode) -> Iterator[str]:
     yield str(change.field)
     if change.witness is not None:
         yield f"why EKS applies it: {change.witness.value}"
     yield f"confidence: {change.confidence(mode).value}"
-
-
-def _severity(facts: AddonFacts, change: FieldChange) -> tuple[Severity, tuple[str, ...]]:
-    """How bad it is here, with what it rests on."""
-    effect = effect_of(change.field)
-    if effect is None:
-        return Severity.MEDIUM, ("what follows from it is not known here",)
-    if effect.of and not _is_on(change.live):
-        return Severity.LOW, (f"only the loss of {value_of(effect.of)} matters: {effect.does}",)
-    when = "as the update rolls over the nodes" if effect.at_once else "later"
-    told = f"{effect.does} ({when}; {effect.source})"
-    if effect.users is not Users.BRANCH_PODS:
-        return effect.worst, (told,)
-    pods = facts.usage.branch_pods
-    if isinstance(pods, Unknown):
-        return effect.worst, (told, f"which pods have security groups of their own is not known: {pods.why}")
-    if not pods:
-        return Severity.LOW, (f"no pod has security groups of its own; else {told}",)
-    named_pods = ", ".join(pods[:3]) + (f" and {len(pods) - 3} more" if len(pods) > 3 else "")
-    have = "1 pod has" if len(pods) == 1 else f"{len(pods)} pods have"
-    return effect.worst, (told, f"{have} security groups of their own: {named_pods}")
-
-
-def _is_on(value: object) -> bool:
-    """As Go's strconv.ParseBool, by which vpc-cni reads its variables."""
-    return value in ("1", "t", "T", "true", "TRUE", "True", True)
 
 
 def shared(predictions: Sequence[Prediction]) -> Iterator[Finding]:
