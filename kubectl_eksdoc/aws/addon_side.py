@@ -75,7 +75,7 @@ def _target(of: Believed, offered: object, name: str, wish: str) -> str:
 
 
 def version_side(of: Believed, name: str, version: str) -> VersionSide:
-    """What is known of a version, whether it is installed or not."""
+    """One question."""
     told = eks.addon_configuration(of, name, version)
     schema: Doc | Unknown
     if isinstance(told, Absent):

@@ -88,9 +88,11 @@ _READ_FOR_RUNS = tuple(
 _WATCH = tuple(Right(v, r, True) for r in (kinds.NODES, kinds.PODS, kinds.BUDGETS) for v in ("list", "watch"))
 _RUN = (*_NODES, *_PODS, *_EVICT, *_JOURNAL, *_CHOSEN, *_READ_FOR_RUNS)
 
+_BALANCED = "which target groups would lose targets is unknown"
 _SINGLE = "what an update changes in this object of the add-on is unknown"
 _ADDON_DIFF = (
     *(Right("list", resource, True) for resource in _NOTHING_WITHOUT),
+    *(Right("list", resource, lost=_BALANCED) for resource in (kinds.SERVICES, kinds.TARGET_GROUP_BINDINGS)),
     *(Right("get", resource, lost=_SINGLE) for resource in kinds.SINGLE),
 )
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.api_objects import Doc, at
@@ -13,15 +14,15 @@ from kubectl_eksdoc.core.model.aws.configuration import Broken
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.named import Named
 from kubectl_eksdoc.core.plan.addon.facts import AddonFacts, Asked, OfVersion
-from kubectl_eksdoc.core.plan.addon.plan import AddonPlan, plan_update
+from kubectl_eksdoc.core.plan.addon.plan import AddonPlan, Judge, plan_update
 from kubectl_eksdoc.core.plan.addon.rendering import objects_of
 from kubectl_eksdoc.core.plan.addon.schema.paths import paths
-from kubectl_eksdoc.core.plan.addon.usage import usage
+from kubectl_eksdoc.core.plan.addon.usage import BEHIND_BALANCERS, usage
 from kubectl_eksdoc.flows.ports import Objects
 
 JudgeBy = Callable[[Doc, Doc], "tuple[Broken, ...] | Unknown"]
 
-KINDS = (kinds.NODES, kinds.PODS)
+KINDS = (kinds.NODES, kinds.PODS, *BEHIND_BALANCERS)
 """What of the cluster is read as a whole: who uses what the add-on switches."""
 
 
@@ -30,6 +31,30 @@ def plan_addon(
 ) -> AddonPlan:
     """`judge` says what of values (the second) a schema (the first) does not allow.
 
+    Raises:
+        ClusterError: the cluster cannot be talked to.
+    """
+    return _planned(addon_facts(cluster, eks, side, objects), side.target, asked, judge)
+
+
+def plan_steps(plan: AddonPlan, versions: Sequence[VersionSide], judge: JudgeBy) -> tuple[AddonPlan, ...]:
+    """The update by each of `versions` in turn, the last of them its target: every step from the one before, with the
+    values that it proposed, so that they hold for the whole way. What a step changes by itself is not in the objects,
+    which are those of now: look again before each."""
+    found: list[AddonPlan] = []
+    facts = plan.facts
+    for version in versions:
+        facts = replace(facts, target=_version(version), offered=True, steps=(version.version,))
+        asked = plan.asked if not found else Asked(plan.asked.mode)
+        step = _planned(facts, version, asked, judge)
+        found.append(step)
+        values = step.way_out.values if step.way_out is not None else asked.values
+        facts = replace(facts, now=facts.target, values=facts.values if values is None else values)
+    return tuple(found)
+
+
+def addon_facts(cluster: Cluster, eks: EksCluster, side: AddonSide, objects: Objects) -> AddonFacts:
+    """
     Raises:
         ClusterError: the cluster cannot be talked to.
     """
@@ -45,7 +70,7 @@ def plan_addon(
             unread.append((of, _NO_OWNERS))
         else:
             live.append(found)
-    facts = AddonFacts(
+    return AddonFacts(
         eks,
         side.addon,
         _version(side.now),
@@ -57,12 +82,20 @@ def plan_addon(
         side.offered,
         side.steps,
     )
-    schema = side.target.schema
+
+
+def _planned(facts: AddonFacts, target: VersionSide, asked: Asked, judge: JudgeBy) -> AddonPlan:
+    return plan_update(facts, asked, judged_by(target, judge))
+
+
+def judged_by(target: VersionSide, judge: JudgeBy) -> Judge:
+    """What of values the schema of `target` does not allow."""
+    schema = target.schema
     if isinstance(schema, Unknown):
         unknown = schema
-        return plan_update(facts, asked, lambda _: unknown)
+        return lambda _: unknown
     known = schema
-    return plan_update(facts, asked, lambda values: judge(known, values))
+    return lambda values: judge(known, values)
 
 
 _NO_OWNERS = Unknown("it was read without its managedFields: a dump needs kubectl get --show-managed-fields")

@@ -8,6 +8,8 @@ from datetime import datetime
 import msgspec
 
 from kubectl_eksdoc.core.model import pods as facts
+from kubectl_eksdoc.core.model.branches import POD_ENI, Branch, asks_for_branch
+from kubectl_eksdoc.objects.branches import branch
 from kubectl_eksdoc.objects.caches import RawError, placed
 from kubectl_eksdoc.objects.making import quickly
 from kubectl_eksdoc.objects.placement import PlacingSpec
@@ -22,14 +24,17 @@ class JudgedAnnotations(
         "do_not_disrupt": facts.DO_NOT_DISRUPT,
         "do_not_evict": facts.DO_NOT_EVICT,
         "safe_to_evict": facts.SAFE_TO_EVICT,
+        "pod_eni": POD_ENI,
     },
 ):
-    """The annotations that are judged (`core.model.pods.JUDGED_ANNOTATIONS`); the others are never decoded."""
+    """The annotations that are judged (`core.model.pods.JUDGED_ANNOTATIONS`), and what a branch interface is told by;
+    the others are never decoded."""
 
     mirror: str | None = None
     do_not_disrupt: str | None = None
     do_not_evict: str | None = None
     safe_to_evict: str | None = None
+    pod_eni: str | None = None
 
 
 _NONE_JUDGED = JudgedAnnotations()
@@ -96,6 +101,7 @@ class PodStatus(Lean):
     """Container statuses stay raw: they are looked at only when the pod is not Ready."""
 
     phase: str | None = None
+    pod_ip: str | None = msgspec.field(default=None, name="podIP")
     conditions: list[PodCondition] | None = None
     init_container_statuses: msgspec.Raw = NO_RAW
     container_statuses: msgspec.Raw = NO_RAW
@@ -157,6 +163,7 @@ def pod(given: PodObject, share: Sharing) -> tuple[facts.Pod, datetime | None]:
             if moment is not None and (newest is None or moment > newest):
                 newest = moment
     grace = spec.termination_grace_period_seconds
+    placement = share.placing(spec)
     fact = _make_pod(
         text(meta.namespace),
         name,
@@ -179,10 +186,17 @@ def pod(given: PodObject, share: Sharing) -> tuple[facts.Pod, datetime | None]:
         scheduled_at,
         ready_at,
         _RESTARTED.search(status.container_statuses) is not None,
-        share.placing(spec),
+        placement,
         spec.preemption_policy != "Never",
+        _branch(meta, spec, status) if asks_for_branch(placement.requests) else None,
     )
     return fact, newest
+
+
+def _branch(meta: PodMeta, spec: PodSpec, status: PodStatus) -> Branch:
+    containers = (*(spec.containers or ()), *(spec.init_containers or ()))
+    noted = meta.annotations.pod_eni if meta.annotations else None
+    return branch(status.pod_ip or "", noted, containers)
 
 
 def _annotations(given: JudgedAnnotations | None, share: Sharing) -> dict[str, str]:

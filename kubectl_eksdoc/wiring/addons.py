@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from kubectl_eksdoc.aws.believing import Believed
     from kubectl_eksdoc.core.model.api_objects import Doc
-    from kubectl_eksdoc.core.model.aws.addons import AddonPast, AddonSide
+    from kubectl_eksdoc.core.model.aws.addons import AddonPast, AddonSide, VersionSide
     from kubectl_eksdoc.core.model.aws.clusters import EksCluster
     from kubectl_eksdoc.core.model.aws.configuration import Broken
     from kubectl_eksdoc.core.model.cluster import Cluster
@@ -113,6 +113,14 @@ class AddonWorld:
         from kubectl_eksdoc.aws.charts import chart_defaults
 
         return chart_defaults(name, version)
+
+    def versions(self, name: str, versions: Sequence[str]) -> tuple[VersionSide, ...]:
+        """In their order; one question each, two at a time."""
+        from kubectl_eksdoc.aws.addon_side import version_side
+        from kubectl_eksdoc.aws.asking import at_once
+
+        found = dict(at_once(dict.fromkeys(versions), lambda version: version_side(self.aws, name, version)))
+        return tuple(found[version] for version in versions)
 
 
 def open_addons(

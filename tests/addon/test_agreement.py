@@ -46,7 +46,7 @@ def foretold(service: AddonService, update: Updates, charts: bool = True) -> Add
         json.loads(service.values or "{}"),
         live_of(service),
         (),
-        Usage((), 3),
+        Usage(()),
     )
     given = None if update.values is None else json.loads(update.values)
     return plan_update(facts, Asked(Mode(update.mode), given), lambda values: ())

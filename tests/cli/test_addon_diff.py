@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from kubectl_eksdoc.aws import eks
 from kubectl_eksdoc.aws.believing import believed
 from kubectl_eksdoc.aws.recorded import RecordedOf, Recorder
 from kubectl_eksdoc.core.model import kinds
@@ -95,8 +96,8 @@ def test_a_version_that_is_not_offered() -> None:
     assert ran.code == 1 and "EKS does not offer v1.99.0-eksbuild.1 for Kubernetes 1.33" in ran.out
 
 
-def a_snapshot(folder: Path, with_aws: bool) -> str:
-    """Of the demo, as lists of kubectl."""
+def a_snapshot(folder: Path, with_aws: bool, addon: str = "vpc-cni", to: str = "v1.20.4-eksbuild.2") -> str:
+    """Of the demo, as lists of kubectl; of AWS it holds what that update is judged by."""
     raw = RawObjects()
     DemoReader(raw).read(kinds.ALL)
     by_kind: dict[str, list[Any]] = {}
@@ -110,7 +111,8 @@ def a_snapshot(folder: Path, with_aws: bool) -> str:
         seen = believed(recorder, DemoAnswers().access)
         from kubectl_eksdoc.aws.addon_side import addon_side
 
-        addon_side(seen, "vpc-cni", "v1.20.4-eksbuild.2")
+        addon_side(seen, addon, to)
+        eks.addon_names(seen)
         of = RecordedOf(
             "demo-shop", seen.cluster.region, seen.cluster.account, seen.cluster.endpoint, seen.caller.arn, NOW
         )
@@ -137,3 +139,23 @@ def test_a_snapshot_without_answers_of_aws_cannot_be_judged(tmp_path: Path) -> N
     folder.mkdir()
     ran = run_cli("addon-diff", "vpc-cni", "--snapshot", a_snapshot(folder, with_aws=False))
     assert ran.code == 2 and "holds no answers of AWS, and an add-on's update cannot be judged without them" in ran.err
+
+
+def test_an_addon_that_was_left_out_is_not_known(tmp_path: Path) -> None:
+    folder = tmp_path / "snapshot"
+    folder.mkdir()
+    path = a_snapshot(folder, True, "kube-proxy", "")
+    assert run_cli("addon-diff", "kube-proxy", "--snapshot", path).code == 0
+    ran = run_cli("addon-diff", "--all", "--snapshot", path)
+    assert "note: vpc-cni is left out" in ran.err and "note: kube-proxy" not in ran.err
+    assert ran.code == 5
+
+
+def test_each_step_of_an_addon_that_goes_one_minor_at_a_time() -> None:
+    ran = run_cli("addon-diff", "vpc-cni", "--demo", "--each-step", "--resolve-conflicts", "OVERWRITE")
+    calls = [line for line in ran.out.splitlines() if "aws eks update-addon" in line]
+    assert [line.split("--addon-version ")[1].split("-")[0] for line in calls] == ["v1.20.4", "v1.21.2", "v1.22.4"]
+    assert ["--configuration-values" in line for line in calls] == [True, False, False]
+    (addon,) = document("addon-diff", "vpc-cni", "--demo", "--each-step")["addons"]
+    assert [each["version"] for each in addon["eachStep"]] == addon["steps"]
+    assert document("addon-diff", "coredns", "--demo", "--each-step")["addons"][0]["eachStep"] == []

@@ -65,6 +65,13 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
         help="a file with the values that the call gives, JSON or YAML (default: today's are kept)",
     )
     group.add_argument("--all", action="switch", default=False, help="every add-on that EKS manages in this cluster")
+    group.add_argument(
+        "--each-step",
+        action="switch",
+        default=False,
+        help="for an add-on that goes one minor at a time: values for every step, held to its own schema (one more "
+        "question to AWS for each)",
+    )
     parser.set_defaults(leaf=parser, command=run)
 
 

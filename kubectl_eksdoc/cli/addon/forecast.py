@@ -14,6 +14,7 @@ from kubectl_eksdoc.errors import Forbidden
 if TYPE_CHECKING:  # help must not pay for facts and plans
     from kubectl_eksdoc.core.plan.addon.facts import Asked
     from kubectl_eksdoc.core.plan.addon.plan import AddonPlan
+    from kubectl_eksdoc.wiring.addons import AddonWorld
 
 
 def forecast(request: Request, around: Surroundings) -> Answer:
@@ -36,12 +37,21 @@ def forecast(request: Request, around: Surroundings) -> Answer:
         names = (request.addon,) if request.addon else world.names()
         sides = tuple(reading.sides(world, names, request, around))
         plans = tuple(plan_addon(world.cluster, world.eks, side, world.objects, asked, world.judge) for side in sides)
+        steps = {plan.facts.addon.name: _steps(world, plan) for plan in plans} if request.each_step else {}
     except Forbidden as error:
         raise rights.explained(error, reading.NAME) from error
     reading.told(world, options, around)
-    view = AddonView(plans, world.cluster, request.given, world.recognised)
+    view = AddonView(plans, world.cluster, request.given, world.recognised, steps=steps)
     look = looks.decide(options, around.stdout, around.environ)
     return Answer(FORMATS.render(view, options.output, look), code(plans, len(sides) < len(names)))
+
+
+def _steps(world: AddonWorld, plan: AddonPlan) -> tuple[AddonPlan, ...]:
+    """None for an add-on that may go there at once."""
+    from kubectl_eksdoc.flows.addon import plan_steps
+
+    versions = plan.facts.steps if len(plan.facts.steps) > 1 else ()
+    return plan_steps(plan, world.versions(plan.facts.addon.name, versions), world.judge)
 
 
 def _asked(request: Request, around: Surroundings) -> Asked:

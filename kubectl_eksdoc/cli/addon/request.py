@@ -21,6 +21,7 @@ class Request:
     to: str
     mode: str
     values: str | None
+    each_step: bool = False
 
     @staticmethod
     def from_args(args: argparse.Namespace, words: Sequence[str]) -> Request:
@@ -44,10 +45,12 @@ class Request:
             args.to,
             args.resolve_conflicts,
             args.configuration_values,
+            args.each_step,
         )
 
     @property
     def given(self) -> dict[str, object]:
         """By the names of the flags."""
         said = {"addon": self.addon, "all": not self.addon, "to": self.to, "configuration-values": self.values or ""}
+        said["each-step"] = self.each_step
         return {name: value for name, value in said.items() if value} | {"resolve-conflicts": self.mode}

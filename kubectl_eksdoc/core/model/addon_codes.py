@@ -63,6 +63,12 @@ OTHER_WRITER = Code(
     "Terraform, Helm or a GitOps controller has fields of them and will write them again: it and EKS overwrite each "
     "other.",
 )
+PODS_ASTRAY = Code(
+    "addon-pods-astray",
+    "Pods run with the security groups of their node instead of their own",
+    "They started while vpc-cni gave no branch interfaces (ENABLE_POD_ENI false), and keep the address and the "
+    "security groups of their node until they are made anew.",
+)
 OBJECT_UNREAD = Code(
     "addon-object-unread",
     "An object of the add-on was not read",

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
 
+from kubectl_eksdoc.core.model.branches import Branch
 from kubectl_eksdoc.core.model.durations import go_duration
 from kubectl_eksdoc.core.model.placement import NOWHERE_SPECIAL, Placement
 from kubectl_eksdoc.core.model.selectors import Labels
@@ -91,7 +92,8 @@ class Pod:
     the scheduler's with its message where it found no node. `scheduled_at` and `ready_at` are the last
     transitions of those conditions to True (None while they are not); `restarted`: one of its containers ran
     more than once. `preempts`: where it fits nowhere the scheduler may delete pods of lower `priority` for it
-    (preemptionPolicy, which admission sets from its PriorityClass).
+    (preemptionPolicy, which admission sets from its PriorityClass). `branch` is there where it has security groups of
+    its own.
     """
 
     namespace: str
@@ -117,6 +119,7 @@ class Pod:
     restarted: bool = False
     placement: Placement = NOWHERE_SPECIAL
     preempts: bool = True
+    branch: Branch | None = None
 
     @property
     def key(self) -> str:

@@ -23,6 +23,12 @@ _APPLIED = {
     ("Deployment", "coredns"): 48_000,
     ("ConfigMap", "coredns"): 90_000,
     ("ServiceAccount", "coredns"): 90_000,
+    ("PodDisruptionBudget", "coredns"): 90_000,
+    ("Deployment", "ebs-csi-controller"): 61_000,
+    ("DaemonSet", "ebs-csi-node"): 61_000,
+    ("ServiceAccount", "ebs-csi-controller"): 61_000,
+    ("Deployment", "metrics-server"): 55_000,
+    ("ServiceAccount", "metrics-server"): 55_000,
 }
 """What EKS applied, all of it in kube-system, and when it changed it last (minutes ago)."""
 

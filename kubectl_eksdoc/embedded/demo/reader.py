@@ -76,7 +76,7 @@ def _applications(pods: dict[str, list[Json]]) -> list[Json]:
         own = pods[app.key]
         made += own
         made += map(with_owners, workloads.controllers_of(app, own))
-        made += workloads.budgets_of(app, own)
+        made += map(with_owners, workloads.budgets_of(app, own))
         if app.port:
             made += [network.service_of(app), network.endpoints_of(app, own)]
         if app.service_type == "LoadBalancer":

@@ -28,12 +28,22 @@ def safest(way: WayOut) -> Mode:
 
 def update_addon(plan: AddonPlan, way: WayOut) -> str:
     """For a shell."""
+    return shlex.join([*_update(plan, safest(way)), "--configuration-values", as_json(way.values)])
+
+
+def _update(plan: AddonPlan, mode: Mode) -> list[str]:
     facts = plan.facts
     words = ["aws", "eks", "update-addon", "--cluster-name", facts.cluster.name, "--addon-name", facts.addon.name]
-    words += ["--addon-version", facts.target.version, "--resolve-conflicts", safest(way).value]
-    if facts.cluster.region:
-        words += ["--region", facts.cluster.region]
-    return shlex.join([*words, "--configuration-values", as_json(way.values)])
+    words += ["--addon-version", facts.target.version, "--resolve-conflicts", mode.value]
+    return words + (["--region", facts.cluster.region] if facts.cluster.region else [])
+
+
+def next_update(plan: AddonPlan) -> str:
+    """For a shell: with the values that are proposed; without any, so that EKS keeps those it has, where none are
+    needed. "" where no values are known with which it can be made."""
+    if plan.way_out is None:
+        return "" if any(change.at_risk for change in plan.changes) else shlex.join(_update(plan, Mode.NONE))
+    return update_addon(plan, plan.way_out) if plan.way_out.usable else ""
 
 
 def terraform(plan: AddonPlan, way: WayOut) -> Iterator[tuple[str, str]]:

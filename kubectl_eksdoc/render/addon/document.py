@@ -15,6 +15,7 @@ from kubectl_eksdoc.core.plan.addon.modes import Mode
 from kubectl_eksdoc.core.plan.addon.plan import AddonPlan, WayOut
 from kubectl_eksdoc.core.plan.addon.prediction import FieldChange, Foretold
 from kubectl_eksdoc.core.plan.addon.schema.changes import changes
+from kubectl_eksdoc.core.plan.addon.usage import Usage
 from kubectl_eksdoc.render.addon import commands, words
 from kubectl_eksdoc.render.addon.view import AddonView
 from kubectl_eksdoc.render.document import Fields, finding, known, metadata, strings
@@ -28,12 +29,12 @@ def document(view: AddonView) -> Fields:
         "kind": ADDON_DIFF,
         "metadata": cast(Json, metadata(view.cluster, view.options, view.tool_version)),
         "recognised": known(view.recognised),
-        "addons": [_addon(plan) for plan in view.plans],
+        "addons": [_addon(plan, view.steps.get(plan.facts.addon.name)) for plan in view.plans],
         "findings": [finding(each) for plan in view.plans for each in plan.findings],
     }
 
 
-def _addon(plan: AddonPlan) -> Fields:
+def _addon(plan: AddonPlan, steps: tuple[AddonPlan, ...] | None) -> Fields:
     facts = plan.facts
     return {
         "name": facts.addon.name,
@@ -48,6 +49,31 @@ def _addon(plan: AddonPlan) -> Fields:
         "fields": [_field(change) for change in plan.changes],
         "schemaChanges": _schema(plan),
         "wayOut": None if plan.way_out is None else _way_out(plan, plan.way_out),
+        "users": _users(plan.facts.usage),
+        "eachStep": None if steps is None else [_step(each) for each in steps],
+    }
+
+
+def _users(usage: Usage) -> Fields:
+    """Null is what could not be read."""
+    names, groups = usage.branch_pods, usage.target_groups
+    return {
+        "podsWithSecurityGroups": None if isinstance(names, Unknown) else strings(names),
+        "podsAstray": None if isinstance(names, Unknown) else strings(pod.key for pod in usage.astray),
+        "targetGroupBindings": None if isinstance(groups, Unknown) else strings(groups),
+    }
+
+
+def _step(plan: AddonPlan) -> Fields:
+    values = plan.way_out.values if plan.way_out is not None else plan.facts.values
+    return {
+        "version": plan.facts.target.version,
+        "verdict": words.verdict(plan),
+        "atRisk": strings(str(change.field) for change in plan.changes if change.at_risk),
+        "cannotKeep": strings(str(change.field) for change in (plan.way_out.cannot if plan.way_out else ())),
+        "values": None if isinstance(values, Unknown) else cast(Json, values),
+        "command": known(commands.next_update(plan)),
+        "findings": [finding(each) for each in plan.findings],
     }
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from kubectl_eksdoc.core.model.aws.asked import Unknown
 from kubectl_eksdoc.core.model.findings import Finding, Severity, Status, When
+from kubectl_eksdoc.core.plan.addon.fields import value_of
 from kubectl_eksdoc.core.plan.addon.modes import Fate, Mode
 from kubectl_eksdoc.core.plan.addon.plan import AddonPlan, WayOut
 from kubectl_eksdoc.core.plan.addon.prediction import FieldChange
 from kubectl_eksdoc.core.plan.addon.schema.changes import changes
-from kubectl_eksdoc.core.plan.addon.weighing import value_of
 from kubectl_eksdoc.render.addon import commands, words
+from kubectl_eksdoc.render.addon.steps import steps
 from kubectl_eksdoc.render.addon.view import AddonView
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.sections import MARGIN, Title, drawn, titled
@@ -39,7 +40,11 @@ def wide(view: AddonView, look: Look) -> str:
 
 
 def _text(view: AddonView, look: Look, full: bool) -> str:
-    sections = [section for plan in view.plans for section in _of(plan, look, full)]
+    sections = [
+        section
+        for plan in view.plans
+        for section in (*_of(plan, look, full), steps(view.steps.get(plan.facts.addon.name, ()), look))
+    ]
     if not full:
         sections.append(wrap(_FORMATS, look.columns))
     return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
@@ -135,7 +140,7 @@ def _way_out(plan: AddonPlan, look: Look, full: bool) -> list[str]:
         return []
     lines = [MARGIN + line for text in _of_way(way) for line in wrap(shown(text, look), look.columns - len(MARGIN))]
     if way.usable and len(plan.facts.steps) > 1:
-        text = f"Not yet: by {plan.facts.steps[0]} first, with the values that are proposed for that."
+        text = f"Not yet: by {plan.facts.steps[0]} first, with the values that are proposed for that (--each-step)."
         return titled(_WAY_OUT, lines + wrap(shown(text, look), look.columns, MARGIN), look)
     if way.usable:
         lines += ["", MARGIN + shown(commands.update_addon(plan, way), look)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.core.model.cluster import Cluster
@@ -13,10 +13,12 @@ from kubectl_eksdoc.core.plan.addon.plan import AddonPlan
 @dataclass(frozen=True, slots=True)
 class AddonView:
     """`plans` by the names of the add-ons; `options` as they were given; `recognised`: how it is known that AWS
-    describes the cluster that was read."""
+    describes the cluster that was read. `steps`: of an add-on that goes one minor at a time, the plan of each, by name;
+    only where they were asked for."""
 
     plans: tuple[AddonPlan, ...]
     cluster: Cluster
     options: Mapping[str, object]
     recognised: str = ""
     tool_version: str = __version__
+    steps: Mapping[str, tuple[AddonPlan, ...]] = field(default_factory=dict)

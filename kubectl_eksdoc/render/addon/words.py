@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from kubectl_eksdoc.core.model.api_objects import at
 from kubectl_eksdoc.core.model.findings import Status
+from kubectl_eksdoc.core.plan.addon.fields import value_of
 from kubectl_eksdoc.core.plan.addon.judging import calls
 from kubectl_eksdoc.core.plan.addon.modes import Fate, Mode
 from kubectl_eksdoc.core.plan.addon.plan import AddonPlan
 from kubectl_eksdoc.core.plan.addon.prediction import FieldChange
-from kubectl_eksdoc.core.plan.addon.weighing import value_of
 from kubectl_eksdoc.render.text import counted
 
 

@@ -156,4 +156,5 @@ def _within(part: Json, whole: Json) -> bool:
 
 def test_nothing_else_says_whose_it_is(demo: list[Json]) -> None:
     told = {o["metadata"]["name"] for o in demo if "managedFields" in o["metadata"]}
-    assert told == {"aws-node", "amazon-vpc-cni", "coredns", "kube-proxy", "kube-proxy-config"}
+    drivers = {"ebs-csi-controller", "ebs-csi-node", "metrics-server"}
+    assert told == {"aws-node", "amazon-vpc-cni", "coredns", "kube-proxy", "kube-proxy-config", *drivers}

@@ -24,6 +24,7 @@ def circumstances(facts: AddonFacts, asked: Asked, broken: tuple[Broken, ...] | 
     yield from _refused(facts, asked, broken)
     yield from _of_version(facts)
     yield from _of_writers(facts)
+    yield from _of_pods(facts)
 
 
 _WHOLE = Remedy("give the whole document: the values of today with what is to be new")
@@ -142,6 +143,26 @@ def _of_version(facts: AddonFacts) -> Iterator[Finding]:
             f"{facts.addon.name} is updated one minor version at a time: {' → '.join(facts.steps)}",
             ("EKS user guide, update the Amazon VPC CNI add-on",),
             (Remedy(f"look at each step by itself, the first one with --to {facts.steps[0]}"),),
+        )
+
+
+def _of_pods(facts: AddonFacts) -> Iterator[Finding]:
+    astray = facts.usage.astray if facts.addon.name == "vpc-cni" else ()
+    for pod in astray:
+        assert pod.branch is not None, "else it is not known to be astray"
+        yield Finding(
+            codes.PODS_ASTRAY,
+            Severity.HIGH,
+            Status.FAIL,
+            Subject("Pod", pod.name, pod.namespace),
+            f"{pod.key} has the address {pod.branch.address} of its node, and not {pod.branch.interface} of its branch "
+            "interface: its own security groups do not hold",
+            ("amazon-vpc-cni-k8s #2268",),
+            (
+                Remedy(
+                    f"have it made anew once ENABLE_POD_ENI is true: kubectl -n {pod.namespace} delete pod {pod.name}"
+                ),
+            ),
         )
 
 

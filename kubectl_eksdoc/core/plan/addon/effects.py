@@ -27,6 +27,7 @@ class Users(Enum):
 class Effect:
     """`does`: what follows when its value is lost, a clause. `worst`: how bad that is where somebody uses it.
     `at_once`: as the update rolls over the nodes, and not later. `of`: the only value whose loss does it, "" for any.
+    `probed`: what the kubelet's probes hear is changed; `strict_only`: nothing of it happens in standard mode.
     """
 
     does: str
@@ -35,6 +36,8 @@ class Effect:
     source: str
     at_once: bool = True
     of: str = ""
+    probed: bool = False
+    strict_only: bool = False
 
 
 _README = "amazon-vpc-cni-k8s README v1.23.0"
@@ -48,6 +51,8 @@ _VARIABLES: Mapping[str, Effect] = {
         Severity.CRITICAL,
         "amazon-vpc-cni-k8s #1212, cmd/aws-vpc-cni-init/main.go v1.23.0",
         of="true",
+        probed=True,
+        strict_only=True,
     ),
     "ENABLE_POD_ENI": Effect(
         "pods with security groups of their own that start while it is false get an address and the security group of "

@@ -64,3 +64,16 @@ def value_at(doc: Any, path: Path, place: Place) -> Any:
         else:
             return MISSING
     return doc
+
+
+LONGEST = 60
+
+
+def value_of(value: object) -> str:
+    """For a sentence; what is long is named by its kind."""
+    if value is MISSING:
+        return "nothing"
+    text = f'"{value}"' if isinstance(value, str) else str(value)
+    if len(text) > LONGEST or "\n" in text:
+        return "a text" if isinstance(value, str) else "a document"
+    return text

@@ -11,12 +11,12 @@ from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status
 from kubectl_eksdoc.core.model.named import Named
 from kubectl_eksdoc.core.plan.addon.effects import Users, effect_of
 from kubectl_eksdoc.core.plan.addon.expected import Witness
+from kubectl_eksdoc.core.plan.addon.exposure import exposed
 from kubectl_eksdoc.core.plan.addon.facts import AddonFacts, Asked
-from kubectl_eksdoc.core.plan.addon.fields import LiveField
+from kubectl_eksdoc.core.plan.addon.fields import LiveField, value_of
 from kubectl_eksdoc.core.plan.addon.merging import leaves
 from kubectl_eksdoc.core.plan.addon.modes import Fate, Mode
 from kubectl_eksdoc.core.plan.addon.prediction import FieldChange, Prediction
-from kubectl_eksdoc.core.plan.addon.weighing import value_of, weigh
 
 Unread = tuple[Named, Unknown]
 
@@ -28,9 +28,9 @@ def judged(
     wanted = {leaf.path for leaf in leaves(asked.values or {})}
     for change in changes:
         if change.config in wanted and change.fate(asked.mode) in (Fate.RESET, Fate.FOLLOWS):
-            yield from _on_purpose(facts, asked.mode, change)
+            yield from _on_purpose(facts, asked.mode, change, changes)
         elif change.at_risk:
-            yield from _of_field(facts, asked.mode, change)
+            yield from _of_field(facts, asked.mode, change, changes)
     if not facts.objects and not unread:
         yield _nothing_seen(facts)
     for of, why in unread:
@@ -78,12 +78,12 @@ _CODES = {
 }
 
 
-def _of_field(facts: AddonFacts, mode: Mode, change: FieldChange) -> Iterator[Finding]:
+def _of_field(facts: AddonFacts, mode: Mode, change: FieldChange, changes: Sequence[FieldChange]) -> Iterator[Finding]:
     fate = change.fate(mode)
     code = _CODES.get(fate)
     if code is None:
         return
-    severity, why = weigh(change.field, change.live, facts.usage)
+    severity, why = exposed(facts, change, changes, mode)
     status = {Fate.KEPT: Status.PASS, Fate.UNKNOWN: Status.UNKNOWN}.get(fate, Status.FAIL)
     if fate is Fate.KEPT and change.witness is Witness.VALUES:
         severity, status = Severity.MEDIUM, Status.FAIL  # what the values say does not come to hold
@@ -98,9 +98,11 @@ def _of_field(facts: AddonFacts, mode: Mode, change: FieldChange) -> Iterator[Fi
         yield _finding(codes.OWNERSHIP_GROWS, Severity.MEDIUM, Status.FAIL, change, message, (), (_KEEP, _DECLARE))
 
 
-def _on_purpose(facts: AddonFacts, mode: Mode, change: FieldChange) -> Iterator[Finding]:
+def _on_purpose(
+    facts: AddonFacts, mode: Mode, change: FieldChange, changes: Sequence[FieldChange]
+) -> Iterator[Finding]:
     """What the values of the call set is no loss, unless somebody uses what they turn off."""
-    severity, why = weigh(change.field, change.live, facts.usage)
+    severity, why = exposed(facts, change, changes, mode)
     effect = effect_of(change.field)
     if effect is None or effect.users is not Users.BRANCH_PODS or severity is Severity.LOW:
         return

@@ -14,6 +14,7 @@ from kubectl_eksdoc.core.model.api_objects import with_value as with_at
 from kubectl_eksdoc.core.model.aws.addons import Addon, Issue
 from kubectl_eksdoc.core.model.aws.asked import Unknown
 from kubectl_eksdoc.core.model.aws.clusters import EksCluster
+from kubectl_eksdoc.core.model.branches import Asks, Branch, Probe
 from kubectl_eksdoc.core.model.findings import Finding, Severity, Status
 from kubectl_eksdoc.core.model.named import Named
 from kubectl_eksdoc.core.plan.addon.facts import AddonFacts, Asked, OfVersion
@@ -24,6 +25,7 @@ from kubectl_eksdoc.core.plan.addon.usage import Usage
 from kubectl_eksdoc.core.rules.api.ownership.applying import Applied, apply
 from kubectl_eksdoc.core.rules.api.ownership.updates import updated
 from kubectl_eksdoc.core.rules.api.schema import schema_of
+from tests.builders import a_pod
 from tests.core.plan.addon.incident import (
     EARLY_DEMUX,
     NOW,
@@ -37,7 +39,10 @@ from tests.core.plan.addon.incident import (
 
 CLUSTER = EksCluster("shop", "arn:aws:eks:eu-west-1:111122223333:cluster/shop", "1.33", "", "ACTIVE", "", "")
 WANTED = {"env": {POD_ENI[1]: "true"}, "init": {"env": {EARLY_DEMUX[2]: "true"}}}
-BRANCH_PODS = ("shop/cart-0", "shop/pay-0")
+BRANCH_PODS = tuple(
+    a_pod(name, namespace="shop", branch=Branch(probes=(Probe("app", Asks.READINESS, "tcpSocket"),)))
+    for name in ("cart-0", "pay-0")
+)
 UNREAD = Unknown("forbidden", "get daemonsets.apps")
 
 
@@ -50,7 +55,7 @@ def facts(**more: Any) -> AddonFacts:
         "values": {},
         "objects": (rich(),),
         "unread": (),
-        "usage": Usage(BRANCH_PODS, 30),
+        "usage": Usage(BRANCH_PODS),
     }
     return AddonFacts(**{**given, **more})
 
@@ -80,7 +85,7 @@ def test_overwrite_is_critical_where_pods_have_security_groups() -> None:
     ids=["none", "unknown"],
 )
 def test_how_bad_it_is_depends_on_who_uses_it(pods: Any, severity: Severity) -> None:
-    plan = planned(facts(usage=Usage(pods, 30)), Asked(Mode.OVERWRITE))
+    plan = planned(facts(usage=Usage(pods)), Asked(Mode.OVERWRITE))
     assert {each.severity for each in found(plan, codes.FIELD_RESET)} == {severity}
 
 

@@ -1,0 +1,45 @@
+"""The way of an add-on that goes one minor at a time: for each step what it risks, and the call that keeps all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kubectl_eksdoc.core.model.addon_codes import VALUES_REFUSED
+from kubectl_eksdoc.core.model.findings import Status
+from kubectl_eksdoc.core.plan.addon.plan import AddonPlan
+from kubectl_eksdoc.render.addon import commands, words
+from kubectl_eksdoc.render.look import Look
+from kubectl_eksdoc.render.sections import MARGIN, Title, titled
+from kubectl_eksdoc.render.text import counted, shown, wrap
+
+_TITLE = Title("Each step", ": one minor version at a time, none of them before the one above is Successful")
+_AGAIN = "Look again before each step: what the one before it changed by itself is not in these plans."
+
+
+def steps(plans: Sequence[AddonPlan], look: Look) -> list[str]:
+    """Lines, none without steps."""
+    if not plans:
+        return []
+    lines: list[str] = []
+    for number, plan in enumerate(plans, 1):
+        lines += wrap(shown(f"{number}. {plan.facts.target.version}: {in_short(plan)}", look), look.columns, MARGIN)
+        command = commands.next_update(plan)
+        lines += [f"{MARGIN * 2}{shown(command, look)}"] if command else []
+    return titled(_TITLE, [*lines, *wrap(_AGAIN, look.columns, MARGIN)], look)
+
+
+def in_short(plan: AddonPlan) -> str:
+    """``1 field at risk, which these values keep``."""
+    refused = [each.message for each in plan.findings if each.code is VALUES_REFUSED]
+    way, risky = plan.way_out, sum(change.at_risk for change in plan.changes)
+    if way is None and risky:
+        risk = f"{counted(risky, 'field')} at risk, and no values can be proposed, as today's are not known"
+    elif way is None:
+        risk = "nothing more at risk"
+    elif way.cannot:
+        names = ", ".join(words.named(change) for change in way.cannot)
+        risk = f"{counted(len(way.keeps) + len(way.cannot), 'field')} at risk; no value keeps {names}"
+    else:
+        risk = f"{counted(len(way.keeps), 'field')} at risk, which these values keep"
+    unknown = any(each.status is Status.UNKNOWN for each in plan.findings)
+    return "; ".join([risk, *refused, *(["not all of it is known"] if unknown else [])])
