@@ -75,5 +75,4 @@ OBJECT_UNREAD = Code(
     "Without the live object and its managedFields nobody can say what an update changes in it.",
     (kinds.DAEMON_SETS, kinds.DEPLOYMENTS),
 )
-
 ALL: tuple[Code, ...] = tuple(value for value in list(globals().values()) if isinstance(value, Code))

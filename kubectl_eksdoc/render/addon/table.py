@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from kubectl_eksdoc.core.model.aws.asked import Unknown
 from kubectl_eksdoc.core.model.findings import Finding, Severity, Status, When
 from kubectl_eksdoc.core.plan.addon.fields import value_of
@@ -56,7 +58,7 @@ def _of(plan: AddonPlan, look: Look, full: bool) -> list[list[str]]:
     return [
         _summary(plan, look),
         drawn(Title("Fields at risk", _modes(plan)), _table(risky), look, full),
-        _findings(plan, look, full),
+        findings(plan.findings, f" with {plan.asked.mode.value}", look, full),
         drawn(Title("What follows the version"), _table(others), look, full) if full else [],
         _schema(plan, look, full),
         _way_out(plan, look, full),
@@ -96,10 +98,11 @@ def _row(change: FieldChange) -> Row:
     ]
 
 
-def _findings(plan: AddonPlan, look: Look, full: bool) -> list[str]:
-    shown_ones = [each for each in plan.findings if full or each.severity is not Severity.INFO]
+def findings(found: Sequence[Finding], of: str, look: Look, full: bool) -> list[str]:
+    """Those of a mode, ``" with NONE"``, or of something else that is named so."""
+    shown_ones = [each for each in found if full or each.severity is not Severity.INFO]
     lines = [line for each in shown_ones for line in _finding(each, look, full)]
-    return titled(Title("Findings", f" with {plan.asked.mode.value}"), lines, look)
+    return titled(Title("Findings", of), lines, look)
 
 
 def _finding(found: Finding, look: Look, full: bool) -> list[str]:

@@ -135,9 +135,9 @@ def _bounded(found: list[Slot]) -> tuple[Slot, ...]:
     return tuple(found)
 
 
-def step_at(found: Sequence[Slot], begun: datetime, version: str, was: str, whole: bool) -> Step | Untouched | Untold:
-    """What the update that began then did to the template. `version`: the one that it set, "" if it named none; `was`:
-    the one before, "" if that is not known. `whole`: the last slot is the template of the live object."""
+def step_at(found: Sequence[Slot], begun: datetime, version: str, whole: bool) -> Step | Untouched | Untold:
+    """What the update that began then did to the template. `version`: the one that it set, "" if it named none;
+    `whole`: the last slot is the template of the live object."""
     if not found:
         return Untold("no revision of it is kept")
     if not whole:
