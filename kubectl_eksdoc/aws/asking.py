@@ -1,8 +1,8 @@
-"""How AWS is asked, whoever answers: and many questions at once, or one with many identifiers."""
+"""How AWS is asked, whoever answers, and many questions at once."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Protocol, TypeVar
 
@@ -70,20 +70,6 @@ def found(
         return known(aws, question, parameters, made)
     except AwsMissing as error:
         return Absent(error.message)
-
-
-def in_parts(aws: Aws, question: Question, parameters: Mapping[str, Any], ids: Sequence[str]) -> Json:
-    """The answer to a question with many identifiers, asked for `Question.at_once` at a time and put together.
-
-    Raises:
-        as `Aws.ask`.
-    """
-    whole: list[Any] = []
-    size = question.at_once or len(ids) or 1
-    parts = [list(ids[at : at + size]) for at in range(0, len(ids), size)]
-    for _, answer in at_once(parts, lambda part: aws.ask(question, {**parameters, question.ids: part})):
-        whole += answer.get(question.listed, [])
-    return {question.listed: whole}
 
 
 def at_once(keys: Iterable[K], ask: Callable[[K], T]) -> list[tuple[K, T]]:

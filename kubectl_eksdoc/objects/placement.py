@@ -20,8 +20,8 @@ from kubectl_eksdoc.core.model.placement import (
 )
 from kubectl_eksdoc.core.model.placement import NodeTerm as Term
 from kubectl_eksdoc.objects.affinity import AffinityEntry, SpreadEntry, node_terms, pod_terms, spreads
-from kubectl_eksdoc.objects.branches import Probing
 from kubectl_eksdoc.objects.caches import MOST, RawCache, Texts
+from kubectl_eksdoc.objects.calls import Calling
 from kubectl_eksdoc.objects.resources import NOTHING, Amounts, Quantity, amounts, requests
 from kubectl_eksdoc.objects.structs import NO_RAW, Lean
 
@@ -31,7 +31,7 @@ NO_DEMAND: Affinity = (None, (), ())
 T = TypeVar("T")
 
 
-class ContainerEntry(Probing):
+class ContainerEntry(Calling):
     resources: msgspec.Raw = NO_RAW
     ports: msgspec.Raw = NO_RAW
     restart_policy: str | None = None

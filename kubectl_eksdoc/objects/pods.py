@@ -86,6 +86,8 @@ class PodSpec(PlacingSpec):
     tolerations: msgspec.Raw = NO_RAW
     priority: int | None = None
     preemption_policy: str | None = None
+    host_network: bool | None = None
+    service_account_name: str | None = None
     readiness_gates: list[Gate] | None = None
 
 
@@ -189,6 +191,7 @@ def pod(given: PodObject, share: Sharing) -> tuple[facts.Pod, datetime | None]:
         placement,
         spec.preemption_policy != "Never",
         _branch(meta, spec, status) if asks_for_branch(placement.requests) else None,
+        share.calls(spec.host_network, spec.service_account_name, spec.containers or ()),
     )
     return fact, newest
 

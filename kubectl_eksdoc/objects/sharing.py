@@ -5,6 +5,7 @@ from __future__ import annotations
 from kubectl_eksdoc.core.model.pods import Owner, Toleration
 from kubectl_eksdoc.core.model.selectors import NOTHING, Labels, Selector
 from kubectl_eksdoc.objects.caches import RawCache, Texts
+from kubectl_eksdoc.objects.calls import Callers
 from kubectl_eksdoc.objects.common import selector
 from kubectl_eksdoc.objects.placement import Placing
 from kubectl_eksdoc.objects.structs import LabelSelector, Lean, OwnerRef
@@ -20,11 +21,21 @@ class TolerationEntry(Lean):
 class Sharing(Texts):
     """The caches of one observation."""
 
-    __slots__ = ("labels", "owner", "placing", "selector", "template_labels", "template_tolerations", "tolerations")
+    __slots__ = (
+        "calls",
+        "labels",
+        "owner",
+        "placing",
+        "selector",
+        "template_labels",
+        "template_tolerations",
+        "tolerations",
+    )
 
     def __init__(self) -> None:
         super().__init__()
         self.placing = Placing(self)
+        self.calls = Callers(self)
         form: object = dict[str, str] | None
         self.labels: RawCache[dict[str, str], Labels] = RawCache("$.metadata.labels", form, self._labels, {})
         self.owner: RawCache[list[OwnerRef], Owner | None] = RawCache(

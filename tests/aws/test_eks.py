@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.aws import eks
-from kubectl_eksdoc.aws.asking import AT_ONCE, at_once, in_parts
+from kubectl_eksdoc.aws.asking import AT_ONCE, at_once
 from kubectl_eksdoc.core.model.aws.addons import (
     Addon,
     AddonConfiguration,
@@ -20,7 +20,6 @@ from kubectl_eksdoc.core.model.aws.addons import (
 )
 from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.clusters import ClusterVersion, part_of
-from kubectl_eksdoc.core.model.aws.questions import Question
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsMissing
 from tests.aws.answers import Scripted, sees
 
@@ -138,15 +137,6 @@ def test_versions_that_eks_supports() -> None:
 @pytest.mark.parametrize("text", ["", "prod", "arn:aws:eks", "urn:aws:eks:r:a:x"])
 def test_what_is_no_arn_has_no_parts(text: str) -> None:
     assert part_of(text, 4) == ""
-
-
-def test_many_identifiers_are_asked_for_in_parts_in_their_order() -> None:
-    question = Question("ec2", "DescribeInstances", "Reservations", ids="InstanceIds", at_once=3)
-    aws = Scripted({"ec2:DescribeInstances": lambda asked: {"Reservations": asked["InstanceIds"]}})
-    ids = [f"i-{number}" for number in range(10)]
-    assert in_parts(aws, question, {"MaxResults": 5}, ids) == {"Reservations": ids}
-    assert sorted(len(asked["InstanceIds"]) for _, asked in aws.asked) == [1, 3, 3, 3]
-    assert in_parts(aws, question, {}, []) == {"Reservations": []}
 
 
 def test_no_more_than_so_many_are_under_way() -> None:

@@ -27,6 +27,26 @@ SYSTEM_CRITICAL_PRIORITY = 2_000_000_000
 """Lowest priority of the two system-critical classes (pkg/apis/scheduling/types.go)."""
 
 
+class RoleBy(str, Enum):
+    """Who gives a pod credentials besides its node, by the variables that webhooks and people set: the surest first."""
+
+    IRSA = "IRSA"  # AWS_WEB_IDENTITY_TOKEN_FILE
+    POD_IDENTITY = "Pod Identity"  # AWS_CONTAINER_CREDENTIALS_FULL_URI
+    KEYS = "access keys"  # AWS_ACCESS_KEY_ID
+    NOBODY = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Calls:
+    """What a pod calls AWS with, if it does. `role`: what its environment says of a role of its own, and of whom it has
+    it. Replicas share one object."""
+
+    host_network: bool = False
+    service_account: str = ""
+    role: RoleBy = RoleBy.NOBODY
+    images: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Owner:
     """The controllerRef of an object; `group` without the version."""
@@ -93,7 +113,7 @@ class Pod:
     transitions of those conditions to True (None while they are not); `restarted`: one of its containers ran
     more than once. `preempts`: where it fits nowhere the scheduler may delete pods of lower `priority` for it
     (preemptionPolicy, which admission sets from its PriorityClass). `branch` is there where it has security groups of
-    its own.
+    its own; `calls`: with what it calls AWS.
     """
 
     namespace: str
@@ -120,6 +140,7 @@ class Pod:
     placement: Placement = NOWHERE_SPECIAL
     preempts: bool = True
     branch: Branch | None = None
+    calls: Calls = Calls()
 
     @property
     def key(self) -> str:

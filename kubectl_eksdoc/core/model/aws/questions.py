@@ -12,14 +12,13 @@ from dataclasses import dataclass
 class Question:
     """`service` and `operation` as botocore's models call them; `listed`: the list in the answer that comes in pages,
     "" where the answer is one. `free`: whoever has credentials may ask it. `needs`: the actions, where they are not the
-    operation's own; `ids`: the parameter with many identifiers, asked for at most `at_once` at a time."""
+    operation's own; `at_once`: how many identifiers one request takes, 0 where it is about one thing."""
 
     service: str
     operation: str
     listed: str = ""
     free: bool = False
     needs: tuple[str, ...] = ()
-    ids: str = ""
     at_once: int = 0
 
     @property
@@ -43,6 +42,15 @@ ADDON_VERSIONS = Question("eks", "DescribeAddonVersions", "addons")
 ADDON_CONFIGURATION = Question("eks", "DescribeAddonConfiguration")
 UPDATES = Question("eks", "ListUpdates", "updateIds")
 UPDATE = Question("eks", "DescribeUpdate")
+NODE_GROUPS = Question("eks", "ListNodegroups", "nodegroups")
+NODE_GROUP = Question("eks", "DescribeNodegroup")
+POD_IDENTITIES = Question("eks", "ListPodIdentityAssociations", "associations")
+
+INSTANCES = Question("ec2", "DescribeInstances", "Reservations", at_once=200)
+IMAGES = Question("ec2", "DescribeImages", "Images", at_once=200)
+TEMPLATE_VERSIONS = Question("ec2", "DescribeLaunchTemplateVersions", "LaunchTemplateVersions")
+METADATA_DEFAULTS = Question("ec2", "GetInstanceMetadataDefaults")
+SCALING_GROUPS = Question("autoscaling", "DescribeAutoScalingGroups", "AutoScalingGroups", at_once=100)
 
 ALL: tuple[Question, ...] = (
     CALLER,
@@ -54,4 +62,12 @@ ALL: tuple[Question, ...] = (
     ADDON_CONFIGURATION,
     UPDATES,
     UPDATE,
+    NODE_GROUPS,
+    NODE_GROUP,
+    POD_IDENTITIES,
+    INSTANCES,
+    IMAGES,
+    TEMPLATE_VERSIONS,
+    METADATA_DEFAULTS,
+    SCALING_GROUPS,
 )

@@ -1,0 +1,175 @@
+"""What EC2 says of instances and of what they are launched from, made facts. Source of the shapes: botocore 1.44.5,
+ec2/2016-11-15, autoscaling/2011-01-01.
+
+Everything is asked for by filters, not by ids: EC2 refuses a whole request for one id that is gone meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TypeVar
+
+from kubectl_eksdoc.aws.asking import Json, at_once, found, known
+from kubectl_eksdoc.aws.believing import Believed
+from kubectl_eksdoc.core.model.aws import questions
+from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.aws.machines import (
+    Image,
+    Instance,
+    MetadataOptions,
+    SaidOptions,
+    ScalingGroup,
+    TemplateRef,
+    TemplateVersion,
+)
+from kubectl_eksdoc.core.model.aws.questions import Question
+
+T = TypeVar("T")
+
+_GONE = Absent("EC2 knows no such instance (any more)")
+
+
+def instances(of: Believed, ids: Iterable[str]) -> Mapping[str, Instance | Absent | Unknown]:
+    """By id. Those of EKS Auto Mode are asked for by name, as an account may hide them (IncludeManagedResources)."""
+
+    def made(said: Json) -> tuple[Instance, ...]:
+        return tuple(_instance(each) for reservation in said["Reservations"] for each in reservation["Instances"])
+
+    def asked(part: Sequence[str]) -> tuple[Instance, ...] | Unknown:
+        filters = [{"Name": "instance-id", "Values": list(part)}]
+        return known(of.aws, questions.INSTANCES, {"Filters": filters, "IncludeManagedResources": True}, made)
+
+    return _by_key(questions.INSTANCES, ids, asked, lambda each: each.id, _GONE)
+
+
+def images(of: Believed, ids: Iterable[str]) -> Mapping[str, Image | Absent | Unknown]:
+    """By id. One that its owner has taken back is absent."""
+
+    def made(said: Json) -> tuple[Image, ...]:
+        return tuple(
+            Image(each["ImageId"], each.get("Name", ""), each.get("ImdsSupport") == "v2.0") for each in said["Images"]
+        )
+
+    def asked(part: Sequence[str]) -> tuple[Image, ...] | Unknown:
+        filters = [{"Name": "image-id", "Values": list(part)}]
+        return known(of.aws, questions.IMAGES, {"Filters": filters, "IncludeDeprecated": True}, made)
+
+    return _by_key(questions.IMAGES, ids, asked, lambda each: each.id, Absent("EC2 knows no such image (any more)"))
+
+
+def template_version(of: Believed, ref: TemplateRef) -> TemplateVersion | Absent | Unknown:
+    """The one that `ref` means now: ``$Latest`` and ``$Default`` move."""
+    which = {"LaunchTemplateId": ref.id} if ref.id else {"LaunchTemplateName": ref.name}
+    wanted = {**which, "Versions": [ref.version], "IncludeManagedResources": True}
+    return found(of.aws, questions.TEMPLATE_VERSIONS, wanted, _template)
+
+
+def template_versions(
+    of: Believed, refs: Iterable[TemplateRef]
+) -> Mapping[TemplateRef, TemplateVersion | Absent | Unknown]:
+    """One question for each that differs."""
+    return dict(at_once(dict.fromkeys(refs), lambda ref: template_version(of, ref)))
+
+
+def account_defaults(of: Believed) -> SaidOptions | Unknown:
+    """What the account says of launches in this region that say nothing themselves."""
+    return known(of.aws, questions.METADATA_DEFAULTS, {}, lambda said: _said(said.get("AccountLevel", {})))
+
+
+def scaling_groups(of: Believed, names: Iterable[str]) -> Mapping[str, ScalingGroup | Absent | Unknown]:
+    """By name."""
+
+    def made(said: Json) -> tuple[ScalingGroup, ...]:
+        return tuple(_scaling_group(each) for each in said["AutoScalingGroups"])
+
+    def asked(part: Sequence[str]) -> tuple[ScalingGroup, ...] | Unknown:
+        return known(of.aws, questions.SCALING_GROUPS, {"AutoScalingGroupNames": list(part)}, made)
+
+    gone = Absent("there is no such auto scaling group (any more)")
+    return _by_key(questions.SCALING_GROUPS, names, asked, lambda each: each.name, gone)
+
+
+def _by_key(
+    question: Question,
+    keys: Iterable[str],
+    asked: Callable[[Sequence[str]], tuple[T, ...] | Unknown],
+    key_of: Callable[[T], str],
+    gone: Absent,
+) -> dict[str, T | Absent | Unknown]:
+    """Asked for `Question.at_once` at a time; a part that is not answered leaves the others as they are."""
+    wanted = list(dict.fromkeys(keys))
+    parts = [tuple(wanted[at : at + question.at_once]) for at in range(0, len(wanted), question.at_once)]
+    whole: dict[str, T | Absent | Unknown] = {}
+    for part, answer in at_once(parts, asked):
+        whole |= dict.fromkeys(part, answer if isinstance(answer, Unknown) else gone)
+        if not isinstance(answer, Unknown):
+            whole |= {key_of(each): each for each in answer if key_of(each) in whole}
+    return whole
+
+
+def _instance(said: Json) -> Instance:
+    tags = {each["Key"]: each.get("Value", "") for each in said.get("Tags", ())}
+    template, version = tags.get("aws:ec2launchtemplate:id", ""), tags.get("aws:ec2launchtemplate:version", "")
+    options = said.get("MetadataOptions")
+    return Instance(
+        id=said["InstanceId"],
+        image=said.get("ImageId", ""),
+        type=said.get("InstanceType", ""),
+        state=said.get("State", {}).get("Name", ""),
+        options=_options(options) if options else None,
+        template=TemplateRef(template, version=version) if template and version else None,
+        scaling_group=tags.get("aws:autoscaling:groupName", ""),
+        launched=said.get("LaunchTime"),
+    )
+
+
+def _options(said: Json) -> MetadataOptions:
+    return MetadataOptions(
+        tokens=said["HttpTokens"],
+        hop_limit=said["HttpPutResponseHopLimit"],
+        endpoint=said["HttpEndpoint"] == "enabled",
+        ipv6=said.get("HttpProtocolIpv6") == "enabled",
+        pending=said.get("State") == "pending",
+    )
+
+
+_NO_PREFERENCE = ("no-preference", -1)
+
+
+def _said(said: Json) -> SaidOptions:
+    tokens, hops = said.get("HttpTokens", ""), said.get("HttpPutResponseHopLimit")
+    return SaidOptions(
+        tokens="" if tokens in _NO_PREFERENCE else tokens,
+        hop_limit=None if hops in _NO_PREFERENCE else hops,
+        endpoint=_switched(said.get("HttpEndpoint")),
+        ipv6=_switched(said.get("HttpProtocolIpv6")),
+    )
+
+
+def _switched(said: str | None) -> bool | None:
+    return {"enabled": True, "disabled": False}.get(said or "")
+
+
+def _template(said: Json) -> TemplateVersion:
+    (version,) = said["LaunchTemplateVersions"]
+    data = version["LaunchTemplateData"]
+    return TemplateVersion(
+        id=version["LaunchTemplateId"],
+        name=version.get("LaunchTemplateName", ""),
+        number=version["VersionNumber"],
+        options=_said(data.get("MetadataOptions", {})),
+        image=data.get("ImageId", ""),
+    )
+
+
+def _scaling_group(said: Json) -> ScalingGroup:
+    mixed = said.get("MixedInstancesPolicy", {}).get("LaunchTemplate", {}).get("LaunchTemplateSpecification")
+    return ScalingGroup(said["AutoScalingGroupName"], template_ref(said.get("LaunchTemplate") or mixed or {}))
+
+
+def template_ref(said: Json) -> TemplateRef | None:
+    """Of a LaunchTemplateSpecification; without a version it is the default one. EKS writes its keys otherwise."""
+    ident = said.get("LaunchTemplateId") or said.get("id", "")
+    name = said.get("LaunchTemplateName") or said.get("name", "")
+    version = said.get("Version") or said.get("version") or "$Default"
+    return TemplateRef(ident, name, version) if ident or name else None

@@ -1,0 +1,52 @@
+"""What EKS says of managed node groups, and of roles that pods have by EKS Pod Identity. Source of the shapes: botocore
+1.44.5, eks/2017-11-01."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kubectl_eksdoc.aws.asking import Json, at_once, found, known
+from kubectl_eksdoc.aws.believing import Believed
+from kubectl_eksdoc.aws.ec2 import template_ref
+from kubectl_eksdoc.core.model.aws import questions
+from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.aws.machines import NodeGroup, PodIdentity
+
+
+def names(of: Believed) -> tuple[str, ...] | Unknown:
+    """Sorted."""
+    return known(
+        of.aws, questions.NODE_GROUPS, {"clusterName": of.cluster.name}, lambda said: tuple(sorted(said["nodegroups"]))
+    )
+
+
+def node_groups(of: Believed, wanted: tuple[str, ...]) -> Mapping[str, NodeGroup | Absent | Unknown]:
+    """By name; one question each."""
+    return dict(at_once(wanted, lambda name: node_group(of, name)))
+
+
+def node_group(of: Believed, name: str) -> NodeGroup | Absent | Unknown:
+    wanted = {"clusterName": of.cluster.name, "nodegroupName": name}
+    return found(of.aws, questions.NODE_GROUP, wanted, lambda said: _group(said["nodegroup"]))
+
+
+def _group(said: Json) -> NodeGroup:
+    return NodeGroup(
+        name=said["nodegroupName"],
+        ami_type=said.get("amiType", ""),
+        release=said.get("releaseVersion", ""),
+        version=said.get("version", ""),
+        status=said.get("status", ""),
+        template=template_ref(said.get("launchTemplate") or {}),
+        scaling_groups=tuple(each["name"] for each in said.get("resources", {}).get("autoScalingGroups", ())),
+        created=said.get("createdAt"),
+    )
+
+
+def pod_identities(of: Believed) -> tuple[PodIdentity, ...] | Unknown:
+    """Of all service accounts that have a role so, sorted."""
+
+    def made(said: Json) -> tuple[PodIdentity, ...]:
+        return tuple(sorted(PodIdentity(each["namespace"], each["serviceAccount"]) for each in said["associations"]))
+
+    return known(of.aws, questions.POD_IDENTITIES, {"clusterName": of.cluster.name}, made)

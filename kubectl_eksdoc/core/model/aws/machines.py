@@ -1,0 +1,112 @@
+"""Instances and what they are launched from: launch templates, images, node groups, auto scaling groups.
+
+Source of the shapes: botocore 1.44.5, ec2/2016-11-15, autoscaling/2011-01-01, eks/2017-11-01.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+
+@dataclass(frozen=True, slots=True)
+class MetadataOptions:
+    """Of an instance, all of them. `tokens`: ``required`` (IMDSv2 only) or ``optional``; `hop_limit`: the IP TTL of the
+    answer that carries a token, 1 to 64. `pending`: they were changed, and do not hold yet."""
+
+    tokens: str
+    hop_limit: int
+    endpoint: bool = True
+    ipv6: bool = False
+    pending: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SaidOptions:
+    """What a launch template, an account or a class of nodes says of them; None (tokens: "") where it says nothing."""
+
+    tokens: str = ""
+    hop_limit: int | None = None
+    endpoint: bool | None = None
+    ipv6: bool | None = None
+
+    @property
+    def nothing(self) -> bool:
+        return self == SaidOptions()
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateVersion:
+    """One version of a launch template; `image` is "" where it leaves that to whoever launches."""
+
+    id: str
+    name: str
+    number: int
+    options: SaidOptions = SaidOptions()
+    image: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateRef:
+    """By which a launch template's version is meant: a number, ``$Latest`` or ``$Default``; one of `id` and `name` may
+    be ""."""
+
+    id: str
+    name: str = ""
+    version: str = "$Default"
+
+    def __str__(self) -> str:
+        return f"{self.name or self.id} {self.version}"
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """`template` and `scaling_group` are those its tags name, None and "" where there are none."""
+
+    id: str
+    image: str = ""
+    type: str = ""
+    state: str = ""
+    options: MetadataOptions | None = None
+    template: TemplateRef | None = None
+    scaling_group: str = ""
+    launched: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """An AMI. `v2`: it says ``ImdsSupport: v2.0``, by which launches that say nothing get IMDSv2 only and two hops."""
+
+    id: str
+    name: str = ""
+    v2: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class NodeGroup:
+    """A managed one (DescribeNodegroup). `template` is its owner's own launch template, None where EKS made one."""
+
+    name: str
+    ami_type: str = ""
+    release: str = ""
+    version: str = ""
+    status: str = ""
+    template: TemplateRef | None = None
+    scaling_groups: tuple[str, ...] = ()
+    created: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ScalingGroup:
+    """An auto scaling group; `template` is what it launches from next, None for an old launch configuration."""
+
+    name: str
+    template: TemplateRef | None = None
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class PodIdentity:
+    """A service account whose pods have a role by EKS Pod Identity (ListPodIdentityAssociations)."""
+
+    namespace: str
+    service_account: str

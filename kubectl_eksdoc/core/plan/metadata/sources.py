@@ -1,0 +1,169 @@
+"""Where the metadata options of a node come from: what its instance has, and what the next one of its kind will get.
+
+Sources: EKS user guide (launch templates of managed node groups, AL2023), Karpenter's NodeClasses, eksctl's node groups
+(launch templates of CloudFormation behind an auto scaling group); see `core.rules.metadata_service` for EC2's own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.aws.machines import (
+    Image,
+    Instance,
+    MetadataOptions,
+    SaidOptions,
+    TemplateRef,
+    TemplateVersion,
+)
+from kubectl_eksdoc.core.model.nodes import Node, NodeOwner
+from kubectl_eksdoc.core.plan.metadata.facts import MetadataFacts
+from kubectl_eksdoc.core.rules.metadata_service import AUTO_MODE, Launch, Origin, launch, of_group_by_eks
+
+K = TypeVar("K")
+T = TypeVar("T")
+
+NODE_CLASS = "karpenter.k8s.aws/ec2nodeclass"
+_INSTANCE = re.compile(r"\Aaws:///[^/]*/(i-[0-9a-f]{8,17})\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """The metadata service as one kind of node has it; `options` is None where there is none at all. `by` says whose
+    decision that is, a clause."""
+
+    options: MetadataOptions | Unknown | None
+    by: str
+
+
+def instance_of(node: Node) -> str:
+    """The id of its EC2 instance, "" where it has none (Fargate, hybrid nodes) or names it otherwise."""
+    found = _INSTANCE.match(node.provider_id)
+    return found.group(1) if found else ""
+
+
+def service_now(node: Node, facts: MetadataFacts) -> Service:
+    """As the node's instance has it."""
+    none = _without(node)
+    if none is not None:
+        return none
+    ident = instance_of(node)
+    if not ident:
+        return Service(Unknown(f"its providerID {node.provider_id or '(none)'} names no instance"), "")
+    instance = _of(facts.instances, ident, f"instance {ident}")
+    if isinstance(instance, Unknown):
+        return Service(instance, "")
+    if instance.options is None:
+        return Service(Unknown(f"EC2 does not tell the metadata options of {ident}"), "")
+    return Service(instance.options, f"instance {ident}")
+
+
+def service_next(node: Node, facts: MetadataFacts) -> Service:
+    """As the node that comes in its place will have it, if nobody changes anything until then."""
+    none = _without(node)
+    if none is not None:
+        return none
+    owner = node.owner
+    if owner is NodeOwner.AUTO_MODE:
+        return _said(AUTO_MODE, "EKS Auto Mode, which nobody can change (confidence: medium)")
+    if owner is NodeOwner.KARPENTER:
+        return _by_class(node, facts)
+    if owner is NodeOwner.MANAGED:
+        return _by_group(node, facts)
+    return _by_scaling_group(node, facts)
+
+
+_NO_SERVICE = {
+    NodeOwner.FARGATE: "Fargate has no instance metadata service",
+    NodeOwner.HYBRID: "a hybrid node is no EC2 instance",
+}
+
+
+def _without(node: Node) -> Service | None:
+    why = _NO_SERVICE.get(node.owner)
+    return Service(None, why) if why else None
+
+
+def _by_class(node: Node, facts: MetadataFacts) -> Service:
+    name = node.labels.get(NODE_CLASS, "")
+    if not name:
+        return Service(Unknown(f"the node does not name its EC2NodeClass (label {NODE_CLASS})"), "")
+    said = facts.node_classes.get(name, Unknown(f"EC2NodeClass {name} was not read"))
+    return Service(said, "") if isinstance(said, Unknown) else _said(said, f"EC2NodeClass {name}")
+
+
+def _by_group(node: Node, facts: MetadataFacts) -> Service:
+    group = _of(facts.node_groups, node.group, f"node group {node.group}")
+    if isinstance(group, Unknown):
+        return Service(group, "")
+    if group.template is not None:
+        return _by_template(group.template, node, facts)
+    said = of_group_by_eks(group.ami_type)
+    by = f"EKS, in the launch template that it makes for a node group of AMI type {group.ami_type}"
+    return Service(said, "") if isinstance(said, Unknown) else _said(said, by)
+
+
+def _by_scaling_group(node: Node, facts: MetadataFacts) -> Service:
+    ident = instance_of(node)
+    instance = _of(facts.instances, ident, f"instance {ident or '(none)'}")
+    if isinstance(instance, Unknown):
+        return Service(instance, "")
+    if not instance.scaling_group:
+        return Service(Unknown("it belongs to no auto scaling group: nothing makes another one like it"), "")
+    group = _of(facts.scaling_groups, instance.scaling_group, f"auto scaling group {instance.scaling_group}")
+    if isinstance(group, Unknown):
+        return Service(group, "")
+    if group.template is None:
+        return Service(Unknown(f"auto scaling group {group.name} has no launch template"), "")
+    return _by_template(group.template, node, facts)
+
+
+def _by_template(ref: TemplateRef, node: Node, facts: MetadataFacts) -> Service:
+    template = _of(facts.templates, ref, f"launch template {ref}")
+    if isinstance(template, Unknown):
+        return Service(template, "")
+    image = _image(template, node, facts)
+    made = launch(template.options, facts.account, image)
+    name = f"launch template {template.name or template.id} version {template.number}"
+    return Service(made.options, _who(made, name))
+
+
+def _image(template: TemplateVersion, node: Node, facts: MetadataFacts) -> Image | Unknown:
+    """Where the template names none, as EKS's own AMIs are put in by EKS, that of the running node stands for it."""
+    instance = facts.instances.get(instance_of(node))
+    ident = template.image or (instance.image if isinstance(instance, Instance) else "")
+    return _of(facts.images, ident, f"AMI {ident or '(unknown)'}")
+
+
+def _who(made: Launch, template: str) -> str:
+    """Of the tokens and the hop limit, which decide who reaches it."""
+    names = {Origin.TEMPLATE: template}
+    told = {
+        "hop limit": made.hop_limit.origin,
+        "tokens": made.tokens.origin,
+    }
+    whose = {what: names.get(origin, origin.value) for what, origin in told.items() if origin is not None}
+    if len(set(whose.values())) == 1:
+        return next(iter(whose.values()))
+    return ", ".join(f"{what} by {who}" for what, who in whose.items())
+
+
+def _said(said: SaidOptions, by: str) -> Service:
+    """Of whoever writes the whole template, and leaves nothing to the account or the AMI."""
+    if not said.tokens or said.hop_limit is None:
+        lacks = "HttpTokens" if not said.tokens else "HttpPutResponseHopLimit"
+        return Service(Unknown(f"{by} does not say {lacks}"), "")
+    return Service(MetadataOptions(said.tokens, said.hop_limit, said.endpoint is not False, said.ipv6 is True), by)
+
+
+def _of(held: Mapping[K, T | Absent | Unknown], key: K, what: str) -> T | Unknown:
+    found = held.get(key)
+    if found is None:
+        return Unknown(f"{what} was not asked for")
+    if isinstance(found, Unknown):
+        return found
+    return Unknown(f"{what}: {found.said}") if isinstance(found, Absent) else found

@@ -1,0 +1,154 @@
+"""What EC2 and EKS say of instances and what they are launched from becomes facts; a refusal leaves the rest."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from kubectl_eksdoc.aws import ec2, node_groups
+from kubectl_eksdoc.aws.believing import Believed, believed
+from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.aws.machines import (
+    Image,
+    Instance,
+    MetadataOptions,
+    PodIdentity,
+    SaidOptions,
+    TemplateRef,
+)
+from kubectl_eksdoc.core.rules.metadata_service import launch
+from kubectl_eksdoc.errors import AwsDenied
+from kubectl_eksdoc.wiring.aws import DemoAnswers
+from tests.aws.answers import Scripted, sees
+from tests.aws.test_live import live, prod
+
+if TYPE_CHECKING:
+    from tests.aws.world.server import World
+
+__all__ = ["prod"]
+DENIED = AwsDenied("IAM does not allow it", missing="ec2:DescribeInstances")
+
+
+@pytest.fixture
+def of(prod: World) -> Believed:
+    aws = live(prod)
+    found = believed(aws, aws.access)
+    prod.forget_calls()
+    return found
+
+
+def a_template(client: Any, **options: Any) -> TemplateRef:
+    data = {"InstanceType": "m5.large", "ImageId": "ami-12345678", "MetadataOptions": options}
+    made = client.create_launch_template(LaunchTemplateName="own", LaunchTemplateData=data)
+    return TemplateRef(made["LaunchTemplate"]["LaunchTemplateId"], version="1")
+
+
+def run(client: Any, **more: Any) -> str:
+    asked = {"MinCount": 1, "MaxCount": 1, **more}
+    return str(client.run_instances(**asked)["Instances"][0]["InstanceId"])
+
+
+def test_instances_with_their_options_and_those_that_are_gone(prod: World, of: Believed) -> None:
+    client = prod.client("ec2")
+    ident = run(client, ImageId="ami-12345678", MetadataOptions={"HttpTokens": "required"})
+    found = ec2.instances(of, [ident, "i-0123456789abcdef0"])
+    seen = found[ident]
+    assert isinstance(seen, Instance) and seen.options == MetadataOptions("required", 1)
+    assert (seen.image, seen.state, seen.template) == ("ami-12345678", "running", None)
+    assert isinstance(found["i-0123456789abcdef0"], Absent)
+
+
+def test_what_a_launch_makes_of_a_template_is_what_is_foretold(prod: World, of: Believed) -> None:
+    """By the mended EC2 of the tests, which knows nothing of the rules: template, account, image."""
+    client = prod.client("ec2")
+    client.modify_instance_metadata_defaults(HttpPutResponseHopLimit=3, HttpTokens="no-preference")
+    image = prod.publish_image("amazon-eks-node-al2023-x86_64-standard-1.30-v20261101", "v2.0")
+    for template in ({}, {"HttpTokens": "optional"}, {"HttpPutResponseHopLimit": 1, "HttpEndpoint": "disabled"}):
+        data = {"InstanceType": "m5.large", "ImageId": image, "MetadataOptions": template}
+        name = f"own-{len(template)}"
+        client.create_launch_template(LaunchTemplateName=name, LaunchTemplateData=data)
+        instance = ec2.instances(of, [run(client, LaunchTemplate={"LaunchTemplateName": name})])
+        version = ec2.template_version(of, TemplateRef("", name))
+        assert not isinstance(version, (Absent, Unknown)) and version.image == image
+        told = ec2.images(of, [image])[image]
+        assert isinstance(told, Image) and told.v2
+        (seen,) = instance.values()
+        foretold = launch(version.options, ec2.account_defaults(of), told).options
+        assert isinstance(seen, Instance) and seen.options == foretold
+
+
+def test_templates_by_number_newest_and_default(prod: World, of: Believed) -> None:
+    client = prod.client("ec2")
+    ref = a_template(client, HttpTokens="required", HttpPutResponseHopLimit=2)
+    client.create_launch_template_version(
+        LaunchTemplateId=ref.id, SourceVersion="1", LaunchTemplateData={"MetadataOptions": {"HttpTokens": "optional"}}
+    )
+    refs = [TemplateRef(ref.id, version=version) for version in ("1", "$Latest", "$Default", "1", "7")]
+    prod.forget_calls()
+    found = ec2.template_versions(of, refs)
+    assert len(prod.calls) == 4, "one call for each that differs"
+    told = [getattr(found[each], "number", found[each]) for each in refs]
+    assert told[:4] == [1, 2, 1, 1] and isinstance(told[4], Absent)
+    first = found[refs[0]]
+    assert getattr(first, "options", None) == SaidOptions("required", 2)
+
+
+def test_nobody_has_said_anything(prod: World, of: Believed) -> None:
+    assert ec2.account_defaults(of) == SaidOptions()
+
+
+def test_an_auto_scaling_group_and_its_template(prod: World, of: Believed) -> None:
+    ref = a_template(prod.client("ec2"), HttpTokens="optional")
+    template = {"LaunchTemplateId": ref.id, "Version": "$Latest"}
+    prod.client("autoscaling").create_auto_scaling_group(
+        AutoScalingGroupName="own", MinSize=1, MaxSize=1, AvailabilityZones=["ap-northeast-2a"], LaunchTemplate=template
+    )
+    found = ec2.scaling_groups(of, ["own", "gone"])
+    group = found["own"]
+    assert not isinstance(group, (Absent, Unknown)) and group.template is not None
+    assert (group.template.id, group.template.version) == (ref.id, "$Latest")
+    assert isinstance(found["gone"], Absent)
+    (launched,) = [
+        i["InstanceId"] for r in prod.client("ec2").describe_instances()["Reservations"] for i in r["Instances"]
+    ]
+    instance = ec2.instances(of, [launched])[launched]
+    assert isinstance(instance, Instance) and instance.scaling_group == "own"
+    assert instance.template is not None and instance.template.id == ref.id
+
+
+def test_a_thousand_instances_are_asked_for_in_few_calls() -> None:
+    asked: list[int] = []
+
+    def answer(given: Any) -> Any:
+        ids = given["Filters"][0]["Values"]
+        asked.append(len(ids))
+        if "i-0" in ids:
+            return DENIED
+        return {"Reservations": [{"Instances": [{"InstanceId": each}]} for each in ids]}
+
+    found = ec2.instances(sees(Scripted({"ec2:DescribeInstances": answer})), [f"i-{n}" for n in range(1000)] * 2)
+    assert sorted(asked) == [200] * 5 and len(found) == 1000
+    kinds = [type(each) for each in found.values()]
+    assert kinds.count(Unknown) == 200 and kinds.count(Instance) == 800, "a part that is refused leaves the others"
+    assert found["i-0"] == Unknown("IAM does not allow it", "ec2:DescribeInstances")
+
+
+def test_node_groups_of_the_demo_and_who_has_roles() -> None:
+    demo = DemoAnswers()
+    seen = believed(demo, demo.access)
+    names = node_groups.names(seen)
+    assert names == ("blue", "green")
+    groups = node_groups.node_groups(seen, ("blue", "gone"))
+    blue = groups["blue"]
+    assert not isinstance(blue, (Absent, Unknown)) and blue.template is None
+    assert blue.ami_type == "AL2_x86_64" and blue.scaling_groups and isinstance(groups["gone"], Absent)
+    identities = node_groups.pod_identities(seen)
+    assert not isinstance(identities, Unknown) and all(isinstance(each, PodIdentity) for each in identities)
+
+
+def test_a_group_with_a_template_of_its_owner() -> None:
+    said = {"nodegroupName": "own", "launchTemplate": {"id": "lt-1", "name": "own", "version": "3"}}
+    aws = Scripted({"eks:DescribeNodegroup": {"nodegroup": said}})
+    group = node_groups.node_group(sees(aws), "own")
+    assert not isinstance(group, (Absent, Unknown)) and group.template == TemplateRef("lt-1", "own", "3")

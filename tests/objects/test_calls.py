@@ -1,0 +1,90 @@
+"""With what a pod calls AWS, and its branch interface: out of objects as an API server prints them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.branches import POD_ENI, Asks, Branch, Probe
+from kubectl_eksdoc.core.model.cluster import Identity, Source
+from kubectl_eksdoc.core.model.pods import Calls, Pod, RoleBy
+from kubectl_eksdoc.objects.collector import BadObject, Collector
+
+
+def pods(*given: dict[str, Any]) -> tuple[Pod, ...]:
+    """`given`: a container's part, or with ``spec``, ``annotations`` and ``ip`` whole pods."""
+    items = []
+    for number, each in enumerate(given):
+        container = {"name": "app", "image": "app:1", **each.get("container", {})}
+        meta = {"name": f"p{number}", "namespace": "shop", "annotations": each.get("annotations", {})}
+        spec = {"containers": [container], **each.get("spec", {})}
+        items.append({"metadata": meta, "spec": spec, "status": {"phase": "Running", "podIP": each.get("ip", "")}})
+    collector = Collector(Source.LIVE)
+    body = {"kind": "PodList", "apiVersion": "v1", "metadata": {}, "items": items}
+    collector.add_page(kinds.PODS, json.dumps(body).encode(), "a test")
+    return collector.cluster(Identity(), None).pods
+
+
+def env(*names: str, value: str = "x") -> dict[str, Any]:
+    return {"container": {"env": [{"name": name, "value": value} for name in names]}}
+
+
+@pytest.mark.parametrize(
+    ("given", "role"),
+    [
+        (env("AWS_REGION"), RoleBy.NOBODY),
+        (env("AWS_ROLE_ARN", "AWS_WEB_IDENTITY_TOKEN_FILE"), RoleBy.IRSA),
+        (env("AWS_CONTAINER_CREDENTIALS_FULL_URI"), RoleBy.POD_IDENTITY),
+        (env("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"), RoleBy.KEYS),
+        (env("AWS_ACCESS_KEY_ID", "AWS_WEB_IDENTITY_TOKEN_FILE"), RoleBy.IRSA),
+        (env("OTHER", value='"name":"AWS_ACCESS_KEY_ID"'), RoleBy.NOBODY),
+        (env("MY_AWS_ACCESS_KEY_ID", "AWS_ACCESS_KEY_ID_OLD"), RoleBy.NOBODY),
+        ({}, RoleBy.NOBODY),
+    ],
+)
+def test_who_gives_it_a_role(given: dict[str, Any], role: RoleBy) -> None:
+    (pod,) = pods(given)
+    assert pod.calls == Calls(False, "", role, ("app:1",))
+
+
+def test_its_network_and_account_and_that_replicas_share() -> None:
+    spec = {"hostNetwork": True, "serviceAccountName": "driver"}
+    first, second, other = pods({"spec": spec}, {"spec": spec}, {})
+    assert first.calls == Calls(True, "driver", RoleBy.NOBODY, ("app:1",))
+    assert first.calls is second.calls and other.calls == Calls(images=("app:1",))
+
+
+ASKS = {"resources": {"requests": {POD_ENI: "1"}, "limits": {POD_ENI: "1"}}}
+NOTED = json.dumps([{"eniId": "eni-1", "privateIp": "10.0.9.9", "vlanId": 1}])
+
+
+def test_the_branch_interface_of_a_pod_that_asks_for_one() -> None:
+    probes = {
+        "readinessProbe": {"httpGet": {"port": 80}, "periodSeconds": 5, "failureThreshold": 2},
+        "livenessProbe": {"exec": {"command": ["true"]}},
+        "startupProbe": {"tcpSocket": {"port": 80}},
+    }
+    given = {"container": {**ASKS, **probes}, "annotations": {POD_ENI: NOTED}, "ip": "10.0.9.9"}
+    (pod,) = pods(given)
+    told = (Probe("app", Asks.READINESS, "httpGet", 5, 2), Probe("app", Asks.STARTUP, "tcpSocket", 10, 3))
+    assert pod.branch == Branch("10.0.9.9", "10.0.9.9", told) and not pod.branch.astray
+    assert pod.annotations == {}
+
+
+@pytest.mark.parametrize("noted", ["", "no JSON", "{}", "[]", '[{"eniId":"e"}]', "[" * 2000, '[{"privateIp":7}]'])
+def test_an_annotation_that_the_controller_did_not_write_is_none(noted: str) -> None:
+    (pod,) = pods({"container": ASKS, "annotations": {POD_ENI: noted}, "ip": "10.0.0.7"})
+    assert pod.branch == Branch("10.0.0.7", "") and not pod.branch.astray
+
+
+def test_without_asking_there_is_none_and_probes_are_not_looked_at() -> None:
+    (pod,) = pods({"container": {"readinessProbe": {"periodSeconds": "no number"}}, "annotations": {POD_ENI: NOTED}})
+    assert pod.branch is None
+
+
+def test_a_probe_that_cannot_be_is_named() -> None:
+    with pytest.raises(BadObject, match="readinessProbe"):
+        pods({"container": {**ASKS, "readinessProbe": {"tcpSocket": {}, "periodSeconds": "often"}}})
