@@ -96,6 +96,9 @@ _ADDON_DIFF = (
     *(Right("get", resource, lost=_SINGLE) for resource in kinds.SINGLE),
 )
 
+_EARLIER = "what a past update changed in the pod template of such an object is unknown (`--after`)"
+_ADDON_AFTER = (*_ADDON_DIFF, *(Right("list", each, lost=_EARLIER) for each in kinds.HISTORY_OF.values()))
+
 ASKED_OF_AWS: Mapping[str, tuple[Question, ...]] = {
     "addon-diff": (
         questions.CALLER,
@@ -105,6 +108,7 @@ ASKED_OF_AWS: Mapping[str, tuple[Question, ...]] = {
         questions.ADDON_VERSIONS,
         questions.ADDON_CONFIGURATION,
     ),
+    "addon-diff --after": (questions.UPDATES, questions.UPDATE),
 }
 """The questions of each command that asks AWS, each with the IAM actions that it needs."""
 
@@ -112,6 +116,7 @@ BY_COMMAND: Mapping[str, tuple[Right, ...]] = {
     "drain plan": DRAIN_PLAN,
     "rehearse": DRAIN_PLAN,
     "addon-diff": _ADDON_DIFF,
+    "addon-diff --after": _ADDON_AFTER,
     "drain run": _RUN,
     "drain resume": _RUN,
     "drain rollback": (*_NODES, *_PODS, *(right for right in _EVICT if not right.subresource), *_JOURNAL),

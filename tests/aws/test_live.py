@@ -92,7 +92,7 @@ def test_a_cluster_is_believed_and_all_of_it_known_and_counted(prod: World) -> N
     told = everything(found)
     assert not [question for question, answer in told.items() if isinstance(answer, Unknown) or not answer]
     assert isinstance(told[questions.ADDON], Addon) and told[questions.ADDON].name == "vpc-cni"
-    update = told[questions.UPDATES][0]
+    update = told[questions.UPDATES].updates[0]
     assert isinstance(update, Update) and update.parameter("ResolveConflicts") == "OVERWRITE"
     assert aws.calls["eks:DescribeAddon"] == prod.count("eks:DescribeAddon") == 3
     assert sum(aws.calls.values()) == len(prod.calls) and aws.said.startswith(f"{len(prod.calls)} calls of AWS: eks:")

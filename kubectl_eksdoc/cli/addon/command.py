@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
+from kubectl_eksdoc.cli.addon.after import AfterRequest, look_back
 from kubectl_eksdoc.cli.addon.forecast import forecast
 from kubectl_eksdoc.cli.addon.reading import NAME
 from kubectl_eksdoc.cli.addon.request import Request
@@ -22,6 +23,7 @@ Examples:
   %(prog)s vpc-cni --to v1.20.4-eksbuild.2 --resolve-conflicts OVERWRITE
   %(prog)s coredns --to latest --configuration-values values.yaml
   %(prog)s --all -o json
+  %(prog)s vpc-cni --after
   %(prog)s vpc-cni --demo
 """
 
@@ -54,7 +56,7 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     group.add_argument(
         "--resolve-conflicts",
         type=_mode,
-        default="NONE",
+        default=None,
         metavar="MODE",
         help="NONE, OVERWRITE or PRESERVE: what is judged; all three are shown (default: NONE, as EKS's own)",
     )
@@ -72,6 +74,16 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
         help="for an add-on that goes one minor at a time: values for every step, held to its own schema (one more "
         "question to AWS for each)",
     )
+    past = parser.add_argument_group("An update that has happened")
+    past.add_argument(
+        "--after",
+        action="switch",
+        default=False,
+        help="what the last update took, the patch that gives it back, and the values that keep it",
+    )
+    past.add_argument(
+        "--update", metavar="ID", default="", help="an earlier one, as aws eks list-updates names it (with --after)"
+    )
     parser.set_defaults(leaf=parser, command=run)
 
 
@@ -86,4 +98,6 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
     Raises:
         EksdocError: the command line, a file, the cluster or AWS is at fault; the error says which.
     """
+    if args.after or args.update:
+        return look_back(AfterRequest.from_args(args, words), around)
     return forecast(Request.from_args(args, words), around)

@@ -2,23 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Protocol
 
+from kubectl_eksdoc.cli import exits
 from kubectl_eksdoc.cli.addon.request import Request
 from kubectl_eksdoc.cli.options import GlobalOptions
 from kubectl_eksdoc.cli.progress import ProgressLine
 from kubectl_eksdoc.cli.surroundings import Surroundings
 from kubectl_eksdoc.errors import AwsDenied, AwsMissing, UsageError
+from kubectl_eksdoc.wiring.sources import SourceChoice
 
 if TYPE_CHECKING:  # help must not pay for facts and plans
     from kubectl_eksdoc.core.model.aws.addons import AddonSide
+    from kubectl_eksdoc.core.model.findings import Finding
     from kubectl_eksdoc.wiring.addons import AddonWorld, Reading
 
 NAME = "addon-diff"
 
 
-def opened(request: Request, around: Surroundings, reading: Reading) -> AddonWorld:
+class Asking(Protocol):
+    """What every face is asked with: whose cluster."""
+
+    @property
+    def options(self) -> GlobalOptions: ...
+
+    @property
+    def source(self) -> SourceChoice: ...
+
+
+def opened(request: Asking, around: Surroundings, reading: Reading) -> AddonWorld:
     """
     Raises:
         EksdocError: as `wiring.addons.open_addons`.
@@ -50,3 +63,13 @@ def told(world: AddonWorld, options: GlobalOptions, around: Surroundings) -> Non
     around.note(identity_line(world.cluster, around.now(), looks.decide(options, around.stderr, around.environ)))
     if options.debug and world.calls:
         around.note(f"debug: {world.calls}")
+
+
+def code(findings: Iterable[Finding]) -> int:
+    """What is known to fail matters more than what is not known."""
+    from kubectl_eksdoc.core.model.findings import Status
+
+    found = {each.status for each in findings}
+    if Status.FAIL in found:
+        return exits.FAILS
+    return exits.UNKNOWN if Status.UNKNOWN in found else exits.CLEAN

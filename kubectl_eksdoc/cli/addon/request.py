@@ -43,7 +43,7 @@ class Request:
             SourceOptions.from_args(args).choice,
             words[0] if words else "",
             args.to,
-            args.resolve_conflicts,
+            args.resolve_conflicts or "NONE",
             args.configuration_values,
             args.each_step,
         )

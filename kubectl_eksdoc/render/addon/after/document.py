@@ -55,7 +55,7 @@ def _update(update: Update) -> Fields:
         "id": update.id,
         "status": update.status,
         "begun": moment(update.begun),
-        "parameters": {name: value for name, value in sorted(update.parameters)},
+        "parameters": dict(sorted(update.parameters)),
         "errors": [{"code": each.code, "message": each.message} for each in update.errors],
     }
 

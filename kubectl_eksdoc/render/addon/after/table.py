@@ -1,4 +1,4 @@
-"""``-o table``: verdict, what was lost, tonight's patch, tomorrow's values, pods. ``-o wide``: all that changed, too."""
+"""``-o table``: what was lost, tonight's patch, tomorrow's values, pods. ``-o wide``: all that changed, too."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _table(changed: list[ChangedField], full: bool) -> tuple[list[Column], list[
         Column("AFTER", floor=8),
         Column("NOW", floor=8),
         Column("SET BY", floor=8, drop=2),
-        Column("", floor=4),
+        Column("STATE", floor=4),
         Column("SURE", drop=1),
         *([Column("WHY")] if full else []),
     ]
@@ -79,14 +79,17 @@ def _row(change: ChangedField, full: bool) -> Row:
     state = Cell(words.STATES[change.state], _STATES[change.state]) if change.lost else Cell("")
     return [
         words.named(change),
-        value_of(change.before),
-        value_of(change.after),
-        value_of(change.live),
+        *(_value(value, full) for value in (change.before, change.after, change.live)),
         ", ".join(change.owners) or "nobody",
         state if change.lost else Cell(cause.value, _CAUSES.get(cause)),
         change.because.sure.value,
         *([change.because.why] if full else []),
     ]
+
+
+def _value(value: object, full: bool) -> str:
+    """In full where there is room, but for texts of several lines."""
+    return f'"{value}"' if full and isinstance(value, str) and "\n" not in value else value_of(value)
 
 
 def _tonight(each: Templated, look: Look) -> list[str]:

@@ -111,8 +111,8 @@ def rolls(each: Templated) -> str:
 
 
 OWNER = (
-    "Whoever sends it owns these fields then: the next update with OVERWRITE takes them again, unless the configuration "
-    "values hold them."
+    "Whoever sends it owns these fields then: the next update with OVERWRITE takes them again, unless the "
+    "configuration values hold them."
 )
 
 

@@ -66,11 +66,17 @@ def look_back(facts: PastFacts, charts: Charts, judge: Judge) -> Aftermath:
     found = Aftermath(
         facts,
         templated,
-        unrecorded(facts.now, update.begun, facts.applied),
+        unrecorded(facts.now, update.begun, facts.applied) if _takes(update) else (),
         recreating(lost, facts.now.usage, update.begun),
         plan_update(replace(facts.now, objects=objects), Asked(Mode.OVERWRITE), judge),
     )
     return replace(found, findings=in_order(judged(found)))
+
+
+def _takes(update: Update) -> bool:
+    """Whether it may have written over what was somebody else's: with NONE it would have failed, with PRESERVE it left
+    that alone. Where none of them is named, it is NONE, as is read in discussions only."""
+    return update.parameter("ResolveConflicts") not in (Mode.NONE.value, Mode.PRESERVE.value)
 
 
 _Looked = tuple[Templated, "Restoring | None"]
