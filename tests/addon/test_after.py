@@ -25,7 +25,8 @@ from kubectl_eksdoc.core.plan.addon.modes import Fate, Mode
 from kubectl_eksdoc.core.plan.addon.plan import AddonPlan
 from kubectl_eksdoc.core.plan.addon.usage import Usage
 from tests.addon.stand_in import hands
-from tests.addon.stand_in.histories import HISTORIES, UPDATES, VERSIONS, SetsEnv, Step as Hand, Updates, installed
+from tests.addon.stand_in.histories import HISTORIES, UPDATES, VERSIONS, SetsEnv, Updates, installed
+from tests.addon.stand_in.histories import Step as Hand
 from tests.addon.stand_in.pod_template import INIT, MAIN
 from tests.addon.stand_in.service import AddonService
 from tests.addon.test_agreement import CLUSTER, foretold, live_of
@@ -55,9 +56,7 @@ class Lived:
             self._seen(0)
 
     def update(self, asked: Updates) -> None:
-        outcome = self.service.update(
-            asked.version, resolve_conflicts=asked.mode, configuration_values=asked.values
-        )
+        outcome = self.service.update(asked.version, resolve_conflicts=asked.mode, configuration_values=asked.values)
         parameters = [("ResolveConflicts", asked.mode)]
         parameters += [("AddonVersion", asked.version)] if asked.version else []
         name = f"update-{len(self.updates)}"
@@ -85,7 +84,9 @@ class Lived:
 
 def without_uid(doc: Doc) -> Doc:
     """The stand-in's objects have none."""
-    owners = [{key: value for key, value in each.items() if key != "uid"} for each in doc["metadata"]["ownerReferences"]]
+    owners = [
+        {key: value for key, value in each.items() if key != "uid"} for each in doc["metadata"]["ownerReferences"]
+    ]
     return {**doc, "metadata": {**doc["metadata"], "ownerReferences": owners}}
 
 

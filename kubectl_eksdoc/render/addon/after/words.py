@@ -122,7 +122,7 @@ def behind(each: Templated) -> str:
     if not pods:
         return ""
     some = ", ".join(pods[:3]) + (f" and {len(pods) - 3} more" if len(pods) > 3 else "")
-    return f"{counted(len(pods), 'pod')} of {each.of} still of an earlier template: {some}."
+    return f"{each.of}: {counted(len(pods), 'pod')} not of its newest template yet: {some}."
 
 
 def to_recreate(rule: Recreating) -> str:

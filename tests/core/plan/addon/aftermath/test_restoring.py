@@ -66,9 +66,8 @@ _AFFINITY = st.sampled_from(
         {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [{"b": 2, "c": 3}]}}},
     ]
 )
-_RESOURCES = st.none() | st.dictionaries(
-    st.sampled_from(("requests", "limits")), st.dictionaries(st.sampled_from(("cpu", "memory")), st.just("1")), max_size=2
-)
+_AMOUNTS = st.dictionaries(st.sampled_from(("cpu", "memory")), st.just("1"))
+_RESOURCES = st.none() | st.dictionaries(st.sampled_from(("requests", "limits")), _AMOUNTS, max_size=2)
 _PORTS = st.lists(st.sampled_from((61678, 8162)), unique=True, max_size=2)
 
 
@@ -120,5 +119,12 @@ def test_all_of_a_variable_goes_where_it_was_not() -> None:
 @pytest.mark.parametrize("value", [MISSING, "x", 1, None, [], {}])
 def test_any_path_is_patched_or_not(value: Any) -> None:
     live = daemon_set(template(X="1"))
-    for path in (("f:spec",), ("k:{}",), ("f:spec", "v:1"), (*MAIN,), (*MAIN, "f:env", 'k:{"name":"X"}'), ("f:a", "f:b")):
+    for path in (
+        ("f:spec",),
+        ("k:{}",),
+        ("f:spec", "v:1"),
+        (*MAIN,),
+        (*MAIN, "f:env", 'k:{"name":"X"}'),
+        ("f:a", "f:b"),
+    ):
         restoring(live, {path: value}, SCHEMA)

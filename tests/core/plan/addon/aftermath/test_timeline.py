@@ -131,14 +131,16 @@ def test_it_is_never_told_wrong(story: list[tuple[int, int]], update: int, noted
 @given(
     doc=st.recursive(
         st.none() | st.booleans() | st.integers() | st.text(max_size=6),
-        lambda inner: st.lists(inner, max_size=3)
-        | st.dictionaries(
-            st.sampled_from(
-                ("metadata", "ownerReferences", "controller", "kind", "name", "uid", "data", "spec", "template")
-                + ("revision", "labels", "annotations", "managedFields", "containers", "image", "creationTimestamp")
-            ),
-            inner,
-            max_size=5,
+        lambda inner: (
+            st.lists(inner, max_size=3)
+            | st.dictionaries(
+                st.sampled_from(
+                    ("metadata", "ownerReferences", "controller", "kind", "name", "uid", "data", "spec", "template")
+                    + ("revision", "labels", "annotations", "managedFields", "containers", "image", "creationTimestamp")
+                ),
+                inner,
+                max_size=5,
+            )
         ),
         max_leaves=20,
     ),
