@@ -55,10 +55,16 @@ def addon_rights() -> str:
         for question in rights.ASKED_OF_AWS["addon-diff"]
         if question.action
     ]
+    after = "addon-diff --after"
+    more = (right for right in rights.BY_COMMAND[after] if right not in rights.BY_COMMAND["addon-diff"])
+    rows += [(_code(str(right)), right.lost) for right in more]
+    rows += [(_code(question.action), _ASKED[question.operation]) for question in rights.ASKED_OF_AWS[after]]
     return _table(("right", "without it"), rows)
 
 
 _ASKED = {
+    "ListUpdates": "which update was the last is unknown (`--after`)",
+    "DescribeUpdate": "what an update was asked to do, and when, is unknown (`--after`)",
     "DescribeCluster": "nothing of AWS is believed: the command ends with exit code 4",
     "DescribeAddon": "nothing can be said of the add-on: the command ends with exit code 4",
     "ListAddons": "`--all` ends with exit code 4",

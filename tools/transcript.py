@@ -13,6 +13,7 @@ from kubectl_eksdoc.cli.main import run
 from kubectl_eksdoc.cli.surroundings import Surroundings
 from kubectl_eksdoc.core.model.baseline import Baseline
 from kubectl_eksdoc.wiring.sources import read_baseline
+from tools import terraform_example
 
 COMMAND = ("drain", "plan", "--demo")
 WHAT_IF = ("--delete-emptydir-data", "--assume-budget", "shop/checkout=2", "--assume-budget", "data/postgres=2")
@@ -102,6 +103,24 @@ def faults() -> str:
 def addon_diff() -> str:
     """What an update with OVERWRITE would take back."""
     command = ("addon-diff", "vpc-cni", "--demo", "--to", "v1.20.4-eksbuild.2", "--resolve-conflicts", "OVERWRITE")
+    text, _ = _ran(*command)
+    return _console(f"$ kubectl eksdoc {' '.join(command)}", text.rstrip("\n"))
+
+
+def addon_terraform() -> str:
+    """What a pipeline is told, without the part that is as above."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "plan.json")
+        path.write_text(terraform_example.plan(), encoding="utf-8")
+        text, _ = _ran("addon-diff", "--tf-plan", str(path), "--demo")
+    said = text.rstrip("\n").replace(str(path), path.name).split("\n\n")
+    kept = [part for part in said if not part.startswith(("FIELDS", "CONFIGURATION"))]
+    return _console(f"$ kubectl eksdoc addon-diff --tf-plan {path.name} --demo", "\n\n".join(kept))
+
+
+def addon_after() -> str:
+    """What the last update took."""
+    command = ("addon-diff", "vpc-cni", "--demo", "--after")
     text, _ = _ran(*command)
     return _console(f"$ kubectl eksdoc {' '.join(command)}", text.rstrip("\n"))
 

@@ -14,8 +14,8 @@ from kubectl_eksdoc.core.rules import addon_versions
 from kubectl_eksdoc.errors import AwsDenied, AwsMissing, UsageError, ValuesError
 
 
-def addon_side(of: Believed, name: str, wish: str) -> AddonSide:
-    """`wish`: a version, ``latest``, or "" for the one that EKS marks as default.
+def addon_side(of: Believed, name: str, wish: str | None) -> AddonSide:
+    """`wish`: a version, ``latest``, "" for the one that EKS marks as default, or None for the one that is installed.
 
     Raises:
         AwsMissing: it is no add-on of the cluster.
@@ -33,7 +33,7 @@ def addon_side(of: Believed, name: str, wish: str) -> AddonSide:
     if isinstance(addon, Unknown):
         raise AwsDenied(addon.why, "", addon.missing)
     assert isinstance(addon, Addon) and isinstance(offered, (AddonVersions, Unknown)), "as they were asked"
-    target = _target(of, offered, name, wish)
+    target = addon.version if wish is None else _target(of, offered, name, wish)
     versions = dict(at_once(dict.fromkeys((addon.version, target)), lambda version: version_side(of, name, version)))
     return AddonSide(
         addon,
@@ -46,6 +46,37 @@ def addon_side(of: Believed, name: str, wish: str) -> AddonSide:
         addon_versions.steps(name, offered, of.cluster.version, addon.version, target)
         if isinstance(offered, AddonVersions)
         else (target,),
+        addon_versions.on_the_way(offered, of.cluster.version, addon.version, target)
+        if isinstance(offered, AddonVersions)
+        else (),
+    )
+
+
+def creation_side(of: Believed, name: str, wish: str) -> AddonSide:
+    """Of an add-on that EKS does not manage yet: it has no version and no values. `wish` as `addon_side`.
+
+    Raises:
+        AwsMissing: EKS knows no such add-on.
+        UsageError, AwsError: as `addon_side`.
+    """
+    told = eks.addon_versions(of, name)
+    if isinstance(told, Absent) or told == ():
+        raise AwsMissing(
+            f"EKS offers no add-on {name} for Kubernetes {of.cluster.version}",
+            "Those that it offers: aws eks describe-addon-versions",
+        )
+    offered = told if isinstance(told, Unknown) else told[0]
+    target = _target(of, offered, name, wish)
+    none = Unknown(f"{name} is no add-on of EKS yet")
+    return AddonSide(
+        Addon(name, "", ""),
+        VersionSide("", none, none),
+        version_side(of, name, target),
+        {},
+        addon_versions.is_offered(offered, of.cluster.version, target)
+        if isinstance(offered, AddonVersions)
+        else offered,
+        (target,),
     )
 
 

@@ -16,7 +16,9 @@ from kubectl_eksdoc.core.model.named import Named
 from kubectl_eksdoc.core.plan.addon.facts import AddonFacts, Asked, OfVersion
 from kubectl_eksdoc.core.plan.addon.plan import AddonPlan, Judge, plan_update
 from kubectl_eksdoc.core.plan.addon.rendering import objects_of
+from kubectl_eksdoc.core.plan.addon.schema.allowed import SchemaPaths
 from kubectl_eksdoc.core.plan.addon.schema.paths import paths
+from kubectl_eksdoc.core.plan.addon.since import Since, since
 from kubectl_eksdoc.core.plan.addon.usage import BEHIND_BALANCERS, usage
 from kubectl_eksdoc.flows.ports import Objects
 
@@ -34,7 +36,7 @@ def plan_addon(
     Raises:
         ClusterError: the cluster cannot be talked to.
     """
-    return _planned(addon_facts(cluster, eks, side, objects), side.target, asked, judge)
+    return plan_update(addon_facts(cluster, eks, side, objects), asked, judge_of(side.target, judge))
 
 
 def plan_steps(plan: AddonPlan, versions: Sequence[VersionSide], judge: JudgeBy) -> tuple[AddonPlan, ...]:
@@ -46,15 +48,30 @@ def plan_steps(plan: AddonPlan, versions: Sequence[VersionSide], judge: JudgeBy)
     for version in versions:
         facts = replace(facts, target=_version(version), offered=True, steps=(version.version,))
         asked = plan.asked if not found else Asked(plan.asked.mode)
-        step = _planned(facts, version, asked, judge)
+        step = plan_update(facts, asked, judge_of(version, judge))
         found.append(step)
         values = step.way_out.values if step.way_out is not None else asked.values
         facts = replace(facts, now=facts.target, values=facts.values if values is None else values)
     return tuple(found)
 
 
+def first_owned(
+    plan: AddonPlan, versions: Sequence[str], ask: Callable[[Sequence[str]], Sequence[VersionSide]]
+) -> tuple[Since, ...]:
+    """`versions` of the way after the installed one, the oldest first; each is asked for once at most."""
+    known: dict[str, OfVersion] = {of.version: of for of in (plan.facts.now, plan.facts.target)}
+
+    def schema_of(version: str) -> SchemaPaths | Unknown:
+        if version not in known:
+            known[version] = _version(ask((version,))[0])
+        return known[version].schema
+
+    return since(plan.changes, (plan.facts.now.version, *versions), schema_of)
+
+
 def addon_facts(cluster: Cluster, eks: EksCluster, side: AddonSide, objects: Objects) -> AddonFacts:
-    """
+    """An add-on without a version is not installed yet.
+
     Raises:
         ClusterError: the cluster cannot be talked to.
     """
@@ -81,15 +98,12 @@ def addon_facts(cluster: Cluster, eks: EksCluster, side: AddonSide, objects: Obj
         usage(cluster),
         side.offered,
         side.steps,
+        bool(side.addon.version),
     )
 
 
-def _planned(facts: AddonFacts, target: VersionSide, asked: Asked, judge: JudgeBy) -> AddonPlan:
-    return plan_update(facts, asked, judged_by(target, judge))
-
-
-def judged_by(target: VersionSide, judge: JudgeBy) -> Judge:
-    """What of values the schema of `target` does not allow."""
+def judge_of(target: VersionSide, judge: JudgeBy) -> Judge:
+    """What of values the target's schema does not allow."""
     schema = target.schema
     if isinstance(schema, Unknown):
         unknown = schema

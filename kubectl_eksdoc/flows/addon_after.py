@@ -14,7 +14,7 @@ from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.named import named
 from kubectl_eksdoc.core.plan.addon.aftermath.facts import Aftermath, PastFacts
 from kubectl_eksdoc.core.plan.addon.aftermath.looking import look_back
-from kubectl_eksdoc.flows.addon import JudgeBy, addon_facts, judged_by
+from kubectl_eksdoc.flows.addon import JudgeBy, addon_facts, judge_of
 from kubectl_eksdoc.flows.ports import Histories, Objects
 
 ChartOf = Callable[[str, str], "Doc | Unknown"]
@@ -50,7 +50,7 @@ def look_back_on(
         )
     applied = {named(live): said for live in now.objects if (said := _applied(live)) is not None}
     facts = PastFacts(now, past.update, past.history, kept, cluster.pods, applied)
-    return look_back(facts, lambda version: chart(past.addon.name, version), judged_by(past.now, judge))
+    return look_back(facts, lambda version: chart(past.addon.name, version), judge_of(past.now, judge))
 
 
 def _applied(live: Doc) -> Doc | None:

@@ -84,7 +84,7 @@ def parts(path: str, bounds: Bounds = BOUNDS) -> Iterator[Part]:
         return
     repeatable = path != "-" and stat.S_ISREG(os.stat(path).st_mode)
     name = "standard input" if path == "-" else path
-    with _stdin() if path == "-" else open(path, "rb", buffering=0) as raw:
+    with standard_input() if path == "-" else open(path, "rb", buffering=0) as raw:
         stream, packed = _unpacked(raw, bounds)
         head = _exactly(stream, tarfile.BLOCKSIZE)
         if _is_tar(head):
@@ -275,7 +275,12 @@ def _is_tar(head: bytes) -> bool:
     return True
 
 
-def _stdin() -> IO[bytes]:
+def standard_input() -> IO[bytes]:
+    """Its bytes, unbuffered: a read gives what is there.
+
+    Raises:
+        OSError: it is closed.
+    """
     if sys.stdin is None:
         raise OSError(errno.EBADF, "standard input is closed")
     return os.fdopen(os.dup(sys.stdin.fileno()), "rb", buffering=0)

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import json
-from typing import NoReturn
-
 from kubectl_eksdoc.core.model.baseline import Baseline
 from kubectl_eksdoc.core.model.documents import API_VERSION, DRAIN_PLAN
 from kubectl_eksdoc.errors import BaselineError
 from kubectl_eksdoc.host.fields import Unfit, short
+from kubectl_eksdoc.host.json_file import JsonFile
 from kubectl_eksdoc.host.saved_plan import baseline_of
-
-LARGEST = 256 << 20
-"""Bytes. A plan of 30,000 pods has some 15 MB; what is no file may never end."""
 
 _MAKE = "A baseline is made by: kubectl eksdoc drain plan … -o json > FILE"
 _EMPTY = f"A shell empties the file it writes to before the command runs: compare into another file. {_MAKE}"
+_FILE = JsonFile("the baseline", "no plan", BaselineError, _MAKE, "--baseline", _EMPTY)
 
 
 def read_baseline(path: str) -> Baseline:
@@ -24,43 +20,12 @@ def read_baseline(path: str) -> Baseline:
     Raises:
         BaselineError: it cannot be opened, is no drain plan, or one of another version of this tool.
     """
-    document = _parsed(path, _content(path))
+    document = _FILE.read(path)
     try:
         return baseline_of(_plan(path, document), path)
     except Unfit as error:
         hint = f"It says that it was made by kubectl eksdoc {_maker(document)}. {_MAKE}"
         raise BaselineError(f"the baseline {path} is not as this version writes it: {error}", hint) from error
-
-
-def _content(path: str) -> bytes:
-    if path == "-":
-        raise BaselineError("--baseline reads a file, not standard input", _MAKE)
-    try:
-        with open(path, "rb") as file:
-            content = file.read(LARGEST + 1)
-    except (OSError, ValueError) as error:  # ValueError: a path that no system takes
-        why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise BaselineError(f"cannot read the baseline {path}: {why}", "Check the path and its permissions.") from error
-    if len(content) > LARGEST:
-        raise BaselineError(f"the baseline {path} has more than {LARGEST >> 20} MiB: that is no plan", _MAKE)
-    if not content.strip():
-        raise BaselineError(f"the baseline {path} is empty", _EMPTY)
-    return content
-
-
-def _parsed(path: str, content: bytes) -> object:
-    """The text may be UTF-16, as Windows PowerShell's > writes it."""
-    try:
-        document: object = json.loads(content, parse_constant=_no_number)
-    except RecursionError as error:
-        raise BaselineError(f"the baseline {path} is no plan: it is nested too deeply", _MAKE) from error
-    except ValueError as error:  # not JSON, not Unicode, or a number of thousands of digits
-        raise BaselineError(f"the baseline {path} is not JSON, or not all of it: {short(str(error))}", _MAKE) from error
-    return document
-
-
-def _no_number(word: str) -> NoReturn:
-    raise ValueError(f"{word} is no number in JSON")
 
 
 def _plan(path: str, document: object) -> dict[str, object]:

@@ -6,18 +6,24 @@ OpenTofu prints the same.
 
 from __future__ import annotations
 
-import json
-from typing import Any, NoReturn
+from typing import Any
 
 from kubectl_eksdoc.core.model.aws.asked import Unknown
-from kubectl_eksdoc.core.model.terraform import AddonResource, AddonSettings, ProviderConstraint, TerraformPlan
+from kubectl_eksdoc.core.model.terraform import AddonResource, AddonSettings, TerraformPlan
 from kubectl_eksdoc.errors import TerraformError
-
-LARGEST = 256 << 20
-"""Bytes. Plans of thousands of resources have some 20 MB; what is no file may never end."""
+from kubectl_eksdoc.host.fields import Unfit
+from kubectl_eksdoc.host.json_file import JsonFile
+from kubectl_eksdoc.host.terraform_configuration import constraints, modules
 
 _TYPE = "aws_eks_addon"
 _MAKE = "A plan is made by: terraform plan -out=plan.bin && terraform show -json plan.bin > FILE"
+_FILE = JsonFile(
+    "the Terraform plan",
+    "no plan",
+    TerraformError,
+    _MAKE,
+    foreign=((b"PK\x03\x04", "the plan as Terraform keeps it, which only Terraform reads"),),
+)
 _LATER = Unknown("it is known after apply only")
 
 Json = dict[str, Any]
@@ -28,53 +34,20 @@ def read_terraform_plan(path: str) -> TerraformPlan:
     Raises:
         TerraformError: it cannot be opened, is no plan in JSON, or one of another format.
     """
-    document = _plan(path, _parsed(path, _content(path)))
+    document = _plan(path, _FILE.read(path))
+    configuration = document.get("configuration")
     try:
         return TerraformPlan(
             file=path,
             terraform=_text(document.get("terraform_version", "")),
             addons=tuple(sorted(map(_resource, _addons(document)), key=lambda each: each.address)),
-            constraints=_constraints(document),
+            constraints=constraints(configuration),
             failed=document.get("errored") is True,
             deferred=_deferred(document),
+            modules=modules(configuration),
         )
-    except _Unfit as error:
+    except Unfit as error:
         raise TerraformError(f"the Terraform plan {path} is not as Terraform writes it: {error}", _MAKE) from error
-
-
-class _Unfit(ValueError):
-    """What is missing or of another form."""
-
-
-def _content(path: str) -> bytes:
-    try:
-        with open(path, "rb") as file:
-            content = file.read(LARGEST + 1)
-    except (OSError, ValueError) as error:  # ValueError: a path that no system takes
-        why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        hint = "Check the path and its permissions."
-        raise TerraformError(f"cannot read the Terraform plan {path}: {why}", hint) from error
-    if len(content) > LARGEST:
-        raise TerraformError(f"the Terraform plan {path} has more than {LARGEST >> 20} MiB: that is no plan", _MAKE)
-    if not content.strip():
-        raise TerraformError(f"the Terraform plan {path} is empty", _MAKE)
-    if content.startswith(b"PK\x03\x04"):
-        raise TerraformError(f"{path} is the plan as Terraform keeps it, which only Terraform reads", _MAKE)
-    return content
-
-
-def _parsed(path: str, content: bytes) -> object:
-    try:
-        document: object = json.loads(content, parse_constant=_no_number)
-    except RecursionError as error:
-        raise TerraformError(f"{path} is no Terraform plan: it is nested too deeply", _MAKE) from error
-    except ValueError as error:  # not JSON, not Unicode, or a number of thousands of digits
-        raise TerraformError(f"{path} is no Terraform plan in JSON: {str(error)[:80]}", _MAKE) from error
-    return document
-
-
-def _no_number(word: str) -> NoReturn:
-    raise ValueError(f"{word} is no number in JSON")
 
 
 def _plan(path: str, document: object) -> Json:
@@ -97,7 +70,7 @@ def _addons(document: Json) -> list[Json]:
 def _resource(said: Json) -> AddonResource:
     change = said.get("change")
     if not isinstance(change, dict) or not isinstance(change.get("actions"), list):
-        raise _Unfit(f"{_address(said)} has no change")
+        raise Unfit(f"{_address(said)} has no change")
     before, after, said_later = (change.get(key) for key in ("before", "after", "after_unknown"))
     later = said_later if isinstance(said_later, dict) else {}
     return AddonResource(
@@ -108,6 +81,7 @@ def _resource(said: Json) -> AddonResource:
         after=_settings(after, later),
         differs=_differs(before or {}, after or {}, later),
         provider=_text(said.get("provider_name", "")),
+        arguments=tuple(sorted({*(after or before or {}), *later})),
     )
 
 
@@ -132,7 +106,7 @@ def _unknown(later: Any) -> bool:
 def _address(said: Json) -> str:
     address = said.get("address")
     if not isinstance(address, str) or not address:
-        raise _Unfit("a resource has no address")
+        raise Unfit("a resource has no address")
     return address
 
 
@@ -140,7 +114,7 @@ def _settings(values: Any, later: Json) -> AddonSettings | None:
     if values is None:
         return None
     if not isinstance(values, dict):
-        raise _Unfit("the values of a resource are no object")
+        raise Unfit("the values of a resource are no object")
 
     def text(name: str) -> str | Unknown | None:
         value = values.get(name)
@@ -150,7 +124,7 @@ def _settings(values: Any, later: Json) -> AddonSettings | None:
 
     preserve = values.get("preserve")
     if preserve is not None and not isinstance(preserve, bool):
-        raise _Unfit("preserve is neither true nor false")
+        raise Unfit("preserve is neither true nor false")
     return AddonSettings(
         cluster=text("cluster_name"),
         addon=text("addon_name"),
@@ -160,21 +134,10 @@ def _settings(values: Any, later: Json) -> AddonSettings | None:
         on_create=text("resolve_conflicts_on_create"),
         on_update=text("resolve_conflicts_on_update"),
         role=text("service_account_role_arn"),
+        arn=text("arn"),
+        region=text("region"),
         preserve=_LATER if _unknown(later.get("preserve")) else preserve,
     )
-
-
-def _constraints(document: Json) -> tuple[ProviderConstraint, ...]:
-    """Of hashicorp/aws, by module; the root's is "". Keys are ``aws`` and ``module.eks:aws``."""
-    configuration = document.get("configuration")
-    providers = configuration.get("provider_config") if isinstance(configuration, dict) else None
-    found = []
-    for key, said in (providers if isinstance(providers, dict) else {}).items():
-        if isinstance(said, dict) and said.get("name") == "aws":
-            source, version = _text(said.get("full_name", "")), _text(said.get("version_constraint", ""))
-            module = _text(said.get("module_address", "")) or key.rpartition(":")[0]
-            found.append(ProviderConstraint(module, source, version))
-    return tuple(sorted(found, key=lambda each: (each.module, each.source, each.version)))
 
 
 def _deferred(document: Json) -> tuple[str, ...]:
@@ -186,11 +149,11 @@ def _list(value: Any, name: str) -> list[Json]:
     if value is None:
         return []
     if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
-        raise _Unfit(f"{name} is no list of objects")
+        raise Unfit(f"{name} is no list of objects")
     return value
 
 
 def _text(value: Any) -> str:
     if not isinstance(value, str):
-        raise _Unfit(f"a {type(value).__name__} stands where a text should")
+        raise Unfit(f"a {type(value).__name__} stands where a text should")
     return value

@@ -9,7 +9,7 @@ import msgspec
 
 from kubectl_eksdoc.core.model.pods import Calls, RoleBy
 from kubectl_eksdoc.objects.branches import Probing
-from kubectl_eksdoc.objects.caches import Texts
+from kubectl_eksdoc.objects.caches import MOST, Texts
 from kubectl_eksdoc.objects.structs import NO_RAW
 
 
@@ -32,19 +32,30 @@ _ROLE = re.compile(rb'"name":\s*"(' + b"|".join(_NAMES) + rb')"')
 class Callers:
     """The calls of one observation: equal ones are one object. Mutable."""
 
-    __slots__ = ("_known", "_share")
+    __slots__ = ("_known", "_pool", "_share")
 
     def __init__(self, share: Texts) -> None:
         self._share = share
-        self._known: dict[tuple[object, ...], Calls] = {}
+        self._known: dict[object, Calls] = {}
+        self._pool: dict[Calls, Calls] = {}
 
     def __call__(self, host_network: bool | None, account: str | None, containers: Sequence[Calling]) -> Calls:
+        if len(containers) == 1:  # as a rule
+            (only,) = containers
+            key: object = (host_network, account, only.image, bytes(only.env))
+        else:
+            key = (host_network, account, *((each.image, bytes(each.env)) for each in containers))
+        try:
+            return self._known[key]
+        except KeyError:
+            return self._learn(key, host_network is True, account, containers)
+
+    def _learn(self, key: object, host_network: bool, account: str | None, containers: Sequence[Calling]) -> Calls:
         found = {match.group(1) for each in containers for match in _ROLE.finditer(each.env)}
         role = next((by for name, by in _NAMES.items() if name in found), RoleBy.NOBODY)
-        key = (host_network is True, account, role, *(each.image for each in containers))
-        known = self._known.get(key)
-        if known is None:
-            text = self._share.text
-            images = tuple(text(each.image) for each in containers)
-            known = self._known[key] = Calls(host_network is True, text(account), role, images)
-        return known
+        text = self._share.text
+        calls = Calls(host_network, text(account), role, tuple(text(each.image) for each in containers))
+        if len(self._known) >= MOST:
+            self._known.clear()
+        self._known[key] = calls = self._pool.setdefault(calls, calls)
+        return calls

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.core.model.connection import Connection
     from kubectl_eksdoc.core.model.kinds import Resource
     from kubectl_eksdoc.core.model.named import Named
+    from kubectl_eksdoc.core.model.terraform import TerraformPlan
     from kubectl_eksdoc.flows.ports import Histories, Objects
     from kubectl_eksdoc.kube.aws_access import AwsWanted
 
@@ -40,6 +41,13 @@ def read_values(path: str) -> Doc:
     from kubectl_eksdoc.host.text_file import read_text
 
     return values_of(read_text(path.removeprefix("file://"), "--configuration-values", MOST_BYTES, _WANTED))
+
+
+def read_terraform(path: str) -> TerraformPlan:
+    """As `host.terraform_plan.read_terraform_plan`."""
+    from kubectl_eksdoc.host.terraform_plan import read_terraform_plan
+
+    return read_terraform_plan(path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,11 +103,24 @@ class AddonWorld:
 
         return broken(schema, values)
 
-    def side(self, name: str, wish: str) -> AddonSide:
+    def side(self, name: str, wish: str | None) -> AddonSide:
         """As `aws.addon_side.addon_side`."""
         from kubectl_eksdoc.aws.addon_side import addon_side
 
         return addon_side(self.aws, name, wish)
+
+    def creation_side(self, name: str, wish: str) -> AddonSide:
+        """As `aws.addon_side.creation_side`."""
+        from kubectl_eksdoc.aws.addon_side import creation_side
+
+        return creation_side(self.aws, name, wish)
+
+    @staticmethod
+    def values(text: str) -> Doc:
+        """As `aws.values.values_of`."""
+        from kubectl_eksdoc.aws.values import values_of
+
+        return values_of(text)
 
     def past(self, name: str, update: str) -> AddonPast:
         """As `aws.addon_past.addon_past`."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kubectl_eksdoc.aws import eks
+from kubectl_eksdoc.aws import ec2, eks, node_groups
 from kubectl_eksdoc.aws.asking import AT_ONCE, at_once
 from kubectl_eksdoc.aws.believing import Believed, believed
 from kubectl_eksdoc.aws.live import LiveAws
@@ -23,6 +23,7 @@ from kubectl_eksdoc.core.model.aws import questions
 from kubectl_eksdoc.core.model.aws.access import AwsAccess
 from kubectl_eksdoc.core.model.aws.addons import Addon, Update
 from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.aws.machines import TemplateRef
 from kubectl_eksdoc.core.model.aws.questions import Question
 from kubectl_eksdoc.errors import (
     AwsDenied,
@@ -82,10 +83,43 @@ def everything(of: Believed) -> dict[Question, Any]:
         questions.ADDON_VERSIONS: eks.addon_versions(of, "vpc-cni", "1.24"),
         questions.ADDON_CONFIGURATION: eks.addon_configuration(of, "vpc-cni", "v1.12.0-eksbuild.1"),
         questions.UPDATES: eks.updates_of_addon(of, "vpc-cni"),
+        questions.NODE_GROUPS: node_groups.names(of),
+        questions.NODE_GROUP: node_groups.node_group(of, "blue"),
+        questions.POD_IDENTITIES: node_groups.pod_identities(of),
+        questions.INSTANCES: ec2.instances(of, INSTANCES),
+        questions.IMAGES: ec2.images(of, [IMAGE]),
+        questions.TEMPLATE_VERSIONS: ec2.template_version(of, TEMPLATE),
+        questions.METADATA_DEFAULTS: ec2.account_defaults(of),
+        questions.SCALING_GROUPS: ec2.scaling_groups(of, ["own"]),
     }
 
 
-def test_a_cluster_is_believed_and_all_of_it_known_and_counted(prod: World) -> None:
+IMAGE, TEMPLATE = "ami-12345678", TemplateRef("", "own", "1")
+INSTANCES = ["i-0123456789abcdef0"]
+"""Not there: that is an answer, too."""
+
+
+@pytest.fixture
+def whole(prod: World) -> World:
+    """With nodes of its own and of EKS's, and a role for pods."""
+    service, machines = prod.client("eks"), prod.client("ec2")
+    role = ROLE.format(ACCOUNT)
+    service.create_nodegroup(clusterName=NAME, nodegroupName="blue", subnets=["subnet-1"], nodeRole=role)
+    service.create_pod_identity_association(clusterName=NAME, namespace="shop", serviceAccount="cart", roleArn=role)
+    machines.create_launch_template(LaunchTemplateName="own", LaunchTemplateData={"ImageId": IMAGE})
+    prod.client("autoscaling").create_auto_scaling_group(
+        AutoScalingGroupName="own",
+        MinSize=0,
+        MaxSize=1,
+        AvailabilityZones=["ap-northeast-2a"],
+        LaunchTemplate={"LaunchTemplateName": "own", "Version": "1"},
+    )
+    prod.forget_calls()
+    return prod
+
+
+def test_a_cluster_is_believed_and_all_of_it_known_and_counted(whole: World) -> None:
+    prod = whole
     aws = live(prod)
     found = believed(aws, aws.access)
     assert (found.cluster.account, found.cluster.version, found.caller.account) == (ACCOUNT, "1.24", ACCOUNT)
@@ -95,7 +129,9 @@ def test_a_cluster_is_believed_and_all_of_it_known_and_counted(prod: World) -> N
     update = told[questions.UPDATES].updates[0]
     assert isinstance(update, Update) and update.parameter("ResolveConflicts") == "OVERWRITE"
     assert aws.calls["eks:DescribeAddon"] == prod.count("eks:DescribeAddon") == 3
-    assert sum(aws.calls.values()) == len(prod.calls) and aws.said.startswith(f"{len(prod.calls)} calls of AWS: eks:")
+    assert sum(aws.calls.values()) == len(prod.calls) and aws.said.startswith(
+        f"{len(prod.calls)} calls of AWS: autoscaling:"
+    )
 
 
 def test_a_recording_of_it_says_the_same(prod: World) -> None:
@@ -162,7 +198,8 @@ def test_the_region_of_the_profile_is_taken_where_nothing_else_says_one(tmp_path
 
 
 @pytest.mark.parametrize("question", [each for each in questions.ALL if not each.free], ids=lambda it: it.operation)
-def test_each_right_that_is_missing_is_named_and_takes_nothing_else_with_it(prod: World, question: Question) -> None:
+def test_each_right_that_is_missing_is_named_and_takes_nothing_else_with_it(whole: World, question: Question) -> None:
+    prod = whole
     aws = live(prod)
     seen = believed(aws, aws.access)
     full = everything(seen)

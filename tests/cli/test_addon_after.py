@@ -64,6 +64,7 @@ def test_where_nothing_was_lost_it_is_clean(name: str) -> None:
         (("vpc-cni", "--after", "--resolve-conflicts", "NONE"), "--resolve-conflicts beside --after"),
         (("vpc-cni", "--after", "--configuration-values", "x"), "--configuration-values beside --after"),
         (("vpc-cni", "--after", "--each-step"), "--each-step beside --after"),
+        (("vpc-cni", "--after", "--tf-plan", "x"), "--tf-plan beside --after"),
         (("vpc-cni", "--after", "-o", "markdown"), "no output format 'markdown'"),
     ],
 )

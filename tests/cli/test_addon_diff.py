@@ -151,6 +151,15 @@ def test_an_addon_that_was_left_out_is_not_known(tmp_path: Path) -> None:
     assert ran.code == 5
 
 
+def test_since_when_a_field_is_in_the_schema() -> None:
+    ran = run_cli(*CNI, "--since-when")
+    assert "init.env.DISABLE_TCP_EARLY_DEMUX: already in v1.19.5-eksbuild.1, which is installed" in ran.out
+    (addon,) = document(*CNI, "--since-when")["addons"]
+    assert [(each["has"], each["lacks"], each["exact"]) for each in addon["firstInSchema"]] == [
+        ("v1.19.5-eksbuild.1", None, True)
+    ]
+
+
 def test_each_step_of_an_addon_that_goes_one_minor_at_a_time() -> None:
     ran = run_cli("addon-diff", "vpc-cni", "--demo", "--each-step", "--resolve-conflicts", "OVERWRITE")
     calls = [line for line in ran.out.splitlines() if "aws eks update-addon" in line]

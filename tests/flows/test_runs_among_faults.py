@@ -198,6 +198,7 @@ def among(faults: list[str], seed: int) -> tuple[Counting, Record]:
 
 @settings(max_examples=40, deadline=None)
 @given(st.sets(st.sampled_from(CLUSTER_FAULTS), min_size=1, max_size=4), st.integers(0, 2**16))
+@pytest.mark.long
 def test_whatever_befalls_the_cluster_it_ends_and_says_why(faults: set[str], seed: int) -> None:
     counting, rehearsal = among(sorted(faults), seed)
     assert max(counting.evicted.values(), default=0) <= 1

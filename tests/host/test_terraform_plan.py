@@ -35,8 +35,10 @@ def test_an_update_through_a_module_is_read_with_its_address(tmp_path: Path) -> 
             AddonSettings("shop", "vpc-cni", "v1.12.6-eksbuild.1", on_update="OVERWRITE", role=""),
             ("addon_version", "resolve_conflicts_on_update", "tags"),
             AWS,
+            tuple(sorted(after)),
         ),
     )
+    assert plan.addons[0].module_path == "eks"
     assert (plan.terraform, plan.failed, plan.deferred) == ("1.9.8", False, ())
     assert plan.constraints == (ProviderConstraint("", AWS, "~> 4.0"),)
 
@@ -70,9 +72,9 @@ def test_text_of_a_windows_shell_is_read(tmp_path: Path) -> None:
     [
         (b"", "is empty"),
         (b"PK\x03\x04 and more", "only Terraform reads"),
-        (b"Terraform will perform the following actions:", "no Terraform plan in JSON"),
-        (b'{"@level":"info"}\n{"@level":"info"}', "no Terraform plan in JSON"),
-        (b"\xff\xfe\xff", "no Terraform plan in JSON"),
+        (b"Terraform will perform the following actions:", "is not JSON, or not all of it"),
+        (b'{"@level":"info"}\n{"@level":"info"}', "is not JSON, or not all of it"),
+        (b"\xff\xfe\xff", "is not JSON, or not all of it"),
         (b"[" * 200_000, "nested too deeply"),
         ([], "JSON, but no Terraform plan"),
         ({"kind": "DrainPlan"}, "JSON, but no Terraform plan"),

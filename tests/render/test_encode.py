@@ -45,6 +45,7 @@ VALUES = st.recursive(
 
 
 @given(st.dictionaries(st.text(), VALUES))
+@pytest.mark.long
 def test_yaml_is_what_pyyaml_dumps(document: dict[str, Any]) -> None:
     """The longer way, by nodes, gives the same bytes; `ignore_aliases` because equal lists may be one object."""
 

@@ -79,6 +79,7 @@ def test_only_what_is_at_fault_and_all_again() -> None:
 
 
 @pytest.mark.parametrize("page", ["1", "2", "4"])
+@pytest.mark.long
 def test_wide_shows_every_column_in_full_and_goes_sideways(page: str) -> None:
     async def look(pilot: Demo, screen: PlanScreen) -> None:
         await press(pilot, page, "ctrl+w")

@@ -9,6 +9,7 @@ from kubectl_eksdoc.cli.addon.after import AfterRequest, look_back
 from kubectl_eksdoc.cli.addon.forecast import forecast
 from kubectl_eksdoc.cli.addon.reading import NAME
 from kubectl_eksdoc.cli.addon.request import Request
+from kubectl_eksdoc.cli.addon.terraform import TerraformRequest, judge_plan
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
@@ -24,6 +25,7 @@ Examples:
   %(prog)s coredns --to latest --configuration-values values.yaml
   %(prog)s --all -o json
   %(prog)s vpc-cni --after
+  %(prog)s --tf-plan plan.json
   %(prog)s vpc-cni --demo
 """
 
@@ -74,6 +76,20 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
         help="for an add-on that goes one minor at a time: values for every step, held to its own schema (one more "
         "question to AWS for each)",
     )
+    group.add_argument(
+        "--since-when",
+        action="switch",
+        default=False,
+        help="for each field at risk: since which version the schema has it, and so EKS takes it (some more questions "
+        "to AWS)",
+    )
+    group.add_argument(
+        "--tf-plan",
+        metavar="FILE",
+        default=None,
+        help="judge the add-on changes of a Terraform plan instead: what terraform show -json prints ('-': standard "
+        "input); ADDON: only that one",
+    )
     past = parser.add_argument_group("An update that has happened")
     past.add_argument(
         "--after",
@@ -100,4 +116,6 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
     """
     if args.after or args.update:
         return look_back(AfterRequest.from_args(args, words), around)
+    if args.tf_plan is not None:
+        return judge_plan(TerraformRequest.from_args(args, words), around)
     return forecast(Request.from_args(args, words), around)

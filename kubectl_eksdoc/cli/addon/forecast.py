@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import exits, rights
@@ -12,8 +13,10 @@ from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.errors import Forbidden
 
 if TYPE_CHECKING:  # help must not pay for facts and plans
+    from kubectl_eksdoc.core.model.aws.addons import AddonSide
     from kubectl_eksdoc.core.plan.addon.facts import Asked
     from kubectl_eksdoc.core.plan.addon.plan import AddonPlan
+    from kubectl_eksdoc.core.plan.addon.since import Since
     from kubectl_eksdoc.wiring.addons import AddonWorld
 
 
@@ -38,10 +41,11 @@ def forecast(request: Request, around: Surroundings) -> Answer:
         sides = tuple(reading.sides(world, names, request, around))
         plans = tuple(plan_addon(world.cluster, world.eks, side, world.objects, asked, world.judge) for side in sides)
         steps = {plan.facts.addon.name: _steps(world, plan) for plan in plans} if request.each_step else {}
+        since = _since(world, plans, sides) if request.since_when else {}
     except Forbidden as error:
         raise rights.explained(error, reading.NAME) from error
     reading.told(world, options, around)
-    view = AddonView(plans, world.cluster, request.given, world.recognised, steps=steps)
+    view = AddonView(plans, world.cluster, request.given, world.recognised, steps=steps, since=since)
     look = looks.decide(options, around.stdout, around.environ)
     return Answer(FORMATS.render(view, options.output, look), code(plans, len(sides) < len(names)))
 
@@ -54,6 +58,13 @@ def _steps(world: AddonWorld, plan: AddonPlan) -> tuple[AddonPlan, ...]:
     return plan_steps(plan, world.versions(plan.facts.addon.name, versions), world.judge)
 
 
+def _since(world: AddonWorld, plans: Sequence[AddonPlan], sides: Sequence[AddonSide]) -> dict[str, tuple[Since, ...]]:
+    from kubectl_eksdoc.flows.addon import first_owned
+
+    names = [(plan, side.addon.name, side.between) for plan, side in zip(plans, sides, strict=True)]
+    return {name: first_owned(plan, between, partial(world.versions, name)) for plan, name, between in names}
+
+
 def _asked(request: Request, around: Surroundings) -> Asked:
     from kubectl_eksdoc.core.plan.addon.facts import Asked
     from kubectl_eksdoc.core.plan.addon.modes import Mode
@@ -64,10 +75,6 @@ def _asked(request: Request, around: Surroundings) -> Asked:
 
 
 def code(plans: Sequence[AddonPlan], left_out: bool = False) -> int:
-    """What is known to fail matters more than what is not known; an add-on that was left out is not known."""
-    from kubectl_eksdoc.core.model.findings import Status
-
-    found = {each.status for plan in plans for each in plan.findings}
-    if Status.FAIL in found:
-        return exits.FAILS
-    return exits.UNKNOWN if left_out or Status.UNKNOWN in found else exits.CLEAN
+    """An add-on that was left out is not known."""
+    found = reading.code(each for plan in plans for each in plan.findings)
+    return exits.UNKNOWN if left_out and found == exits.CLEAN else found

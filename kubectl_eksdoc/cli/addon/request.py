@@ -22,6 +22,7 @@ class Request:
     mode: str
     values: str | None
     each_step: bool = False
+    since_when: bool = False
 
     @staticmethod
     def from_args(args: argparse.Namespace, words: Sequence[str]) -> Request:
@@ -46,11 +47,12 @@ class Request:
             args.resolve_conflicts or "NONE",
             args.configuration_values,
             args.each_step,
+            args.since_when,
         )
 
     @property
     def given(self) -> dict[str, object]:
         """By the names of the flags."""
         said = {"addon": self.addon, "all": not self.addon, "to": self.to, "configuration-values": self.values or ""}
-        said["each-step"] = self.each_step
+        said |= {"each-step": self.each_step, "since-when": self.since_when}
         return {name: value for name, value in said.items() if value} | {"resolve-conflicts": self.mode}

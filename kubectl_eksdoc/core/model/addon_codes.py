@@ -75,4 +75,30 @@ OBJECT_UNREAD = Code(
     "Without the live object and its managedFields nobody can say what an update changes in it.",
     (kinds.DAEMON_SETS, kinds.DEPLOYMENTS),
 )
+TERRAFORM_REMOVES = Code(
+    "addon-terraform-removes",
+    "A Terraform plan takes an add-on away",
+    "Without preserve = true in Terraform's state, EKS deletes the add-on's objects with it. A replacement deletes "
+    "them before it makes them anew, without what people had set in them. What is forgotten is declared nowhere "
+    "any more.",
+)
+TERRAFORM_TAKES_OVER = Code(
+    "addon-terraform-takes-over",
+    "A Terraform plan makes an add-on of what lives in the cluster already",
+    "EKS applies its chart to the objects of a self-managed add-on: with OVERWRITE it takes every field; otherwise a "
+    "conflict ends the creation, the resource is tainted, and the next apply deletes the objects and makes them anew.",
+)
+TERRAFORM_CLASH = Code(
+    "addon-terraform-clash",
+    "A Terraform plan asks for what EKS refuses, or for the same twice",
+    "An add-on that EKS manages already cannot be created, one that it does not manage cannot be updated, and two "
+    "resources of the same add-on undo each other.",
+)
+TERRAFORM_UNKNOWN = Code(
+    "addon-terraform-unknown",
+    "A Terraform plan does not say all of it",
+    "A version, values, a mode or a cluster that is known after apply only cannot be judged before; planning that "
+    "ended with errors, or that leaves changes to a later plan, says only a part.",
+)
+
 ALL: tuple[Code, ...] = tuple(value for value in list(globals().values()) if isinstance(value, Code))

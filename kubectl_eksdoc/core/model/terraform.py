@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from kubectl_eksdoc.core.model.aws.asked import Unknown
@@ -13,7 +14,8 @@ Text = str | None | Unknown
 @dataclass(frozen=True, slots=True)
 class AddonSettings:
     """Arguments of the resource, by the provider's names. `resolve_conflicts` is that of providers before 6,
-    `on_create` and `on_update` are ``resolve_conflicts_on_create`` and ``…_on_update`` of 5 and later."""
+    `on_create` and `on_update` are ``resolve_conflicts_on_create`` and ``…_on_update`` of 5 and later. `region` is an
+    argument of 6 and later."""
 
     cluster: Text
     addon: Text
@@ -24,6 +26,8 @@ class AddonSettings:
     on_update: Text = None
     role: Text = None
     preserve: bool | Unknown | None = None
+    arn: Text = None
+    region: Text = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +35,8 @@ class AddonResource:
     """A resource in a plan. `address` with its modules: ``module.eks.aws_eks_addon.this["vpc-cni"]``; `actions` as
     Terraform names them (``no-op``, ``create``, ``update``, ``delete``, ``read``), two for a replacement. `before` and
     `after` are None where there is nothing. `differs`: the arguments, by the provider's names, that are not the same
-    before and after, or not known; null, "" and an empty list are the same. `provider`: where it comes from."""
+    before and after, or not known; null, "" and an empty list are the same. `provider`: where it comes from.
+    `arguments`: all that the provider knows for it, set or not, which tells how old it is."""
 
     address: str
     module: str
@@ -40,16 +45,38 @@ class AddonResource:
     after: AddonSettings | None
     differs: tuple[str, ...] = ()
     provider: str = ""
+    arguments: tuple[str, ...] = ()
+
+    @property
+    def module_path(self) -> str:
+        """Of `module`, its names without instances: ``module.a["x"].module.eks`` is ``a.eks``."""
+        return ".".join(_CALL.findall(_INSTANCE.sub("", self.module)))
+
+
+_INSTANCE = re.compile(r'\[(?:"(?:[^"\\]|\\.)*"|[^]"]*)\]')
+_CALL = re.compile(r"(?:^|\.)module\.([^.]+)")
 
 
 @dataclass(frozen=True, slots=True)
 class ProviderConstraint:
-    """A provider as a module asks for it. `version` such as ``~> 5.0``, "" where none is asked for: a plan does not say
-    which version made it."""
+    """A provider as a module (its path) asks for it. `version` such as ``~> 5.0``, "" where none is asked for: a plan
+    does not say which version made it."""
 
     module: str
     source: str
     version: str
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleCall:
+    """A module that is called: `path` as `AddonResource.module_path`, `source` such as
+    ``terraform-aws-modules/eks/aws``, `version` as it is asked for, "" where it is not. `given`: the arguments that
+    are given to it, by name."""
+
+    path: str
+    source: str
+    version: str = ""
+    given: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,3 +90,8 @@ class TerraformPlan:
     constraints: tuple[ProviderConstraint, ...] = ()
     failed: bool = False
     deferred: tuple[str, ...] = ()
+    modules: tuple[ModuleCall, ...] = ()
+
+    def module(self, path: str) -> ModuleCall | None:
+        """The call at that path, None where the plan does not say."""
+        return next((each for each in self.modules if each.path == path), None)

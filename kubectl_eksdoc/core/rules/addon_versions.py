@@ -45,6 +45,21 @@ def steps(addon: str, offered: AddonVersions, kubernetes: str, now: str, to: str
     return (*(newest[minor] for minor in sorted(newest)), to)
 
 
+def on_the_way(offered: AddonVersions, kubernetes: str, now: str, to: str) -> tuple[str, ...]:
+    """Every version that EKS offers for that Kubernetes version, newer than `now` and up to `to`, the oldest first;
+    none where one of the two is no version."""
+    old, new = parse(now), parse(to)
+    if old is None or new is None:
+        return ()
+    known = ((parse(each.version), each.version) for each in offered.versions)
+    found = [
+        (version, name)
+        for version, name in known
+        if version is not None and old < version and not new < version and is_offered(offered, kubernetes, name)
+    ]
+    return tuple(name for _, name in sorted(found))
+
+
 def _between(old: Version, version: Version, new: Version) -> bool:
     """Of a minor after that of `old` and before that of `new`."""
     return (old.major, old.minor) < (version.major, version.minor) < (new.major, new.minor)

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.plan.addon.modes import Mode
 from kubectl_eksdoc.core.plan.addon.plan import AddonPlan, WayOut
+from kubectl_eksdoc.core.plan.addon.terraform.generations import Generation
 
 
 def as_json(values: Doc) -> str:
@@ -48,16 +49,29 @@ def next_update(plan: AddonPlan) -> str:
 
 def terraform(plan: AddonPlan, way: WayOut) -> Iterator[tuple[str, str]]:
     """(of which versions of the provider, the arguments), the newest first; what an old one cannot do is said."""
-    addon = f'addon_name    = "{plan.facts.addon.name}"\naddon_version = "{plan.facts.target.version}"'
-    given = f"configuration_values = jsonencode({_hcl(way.values)})"
-    mode = safest(way).value
-    yield "5 and 6", f'{addon}\nresolve_conflicts_on_update = "{mode}"\n{given}'
-    yield "4.47 to 4.x", f'{addon}\nresolve_conflicts = "{mode}"\n{given}'
-    yield "4.32 to 4.46", f'{addon}\nresolve_conflicts = "PRESERVE"\n# {_TOO_OLD}'
-    yield "before 4.32", f"{addon}\n# {_TOO_OLD}, and PRESERVE is refused"
+    addon = f'addon_name    = "{plan.facts.addon.name}"'
+    for generation in (each for each in Generation if each is not Generation.V5):  # written as for 6
+        called = "5 and 6" if generation is Generation.V6 else generation.value
+        yield called, "\n".join((addon, *arguments(plan, way, generation)))
 
 
-_TOO_OLD = "this provider gives no configuration values: update by the AWS CLI, and set addon_version here as well"
+def arguments(plan: AddonPlan, way: WayOut, generation: Generation, creates: bool = False) -> tuple[str, ...]:
+    """What a resource says for the values that change nothing, as that generation of the provider takes it. At its
+    creation nothing but OVERWRITE makes EKS's what is somebody's already."""
+    version = f'addon_version = "{plan.facts.target.version}"'
+    if not generation.gives_values:
+        if creates:
+            return (version, f"# {_CANNOT}: create it by the AWS CLI, and import it")
+        refused = "" if generation.gives_preserve else ", and PRESERVE is refused"
+        mode = (f'resolve_conflicts = "{Mode.PRESERVE.value}"',) if generation.gives_preserve else ()
+        return (version, *mode, f"# {_TOO_OLD}{refused}")
+    when = "" if generation.start < (5, 0) else "_on_create" if creates else "_on_update"
+    mode = (f'resolve_conflicts{when} = "{(Mode.OVERWRITE if creates else safest(way)).value}"',)
+    return (version, *mode, f"configuration_values = jsonencode({_hcl(way.values)})")
+
+
+_CANNOT = "this provider gives no configuration values"
+_TOO_OLD = f"{_CANNOT}: update by the AWS CLI, and set addon_version here as well"
 
 
 def eksctl(plan: AddonPlan, way: WayOut) -> Doc:

@@ -5,6 +5,7 @@ What is not known is null and is told as a finding; what stands nowhere is absen
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from typing import cast
 
 from kubectl_eksdoc.core.model.aws.asked import Unknown
@@ -15,6 +16,7 @@ from kubectl_eksdoc.core.plan.addon.modes import Mode
 from kubectl_eksdoc.core.plan.addon.plan import AddonPlan, WayOut
 from kubectl_eksdoc.core.plan.addon.prediction import FieldChange, Foretold
 from kubectl_eksdoc.core.plan.addon.schema.changes import changes
+from kubectl_eksdoc.core.plan.addon.since import Since
 from kubectl_eksdoc.core.plan.addon.usage import Usage
 from kubectl_eksdoc.render.addon import commands, words
 from kubectl_eksdoc.render.addon.view import AddonView
@@ -29,16 +31,31 @@ def document(view: AddonView) -> Fields:
         "kind": ADDON_DIFF,
         "metadata": cast(Json, metadata(view.cluster, view.options, view.tool_version)),
         "recognised": known(view.recognised),
-        "addons": [_addon(plan, view.steps.get(plan.facts.addon.name)) for plan in view.plans],
+        "addons": [_of_view(plan, view) for plan in view.plans],
         "findings": [finding(each) for plan in view.plans for each in plan.findings],
     }
 
 
-def _addon(plan: AddonPlan, steps: tuple[AddonPlan, ...] | None) -> Fields:
+def _of_view(plan: AddonPlan, view: AddonView) -> Fields:
+    name = plan.facts.addon.name
+    return addon(plan, commands.terraform, view.steps.get(name), view.since.get(name))
+
+
+ForTerraform = Callable[[AddonPlan, WayOut], Iterable[tuple[str, str]]]
+"""(of which versions of the provider, what to write)."""
+
+
+def addon(
+    plan: AddonPlan,
+    terraform: ForTerraform,
+    steps: Sequence[AddonPlan] | None = None,
+    since: Sequence[Since] | None = None,
+) -> Fields:
+    """The update of one; `steps` and `since` are None where they were not asked for."""
     facts = plan.facts
     return {
         "name": facts.addon.name,
-        "version": facts.now.version,
+        "version": known(facts.now.version),
         "target": facts.target.version,
         "steps": strings(facts.steps),
         "offered": None if isinstance(facts.offered, Unknown) else facts.offered,
@@ -48,9 +65,10 @@ def _addon(plan: AddonPlan, steps: tuple[AddonPlan, ...] | None) -> Fields:
         "conflict": known(plan.conflict),
         "fields": [_field(change) for change in plan.changes],
         "schemaChanges": _schema(plan),
-        "wayOut": None if plan.way_out is None else _way_out(plan, plan.way_out),
+        "wayOut": None if plan.way_out is None else _way_out(plan, plan.way_out, terraform),
         "users": _users(plan.facts.usage),
         "eachStep": None if steps is None else [_step(each) for each in steps],
+        "firstInSchema": None if since is None else [_since(each) for each in since],
     }
 
 
@@ -61,6 +79,16 @@ def _users(usage: Usage) -> Fields:
         "podsWithSecurityGroups": None if isinstance(names, Unknown) else strings(names),
         "podsAstray": None if isinstance(names, Unknown) else strings(pod.key for pod in usage.astray),
         "targetGroupBindings": None if isinstance(groups, Unknown) else strings(groups),
+    }
+
+
+def _since(found: Since) -> Fields:
+    return {
+        "field": str(found.field),
+        "configuration": shown(found.config),
+        "lacks": known(found.lacks),
+        "has": found.has,
+        "exact": found.exact,
     }
 
 
@@ -114,17 +142,17 @@ def _schema(plan: AddonPlan) -> list[Json] | None:
     return strings(changes(old, new).lines)
 
 
-def _way_out(plan: AddonPlan, way: WayOut) -> Fields:
+def _way_out(plan: AddonPlan, way: WayOut, terraform: ForTerraform) -> Fields:
     now = way.usable and len(plan.facts.steps) <= 1  # else another version comes first
     return {
         "values": cast(Json, way.values),
         "keeps": strings(str(change.field) for change in way.keeps),
         "cannotKeep": strings(str(change.field) for change in way.cannot),
         "refused": None if isinstance(way.broken, Unknown) else [_broken(each) for each in way.broken],
-        "command": commands.update_addon(plan, way) if now else None,
+        "command": commands.update_addon(plan, way) if now and plan.facts.installed else None,
         "terraform": [
             {"provider": provider, "arguments": arguments}
-            for provider, arguments in (commands.terraform(plan, way) if now else ())
+            for provider, arguments in (terraform(plan, way) if now else ())
         ],
         "eksctl": cast(Json, commands.eksctl(plan, way)) if now else None,
     }

@@ -1,12 +1,15 @@
-"""The way of an add-on that goes one minor at a time: for each step what it risks, and the call that keeps all."""
+"""The way to the target: since which version fields are in the schema, and, for an add-on that goes one minor at a
+time, what each step risks and the call that keeps all."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from kubectl_eksdoc.core.model.addon_codes import VALUES_REFUSED
+from kubectl_eksdoc.core.model.aws.configuration import shown as config_shown
 from kubectl_eksdoc.core.model.findings import Status
 from kubectl_eksdoc.core.plan.addon.plan import AddonPlan
+from kubectl_eksdoc.core.plan.addon.since import Since
 from kubectl_eksdoc.render.addon import commands, words
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.sections import MARGIN, Title, titled
@@ -43,3 +46,22 @@ def in_short(plan: AddonPlan) -> str:
         risk = f"{counted(len(way.keeps), 'field')} at risk, which these values keep"
     unknown = any(each.status is Status.UNKNOWN for each in plan.findings)
     return "; ".join([risk, *refused, *(["not all of it is known"] if unknown else [])])
+
+
+_SINCE = Title("First in the schema", ": from that version on, EKS takes these fields for its own")
+
+
+def first_owned(found: Sequence[Since], look: Look) -> list[str]:
+    """Lines, none without fields."""
+    lines = [line for each in found for line in wrap(shown(_since(each), look), look.columns, MARGIN, MARGIN * 2)]
+    return titled(_SINCE, lines, look) if lines else []
+
+
+def _since(found: Since) -> str:
+    path = config_shown(found.config)
+    if found.exact and not found.lacks:
+        return f"{path}: already in {found.has}, which is installed"
+    if found.exact:
+        return f"{path}: since {found.has} ({found.lacks} has it not)"
+    before = f"not in {found.lacks}, " if found.lacks else ""
+    return f"{path}: {before}in {found.has}; of versions between them the schema is not known"

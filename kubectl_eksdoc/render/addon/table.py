@@ -12,7 +12,7 @@ from kubectl_eksdoc.core.plan.addon.plan import AddonPlan, WayOut
 from kubectl_eksdoc.core.plan.addon.prediction import FieldChange
 from kubectl_eksdoc.core.plan.addon.schema.changes import changes
 from kubectl_eksdoc.render.addon import commands, words
-from kubectl_eksdoc.render.addon.steps import steps
+from kubectl_eksdoc.render.addon.steps import first_owned, steps
 from kubectl_eksdoc.render.addon.view import AddonView
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.sections import MARGIN, Title, drawn, titled
@@ -42,17 +42,24 @@ def wide(view: AddonView, look: Look) -> str:
 
 
 def _text(view: AddonView, look: Look, full: bool) -> str:
-    sections = [
-        section
-        for plan in view.plans
-        for section in (*_of(plan, look, full), steps(view.steps.get(plan.facts.addon.name, ()), look))
-    ]
+    found = [section for plan in view.plans for section in _of(plan, view, look, full)]
     if not full:
-        sections.append(wrap(_FORMATS, look.columns))
-    return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
+        found.append(wrap(_FORMATS, look.columns))
+    return "\n\n".join("\n".join(lines) for lines in found if lines) + "\n"
 
 
-def _of(plan: AddonPlan, look: Look, full: bool) -> list[list[str]]:
+def _of(plan: AddonPlan, view: AddonView, look: Look, full: bool) -> list[list[str]]:
+    name = plan.facts.addon.name
+    return [
+        *sections(plan, look, full),
+        way_out(plan, _commands(plan, look, full), look),
+        first_owned(view.since.get(name, ()), look),
+        steps(view.steps.get(name, ()), look),
+    ]
+
+
+def sections(plan: AddonPlan, look: Look, full: bool) -> list[list[str]]:
+    """All but the way out, which is written in more than one way."""
     risky = [change for change in plan.changes if change.at_risk]
     others = [change for change in plan.changes if not change.at_risk]
     return [
@@ -60,8 +67,7 @@ def _of(plan: AddonPlan, look: Look, full: bool) -> list[list[str]]:
         drawn(Title("Fields at risk", _modes(plan)), _table(risky), look, full),
         findings(plan.findings, f" with {plan.asked.mode.value}", look, full),
         drawn(Title("What follows the version"), _table(others), look, full) if full else [],
-        _schema(plan, look, full),
-        _way_out(plan, look, full),
+        _schema(plan, look, full) if plan.facts.installed else [],
     ]
 
 
@@ -137,29 +143,43 @@ def _schema(plan: AddonPlan, look: Look, full: bool) -> list[str]:
     return titled(title, texts, look)
 
 
-def _way_out(plan: AddonPlan, look: Look, full: bool) -> list[str]:
+def way_out(plan: AddonPlan, taken_by: Sequence[str], look: Look, creates: bool = False) -> list[str]:
+    """`taken_by`: lines with which it is taken; left out where it cannot be. `creates`: by a creation of the add-on."""
     way = plan.way_out
     if way is None:
         return []
-    lines = [MARGIN + line for text in _of_way(way) for line in wrap(shown(text, look), look.columns - len(MARGIN))]
+    lines = [
+        MARGIN + line for text in _of_way(way, creates) for line in wrap(shown(text, look), look.columns - len(MARGIN))
+    ]
     if way.usable and len(plan.facts.steps) > 1:
         text = f"Not yet: by {plan.facts.steps[0]} first, with the values that are proposed for that (--each-step)."
         return titled(_WAY_OUT, lines + wrap(shown(text, look), look.columns, MARGIN), look)
-    if way.usable:
-        lines += ["", MARGIN + shown(commands.update_addon(plan, way), look)]
-    if way.usable and full:
-        for versions, arguments in commands.terraform(plan, way):
-            lines += ["", f"{MARGIN}Terraform, AWS provider {versions}:"]
-            lines += [f"{MARGIN * 2}{shown(line, look)}" for line in arguments.splitlines()]
-    return titled(_WAY_OUT, lines, look)
+    return titled(_WAY_OUT, [*lines, *(taken_by if way.usable else ())], look)
+
+
+def _commands(plan: AddonPlan, look: Look, full: bool) -> list[str]:
+    way = plan.way_out
+    if way is None:
+        return []
+    lines = ["", MARGIN + shown(commands.update_addon(plan, way), look)]
+    for versions, arguments in commands.terraform(plan, way) if full else ():
+        lines += written(f"Terraform, AWS provider {versions}:", arguments, look)
+    return lines
+
+
+def written(head: str, text: str, look: Look) -> list[str]:
+    """Lines to be copied as they are, below what they are for."""
+    return ["", f"{MARGIN}{shown(head, look)}", *(f"{MARGIN * 2}{shown(line, look)}" for line in text.splitlines())]
 
 
 _WAY_OUT = Title("The way out", ": values that change nothing")
 
 
-def _of_way(way: WayOut) -> list[str]:
+def _of_way(way: WayOut, creates: bool) -> list[str]:
     said = [f"These values keep {counted(len(way.keeps), 'field')} as they are, in every mode."] if way.keeps else []
-    if way.keeps and not way.cannot:
+    if creates:
+        said.append("A creation needs OVERWRITE for them, and takes with it what was not foreseen: look afterwards.")
+    elif way.keeps and not way.cannot:
         said.append("With NONE, EKS refuses the update if it would take anything that was not foreseen.")
     said += [f"No value that is known here keeps {words.named(change)}." for change in way.cannot]
     if isinstance(way.broken, Unknown):

@@ -8,13 +8,14 @@ from dataclasses import dataclass, field
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.plan.addon.plan import AddonPlan
+from kubectl_eksdoc.core.plan.addon.since import Since
 
 
 @dataclass(frozen=True, slots=True)
 class AddonView:
     """`plans` by the names of the add-ons; `options` as they were given; `recognised`: how it is known that AWS
     describes the cluster that was read. `steps`: of an add-on that goes one minor at a time, the plan of each, by name;
-    only where they were asked for."""
+    only where they were asked for. `since`: when the schema got the paths of fields at risk, likewise."""
 
     plans: tuple[AddonPlan, ...]
     cluster: Cluster
@@ -22,3 +23,4 @@ class AddonView:
     recognised: str = ""
     tool_version: str = __version__
     steps: Mapping[str, tuple[AddonPlan, ...]] = field(default_factory=dict)
+    since: Mapping[str, tuple[Since, ...]] = field(default_factory=dict)

@@ -15,7 +15,8 @@ from kubectl_eksdoc.render.text import counted
 def verdict(plan: AddonPlan) -> str:
     """``vpc-cni v1.19.5-eksbuild.1 → v1.20.4-eksbuild.2 with OVERWRITE: 2 fields that somebody has set are reset``."""
     facts, mode = plan.facts, plan.asked.mode
-    head = f"{facts.addon.name} {facts.now.version} → {facts.target.version} with {mode.value}"
+    now = facts.now.version or ("(self-managed)" if facts.objects else "(not there)")
+    head = f"{facts.addon.name} {now} → {facts.target.version} with {mode.value}"
     if facts.now.version == facts.target.version:
         head = f"{facts.addon.name} {facts.now.version} (the same version) with {mode.value}"
     return f"{head}: {_in_short(plan)}"

@@ -1,4 +1,4 @@
-"""Revisions that the served cluster's own controllers make, read as documents: and an update is looked back on by them."""
+"""Revisions that the served cluster's own controllers make, read as documents, tell what an update took."""
 
 from __future__ import annotations
 

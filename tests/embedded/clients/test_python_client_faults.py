@@ -52,6 +52,7 @@ def lists(api: Api, *faults: str) -> list[list[str] | ApiException | HTTPError]:
         for name in sorted(OF_READING - {"throttled", "unavailable"})
     ],
 )
+@pytest.mark.long
 def test_a_list_is_whole_or_refused(api: Api, name: str) -> None:
     (whole,) = {tuple(each) for each in lists(api) if isinstance(each, list)}
     among = lists(api, f"{name}@30%")

@@ -170,6 +170,7 @@ def play(api: Api, steps: Sequence[Step], margin_s: float | None = None) -> tupl
 
 @settings(max_examples=200, deadline=None)
 @given(steps=st.lists(STEPS, min_size=20, max_size=120))
+@pytest.mark.long
 def test_never_two_at_once(api: Api, steps: list[Step]) -> None:
     _, several = play(api, steps)
     assert several == []

@@ -109,6 +109,7 @@ LATER = [pytest.param(each, marks=pytest.mark.long) for each in KILLED_AT]
 
 
 @pytest.mark.parametrize("point", [("evicted", 1), *LATER])
+@pytest.mark.long
 def test_one_is_killed_and_another_goes_on(api: Api, seen: Evictions, tmp_path: Path, point: tuple[str, int]) -> None:
     with serving(api) as server:
         first = Machine("begin", server, tmp_path / "a")
@@ -120,6 +121,7 @@ def test_one_is_killed_and_another_goes_on(api: Api, seen: Evictions, tmp_path: 
         check(api, seen, [first, second])
 
 
+@pytest.mark.long
 def test_one_is_stopped_past_its_lock_and_does_nothing_when_it_wakes(api: Api, seen: Evictions, tmp_path: Path) -> None:
     with serving(api) as server:
         first = Machine("begin", server, tmp_path / "a")
@@ -135,6 +137,7 @@ def test_one_is_stopped_past_its_lock_and_does_nothing_when_it_wakes(api: Api, s
         check(api, seen, [first, second])
 
 
+@pytest.mark.long
 def test_one_is_stopped_past_its_lock_and_goes_on_where_nobody_took_it(
     api: Api, seen: Evictions, tmp_path: Path
 ) -> None:
@@ -148,6 +151,7 @@ def test_one_is_stopped_past_its_lock_and_goes_on_where_nobody_took_it(
         check(api, seen, [machine])
 
 
+@pytest.mark.long
 def test_the_server_is_away_for_longer_than_the_lock_is_held(api: Api, seen: Evictions, tmp_path: Path) -> None:
     with serving_again(api, 0) as server:
         port = server.port
@@ -202,6 +206,7 @@ def test_nobody_drains_what_somebody_drains(api: Api, tmp_path: Path) -> None:
         assert not second.subjects("evicted")
 
 
+@pytest.mark.long
 def test_one_is_killed_and_another_rolls_it_back(api: Api, tmp_path: Path) -> None:
     name = next(item.key[1] for item in api.now(nodes_of) if item.key[1].startswith("new-"))
     assert api.now(lambda plane: mishaps.cordon(plane, name)), "by somebody else, and so not ours to uncordon"

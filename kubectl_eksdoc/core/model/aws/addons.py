@@ -103,7 +103,8 @@ class VersionSide:
 @dataclass(frozen=True, slots=True)
 class AddonSide:
     """What AWS says of an installed add-on and of an update of it to `target`. `values`: the configuration of today;
-    `offered`: whether EKS offers the target for this cluster; `steps`: the versions to go by, the target last."""
+    `offered`: whether EKS offers the target for this cluster; `steps`: the versions to go by, the target last;
+    `between`: all that are newer than the installed one, up to the target, the oldest first."""
 
     addon: Addon
     now: VersionSide
@@ -111,6 +112,7 @@ class AddonSide:
     values: Doc | Unknown
     offered: bool | Unknown
     steps: tuple[str, ...]
+    between: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

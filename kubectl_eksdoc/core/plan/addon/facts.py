@@ -27,7 +27,8 @@ class OfVersion:
 class AddonFacts:
     """`values`: the configuration values of today. `objects` are live, with their managedFields; `unread` are those
     that could not be read, and why. `steps`: the version of each minor on the way, the target last; several where the
-    add-on may not skip one. `offered`: whether EKS offers the target for this cluster."""
+    add-on may not skip one. `offered`: whether EKS offers the target for this cluster. `installed`: EKS manages it
+    already; where it does not, `addon` and `now` have no version, and none of its objects need be there."""
 
     cluster: EksCluster
     addon: Addon
@@ -39,6 +40,7 @@ class AddonFacts:
     usage: Usage
     offered: bool | Unknown = True
     steps: tuple[str, ...] = ()
+    installed: bool = True
 
 
 @dataclass(frozen=True, slots=True)

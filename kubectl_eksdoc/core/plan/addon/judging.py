@@ -17,6 +17,7 @@ from kubectl_eksdoc.core.plan.addon.fields import LiveField, value_of
 from kubectl_eksdoc.core.plan.addon.merging import leaves
 from kubectl_eksdoc.core.plan.addon.modes import Fate, Mode
 from kubectl_eksdoc.core.plan.addon.prediction import FieldChange, Prediction
+from kubectl_eksdoc.core.plan.addon.rendering import objects_of
 
 Unread = tuple[Named, Unknown]
 
@@ -31,7 +32,7 @@ def judged(
             yield from _on_purpose(facts, asked.mode, change, changes)
         elif change.at_risk:
             yield from _of_field(facts, asked.mode, change, changes)
-    if not facts.objects and not unread:
+    if not facts.objects and not unread and (facts.installed or not objects_of(facts.addon.name)):
         yield _nothing_seen(facts)
     for of, why in unread:
         yield Finding(
@@ -95,7 +96,7 @@ def _of_field(facts: AddonFacts, mode: Mode, change: FieldChange, changes: Seque
     yield _finding(code, severity, status, change, _told(change, mode), told, _remedies(facts, change, fate))
     if change.expands and mode is not Mode.PRESERVE and fate is not Fate.UNKNOWN:
         message = f"EKS does not own {calls(change.field)} today, and takes it over with {facts.target.version}"
-        yield _finding(codes.OWNERSHIP_GROWS, Severity.MEDIUM, Status.FAIL, change, message, (), (_KEEP, _DECLARE))
+        yield _finding(codes.OWNERSHIP_GROWS, Severity.MEDIUM, Status.FAIL, change, message, (), (KEEP, DECLARE))
 
 
 def _on_purpose(
@@ -124,23 +125,21 @@ def _finding(
     return Finding(code, severity, status, _subject(change.field.of), message, evidence, remedies, missing)
 
 
-_KEEP = Remedy("give the configuration values proposed here, in the same call that sets the version")
-_DECLARE = Remedy(
+KEEP = Remedy("give the configuration values proposed here, in the same call that sets the version")
+DECLARE = Remedy(
     "write the same values where the add-on is declared (Terraform, eksctl), before it is applied from there again",
     when=When.TOMORROW,
 )
 _BY_HAND = Remedy("no configuration value that is known here leads to it: set it again right after the update")
-_PRESERVE = Remedy(
-    "no configuration value that is known here leads to it: update with PRESERVE, and look at it afterwards"
-)
+LEAVE = Remedy("no configuration value that is known here leads to it: update with PRESERVE, and look at it afterwards")
 _TRY = Remedy("try it on a cluster where nobody is hurt, as AWS asks for", when=When.TOMORROW)
 
 
 def _remedies(facts: AddonFacts, change: FieldChange, fate: Fate) -> tuple[Remedy, ...]:
     schema = facts.target.schema
     settable = change.config and (isinstance(schema, Unknown) or not schema.refuses(change.config))
-    by_hand = _PRESERVE if change.fate(Mode.PRESERVE) is Fate.KEPT else _BY_HAND
-    found = (_KEEP, _DECLARE) if settable else (by_hand,)
+    by_hand = LEAVE if change.fate(Mode.PRESERVE) is Fate.KEPT else _BY_HAND
+    found = (KEEP, DECLARE) if settable else (by_hand,)
     return (*found, _TRY) if fate is Fate.KEPT else found
 
 

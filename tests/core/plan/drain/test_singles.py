@@ -226,6 +226,7 @@ def with_deployments(seed: int) -> Cluster:
 @given(seed=st.integers(0, 400))
 @example(331)
 @example(375)
+@pytest.mark.long
 def test_singles_are_all_that_differs(seed: int) -> None:
     """In any small cluster the flag changes how single replicas go, and keeps nothing that went without it."""
     cluster = with_deployments(seed)

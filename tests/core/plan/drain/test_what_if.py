@@ -101,6 +101,7 @@ def waves(plan: DrainPlan) -> tuple[tuple[int, int], ...]:
 
 
 class TestAnyCluster:
+    @pytest.mark.long
     def test_what_is_kept_is_a_plan_like_any_other(self) -> None:
         for case in cases():
             assert case.kept.plan == anew(case.cluster, case.policy), case.seed

@@ -46,7 +46,7 @@ def world() -> AddonWorld:
 
 
 class SixMinutesEarlier:
-    """The demo's cluster when nobody had set the field again: without the revision of that. Behaves as the two ports."""
+    """The demo's cluster when nobody had set the field again: without that revision. Behaves as the two ports."""
 
     def one(self, of: Named) -> Doc | Absent | Unknown:
         doc = world().objects.one(of)

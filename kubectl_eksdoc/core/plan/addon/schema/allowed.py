@@ -115,5 +115,5 @@ def spelled(value: Any, deepest: int = 50) -> str:
     if deepest and isinstance(value, list):
         return f"[{', '.join(spelled(each, deepest - 1) for each in value)}]"
     if deepest and isinstance(value, dict):
-        return "{" + ", ".join(f'"{key}": {spelled(value[key], deepest - 1)}' for key in sorted(value)) + "}"
+        return "{" + ", ".join(f"{spelled(key)}: {spelled(value[key], deepest - 1)}" for key in sorted(value)) + "}"
     return "…" if isinstance(value, (list, dict)) else str(value)

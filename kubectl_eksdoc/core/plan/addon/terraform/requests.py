@@ -8,11 +8,13 @@ of eksctl and Cluster API, not in the API's text). Values that did not change ar
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 
 from kubectl_eksdoc.core.model.aws.asked import Unknown
 from kubectl_eksdoc.core.model.terraform import AddonResource, AddonSettings, TerraformPlan, Text
+from kubectl_eksdoc.core.plan.addon.modes import Mode
 
 
 class Kind(Enum):
@@ -29,10 +31,11 @@ class AddonRequest:
 
     `mode`: NONE, OVERWRITE or PRESERVE, and `set_by` the argument that says so, "" for EKS's own default. `before` is
     None where there is no such version yet; `after` None where the add-on goes. `sends_values`: configuration values go
-    with it, which are `values`; otherwise what EKS has stays. `keeps`: a deletion leaves its objects in the cluster.
+    with it, which are `values`; otherwise what EKS has stays; `sends_version`: so does `after`. `keeps`: a deletion
+    leaves its objects in the cluster. `resource`: the one that is changed.
     """
 
-    address: str
+    resource: AddonResource
     kind: Kind
     cluster: Text
     addon: Text
@@ -42,7 +45,12 @@ class AddonRequest:
     set_by: str
     values: Text
     sends_values: bool
-    keeps: bool | Unknown = False
+    sends_version: bool
+    keeps: bool = False
+
+    @property
+    def address(self) -> str:
+        return self.resource.address
 
     def __str__(self) -> str:
         way = {
@@ -56,21 +64,35 @@ class AddonRequest:
 
 def requests(plan: TerraformPlan) -> tuple[AddonRequest, ...]:
     """By address; what stays as it is, or changes in Terraform's state only, is not among them."""
-    made = (_request(each) for each in plan.addons)
-    return tuple(each for each in made if each is not None)
+    return tuple(each for resource in plan.addons for each in _requests(resource))
 
 
-def _request(resource: AddonResource) -> AddonRequest | None:
+def _requests(resource: AddonResource) -> Iterator[AddonRequest]:
     kind = _kind(resource)
-    settings = resource.after or resource.before
-    if kind is None or settings is None:
-        return None
     before, after = resource.before, resource.after
+    if kind is None or not (after or before):
+        return
+    if kind is Kind.REPLACE and before is not None and after is not None and _of(before) != _of(after):
+        yield _request(resource, Kind.DELETE, before, None)  # of another add-on, or in another cluster
+        yield _request(resource, Kind.CREATE, None, after)
+    else:
+        yield _request(resource, kind, before, after)
+
+
+def _of(settings: AddonSettings) -> tuple[Text, Text]:
+    return settings.cluster, settings.addon
+
+
+def _request(
+    resource: AddonResource, kind: Kind, before: AddonSettings | None, after: AddonSettings | None
+) -> AddonRequest:
+    settings = after or before
+    assert settings is not None, "there is one of them"
     creates = kind in (Kind.CREATE, Kind.REPLACE)
-    mode, set_by = _mode(settings, creates) if after is not None else ("NONE", "")
-    keeps = before.preserve if before is not None and kind in (Kind.DELETE, Kind.REPLACE) else False
+    mode, set_by = _mode(after, creates) if after is not None else (NONE, "")
+    goes = before is not None and kind in (Kind.DELETE, Kind.REPLACE)
     return AddonRequest(
-        address=resource.address,
+        resource=resource,
         kind=kind,
         cluster=settings.cluster,
         addon=settings.addon,
@@ -79,8 +101,9 @@ def _request(resource: AddonResource) -> AddonRequest | None:
         mode=mode,
         set_by=set_by,
         values=settings.configuration,
-        sends_values=_sends(resource, creates),
-        keeps=keeps if isinstance(keeps, Unknown) else bool(keeps),
+        sends_values=_sends(after, resource, creates),
+        sends_version=after is not None and (creates or "addon_version" in resource.differs),
+        keeps=goes and before is not None and before.preserve is True,
     )
 
 
@@ -97,10 +120,15 @@ _ASKING = {"addon_version", "configuration_values", "service_account_role_arn", 
 """Arguments whose change makes the provider call UpdateAddon."""
 
 
-def _sends(resource: AddonResource, creates: bool) -> bool:
+def _sends(after: AddonSettings | None, resource: AddonResource, creates: bool) -> bool:
     if creates:
-        return resource.after is not None and bool(resource.after.configuration)
-    return resource.after is not None and "configuration_values" in resource.differs
+        return after is not None and bool(after.configuration)
+    return after is not None and "configuration_values" in resource.differs
+
+
+_MODES = frozenset(mode.value for mode in Mode)
+NONE = Mode.NONE.value
+"""EKS's own default."""
 
 
 def _mode(settings: AddonSettings, creates: bool) -> tuple[str | Unknown, str]:
@@ -111,8 +139,9 @@ def _mode(settings: AddonSettings, creates: bool) -> tuple[str | Unknown, str]:
         if isinstance(value, Unknown):
             return value, name
         if value:
-            return value.upper(), name
-    return "NONE", ""
+            known = value.upper() in _MODES
+            return value.upper() if known else Unknown(f"it is {value!r}, which EKS does not know"), name
+    return NONE, ""
 
 
 def _shown(value: Text) -> str:

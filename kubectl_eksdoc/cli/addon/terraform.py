@@ -1,0 +1,88 @@
+"""What the add-on changes of a Terraform plan would do, for a pipeline that can refuse them."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kubectl_eksdoc.cli import rights
+from kubectl_eksdoc.cli.addon import reading
+from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions
+from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
+from kubectl_eksdoc.errors import Forbidden, UsageError
+from kubectl_eksdoc.wiring.sources import SourceChoice
+
+_IN_THE_PLAN = {
+    "to": "--to",
+    "resolve_conflicts": "--resolve-conflicts",
+    "configuration_values": "--configuration-values",
+    "all": "--all",
+    "each_step": "--each-step",
+    "since_when": "--since-when",
+}
+"""Flags by their names in the arguments: what they say, the plan says."""
+
+
+@dataclass(frozen=True, slots=True)
+class TerraformRequest:
+    """`addon` is "" for all that the plan has; `path`: the plan's, ``-`` for standard input."""
+
+    options: GlobalOptions
+    source: SourceChoice
+    addon: str
+    path: str
+
+    @staticmethod
+    def from_args(args: argparse.Namespace, words: Sequence[str]) -> TerraformRequest:
+        """
+        Raises:
+            UsageError: what was given does not fit together.
+        """
+        if len(words) > 1:
+            raise UsageError(f"one add-on at a time, and {len(words)} are named", "For all of the plan: name none.")
+        beside = [flag for name, flag in _IN_THE_PLAN.items() if getattr(args, name)]
+        if args.configuration_values is not None and "--configuration-values" not in beside:
+            beside.append("--configuration-values")
+        if beside:
+            raise UsageError(
+                f"{' and '.join(beside)} beside --tf-plan: the Terraform plan says what is asked of EKS",
+                "Give the plan alone, or with the name of one of its add-ons.",
+            )
+        source = SourceOptions.from_args(args).choice
+        if args.tf_plan == "-" == source.snapshot:
+            raise UsageError("--snapshot and --tf-plan both read standard input", "Give one of them as a file.")
+        return TerraformRequest(GlobalOptions.from_args(args), source, words[0] if words else "", args.tf_plan)
+
+    @property
+    def given(self) -> dict[str, object]:
+        """By the names of the flags."""
+        given: dict[str, object] = {"tf-plan": self.path}
+        return given | ({"addon": self.addon} if self.addon else {})
+
+
+def judge_plan(request: TerraformRequest, around: Surroundings) -> Answer:
+    """
+    Raises:
+        EksdocError: the plan, the cluster or AWS is at fault; the error says which.
+    """
+    # Imported late: help and errors of usage must not pay for what only an answer needs.
+    from kubectl_eksdoc.cli import look as looks
+    from kubectl_eksdoc.core.plan.addon.rendering import every_object
+    from kubectl_eksdoc.flows.addon import KINDS
+    from kubectl_eksdoc.flows.addon_terraform import judge_terraform
+    from kubectl_eksdoc.render.addon.terraform import FORMATS, TerraformView
+    from kubectl_eksdoc.wiring.addons import Reading, read_terraform
+
+    options = request.options
+    FORMATS.check(options.output)
+    plan = read_terraform(request.path)  # before anything is asked
+    try:
+        world = reading.opened(request, around, Reading(KINDS, every_object()))
+        judgement = judge_terraform(plan, world, request.addon)
+    except Forbidden as error:
+        raise rights.explained(error, reading.NAME) from error
+    reading.told(world, options, around)
+    view = TerraformView(judgement, world.eks.name, world.cluster, request.given, world.recognised)
+    look = looks.decide(options, around.stdout, around.environ)
+    return Answer(FORMATS.render(view, options.output, look), reading.code(judgement.every))

@@ -1,0 +1,125 @@
+"""Programs that are known to ask the instance metadata service, and how each does without: as data, with sources.
+
+Recognised by the name of their image; what is not listed here may ask it all the same, through its SDK.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """`what` it looks for there, and what tells it instead: any of `flags` or of `variables`."""
+
+    what: str
+    flags: tuple[str, ...] = ()
+    variables: tuple[str, ...] = ()
+
+    def met(self, arguments: Iterable[str], variables: Collection[str]) -> bool:
+        given = {argument.partition("=")[0] for argument in arguments}
+        return not given.isdisjoint(self.flags) or not set(variables).isdisjoint(self.variables)
+
+
+@dataclass(frozen=True, slots=True)
+class Consumer:
+    """`images`: last parts of its images' names. `credentials`: it needs those of its node where it has no role of its
+    own. `falls_back`: without an answer it goes on by itself, and how; "" if it does not. `on_host`: it comes with the
+    network of its host, where the hop limit does not matter. `way_out`: what to set, for people."""
+
+    name: str
+    images: tuple[str, ...]
+    needs: tuple[Need, ...]
+    way_out: str
+    source: str
+    credentials: bool = True
+    falls_back: str = ""
+    on_host: bool = False
+
+    def lacks(self, arguments: Sequence[str], variables: Collection[str]) -> tuple[Need, ...]:
+        """The needs that nothing it was started with meets."""
+        return tuple(need for need in self.needs if not need.met(arguments, variables))
+
+
+_REGION_BY_ENV = ("AWS_REGION", "AWS_DEFAULT_REGION")
+
+CONSUMERS = (
+    Consumer(
+        "aws-load-balancer-controller",
+        ("aws-load-balancer-controller", "aws-alb-ingress-controller"),
+        (
+            Need("its region", ("--aws-region",), _REGION_BY_ENV),
+            Need("the id of its VPC", ("--aws-vpc-id", "--aws-vpc-tags")),
+        ),
+        "start it with --aws-region and --aws-vpc-id (Helm: region, vpcId), and give it a role of its own",
+        "aws-load-balancer-controller, docs/deploy/configurations.md and pkg/aws/cloud.go",
+    ),
+    Consumer(
+        "aws-ebs-csi-driver",
+        ("aws-ebs-csi-driver",),
+        (),
+        "give its controller a role of its own, and set controller.region",
+        "aws-ebs-csi-driver, docs/metadata.md",
+        falls_back="it reads region, zone and instance from the Kubernetes node instead",
+    ),
+    Consumer(
+        "aws-efs-csi-driver",
+        ("aws-efs-csi-driver",),
+        (),
+        "give its controller a role of its own",
+        "aws-efs-csi-driver, CHANGELOG v1.4.0",
+        falls_back="since v1.4.0 it asks the Kubernetes API instead",
+    ),
+    Consumer(
+        "cluster-autoscaler",
+        ("cluster-autoscaler",),
+        (Need("its region", (), _REGION_BY_ENV),),
+        "set AWS_REGION, and give it a role of its own",
+        "kubernetes/autoscaler #3592, #7389 (confidence: medium)",
+    ),
+    Consumer(
+        "aws-node-termination-handler",
+        ("aws-node-termination-handler",),
+        (),
+        "leave it on the host's network, or run it with a queue (enableSqsTerminationDraining)",
+        "aws-node-termination-handler, Helm chart (useHostNetwork)",
+        on_host=True,
+    ),
+    Consumer(
+        "amazon-cloudwatch-agent",
+        ("cloudwatch-agent", "amazon-cloudwatch-agent"),
+        (Need("its region", (), (*_REGION_BY_ENV, "RUN_WITH_IRSA")),),
+        "give it a role of its own and RUN_WITH_IRSA=true, or put it on the host's network",
+        "amazon-cloudwatch-agent #1101 and pull request #1139 (confidence: medium)",
+    ),
+    Consumer(
+        "external-dns",
+        ("external-dns",),
+        (Need("its region", (), _REGION_BY_ENV),),
+        "set AWS_REGION, and give it a role of its own",
+        "inference from its use of the AWS SDK (confidence: low)",
+    ),
+    Consumer(
+        "vpc-cni",
+        ("amazon-k8s-cni",),
+        (),
+        "nothing: it runs on the host's network",
+        "amazon-vpc-cni-k8s, config/master/aws-k8s-cni.yaml",
+        on_host=True,
+    ),
+    Consumer(
+        "eks-pod-identity-agent",
+        ("eks-pod-identity-agent",),
+        (),
+        "nothing: it runs on the host's network",
+        "EKS user guide, set up the Pod Identity agent",
+        on_host=True,
+    ),
+)
+
+
+def consumer_of(image: str) -> Consumer | None:
+    """By the last part of its name, whatever registry it came from; None if it is none that is known."""
+    name = image.partition("@")[0].rpartition("/")[2].partition(":")[0]
+    return next((each for each in CONSUMERS if name in each.images), None)

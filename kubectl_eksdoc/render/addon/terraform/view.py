@@ -1,0 +1,23 @@
+"""What is shown of a Terraform plan that was judged."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from kubectl_eksdoc import __version__
+from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.core.plan.addon.terraform.result import TerraformJudgement
+
+
+@dataclass(frozen=True, slots=True)
+class TerraformView:
+    """`name`: of the EKS cluster that it is judged against; `options` as they were given; `recognised`: how it is known
+    that AWS describes the cluster that was read."""
+
+    judgement: TerraformJudgement
+    name: str
+    cluster: Cluster
+    options: Mapping[str, object]
+    recognised: str = ""
+    tool_version: str = __version__

@@ -1,0 +1,114 @@
+"""``kubectl eksdoc addon-diff --tf-plan`` as a pipeline calls it: by its exit code, on the demo."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.addon.terraform_of_demo import DEMO, NEW, OLD, an_incident, of_everything
+from tests.cli.running import Ran, run_cli
+from tests.cli.test_addon_diff import a_snapshot
+from tests.contracts.source import ROOT
+from tests.core.plan.addon.terraform.worlds import MODULE, SPELLINGS, values
+from tests.host.terraform_plans import a_change, a_plan, written
+
+KEPT = {"env": {"ENABLE_POD_ENI": "true"}, "init": {"env": {"DISABLE_TCP_EARLY_DEMUX": "true"}}}
+
+
+def judged(folder: Path, document: Any, *words: str) -> Ran:
+    return run_cli("addon-diff", "--tf-plan", written(folder, document), "--demo", *words)
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+def test_the_incident_is_refused_with_its_address(spelling: str, tmp_path: Path) -> None:
+    ran = judged(tmp_path, an_incident(spelling))
+    assert ran.code == 1 and MODULE in ran.out and "critical: DISABLE_TCP_EARLY_DEMUX" in ran.out
+    assert ran.err.startswith("context demo")
+
+
+def test_what_is_proposed_is_let_through(tmp_path: Path) -> None:
+    said = json.loads(judged(tmp_path, an_incident(), "-o", "json").out)
+    assert said["addons"][0]["address"] == MODULE and said["addons"][0]["wayOut"]["values"] == KEPT
+    document = an_incident(configuration_values=json.dumps(KEPT), resolve_conflicts_on_update="NONE")
+    ran = judged(tmp_path, document)
+    assert ran.code == 0 and "1 loses nothing" in ran.out
+
+
+def test_a_plan_without_addons_is_nothing_to_do(tmp_path: Path) -> None:
+    ran = judged(tmp_path, a_plan())
+    assert ran.code == 0 and f"no add-on of {DEMO} is changed: nothing to do" in " ".join(ran.out.split())
+
+
+def test_what_is_not_known_is_told_apart_from_what_fails(tmp_path: Path) -> None:
+    before = values("5", cluster_name=DEMO, addon_version=OLD)
+    after = {key: value for key, value in before.items() if key != "addon_version"}
+    document = a_plan(a_change(before, after, "update", unknown={"addon_version": True}))
+    ran = judged(tmp_path, document)
+    assert ran.code == 5 and "addon_version is known after apply only" in ran.out
+
+
+def test_one_addon_of_many(tmp_path: Path) -> None:
+    ran = judged(tmp_path, of_everything(), "kube-proxy")
+    assert ran.code == 1 and "aws_eks_addon.proxy" in ran.out and MODULE not in ran.out
+    other = judged(tmp_path, an_incident(), "coredns")
+    assert other.code == 0 and f"coredns of {DEMO} is not changed" in " ".join(other.out.split())
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("vpc-cni", "coredns"), "one add-on at a time, and 2 are named"),
+        (("--all",), "--all beside --tf-plan"),
+        (("--to", NEW), "--to beside --tf-plan"),
+        (("--resolve-conflicts", "NONE"), "--resolve-conflicts beside --tf-plan"),
+        (("--configuration-values", "f", "--to", "x"), "--to and --configuration-values beside --tf-plan"),
+        (("--configuration-values", ""), "--configuration-values beside --tf-plan"),
+        (("--each-step",), "--each-step beside --tf-plan"),
+        (("--since-when",), "--since-when beside --tf-plan"),
+        (("-o", "markdown"), "no output format 'markdown'"),
+    ],
+)
+def test_what_does_not_fit_together(words: tuple[str, ...], said: str, tmp_path: Path) -> None:
+    ran = judged(tmp_path, a_plan(), *words)
+    assert (ran.code, ran.out) == (2, "") and said in ran.err
+
+
+def test_what_is_no_plan_is_refused_before_anything_is_asked(tmp_path: Path) -> None:
+    ran = judged(tmp_path, b"PK\x03\x04")
+    assert ran.code == 2 and "as Terraform keeps it" in ran.err and "terraform show -json" in ran.err
+    both = run_cli("addon-diff", "--tf-plan", "-", "--snapshot", "-")
+    assert both.code == 2 and "both read standard input" in both.err
+
+
+def test_a_plan_on_standard_input() -> None:
+    command = [sys.executable, "-m", "kubectl_eksdoc", "addon-diff", "--tf-plan", "-", "--demo"]
+    done = subprocess.run(
+        command, cwd=ROOT, input=json.dumps(an_incident()), capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 1 and done.stdout.startswith(f"standard input: 1 add-on change in {DEMO}: 1 fails")
+
+
+def test_a_snapshot_says_the_same_as_the_cluster_it_was_made_of(tmp_path: Path) -> None:
+    folder = tmp_path / "snapshot"
+    folder.mkdir()
+    snapshot = a_snapshot(folder, with_aws=True)
+    plan = written(tmp_path, an_incident())
+    sources = (("--demo",), ("--snapshot", snapshot))
+    live, offline = (run_cli("addon-diff", "--tf-plan", plan, *source, "-o", "json") for source in sources)
+    assert live.code == offline.code == 1
+    assert json.loads(live.out)["findings"] == json.loads(offline.out)["findings"]
+
+
+def test_what_a_snapshot_does_not_hold_is_unknown(tmp_path: Path) -> None:
+    folder = tmp_path / "snapshot"
+    folder.mkdir()
+    was = values("5", cluster_name=DEMO, addon_name="coredns")
+    change = a_change(was, {**was, "addon_version": "v1.13.2-eksbuild.19"}, "update")
+    snapshot = a_snapshot(folder, with_aws=True)
+    ran = run_cli("addon-diff", "--tf-plan", written(tmp_path, a_plan(change)), "--snapshot", snapshot)
+    assert ran.code == 5 and "1 is unknown" in ran.out

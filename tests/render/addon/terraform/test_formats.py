@@ -1,0 +1,105 @@
+"""Terraform plans of the demo in every format: as they were read last, valid, and fit for a screen."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+
+import kubectl_eksdoc.render.schemas as schemas
+from kubectl_eksdoc.core.model.connection import Connection
+from kubectl_eksdoc.core.plan.addon.rendering import every_object
+from kubectl_eksdoc.core.plan.addon.terraform.generations import Generation
+from kubectl_eksdoc.core.plan.addon.terraform.requests import Kind
+from kubectl_eksdoc.flows.addon import KINDS
+from kubectl_eksdoc.flows.addon_terraform import judge_terraform
+from kubectl_eksdoc.host.terraform_plan import read_terraform_plan
+from kubectl_eksdoc.kube.aws_access import AwsWanted
+from kubectl_eksdoc.render.addon.terraform import FORMATS, TerraformView
+from kubectl_eksdoc.render.look import Look
+from kubectl_eksdoc.wiring.addons import AddonWorld, Reading, open_addons
+from kubectl_eksdoc.wiring.sources import SourceChoice
+from tests.addon.terraform_of_demo import an_incident, of_everything
+from tests.core.plan.addon.terraform.worlds import SPELLINGS
+from tests.host.terraform_plans import a_plan, written
+
+GOLDEN = Path(__file__).parent / "golden"
+SCHEMA = schemas.load("AddonDiff")
+JUDGE = jsonschema.Draft202012Validator(SCHEMA)
+
+
+@cache
+def world() -> AddonWorld:
+    return open_addons(SourceChoice(demo=True), Connection(), AwsWanted(), None, Reading(KINDS, every_object()))
+
+
+def view(document: Any, folder: Path) -> TerraformView:
+    plan = replace(read_terraform_plan(written(folder, document)), file="plan.json")
+    judgement = judge_terraform(plan, world())
+    return TerraformView(
+        judgement, world().eks.name, world().cluster, {"tf-plan": "plan.json"}, world().recognised, "0.0.0"
+    )
+
+
+@pytest.mark.parametrize(
+    ("file", "output", "look"),
+    [
+        ("table-100.txt", "table", Look(100)),
+        ("table-80.txt", "table", Look(80)),
+        ("table-ascii.txt", "table", Look(100, ascii=True)),
+        ("wide.txt", "wide", Look(120)),
+        ("plan.json", "json", Look()),
+    ],
+)
+def test_golden(file: str, output: str, look: Look, tmp_path: Path) -> None:
+    text = FORMATS.render(view(of_everything(), tmp_path), output, look)
+    if os.environ.get("EKSDOC_UPDATE_GOLDEN"):
+        GOLDEN.mkdir(exist_ok=True)
+        (GOLDEN / file).write_text(text, encoding="utf-8", newline="\n")
+    assert text == (GOLDEN / file).read_text(encoding="utf-8")
+    assert not look.ascii or text.isascii()
+    if output == "table":
+        assert all(len(line) <= look.columns for line in text.splitlines())
+
+
+@pytest.mark.parametrize("document", [of_everything(), a_plan(), *map(an_incident, SPELLINGS)])
+def test_documents_are_valid_and_findings_name_their_addresses(document: Any, tmp_path: Path) -> None:
+    shown = view(document, tmp_path)
+    said = json.loads(FORMATS.render(shown, "json", Look()))
+    assert [error.message for error in JUDGE.iter_errors(said)] == []
+    assert yaml.safe_load(FORMATS.render(shown, "yaml", Look())) == said
+    addresses = [each["address"] for each in said["terraform"]["changes"]]
+    for finding in said["findings"]:
+        about = finding["subject"]["name"] + "".join(finding["evidence"])
+        assert finding["subject"]["kind"] == "TerraformPlan" or any(address in about for address in addresses)
+
+
+@pytest.mark.parametrize(
+    ("spelling", "lines"),
+    [
+        ("6", ['resolve_conflicts_on_update = "NONE"', "configuration_values = jsonencode({"]),
+        ("5", ['resolve_conflicts_on_update = "NONE"', "configuration_values = jsonencode({"]),
+        ("4.47 to 4.x", ['resolve_conflicts = "NONE"', "configuration_values = jsonencode({"]),
+        ("4.32 to 4.46", ['resolve_conflicts = "PRESERVE"', "# this provider gives no configuration values"]),
+        ("before 4.32", ["# this provider gives no configuration values", "and PRESERVE is refused"]),
+    ],
+)
+def test_what_is_to_be_written_is_what_that_provider_takes(spelling: str, lines: list[str], tmp_path: Path) -> None:
+    document = an_incident(spelling)
+    document["configuration"]["provider_config"]["aws"]["version_constraint"] = SPELLINGS[spelling][0]
+    text = FORMATS.render(view(document, tmp_path), "table", Look(120))
+    assert f"Terraform, AWS provider {spelling}:" in text and all(line in text for line in lines)
+    assert ("aws eks update-addon" in text) is ("# this provider" in text)
+
+
+def test_words_of_the_schema_are_those_of_the_code() -> None:
+    change = SCHEMA["$defs"]["change"]["properties"]
+    assert change["action"]["enum"] == [each.value for each in Kind]
+    assert change["providers"]["items"]["enum"] == [each.value for each in Generation]
