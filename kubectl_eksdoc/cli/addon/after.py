@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from kubectl_eksdoc.cli import exits, rights
 from kubectl_eksdoc.cli.addon import reading
 from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions
+from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.errors import AwsDenied, AwsMissing, Forbidden, UsageError
 from kubectl_eksdoc.wiring.sources import SourceChoice
@@ -21,6 +22,20 @@ if TYPE_CHECKING:  # help must not pay for facts and plans
 NAME = "addon-diff --after"
 _OF_THE_NEXT = ("to", "resolve_conflicts", "configuration_values", "each_step", "since_when", "tf_plan", "apply")
 """Flags by their names in the arguments that say what is yet to come."""
+
+
+def add_to(parser: Parser) -> None:
+    """Add its flags."""
+    group = parser.add_argument_group("An update that has happened")
+    group.add_argument(
+        "--after",
+        action="switch",
+        default=False,
+        help="what the last update took, the patch that gives it back, and the values that keep it",
+    )
+    group.add_argument(
+        "--update", metavar="ID", default="", help="an earlier one, as aws eks list-updates names it (with --after)"
+    )
 
 
 @dataclass(frozen=True, slots=True)

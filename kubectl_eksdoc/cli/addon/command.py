@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from kubectl_eksdoc.cli.addon.after import AfterRequest, look_back
+from kubectl_eksdoc.cli.addon import after
 from kubectl_eksdoc.cli.addon.forecast import forecast
 from kubectl_eksdoc.cli.addon.reading import NAME
 from kubectl_eksdoc.cli.addon.request import Request
@@ -90,16 +90,7 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
         help="judge the add-on changes of a Terraform plan instead: what terraform show -json prints ('-': standard "
         "input); ADDON: only that one",
     )
-    past = parser.add_argument_group("An update that has happened")
-    past.add_argument(
-        "--after",
-        action="switch",
-        default=False,
-        help="what the last update took, the patch that gives it back, and the values that keep it",
-    )
-    past.add_argument(
-        "--update", metavar="ID", default="", help="an earlier one, as aws eks list-updates names it (with --after)"
-    )
+    after.add_to(parser)
     parser.set_defaults(leaf=parser, command=run)
 
 
@@ -115,7 +106,7 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
         EksdocError: the command line, a file, the cluster or AWS is at fault; the error says which.
     """
     if args.after or args.update:
-        return look_back(AfterRequest.from_args(args, words), around)
+        return after.look_back(after.AfterRequest.from_args(args, words), around)
     if args.tf_plan is not None:
         return judge_plan(TerraformRequest.from_args(args, words), around)
     return forecast(Request.from_args(args, words), around)
