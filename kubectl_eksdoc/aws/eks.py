@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kubectl_eksdoc.aws.asking import Json, at_once, found, known
+from kubectl_eksdoc.aws.asking import Json, answered, at_once, found, known
 from kubectl_eksdoc.aws.believing import Believed
 from kubectl_eksdoc.aws.values import schema_of
 from kubectl_eksdoc.core.model.aws import questions
@@ -16,6 +16,7 @@ from kubectl_eksdoc.core.model.aws.addons import (
     Fits,
     Issue,
     Update,
+    UpdateCall,
     UpdateHistory,
 )
 from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
@@ -134,10 +135,26 @@ def updates_of_addon(of: Believed, name: str, most: int = MOST_UPDATES) -> Updat
     return UpdateHistory(updates, max(0, len(ids) - most))
 
 
-def update_of_addon(of: Believed, name: str, id: str) -> Update | Unknown | Absent:
-    """One of an add-on."""
-    wanted = {"name": of.cluster.name, "addonName": name, "updateId": id}
-    return found(of.aws, questions.UPDATE, wanted, _update)
+def update_of_addon(of: Believed, name: str, ident: str) -> Update | Unknown | Absent:
+    """One of them, by EKS's own id."""
+    return found(of.aws, questions.UPDATE, {"name": of.cluster.name, "addonName": name, "updateId": ident}, _update)
+
+
+def begin_update(of: Believed, call: UpdateCall) -> Update:
+    """
+    Raises:
+        AwsDenied, AwsMissing, AwsThrottled, AwsRefused, AwsError: as `Aws.ask`.
+    """
+    wanted = {
+        "clusterName": of.cluster.name,
+        "addonName": call.addon,
+        "addonVersion": call.version,
+        "resolveConflicts": call.mode,
+        "clientRequestToken": call.token,
+    }
+    if call.values is not None:
+        wanted["configurationValues"] = call.values
+    return answered(of.aws, questions.UPDATE_ADDON, wanted, _update)
 
 
 def _latest_first(told: Sequence[Update | Unknown]) -> tuple[Update | Unknown, ...]:

@@ -50,6 +50,13 @@ def read_terraform(path: str) -> TerraformPlan:
     return read_terraform_plan(path)
 
 
+def values_in(text: str) -> Doc:
+    """Configuration values that were written down as text. Raises ValuesError."""
+    from kubectl_eksdoc.aws.values import values_of
+
+    return values_of(text)
+
+
 @dataclass(frozen=True, slots=True)
 class Reading:
     """What is read of the cluster itself: lists of `kinds`, and `objects` by their names; of `histories`, documents are

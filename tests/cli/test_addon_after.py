@@ -65,6 +65,8 @@ def test_where_nothing_was_lost_it_is_clean(name: str) -> None:
         (("vpc-cni", "--after", "--configuration-values", "x"), "--configuration-values beside --after"),
         (("vpc-cni", "--after", "--each-step"), "--each-step beside --after"),
         (("vpc-cni", "--after", "--tf-plan", "x"), "--tf-plan beside --after"),
+        (("vpc-cni", "--after", "--apply"), "--apply beside --after"),
+        (("vpc-cni", "--after", "--yes"), "flags that carry an update out"),
         (("vpc-cni", "--after", "-o", "markdown"), "no output format 'markdown'"),
     ],
 )

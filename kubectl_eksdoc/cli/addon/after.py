@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import exits, rights
-from kubectl_eksdoc.cli.addon import reading
+from kubectl_eksdoc.cli.addon import apply_options, reading
 from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
@@ -62,6 +62,7 @@ class AfterRequest:
                 f"{flags} beside --after, which looks back on an update that has happened",
                 "Ask for one of them at a time.",
             )
+        apply_options.apply_from(args)  # what belongs to it alone is of no use here
         if len(words) > 1:
             raise UsageError(f"one add-on at a time, and {len(words)} are named", "For every one: --all.")
         if bool(words) is bool(args.all):

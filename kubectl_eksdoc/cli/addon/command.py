@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from kubectl_eksdoc.cli.addon import after
+from kubectl_eksdoc.cli.addon import after, apply_options
+from kubectl_eksdoc.cli.addon.applying import applying
 from kubectl_eksdoc.cli.addon.forecast import forecast
 from kubectl_eksdoc.cli.addon.reading import NAME
 from kubectl_eksdoc.cli.addon.request import Request
@@ -17,7 +18,7 @@ from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 _ABOUT = """\
 Say what the update of an EKS add-on will really change: each field of its live objects that somebody has set, what
 becomes of it with NONE, OVERWRITE and PRESERVE, who would notice, and the configuration values that change nothing.
-Reads the cluster and AWS, and changes nothing.
+Reads the cluster and AWS, and changes nothing, unless --apply asks EKS to do it once you have typed that you mean it.
 
 Examples:
   %(prog)s vpc-cni
@@ -26,11 +27,14 @@ Examples:
   %(prog)s --all -o json
   %(prog)s vpc-cni --after
   %(prog)s --tf-plan plan.json
+  %(prog)s vpc-cni --to latest --apply
   %(prog)s vpc-cni --demo
 """
 
 _EXIT_CODES = """\
 Exit codes: 0 nothing is lost, 1 findings that fail, 5 something is unknown; 2 usage, 3 cluster, 4 AWS.
+With --apply: 0 all is as predicted, 1 something is not, or nothing was sent, 5 something is not known, 6 the update
+failed or goes on, 7 the add-on is not as it was shown.
 Global flags: kubectl eksdoc options
 """
 
@@ -91,6 +95,7 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
         "input); ADDON: only that one",
     )
     after.add_to(parser)
+    apply_options.add_to(parser)
     parser.set_defaults(leaf=parser, command=run)
 
 
@@ -107,6 +112,8 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
     """
     if args.after or args.update:
         return after.look_back(after.AfterRequest.from_args(args, words), around)
+    apply = apply_options.apply_from(args)
     if args.tf_plan is not None:
         return judge_plan(TerraformRequest.from_args(args, words), around)
-    return forecast(Request.from_args(args, words), around)
+    request = Request.from_args(args, words)
+    return applying(request, apply, around) if apply is not None else forecast(request, around)

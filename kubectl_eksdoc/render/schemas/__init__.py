@@ -13,6 +13,7 @@ from typing import Any
 KINDS = (
     "AddonAftermath",
     "AddonDiff",
+    "AddonUpdate",
     "DrainPlan",
     "DrainRehearsal",
     "DrainRun",

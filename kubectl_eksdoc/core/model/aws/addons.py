@@ -92,6 +92,18 @@ class Update:
 
 
 @dataclass(frozen=True, slots=True)
+class UpdateCall:
+    """What UpdateAddon is asked for. `mode` as EKS spells it; `values`: the whole document as text, None to send none,
+    with which EKS keeps what it has. `token`: the same one twice is the same update."""
+
+    addon: str
+    version: str
+    mode: str
+    values: str | None
+    token: str
+
+
+@dataclass(frozen=True, slots=True)
 class VersionSide:
     """What is known of a version: its chart's defaults, and the schema of its configuration."""
 
