@@ -130,7 +130,11 @@ class AwsThrottled(AwsError):
 
 
 class AwsRefused(AwsError):
-    pass
+    """`code` as AWS names it, e.g. ``ResourceInUseException``."""
+
+    def __init__(self, message: str, hint: str = "", code: str = "") -> None:
+        super().__init__(message, hint)
+        self.code = code
 
 
 class AwsLogin(AwsError):

@@ -58,7 +58,29 @@ def addon_rights() -> str:
     return _table(("right", "without it"), rows)
 
 
+def addon_after_rights() -> str:
+    """What ``addon-diff --after`` may use besides."""
+    lost = {
+        "ListUpdates": "which update was the last is unknown: exit code 5",
+        "DescribeUpdate": "what an update was asked to do, and when, is unknown: exit code 5",
+    }
+    command = "addon-diff --after"
+    more = (right for right in rights.BY_COMMAND[command] if right not in rights.BY_COMMAND["addon-diff"])
+    rows = [(_code(str(right)), right.lost) for right in more]
+    rows += [(_code(each.action), lost[each.operation]) for each in rights.ASKED_OF_AWS[command]]
+    return _table(("right", "without it"), rows)
+
+
+def addon_apply_rights() -> str:
+    """What ``addon-diff --apply`` may use besides; in the cluster it is nothing."""
+    rows = [(_code(each.action), _ASKED[each.operation]) for each in rights.ASKED_OF_AWS["addon-diff --apply"]]
+    return _table(("right", "without it"), rows)
+
+
 _ASKED = {
+    "UpdateAddon": "nothing is changed: `--apply` ends with exit code 4",
+    "DescribeUpdate": "the add-on itself is looked at instead, which does not tell why an update failed",
+    "DescribeTargetHealth": "the health of the affected targets is not known, and that is said: exit code 5",
     "DescribeCluster": "nothing of AWS is believed: the command ends with exit code 4",
     "DescribeAddon": "nothing can be said of the add-on: the command ends with exit code 4",
     "ListAddons": "`--all` ends with exit code 4",

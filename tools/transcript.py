@@ -118,6 +118,21 @@ def addon_terraform() -> str:
     return _console(f"$ kubectl eksdoc addon-diff --tf-plan {path.name} --demo", "\n\n".join(kept))
 
 
+def addon_after() -> str:
+    """What the last update took."""
+    command = ("addon-diff", "vpc-cni", "--demo", "--after")
+    text, _ = _ran(*command)
+    return _console(f"$ kubectl eksdoc {' '.join(command)}", text.rstrip("\n"))
+
+
+def addon_apply() -> str:
+    """What would be sent, and the way back: without the forecast above it."""
+    command = ("addon-diff", "vpc-cni", "--demo", "--to", "v1.20.4-eksbuild.2", "--apply", "--dry-run")
+    text, _ = _ran(*command, expected=0)
+    sent = text[text.index("WHAT IS SENT") :]
+    return _console(f"$ kubectl eksdoc {' '.join(command)}", f"[…]\n\n{sent.rstrip()}")
+
+
 def _course(*flags: str) -> str:
     """The first paragraph and the nodes that are drained."""
     text, _ = _ran(*COMMAND, *flags)
@@ -130,12 +145,12 @@ def _summary_and_targets(text: str) -> str:
     return f"{paragraphs[0]}\n\n[…]\n\n{targets}\n\n[…]"
 
 
-def _ran(*argv: str, read: Callable[[str], Baseline] = read_baseline) -> tuple[str, str]:
+def _ran(*argv: str, read: Callable[[str], Baseline] = read_baseline, expected: int = 1) -> tuple[str, str]:
     """Its answer and its notes; the demo has blockers."""
     out, err = io.StringIO(), io.StringIO()
     code = run(argv, out, err, around=Surroundings(out, err, {"COLUMNS": WIDTH}, read_baseline=read))
-    if code != 1:
-        raise SystemExit(f"the demo must show blockers and exit 1, not {code}: {err.getvalue()}")
+    if code != expected:
+        raise SystemExit(f"the demo must exit with {expected}, as it has blockers, not {code}: {err.getvalue()}")
     return out.getvalue(), err.getvalue()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kubectl_eksdoc.aws.asking import Json, at_once, found, known
+from kubectl_eksdoc.aws.asking import Json, answered, at_once, found, known
 from kubectl_eksdoc.aws.believing import Believed
 from kubectl_eksdoc.aws.values import schema_of
 from kubectl_eksdoc.core.model.aws import questions
@@ -16,6 +16,8 @@ from kubectl_eksdoc.core.model.aws.addons import (
     Fits,
     Issue,
     Update,
+    UpdateCall,
+    UpdateHistory,
 )
 from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.clusters import ClusterVersion
@@ -118,14 +120,41 @@ def addon_configuration(of: Believed, name: str, version: str) -> AddonConfigura
     return found(of.aws, questions.ADDON_CONFIGURATION, wanted, made)
 
 
-def updates_of_addon(of: Believed, name: str) -> tuple[Update | Unknown, ...] | Unknown | Absent:
-    """Of an add-on, the latest first; EKS keeps those of some time."""
+MOST_UPDATES = 5
+"""So many updates of an add-on are described; EKS keeps those of a long time."""
+
+
+def updates_of_addon(of: Believed, name: str, most: int = MOST_UPDATES) -> UpdateHistory | Unknown | Absent:
+    """Of an add-on, the latest first: of those that EKS lists, the first `most`."""
     wanted = {"name": of.cluster.name, "addonName": name}
     ids = found(of.aws, questions.UPDATES, wanted, lambda said: tuple(said.get("updateIds", ())))
     if isinstance(ids, (Unknown, Absent)):
         return ids
-    told = at_once(ids, lambda id: found(of.aws, questions.UPDATE, {**wanted, "updateId": id}, _update))
-    return _latest_first([each for _, each in told if not isinstance(each, Absent)])
+    told = at_once(ids[:most], lambda id: update_of_addon(of, name, id))
+    updates = _latest_first([each for _, each in told if not isinstance(each, Absent)])
+    return UpdateHistory(updates, max(0, len(ids) - most))
+
+
+def update_of_addon(of: Believed, name: str, ident: str) -> Update | Unknown | Absent:
+    """One of them, by EKS's own id."""
+    return found(of.aws, questions.UPDATE, {"name": of.cluster.name, "addonName": name, "updateId": ident}, _update)
+
+
+def begin_update(of: Believed, call: UpdateCall) -> Update:
+    """
+    Raises:
+        AwsDenied, AwsMissing, AwsThrottled, AwsRefused, AwsError: as `Aws.ask`.
+    """
+    wanted = {
+        "clusterName": of.cluster.name,
+        "addonName": call.addon,
+        "addonVersion": call.version,
+        "resolveConflicts": call.mode,
+        "clientRequestToken": call.token,
+    }
+    if call.values is not None:
+        wanted["configurationValues"] = call.values
+    return answered(of.aws, questions.UPDATE_ADDON, wanted, _update)
 
 
 def _latest_first(told: Sequence[Update | Unknown]) -> tuple[Update | Unknown, ...]:

@@ -92,7 +92,8 @@ def refused(code: str, message: str, question: Question, access: AwsAccess) -> A
         )
     if code in _MISSING or (code.endswith(("NotFound", "NotFoundException")) and not code.upper().startswith("KMS")):
         return AwsMissing(message, f"Asked was {question.service} in {access.region}, as {who}.", code)
-    return AwsRefused(f"AWS does not answer {question.service}:{question.operation}: {code}: {message}")
+    what = f"{question.service}:{question.operation}"
+    return AwsRefused(f"AWS does not answer {what}: {code}: {message}", code=code)
 
 
 def named(access: AwsAccess) -> str:

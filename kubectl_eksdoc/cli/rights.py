@@ -96,6 +96,9 @@ _ADDON_DIFF = (
     *(Right("get", resource, lost=_SINGLE) for resource in kinds.SINGLE),
 )
 
+_EARLIER = "what a past update changed in the pod template of such an object is unknown"
+_ADDON_AFTER = (*_ADDON_DIFF, *(Right("list", each, lost=_EARLIER) for each in kinds.HISTORY_OF.values()))
+
 ASKED_OF_AWS: Mapping[str, tuple[Question, ...]] = {
     "addon-diff": (
         questions.CALLER,
@@ -105,13 +108,18 @@ ASKED_OF_AWS: Mapping[str, tuple[Question, ...]] = {
         questions.ADDON_VERSIONS,
         questions.ADDON_CONFIGURATION,
     ),
+    "addon-diff --after": (questions.UPDATES, questions.UPDATE),
+    "addon-diff --apply": (questions.UPDATE_ADDON, questions.UPDATE, questions.TARGET_HEALTH),
 }
-"""The questions of each command that asks AWS, each with the IAM actions that it needs."""
+"""The questions of each command that asks AWS, each with the IAM actions that it needs; ``--apply`` asks those of
+``addon-diff`` as well."""
 
 BY_COMMAND: Mapping[str, tuple[Right, ...]] = {
     "drain plan": DRAIN_PLAN,
     "rehearse": DRAIN_PLAN,
     "addon-diff": _ADDON_DIFF,
+    "addon-diff --after": _ADDON_AFTER,
+    "addon-diff --apply": _ADDON_DIFF,
     "drain run": _RUN,
     "drain resume": _RUN,
     "drain rollback": (*_NODES, *_PODS, *(right for right in _EVICT if not right.subresource), *_JOURNAL),

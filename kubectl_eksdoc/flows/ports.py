@@ -7,6 +7,7 @@ from typing import Protocol
 
 from kubectl_eksdoc.core.model.acts import Act, Cordon, Errand, OfPod
 from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.aws.addons import Addon, Update, UpdateCall
 from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.journal import Begun, Entries, Entry, Phase, RunSummary
@@ -41,6 +42,44 @@ class Objects(Protocol):
         Raises:
             ClusterError: the cluster cannot be talked to.
         """
+        ...
+
+
+class Histories(Protocol):
+    """Objects in which a controller keeps what its own were like before: of a cluster, a dump of one, or the demo."""
+
+    def listed(self, resource: Resource, namespace: str) -> tuple[Doc, ...] | Unknown:
+        """All of a namespace; `Unknown.missing` is the right without which they are not had.
+
+        Raises:
+            ClusterError: the cluster cannot be talked to.
+        """
+        ...
+
+
+class AddonEks(Protocol):
+    """EKS, as far as the update of one add-on goes. Every method may raise AwsError: nothing can be asked just now."""
+
+    def begin(self, call: UpdateCall) -> Update:
+        """
+        Raises:
+            AwsDenied, AwsRefused, AwsMissing, AwsThrottled, AwsLogin: nothing was changed; the error says why.
+            AwsError: nobody knows whether it was begun.
+        """
+        ...
+
+    def update(self, ident: str) -> Update | Unknown | Absent:
+        """How one stands, by EKS's own id of it."""
+        ...
+
+    def addon(self) -> Addon | Unknown | Absent: ...
+
+
+class UpdateJournal(Protocol):
+    """Where the update of an add-on writes down what it intends, before it is done, and what came of it."""
+
+    def write(self, entry: Doc) -> None:
+        """It is kept when it returns. Raises JournalError: it is not, or nobody knows."""
         ...
 
 

@@ -27,13 +27,18 @@ def runs_folder(environ: Mapping[str, str], home: str) -> Path:
     Raises:
         LocalJournalError: there is no home either.
     """
+    return state_folder(environ, home) / "runs"
+
+
+def state_folder(environ: Mapping[str, str], home: str) -> Path:
+    """Where all that this tool writes down is kept. Raises: as `runs_folder`."""
     state = environ.get("XDG_STATE_HOME", "")
     if not os.path.isabs(state):
         if not os.path.isabs(home):
             hint = "Set HOME or XDG_STATE_HOME to a folder that can be written to."
             raise LocalJournalError("there is no folder for the journal of a run: HOME is not set", hint)
         state = os.path.join(home, ".local", "state")
-    return Path(state) / "eksdoc" / "runs"
+    return Path(state) / "eksdoc"
 
 
 def to_the_disk(descriptor: int) -> None:
@@ -50,20 +55,18 @@ def to_the_disk(descriptor: int) -> None:
         fcntl.fcntl(descriptor, full)
 
 
-class JournalFile:
-    """One run's file in `folder`, opened to append to: it is made where it is missing, for its owner alone."""
+class LineFile:
+    """A file of lines in `folder`, opened to append to: it is made where it is missing, for its owner alone."""
 
-    def __init__(self, folder: Path, run: str, sync: Sync = to_the_disk) -> None:
+    def __init__(self, folder: Path, name: str, sync: Sync = to_the_disk) -> None:
         """`sync` brings what a descriptor stands for onto the disk.
 
         Raises:
             LocalJournalError: it cannot be made or opened.
         """
-        self.path = folder / f"{run}{ENDING}"
+        self.path = folder / name
         self._sync = sync
         self._broken = ""
-        if not is_run_id(run):
-            raise LocalJournalError(f"{run[:80]!r} is no id of a run", "kubectl eksdoc drain status lists them.")
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
@@ -78,15 +81,15 @@ class JournalFile:
         except (OSError, ValueError) as error:  # ValueError: a path that no system takes
             raise self._failed("opened", error) from error
 
-    def append(self, entries: Sequence[Entry]) -> None:
-        """They are on the disk when it returns.
+    def add(self, text: str) -> None:
+        """Lines in ASCII, each with its line end. They are on the disk when it returns.
 
         Raises:
             LocalJournalError: they are not, or nobody knows: then nothing can be appended to this file any more.
         """
         if self._broken:
             raise LocalJournalError(self._broken, _HINT)
-        data = lines(entries).encode("ascii")
+        data = text.encode("ascii")
         if self._cut:
             data = b"\n" + data
         try:
@@ -105,10 +108,6 @@ class JournalFile:
         self._size += len(data)
         self._cut = False
 
-    def entries(self) -> Entries:
-        """All that it has. Raises LocalJournalError: it cannot be read."""
-        return _read(self.path)
-
     def close(self) -> None:
         os.close(self._descriptor)
 
@@ -126,6 +125,28 @@ class JournalFile:
     def _failed(self, what: str, error: Exception) -> LocalJournalError:
         why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         return LocalJournalError(f"the journal {self.path} cannot be {what}: {why}", _HINT)
+
+
+class JournalFile(LineFile):
+    """One run's file."""
+
+    def __init__(self, folder: Path, run: str, sync: Sync = to_the_disk) -> None:
+        """Raises LocalJournalError: it cannot be made or opened."""
+        if not is_run_id(run):
+            raise LocalJournalError(f"{run[:80]!r} is no id of a run", "kubectl eksdoc drain status lists them.")
+        super().__init__(folder, f"{run}{ENDING}", sync)
+
+    def append(self, entries: Sequence[Entry]) -> None:
+        """They are on the disk when it returns.
+
+        Raises:
+            LocalJournalError: they are not, or nobody knows: then nothing can be appended to this file any more.
+        """
+        self.add(lines(entries))
+
+    def entries(self) -> Entries:
+        """All that it has. Raises LocalJournalError: it cannot be read."""
+        return _read(self.path)
 
 
 _HINT = (

@@ -71,6 +71,7 @@ class ServiceRef(Lean):
 class BindingSpec(Lean):
     service_ref: ServiceRef | None = None
     target_type: str | None = None
+    target_group_arn: str | None = msgspec.field(default=None, name="targetGroupARN")
 
 
 class BindingObject(Object):
@@ -154,6 +155,7 @@ def target_group_binding(given: BindingObject, share: Sharing) -> tuple[TargetGr
         name=share.text(meta.name),
         service=share.text(spec.service_ref.name if spec.service_ref else None),
         target_type=share.text(spec.target_type),
+        arn=share.text(spec.target_group_arn),
     )
     return fact, meta.creation_timestamp
 

@@ -100,4 +100,6 @@ def test_every_question_exists_and_is_paged_as_it_says(question: Question) -> No
     assert client.can_paginate(method) is bool(question.listed)
     if question.listed:
         assert question.listed in model.output_shape.members
-    assert question.free or all(action.startswith(f"{question.service}:") for action in question.actions)
+    assert question.free or all(
+        action.startswith(f"{model.service_model.signing_name}:") for action in question.actions
+    )

@@ -200,7 +200,7 @@ def test_endpoint_slices_and_bindings() -> None:
     )
     spec = {"serviceRef": {"name": "web", "port": 80}, "targetType": "ip", "targetGroupARN": "arn"}
     assert observed(kinds.TARGET_GROUP_BINDINGS, spec=spec).target_group_bindings == (
-        TargetGroupBinding("shop", "x", "web", "ip"),
+        TargetGroupBinding("shop", "x", "web", "ip", "arn"),
     )
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
+from kubectl_eksdoc.cli.addon import after, apply_options
+from kubectl_eksdoc.cli.addon.applying import applying
 from kubectl_eksdoc.cli.addon.forecast import forecast
 from kubectl_eksdoc.cli.addon.reading import NAME
 from kubectl_eksdoc.cli.addon.request import Request
@@ -16,19 +18,23 @@ from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 _ABOUT = """\
 Say what the update of an EKS add-on will really change: each field of its live objects that somebody has set, what
 becomes of it with NONE, OVERWRITE and PRESERVE, who would notice, and the configuration values that change nothing.
-Reads the cluster and AWS, and changes nothing.
+Reads the cluster and AWS, and changes nothing, unless --apply asks EKS to do it once you have typed that you mean it.
 
 Examples:
   %(prog)s vpc-cni
   %(prog)s vpc-cni --to v1.20.4-eksbuild.2 --resolve-conflicts OVERWRITE
   %(prog)s coredns --to latest --configuration-values values.yaml
   %(prog)s --all -o json
+  %(prog)s vpc-cni --after
   %(prog)s --tf-plan plan.json
+  %(prog)s vpc-cni --to latest --apply
   %(prog)s vpc-cni --demo
 """
 
 _EXIT_CODES = """\
 Exit codes: 0 nothing is lost, 1 findings that fail, 5 something is unknown; 2 usage, 3 cluster, 4 AWS.
+With --apply: 0 all is as predicted, 1 something is not, or nothing was sent, 5 something is not known, 6 the update
+failed or goes on, 7 the add-on is not as it was shown.
 Global flags: kubectl eksdoc options
 """
 
@@ -88,6 +94,8 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
         help="judge the add-on changes of a Terraform plan instead: what terraform show -json prints ('-': standard "
         "input); ADDON: only that one",
     )
+    after.add_to(parser)
+    apply_options.add_to(parser)
     parser.set_defaults(leaf=parser, command=run)
 
 
@@ -102,6 +110,10 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
     Raises:
         EksdocError: the command line, a file, the cluster or AWS is at fault; the error says which.
     """
+    if args.after or args.update:
+        return after.look_back(after.AfterRequest.from_args(args, words), around)
+    apply = apply_options.apply_from(args)
     if args.tf_plan is not None:
         return judge_plan(TerraformRequest.from_args(args, words), around)
-    return forecast(Request.from_args(args, words), around)
+    request = Request.from_args(args, words)
+    return applying(request, apply, around) if apply is not None else forecast(request, around)

@@ -50,12 +50,13 @@ def confirm(who: Identity, nodes: int, what: str, given: Given, ask: Ask, also: 
             f"Add --expect-nodes {nodes} if that is what the plan says that you have read.",
         )
     if not given.yes:
-        _typed(f"{name_of(who)} {nodes}", f"to {what} {_counted(nodes)} of {name_of(who) or 'this cluster'}", ask)
+        typed_back(f"{name_of(who)} {nodes}", f"to {what} {_counted(nodes)} of {name_of(who) or 'this cluster'}", ask)
     for word in also:
-        _typed(word, f"to delete {word} past its budget", ask)
+        typed_back(word, f"to delete {word} past its budget", ask)
 
 
-def _typed(wanted: str, why: str, ask: Ask) -> None:
+def typed_back(wanted: str, why: str, ask: Ask) -> None:
+    """Raises UsageError: what was typed is something else, or nobody can be asked."""
     wanted = wanted.strip()
     typed = ask(f"Type {wanted!r} {why}, anything else to leave it: ")
     if typed.split() != wanted.split():

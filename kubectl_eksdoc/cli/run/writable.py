@@ -11,13 +11,14 @@ READ_ONLY = "EKSDOC_READ_ONLY"
 _OFF = ("", "0", "false", "no", "off")
 
 
-def check_writable(environ: Mapping[str, str], what: str) -> None:
-    """
+def check_writable(environ: Mapping[str, str], what: str, instead: str = "drain plan and rehearse read only") -> None:
+    """`instead`: what reads only, a clause.
+
     Raises:
         UsageError: the environment refuses every change.
     """
     if environ.get(READ_ONLY, "").strip().lower() not in _OFF:
         raise UsageError(
             f"{what} changes the cluster, and {READ_ONLY} is set in the environment",
-            f"Unset {READ_ONLY} for this command if you mean it; drain plan and rehearse read only.",
+            f"Unset {READ_ONLY} for this command if you mean it; {instead}.",
         )

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 API_VERSION = "eksdoc.io/v1alpha1"
+ADDON_AFTERMATH = "AddonAftermath"
 ADDON_DIFF = "AddonDiff"
+ADDON_UPDATE = "AddonUpdate"
 DRAIN_PLAN = "DrainPlan"
 DRAIN_REHEARSAL = "DrainRehearsal"
 DRAIN_RUN = "DrainRun"

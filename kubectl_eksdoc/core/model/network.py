@@ -45,12 +45,14 @@ class EndpointSlice:
 
 @dataclass(frozen=True, slots=True)
 class TargetGroupBinding:
-    """The AWS load balancer controller's link from a Service to a target group; `target_type` ip or instance."""
+    """The AWS load balancer controller's link from a Service to a target group, called `arn` by AWS; `target_type` ip
+    or instance."""
 
     namespace: str
     name: str
     service: str
     target_type: str = ""
+    arn: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,6 +60,14 @@ def on_the_way(offered: AddonVersions, kubernetes: str, now: str, to: str) -> tu
     return tuple(name for _, name in sorted(found))
 
 
+def skips_minors(addon: str, now: str, to: str) -> bool:
+    """Whether `to` is further away from `now`, up or down, than the add-on may go at once."""
+    old, new = parse(now), parse(to)
+    if addon not in _BY_MINORS or old is None or new is None:
+        return False
+    return old.major != new.major or abs(old.minor - new.minor) > 1
+
+
 def _between(old: Version, version: Version, new: Version) -> bool:
     """Of a minor after that of `old` and before that of `new`."""
     return (old.major, old.minor) < (version.major, version.minor) < (new.major, new.minor)

@@ -10,7 +10,17 @@ import json
 from importlib import resources
 from typing import Any
 
-KINDS = ("AddonDiff", "DrainPlan", "DrainRehearsal", "DrainRun", "DrainRunEvent", "DrainRunStatus", "DrainWatch")
+KINDS = (
+    "AddonAftermath",
+    "AddonDiff",
+    "AddonUpdate",
+    "DrainPlan",
+    "DrainRehearsal",
+    "DrainRun",
+    "DrainRunEvent",
+    "DrainRunStatus",
+    "DrainWatch",
+)
 
 
 def load(kind: str) -> dict[str, Any]:

@@ -51,6 +51,14 @@ IMAGES = Question("ec2", "DescribeImages", "Images", at_once=200)
 TEMPLATE_VERSIONS = Question("ec2", "DescribeLaunchTemplateVersions", "LaunchTemplateVersions")
 METADATA_DEFAULTS = Question("ec2", "GetInstanceMetadataDefaults")
 SCALING_GROUPS = Question("autoscaling", "DescribeAutoScalingGroups", "AutoScalingGroups", at_once=100)
+TARGET_HEALTH = Question(
+    "elbv2",
+    "DescribeTargetHealth",
+    needs=("elasticloadbalancing:DescribeTargetHealth",),
+)
+
+UPDATE_ADDON = Question("eks", "UpdateAddon")
+"""The one that changes something; nobody asks it but who carries an update out."""
 
 ALL: tuple[Question, ...] = (
     CALLER,
@@ -70,4 +78,6 @@ ALL: tuple[Question, ...] = (
     TEMPLATE_VERSIONS,
     METADATA_DEFAULTS,
     SCALING_GROUPS,
+    TARGET_HEALTH,
+    UPDATE_ADDON,
 )

@@ -116,6 +116,11 @@ def expected(live: Doc, of: Named, update: Update, schema: Schema) -> Expected:
     return Expected(config, owners, why, paths, doubted, unsure, shared)
 
 
+def config_of(addon: str, of: Named, path: Path, schema: Schema) -> ConfigPath:
+    """Where a field of that object stands in the add-on's configuration values, () if nowhere by itself."""
+    return _Rules.of(Update((), (), addon=addon), of, schema).config_of(path)
+
+
 def owners_of(live: Doc) -> Mapping[Owner, Entry]:
     """
     Raises:

@@ -1,0 +1,59 @@
+"""Updates of one add-on: begun, and followed."""
+
+from __future__ import annotations
+
+from kubectl_eksdoc.aws import eks
+from kubectl_eksdoc.aws.believing import Believed
+from kubectl_eksdoc.core.model.aws.addons import Addon, Update, UpdateCall
+from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
+from kubectl_eksdoc.errors import AwsDenied, AwsRefused
+
+
+class AddonUpdates:
+    """A `flows.ports.AddonEks` of the add-on `name`."""
+
+    def __init__(self, of: Believed, name: str) -> None:
+        self._of = of
+        self._name = name
+
+    def begin(self, call: UpdateCall) -> Update:
+        """As `flows.ports.AddonEks.begin`."""
+        try:
+            return eks.begin_update(self._of, call)
+        except AwsDenied as error:
+            raise AwsDenied(error.message, f"Nothing was changed. {error.hint}", error.missing) from error
+        except AwsRefused as error:
+            raise _in_words(error, call) from error
+
+    def update(self, ident: str) -> Update | Unknown | Absent:
+        """As `flows.ports.AddonEks.update`."""
+        return eks.update_of_addon(self._of, self._name, ident)
+
+    def addon(self) -> Addon | Unknown | Absent:
+        """As `flows.ports.AddonEks.addon`."""
+        return eks.addon(self._of, self._name)
+
+
+_WORDS = {
+    "ResourceInUseException": (
+        "EKS takes no update of {addon} now: another one is in progress",
+        "Wait until that has ended, and look at the difference again.",
+    ),
+    "InvalidParameterException": (
+        "EKS refuses this update of {addon} to {version}",
+        "Look at what it says of the version and of the configuration values.",
+    ),
+    "InvalidRequestException": (
+        "EKS refuses this update of {addon} to {version} as the cluster or the add-on is now",
+        "Look at the add-on: aws eks describe-addon.",
+    ),
+}
+
+
+def _in_words(error: AwsRefused, call: UpdateCall) -> AwsRefused:
+    if error.code not in _WORDS:
+        return error
+    what, hint = _WORDS[error.code]
+    said = error.message.partition(f"{error.code}: ")[2]
+    message = f"{what.format(addon=call.addon, version=call.version)}: {said}"
+    return AwsRefused(message, f"Nothing was changed. {hint}", error.code)

@@ -1,0 +1,135 @@
+"""The flags of ``addon-diff --apply``: how it is confirmed, what it sends, how long it is followed."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+
+from kubectl_eksdoc.cli import values
+from kubectl_eksdoc.core.model.spelling import maybe
+from kubectl_eksdoc.errors import UsageError
+
+WATCH_FOR_S = 1800.0
+
+
+@dataclass(frozen=True, slots=True)
+class Apply:
+    """`expect` None: no number of changes was named. `accepted`: codes of what may be unknown. `resume`: the id of an
+    update that was asked for before, "" for a new one."""
+
+    dry: bool
+    as_asked: bool
+    yes: bool
+    expect: int | None
+    accepted: tuple[str, ...]
+    watch_s: float
+    resume: str
+
+
+def add_to(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("Carrying it out")
+    group.add_argument(
+        "--apply",
+        action="switch",
+        default=False,
+        help="ask EKS for the update, follow it, and hold what came of it against what was foretold",
+    )
+    group.add_argument(
+        "--as-asked",
+        action="switch",
+        default=False,
+        help="send no values that you did not give (default: the proposed ones, that keep what somebody has set)",
+    )
+    group.add_argument(
+        "--yes",
+        "-y",
+        action="switch",
+        default=False,
+        help="ask nothing; only together with the number of changes that is expected",
+    )
+    group.add_argument(
+        "--expect-changes",
+        type=values.count,
+        default=None,
+        metavar="N",
+        help="do nothing (exit code 7) unless exactly N fields are foretold to change",
+    )
+    group.add_argument(
+        "--accept-unknown",
+        type=_codes,
+        default=(),
+        metavar="CODE,…",
+        help="findings that may be unknown without being typed back",
+    )
+    group.add_argument(
+        "--watch-for",
+        type=values.some_seconds,
+        default=WATCH_FOR_S,
+        metavar="TIME",
+        help=f"follow it no longer than that; it goes on in EKS (default: {values.duration_text(WATCH_FOR_S)})",
+    )
+    group.add_argument(
+        "--resume",
+        metavar="ID",
+        default="",
+        help="follow an update that was asked for before, by its journal on this machine; changes nothing",
+    )
+    group.add_argument(
+        "--dry-run",
+        dest="dry",
+        type=values.one_of(("none", "client", "server"), "dry run"),
+        default="none",
+        metavar="[client]",
+        help="show what would be sent, and the way back",
+    )
+
+
+def _codes(text: str) -> tuple[str, ...]:
+    from kubectl_eksdoc.core.model import addon_codes
+
+    known = [code.name for code in addon_codes.ALL]
+    names = tuple(name.strip() for name in text.split(",") if name.strip())
+    for name in names:
+        if name not in known:
+            raise argparse.ArgumentTypeError(f"{name!r} is no finding code of add-ons{maybe(name, known)}")
+    return names
+
+
+def apply_from(args: argparse.Namespace) -> Apply | None:
+    """None: nothing is to be carried out.
+
+    Raises:
+        UsageError: flags do not go together.
+    """
+    dry: str = args.dry
+    found = Apply(
+        dry != "none",
+        args.as_asked,
+        args.yes,
+        args.expect_changes,
+        args.accept_unknown,
+        args.watch_for,
+        args.resume,
+    )
+    if not args.apply:
+        usual = Apply(False, False, False, None, (), WATCH_FOR_S, "")
+        if found != usual:
+            raise UsageError("flags that carry an update out are given without --apply", "Add --apply if you mean it.")
+        return None
+    if dry == "server":
+        raise UsageError(
+            "EKS has no dry run of an update, so there is no --dry-run=server",
+            "--dry-run shows what would be sent, and what it would change.",
+        )
+    if args.all:
+        raise UsageError("--apply is of one add-on, and --all names every one", "Name the add-on.")
+    if args.tf_plan is not None:
+        raise UsageError("--tf-plan only looks: Terraform applies what a plan asks for", "Leave one of them away.")
+    if args.each_step or args.since_when:
+        flag = "--each-step" if args.each_step else "--since-when"
+        raise UsageError(f"{flag} only looks, and --apply carries out", "Look first, and then apply one step.")
+    if args.as_asked and args.configuration_values is not None:
+        raise UsageError("--as-asked sends no values, and --configuration-values gives some", "Give one of them.")
+    if args.resume and (found.dry or args.yes or args.to or args.configuration_values is not None or args.as_asked):
+        raise UsageError("--resume looks at an update as it was asked for: no flag of a new one goes with it")
+    return found

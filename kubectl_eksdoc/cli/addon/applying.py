@@ -1,0 +1,213 @@
+"""``addon-diff --apply``: what is sent is shown, typed back, read again, written down, asked for, and followed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kubectl_eksdoc.cli import exits, reaching, rights
+from kubectl_eksdoc.cli.addon import following, reading
+from kubectl_eksdoc.cli.addon.apply_options import Apply
+from kubectl_eksdoc.cli.addon.confirming import confirm, still
+from kubectl_eksdoc.cli.addon.request import Request
+from kubectl_eksdoc.cli.run.writable import check_writable
+from kubectl_eksdoc.cli.streams import say
+from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
+from kubectl_eksdoc.errors import Drifted, Forbidden, UsageError
+
+if TYPE_CHECKING:  # help must not pay for facts and plans
+    from kubectl_eksdoc.flows.addon_sending import Prepared
+    from kubectl_eksdoc.host.update_journal import UpdateJournalFile
+    from kubectl_eksdoc.render.addon_update import UpdateView
+    from kubectl_eksdoc.wiring.addons import AddonWorld
+    from kubectl_eksdoc.wiring.runs import Keeping
+
+COMMAND = "addon-diff --apply"
+_PROVES_LITTLE = (
+    "a dry run asks EKS nothing: whether it takes the values, and which fields it finds in conflict, is foretold only"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asking:
+    """Who asks for what, in which surroundings."""
+
+    request: Request
+    apply: Apply
+    around: Surroundings
+
+    @property
+    def output(self) -> str:
+        return self.request.options.output
+
+    def reached_by(self, world: AddonWorld) -> tuple[str, ...]:
+        options = self.request.options
+        if self.request.source.demo:
+            return ("--demo", "--dry-run")  # nothing of it can be changed
+        words = reaching.words(self.request.source, options, world.cluster.identity.context)
+        aws = {"--cluster-name": options.cluster_name, "--region": options.region, "--profile": options.profile}
+        return (*words, *(word for flag, value in aws.items() if value for word in (flag, value)))
+
+
+def applying(request: Request, apply: Apply, around: Surroundings) -> Answer:
+    """
+    Raises:
+        EksdocError: the command line, a file, the cluster or AWS is at fault; the error says which.
+    """
+    from kubectl_eksdoc.render.addon_update import FORMATS
+
+    FORMATS.check(request.options.output)
+    _check_source(request, apply)
+    if not (apply.dry or apply.resume):
+        check_writable(around.environ, COMMAND, "addon-diff without --apply reads only")
+    asking = _Asking(request, apply, around)
+    try:
+        world = _opened(asking)
+        if apply.resume:
+            return following.resumed(request, apply, world, asking.reached_by(world), around)
+        return _applied(asking, world)
+    except Forbidden as error:
+        raise rights.explained(error, COMMAND) from error
+
+
+def _check_source(request: Request, apply: Apply) -> None:
+    source = request.source
+    if source.live or (source.demo and apply.dry):
+        return
+    what = "--demo" if source.demo else "--snapshot"
+    raise UsageError(
+        f"--apply is of the live cluster: {what} does not go with it",
+        "--demo --apply --dry-run shows what would be sent for the built-in cluster."
+        if source.demo
+        else "Leave --apply away to look at what the snapshot says.",
+    )
+
+
+def _opened(asking: _Asking) -> AddonWorld:
+    from kubectl_eksdoc.core.plan.addon.rendering import every_object
+    from kubectl_eksdoc.flows.addon import KINDS
+    from kubectl_eksdoc.wiring.addons import Reading
+
+    world = reading.opened(asking.request, asking.around, Reading(KINDS, every_object()))
+    reading.told(world, asking.request.options, asking.around)
+    return world
+
+
+def _applied(asking: _Asking, world: AddonWorld) -> Answer:
+    from kubectl_eksdoc.core.run.addon.guards import acknowledgement, is_nothing, to_acknowledge
+    from kubectl_eksdoc.wiring.addon_updates import journal_of
+
+    around, apply = asking.around, asking.apply
+    ready = _prepared(asking, world)
+    keeping = around.edges.keeping(around.edges.new_run_id(around.now()), "", around.environ)
+    journal = None if apply.dry else journal_of(keeping)
+    view = _view(asking, world, ready, journal, keeping)
+    if apply.dry:
+        around.note(_PROVES_LITTLE)
+        return Answer(_rendered(asking, view), _dry_code(ready))
+    say(around.stderr, f"{_preview(asking, view)}\n")
+    if is_nothing(ready.plan):
+        around.note("nothing is sent: neither version nor values are others, and nothing would change")
+        return Answer(_as_data(asking, view))
+    if ready.guards:
+        around.note(f"nothing is sent: {'; '.join(guard.why for guard in ready.guards)}")
+        return Answer(_as_data(asking, view), exits.FAILS)
+    weighty = to_acknowledge(ready.plan)
+    confirm(world.eks.name, acknowledgement(ready.plan), view.changes, weighty, apply, around.ask)
+    _check_same(ready, _prepared(asking, world))
+    assert journal is not None, "it is no dry run"
+    words = asking.reached_by(world)
+    return following.carried_out(asking.request, apply, world, ready, view, (keeping, journal), words, around)
+
+
+def _prepared(asking: _Asking, world: AddonWorld) -> Prepared:
+    from kubectl_eksdoc.core.plan.addon.facts import Asked
+    from kubectl_eksdoc.core.plan.addon.modes import Mode
+    from kubectl_eksdoc.flows.addon_sending import prepared
+
+    request = asking.request
+    values = None if request.values is None else asking.around.read_values(request.values)
+    side = world.side(request.addon, request.to)
+    asked = Asked(Mode(request.mode), values)
+    return prepared(world.cluster, world.eks, side, world.objects, asked, asking.apply.as_asked, world.judge)
+
+
+def _check_same(shown: Prepared, now: Prepared) -> None:
+    if shown.same != now.same:
+        raise Drifted(
+            "the add-on is not as it was when the plan was shown",
+            "Nothing was sent. Somebody has changed it, its values or its fields meanwhile: look again.",
+        )
+
+
+def _view(
+    asking: _Asking, world: AddonWorld, ready: Prepared, journal: UpdateJournalFile | None, keeping: Keeping
+) -> UpdateView:
+    from kubectl_eksdoc.core.plan.addon.judging import calls
+    from kubectl_eksdoc.core.run.addon.guards import changing, to_acknowledge
+    from kubectl_eksdoc.render.addon_update import Sent, UpdateView
+    from kubectl_eksdoc.render.addon_update.commands import way_back_text
+
+    facts, what = ready.plan.facts, ready.sending
+    file = "values-of-before.json" if journal is None else str(following.values_file(journal))
+    sent = Sent(
+        facts.addon.name,
+        facts.addon.version,
+        facts.target.version,
+        what.asked.mode.value,
+        what.asked.values,
+        tuple(calls(change.field) for change in what.keeps),
+    )
+    return UpdateView(
+        sent,
+        world.cluster,
+        _given(asking),
+        ready.plan,
+        len(changing(ready.plan)),
+        ready.guards,
+        tuple(still(to_acknowledge(ready.plan), asking.apply.accepted)),
+        way_back_text(ready.back, world.eks.name, world.eks.region, file, asking.reached_by(world)),
+        run="" if journal is None else keeping.run,
+        recognised=world.recognised,
+    )
+
+
+def _given(asking: _Asking) -> dict[str, object]:
+    apply = asking.apply
+    said: dict[str, object] = {
+        "apply": True,
+        "dry-run": apply.dry,
+        "as-asked": apply.as_asked,
+        "accept-unknown": list(apply.accepted),
+    }
+    return asking.request.given | {name: value for name, value in said.items() if value}
+
+
+def _rendered(asking: _Asking, view: UpdateView) -> str:
+    from kubectl_eksdoc.cli import look as looks
+    from kubectl_eksdoc.render.addon_update import FORMATS
+
+    around = asking.around
+    look = looks.decide(asking.request.options, around.stdout, around.environ)
+    return FORMATS.render(view, asking.output, look)
+
+
+def _as_data(asking: _Asking, view: UpdateView) -> str:
+    """Nothing on stdout for who reads a table: it was shown on stderr."""
+    return _rendered(asking, view) if asking.output in ("json", "yaml") else ""
+
+
+def _preview(asking: _Asking, view: UpdateView) -> str:
+    """Before anything is asked; it is no answer, so it goes to stderr."""
+    from kubectl_eksdoc.cli import look as looks
+    from kubectl_eksdoc.render.addon_update import FORMATS
+
+    around = asking.around
+    look = looks.decide(asking.request.options, around.stderr, around.environ)
+    return FORMATS.render(view, "wide" if asking.output == "wide" else "table", look)
+
+
+def _dry_code(ready: Prepared) -> int:
+    from kubectl_eksdoc.cli.addon.forecast import code
+
+    return exits.FAILS if ready.guards else code((ready.plan,))

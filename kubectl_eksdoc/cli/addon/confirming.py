@@ -1,0 +1,73 @@
+"""What must be typed before EKS is asked for an update: the cluster and how many fields change; and what weighs most.
+
+As with runs: `--yes` stands for the first only together with the expectation. What is critical, or taken away as a
+whole, is typed back by add-on and version whatever `--yes` says; what is unknown, unless `--accept-unknown` names it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from kubectl_eksdoc.cli.addon.apply_options import Apply
+from kubectl_eksdoc.cli.run.confirming import typed_back
+from kubectl_eksdoc.errors import Drifted, UsageError
+
+if TYPE_CHECKING:
+    from kubectl_eksdoc.core.model.findings import Finding
+
+IN_A_SCRIPT = (
+    "In a script: --yes --expect-changes N, with the number of fields that change by the plan that you have read, and "
+    "--accept-unknown CODE,… for what may be unknown."
+)
+
+
+def confirm(
+    cluster: str,
+    acknowledgement: str,
+    changes: int,
+    weighty: Sequence[Finding],
+    given: Apply,
+    ask: Callable[[str], str],
+) -> None:
+    """`acknowledgement`: the add-on and its target, as they are typed back.
+
+    Raises:
+        Drifted: the expectation is wrong; nothing was done.
+        UsageError: what was typed is something else, or nobody can be asked.
+    """
+    if given.expect is not None and given.expect != changes:
+        raise Drifted(
+            f"--expect-changes {given.expect} is wrong: this would change {_fields(changes)}",
+            "Nothing was sent. Read the plan again; something has changed since the number was written down.",
+        )
+    if given.yes and given.expect is None:
+        raise UsageError(
+            "--yes needs the expectation: how many fields change",
+            f"Add --expect-changes {changes} if that is what the plan says that you have read.",
+        )
+
+    def asked(question: str) -> str:
+        try:
+            return ask(question)
+        except UsageError as error:
+            raise UsageError(error.message, IN_A_SCRIPT) from error
+
+    left = still(weighty, given.accepted)
+    if left:
+        count = "1 finding" if len(left) == 1 else f"{len(left)} findings"
+        typed_back(acknowledgement, f"to acknowledge {count} that must not be passed over", asked)
+    if not given.yes:
+        what = f"to update {acknowledgement.split()[0]} of {cluster}, which changes {_fields(changes)}"
+        typed_back(f"{cluster} {changes}", what, asked)
+
+
+def still(weighty: Sequence[Finding], accepted: Sequence[str]) -> list[Finding]:
+    """Those that are not accepted beforehand: only what is unknown can be."""
+    from kubectl_eksdoc.core.model.findings import Status
+
+    return [each for each in weighty if each.status is not Status.UNKNOWN or each.code.name not in accepted]
+
+
+def _fields(count: int) -> str:
+    return "1 field" if count == 1 else f"{count} fields"

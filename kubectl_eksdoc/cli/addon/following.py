@@ -1,0 +1,239 @@
+"""An update that this process asks for, or looks at again: written down, followed, and what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kubectl_eksdoc import __version__
+from kubectl_eksdoc.cli import exits
+from kubectl_eksdoc.cli import look as looks
+from kubectl_eksdoc.cli.addon.apply_options import Apply
+from kubectl_eksdoc.cli.addon.request import Request
+from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
+from kubectl_eksdoc.errors import Drifted, LocalJournalError
+
+if TYPE_CHECKING:  # help must not pay for facts and plans
+    from kubectl_eksdoc.core.model.api_objects import Doc
+    from kubectl_eksdoc.core.model.aws.addons import UpdateCall
+    from kubectl_eksdoc.core.run.addon.ended import Ended
+    from kubectl_eksdoc.core.run.addon.expectations import Expected
+    from kubectl_eksdoc.flows.addon_sending import Prepared
+    from kubectl_eksdoc.flows.addon_update import Following, World
+    from kubectl_eksdoc.host.update_journal import UpdateJournalFile
+    from kubectl_eksdoc.render.addon_update import UpdateView
+    from kubectl_eksdoc.wiring.addons import AddonWorld
+    from kubectl_eksdoc.wiring.runs import Keeping
+
+_VALUES = ".values-of-before.json"
+
+
+def values_file(journal: UpdateJournalFile) -> Path:
+    """Where the values of the way back stand, once something is sent."""
+    return journal.path.with_name(journal.path.name.removesuffix(".jsonl") + _VALUES)
+
+
+def carried_out(
+    request: Request,
+    apply: Apply,
+    world: AddonWorld,
+    ready: Prepared,
+    view: UpdateView,
+    written: tuple[Keeping, UpdateJournalFile],
+    reached_by: Sequence[str],
+    around: Surroundings,
+) -> Answer:
+    """
+    Raises:
+        JournalError: it cannot be written down; nothing was sent.
+        AwsError: EKS does not take it.
+    """
+    from kubectl_eksdoc.core.model.aws.asked import Unknown
+    from kubectl_eksdoc.core.run.addon.expectations import expected_of
+    from kubectl_eksdoc.flows.addon_update import carry_out
+    from kubectl_eksdoc.render.addon.commands import as_json
+
+    keeping, journal = written
+    if not isinstance(ready.back, Unknown):
+        journal.beside(_VALUES, as_json(ready.back.values) + "\n")
+    call = _call(ready, keeping)
+    begun = _begun(call, world, ready, keeping, view, around)
+    expected = expected_of(ready.plan, ready.sending.keeps)
+    with _followed(request, apply, world, expected, journal, around) as (what, edges):
+        around.note(f"run {keeping.run}, journal {journal.path}")
+        around.note("from here on EKS does it: Ctrl-C stops only that it is followed")
+        ended = carry_out(call, begun, what, edges)
+    return _answer(request, world, replace(view, ended=ended, journal=str(journal.path)), ended, reached_by, around)
+
+
+def _call(ready: Prepared, keeping: Keeping) -> UpdateCall:
+    from kubectl_eksdoc.core.model.aws.addons import UpdateCall
+    from kubectl_eksdoc.render.addon.commands import as_json
+
+    facts, asked = ready.plan.facts, ready.sending.asked
+    values = None if asked.values is None else as_json(asked.values)
+    return UpdateCall(facts.addon.name, facts.target.version, asked.mode.value, values, f"eksdoc-{keeping.run}")
+
+
+def _begun(
+    call: UpdateCall, world: AddonWorld, ready: Prepared, keeping: Keeping, view: UpdateView, around: Surroundings
+) -> Doc:
+    """The first line of the journal: what somebody else needs who looks at it later."""
+    from kubectl_eksdoc.render.times import rfc3339
+
+    addon, eks, back = ready.plan.facts.addon, world.eks, view.back
+    return {
+        "run": keeping.run,
+        "at": rfc3339(around.now()),
+        "tool": __version__,
+        "who": f"{keeping.who}@{keeping.host}",
+        "cluster": {"name": eks.name, "arn": eks.arn, "context": world.cluster.identity.context},
+        "call": {
+            "addon": call.addon,
+            "version": call.version,
+            "mode": call.mode,
+            "values": call.values,
+            "token": call.token,
+        },
+        "before": {"version": addon.version, "values": addon.configuration, "role": addon.role},
+        "keeps": list(view.sent.keeps),
+        "changes": view.changes,
+        "wayBack": back if isinstance(back, str) else list(back.commands),
+    }
+
+
+@contextmanager
+def _followed(
+    request: Request,
+    apply: Apply,
+    world: AddonWorld,
+    expected: Expected,
+    journal: UpdateJournalFile,
+    around: Surroundings,
+) -> Iterator[tuple[Following, World]]:
+    """What is followed, and by which edges, while the process takes Ctrl-C as a word to stop following."""
+    from kubectl_eksdoc.core.run.addon.targets import affected
+    from kubectl_eksdoc.flows.addon_update import Following, World
+    from kubectl_eksdoc.wiring.addon_updates import PodsNow, eks_of, group_of
+
+    options = request.options
+    pods = PodsNow(lambda: around.open_reader(request.source, options.connection, None))
+    with around.edges.told_to_stop() as told:
+        edges = World(
+            eks_of(world.aws, request.addon),
+            world.objects,
+            journal,
+            around.edges.clock,
+            around.sleep,
+            told,
+            lambda line: around.note(f"{around.now():%H:%M:%S}Z  {line}"),
+            pods,
+            group_of(world.aws),
+        )
+        try:
+            yield Following(expected, affected(request.addon, world.cluster), apply.watch_s), edges
+        except KeyboardInterrupt:
+            around.note(f"the update goes on in EKS; its journal is {journal.path}")
+            raise
+
+
+def resumed(
+    request: Request, apply: Apply, world: AddonWorld, reached_by: Sequence[str], around: Surroundings
+) -> Answer:
+    """An update that was asked for before, looked at again.
+
+    Raises:
+        LocalJournalError: this machine has no journal of it, or it was never asked for.
+        Drifted: it is of another cluster or add-on.
+    """
+    from kubectl_eksdoc.flows.addon_update import follow
+    from kubectl_eksdoc.wiring.addon_updates import journal_of
+
+    keeping = around.edges.keeping(apply.resume, "", around.environ)
+    begun, ident, expected = _read(keeping, request, world)
+    journal = journal_of(keeping)
+    with _followed(request, apply, world, expected, journal, around) as (what, edges):
+        ended = follow(ident, what, edges)
+    view = replace(_view_again(request, world, begun), ended=ended, journal=str(journal.path), run=keeping.run)
+    return _answer(request, world, view, ended, reached_by, around)
+
+
+def _read(keeping: Keeping, request: Request, world: AddonWorld) -> tuple[Doc, str, Expected]:
+    from kubectl_eksdoc.core.run.addon.expectations import from_doc
+    from kubectl_eksdoc.host.update_journal import read_update
+    from kubectl_eksdoc.wiring.addon_updates import folder_of
+
+    entries = read_update(folder_of(keeping), keeping.run)
+    begun = next((each for each in entries if each.get("entry") == "begun"), {})
+    ident = next((str(each.get("update", "")) for each in entries if each.get("entry") == "asked"), "")
+    try:
+        expected = from_doc(begun["expected"])
+        arn = str(begun["cluster"]["arn"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise LocalJournalError(f"the journal of update {keeping.run} cannot be understood: {error!r}") from error
+    if arn != world.eks.arn or expected.addon != request.addon:
+        raise Drifted(f"update {keeping.run} is of {expected.addon} in {arn}", "Name that add-on, and its context.")
+    if not ident:
+        raise LocalJournalError(
+            f"update {keeping.run} was written down, and nothing says that EKS took it",
+            "If its answer was lost, EKS lists it: aws eks list-updates.",
+        )
+    return begun, ident, expected
+
+
+def _view_again(request: Request, world: AddonWorld, begun: Doc) -> UpdateView:
+    from kubectl_eksdoc.render.addon_update import Sent, UpdateView, WayBackText
+
+    call, back = begun.get("call", {}), begun.get("wayBack", "")
+    sent = Sent(
+        request.addon,
+        str(begun.get("before", {}).get("version", "")),
+        str(call.get("version", "")),
+        str(call.get("mode", "")),
+        _decoded(call.get("values")),
+        tuple(map(str, begun.get("keeps", ()))),
+    )
+    text = WayBackText(tuple(map(str, back))) if isinstance(back, list) else str(back)
+    changes = begun.get("changes", 0)
+    options = request.given | {"apply": True, "resume": str(begun.get("run", ""))}
+    return UpdateView(sent, world.cluster, options, changes=changes, back=text, recognised=world.recognised)
+
+
+def _decoded(values: object) -> Doc | None:
+    from kubectl_eksdoc.wiring.addons import values_in
+
+    return values_in(values) if isinstance(values, str) else None
+
+
+def _answer(
+    request: Request,
+    world: AddonWorld,
+    view: UpdateView,
+    ended: Ended,
+    reached_by: Sequence[str],
+    around: Surroundings,
+) -> Answer:
+    from kubectl_eksdoc.render.addon_update import FORMATS
+    from kubectl_eksdoc.render.addon_update.commands import look_again
+
+    options = request.options
+    if not ended.stage.ended or ended.left:
+        eks = world.eks
+        around.note("look again:")
+        for line in look_again(request.addon, view.run, ended.id, eks.name, eks.region, reached_by):
+            around.note(f"  {line}")
+    look = looks.decide(options, around.stdout, around.environ)
+    return Answer(FORMATS.render(view, options.output, look), code(ended))
+
+
+def code(ended: Ended) -> int:
+    """What failed or goes on was not brought to its end; then what is known to differ matters more than what is not
+    known."""
+    if not ended.whole:
+        return exits.STOPPED
+    if ended.differs:
+        return exits.FAILS
+    return exits.UNKNOWN if ended.lacks else exits.CLEAN

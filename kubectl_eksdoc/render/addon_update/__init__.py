@@ -1,0 +1,14 @@
+"""An add-on's update that is to be carried out, or was, in every format.
+
+Belongs here: what will be sent and the way back, what came of it, in which order and in which words.
+Never here: what an update does (that is `core.plan.addon`), whether it may be sent (that is `core.run.addon`).
+"""
+
+from __future__ import annotations
+
+from kubectl_eksdoc.render.addon_update.formats import FORMATS
+from kubectl_eksdoc.render.addon_update.view import Sent, UpdateView, WayBackText
+
+render = FORMATS.render
+
+__all__ = ["FORMATS", "Sent", "UpdateView", "WayBackText", "render"]

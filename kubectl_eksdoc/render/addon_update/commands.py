@@ -1,0 +1,37 @@
+"""The way back and a later look, as lines for a shell."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+
+from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.plan.addon.judging import calls
+from kubectl_eksdoc.core.run.addon.way_back import WayBack
+from kubectl_eksdoc.render.addon.commands import as_json
+from kubectl_eksdoc.render.addon_update.view import WayBackText
+
+
+def way_back_text(
+    back: WayBack | Unknown, cluster: str, region: str, file: str, reached_by: Sequence[str]
+) -> WayBackText | str:
+    """`file`: where the values stand; `reached_by`: the words that lead to the same cluster."""
+    if isinstance(back, Unknown):
+        return back.why
+    ours = ["kubectl", "eksdoc", "addon-diff", back.addon, "--to", back.version]
+    ours += ["--configuration-values", file, "--apply", *reached_by]
+    theirs = ["aws", "eks", "update-addon", "--cluster-name", cluster, "--addon-name", back.addon]
+    theirs += ["--addon-version", back.version, "--resolve-conflicts", "NONE", *_in(region)]
+    theirs += ["--configuration-values", as_json(back.values)]
+    return WayBackText((shlex.join(ours), shlex.join(theirs)), back.caveats, tuple(map(calls, back.by_hand)))
+
+
+def look_again(addon: str, run: str, update: str, cluster: str, region: str, reached_by: Sequence[str]) -> list[str]:
+    """How somebody who was interrupted sees what becomes of it."""
+    ours = ["kubectl", "eksdoc", "addon-diff", addon, "--apply", "--resume", run, *reached_by]
+    theirs = ["aws", "eks", "describe-update", "--name", cluster, "--addon-name", addon]
+    return [shlex.join(ours), shlex.join([*theirs, "--update-id", update, *_in(region)])]
+
+
+def _in(region: str) -> list[str]:
+    return ["--region", region] if region else []

@@ -1,0 +1,294 @@
+"""Updates that are carried out: what is sent, how they are followed, and prediction against reality."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.aws.targets import Target, TargetGroup
+from kubectl_eksdoc.core.model.network import TargetGroupBinding
+from kubectl_eksdoc.core.model.pods import Owner
+from kubectl_eksdoc.core.plan.addon.merging import MISSING
+from kubectl_eksdoc.core.plan.addon.modes import Confidence
+from kubectl_eksdoc.core.run.addon.expectations import expected_of, from_doc, to_doc
+from kubectl_eksdoc.core.run.addon.guards import is_nothing
+from kubectl_eksdoc.core.run.addon.outcome import Verdict
+from kubectl_eksdoc.core.run.addon.stages import Stage
+from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsLogin, AwsRefused
+from kubectl_eksdoc.flows.addon_update import STILL_S, follow
+from tests.addon.stand_in import hands
+from tests.addon.stand_in.histories import HISTORIES, UPDATES, VERSIONS, Step, Updates, installed, played
+from tests.addon.stand_in.pod_template import INIT
+from tests.addon.updating import Case
+from tests.builders import a_pod
+
+OLD, NEW = "v1.12.0-eksbuild.1", "v1.12.6-eksbuild.1"
+
+
+def incident(mode: str = "NONE", **more: Any) -> Case:
+    service = installed(OLD)
+    hands.sets_env(service.objects, "ENABLE_POD_ENI", "true")
+    hands.patches_init_env(service.objects, "DISABLE_TCP_EARLY_DEMUX", "true")
+    return Case(service, NEW, mode, **more)
+
+
+def env(case: Case) -> tuple[Any, Any]:
+    doc = case.service.objects.get("DaemonSet", "aws-node")
+    assert doc is not None
+    return hands.env_of(doc)["ENABLE_POD_ENI"], hands.env_of(doc, INIT)["DISABLE_TCP_EARLY_DEMUX"]
+
+
+def test_overwrite_as_it_was_asked_for_resets_as_predicted() -> None:
+    case = incident("OVERWRITE", as_asked=True)
+    ended = case.done()
+    assert env(case) == ("false", "false") and case.eks.calls[0].values is None
+    assert ended.stage is Stage.SUCCESSFUL and ended.whole and not ended.differs
+    lost = {check.field.variable: check for check in ended.checks}
+    for name in ("ENABLE_POD_ENI", "DISABLE_TCP_EARLY_DEMUX"):
+        check = lost[name]
+        assert (check.verdict, check.live, check.found) == (Verdict.AS_PREDICTED, "true", "false")
+        assert check.owners == ("eks",)
+
+
+@pytest.mark.parametrize("mode", ["NONE", "OVERWRITE", "PRESERVE"])
+def test_by_default_the_values_that_keep_everything_are_sent(mode: str) -> None:
+    case = incident(mode)
+    ended = case.done()
+    assert env(case) == ("true", "true")
+    sent = json.loads(case.eks.calls[0].values or "")
+    assert sent == {"env": {"ENABLE_POD_ENI": "true"}, "init": {"env": {"DISABLE_TCP_EARLY_DEMUX": "true"}}}
+    assert ended.whole and not ended.differs and case.service.version == NEW
+    kept = {check.field.variable for check in ended.of(Verdict.AS_PREDICTED) if check.found == check.live}
+    assert kept >= {"ENABLE_POD_ENI", "DISABLE_TCP_EARLY_DEMUX"}, "what is kept is read again as well"
+
+
+def test_where_nothing_is_other_nothing_is_sent() -> None:
+    assert is_nothing(Case(installed(OLD), OLD).ready().plan)
+    assert not is_nothing(Case(installed(OLD), NEW).ready().plan)
+    assert not is_nothing(Case(installed(OLD), OLD, values={"env": {"MY_OWN": "1"}}).ready().plan)
+
+
+def test_preserve_keeps_as_predicted() -> None:
+    case = incident("PRESERVE", as_asked=True)
+    ended = case.done()
+    assert env(case) == ("true", "true") and not ended.differs
+    kept = [check for check in ended.checks if check.field.variable == "ENABLE_POD_ENI"]
+    assert [check.foretold.sure for check in kept if check.foretold] == [Confidence.LOW], "no document says how"
+
+
+def test_a_conflict_that_nobody_foresaw_changes_nothing() -> None:
+    case = incident()
+    case.eks.before_it_begins = lambda: hands.sets_env(case.service.objects, "WARM_ENI_TARGET", "9")
+    ended = case.done()
+    assert ended.stage is Stage.FAILED and not ended.whole and not ended.left
+    assert ended.errors[0].code == "ConfigurationConflict" and "WARM_ENI_TARGET" in ended.errors[0].message
+    assert env(case) == ("true", "true") and case.service.version == OLD
+    verdicts = {check.field.variable: check.verdict for check in ended.checks}
+    assert verdicts.pop("WARM_ENI_TARGET") is Verdict.OTHER, "a person has changed it"
+    assert set(verdicts.values()) == {Verdict.AS_BEFORE}
+
+
+def test_who_changes_a_field_meanwhile_is_seen() -> None:
+    case = incident("OVERWRITE", as_asked=True)
+    case.objects.stands = 1  # the rollout takes its time
+    case.time.then.append((40, lambda: hands.sets_env(case.service.objects, "ENABLE_POD_ENI", "maybe")))
+    case.time.then.append((60, lambda: setattr(case.objects, "stands", None)))
+    ended = case.done()
+    (other,) = ended.of(Verdict.OTHER)
+    assert (other.field.variable, other.found) == ("ENABLE_POD_ENI", "maybe") and ended.differs
+    assert hands.KUBECTL_SET in other.owners
+    assert any("1 of 3 pods are new" in line for line in case.lines)
+
+
+def test_a_field_that_nobody_spoke_of_is_seen_to_change() -> None:
+    case = incident()
+    hands.sets_env(case.service.objects, "MY_OWN", "1")
+    case.time.then.append((10, lambda: hands.sets_env(case.service.objects, "MY_OWN", "2")))
+    ended = case.done()
+    (other,) = ended.of(Verdict.OTHER)
+    assert (other.field.variable, other.live, other.found, other.foretold) == ("MY_OWN", "1", "2", None)
+
+
+@pytest.mark.parametrize(
+    ("error", "entry"),
+    [
+        (AwsDenied("IAM does not allow it", "", "eks:UpdateAddon"), "refused"),
+        (AwsRefused("another one is in progress", "", "ResourceInUseException"), "refused"),
+        (AwsLogin("the credentials have expired"), "refused"),
+        (AwsError("cannot ask eks: no route"), "in-doubt"),
+    ],
+)
+def test_what_eks_does_not_take_is_written_down(error: AwsError, entry: str) -> None:
+    case = incident()
+    case.eks.refuses = error
+    with pytest.raises(type(error)) as raised:
+        case.done()
+    assert [each["entry"] for each in case.journal.entries] == ["begun", entry]
+    assert ("nobody knows whether" in raised.value.message) is (entry == "in-doubt")
+
+
+def test_the_journal_tells_what_was_sent_and_what_was_foretold() -> None:
+    case = incident("OVERWRITE", as_asked=True)
+    ready = case.ready()
+    case.done()
+    entries = case.journal.entries
+    assert [each["entry"] for each in entries] == ["begun", "asked", "stage", "stage", "ended"]
+    assert from_doc(entries[0]["expected"]) == expected_of(ready.plan)
+    assert {each["kind"] for each in entries[0]["expected"]["objects"]} >= {"DaemonSet", "ServiceAccount"}
+    assert entries[1]["update"] == "8d1a-update" and entries[-1]["stage"] == "successful"
+
+
+def test_what_is_kept_of_an_expectation_is_all_of_it() -> None:
+    case = incident()
+    case.to = "v1.19.5-eksbuild.1"  # which has fields that were not there before
+    expected = expected_of(case.ready().plan)
+    assert from_doc(json.loads(json.dumps(to_doc(expected)))) == expected
+    assert any(each.live is MISSING for each in expected.fields)
+    with pytest.raises((KeyError, TypeError, ValueError)):
+        from_doc({**to_doc(expected), "fields": {}})
+
+
+def test_it_is_followed_for_a_time_only() -> None:
+    case = incident()
+    case.eks.takes_s = 10_000
+    ended = case.done(watch_s=60.0)
+    assert ended.stage is Stage.IN_PROGRESS and "watched for 60 s" in ended.left and not ended.whole
+    assert 60 <= case.time.s < 70
+
+
+def test_who_is_told_to_stop_leaves_it_and_another_look_brings_it_to_its_end() -> None:
+    case = incident("OVERWRITE", as_asked=True)
+    ready = case.ready()
+    case.time.then.append((5, lambda: setattr(case, "told", 1)))
+    ended = case.done()
+    assert ended.stage is Stage.IN_PROGRESS and ended.left == "it was told to stop"
+    assert {check.verdict for check in ended.checks} == {Verdict.AS_BEFORE}
+    case.told = 0
+    again = follow(ended.id, case.following(ready), case.world())
+    assert again.whole and not again.differs and len(case.eks.calls) == 1
+
+
+def test_what_is_changed_already_while_it_goes_on_is_as_predicted() -> None:
+    case = incident("OVERWRITE", as_asked=True)
+    case.eks.takes_s = 1_000
+    version = case.service.version
+    case.time.then.append((5, lambda: case.service.update(NEW, resolve_conflicts="OVERWRITE")))
+    ended = case.done(watch_s=20.0)
+    assert version == OLD and ended.stage is Stage.IN_PROGRESS
+    assert {check.verdict for check in ended.checks} == {Verdict.AS_PREDICTED}
+
+
+def test_who_says_it_twice_does_not_wait_for_anything() -> None:
+    case = incident("OVERWRITE", as_asked=True)
+    case.time.then.append((5, lambda: setattr(case, "told", 2)))
+    ended = case.done()
+    assert {check.verdict for check in ended.checks} == {Verdict.NOT_READ} and ended.left
+
+
+def test_a_lost_connection_stops_nothing() -> None:
+    case = incident("OVERWRITE", as_asked=True)
+    case.eks.silent_until_s = 100.0
+    case.time.then += [(3, lambda: setattr(case.objects, "away", True)), (90, lambda: setattr(case.objects, "away", 0))]
+    assert case.done().whole
+    told = [line for line in case.lines if "goes on in EKS" in line]
+    assert len(told) == 2, "each is told once"
+
+
+def test_without_the_right_to_describe_updates_the_addon_tells() -> None:
+    case = incident("OVERWRITE", as_asked=True)
+    case.eks.may_describe = False
+    assert case.done().whole
+    assert sum("the add-on itself is looked at instead" in line for line in case.lines) == 1
+
+
+def test_a_rollout_that_stands_still_is_told_with_its_pods() -> None:
+    case = incident("OVERWRITE", as_asked=True)
+    case.objects.stands = 1
+    owner = Owner("DaemonSet", "aws-node", "uid", "apps")
+    crashing = {"ready": False, "not_ready_because": "CrashLoopBackOff"}
+    case.pods = (
+        a_pod("aws-node-x", "kube-system", node="n-1", owner=owner, **crashing),
+        a_pod("aws-node-y", "kube-system", node="n-2", owner=owner),
+    )
+    ended = case.done(watch_s=STILL_S + 200)
+    assert "has not ended" in ended.left and not ended.whole
+    assert ended.not_ready == ("aws-node-x on n-1: CrashLoopBackOff",)
+    assert case.lines.count("aws-node-x on n-1: CrashLoopBackOff") == 1
+
+
+BINDING = TargetGroupBinding("shop", "web", "web", "ip", "arn:tg")
+
+
+def group(*states: str) -> TargetGroup:
+    return TargetGroup("arn:tg", tuple(Target(f"10.0.0.{i}", 80, state) for i, state in enumerate(states)))
+
+
+def test_targets_that_fall_are_seen_and_waited_for() -> None:
+    case = incident("OVERWRITE", as_asked=True)
+    well, ill = group("healthy", "healthy"), group("healthy", "unhealthy")
+    case.groups = lambda arn: ill if 25 <= case.time.s < 60 else well
+    ended = case.done(bindings=(BINDING,))
+    (health,) = ended.health
+    assert (health.before, health.lowest, health.now) == (2, 1, 2) and not ended.differs
+    assert any("2 healthy targets before, 1 at worst" in line for line in case.lines)
+
+
+def test_targets_that_stay_ill_differ_and_those_that_cannot_be_read_are_not_known() -> None:
+    case = incident("OVERWRITE", as_asked=True)
+    case.groups = lambda arn: group("healthy") if case.time.s < 25 else group("unhealthy")
+    ended = case.done(bindings=(BINDING,))
+    assert ended.differs and ended.health[0].unhealthy == ("10.0.0.0:80 unhealthy",)
+    case = incident("OVERWRITE", as_asked=True)
+    case.groups = lambda arn: Unknown("IAM does not allow it", "elasticloadbalancing:DescribeTargetHealth")
+    ended = case.done(bindings=(BINDING,))
+    assert ended.lacks and not ended.differs and "IAM does not allow it" in str(ended.health[0])
+    assert sum("IAM does not allow it" in line for line in case.lines) == 1, "it is said once"
+
+
+def test_what_is_gone_in_the_end_is_other_than_predicted() -> None:
+    case = incident("OVERWRITE", as_asked=True)
+    case.time.then.append((10, lambda: setattr(case.objects, "gone", True)))
+    ended = case.done()
+    gone = [check for check in ended.checks if check.field.of.kind == "ConfigMap"]
+    assert all(check.verdict is Verdict.OTHER and check.found is MISSING for check in gone)
+
+
+def test_what_cannot_be_read_in_the_end_is_not_known() -> None:
+    case = incident("OVERWRITE", as_asked=True)
+    case.time.then.append((10, lambda: setattr(case.objects, "away", True)))
+    ended = case.done()
+    assert ended.lacks and {check.verdict for check in ended.checks} == {Verdict.NOT_READ}
+    assert {of.kind for of, _ in ended.unread} >= {"DaemonSet"}
+
+
+def check(history: list[Step], update: Updates, as_asked: bool) -> None:
+    """Whoever wrote what before: what is sent is carried out, and then every field is held against the forecast."""
+    service = installed(VERSIONS[0])
+    played(service, history)
+    values = None if update.values is None else json.loads(update.values)
+    case = Case(service, update.version, update.mode, values, as_asked)
+    expected = expected_of(case.ready().plan)
+    assert from_doc(json.loads(json.dumps(to_doc(expected)))) == expected
+    ended = case.done()
+    if ended.stage is Stage.SUCCESSFUL:
+        assert [str(check.field) for check in ended.of(Verdict.OTHER)] == []
+    else:
+        assert case.mode == "NONE" and {check.verdict for check in ended.checks} <= {Verdict.AS_BEFORE}
+
+
+@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(history=HISTORIES, update=UPDATES, as_asked=st.booleans())
+def test_nothing_is_other_than_predicted(history: list[Step], update: Updates, as_asked: bool) -> None:
+    check(history, update, as_asked)
+
+
+@pytest.mark.long
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(history=HISTORIES, update=UPDATES, as_asked=st.booleans())
+def test_nothing_is_other_than_predicted_on_200_histories(history: list[Step], update: Updates, as_asked: bool) -> None:
+    check(history, update, as_asked)

@@ -1,0 +1,207 @@
+"""An update that is carried out on documents in memory: by the stand-in of EKS, in virtual time."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+
+from kubectl_eksdoc.aws.charts import chart_defaults
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.aws.addons import Addon, AddonSide, Issue, Update, UpdateCall, VersionSide
+from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.aws.clusters import EksCluster
+from kubectl_eksdoc.core.model.aws.targets import TargetGroup
+from kubectl_eksdoc.core.model.named import Named
+from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.plan.addon.facts import Asked
+from kubectl_eksdoc.core.plan.addon.modes import Mode
+from kubectl_eksdoc.core.run.addon.ended import Ended
+from kubectl_eksdoc.core.run.addon.expectations import expected_of
+from kubectl_eksdoc.errors import AwsError, ClusterError
+from kubectl_eksdoc.flows.addon_sending import Prepared, prepared
+from kubectl_eksdoc.flows.addon_update import Following, World, carry_out
+from kubectl_eksdoc.render.addon.commands import as_json
+from tests.addon.stand_in.service import AddonService
+from tests.builders import NOW, a_cluster, a_node, a_pod
+
+CLUSTER = EksCluster("shop", "arn:aws:eks:eu-west-1:111122223333:cluster/shop", "1.33", "", "ACTIVE", "", "")
+PODS = (a_pod("payment", node="n-0"),)
+ID = "8d1a-update"
+
+
+@dataclass
+class Time:
+    """Virtual. `then`: what happens at which second. Mutable."""
+
+    s: float = 0.0
+    then: list[tuple[float, Callable[[], object]]] = field(default_factory=list)
+
+    def monotonic(self) -> float:
+        return self.s
+
+    def now(self) -> datetime:
+        return NOW + timedelta(seconds=self.s)
+
+    def sleep(self, seconds: float) -> None:
+        self.s += seconds
+        due = [each for each in self.then if each[0] <= self.s]
+        self.then = [each for each in self.then if each[0] > self.s]
+        for _, happens in due:
+            happens()
+
+
+@dataclass
+class FakeEks:
+    """An `AddonEks` whose updates the stand-in carries out, `takes_s` after they were asked for. Mutable."""
+
+    service: AddonService
+    time: Time
+    takes_s: float = 20.0
+    refuses: Exception | None = None
+    silent_until_s: float = 0.0
+    may_describe: bool = True
+    before_it_begins: Callable[[], object] = lambda: None
+    calls: list[UpdateCall] = field(default_factory=list)
+    _update: Update | None = None
+    _began_s: float = 0.0
+
+    def begin(self, call: UpdateCall) -> Update:
+        if self.refuses is not None:
+            raise self.refuses
+        self.before_it_begins()
+        self.calls.append(call)
+        self._began_s = self.time.s
+        self._update = Update(ID, "AddonUpdate", "InProgress")
+        return self._update
+
+    def update(self, ident: str) -> Update | Unknown | Absent:
+        assert ident == ID
+        if self.time.s < self.silent_until_s:
+            raise AwsError("cannot ask eks in eu-west-1: no route")
+        self._go_on()
+        assert self._update is not None
+        return self._update if self.may_describe else Unknown("IAM does not allow it", "eks:DescribeUpdate")
+
+    def addon(self) -> Addon:
+        self._go_on()
+        status = {"InProgress": "UPDATING", "Failed": "UPDATE_FAILED"}.get(self._status, "ACTIVE")
+        return Addon("vpc-cni", self.service.version, status, self.service.values)
+
+    @property
+    def _status(self) -> str:
+        return "" if self._update is None else self._update.status
+
+    def _go_on(self) -> None:
+        if self._status != "InProgress" or self.time.s - self._began_s < self.takes_s:
+            return
+        assert self._update is not None
+        (call,) = self.calls
+        outcome = self.service.update(
+            call.version,
+            resolve_conflicts=call.mode,  # type: ignore[arg-type]
+            configuration_values=call.values,
+        )
+        errors = tuple(Issue(each.code, each.message, each.resources) for each in outcome.errors)
+        self._update = replace(self._update, status=outcome.status, errors=errors)
+
+
+@dataclass
+class FakeObjects:
+    """An `Objects` of the stand-in's documents, with a controller that makes all pods new at once, unless `stands`
+    says how many are. Mutable."""
+
+    service: AddonService
+    stands: int | None = None
+    away: bool = False
+    gone: bool = False
+
+    def one(self, of: Named) -> Doc | Absent | Unknown:
+        if self.away:
+            raise ClusterError("no route to the cluster")
+        doc = self.service.objects.get(of.kind, of.name)
+        if doc is None or (self.gone and of.kind == "ConfigMap"):
+            return Absent(f"no {of}")
+        if of.kind != "DaemonSet":
+            return doc
+        new = 3 if self.stands is None else self.stands
+        status = {
+            "observedGeneration": doc["metadata"].get("generation", 0),
+            "desiredNumberScheduled": 3,
+            "updatedNumberScheduled": new,
+            "numberAvailable": new,
+        }
+        return {**doc, "status": status}
+
+
+@dataclass
+class Kept:
+    """An `UpdateJournal` in memory; everything in it is JSON. Mutable."""
+
+    entries: list[Doc] = field(default_factory=list)
+
+    def write(self, entry: Doc) -> None:
+        self.entries.append(json.loads(json.dumps(entry)))
+
+
+@dataclass
+class Case:
+    """vpc-cni as `service` has it, and the world in which it is updated. Mutable."""
+
+    service: AddonService
+    to: str
+    mode: str = "NONE"
+    values: Doc | None = None
+    as_asked: bool = False
+    status: str = "ACTIVE"
+    steps: tuple[str, ...] = ()
+    time: Time = field(default_factory=Time)
+    told: int = 0
+    pods: tuple[Pod, ...] | Unknown = PODS
+    groups: Callable[[str], TargetGroup | Unknown] = lambda arn: Unknown("not asked")
+
+    def __post_init__(self) -> None:
+        self.eks = FakeEks(self.service, self.time)
+        self.objects = FakeObjects(self.service)
+        self.journal = Kept()
+        self.lines: list[str] = []
+
+    def ready(self) -> Prepared:
+        unknown = Unknown("not published")
+        side = AddonSide(
+            Addon("vpc-cni", self.service.version, self.status, self.service.values),
+            VersionSide(self.service.version, chart_defaults("vpc-cni", self.service.version), unknown),
+            VersionSide(self.to, chart_defaults("vpc-cni", self.to), unknown),
+            json.loads(self.service.values or "{}"),
+            True,
+            self.steps or (self.to,),
+        )
+        asked = Asked(Mode(self.mode), self.values)
+        cluster = a_cluster(nodes=[a_node("n-0")], pods=list(PODS))
+        return prepared(cluster, CLUSTER, side, self.objects, asked, self.as_asked, lambda schema, values: ())
+
+    def world(self) -> World:
+        return World(
+            self.eks,
+            self.objects,
+            self.journal,
+            self.time,
+            self.time.sleep,
+            lambda: self.told,
+            self.lines.append,
+            lambda: self.pods,
+            self.groups,
+        )
+
+    def following(self, ready: Prepared, **more: object) -> Following:
+        return replace(Following(expected_of(ready.plan, ready.sending.keeps)), **more)  # type: ignore[arg-type]
+
+    def call(self, ready: Prepared) -> UpdateCall:
+        asked = ready.sending.asked
+        values = None if asked.values is None else as_json(asked.values)
+        return UpdateCall("vpc-cni", self.to, asked.mode.value, values, "token")
+
+    def done(self, **more: object) -> Ended:
+        ready = self.ready()
+        return carry_out(self.call(ready), {"run": "r-1"}, self.following(ready, **more), self.world())

@@ -1,0 +1,130 @@
+"""Targets of load balancers, and updates that are begun: as AWS tells them, and where it does not."""
+
+from __future__ import annotations
+
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs
+
+import pytest
+
+from kubectl_eksdoc.aws.addon_updates import AddonUpdates
+from kubectl_eksdoc.aws.live import LiveAws
+from kubectl_eksdoc.aws.target_health import target_group
+from kubectl_eksdoc.core.model.aws.access import AwsAccess
+from kubectl_eksdoc.core.model.aws.addons import UpdateCall
+from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.aws.targets import Target, TargetGroup
+from kubectl_eksdoc.errors import AwsDenied, AwsMissing, AwsRefused
+from tests.aws.answers import Scripted, sees
+from tests.aws.test_addon_side import seen
+from tests.aws.test_live import NO_FILES, REGION, prod
+
+if TYPE_CHECKING:
+    from tests.aws.world.server import World
+
+__all__ = ["prod"]
+ARN = "arn:aws:elasticloadbalancing:ap-northeast-2:111122223333:targetgroup/web/1234"
+ILL = {
+    "Target": {"Id": "10.0.1.7", "Port": 8080},
+    "TargetHealth": {"State": "unhealthy", "Reason": "Target.FailedHealthChecks"},
+}
+WELL = {"Target": {"Id": "10.0.1.5", "Port": 8080}, "TargetHealth": {"State": "healthy"}}
+
+
+def told(answer: Any) -> TargetGroup | Unknown:
+    return target_group(sees(Scripted({"elbv2:DescribeTargetHealth": answer})), ARN)
+
+
+def test_targets_are_told_by_their_ids() -> None:
+    group = told({"TargetHealthDescriptions": [ILL, WELL]})
+    assert isinstance(group, TargetGroup)
+    assert group.targets[0] == Target("10.0.1.5", 8080, "healthy") and group.healthy == 1
+    assert group.unhealthy == ("10.0.1.7:8080 unhealthy (Target.FailedHealthChecks)",)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        AwsDenied("IAM does not allow it", "", "elasticloadbalancing:DescribeTargetHealth"),
+        AwsMissing("not found", "", "TargetGroupNotFound"),
+        {"TargetHealthDescriptions": [{}]},
+    ],
+)
+def test_what_is_not_told_is_unknown(answer: Any) -> None:
+    assert isinstance(told(answer), Unknown)
+
+
+CALL = UpdateCall("vpc-cni", "v1.12.6-eksbuild.1", "NONE", '{"env":{}}', "token-1")
+
+
+def test_an_update_is_begun_and_followed(prod: World) -> None:
+    of = seen(prod)
+    (under_way,) = prod.eks().updates
+    prod.eks().finish(under_way.id)
+    updates = AddonUpdates(of, "vpc-cni")
+    begun = updates.begin(CALL)
+    assert begun.status == "InProgress" and begun.parameter("ConfigurationValues") == '{"env":{}}'
+    (asked,) = [call for call in prod.calls if call.name == "eks:UpdateAddon"]
+    assert ("clientRequestToken", "token-1") in asked.named
+    prod.eks().finish(begun.id)
+    found = updates.update(begun.id)
+    assert not isinstance(found, (Unknown, Absent)) and found.status == "Successful"
+    assert isinstance(updates.update("nobody-knows"), Absent)
+
+
+def test_what_eks_refuses_is_said_in_words(prod: World) -> None:
+    updates = AddonUpdates(seen(prod), "vpc-cni")
+    with pytest.raises(AwsRefused, match="another one is in progress") as refused:
+        updates.begin(CALL)
+    assert refused.value.code == "ResourceInUseException" and "Nothing was changed" in refused.value.hint
+    prod.eks().finish(prod.eks().updates[0].id)
+    with pytest.raises(AwsRefused, match="EKS refuses this update of vpc-cni to v9"):
+        updates.begin(UpdateCall("vpc-cni", "v9", "NONE", None, "t"))
+    prod.deny("eks:UpdateAddon", "eks:DescribeUpdate")
+    with pytest.raises(AwsDenied) as denied:
+        updates.begin(CALL)
+    assert denied.value.missing == "eks:UpdateAddon" and "Nothing was changed" in denied.value.hint
+    described = updates.update("any")
+    assert isinstance(described, Unknown) and described.missing == "eks:DescribeUpdate"
+
+
+ANSWER = """<DescribeTargetHealthResponse xmlns="http://elasticloadbalancing.amazonaws.com/doc/2015-12-01/">
+<DescribeTargetHealthResult><TargetHealthDescriptions><member><TargetHealth><State>healthy</State></TargetHealth>
+<Target><Port>8080</Port><Id>10.0.1.5</Id></Target></member></TargetHealthDescriptions></DescribeTargetHealthResult>
+<ResponseMetadata><RequestId>1</RequestId></ResponseMetadata></DescribeTargetHealthResponse>"""
+DENIED = """<ErrorResponse xmlns="http://elasticloadbalancing.amazonaws.com/doc/2015-12-01/"><Error><Type>Sender</Type>
+<Code>AccessDenied</Code><Message>not authorized</Message></Error><RequestId>1</RequestId></ErrorResponse>"""
+
+
+class Balancers(BaseHTTPRequestHandler):
+    """Speaks as that service does; one group may not be looked at."""
+
+    def do_POST(self) -> None:
+        asked = parse_qs(self.rfile.read(int(self.headers["Content-Length"])).decode())
+        allowed = asked["Action"] == ["DescribeTargetHealth"] and asked["TargetGroupArn"] == [ARN]
+        body = (ANSWER if allowed else DENIED).encode()
+        self.send_response(200 if allowed else 403)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: Any) -> None:
+        """Nothing is said on stderr."""
+
+
+def test_botocore_asks_and_reads_it() -> None:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Balancers)
+    thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
+    thread.start()
+    keys = (("AWS_ACCESS_KEY_ID", "x"), ("AWS_SECRET_ACCESS_KEY", "x"), *NO_FILES)
+    asked = LiveAws(AwsAccess("prod", REGION, settings=keys), f"http://127.0.0.1:{server.server_port}", 1)
+    try:
+        assert target_group(sees(asked), ARN) == TargetGroup(ARN, (Target("10.0.1.5", 8080, "healthy"),))
+        denied = target_group(sees(asked), ARN + "5")
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+    assert isinstance(denied, Unknown) and denied.missing == "elasticloadbalancing:DescribeTargetHealth"

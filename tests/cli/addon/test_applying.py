@@ -1,0 +1,220 @@
+"""``addon-diff --apply`` from what is typed to what came of it: over HTTP on both sides."""
+
+from __future__ import annotations
+
+import json
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import jsonschema
+import pytest
+
+import kubectl_eksdoc.render.schemas as schemas
+from tests.addon.stand_in import hands
+from tests.cli.addon.updated import NEW, OLD, Desk, desk
+from tests.embedded.clients import worlds
+
+if TYPE_CHECKING:
+    from tests.aws.world.server import World
+
+JUDGE = jsonschema.Draft202012Validator(schemas.load("AddonUpdate"))
+
+
+@pytest.fixture
+def ann(aws: World, tmp_path: Path) -> Iterator[Desk]:
+    with worlds.served("rich") as (server, _):
+        yield desk(server, tmp_path / "ann", aws)
+
+
+def changes(ann: Desk, *flags: str) -> int:
+    ran = ann.apply("--dry-run", "-o", "json", *flags)
+    return int(json.loads(ran.out)["changes"])
+
+
+def document(text: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(text)
+    assert [error.message for error in JUDGE.iter_errors(found)] == []
+    return found
+
+
+def test_by_default_nothing_that_somebody_has_set_is_lost(ann: Desk) -> None:
+    count = changes(ann, "--accept-unknown", "addon-field-unknown")
+    assert ann.env == ("true", "true") and ann.aws.count("eks:UpdateAddon") == 0 and not ann.journals
+    ann.types = f"vpc-cni {NEW}\nprod {count}\n"
+    ran = ann.apply("-o", "json")
+    told = document(ran.out)
+    assert told["outcome"]["stage"] == "successful", ran.err
+    assert ann.env == ("true", "true") and ann.service.version == NEW
+    assert told["values"]["init"]["env"] == {"DISABLE_TCP_EARLY_DEMUX": "true"}
+    assert "DISABLE_TCP_EARLY_DEMUX of init container aws-vpc-cni-init" in told["keeps"]
+    assert {each["verdict"] for each in told["outcome"]["fields"]} <= {"as predicted", "not predicted"}
+    assert told["outcome"]["rollouts"][0]["done"] and ran.code in (0, 5)
+    assert "Nobody gave these values" in ran.err and "THE WAY BACK" in ran.err
+    assert "from here on EKS does it" in ran.err and "pods are new" in ran.err
+
+
+def test_as_asked_resets_what_was_foretold_and_the_journal_is_its_owners_alone(ann: Desk) -> None:
+    flags = ("--as-asked", "--resolve-conflicts", "OVERWRITE")
+    ann.types = f"vpc-cni {NEW}\nprod {changes(ann, *flags)}\n"
+    ran = ann.apply(*flags)
+    assert ann.env == ("false", "false"), ran.err
+    assert "EKS has done it" in ran.out and "as predicted" in ran.out
+    (journal,) = ann.journals
+    assert stat.S_IMODE(journal.stat().st_mode) == 0o600 and stat.S_IMODE(journal.parent.stat().st_mode) == 0o700
+    entries = [json.loads(line) for line in journal.read_text().splitlines()]
+    assert [entries[0]["entry"], entries[1]["entry"], entries[-1]["entry"]] == ["begun", "asked", "ended"]
+    assert entries[0]["call"]["values"] is None and entries[0]["before"]["version"] == OLD
+    back = json.loads(next(journal.parent.glob("*.values-of-before.json")).read_text())
+    assert back["env"]["ENABLE_POD_ENI"] == "true"
+    assert ran.out.rstrip().endswith(f"Journal: {journal}")
+
+
+def test_a_wrong_word_sends_nothing(ann: Desk) -> None:
+    for types in ("vpc-cni\n", f"vpc-cni {NEW}\nprod 0\n", f"vpc-cni {NEW}\n\n"):
+        ann.types = types
+        ran = ann.apply("--as-asked", "--resolve-conflicts", "OVERWRITE")
+        assert ran.code == 2 and "what was typed is not" in ran.err and ran.out == ""
+    ann.types = ""
+    ran = ann.apply("--as-asked", "--resolve-conflicts", "OVERWRITE")
+    assert ran.code == 2 and "--yes --expect-changes N" in ran.err
+    assert ann.aws.count("eks:UpdateAddon") == 0 and not ann.journals
+
+
+def test_a_script_names_what_it_expects_and_what_may_be_unknown(ann: Desk) -> None:
+    yes = ("--yes", "--accept-unknown", "addon-field-unknown,addon-values-refused")
+    assert ann.apply(*yes).code == 2
+    wrong = ann.apply(*yes, "--expect-changes", "999")
+    assert wrong.code == 7 and "--expect-changes 999 is wrong" in wrong.err
+    assert ann.aws.count("eks:UpdateAddon") == 0
+    ran = ann.apply(*yes, "--expect-changes", str(changes(ann)))
+    assert ran.code in (0, 5) and ann.env == ("true", "true"), ran.err
+    lost = ann.run("--to", NEW, "--apply", "--as-asked", "--resolve-conflicts", "NONE", *yes, "--expect-changes", "0")
+    assert lost.code != 1 or "nothing is sent" in lost.err
+
+
+def test_a_conflict_that_is_foreseen_is_not_asked_for(ann: Desk) -> None:
+    ran = ann.apply("--as-asked", "-o", "json")
+    told = document(ran.out)
+    assert ran.code == 1 and told["outcome"] is None and "PRESERVE" in told["refusals"][0]["hint"]
+    assert "with NONE it would fail for a conflict with" in ran.err and ann.aws.count("eks:UpdateAddon") == 0
+
+
+def test_what_changes_while_it_is_typed_is_not_what_was_shown(ann: Desk) -> None:
+    ann.types = f"vpc-cni {NEW}\nprod {changes(ann)}\n"
+    ann.happens = lambda: hands.sets_env(ann.service.objects, "WARM_ENI_TARGET", "7")
+    ran = ann.apply()
+    assert ran.code == 7 and "not as it was when the plan was shown" in ran.err
+    assert ann.aws.count("eks:UpdateAddon") == 0
+
+
+def test_iam_denies_it(ann: Desk) -> None:
+    ann.types = f"vpc-cni {NEW}\nprod {changes(ann)}\n"
+    ann.aws.deny("eks:UpdateAddon")
+    ran = ann.apply()
+    assert ran.code == 4 and "eks:UpdateAddon" in ran.err and "Nothing was changed" in ran.err
+    assert ann.env == ("true", "true") and ann.service.version == OLD
+
+
+def test_another_update_is_in_progress(ann: Desk) -> None:
+    count = changes(ann)
+    ann.aws.eks().carry_out = None
+    names = {"clusterName": "prod", "addonName": "vpc-cni"}
+    ann.aws.client("eks").update_addon(**names, addonVersion=NEW)
+    ran = ann.apply()
+    assert ran.code == 1 and "another update of vpc-cni is in progress" in ran.err
+    ann.aws.eks().settle_addon("prod", "vpc-cni", "ACTIVE")  # it began after the add-on was described
+    ann.types = f"vpc-cni {NEW}\nprod {count}\n"
+    ran = ann.apply()
+    assert ran.code == 4 and "another one is in progress" in ran.err and "Nothing was changed" in ran.err
+
+
+def test_who_leaves_can_look_again(ann: Desk) -> None:
+    carry_out = ann.aws.eks().carry_out
+    ann.aws.eks().carry_out = None
+    ann.types, ann.told = f"vpc-cni {NEW}\nprod {changes(ann)}\n", lambda: 1
+    ran = ann.apply()
+    assert ran.code == 6 and "it goes on in EKS" in ran.out and "aws eks describe-update" in ran.err
+    (journal,) = ann.journals
+    ident = journal.name.removesuffix(".jsonl")
+    assert f"--apply --resume {ident}" in ran.err
+    update = ann.aws.eks().updates[0]
+    assert carry_out is not None
+    carry_out(update)
+    ann.told, ann.types = lambda: 0, ""
+    again = ann.run("--apply", "--resume", ident, "-o", "json")
+    told = document(again.out)
+    assert told["outcome"]["stage"] == "successful" and again.code in (0, 5), again.err
+    assert told["outcome"]["update"] == update.id and len(told["wayBack"]["commands"]) == 2
+    assert ann.run("--apply", "--resume", "nobody-knows").code == 6
+
+
+def test_a_conflict_that_nobody_foresaw_fails_and_the_way_back_is_told(ann: Desk) -> None:
+    carry_out = ann.aws.eks().carry_out
+    assert carry_out is not None
+
+    def meanwhile(update: Any) -> None:
+        hands.sets_env(ann.service.objects, "WARM_ENI_TARGET", "9")
+        carry_out(update)
+
+    ann.types = f"vpc-cni {NEW}\nprod {changes(ann)}\n"
+    ann.aws.eks().carry_out = meanwhile
+    ran = ann.apply()
+    assert ran.code == 6 and "EKS could not do it" in ran.out and "ConfigurationConflict" in ran.out
+    assert "WARM_ENI_TARGET" in ran.out and "THE WAY BACK" in ran.out and "look again with addon-diff" in ran.out
+    assert ann.env == ("true", "true") and ann.service.version == OLD
+
+
+def test_without_the_right_to_describe_updates_the_addon_tells(ann: Desk) -> None:
+    ann.types = f"vpc-cni {NEW}\nprod {changes(ann)}\n"
+    ann.aws.deny("eks:DescribeUpdate")
+    ran = ann.apply()
+    assert "eks:DescribeUpdate; the add-on itself is looked at instead" in ran.err and ann.service.version == NEW
+    assert ran.code in (0, 5) and "EKS has done it" in ran.out
+
+
+def test_who_insists_is_told_where_to_look(ann: Desk) -> None:
+    def insists() -> int:
+        raise KeyboardInterrupt
+
+    ann.aws.eks().carry_out = None
+    ann.types, ann.told = f"vpc-cni {NEW}\nprod {changes(ann)}\n", insists
+    ran = ann.apply()
+    assert ran.code == 130 and f"the update goes on in EKS; its journal is {ann.journals[0]}" in ran.err
+
+
+def test_nothing_is_sent_that_cannot_be_written_down(ann: Desk) -> None:
+    (ann.home / "file").write_text("")
+    ann.environ = {"XDG_STATE_HOME": str(ann.home / "file")}
+    ann.types = f"vpc-cni {NEW}\nprod {changes(ann)}\n"
+    ran = ann.apply()
+    assert ran.code == 6 and "cannot be written" in ran.err and ann.aws.count("eks:UpdateAddon") == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--yes",), "without --apply"),
+        (("--apply", "--dry-run=server"), "EKS has no dry run"),
+        (("--apply", "--demo"), "--demo does not go with it"),
+        (("--apply", "--snapshot", "x"), "--snapshot does not go with it"),
+        (("--apply", "--as-asked", "--configuration-values", "x"), "Give one of them"),
+        (("--apply", "--resume", "x", "--yes"), "no flag of a new one goes with it"),
+        (("--apply", "--tf-plan", "x"), "Terraform applies what a plan asks for"),
+        (("--apply", "--each-step"), "--each-step only looks"),
+        (("--apply", "--accept-unknown", "addon-field-unknwon"), "addon-field-unknown"),
+    ],
+)
+def test_what_does_not_fit_together(words: tuple[str, ...], said: str, tmp_path: Path) -> None:
+    from tests.cli.running import run_cli
+
+    ran = run_cli("addon-diff", "vpc-cni", *words)
+    assert (ran.code, ran.out) == (2, "") and said in ran.err
+
+
+def test_an_environment_that_refuses_changes(tmp_path: Path) -> None:
+    from tests.cli.running import run_cli
+
+    ran = run_cli("addon-diff", "vpc-cni", "--apply", environ={"EKSDOC_READ_ONLY": "1"})
+    assert ran.code == 2 and "EKSDOC_READ_ONLY" in ran.err

@@ -1,0 +1,55 @@
+"""Journals of updates on this machine: whole, their owner's alone, and readable whatever else stands in them."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from kubectl_eksdoc.errors import LocalJournalError
+from kubectl_eksdoc.host.update_journal import UpdateJournalFile, read_update, updates, updates_folder
+
+ENTRY = {"entry": "begun", "who": "änn"}
+
+
+def test_it_is_made_with_the_first_entry_and_for_its_owner_alone(tmp_path: Path) -> None:
+    folder = updates_folder({"XDG_STATE_HOME": str(tmp_path)}, "")
+    journal = UpdateJournalFile(folder, "20261122-1")
+    assert not folder.exists() and updates(folder) == ()
+    journal.write(ENTRY)
+    journal.write({"entry": "asked"})
+    beside = journal.beside(".values.json", "{}")
+    for path in (journal.path, beside):
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert read_update(folder, "20261122-1") == ({"v": 1, **ENTRY}, {"v": 1, "entry": "asked"})
+    assert updates(folder) == ("20261122-1",) and journal.path.read_bytes().isascii()
+
+
+def test_what_is_not_there_names_what_is(tmp_path: Path) -> None:
+    UpdateJournalFile(tmp_path, "20261122-1").write(ENTRY)
+    for name in ("20261122-2", "../20261122-1", ""):
+        with pytest.raises(LocalJournalError) as told:
+            read_update(tmp_path, name)
+        assert "20261122-1" in told.value.hint
+
+
+def test_where_it_cannot_be_written_nothing_is_said_to_be(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    journal = UpdateJournalFile(tmp_path / "file", "x")
+    with pytest.raises(LocalJournalError):
+        journal.write(ENTRY)
+    with pytest.raises(LocalJournalError):
+        journal.beside(".json", "{}")
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50)
+@given(st.binary(max_size=200))
+def test_other_lines_are_left_out(tmp_path: Path, rubbish: bytes) -> None:
+    path = tmp_path / "x.jsonl"
+    path.unlink(missing_ok=True)
+    path.write_bytes(rubbish + b"\n")
+    UpdateJournalFile(tmp_path, "x").write(ENTRY)
+    assert read_update(tmp_path, "x")[-1] == {"v": 1, **ENTRY}

@@ -1,0 +1,157 @@
+"""Updates in every format, before and after they are carried out: as they were read last, valid, fit for a screen."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+
+import kubectl_eksdoc.render.schemas as schemas
+from kubectl_eksdoc.core.model.aws.addons import Issue
+from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.plan.addon.judging import calls
+from kubectl_eksdoc.core.run.addon.ended import Ended
+from kubectl_eksdoc.core.run.addon.guards import Guard, changing, to_acknowledge
+from kubectl_eksdoc.core.run.addon.outcome import Verdict
+from kubectl_eksdoc.core.run.addon.stages import Stage
+from kubectl_eksdoc.core.run.addon.targets import Health
+from kubectl_eksdoc.render.addon_update import Sent, UpdateView, render
+from kubectl_eksdoc.render.addon_update.commands import look_again, way_back_text
+from kubectl_eksdoc.render.look import Look
+from tests.addon.stand_in import hands
+from tests.addon.test_updating import incident
+from tests.addon.updating import Case
+from tests.builders import a_cluster, a_node
+
+GOLDEN = Path(__file__).parent / "golden"
+SCHEMA = schemas.load("AddonUpdate")
+JUDGE = jsonschema.Draft202012Validator(SCHEMA)
+
+
+def view(case: Case) -> UpdateView:
+    ready = case.ready()
+    facts, asked = ready.plan.facts, ready.sending.asked
+    keeps = tuple(calls(change.field) for change in ready.sending.keeps)
+    sent = Sent("vpc-cni", facts.addon.version, facts.target.version, asked.mode.value, asked.values, keeps)
+    return UpdateView(
+        sent,
+        a_cluster(nodes=[a_node()]),
+        {"addon": "vpc-cni", "apply": True},
+        ready.plan,
+        len(changing(ready.plan)),
+        ready.guards,
+        to_acknowledge(ready.plan),
+        way_back_text(ready.back, "shop", "eu-west-1", "/home/ann/back.json", ("--context", "shop")),
+        run="20261120-093000-4f2a",
+        recognised="by its endpoint",
+        tool_version="0.0.0",
+    )
+
+
+@cache
+def before() -> UpdateView:
+    return view(incident())
+
+
+@cache
+def after() -> UpdateView:
+    """With OVERWRITE as it was asked for; somebody sets one of the fields again meanwhile."""
+    case = incident("OVERWRITE", as_asked=True)
+    shown = view(case)
+    case.time.then.append((30, lambda: hands.sets_env(case.service.objects, "ENABLE_POD_ENI", "true")))
+    case.eks.takes_s = 20
+    case.objects.stands = 1
+    case.time.then.append((50, lambda: setattr(case.objects, "stands", None)))
+    ended = replace(case.done(), health=(Health("shop/payment", 3, 1, 3, 3),))
+    return replace(shown, ended=ended, journal="/home/ann/.local/state/eksdoc/addon-updates/x.jsonl")
+
+
+@cache
+def failed() -> UpdateView:
+    case = incident()
+    shown = view(case)
+    case.eks.before_it_begins = lambda: hands.sets_env(case.service.objects, "WARM_ENI_TARGET", "9")
+    return replace(shown, ended=case.done())
+
+
+@pytest.mark.parametrize(
+    ("file", "made", "output", "look"),
+    [
+        ("before-100.txt", before, "table", Look(100)),
+        ("after-120.txt", after, "table", Look(120)),
+        ("after-80.txt", after, "table", Look(80)),
+        ("after-ascii.txt", after, "table", Look(100, ascii=True)),
+        ("after-colour.txt", after, "table", Look(120, colour=True)),
+        ("after-wide.txt", after, "wide", Look(80)),
+        ("failed-100.txt", failed, "table", Look(100)),
+        ("before.json", before, "json", Look()),
+        ("after.json", after, "json", Look()),
+        ("after.yaml", after, "yaml", Look()),
+    ],
+)
+def test_golden(file: str, made: Any, output: str, look: Look) -> None:
+    text = render(made(), output, look)
+    if os.environ.get("EKSDOC_UPDATE_GOLDEN"):
+        GOLDEN.mkdir(exist_ok=True)
+        (GOLDEN / file).write_text(text, encoding="utf-8", newline="\n")
+    assert text == (GOLDEN / file).read_text(encoding="utf-8")
+    assert not look.ascii or text.isascii()
+    if output == "table" and not look.colour:
+        one_line = ("  kubectl eksdoc", "  aws eks", "Journal: ")
+        long = [line for line in text.splitlines() if len(line) > look.columns and not line.startswith(one_line)]
+        assert long == [], "only commands and paths are one line, however long"
+
+
+def views() -> list[UpdateView]:
+    done = after().ended
+    assert done is not None
+    doubtful = tuple(replace(check, verdict=Verdict.NOT_READ, found=None, why="denied") for check in done.checks)
+    never: Ended = replace(
+        done,
+        stage=Stage.UNKNOWN,
+        left="it was told to stop",
+        errors=(Issue("ConfigurationConflict", "one\ntwo", ("aws-node",)),),
+        not_ready=("aws-node-x: CrashLoopBackOff",),
+        health=(Health("shop/pay", 0, 0, 0, 0, unread="denied"), Health("shop/web", 3, 1, 1, 3, ("10.0.0.1:80 ill",))),
+        checks=doubtful,
+        unread=((done.checks[0].field.of, "denied"),),
+        unwatched="which target groups are affected is not known",
+    )
+    back = way_back_text(Unknown("the values of today are not known"), "shop", "", "f", ())
+    guarded = replace(before(), guards=(Guard("it would fail", "Do something else.\nOr nothing."),), back=back)
+    return [before(), after(), failed(), replace(after(), ended=never), guarded, replace(guarded, plan=None)]
+
+
+@pytest.mark.parametrize("number", range(6))
+def test_documents_are_valid(number: int) -> None:
+    shown = views()[number]
+    said = json.loads(render(shown, "json", Look()))
+    assert [error.message for error in JUDGE.iter_errors(said)] == []
+    assert yaml.safe_load(render(shown, "yaml", Look())) == said
+    for output in ("table", "wide"):
+        assert render(shown, output, Look(60))
+
+
+def test_what_all_documents_have_is_said_once_and_words_are_those_of_the_code() -> None:
+    diff: Any = schemas.load("AddonDiff")["$defs"]
+    for name in ("metadata", "cluster", "kindRead", "finding", "subject", "remedy", "code", "mode"):
+        assert SCHEMA["$defs"][name] == diff[name]
+    check = SCHEMA["$defs"]["check"]["properties"]
+    assert check["verdict"]["enum"] == [each.value for each in Verdict]
+    foretold = check["foretold"]["anyOf"][0]["properties"]
+    assert foretold["fate"] == diff["foretold"]["properties"]["fate"]
+    assert SCHEMA["$defs"]["outcome"]["properties"]["stage"]["enum"] == [each.value for each in Stage]
+
+
+def test_who_was_interrupted_is_told_how_to_look_again() -> None:
+    ours, theirs = look_again("vpc-cni", "run-1", "8d1a", "shop", "eu-west-1", ("--context", "shop"))
+    assert ours == "kubectl eksdoc addon-diff vpc-cni --apply --resume run-1 --context shop"
+    words = "aws eks describe-update --name shop --addon-name vpc-cni --update-id 8d1a --region eu-west-1"
+    assert theirs == words
