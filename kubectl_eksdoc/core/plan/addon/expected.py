@@ -39,6 +39,7 @@ class Witness(Enum):
     """Why EKS is expected to apply a field, the surest first."""
 
     VALUES = "the configuration values set it"
+    ROLE = "it is the add-on's IAM role"
     OWNED = "EKS owns it, or its entry, today"
     SCHEMA = "the schema of the target version has it"
     CHART = "the chart of the target version renders it, and its schema is not known"
@@ -156,6 +157,8 @@ _KEYS = frozenset(("f:name", "f:containerPort", "f:protocol", "f:mountPath", "f:
 
 
 def _witness(config: ConfigPath, named: tuple[Path, ...], mine: Fields, update: Update) -> Witness | None:
+    if not config:
+        return Witness.ROLE
     if any(path[: len(config)] == config for path in update.explicit):
         return Witness.VALUES
     if any(path in mine or path[:-1] in mine for path in named):
