@@ -93,6 +93,8 @@ _SINGLE = "what an update changes in this object of the add-on is unknown"
 _ADDON_DIFF = (
     *(Right("list", resource, True) for resource in _NOTHING_WITHOUT),
     *(Right("list", resource, lost=_BALANCED) for resource in (kinds.SERVICES, kinds.TARGET_GROUP_BINDINGS)),
+    Right("list", kinds.SECURITY_GROUP_POLICIES, lost="whether pods will get security groups of their own is unknown"),
+    Right("list", kinds.ENI_CONFIGS, lost="whether custom networking is used is unknown, and taken to be"),
     *(Right("get", resource, lost=_SINGLE) for resource in kinds.SINGLE),
 )
 

@@ -72,6 +72,10 @@ TARGET_GROUP_BINDINGS = Resource("TargetGroupBinding", "targetgroupbindings", "e
 CONFIG_MAPS = Resource("ConfigMap", "configmaps")
 SERVICE_ACCOUNTS = Resource("ServiceAccount", "serviceaccounts")
 CONTROLLER_REVISIONS = Resource("ControllerRevision", "controllerrevisions", "apps")
+SECURITY_GROUP_POLICIES = Resource(
+    "SecurityGroupPolicy", "securitygrouppolicies", "vpcresources.k8s.aws", "v1beta1", custom=True
+)
+ENI_CONFIGS = Resource("ENIConfig", "eniconfigs", "crd.k8s.amazonaws.com", "v1alpha1", namespaced=False, custom=True)
 NODE_POOLS = Resource("NodePool", "nodepools", "karpenter.sh", namespaced=False, custom=True)
 
 ALL: tuple[Resource, ...] = (
