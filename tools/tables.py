@@ -58,6 +58,19 @@ def addon_rights() -> str:
     return _table(("right", "without it"), rows)
 
 
+def addon_after_rights() -> str:
+    """What ``addon-diff --after`` may use besides."""
+    lost = {
+        "ListUpdates": "which update was the last is unknown: exit code 5",
+        "DescribeUpdate": "what an update was asked to do, and when, is unknown: exit code 5",
+    }
+    command = "addon-diff --after"
+    more = (right for right in rights.BY_COMMAND[command] if right not in rights.BY_COMMAND["addon-diff"])
+    rows = [(_code(str(right)), right.lost) for right in more]
+    rows += [(_code(each.action), lost[each.operation]) for each in rights.ASKED_OF_AWS[command]]
+    return _table(("right", "without it"), rows)
+
+
 def addon_apply_rights() -> str:
     """What ``addon-diff --apply`` may use besides; in the cluster it is nothing."""
     rows = [(_code(each.action), _ASKED[each.operation]) for each in rights.ASKED_OF_AWS["addon-diff --apply"]]

@@ -118,6 +118,13 @@ def addon_terraform() -> str:
     return _console(f"$ kubectl eksdoc addon-diff --tf-plan {path.name} --demo", "\n\n".join(kept))
 
 
+def addon_after() -> str:
+    """What the last update took."""
+    command = ("addon-diff", "vpc-cni", "--demo", "--after")
+    text, _ = _ran(*command)
+    return _console(f"$ kubectl eksdoc {' '.join(command)}", text.rstrip("\n"))
+
+
 def addon_apply() -> str:
     """What would be sent, and the way back: without the forecast above it."""
     command = ("addon-diff", "vpc-cni", "--demo", "--to", "v1.20.4-eksbuild.2", "--apply", "--dry-run")

@@ -39,7 +39,7 @@ def addon_side(of: Believed, name: str, wish: str | None) -> AddonSide:
         addon,
         versions[addon.version],
         versions[target],
-        _values(addon),
+        values_now(addon),
         addon_versions.is_offered(offered, of.cluster.version, target)
         if isinstance(offered, AddonVersions)
         else offered,
@@ -116,7 +116,8 @@ def version_side(of: Believed, name: str, version: str) -> VersionSide:
     return VersionSide(version, chart_defaults(name, version), schema)
 
 
-def _values(addon: Addon) -> Doc | Unknown:
+def values_now(addon: Addon) -> Doc | Unknown:
+    """The configuration values of today; {} for none."""
     if not addon.configuration.strip():
         return {}
     try:

@@ -17,6 +17,7 @@ from kubectl_eksdoc.core.model.aws.addons import (
     Issue,
     Update,
     UpdateCall,
+    UpdateHistory,
 )
 from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.clusters import ClusterVersion
@@ -119,14 +120,19 @@ def addon_configuration(of: Believed, name: str, version: str) -> AddonConfigura
     return found(of.aws, questions.ADDON_CONFIGURATION, wanted, made)
 
 
-def updates_of_addon(of: Believed, name: str) -> tuple[Update | Unknown, ...] | Unknown | Absent:
-    """Of an add-on, the latest first; EKS keeps those of some time."""
+MOST_UPDATES = 5
+"""So many updates of an add-on are described; EKS keeps those of a long time."""
+
+
+def updates_of_addon(of: Believed, name: str, most: int = MOST_UPDATES) -> UpdateHistory | Unknown | Absent:
+    """Of an add-on, the latest first: of those that EKS lists, the first `most`."""
     wanted = {"name": of.cluster.name, "addonName": name}
     ids = found(of.aws, questions.UPDATES, wanted, lambda said: tuple(said.get("updateIds", ())))
     if isinstance(ids, (Unknown, Absent)):
         return ids
-    told = at_once(ids, lambda id: found(of.aws, questions.UPDATE, {**wanted, "updateId": id}, _update))
-    return _latest_first([each for _, each in told if not isinstance(each, Absent)])
+    told = at_once(ids[:most], lambda id: update_of_addon(of, name, id))
+    updates = _latest_first([each for _, each in told if not isinstance(each, Absent)])
+    return UpdateHistory(updates, max(0, len(ids) - most))
 
 
 def update_of_addon(of: Believed, name: str, ident: str) -> Update | Unknown | Absent:

@@ -93,8 +93,13 @@ _SINGLE = "what an update changes in this object of the add-on is unknown"
 _ADDON_DIFF = (
     *(Right("list", resource, True) for resource in _NOTHING_WITHOUT),
     *(Right("list", resource, lost=_BALANCED) for resource in (kinds.SERVICES, kinds.TARGET_GROUP_BINDINGS)),
+    Right("list", kinds.SECURITY_GROUP_POLICIES, lost="whether pods will get security groups of their own is unknown"),
+    Right("list", kinds.ENI_CONFIGS, lost="whether custom networking is used is unknown, and taken to be"),
     *(Right("get", resource, lost=_SINGLE) for resource in kinds.SINGLE),
 )
+
+_EARLIER = "what a past update changed in the pod template of such an object is unknown"
+_ADDON_AFTER = (*_ADDON_DIFF, *(Right("list", each, lost=_EARLIER) for each in kinds.HISTORY_OF.values()))
 
 ASKED_OF_AWS: Mapping[str, tuple[Question, ...]] = {
     "addon-diff": (
@@ -105,6 +110,7 @@ ASKED_OF_AWS: Mapping[str, tuple[Question, ...]] = {
         questions.ADDON_VERSIONS,
         questions.ADDON_CONFIGURATION,
     ),
+    "addon-diff --after": (questions.UPDATES, questions.UPDATE),
     "addon-diff --apply": (questions.UPDATE_ADDON, questions.UPDATE, questions.TARGET_HEALTH),
 }
 """The questions of each command that asks AWS, each with the IAM actions that it needs; ``--apply`` asks those of
@@ -114,6 +120,7 @@ BY_COMMAND: Mapping[str, tuple[Right, ...]] = {
     "drain plan": DRAIN_PLAN,
     "rehearse": DRAIN_PLAN,
     "addon-diff": _ADDON_DIFF,
+    "addon-diff --after": _ADDON_AFTER,
     "addon-diff --apply": _ADDON_DIFF,
     "drain run": _RUN,
     "drain resume": _RUN,

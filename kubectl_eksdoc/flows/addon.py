@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.api_objects import Doc, at
 from kubectl_eksdoc.core.model.aws.addons import AddonSide, VersionSide
 from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
@@ -19,12 +18,12 @@ from kubectl_eksdoc.core.plan.addon.rendering import objects_of
 from kubectl_eksdoc.core.plan.addon.schema.allowed import SchemaPaths
 from kubectl_eksdoc.core.plan.addon.schema.paths import paths
 from kubectl_eksdoc.core.plan.addon.since import Since, since
-from kubectl_eksdoc.core.plan.addon.usage import BEHIND_BALANCERS, usage
+from kubectl_eksdoc.core.plan.addon.usage import USED_BY, usage
 from kubectl_eksdoc.flows.ports import Objects
 
 JudgeBy = Callable[[Doc, Doc], "tuple[Broken, ...] | Unknown"]
 
-KINDS = (kinds.NODES, kinds.PODS, *BEHIND_BALANCERS)
+KINDS = USED_BY
 """What of the cluster is read as a whole: who uses what the add-on switches."""
 
 

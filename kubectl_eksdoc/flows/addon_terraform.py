@@ -72,10 +72,11 @@ def judge_terraform(plan: TerraformPlan, world: Addons, addon: str = "") -> Terr
         ClusterError, AwsError: the cluster or AWS cannot be talked to.
     """
     asked = [each for each in requests(plan) if not addon or each.addon == addon or isinstance(each.addon, Unknown)]
-    elsewhere = tuple(each for each in asked if scope_of(each, world.eks) is Scope.ELSEWHERE)
-    here = [each for each in asked if each not in elsewhere]
+    scopes = [scope_of(each, world.eks) for each in asked]
+    elsewhere = tuple(each for each, scope in zip(asked, scopes, strict=True) if scope is Scope.ELSEWHERE)
+    here = [each for each, scope in zip(asked, scopes, strict=True) if scope is not Scope.ELSEWHERE]
     changes = tuple(_judged(_change(plan, each), world) for each in here)
-    return TerraformJudgement(plan, changes, elsewhere, tuple(whole(plan, world.eks, here, elsewhere)), addon)
+    return TerraformJudgement(plan, changes, elsewhere, tuple(whole(plan, world.eks, here, elsewhere, addon)), addon)
 
 
 def _change(plan: TerraformPlan, request: AddonRequest) -> Change:

@@ -45,6 +45,18 @@ class Objects(Protocol):
         ...
 
 
+class Histories(Protocol):
+    """Objects in which a controller keeps what its own were like before: of a cluster, a dump of one, or the demo."""
+
+    def listed(self, resource: Resource, namespace: str) -> tuple[Doc, ...] | Unknown:
+        """All of a namespace; `Unknown.missing` is the right without which they are not had.
+
+        Raises:
+            ClusterError: the cluster cannot be talked to.
+        """
+        ...
+
+
 class AddonEks(Protocol):
     """EKS, as far as the update of one add-on goes. Every method may raise AwsError: nothing can be asked just now."""
 

@@ -6,16 +6,20 @@ OpenTofu prints the same.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from kubectl_eksdoc.core.model.aws.asked import Unknown
-from kubectl_eksdoc.core.model.terraform import AddonResource, AddonSettings, TerraformPlan
+from kubectl_eksdoc.core.model.terraform import AddonResource, AddonSettings, ClusterUpgrade, TerraformPlan
 from kubectl_eksdoc.errors import TerraformError
-from kubectl_eksdoc.host.fields import Unfit
+from kubectl_eksdoc.host.fields import Unfit, short
 from kubectl_eksdoc.host.json_file import JsonFile
 from kubectl_eksdoc.host.terraform_configuration import constraints, modules
 
 _TYPE = "aws_eks_addon"
+_CLOUD_CONTROL = "AWS::EKS::Addon"
+_ACTIONS = frozenset(("no-op", "read", "create", "update", "delete", "forget"))
+_IDLE = frozenset(("no-op", "read"))
 _MAKE = "A plan is made by: terraform plan -out=plan.bin && terraform show -json plan.bin > FILE"
 _FILE = JsonFile(
     "the Terraform plan",
@@ -45,6 +49,8 @@ def read_terraform_plan(path: str) -> TerraformPlan:
             failed=document.get("errored") is True,
             deferred=_deferred(document),
             modules=modules(configuration),
+            unread=_unread(document),
+            upgrades=tuple(_upgrades(document)),
         )
     except Unfit as error:
         raise TerraformError(f"the Terraform plan {path} is not as Terraform writes it: {error}", _MAKE) from error
@@ -58,7 +64,8 @@ def _plan(path: str, document: object) -> Json:
         hint = "Terraform 1.1 and later, and OpenTofu, write 1.x."
         raise TerraformError(f"the Terraform plan {path} is of format {version[:20]}: only 1.x is read", hint)
     if not {"resource_changes", "planned_values", "configuration"} & document.keys():
-        raise TerraformError(f"{path} is a Terraform state, not a plan", _MAKE)
+        what = "a Terraform state, not a plan" if "values" in document else "JSON of Terraform, but no plan"
+        raise TerraformError(f"{path} is {what}", _MAKE)
     return document
 
 
@@ -67,16 +74,73 @@ def _addons(document: Json) -> list[Json]:
     return [each for each in changes if each.get("type") == _TYPE and each.get("mode", "managed") == "managed"]
 
 
-def _resource(said: Json) -> AddonResource:
+def _unread(document: Json) -> tuple[str, ...]:
+    """Of AWS's Cloud Control API: by its own provider, or by the resource that the AWS provider has for it."""
+    changes = _list(document.get("resource_changes"), "resource_changes")
+    found = [each for each in changes if each.get("mode", "managed") == "managed" and _is_unread(each)]
+    return tuple(sorted(_address(each) for each in found if not _IDLE.issuperset(_actions(each, _change(each)))))
+
+
+def _upgrades(document: Json) -> Iterator[ClusterUpgrade]:
+    for each in _list(document.get("resource_changes"), "resource_changes"):
+        if each.get("type") != "aws_eks_cluster" or each.get("mode", "managed") != "managed":
+            continue
+        change = _change(each)
+        before, after = (change.get(side) or {} for side in ("before", "after"))
+        if "update" not in _actions(each, change) or not isinstance(before, dict) or not isinstance(after, dict):
+            continue
+        now, then = (side.get("version") for side in (before, after))
+        if now != then:
+            name, arn = (_text(before.get(key) or "") for key in ("name", "arn"))
+            yield ClusterUpgrade(name, arn, _text(now or ""), None if then is None else _text(then))
+
+
+def _is_unread(said: Json) -> bool:
+    if said.get("type") != "aws_cloudcontrolapi_resource":
+        return said.get("type") == "awscc_eks_addon"
+    change = _change(said)
+    sides = [change.get("before"), change.get("after")]
+    return any(isinstance(each, dict) and each.get("type_name") == _CLOUD_CONTROL for each in sides)
+
+
+def _change(said: Json) -> Json:
     change = said.get("change")
     if not isinstance(change, dict) or not isinstance(change.get("actions"), list):
         raise Unfit(f"{_address(said)} has no change")
+    return change
+
+
+def _actions(said: Json, change: Json) -> tuple[str, ...]:
+    """What nobody knows here is refused: it may be a change."""
+    actions = tuple(_text(each) for each in change["actions"])
+    if not actions:
+        raise Unfit(f"{_address(said)} has no action")
+    for each in actions:
+        if each not in _ACTIONS:
+            raise Unfit(f"{_address(said)} has the action {short(each)}, which is not known here")
+    return actions
+
+
+def _needed(actions: tuple[str, ...]) -> set[str]:
+    """Which sides of it a change must have."""
+    needed = {"before"} if {"update", "delete", "forget"} & set(actions) else set()
+    return needed | ({"after"} if {"update", "create"} & set(actions) else set())
+
+
+def _resource(said: Json) -> AddonResource:
+    change = _change(said)
+    actions = _actions(said, change)
     before, after, said_later = (change.get(key) for key in ("before", "after", "after_unknown"))
+    lacks = sorted(side for side in _needed(actions) if change.get(side) is None)
+    if lacks:
+        raise Unfit(f"{_address(said)} has nothing {lacks[0]} its change")
+    if said_later is True:
+        raise Unfit(f"after_unknown of {_address(said)} is no object")
     later = said_later if isinstance(said_later, dict) else {}
     return AddonResource(
         address=_address(said),
         module=_text(said.get("module_address", "")),
-        actions=tuple(_text(each) for each in change["actions"]),
+        actions=actions,
         before=_settings(before, {}),
         after=_settings(after, later),
         differs=_differs(before or {}, after or {}, later),

@@ -22,6 +22,7 @@ class Probing(Lean):
 
 class _Interface(Lean):
     private_ip: str | None = None
+    ipv6_addr: str | None = None
 
 
 class _Probe(Lean):
@@ -44,15 +45,18 @@ def branch(address: str, noted: str | None, containers: Iterable[Probing]) -> Br
     Raises:
         RawError: a probe has a wrong type.
     """
-    return Branch(address, _interface(noted), tuple(each for one in containers for each in _probes(one)))
+    return Branch(address, _interface(noted, address), tuple(each for one in containers for each in _probes(one)))
 
 
-def _interface(noted: str | None) -> str:
+def _interface(noted: str | None, address: str) -> str:
+    """Its address of the family that the pod's is of: in a cluster with IPv6 an interface has both."""
     try:
         found = _interfaces.decode(noted or "[]")
     except (msgspec.MsgspecError, RecursionError):
         return ""
-    return (found[0].private_ip or "") if found else ""
+    if not found:
+        return ""
+    return (found[0].ipv6_addr if ":" in address else found[0].private_ip) or ""
 
 
 def _probes(container: Probing) -> Iterator[Probe]:

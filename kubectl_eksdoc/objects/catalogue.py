@@ -61,6 +61,8 @@ _KINDS: tuple[Kind, ...] = (
     _webhooks(kinds.VALIDATING_WEBHOOKS),
     _webhooks(kinds.MUTATING_WEBHOOKS),
     Kind(kinds.TARGET_GROUP_BINDINGS, network.BindingObject, network.target_group_binding, "target_group_bindings"),
+    Kind(kinds.SECURITY_GROUP_POLICIES, Object, clusterwide.security_group_policy, "security_group_policies"),
+    Kind(kinds.ENI_CONFIGS, Object, clusterwide.eni_config, "eni_configs"),
     Kind(kinds.NODE_POOLS, clusterwide.NodePoolObject, clusterwide.node_pool, "node_pools"),
 )
 

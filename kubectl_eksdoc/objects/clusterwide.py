@@ -1,10 +1,17 @@
-"""Small kinds about the cluster as a whole: namespaces, priority classes, leases, Karpenter's node pools."""
+"""Small kinds: namespaces, priority classes, leases, Karpenter's node pools, what vpc-cni goes by."""
 
 from __future__ import annotations
 
 from datetime import datetime
 
-from kubectl_eksdoc.core.model.cluster import Lease, Namespace, NodePool, PriorityClass
+from kubectl_eksdoc.core.model.cluster import (
+    EniConfig,
+    Lease,
+    Namespace,
+    NodePool,
+    PriorityClass,
+    SecurityGroupPolicy,
+)
 from kubectl_eksdoc.objects.common import newest
 from kubectl_eksdoc.objects.sharing import Sharing
 from kubectl_eksdoc.objects.structs import Lean, Meta, Object, Time
@@ -64,6 +71,18 @@ def lease(given: LeaseObject, share: Sharing) -> tuple[Lease, datetime | None]:
     holder = share.text(spec.holder_identity)
     fact = Lease(share.text(meta.namespace), share.text(meta.name), holder, spec.renew_time)
     return fact, newest(meta.creation_timestamp, spec.renew_time)
+
+
+def security_group_policy(given: Object, share: Sharing) -> tuple[SecurityGroupPolicy, datetime | None]:
+    """The fact, and the newest time the object tells."""
+    meta = given.metadata or Meta()
+    return SecurityGroupPolicy(share.text(meta.namespace), share.text(meta.name)), meta.creation_timestamp
+
+
+def eni_config(given: Object, share: Sharing) -> tuple[EniConfig, datetime | None]:
+    """The fact, and the newest time the object tells."""
+    meta = given.metadata or Meta()
+    return EniConfig(share.text(meta.name)), meta.creation_timestamp
 
 
 def node_pool(given: NodePoolObject, share: Sharing) -> tuple[NodePool, datetime | None]:

@@ -1,4 +1,4 @@
-"""Single objects out of all that a reader reads: those that were asked for are kept as they are."""
+"""Single objects, and lists of a few kinds, out of all that a reader reads: what was asked for is kept as it is."""
 
 from __future__ import annotations
 
@@ -14,12 +14,16 @@ from kubectl_eksdoc.objects.single import NoJson, decode
 
 
 class HeldObjects(RawObjects):
-    """A `flows.ports.Objects` over what a reader has read into it. Mutable. `where`: ``the snapshot x``."""
+    """A `flows.ports.Objects` and a `flows.ports.Histories` over what a reader has read into it. Mutable. `where`:
+    ``the snapshot x``; `lists` are kept as a whole, in the namespaces of the objects that are `wanted`."""
 
-    def __init__(self, wanted: Collection[Named], where: str) -> None:
+    def __init__(self, wanted: Collection[Named], where: str, lists: Collection[Resource] = ()) -> None:
         super().__init__()
         self._wanted = frozenset(wanted)
-        self._kinds = {of.kind for of in wanted}
+        self._namespaces = {of.namespace for of in wanted}
+        self._whole = {resource.kind for resource in lists}
+        self._kinds = {of.kind for of in wanted} | self._whole
+        self._lists: dict[tuple[str, str], list[Doc]] = {}
         self._where = where
         self._kept: dict[Named, Doc] = {}
         self._seen: set[tuple[str, str]] = set()
@@ -49,7 +53,10 @@ class HeldObjects(RawObjects):
             return  # whoever makes facts of it says so
         if isinstance(doc, dict):
             whole = {**doc, "kind": kind, "apiVersion": api_version}
-            self._seen.add((kind, named(whole).namespace))
+            where = kind, named(whole).namespace
+            self._seen.add(where)
+            if kind in self._whole and where[1] in self._namespaces:
+                self._lists.setdefault(where, []).append(whole)
             if named(whole) in self._wanted:
                 self._kept[named(whole)] = whole
 
@@ -61,3 +68,10 @@ class HeldObjects(RawObjects):
         if (of.kind, of.namespace) in self._seen:
             return Absent(f"{self._where} has no {of}")
         return Unknown(f"{self._where} holds no {of.kind} of namespace {of.namespace}")
+
+    def listed(self, resource: Resource, namespace: str) -> tuple[Doc, ...] | Unknown:
+        """As `flows.ports.Histories.listed`; of a kind without any object of the namespace nothing is known."""
+        found = self._lists.get((resource.kind, namespace))
+        if found is None:
+            return Unknown(f"{self._where} holds no {resource.kind} of namespace {namespace}")
+        return tuple(found)

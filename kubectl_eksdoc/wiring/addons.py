@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from kubectl_eksdoc.aws.believing import Believed
     from kubectl_eksdoc.core.model.api_objects import Doc
-    from kubectl_eksdoc.core.model.aws.addons import AddonSide, VersionSide
+    from kubectl_eksdoc.core.model.aws.addons import AddonPast, AddonSide, VersionSide
     from kubectl_eksdoc.core.model.aws.clusters import EksCluster
     from kubectl_eksdoc.core.model.aws.configuration import Broken
     from kubectl_eksdoc.core.model.cluster import Cluster
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.core.model.kinds import Resource
     from kubectl_eksdoc.core.model.named import Named
     from kubectl_eksdoc.core.model.terraform import TerraformPlan
-    from kubectl_eksdoc.flows.ports import Objects
+    from kubectl_eksdoc.flows.ports import Histories, Objects
     from kubectl_eksdoc.kube.aws_access import AwsWanted
 
 
@@ -59,10 +59,12 @@ def values_in(text: str) -> Doc:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What is read of the cluster itself: lists of `kinds`, and `objects` by their names."""
+    """What is read of the cluster itself: lists of `kinds`, and `objects` by their names; of `histories`, documents are
+    kept."""
 
     kinds: Sequence[Resource]
     objects: Collection[Named]
+    histories: Collection[Resource] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +74,7 @@ class AddonWorld:
     cluster: Cluster
     objects: Objects
     aws: Believed
+    histories: Histories
 
     @property
     def recognised(self) -> str:
@@ -126,6 +129,19 @@ class AddonWorld:
 
         return values_of(text)
 
+    def past(self, name: str, update: str) -> AddonPast:
+        """As `aws.addon_past.addon_past`."""
+        from kubectl_eksdoc.aws.addon_past import addon_past
+
+        return addon_past(self.aws, name, update)
+
+    @staticmethod
+    def chart(name: str, version: str) -> Doc | Unknown:
+        """As `aws.charts.chart_defaults`."""
+        from kubectl_eksdoc.aws.charts import chart_defaults
+
+        return chart_defaults(name, version)
+
     def versions(self, name: str, versions: Sequence[str]) -> tuple[VersionSide, ...]:
         """In their order; one question each, two at a time."""
         from kubectl_eksdoc.aws.addon_side import version_side
@@ -157,12 +173,14 @@ def _opened(
     source: SourceChoice, connection: Connection, progress: Progress | None, reading: Reading, aws: Believed
 ) -> AddonWorld:
     if source.live:
+        from kubectl_eksdoc.kube.namespace_lists import NamespaceLists
         from kubectl_eksdoc.kube.single_objects import SingleObjects
 
         cluster = open_reader(source, connection, progress).read(reading.kinds)
-        return AddonWorld(cluster, SingleObjects(connection), aws)
+        return AddonWorld(cluster, SingleObjects(connection), aws, NamespaceLists(connection))
     from kubectl_eksdoc.objects.held_objects import HeldObjects
 
-    held = HeldObjects(reading.objects, "the demo" if source.demo else f"the snapshot {source.snapshot}")
+    where = "the demo" if source.demo else f"the snapshot {source.snapshot}"
+    held = HeldObjects(reading.objects, where, reading.histories)
     cluster = open_reader(source, connection, progress, held).read((*reading.kinds, *held.resources))
-    return AddonWorld(cluster, held, aws)
+    return AddonWorld(cluster, held, aws, held)

@@ -17,6 +17,7 @@ from kubectl_eksdoc.core.model.aws.addons import (
     Fits,
     Issue,
     Update,
+    UpdateHistory,
 )
 from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.clusters import ClusterVersion, part_of
@@ -94,8 +95,10 @@ def test_updates_come_the_latest_first_and_unknown_ones_last() -> None:
         return {"update": {"id": name, "type": "AddonUpdate", "status": "Failed", "createdAt": times[name], **more}}
 
     aws = Scripted({"eks:ListUpdates": {"updateIds": ["d", "a", "b", "c"]}, "eks:DescribeUpdate": update})
-    found = eks.updates_of_addon(sees(aws, "shop"), "vpc-cni")
-    assert isinstance(found, tuple) and isinstance(found[-1], Unknown)
+    history = eks.updates_of_addon(sees(aws, "shop"), "vpc-cni")
+    assert isinstance(history, UpdateHistory) and not history.unseen
+    found = history.updates
+    assert isinstance(found[-1], Unknown)
     latest = found[0]
     assert isinstance(latest, Update) and latest.errors == (Issue("ConfigurationConflict", "no"),)
     assert [each.id for each in found[:-1] if isinstance(each, Update)] == ["b", "a", "c"]

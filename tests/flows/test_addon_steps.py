@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 from kubectl_eksdoc.aws.charts import chart_defaults
 from kubectl_eksdoc.core.model import addon_codes as codes
 from kubectl_eksdoc.core.model.aws.addons import VersionSide
 from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.aws.configuration import Broken
 from kubectl_eksdoc.core.plan.addon.facts import Asked
 from kubectl_eksdoc.core.plan.addon.modes import Mode
 from kubectl_eksdoc.core.plan.addon.plan import AddonPlan
@@ -63,6 +65,15 @@ def test_what_is_set_once_is_at_risk_no_more() -> None:
     assert second.way_out is None and "nothing more at risk" in in_short(second)
     assert "--configuration-values" not in next_update(second), "EKS keeps those of the step before"
     assert "not all of it is known" in in_short(second), "v1.16.0 has no schema here"
+
+
+def test_values_that_eks_refuses_are_not_said_to_keep_anything() -> None:
+    first, _ = steps("v1.15.1", "v1.16.0")
+    assert first.way_out is not None and "which these values keep" in in_short(first)
+    refused = replace(
+        first, way_out=replace(first.way_out, broken=(Broken(("init",), "is not allowed", "additionalProperties"),))
+    )
+    assert "EKS refuses the values that would keep them" in in_short(refused) and next_update(refused) == ""
 
 
 def test_values_that_are_not_known_are_no_values() -> None:

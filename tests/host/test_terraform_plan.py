@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model.aws.asked import Unknown
-from kubectl_eksdoc.core.model.terraform import AddonResource, AddonSettings, ProviderConstraint
+from kubectl_eksdoc.core.model.terraform import AddonResource, AddonSettings, ClusterUpgrade, ProviderConstraint
 from kubectl_eksdoc.errors import TerraformError
 from kubectl_eksdoc.host.terraform_plan import read_terraform_plan
 from tests.host.terraform_plans import AWS, a_change, a_plan, an_addon, written
@@ -62,6 +62,27 @@ def test_failed_and_deferred_plans_are_known_as_such(tmp_path: Path) -> None:
     assert plan.failed and plan.deferred == ("aws_eks_addon.vpc_cni",) and plan.addons == ()
 
 
+def test_addons_of_other_resources_are_seen(tmp_path: Path) -> None:
+    by_type = a_change(an_addon(), an_addon(), "update", address="awscc_eks_addon.a", type="awscc_eks_addon")
+    idle = a_change(an_addon(), an_addon(), "no-op", address="awscc_eks_addon.b", type="awscc_eks_addon")
+    control = "aws_cloudcontrolapi_resource"
+    named = a_change({"type_name": "AWS::EKS::Addon"}, None, "delete", address=f"{control}.c", type=control)
+    other = a_change({"type_name": "AWS::S3::Bucket"}, None, "delete", address=f"{control}.d", type=control)
+    plan = read_terraform_plan(written(tmp_path, a_plan(named, other, idle, by_type)))
+    assert plan.unread == (f"{control}.c", "awscc_eks_addon.a") and plan.addons == ()
+
+
+def test_upgrades_of_clusters_are_seen(tmp_path: Path) -> None:
+    old, new = {"name": "shop", "arn": "a", "version": "1.24"}, {"name": "shop", "arn": "a", "version": "1.25"}
+    change = a_change(old, new, "update", address="aws_eks_cluster.a", type="aws_eks_cluster")
+    tags = a_change(old, old | {"tags": {}}, "update", address="aws_eks_cluster.b", type="aws_eks_cluster")
+    later = a_change(
+        old, {"name": "shop"}, "update", address="aws_eks_cluster.c", type="aws_eks_cluster", unknown={"version": True}
+    )
+    plan = read_terraform_plan(written(tmp_path, a_plan(change, tags, later)))
+    assert plan.upgrades == (ClusterUpgrade("shop", "a", "1.24", "1.25"), ClusterUpgrade("shop", "a", "1.24", None))
+
+
 def test_text_of_a_windows_shell_is_read(tmp_path: Path) -> None:
     assert read_terraform_plan(written(tmp_path, json.dumps(a_plan()).encode("utf-16"))).addons == ()
     assert read_terraform_plan(written(tmp_path, json.dumps(a_plan()).encode("utf-8-sig"))).addons == ()
@@ -79,6 +100,13 @@ def test_text_of_a_windows_shell_is_read(tmp_path: Path) -> None:
         ([], "JSON, but no Terraform plan"),
         ({"kind": "DrainPlan"}, "JSON, but no Terraform plan"),
         ({"format_version": "1.0", "values": {}}, "a Terraform state, not a plan"),
+        ({"format_version": "1.0", "provider_schemas": {}}, "JSON of Terraform, but no plan"),
+        (a_plan(a_change(an_addon(), an_addon(), "frobnicate")), "the action frobnicate, which is not known"),
+        (a_plan(a_change(an_addon(), an_addon())), "has no action"),
+        (a_plan(a_change(None, an_addon(), "update")), "has nothing before its change"),
+        (a_plan(a_change(None, None, "delete")), "has nothing before its change"),
+        (a_plan(a_change(an_addon(), None, "delete", "create")), "has nothing after its change"),
+        (a_plan(a_change(None, {}, "create", unknown=True)), "after_unknown of aws_eks_addon.vpc_cni is no object"),  # type: ignore[arg-type]
         (a_plan(format_version="2.0"), "of format 2.0"),
         (a_plan(format_version="0.2"), "of format 0.2"),
         (a_plan(resource_changes={}), "resource_changes is no list"),

@@ -74,6 +74,15 @@ def test_the_branch_interface_of_a_pod_that_asks_for_one() -> None:
     assert pod.annotations == {}
 
 
+@pytest.mark.parametrize(
+    ("address", "interface"), [("2001:db8::9", "2001:db8::9"), ("2001:db8::7", "2001:db8::9"), ("10.0.0.7", "10.0.9.9")]
+)
+def test_the_address_of_an_interface_is_of_the_family_of_the_pod(address: str, interface: str) -> None:
+    noted = json.dumps([{"eniId": "eni-1", "privateIp": "10.0.9.9", "ipv6Addr": "2001:db8::9"}])
+    (pod,) = pods({"container": ASKS, "annotations": {POD_ENI: noted}, "ip": address})
+    assert pod.branch == Branch(address, interface) and pod.branch.astray is (address != interface)
+
+
 @pytest.mark.parametrize("noted", ["", "no JSON", "{}", "[]", '[{"eniId":"e"}]', "[" * 2000, '[{"privateIp":7}]'])
 def test_an_annotation_that_the_controller_did_not_write_is_none(noted: str) -> None:
     (pod,) = pods({"container": ASKS, "annotations": {POD_ENI: noted}, "ip": "10.0.0.7"})

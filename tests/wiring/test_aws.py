@@ -51,7 +51,7 @@ def test_the_demo_has_an_aws_side() -> None:
     assert (cluster.name, cluster.version, cluster.region) == (NAME, "1.33", "ap-northeast-2")
     assert {"vpc-cni", "coredns"} <= {addon.name for addon in addons if isinstance(addon, Addon)}
     assert versions and of_cni[0].versions and "$ref" in schema.schema and isinstance(missing, Absent)
-    latest = updates[0]
+    latest = updates.updates[0]
     assert isinstance(latest, Update) and latest.parameter("ResolveConflicts") == "OVERWRITE", "the first incident"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from kubectl_eksdoc.cli.addon import apply_options
+from kubectl_eksdoc.cli.addon import after, apply_options
 from kubectl_eksdoc.cli.addon.applying import applying
 from kubectl_eksdoc.cli.addon.forecast import forecast
 from kubectl_eksdoc.cli.addon.reading import NAME
@@ -25,6 +25,7 @@ Examples:
   %(prog)s vpc-cni --to v1.20.4-eksbuild.2 --resolve-conflicts OVERWRITE
   %(prog)s coredns --to latest --configuration-values values.yaml
   %(prog)s --all -o json
+  %(prog)s vpc-cni --after
   %(prog)s --tf-plan plan.json
   %(prog)s vpc-cni --to latest --apply
   %(prog)s vpc-cni --demo
@@ -93,6 +94,7 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
         help="judge the add-on changes of a Terraform plan instead: what terraform show -json prints ('-': standard "
         "input); ADDON: only that one",
     )
+    after.add_to(parser)
     apply_options.add_to(parser)
     parser.set_defaults(leaf=parser, command=run)
 
@@ -108,6 +110,8 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
     Raises:
         EksdocError: the command line, a file, the cluster or AWS is at fault; the error says which.
     """
+    if args.after or args.update:
+        return after.look_back(after.AfterRequest.from_args(args, words), around)
     apply = apply_options.apply_from(args)
     if args.tf_plan is not None:
         return judge_plan(TerraformRequest.from_args(args, words), around)

@@ -98,7 +98,8 @@ TERRAFORM_UNKNOWN = Code(
     "addon-terraform-unknown",
     "A Terraform plan does not say all of it",
     "A version, values, a mode or a cluster that is known after apply only cannot be judged before; planning that "
-    "ended with errors, or that leaves changes to a later plan, says only a part.",
+    "ended with errors, or that leaves changes to a later plan, says only a part. It does not say what another role "
+    "allows, what resources of another kind ask for, or which add-ons EKS offers after the cluster's own upgrade.",
 )
 
 ALL: tuple[Code, ...] = tuple(value for value in list(globals().values()) if isinstance(value, Code))

@@ -70,6 +70,21 @@ class NodePool:
 
 
 @dataclass(frozen=True, slots=True)
+class SecurityGroupPolicy:
+    """It gives the pods that it selects a branch interface of their own, with its security groups, as they start."""
+
+    namespace: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class EniConfig:
+    """Subnet and security groups that pods of some nodes get with vpc-cni's custom networking."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class Cluster:
     """Everything observed at `observed_at`. Tuples are sorted by namespace and name."""
 
@@ -96,6 +111,8 @@ class Cluster:
     target_group_bindings: tuple[TargetGroupBinding, ...] = ()
     webhooks: tuple[Webhook, ...] = ()
     node_pools: tuple[NodePool, ...] = ()
+    security_group_policies: tuple[SecurityGroupPolicy, ...] = ()
+    eni_configs: tuple[EniConfig, ...] = ()
     notes: tuple[str, ...] = ()  # what the reader wants the user to know, e.g. a duplicate that was dropped
 
     def read_of(self, resource: Resource) -> KindRead:

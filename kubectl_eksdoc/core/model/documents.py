@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 API_VERSION = "eksdoc.io/v1alpha1"
+ADDON_AFTERMATH = "AddonAftermath"
 ADDON_DIFF = "AddonDiff"
 ADDON_UPDATE = "AddonUpdate"
 DRAIN_PLAN = "DrainPlan"

@@ -71,6 +71,11 @@ MUTATING_WEBHOOKS = Resource(
 TARGET_GROUP_BINDINGS = Resource("TargetGroupBinding", "targetgroupbindings", "elbv2.k8s.aws", "v1beta1", custom=True)
 CONFIG_MAPS = Resource("ConfigMap", "configmaps")
 SERVICE_ACCOUNTS = Resource("ServiceAccount", "serviceaccounts")
+CONTROLLER_REVISIONS = Resource("ControllerRevision", "controllerrevisions", "apps")
+SECURITY_GROUP_POLICIES = Resource(
+    "SecurityGroupPolicy", "securitygrouppolicies", "vpcresources.k8s.aws", "v1beta1", custom=True
+)
+ENI_CONFIGS = Resource("ENIConfig", "eniconfigs", "crd.k8s.amazonaws.com", "v1alpha1", namespaced=False, custom=True)
 NODE_POOLS = Resource("NodePool", "nodepools", "karpenter.sh", namespaced=False, custom=True)
 
 ALL: tuple[Resource, ...] = (
@@ -102,6 +107,9 @@ ALL: tuple[Resource, ...] = (
 
 SINGLE = (BUDGETS, CONFIG_MAPS, DAEMON_SETS, DEPLOYMENTS, SERVICE_ACCOUNTS)
 """Those of which single objects are read, by their names."""
+
+HISTORY_OF = {"DaemonSet": CONTROLLER_REVISIONS, "Deployment": REPLICA_SETS}
+"""Kind → where the pod templates are kept that an object of it has had; of other kinds the API keeps nothing."""
 
 
 class ReadState(str, Enum):

@@ -80,9 +80,21 @@ class ModuleCall:
 
 
 @dataclass(frozen=True, slots=True)
+class ClusterUpgrade:
+    """A cluster whose version of Kubernetes the plan changes. `before` and `after` are the versions, `after` None where
+    the plan does not say."""
+
+    cluster: str
+    arn: str
+    before: str
+    after: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class TerraformPlan:
     """`addons` by address. `failed`: planning ended with errors. `deferred`: add-ons that this plan leaves to a later
-    one, so that more may happen than it says."""
+    one, so that more may happen than it says. `unread`: changes of add-ons by resources of other kinds, of which
+    nothing more is read. `upgrades`: of clusters, by address."""
 
     file: str
     terraform: str
@@ -91,6 +103,8 @@ class TerraformPlan:
     failed: bool = False
     deferred: tuple[str, ...] = ()
     modules: tuple[ModuleCall, ...] = ()
+    unread: tuple[str, ...] = ()
+    upgrades: tuple[ClusterUpgrade, ...] = ()
 
     def module(self, path: str) -> ModuleCall | None:
         """The call at that path, None where the plan does not say."""

@@ -1,6 +1,6 @@
 """What the four incidents left to be seen in the demo's cluster, besides its applications: what EKS's add-ons brought,
-the Corefile with a short lameduck among it; the templates that aws-node has had; who gets AWS credentials from where;
-the class of nodes with one hop to the metadata; security groups of pods.
+the Corefile with a short lameduck among it; the templates that DaemonSets have had; who gets AWS credentials from
+where; the class of nodes with one hop to the metadata; security groups of pods.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from kubectl_eksdoc.embedded.demo import aws_node
 from kubectl_eksdoc.embedded.demo.meta import Json, an_object, condition, owner
 from kubectl_eksdoc.embedded.demo.owners import with_owners
-from kubectl_eksdoc.embedded.demo.pods import template_hash
+from kubectl_eksdoc.embedded.demo.pods import template_hash, template_of
+from kubectl_eksdoc.embedded.demo.workloads import AGE as WORKLOADS_AGE
 from kubectl_eksdoc.embedded.demo.world import ACCOUNT, APPS, AWS_NODE, CLUSTER, CNI_OWN, EKS_IMAGES, POD_ENI, App
 
 _AGE = 80_000
@@ -58,6 +59,7 @@ def others() -> Iterator[Json]:
     yield from map(with_owners, _config_maps())
     yield from (with_owners(_service_account(app)) for app in APPS if app.namespace == _K)
     yield from _revisions_of_aws_node()
+    yield from (_only_revision(app) for app in APPS if app.kind == "DaemonSet" and app.daemon is None)
     yield _definition("SecurityGroupPolicy", "securitygrouppolicies", "vpcresources.k8s.aws", "v1beta1", "Namespaced")
     yield from (_security_groups(app) for app in APPS if POD_ENI in app.extended)
     yield _definition("EC2NodeClass", "ec2nodeclasses", "karpenter.k8s.aws", "v1", "Cluster")
@@ -86,16 +88,27 @@ def _service_account(app: App) -> Json:
 def _revisions_of_aws_node() -> Iterator[Json]:
     """Its templates, oldest first, as the DaemonSet controller keeps them."""
     (app,) = (each for each in APPS if each.daemon == AWS_NODE)
-    owned_by = owner("apps/v1", "DaemonSet", _K, app.name)
     for number, revision in enumerate(aws_node.REVISIONS, 1):
-        template, named = aws_node.template(EKS_IMAGES, CNI_OWN, revision), template_hash(app, number)
-        hashes = {"controller-revision-hash": named, "controller.kubernetes.io/hash": named}
-        meta: Json = {"labels": {**template["metadata"]["labels"], **hashes}, "owned_by": owned_by}
-        body: Json = {"data": {"spec": {"template": {**template, "$patch": "replace"}}}, "revision": number}
-        name = f"{app.name}-{named}"
-        made = an_object("apps/v1", "ControllerRevision", name, _K, age=revision.minutes, **meta, **body)
-        del made["metadata"]["generation"]
-        yield made
+        template = aws_node.template(EKS_IMAGES, CNI_OWN, revision)
+        yield _revision(app, template, template_hash(app, number), number, revision.minutes)
+
+
+def _only_revision(app: App) -> Json:
+    """Of a DaemonSet whose template never changed."""
+    return _revision(app, template_of(app), template_hash(app), 1, WORKLOADS_AGE)
+
+
+def _revision(app: App, template: Json, named: str, number: int, age: int) -> Json:
+    hashes = {"controller-revision-hash": named, "controller.kubernetes.io/hash": named}
+    labels = {**template["metadata"]["labels"], **hashes}
+    body: Json = {"data": {"spec": {"template": {**template, "$patch": "replace"}}}, "revision": number}
+    owned_by = owner("apps/v1", "DaemonSet", app.namespace, app.name)
+    name = f"{app.name}-{named}"
+    made = an_object(
+        "apps/v1", "ControllerRevision", name, app.namespace, age=age, labels=labels, owned_by=owned_by, **body
+    )
+    del made["metadata"]["generation"]
+    return made
 
 
 def _security_groups(app: App) -> Json:

@@ -9,7 +9,8 @@ from kubectl_eksdoc.embedded.demo.meta import Json, ago, an_object, condition, o
 from kubectl_eksdoc.embedded.demo.pods import is_ready, labels_of, template_hash, template_of
 from kubectl_eksdoc.embedded.demo.world import App, Rule
 
-_AGE = 50_000
+AGE = 50_000
+"""Minutes since controllers were made, unless they say otherwise."""
 
 
 def controllers_of(app: App, pods: Sequence[Json]) -> list[Json]:
@@ -39,7 +40,7 @@ def an_autoscaler(app: App, minimum: int, maximum: int) -> Json:
 
 
 def _made(
-    api_version: str, kind: str, app: App, spec: Json, status: Json, *, name: str = "", age: float = _AGE, **meta: Any
+    api_version: str, kind: str, app: App, spec: Json, status: Json, *, name: str = "", age: float = AGE, **meta: Any
 ) -> Json:
     name, labels = name or app.name, meta.pop("labels", None) or labels_of(app)
     return an_object(api_version, kind, name, app.namespace, age=age, labels=labels, spec=spec, status=status, **meta)

@@ -16,8 +16,8 @@ from kubectl_eksdoc.core.rules.api.ownership.fields import NONE, Fields
 from kubectl_eksdoc.core.rules.api.ownership.updates import settled, updated
 from kubectl_eksdoc.core.rules.api.patches.json_patch import apply_json_patch
 from kubectl_eksdoc.core.rules.api.patches.merge import apply_merge
+from kubectl_eksdoc.core.rules.api.patches.schema_keys import SchemaKeys
 from kubectl_eksdoc.core.rules.api.patches.strategic import Path, apply_strategic
-from kubectl_eksdoc.core.rules.api.places import Place
 from kubectl_eksdoc.core.rules.api.schema import Schema
 from kubectl_eksdoc.core.rules.api.statuses import Cause, Details, Named, Refusal, Status, bad_request, invalid
 from kubectl_eksdoc.embedded.serving.messages import Request
@@ -111,29 +111,6 @@ def named_after(target: Target, config: Doc) -> Doc:
         raise bad_request("metadata.managedFields must be nil")
     named = {"name": target.name, **({"namespace": target.namespace} if target.served.namespaced else {})}
     return {**without(config, ("metadata",)), "metadata": {**meta, **named}}
-
-
-class SchemaKeys:
-    """The merge keys of a schema, as strategic merge patches ask for them."""
-
-    def __init__(self, root: Place) -> None:
-        self._root = root
-
-    def merge_key(self, path: Path) -> str | None:
-        place = self._at(path)
-        return place.merge_key or None if "merge" in place.strategy else None
-
-    def merges_scalars(self, path: Path) -> bool:
-        place = self._at(path)
-        return "merge" in place.strategy and not place.merge_key
-
-    def _at(self, path: Path) -> Place:
-        place = self._root
-        for step in path:
-            if place.items is not None:
-                place = place.items
-            place = place.under(step)
-        return place
 
 
 _MAIN, _OF_STATUS = Fields.of_paths(("status",)), Fields.of_paths(("spec",))

@@ -55,23 +55,28 @@ def terraform(plan: AddonPlan, way: WayOut) -> Iterator[tuple[str, str]]:
         yield called, "\n".join((addon, *arguments(plan, way, generation)))
 
 
-def arguments(plan: AddonPlan, way: WayOut, generation: Generation, creates: bool = False) -> tuple[str, ...]:
+def arguments(
+    plan: AddonPlan,
+    way: WayOut,
+    generation: Generation,
+    creates: bool = False,
+    conflicts: str = "",
+    module_lacks: bool = False,
+) -> tuple[str, ...]:
     """What a resource says for the values that change nothing, as that generation of the provider takes it. At its
-    creation nothing but OVERWRITE makes EKS's what is somebody's already."""
+    creation nothing but OVERWRITE makes EKS's what is somebody's already. `conflicts`: the argument that resolves them,
+    "" for the generation's own; `module_lacks`: the module around it hands on no configuration values."""
     version = f'addon_version = "{plan.facts.target.version}"'
-    if not generation.gives_values:
+    if module_lacks or not generation.gives_values:
+        cannot = f"this {'module' if module_lacks else 'provider'} gives no configuration values"
         if creates:
-            return (version, f"# {_CANNOT}: create it by the AWS CLI, and import it")
+            return (version, f"# {cannot}: create it by the AWS CLI, and import it")
         refused = "" if generation.gives_preserve else ", and PRESERVE is refused"
         mode = (f'resolve_conflicts = "{Mode.PRESERVE.value}"',) if generation.gives_preserve else ()
-        return (version, *mode, f"# {_TOO_OLD}{refused}")
+        return (version, *mode, f"# {cannot}: update by the AWS CLI, and set addon_version here as well{refused}")
     when = "" if generation.start < (5, 0) else "_on_create" if creates else "_on_update"
-    mode = (f'resolve_conflicts{when} = "{(Mode.OVERWRITE if creates else safest(way)).value}"',)
+    mode = (f'{conflicts or "resolve_conflicts" + when} = "{(Mode.OVERWRITE if creates else safest(way)).value}"',)
     return (version, *mode, f"configuration_values = jsonencode({_hcl(way.values)})")
-
-
-_CANNOT = "this provider gives no configuration values"
-_TOO_OLD = f"{_CANNOT}: update by the AWS CLI, and set addon_version here as well"
 
 
 def eksctl(plan: AddonPlan, way: WayOut) -> Doc:

@@ -78,6 +78,8 @@ def _users(usage: Usage) -> Fields:
     return {
         "podsWithSecurityGroups": None if isinstance(names, Unknown) else strings(names),
         "podsAstray": None if isinstance(names, Unknown) else strings(pod.key for pod in usage.astray),
+        "securityGroupPolicies": None if isinstance(usage.policies, Unknown) else strings(usage.policies),
+        "eniConfigs": None if isinstance(usage.eni_configs, Unknown) else strings(usage.eni_configs),
         "targetGroupBindings": None if isinstance(groups, Unknown) else strings(groups),
     }
 

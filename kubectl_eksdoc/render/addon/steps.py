@@ -42,8 +42,10 @@ def in_short(plan: AddonPlan) -> str:
     elif way.cannot:
         names = ", ".join(words.named(change) for change in way.cannot)
         risk = f"{counted(len(way.keeps) + len(way.cannot), 'field')} at risk; no value keeps {names}"
-    else:
+    elif way.usable:
         risk = f"{counted(len(way.keeps), 'field')} at risk, which these values keep"
+    else:
+        risk = f"{counted(len(way.keeps), 'field')} at risk, and EKS refuses the values that would keep them"
     unknown = any(each.status is Status.UNKNOWN for each in plan.findings)
     return "; ".join([risk, *refused, *(["not all of it is known"] if unknown else [])])
 

@@ -11,6 +11,7 @@ from importlib import resources
 from typing import Any
 
 KINDS = (
+    "AddonAftermath",
     "AddonDiff",
     "AddonUpdate",
     "DrainPlan",

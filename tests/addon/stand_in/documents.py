@@ -16,9 +16,9 @@ from kubectl_eksdoc.core.rules.api.ownership.applying import Refused, apply
 from kubectl_eksdoc.core.rules.api.ownership.conflicts import Conflicts
 from kubectl_eksdoc.core.rules.api.ownership.fields import NONE, Fields
 from kubectl_eksdoc.core.rules.api.ownership.updates import settled, updated
+from kubectl_eksdoc.core.rules.api.patches.schema_keys import SchemaKeys
 from kubectl_eksdoc.core.rules.api.patches.strategic import apply_strategic
 from kubectl_eksdoc.core.rules.api.schema import schema_of
-from kubectl_eksdoc.embedded.serving.changes import SchemaKeys
 
 Key = tuple[str, str]
 """Kind and name: all of the add-on is in one namespace."""

@@ -18,6 +18,7 @@ from kubectl_eksdoc.cli.surroundings import Surroundings
 from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.embedded.serving.server import Server
 from kubectl_eksdoc.kube.aws_access import AwsWanted
+from kubectl_eksdoc.kube.namespace_lists import NamespaceLists
 from kubectl_eksdoc.kube.single_objects import SingleObjects
 from kubectl_eksdoc.wiring.addons import AddonWorld, Reading
 from kubectl_eksdoc.wiring.sources import Progress, SourceChoice, open_reader
@@ -107,7 +108,7 @@ class Desk:
     ) -> AddonWorld:
         cluster = open_reader(source, connection, progress).read(reading.kinds)
         aws = live(self.aws)
-        return AddonWorld(cluster, SingleObjects(connection), believed(aws, aws.access))
+        return AddonWorld(cluster, SingleObjects(connection), believed(aws, aws.access), NamespaceLists(connection))
 
 
 class _Typist(Terminal):

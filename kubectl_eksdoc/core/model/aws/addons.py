@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,3 +125,25 @@ class AddonSide:
     offered: bool | Unknown
     steps: tuple[str, ...]
     between: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateHistory:
+    """`updates` are the latest that EKS lists, the newest first; `unseen`: so many more it lists, of which nothing was
+    asked. `values`: by the id of an update, the configuration values that it gave; one that is not there gave none."""
+
+    updates: tuple[Update | Unknown, ...]
+    unseen: int = 0
+    values: Mapping[str, Doc | Unknown] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class AddonPast:
+    """What AWS says of an installed add-on and of what was done to it. `update` is the one that is looked at, Absent
+    where EKS knows of none."""
+
+    addon: Addon
+    now: VersionSide
+    values: Doc | Unknown
+    history: UpdateHistory | Unknown
+    update: Update | Unknown | Absent

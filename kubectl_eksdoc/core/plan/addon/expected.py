@@ -39,6 +39,7 @@ class Witness(Enum):
     """Why EKS is expected to apply a field, the surest first."""
 
     VALUES = "the configuration values set it"
+    ROLE = "it is the add-on's IAM role"
     OWNED = "EKS owns it, or its entry, today"
     SCHEMA = "the schema of the target version has it"
     CHART = "the chart of the target version renders it, and its schema is not known"
@@ -116,6 +117,11 @@ def expected(live: Doc, of: Named, update: Update, schema: Schema) -> Expected:
     return Expected(config, owners, why, paths, doubted, unsure, shared)
 
 
+def config_of(addon: str, of: Named, path: Path, schema: Schema) -> ConfigPath:
+    """Where a field of that object stands in the add-on's configuration values, () if nowhere by itself."""
+    return _Rules.of(Update((), (), addon=addon), of, schema).config_of(path)
+
+
 def owners_of(live: Doc) -> Mapping[Owner, Entry]:
     """
     Raises:
@@ -151,6 +157,8 @@ _KEYS = frozenset(("f:name", "f:containerPort", "f:protocol", "f:mountPath", "f:
 
 
 def _witness(config: ConfigPath, named: tuple[Path, ...], mine: Fields, update: Update) -> Witness | None:
+    if not config:
+        return Witness.ROLE
     if any(path[: len(config)] == config for path in update.explicit):
         return Witness.VALUES
     if any(path in mine or path[:-1] in mine for path in named):

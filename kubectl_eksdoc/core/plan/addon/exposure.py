@@ -31,7 +31,7 @@ def exposed(
         return Severity.LOW, (f"only the loss of {value_of(effect.of)} matters: {effect.does}",)
     told = f"{effect.does} ({'as the update rolls over the nodes' if effect.at_once else 'later'}; {effect.source})"
     if effect.users is not Users.BRANCH_PODS:
-        return effect.worst, (told, *_of_nodes(facts.usage, change))
+        return _of_nodes(facts.usage, effect, change, told)
     if effect.strict_only and _enforcing(facts, changes, mode) == _STANDARD:
         return Severity.LOW, (f"{_ENFORCING} is {_STANDARD}; in {_STRICT} mode {told}",)
     return _of_pods(facts.usage, effect, told)
@@ -42,7 +42,7 @@ def _of_pods(usage: Usage, effect: Effect, told: str) -> tuple[Severity, tuple[s
     if isinstance(pods, Unknown):
         return effect.worst, (told, f"which pods have security groups of their own is not known: {pods.why}")
     if not pods:
-        return Severity.LOW, (f"no pod has security groups of its own; else {told}",)
+        return _of_nobody_yet(usage, told)
     have = "1 pod has" if len(pods) == 1 else f"{len(pods)} pods have"
     some = f"{have} security groups of their own: {_some([pod.key for pod in pods])}"
     if not effect.probed:
@@ -51,6 +51,17 @@ def _of_pods(usage: Usage, effect: Effect, told: str) -> tuple[Severity, tuple[s
         # Whatever runs on the node itself, and connects to them, is cut off all the same.
         return Severity.HIGH, (told, f"{some}; none of them is probed over the network")
     return effect.worst, (told, some, *_probed(pods), *_balanced(usage))
+
+
+def _of_nobody_yet(usage: Usage, told: str) -> tuple[Severity, tuple[str, ...]]:
+    """Pods get theirs as they start."""
+    policies = usage.policies
+    if isinstance(policies, Unknown):
+        return Severity.LOW, (f"no pod has security groups of its own; else {told}", policies.why)
+    if policies:
+        yet = f"no pod has security groups of its own yet, but SecurityGroupPolicies give them: {_some(policies)}"
+        return Severity.MEDIUM, (yet, told)
+    return Severity.LOW, (f"no pod has security groups of its own; else {told}",)
 
 
 def _probed(pods: Sequence[Pod]) -> Iterator[str]:
@@ -74,14 +85,21 @@ def _balanced(usage: Usage) -> Iterator[str]:
         yield f"target groups they stand in: {_some(groups)}"
 
 
-def _of_nodes(usage: Usage, change: FieldChange) -> Iterator[str]:
-    if change.field.variable != "ENABLE_PREFIX_DELEGATION":
-        return
-    fullest = usage.fullest
-    if isinstance(fullest, Unknown):
-        yield f"how full nodes are is not known: {fullest.why}"
-    elif fullest is not None:
-        yield f"{fullest.node} takes {fullest.room} pods and has {fullest.pods}"
+def _of_nodes(usage: Usage, effect: Effect, change: FieldChange, told: str) -> tuple[Severity, tuple[str, ...]]:
+    if change.field.variable == "AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG":
+        configs = usage.eni_configs
+        if isinstance(configs, Unknown):
+            return effect.worst, (told, configs.why)
+        if not configs:
+            return Severity.LOW, (f"there is no ENIConfig; else {told}",)
+        return effect.worst, (told, f"ENIConfigs: {_some(configs)}")
+    if change.field.variable == "ENABLE_PREFIX_DELEGATION":
+        fullest = usage.fullest
+        if isinstance(fullest, Unknown):
+            return effect.worst, (told, f"how full nodes are is not known: {fullest.why}")
+        if fullest is not None:
+            return effect.worst, (told, f"{fullest.node} takes {fullest.room} pods and has {fullest.pods}")
+    return effect.worst, (told,)
 
 
 def _enforcing(facts: AddonFacts, changes: Sequence[FieldChange], mode: Mode) -> str:

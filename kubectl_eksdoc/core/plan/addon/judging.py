@@ -140,6 +140,8 @@ def _remedies(facts: AddonFacts, change: FieldChange, fate: Fate) -> tuple[Remed
     settable = change.config and (isinstance(schema, Unknown) or not schema.refuses(change.config))
     by_hand = LEAVE if change.fate(Mode.PRESERVE) is Fate.KEPT else _BY_HAND
     found = (KEEP, DECLARE) if settable else (by_hand,)
+    if change.witness is Witness.ROLE:
+        found = (Remedy(f"give it to the add-on in the same call: --service-account-role-arn {change.live}"), DECLARE)
     return (*found, _TRY) if fate is Fate.KEPT else found
 
 

@@ -16,7 +16,7 @@ from kubectl_eksdoc.core.plan.addon.facts import AddonFacts, Asked
 from kubectl_eksdoc.core.plan.addon.judging import Unread, judged, shared
 from kubectl_eksdoc.core.plan.addon.merging import leaves, merged, with_value
 from kubectl_eksdoc.core.plan.addon.prediction import FieldChange, Prediction, predict
-from kubectl_eksdoc.core.plan.addon.rendering import Rendered, rendered
+from kubectl_eksdoc.core.plan.addon.rendering import Rendered, rendered, role_rendered
 from kubectl_eksdoc.core.rules.api.ownership.entries import MalformedEntries
 
 
@@ -100,8 +100,9 @@ def _update(facts: AddonFacts, values: Doc | None) -> Update:
     today = {} if isinstance(facts.values, Unknown) else facts.values
     name, now, target = facts.addon.name, facts.now.chart, facts.target.chart
     schema, schema_now = (None if isinstance(of.schema, Unknown) else of.schema for of in (facts.target, facts.now))
+    role = role_rendered(name, facts.addon.role)
     if values is None:
-        return Update((), (), frozenset(), schema, schema_now, name, False)
+        return Update((), role, frozenset(), schema, schema_now, name, False)
     before: tuple[Rendered, ...] = ()
     if isinstance(target, Unknown):
         after = rendered(name, values)
@@ -110,7 +111,7 @@ def _update(facts: AddonFacts, values: Doc | None) -> Update:
         # Without today's chart nobody knows what is not rendered any more.
         before = () if isinstance(now, Unknown) else rendered(name, merged(now, today).values)
     explicit = frozenset(leaf.path for leaf in leaves(values))
-    return Update(before, after, explicit, schema, schema_now, name, not isinstance(target, Unknown))
+    return Update(before, (*after, *role), explicit, schema, schema_now, name, not isinstance(target, Unknown))
 
 
 def _way_out(facts: AddonFacts, asked: Asked, at_risk: Iterable[FieldChange], judge: Judge) -> WayOut | None:

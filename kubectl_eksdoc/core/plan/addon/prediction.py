@@ -13,12 +13,12 @@ from typing import Any
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.aws.configuration import Path as ConfigPath
 from kubectl_eksdoc.core.model.named import Named, named
+from kubectl_eksdoc.core.plan.addon.differing import differing
 from kubectl_eksdoc.core.plan.addon.expected import EKS, Expected, Update, Witness, expected
 from kubectl_eksdoc.core.plan.addon.fields import LiveField, value_at
 from kubectl_eksdoc.core.plan.addon.merging import Missing
 from kubectl_eksdoc.core.plan.addon.modes import Confidence, Fate, Mode
 from kubectl_eksdoc.core.rules.api.ownership.applying import Applied, apply
-from kubectl_eksdoc.core.rules.api.ownership.comparing import compare
 from kubectl_eksdoc.core.rules.api.ownership.conflicts import Conflicts
 from kubectl_eksdoc.core.rules.api.ownership.entries import without_entries
 from kubectl_eksdoc.core.rules.api.ownership.fields import Fields
@@ -91,7 +91,7 @@ def predict(live: Doc, update: Update, schema: Schema | None = None) -> Predicti
     will = expected(live, of, update, known_as)
     outcomes, conflicts = _outcomes(live, will, known_as)
     before = without_entries(live)
-    touched = {path for after in outcomes.values() for path in _differing(before, after, known_as)}
+    touched = {path for after in outcomes.values() for path in differing(before, after, known_as)}
     paths = touched | set(conflicts) | set(will.unsure) | _doubtful(before, will, known_as)
     changes = [_change(of, path, before, will, outcomes, conflicts, known_as, update) for path in paths]
     message = _message(of, conflicts)
@@ -118,19 +118,6 @@ def _outcomes(live: Doc, will: Expected, schema: Schema) -> tuple[dict[Mode, Doc
         Mode.NONE: Applied(live) if isinstance(gently, Conflicts) else gently,
     }
     return {mode: without_entries(each.doc) for mode, each in after.items() if isinstance(each, Applied)}, conflicts
-
-
-def _differing(before: Doc, after: Doc, schema: Schema) -> set[Path]:
-    """Fields with a value of their own; an item that comes or goes is told by what is in it."""
-    seen = compare(before, after, schema.root)
-    every = set(seen.written | seen.removed)
-    return {path for path in every if not any(other[: len(path)] == path for other in every if other != path)} - {
-        path for path in every if _names_its_item(path)
-    }
-
-
-def _names_its_item(path: Path) -> bool:
-    return path[-1] == "f:name" and len(path) > 1 and path[-2].startswith("k:")
 
 
 def _doubtful(before: Doc, will: Expected, schema: Schema) -> set[Path]:

@@ -26,7 +26,7 @@ _KUBE_PROXY = Named("apps/v1", "DaemonSet", _SYSTEM, "kube-proxy")
 @dataclass(frozen=True, slots=True)
 class Rendered:
     """One value of the chart, and the part of the object `of` that it makes; `plain` is the part that a plain value
-    would make in its place."""
+    would make in its place. `config` is () for what no configuration value makes: the role."""
 
     config: ConfigPath
     of: Named
@@ -47,6 +47,15 @@ class _Rule:
 def rendered(addon: str, values: Doc) -> tuple[Rendered, ...]:
     """What is known to be made of `values`, by the order of the rules; nothing for an add-on without any."""
     return tuple(part for rule in _RULES.get(addon, ()) for part in _by(rule, values))
+
+
+def role_rendered(addon: str, role: str) -> tuple[Rendered, ...]:
+    """What EKS makes of the add-on's ``serviceAccountRoleArn``: an annotation of the service account that has it."""
+    account = _WITH_ROLE.get(addon)
+    if account is None or not role:
+        return ()
+    part, plain = ({"metadata": {"annotations": {_ROLE: value}}} for value in (role, _PLAIN))
+    return (Rendered((), account, part, plain),)
 
 
 def stems(addon: str, of: Named) -> tuple[tuple[ConfigPath, Doc, bool], ...]:
@@ -167,6 +176,13 @@ _RULES: Mapping[str, tuple[_Rule, ...]] = {
         _Rule(("podLabels",), _KUBE_PROXY, _of_template("labels")),
     ),
 }
+
+_ROLE = "eks.amazonaws.com/role-arn"
+_WITH_ROLE: Mapping[str, Named] = {
+    "vpc-cni": Named("v1", "ServiceAccount", _SYSTEM, "aws-node"),
+    "aws-ebs-csi-driver": Named("v1", "ServiceAccount", _SYSTEM, "ebs-csi-controller-sa"),
+}
+"""Whose pods call AWS with the add-on's role (EKS user guide, IAM roles for add-ons)."""
 
 _OBJECTS: Mapping[str, tuple[Named, ...]] = {
     "vpc-cni": (AWS_NODE, _CNI_MAP, Named("v1", "ServiceAccount", _SYSTEM, "aws-node")),

@@ -8,9 +8,12 @@ from dataclasses import dataclass
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.aws.asked import Unknown
 from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.core.model.kinds import Resource
 from kubectl_eksdoc.core.model.pods import Pod
 
 BEHIND_BALANCERS = (kinds.SERVICES, kinds.TARGET_GROUP_BINDINGS)
+USED_BY = (kinds.NODES, kinds.PODS, *BEHIND_BALANCERS, kinds.SECURITY_GROUP_POLICIES, kinds.ENI_CONFIGS)
+"""What of a cluster is read as a whole, to tell it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,11 +28,14 @@ class Fullest:
 @dataclass(frozen=True, slots=True)
 class Usage:
     """`branched`: pods with a branch interface of their own that have not ended, sorted. `target_groups`: the bindings,
-    by ``namespace/name``, of Services that select one of them. `fullest` is None in a cluster without nodes."""
+    by ``namespace/name``, of Services that select one of them. `policies`: SecurityGroupPolicies by
+    ``namespace/name``; `eni_configs` by name. `fullest` is None in a cluster without nodes."""
 
     branched: tuple[Pod, ...] | Unknown
     target_groups: tuple[str, ...] | Unknown = ()
     fullest: Fullest | Unknown | None = None
+    policies: tuple[str, ...] | Unknown = ()
+    eni_configs: tuple[str, ...] | Unknown = ()
 
     @property
     def branch_pods(self) -> tuple[str, ...] | Unknown:
@@ -48,10 +54,26 @@ def usage(cluster: Cluster) -> Usage:
     pods, nodes = cluster.read_of(kinds.PODS), cluster.read_of(kinds.NODES)
     if not pods.known:
         unread = Unknown(f"pods were not read: {pods.detail}", "list pods")
-        return Usage(unread, unread, unread)
+        return Usage(unread, unread, unread, *_custom(cluster))
     branched = tuple(pod for pod in cluster.pods if pod.branch is not None and not pod.finished)
     fullest = _fullest(cluster) if nodes.known else Unknown(f"nodes were not read: {nodes.detail}", "list nodes")
-    return Usage(branched, _target_groups(cluster, branched), fullest)
+    return Usage(branched, _target_groups(cluster, branched), fullest, *_custom(cluster))
+
+
+def _custom(cluster: Cluster) -> tuple[tuple[str, ...] | Unknown, tuple[str, ...] | Unknown]:
+    """SecurityGroupPolicies and ENIConfigs."""
+    policies = tuple(sorted(f"{each.namespace}/{each.name}" for each in cluster.security_group_policies))
+    configs = tuple(sorted(each.name for each in cluster.eni_configs))
+    return (
+        _unread(cluster, kinds.SECURITY_GROUP_POLICIES) or policies,
+        _unread(cluster, kinds.ENI_CONFIGS) or configs,
+    )
+
+
+def _unread(cluster: Cluster, resource: Resource) -> Unknown | None:
+    read = cluster.read_of(resource)
+    name = resource.full_name
+    return None if read.known else Unknown(f"{name} were not read: {read.detail}", f"list {name}")
 
 
 def _target_groups(cluster: Cluster, branched: tuple[Pod, ...]) -> tuple[str, ...] | Unknown:

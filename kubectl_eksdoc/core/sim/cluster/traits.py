@@ -36,7 +36,6 @@ def of_resource(
     return Traits(named, resource.api_version, resource.namespaced, counts, has_status, returned)
 
 
-CONTROLLER_REVISIONS = Resource("ControllerRevision", "controllerrevisions", "apps")
 CRON_JOBS = Resource("CronJob", "cronjobs", "batch")
 EVENTS = Resource("Event", "events")
 ADMISSION_POLICIES = Resource(
@@ -71,7 +70,7 @@ _PLAIN = (
     Resource("ServiceAccount", "serviceaccounts"),
     Resource("Endpoints", "endpoints"),
     EVENTS,
-    CONTROLLER_REVISIONS,
+    kinds.CONTROLLER_REVISIONS,
 )
 
 BUILT_IN: tuple[Traits, ...] = (

@@ -14,10 +14,10 @@ from kubectl_eksdoc.render.text import joined
 def blocks(change: Change, plan: AddonPlan, way: WayOut) -> Iterator[tuple[str, str]]:
     """(of which versions of the provider, what to write), newest first; those that are written alike are one."""
     made: dict[str, list[str]] = {}
+    one = "resolve_conflicts" if change.conflicts == "resolve_conflicts" else ""
     for generation in change.generations:
-        made.setdefault(_written(change.where, arguments(plan, way, generation, change.creates)), []).insert(
-            0, generation.value
-        )
+        lines = arguments(plan, way, generation, change.creates, one, not change.where.gives_values)
+        made.setdefault(_written(change.where, lines), []).insert(0, generation.value)
     for text, versions in made.items():
         yield joined(versions), text
 

@@ -54,6 +54,7 @@ def _way_out(judged: Judged, look: Look) -> list[str]:
     lines: list[str] = []
     for versions, text in blocks(judged.change, plan, plan.way_out):
         lines += of_addon.written(f"Terraform, AWS provider {versions}:", text, look)
-    if not judged.change.creates and not all(each.gives_values for each in judged.change.generations):
+    given = judged.change.where.gives_values and all(each.gives_values for each in judged.change.generations)
+    if not judged.change.creates and not given:
         lines += of_addon.written("By the AWS CLI:", commands.update_addon(plan, plan.way_out), look)
     return of_addon.way_out(plan, lines, look, judged.change.creates)

@@ -14,9 +14,10 @@ def verdict(view: TerraformView) -> str:
     judgement = view.judgement
     changes = judgement.changes
     if not changes:
-        whole = "nothing to do" if not judgement.findings else "not all of it is known"
         what = f"{judgement.addon} of {view.name} is not" if judgement.addon else f"no add-on of {view.name} is"
-        return f"{_file(view)}: {what} changed: {whole}"
+        if judgement.findings:
+            return f"{_file(view)}: {what} seen to change: not all of it is known"
+        return f"{_file(view)}: {what} changed: nothing to do"
     found = [outcome(each) for each in changes]
     counts = [(found.count(each), each) for each in ("fails", "is unknown", "loses nothing")]
     parts = joined([f"{count} {_plural(what, count)}" for count, what in counts if count])

@@ -15,7 +15,7 @@ from kubectl_eksdoc.core.model.kinds import KindRead, ReadState
 from kubectl_eksdoc.core.model.network import Service, TargetGroupBinding
 from kubectl_eksdoc.core.plan.addon.facts import Asked
 from kubectl_eksdoc.core.plan.addon.modes import Mode
-from kubectl_eksdoc.core.plan.addon.usage import BEHIND_BALANCERS, Fullest, Usage, usage
+from kubectl_eksdoc.core.plan.addon.usage import USED_BY, Fullest, Usage, usage
 from tests.builders import a_cluster as a_whole
 from tests.builders import a_node, a_pod
 from tests.core.plan.addon.incident import EARLY_DEMUX, by_hand, rich
@@ -76,6 +76,26 @@ def test_a_pod_with_the_address_of_its_node_is_astray() -> None:
     assert "kubectl -n shop delete pod gone" in told.remedy[0].text
 
 
+def test_pods_may_get_theirs_later() -> None:
+    told = of(Usage((), policies=("shop/pay",)))
+    assert told.severity is Severity.MEDIUM
+    assert any("SecurityGroupPolicies give them: shop/pay" in line for line in told.evidence)
+    told = of(Usage((), policies=Unknown("securitygrouppolicies were not read: forbidden")))
+    assert told.severity is Severity.LOW and any("were not read" in line for line in told.evidence)
+
+
+@pytest.mark.parametrize(
+    ("configs", "severity"),
+    [((), Severity.LOW), (("eu-west-1a",), Severity.HIGH), (Unknown("not read"), Severity.HIGH)],
+    ids=["none", "some", "unknown"],
+)
+def test_custom_networking_is_used_where_an_eni_config_is(configs: Any, severity: Severity) -> None:
+    live = by_hand(rich(), "containers", 0, "AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG", "true")
+    plan = planned(facts(usage=Usage((), eni_configs=configs), objects=(live,)), Asked(Mode.OVERWRITE))
+    (told,) = [each for each in found(plan, codes.FIELD_RESET) if "CUSTOM_NETWORK_CFG" in each.message]
+    assert told.severity is severity
+
+
 def read(*resources: Any) -> tuple[KindRead, ...]:
     return tuple(KindRead(each, ReadState.READ) for each in resources)
 
@@ -90,7 +110,7 @@ def a_cluster(*unread: Any) -> Any:
     services += (Service("shop", "by-hand"), Service("other", "pay", selector={"app": "pay"}))
     bindings = tuple(TargetGroupBinding("shop", f"k8s-{each}", each) for each in ("pay", "web", "by-hand", "none"))
     bindings += (TargetGroupBinding("other", "k8s-other", "pay"),)
-    kept = [each for each in (kinds.NODES, kinds.PODS, *BEHIND_BALANCERS) if each not in unread]
+    kept = [each for each in USED_BY if each not in unread]
     return a_whole(
         nodes=(a_node("n1", pods_allocatable=58), a_node("n2", pods_allocatable=110)),
         pods=pods,
@@ -106,8 +126,14 @@ def test_only_what_selects_them_sends_them_traffic() -> None:
     assert seen.fullest == Fullest("n1", 2, 58)
 
 
-@pytest.mark.parametrize("resource", [kinds.PODS, kinds.NODES, kinds.SERVICES, kinds.TARGET_GROUP_BINDINGS])
+@pytest.mark.parametrize("resource", USED_BY)
 def test_what_was_not_read_is_unknown(resource: Any) -> None:
     seen = usage(a_cluster(resource))
-    of_kind = {kinds.PODS: seen.branched, kinds.NODES: seen.fullest}.get(resource, seen.target_groups)
+    by_kind = {
+        kinds.PODS: seen.branched,
+        kinds.NODES: seen.fullest,
+        kinds.SECURITY_GROUP_POLICIES: seen.policies,
+        kinds.ENI_CONFIGS: seen.eni_configs,
+    }
+    of_kind = by_kind.get(resource, seen.target_groups)
     assert isinstance(of_kind, Unknown) and resource.full_name in of_kind.missing

@@ -254,6 +254,30 @@ def test_a_role_that_somebody_annotated_never_passes_and_a_restart_is_nobodys_bu
         assert len(found(plan, codes.FIELD_UNKNOWN)) == expected
 
 
+ROLE, OWN = "arn:aws:iam::111122223333:role/cni", "arn:aws:iam::111122223333:role/by-hand"
+
+
+@pytest.mark.parametrize("values", [{}, Unknown("they are no YAML")], ids=["known", "values unknown"])
+def test_a_role_that_somebody_annotated_gives_way_to_the_addons(values: Any) -> None:
+    role = "eks.amazonaws.com/role-arn"
+    account = {**COREFILE, "kind": "ServiceAccount", "metadata": {**COREFILE["metadata"], "name": "aws-node"}}
+    del account["data"]
+    live = edited(account, ("metadata", "annotations", role), OWN)
+    with_role = Addon("vpc-cni", "v1.12.0-eksbuild.1", "ACTIVE", role=ROLE)
+    plan = planned(facts(addon=with_role, objects=(live,), values=values), Asked(Mode.OVERWRITE))
+    (change,) = [each for each in plan.changes if each.field.path[-1] == f"f:{role}"]
+    assert [change.fate(mode) for mode in Mode] == [Fate.CONFLICT, Fate.RESET, Fate.KEPT]
+    assert change.by_mode[Mode.OVERWRITE].value == ROLE and change.config == ()
+    reset = next(each for each in found(plan, codes.FIELD_RESET) if role in each.message)
+    assert reset.severity is Severity.CRITICAL
+    assert f"--service-account-role-arn {OWN}" in reset.remedy[0].text
+    if plan.way_out is not None:
+        assert change in plan.way_out.cannot and "serviceAccountRoleArn" not in plan.way_out.values
+    same = edited(account, ("metadata", "annotations", role), ROLE)
+    plan = planned(facts(addon=with_role, objects=(same,), values=values), Asked(Mode.OVERWRITE))
+    assert not [each for each in plan.changes if each.field.path[-1] == f"f:{role}" and each.at_risk]
+
+
 def test_the_incident_does_not_pass_where_the_chart_is_not_known() -> None:
     """Of a version that is newer than the table, with a schema that has the field."""
     newer = OfVersion("v1.99.0-eksbuild.1", Unknown("newer than known"), version("v1.15.1").schema)

@@ -1,7 +1,8 @@
 """Where people write what a resource of a plan says: at the resource, or in the arguments of a module that is known.
 
-Sources: terraform-aws-modules/eks, main.tf and variables.tf of v18 to v21 (it overwrites on update since v19; v21 calls
-``cluster_addons`` ``addons``); aws-ia/eks-blueprints-addons, amazon-eks-addons.md (both default to OVERWRITE).
+Sources: terraform-aws-modules/eks, main.tf and variables.tf of v18 to v21 (it overwrites on update since v19, hands on
+``configuration_values`` since v19.1 and ``resolve_conflicts_on_update`` since v20; v21 calls ``cluster_addons``
+``addons``); aws-ia/eks-blueprints-addons, amazon-eks-addons.md (both default to OVERWRITE).
 """
 
 from __future__ import annotations
@@ -20,13 +21,16 @@ _INSTANCE = re.compile(r'\["((?:[^"\\]|\\.)*)"\]\Z')
 _ON_UPDATE = ("resolve_conflicts", "resolve_conflicts_on_update")
 _RENAMED = (21, 0)
 _OVERWRITES_SINCE = (19, 0)
+_VALUES_SINCE = (19, 1)
+_TWO_MODES_SINCE = (20, 0)
 
 
 @dataclass(frozen=True, slots=True)
 class Declared:
     """`module`: the names of the module that is to be written to, from the root's; "" where it is the resource itself.
     `map`: its argument with the add-ons, ``cluster_addons``; `key`: the add-on's there, its name in most. `source` and
-    `version` as it is called. `overwrites`: it says OVERWRITE for an update where nothing else is given."""
+    `version` as it is called. `overwrites`: it says OVERWRITE for an update where nothing else is given. `one_mode`: it
+    hands on ``resolve_conflicts`` only, whatever the provider has; `gives_values`: it hands on configuration values."""
 
     address: str
     key: str
@@ -35,6 +39,8 @@ class Declared:
     source: str = ""
     version: str = ""
     overwrites: bool = False
+    one_mode: bool = False
+    gives_values: bool = True
 
     def argument(self, name: str) -> str:
         """What to write to: ``cluster_addons["vpc-cni"].preserve of module "eks"``."""
@@ -70,6 +76,8 @@ def declared(plan: TerraformPlan, request: AddonRequest) -> Declared:
         call.source,
         call.version,
         not by_eks or end > _OVERWRITES_SINCE,
+        by_eks and end <= _TWO_MODES_SINCE,
+        not by_eks or end > _VALUES_SINCE,
     )
 
 

@@ -33,6 +33,7 @@ def judged(change: Change, facts: AddonFacts, values: Doc | None, judge: Judge) 
     found += () if unimportant else _left_open(change, supposed)
     found += _empty(change, facts, values)
     found += _drifted(change, facts)
+    found += _of_role(change)
     if not facts.installed and facts.objects:
         found.append(_takes_over(change, plan, found))
     found += leaving(change)
@@ -155,6 +156,21 @@ def _drifted(change: Change, facts: AddonFacts) -> Iterator[Finding]:
             "a plan and a cluster of the same time",
             Remedy("plan again, and read the cluster again"),
         )
+
+
+def _of_role(change: Change) -> Iterator[Finding]:
+    """What roles allow is not in the plan: pods that have one are not known to do as well with another, or none."""
+    before, after = change.request.resource.before, change.request.resource.after
+    if before is None or after is None or not before.role or before.role == after.role:
+        return
+    what = f"becomes {after.role}" if isinstance(after.role, str) and after.role else "is taken away"
+    what = "becomes one that is known after apply only" if isinstance(after.role, Unknown) else what
+    yield open_question(
+        change,
+        f"the role of {change.addon}'s service account, {before.role}, {what}: what its pods may do then is not known",
+        "what the roles allow",
+        Remedy("compare what both allow before it is applied: aws iam list-attached-role-policies"),
+    )
 
 
 def _takes_over(change: Change, plan: AddonPlan, found: list[Finding]) -> Finding:

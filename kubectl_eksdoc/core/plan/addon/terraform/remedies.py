@@ -40,6 +40,13 @@ def _instead(remedy: Remedy, finding: Finding, change: Change, facts: AddonFacts
 
 
 def _values(change: Change) -> Iterator[Remedy]:
+    if not change.where.gives_values:
+        version = change.where.argument("addon_version")
+        yield Remedy(
+            f"{change.where.source} hands on no configuration values before 19.1: raise it, or update with the values "
+            f"proposed here by the AWS CLI, and set {version} to the same version in the same change"
+        )
+        return
     able = [each for each in change.generations if each.gives_values]
     unable = [each for each in change.generations if not each.gives_values]
     if able:

@@ -52,6 +52,13 @@ class AddonRequest:
     def address(self) -> str:
         return self.resource.address
 
+    @property
+    def sides(self) -> tuple[AddonSettings, ...]:
+        """What the resource says of the add-on that is asked for: a replacement may end one, and begin another."""
+        before, after = self.resource.before, self.resource.after
+        sides = {Kind.DELETE: (before,), Kind.CREATE: (after,)}.get(self.kind, (before, after))
+        return tuple(each for each in sides if each is not None)
+
     def __str__(self) -> str:
         way = {
             Kind.UPDATE: f"from {_shown(self.before)} to {_shown(self.after)}",
@@ -72,15 +79,17 @@ def _requests(resource: AddonResource) -> Iterator[AddonRequest]:
     before, after = resource.before, resource.after
     if kind is None or not (after or before):
         return
-    if kind is Kind.REPLACE and before is not None and after is not None and _of(before) != _of(after):
-        yield _request(resource, Kind.DELETE, before, None)  # of another add-on, or in another cluster
+    if kind is Kind.REPLACE and before is not None and after is not None and _is_another(before, after):
+        yield _request(resource, Kind.DELETE, before, None)
         yield _request(resource, Kind.CREATE, None, after)
     else:
         yield _request(resource, kind, before, after)
 
 
-def _of(settings: AddonSettings) -> tuple[Text, Text]:
-    return settings.cluster, settings.addon
+def _is_another(before: AddonSettings, after: AddonSettings) -> bool:
+    """Another add-on, or one in another cluster; before 6, the provider says no region."""
+    moved = bool(before.region and after.region) and before.region != after.region
+    return moved or (before.cluster, before.addon) != (after.cluster, after.addon)
 
 
 def _request(

@@ -36,8 +36,11 @@ class Change:
 
     @property
     def conflicts(self) -> str:
-        """The argument by which conflicts are resolved, as the newest of the providers that it may be calls it."""
-        if self.generations and self.generations[0].start < (5, 0):
+        """The argument by which conflicts are resolved: ``resolve_conflicts`` where that is set, as it goes before any
+        other, or where the module hands on nothing else; otherwise as the newest of the providers that it may be
+        calls it."""
+        one = self.where.one_mode or self.request.set_by == "resolve_conflicts"
+        if one or (self.generations and self.generations[0].start < (5, 0)):
             return "resolve_conflicts"
         return f"resolve_conflicts_on_{'create' if self.creates else 'update'}"
 

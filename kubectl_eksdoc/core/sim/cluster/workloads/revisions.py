@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.api_objects import Doc, at
 from kubectl_eksdoc.core.model.kinds import Resource
-from kubectl_eksdoc.core.sim.cluster import traits
 from kubectl_eksdoc.core.sim.cluster.registry import Registry
 from kubectl_eksdoc.core.sim.cluster.store import Item
 from kubectl_eksdoc.core.sim.cluster.workloads.index import Index
@@ -18,7 +18,7 @@ from kubectl_eksdoc.core.sim.cluster.workloads.owning import claimed, reference_
 from kubectl_eksdoc.core.sim.cluster.workloads.selecting import Matcher
 from kubectl_eksdoc.core.sim.cluster.workloads.templates import Texts, hash_of
 
-REVISIONS = traits.CONTROLLER_REVISIONS.full_name
+REVISIONS = kinds.CONTROLLER_REVISIONS.full_name
 HASH_LABEL = "controller-revision-hash"
 _KEPT = 10
 

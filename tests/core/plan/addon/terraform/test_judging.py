@@ -12,6 +12,7 @@ from kubectl_eksdoc.core.model import addon_codes as codes
 from kubectl_eksdoc.core.model.aws.addons import Addon
 from kubectl_eksdoc.core.model.findings import Finding, Severity, Status
 from kubectl_eksdoc.core.plan.addon.terraform.result import TerraformJudgement
+from kubectl_eksdoc.render.addon.terraform.blocks import blocks
 from tests.core.plan.addon.incident import a_persons
 from tests.core.plan.addon.terraform.worlds import (
     MODULE,
@@ -194,7 +195,11 @@ def test_a_cluster_that_is_known_after_apply_is_unknown(tmp_path: Path) -> None:
 
 
 def test_only_the_addon_that_is_named_is_looked_at(tmp_path: Path) -> None:
-    assert judged(tmp_path, the_incident("5"), addon="coredns").changes == ()
+    without = judged(tmp_path, the_incident("5"), addon="coredns")
+    assert without.changes == () and statuses(without) == {Status.UNKNOWN}, "a name that the plan has not"
+    idle = an_addon(addon_name="coredns")
+    both = a_plan(a_change(idle, idle, "no-op", address="aws_eks_addon.dns"))
+    assert judged(tmp_path, both, addon="coredns").every == ()
     assert len(judged(tmp_path, the_incident("5"), addon="vpc-cni").changes) == 1
 
 
@@ -294,6 +299,85 @@ def test_a_replacement_that_preserves_is_a_creation_over_live_objects(tmp_path: 
     judgement = judged(tmp_path, a_plan(a_change(was, was, "delete", "create")), World(managed={"vpc-cni": addon}))
     assert found(judgement, codes.VALUES_DROPPED) and found(judgement, codes.TERRAFORM_REMOVES)
     assert found(judgement, codes.FIELD_RESET)
+
+
+def test_a_replacement_that_moves_to_another_region_deletes_here(tmp_path: Path) -> None:
+    change = a_change(an_addon(region="eu-west-1"), an_addon(region="us-east-1"), "delete", "create")
+    judgement = judged(tmp_path, a_plan(change))
+    assert [each.change.request.kind.value for each in judgement.changes] == ["delete"]
+    assert [each.kind.value for each in judgement.elsewhere] == ["create"] and Status.FAIL in statuses(judgement)
+
+
+def test_clusters_of_the_same_name_in_two_regions_have_an_addon_each(tmp_path: Path) -> None:
+    regions = {"here": "eu-west-1", "there": "us-east-1"}
+    changes = [
+        a_change(
+            an_addon(region=region), an_addon(region=region, addon_version=NEW), "update", address=f"module.{name}"
+        )
+        for name, region in regions.items()
+    ]
+    judgement = judged(tmp_path, a_plan(*changes))
+    assert len(judgement.changes) == len(judgement.elsewhere) == 1 and not judgement.findings
+
+
+@pytest.mark.parametrize("spelling", ["5", "4.47 to 4.x"])
+@pytest.mark.parametrize("address", [PLAIN, MODULE])
+def test_resolve_conflicts_is_what_to_change_where_it_is_set(tmp_path: Path, spelling: str, address: str) -> None:
+    """It goes before resolve_conflicts_on_update, and v19 of the module hands on nothing else."""
+    mode = {"resolve_conflicts": "OVERWRITE"} | ({"resolve_conflicts_on_update": None} if spelling == "5" else {})
+    before = values(spelling, **mode)
+    change = a_change(before, {**before, "addon_version": TARGET}, "update", address=address)
+    document = a_plan(change, configuration=configuration(SPELLINGS[spelling][0], version="~> 19.21"))
+    judgement = judged(tmp_path, document)
+    argument = judgement.changes[0].change.where.argument("resolve_conflicts")
+    assert f'set {argument} to "NONE"' in remedies(found(judgement, codes.FIELD_RESET))
+    (change_,) = judgement.changes
+    assert change_.plan is not None and change_.plan.way_out is not None
+    ((_, text),) = blocks(change_.change, change_.plan, change_.plan.way_out)
+    assert 'resolve_conflicts = "NONE"' in text and "on_update" not in text
+
+
+def test_a_module_that_hands_on_no_values_is_told_so(tmp_path: Path) -> None:
+    document = the_incident("4.47 to 4.x", MODULE, addon_version=TARGET)
+    document["configuration"] = configuration("~> 4.60", version="~> 18.31")
+    (change,) = (judgement := judged(tmp_path, document)).changes
+    text = remedies(found(judgement, codes.FIELD_RESET))
+    assert "hands on no configuration values before 19.1" in text and "write the values" not in text
+    assert change.plan is not None and change.plan.way_out is not None
+    ((_, written),) = blocks(change.change, change.plan, change.plan.way_out)
+    assert "# this module gives no configuration values" in written and "jsonencode" not in written
+
+
+@pytest.mark.parametrize(
+    ("role", "said"), [("", "is taken away"), ("arn:b", "becomes arn:b"), (None, "known after apply only")]
+)
+def test_another_role_is_not_known_to_do_as_well(tmp_path: Path, role: str | None, said: str) -> None:
+    before = values("5", service_account_role_arn="arn:a", resolve_conflicts_on_update="PRESERVE")
+    after = {**before, "service_account_role_arn": role}
+    unknown = {} if role is not None else {"service_account_role_arn": True}
+    judgement = judged(tmp_path, a_plan(a_change(before, after, "update", unknown=unknown)))
+    assert any(said in each.message for each in found(judgement, codes.TERRAFORM_UNKNOWN))
+    same = a_change(before, {**before, "addon_version": NEW}, "update")
+    assert not any("role" in each.message for each in judged(tmp_path, a_plan(same)).every)
+
+
+def test_an_upgrade_of_the_cluster_in_the_same_plan_is_unknown(tmp_path: Path) -> None:
+    document = the_incident("5")
+    old = {"name": "shop", "arn": "arn:aws:eks:eu-west-1:111122223333:cluster/shop", "version": "1.24"}
+    kind = "aws_eks_cluster"
+    upgrade = a_change(old, old | {"version": "1.25"}, "update", address=f"{kind}.a", type=kind)
+    document["resource_changes"].append(upgrade)
+    (told,) = judged(tmp_path, document).findings
+    assert told.status is Status.UNKNOWN and "from Kubernetes 1.24 to Kubernetes 1.25" in told.message
+    upgrade["change"]["before"]["arn"] = "arn:aws:eks:us-east-1:111122223333:cluster/shop"
+    assert judged(tmp_path, document).findings == ()
+
+
+def test_an_addon_of_another_resource_never_passes(tmp_path: Path) -> None:
+    kind = "awscc_eks_addon"
+    change = a_change(an_addon(), an_addon(addon_version=NEW), "update", address=f"{kind}.a", type=kind)
+    (told,) = judged(tmp_path, a_plan(change)).every
+    assert told.status is Status.UNKNOWN and f"{kind}.a changes an add-on" in told.message
 
 
 def test_a_replacement_that_moves_to_another_cluster_deletes_here(tmp_path: Path) -> None:

@@ -1,0 +1,128 @@
+"""What the last update of an add-on took, and what is done about it."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kubectl_eksdoc.cli import exits, rights
+from kubectl_eksdoc.cli.addon import apply_options, reading
+from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions
+from kubectl_eksdoc.cli.parser import Parser
+from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
+from kubectl_eksdoc.errors import AwsDenied, AwsMissing, Forbidden, UsageError
+from kubectl_eksdoc.wiring.sources import SourceChoice
+
+if TYPE_CHECKING:  # help must not pay for facts and plans
+    from kubectl_eksdoc.core.model.aws.addons import AddonPast
+    from kubectl_eksdoc.wiring.addons import AddonWorld
+
+NAME = "addon-diff --after"
+_OF_THE_NEXT = ("to", "resolve_conflicts", "configuration_values", "each_step", "since_when", "tf_plan", "apply")
+"""Flags by their names in the arguments that say what is yet to come."""
+
+
+def add_to(parser: Parser) -> None:
+    """Add its flags."""
+    group = parser.add_argument_group("An update that has happened")
+    group.add_argument(
+        "--after",
+        action="switch",
+        default=False,
+        help="what the last update took, the patch that gives it back, and the values that keep it",
+    )
+    group.add_argument(
+        "--update", metavar="ID", default="", help="an earlier one, as aws eks list-updates names it (with --after)"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class AfterRequest:
+    """`addon` is "" for all of them; `update` an id, "" for the latest."""
+
+    options: GlobalOptions
+    source: SourceChoice
+    addon: str
+    update: str
+
+    @staticmethod
+    def from_args(args: argparse.Namespace, words: Sequence[str]) -> AfterRequest:
+        """
+        Raises:
+            UsageError: no add-on is named, or several, or what was given does not fit together.
+        """
+        if not args.after:
+            raise UsageError("--update names an update that has happened, and is of --after", "Give both.")
+        beside = [name for name in _OF_THE_NEXT if getattr(args, name, None) not in (None, "", False)]
+        if beside:
+            flags = " and ".join(f"--{name.replace('_', '-')}" for name in beside)
+            raise UsageError(
+                f"{flags} beside --after, which looks back on an update that has happened",
+                "Ask for one of them at a time.",
+            )
+        apply_options.apply_from(args)  # what belongs to it alone is of no use here
+        if len(words) > 1:
+            raise UsageError(f"one add-on at a time, and {len(words)} are named", "For every one: --all.")
+        if bool(words) is bool(args.all):
+            what = "an add-on is named beside --all" if words else "no add-on is named"
+            raise UsageError(
+                what, "Name one (vpc-cni, coredns, kube-proxy …), or give --all. Without a cluster: --demo"
+            )
+        if args.all and args.update:
+            raise UsageError("--update ID is of one add-on, and --all names every one")
+        return AfterRequest(
+            GlobalOptions.from_args(args), SourceOptions.from_args(args).choice, words[0] if words else "", args.update
+        )
+
+    @property
+    def given(self) -> dict[str, object]:
+        """By the names of the flags."""
+        said = {"addon": self.addon, "all": not self.addon, "after": True, "update": self.update}
+        return {name: value for name, value in said.items() if value}
+
+
+def look_back(request: AfterRequest, around: Surroundings) -> Answer:
+    """
+    Raises:
+        EksdocError: the cluster or AWS is at fault; the error says which.
+    """
+    # Imported late: help and errors of usage must not pay for what only an answer needs.
+    from kubectl_eksdoc.cli import look as looks
+    from kubectl_eksdoc.core.plan.addon.rendering import every_object
+    from kubectl_eksdoc.flows.addon import KINDS
+    from kubectl_eksdoc.flows.addon_after import HISTORIES, look_back_on
+    from kubectl_eksdoc.render.addon.after import FORMATS, AfterView
+    from kubectl_eksdoc.wiring.addons import Reading
+
+    options = request.options
+    FORMATS.check(options.output)
+    try:
+        world = reading.opened(request, around, Reading(KINDS, every_object(), HISTORIES))
+        names = (request.addon,) if request.addon else world.names()
+        pasts = tuple(_pasts(world, names, request, around))
+        found = tuple(
+            look_back_on(world.cluster, world.eks, past, world.objects, world.histories, world.chart, world.judge)
+            for past in pasts
+        )
+    except Forbidden as error:
+        raise rights.explained(error, NAME) from error
+    reading.told(world, options, around)
+    view = AfterView(found, world.cluster, request.given, world.recognised)
+    look = looks.decide(options, around.stdout, around.environ)
+    code = reading.code(each for one in found for each in one.findings)
+    if len(found) < len(names) and code == exits.CLEAN:
+        code = exits.UNKNOWN  # an add-on that was left out is not known
+    return Answer(FORMATS.render(view, options.output, look), code)
+
+
+def _pasts(world: AddonWorld, names: Sequence[str], request: AfterRequest, around: Surroundings) -> Iterator[AddonPast]:
+    """Of one add-on, or of all: then what cannot be told of one is said, and takes no other with it."""
+    for name in names:
+        try:
+            yield world.past(name, request.update)
+        except (AwsDenied, AwsMissing) as error:
+            if request.addon:
+                raise
+            around.note(f"note: {name} is left out: {error.message}")

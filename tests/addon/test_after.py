@@ -1,0 +1,189 @@
+"""What the stand-in of EKS has done, found out afterwards: the same fields that were foretold as reset."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from kubectl_eksdoc.aws.charts import chart_defaults
+from kubectl_eksdoc.core.model import addon_past_codes as codes
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.aws.addons import Addon, Update, UpdateHistory
+from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.findings import Status
+from kubectl_eksdoc.core.plan.addon.aftermath.causes import Cause
+from kubectl_eksdoc.core.plan.addon.aftermath.facts import Aftermath, PastFacts
+from kubectl_eksdoc.core.plan.addon.aftermath.looking import look_back
+from kubectl_eksdoc.core.plan.addon.aftermath.timeline import Step
+from kubectl_eksdoc.core.plan.addon.facts import AddonFacts, OfVersion
+from kubectl_eksdoc.core.plan.addon.merging import MISSING
+from kubectl_eksdoc.core.plan.addon.modes import Fate, Mode
+from kubectl_eksdoc.core.plan.addon.plan import AddonPlan
+from kubectl_eksdoc.core.plan.addon.usage import Usage
+from tests.addon.stand_in import hands
+from tests.addon.stand_in.histories import HISTORIES, UPDATES, VERSIONS, SetsEnv, Updates, installed
+from tests.addon.stand_in.histories import Step as Hand
+from tests.addon.stand_in.pod_template import INIT, MAIN
+from tests.addon.stand_in.service import AddonService
+from tests.addon.test_agreement import CLUSTER, foretold, live_of
+from tests.core.plan.addon.aftermath.revised import Controller, at
+
+BETWEEN_S, APPLIED_S = 5000, 7
+"""Between two steps; and from an update's begin until its objects are written."""
+
+
+class Lived:
+    """An add-on's life, with the revisions and the updates that are left of it. Mutable."""
+
+    def __init__(self, version: str = VERSIONS[0], values: str = "") -> None:
+        self.service = installed(version, values)
+        self.controller = Controller()
+        self.seconds = 0
+        self.updates: list[Update] = []
+        self.values: dict[str, Doc | Unknown] = {}
+        self._seen(0)
+
+    def step(self, hand: Hand) -> None:
+        self.seconds += BETWEEN_S
+        if isinstance(hand, Updates):
+            self.update(hand)
+        else:
+            hand.done(self.service)
+            self._seen(0)
+
+    def update(self, asked: Updates) -> None:
+        outcome = self.service.update(asked.version, resolve_conflicts=asked.mode, configuration_values=asked.values)
+        parameters = [("ResolveConflicts", asked.mode)]
+        parameters += [("AddonVersion", asked.version)] if asked.version else []
+        name = f"update-{len(self.updates)}"
+        if asked.values is not None:
+            parameters.append(("ConfigurationValues", asked.values))
+            self.values[name] = json.loads(asked.values)
+        self.updates.insert(0, Update(name, "AddonUpdate", outcome.status, tuple(parameters), at(self.seconds)))
+        self._seen(APPLIED_S)
+
+    def _seen(self, after: int) -> None:
+        self.controller.sees(daemon_set(self.service)["spec"]["template"], at(self.seconds + after))
+
+    def looked_back(self, charts: Any = chart_defaults) -> Aftermath:
+        service = self.service
+        version, unknown = service.version, Unknown("not published")
+        of = OfVersion(version, charts("vpc-cni", version), unknown)
+        addon = Addon("vpc-cni", version, "ACTIVE", service.values)
+        values = json.loads(service.values or "{}")
+        now = AddonFacts(CLUSTER, addon, of, of, values, live_of(service), (), Usage((), 3), True, (version,))
+        docs = tuple(without_uid(doc) for doc in self.controller.docs)
+        history = UpdateHistory(tuple(self.updates), 0, self.values)
+        facts = PastFacts(now, self.updates[0], history, {"DaemonSet": docs})
+        return look_back(facts, lambda each: charts("vpc-cni", each), lambda values: ())
+
+
+def without_uid(doc: Doc) -> Doc:
+    """The stand-in's objects have none."""
+    owners = [
+        {key: value for key, value in each.items() if key != "uid"} for each in doc["metadata"]["ownerReferences"]
+    ]
+    return {**doc, "metadata": {**doc["metadata"], "ownerReferences": owners}}
+
+
+def daemon_set(service: AddonService) -> Doc:
+    found = service.objects.get("DaemonSet", "aws-node")
+    assert found is not None
+    return found
+
+
+def reset(plan: AddonPlan) -> set[str]:
+    """What was foretold to be lost of the pod template."""
+    gone = (change for change in plan.changes if change.fate(Mode.OVERWRITE) in (Fate.RESET, Fate.REMOVED))
+    return {str(each.field) for each in gone if each.field.path[:2] == ("f:spec", "f:template")}
+
+
+def test_the_incident_is_found_and_given_back() -> None:
+    lived = Lived("v1.12.0-eksbuild.1")
+    lived.step(SetsEnv("DISABLE_TCP_EARLY_DEMUX", "true", INIT, hands.KUBECTL_PATCH))
+    lived.step(SetsEnv("ENABLE_POD_ENI", "true", MAIN))
+    update = Updates("v1.12.6-eksbuild.1", "OVERWRITE")
+    foreseen = reset(foretold(lived.service, update))
+    lived.step(update)
+    found = lived.looked_back()
+    assert {str(change.field) for change in found.lost} == foreseen and len(foreseen) == 2
+    assert {each.code for each in found.findings if each.status is Status.FAIL} == {codes.FIELD_LOST}
+    (templated,) = (each for each in found.templated if each.patch is not None)
+    hands.patches(lived.service.objects, templated.patch or {})
+    doc = daemon_set(lived.service)
+    assert (hands.env_of(doc, INIT)["DISABLE_TCP_EARLY_DEMUX"], hands.env_of(doc)["ENABLE_POD_ENI"]) == ("true", "true")
+
+
+def test_the_values_of_tomorrow_keep_it() -> None:
+    lived = Lived("v1.15.1-eksbuild.1")
+    lived.step(SetsEnv("ENABLE_POD_ENI", "true", MAIN))
+    lived.step(Updates("v1.16.0-eksbuild.1", "OVERWRITE"))
+    found = lived.looked_back()
+    assert found.keeping is not None and found.keeping.way_out is not None
+    values = json.dumps(found.keeping.way_out.values)
+    outcome = lived.service.update(resolve_conflicts="NONE", configuration_values=values)
+    assert outcome.status == "Successful", "EKS has it, so nothing is in conflict, and no patch is needed"
+    assert hands.env_of(daemon_set(lived.service))["ENABLE_POD_ENI"] == "true"
+    lived.service.update("v1.19.5-eksbuild.1", resolve_conflicts="OVERWRITE")
+    assert hands.env_of(daemon_set(lived.service))["ENABLE_POD_ENI"] == "true"
+
+
+def test_values_that_the_update_dropped_are_lost_with_it() -> None:
+    lived = Lived("v1.15.1-eksbuild.1")
+    lived.step(Updates("", "NONE", '{"env":{"ENABLE_POD_ENI":"true"}}'))
+    lived.step(Updates("v1.16.0-eksbuild.1", "NONE", "{}"))
+    (change,) = lived.looked_back().lost
+    assert change.field.variable == "ENABLE_POD_ENI" and "configuration values of before" in change.because.why
+
+
+def test_what_the_values_of_the_update_set_is_not_lost() -> None:
+    lived = Lived("v1.15.1-eksbuild.1")
+    lived.step(SetsEnv("WARM_ENI_TARGET", "2", MAIN))
+    lived.step(Updates("v1.16.0-eksbuild.1", "OVERWRITE", '{"env":{"WARM_ENI_TARGET":"3"}}'))
+    found = lived.looked_back()
+    assert not found.lost
+    (templated,) = found.templated
+    causes = {change.field.variable: change.because.cause for change in templated.changes}
+    assert causes["WARM_ENI_TARGET"] is Cause.VALUES and causes["VPC_CNI_VERSION"] is Cause.VERSION
+
+
+def check(history: list[Hand], update: Updates) -> None:
+    """What was foretold as reset was lost, or it is not known; what is said to be lost was foretold."""
+    lived = Lived()
+    for hand in history:
+        lived.step(hand)
+    asked = replace(update, mode="OVERWRITE")
+    plan = foretold(lived.service, asked)
+    foreseen = reset(plan)
+    lived.step(asked)
+    found = lived.looked_back()
+    (templated,) = found.templated
+    if not isinstance(templated.step, Step):
+        return
+    by_field = {str(change.field): change for change in templated.changes}
+    for field in foreseen:
+        because = by_field[field].because
+        # Who installed the same chart by Helm had its defaults, which nobody misses.
+        assert because.cause is not Cause.VERSION or "as the chart" in because.why, (field, by_field[field])
+    told = {str(field) for each in plan.predictions for field in each.shared}
+    told |= {str(each.field) for each in plan.changes if each.fate(Mode.OVERWRITE) is Fate.UNKNOWN}
+    for field, change in by_field.items():
+        if change.lost and change.before is not MISSING and field not in told:
+            assert field in foreseen or "configuration values" in change.because.why, (field, change)
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(history=HISTORIES, update=UPDATES)
+def test_what_was_foretold_as_reset_is_found_as_lost(history: list[Hand], update: Updates) -> None:
+    check(history, update)
+
+
+@pytest.mark.long
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(history=HISTORIES, update=UPDATES)
+def test_what_was_foretold_as_reset_is_found_as_lost_in_300_histories(history: list[Hand], update: Updates) -> None:
+    check(history, update)

@@ -1,0 +1,80 @@
+"""``kubectl eksdoc addon-diff --after`` as people call it: on the demo, and with what does not fit together."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from kubectl_eksdoc.embedded.demo.aws.updates import UPDATES
+from tests.cli.running import run_cli
+
+AFTER = ("addon-diff", "vpc-cni", "--demo", "--after")
+
+
+def document(*words: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(run_cli(*words, "-o", "json").out)
+    return found
+
+
+def test_the_demo_tells_what_its_last_update_took_and_that_it_is_back() -> None:
+    ran = run_cli(*AFTER)
+    assert ran.code == 1 and ran.err.startswith("context demo")
+    assert "with OVERWRITE took 1 field that somebody had set; it\nwas set again since" in ran.out
+    assert "from revision 2 to 3" in ran.out and "aws eks update-addon" in ran.out
+    assert "kubectl -n kube-system patch" not in ran.out, "it is back already"
+    (addon,) = document(*AFTER)["addons"]
+    lost = [each for each in addon["templates"][0]["fields"] if each["cause"] == "lost"]
+    assert [(each["before"], each["after"], each["live"], each["state"]) for each in lost] == [
+        ("true", "false", "true", "back")
+    ]
+    assert addon["tomorrow"]["values"]["init"] == {"env": {"DISABLE_TCP_EARLY_DEMUX": "true"}}
+
+
+def test_an_older_update_that_failed_took_nothing() -> None:
+    (failed,) = (each for each in UPDATES if each.conflict)
+    ran = run_cli(*AFTER, "--update", failed.id)
+    assert "with NONE took nothing" in ran.out and "ConfigurationConflict" in ran.out and ran.code == 0
+    assert "1 update came after it." in ran.out
+
+
+def test_every_addon_at_once_is_what_each_of_them_is() -> None:
+    together = document("addon-diff", "--all", "--demo", "--after")
+    names = [each["name"] for each in together["addons"]]
+    assert names == sorted(names) and {"vpc-cni", "coredns", "kube-proxy"} <= set(names)
+    assert document(*AFTER)["addons"] == [each for each in together["addons"] if each["name"] == "vpc-cni"]
+
+
+@pytest.mark.parametrize("name", ["coredns", "kube-proxy", "metrics-server", "aws-ebs-csi-driver"])
+def test_where_nothing_was_lost_it_is_clean(name: str) -> None:
+    ran = run_cli("addon-diff", name, "--demo", "--after")
+    assert ran.code == 0 and "TONIGHT" not in ran.out and "TOMORROW" not in ran.out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--after",), "no add-on is named"),
+        (("vpc-cni", "--update", "u"), "--update names an update that has happened"),
+        (("vpc-cni", "coredns", "--after"), "one add-on at a time, and 2 are named"),
+        (("vpc-cni", "--after", "--all"), "an add-on is named beside --all"),
+        (("--all", "--after", "--update", "u"), "--update ID is of one add-on"),
+        (("vpc-cni", "--after", "--to", "latest"), "--to beside --after"),
+        (("vpc-cni", "--after", "--resolve-conflicts", "NONE"), "--resolve-conflicts beside --after"),
+        (("vpc-cni", "--after", "--configuration-values", "x"), "--configuration-values beside --after"),
+        (("vpc-cni", "--after", "--each-step"), "--each-step beside --after"),
+        (("vpc-cni", "--after", "--tf-plan", "x"), "--tf-plan beside --after"),
+        (("vpc-cni", "--after", "--apply"), "--apply beside --after"),
+        (("vpc-cni", "--after", "--yes"), "flags that carry an update out"),
+        (("vpc-cni", "--after", "-o", "markdown"), "no output format 'markdown'"),
+    ],
+)
+def test_what_does_not_fit_together(words: tuple[str, ...], said: str) -> None:
+    ran = run_cli("addon-diff", *words, "--demo")
+    assert (ran.code, ran.out) == (2, "") and said in ran.err
+
+
+def test_an_update_that_is_none() -> None:
+    ran = run_cli(*AFTER, "--update", "nope")
+    assert ran.code == 4 and "nope is no update of add-on vpc-cni in cluster demo-shop" in ran.err

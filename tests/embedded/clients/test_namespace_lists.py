@@ -1,0 +1,83 @@
+"""Revisions that the served cluster's own controllers make, read as documents, tell what an update took."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from datetime import datetime, timezone
+from pathlib import Path
+
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.connection import Connection
+from kubectl_eksdoc.core.plan.addon.aftermath.templates import Templates, templates_of
+from kubectl_eksdoc.core.plan.addon.aftermath.timeline import Step, slots, step_at
+from kubectl_eksdoc.embedded.serving.clockwork import ByHand
+from kubectl_eksdoc.kube.namespace_lists import NamespaceLists
+from tests.addon.stand_in import hands
+from tests.addon.stand_in.pod_template import INIT
+from tests.addon.stand_in.served import Served
+from tests.addon.stand_in.service import AddonService
+from tests.embedded.clients import worlds
+from tests.fakes import kubeconfigs
+
+DEMUX = "DISABLE_TCP_EARLY_DEMUX"
+
+
+def held(connection: Connection, live: Doc) -> Templates:
+    found = NamespaceLists(connection).listed(kinds.CONTROLLER_REVISIONS, "kube-system")
+    assert not isinstance(found, Unknown), found
+    return templates_of(live, found)
+
+
+def waited_for(connection: Connection, objects: Served, count: int) -> Templates:
+    """Until the DaemonSet's controller has come to it; its time is much faster than the wall's."""
+    for _ in range(200):
+        live = objects.get("DaemonSet", "aws-node")
+        assert live is not None
+        found = held(connection, live)
+        if len(found.kept) >= count:
+            return found
+        time.sleep(0.02)
+    raise AssertionError(f"{len(found.kept)} revisions, and not {count}")
+
+
+def test_what_the_controller_keeps_tells_what_an_update_took(tmp_path: Path) -> None:
+    with worlds.served("rich") as (server, _):
+        url = server.url()
+        connection = Connection(kubeconfig=kubeconfigs.one(tmp_path / "config", server.url(worlds.ADMIN_TOKEN)))
+        objects = Served(url.rstrip("/"), worlds.ADMIN_TOKEN)
+        service = AddonService(objects, "v1.19.5-eksbuild.1")
+        first = len(waited_for(connection, objects, 1).kept)
+        hands.patches_init_env(objects, DEMUX, "1")
+        before = waited_for(connection, objects, first + 1)
+        begun = before.kept[-1].created
+        assert begun is not None
+        assert service.update("v1.16.0-eksbuild.1", resolve_conflicts="OVERWRITE").status == "Successful"
+        after = waited_for(connection, objects, first + 2)
+    began = after.kept[-1].created
+    assert isinstance(began, datetime) and began.tzinfo is timezone.utc and not after.unreadable
+    step = step_at(slots(after), began, "v1.16.0-eksbuild.1", True)
+    assert isinstance(step, Step), step
+    env = [hands.env_of({"spec": {"template": each.doc}}, INIT)[DEMUX] for each in (step.before, step.after)]
+    assert env == ["1", "false"]
+
+
+def test_a_list_in_pages_is_the_whole_list(tmp_path: Path) -> None:
+    with worlds.served("rich", ByHand(), pace=None) as (server, _):
+        connection = Connection(kubeconfig=kubeconfigs.one(tmp_path / "config", server.url(worlds.ADMIN_TOKEN)))
+        whole, paged = (
+            NamespaceLists(replace(connection, page_size=size)).listed(kinds.REPLICA_SETS, "kube-system")
+            for size in (500, 1)
+        )
+    assert whole == paged and not isinstance(whole, Unknown) and len(whole) > 1
+    assert {doc["kind"] for doc in whole} == {"ReplicaSet"}
+    assert {doc["metadata"]["namespace"] for doc in whole} == {"kube-system"}
+
+
+def test_what_may_not_be_listed_is_unknown_and_names_the_right(tmp_path: Path) -> None:
+    with worlds.served("small-traps", ByHand(), pace=None) as (server, _):
+        config = kubeconfigs.one(tmp_path / "config", server.url(worlds.DRAINER_TOKEN))
+        found = NamespaceLists(Connection(kubeconfig=config)).listed(kinds.CONTROLLER_REVISIONS, "kube-system")
+    assert isinstance(found, Unknown) and found.missing == "list controllerrevisions.apps"

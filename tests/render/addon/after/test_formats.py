@@ -1,0 +1,140 @@
+"""Past updates in every format: as they were read last, valid, and fit for a screen."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+
+import kubectl_eksdoc.render.schemas as schemas
+from kubectl_eksdoc.core.model import addon_codes, addon_past_codes
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.connection import Connection
+from kubectl_eksdoc.core.model.kinds import Resource
+from kubectl_eksdoc.core.model.named import Named
+from kubectl_eksdoc.core.plan.addon.aftermath.causes import Cause
+from kubectl_eksdoc.core.plan.addon.aftermath.facts import Aftermath, State
+from kubectl_eksdoc.core.plan.addon.rendering import every_object
+from kubectl_eksdoc.flows.addon import KINDS
+from kubectl_eksdoc.flows.addon_after import HISTORIES, look_back_on
+from kubectl_eksdoc.kube.aws_access import AwsWanted
+from kubectl_eksdoc.render.addon.after import FORMATS, AfterView
+from kubectl_eksdoc.render.look import Look
+from kubectl_eksdoc.wiring.addons import AddonWorld, Reading, open_addons
+from kubectl_eksdoc.wiring.sources import SourceChoice
+
+GOLDEN = Path(__file__).parent / "golden"
+SCHEMA = schemas.load("AddonAftermath")
+JUDGE = jsonschema.Draft202012Validator(SCHEMA)
+SHARED = ("metadata", "cluster", "kindRead", "finding", "subject", "remedy")
+DEMUX = "DISABLE_TCP_EARLY_DEMUX"
+
+
+@cache
+def world() -> AddonWorld:
+    reading = Reading(KINDS, every_object(), HISTORIES)
+    return open_addons(SourceChoice(demo=True), Connection(), AwsWanted(), None, reading)
+
+
+class SixMinutesEarlier:
+    """The demo's cluster when nobody had set the field again: without that revision. Behaves as the two ports."""
+
+    def one(self, of: Named) -> Doc | Absent | Unknown:
+        doc = world().objects.one(of)
+        if not isinstance(doc, dict) or of.kind != "DaemonSet":
+            return doc
+        text = json.dumps(doc)
+        told: Doc = json.loads(text)
+        meta, (init,) = told["metadata"], told["spec"]["template"]["spec"]["initContainers"]
+        (entry,) = (each for each in init["env"] if each["name"] == DEMUX)
+        entry["value"] = "false"
+        eks, hand = meta["managedFields"]
+        owned = eks["fieldsV1"]["f:spec"]["f:template"]["f:spec"]["f:initContainers"]
+        owned['k:{"name":"aws-vpc-cni-init"}']["f:env"][f'k:{{"name":"{DEMUX}"}}']["f:value"] = {}
+        meta["managedFields"] = [eks]
+        assert hand["manager"] == "kubectl-patch"
+        return told
+
+    def listed(self, resource: Resource, namespace: str) -> tuple[Doc, ...] | Unknown:
+        found = world().histories.listed(resource, namespace)
+        assert not isinstance(found, Unknown)
+        return tuple(doc for doc in found if doc.get("revision") != 4)
+
+
+@cache
+def found(name: str = "vpc-cni", at_night: bool = False) -> Aftermath:
+    demo, past = world(), world().past(name, "")
+    night = SixMinutesEarlier()
+    objects, histories = (night, night) if at_night else (demo.objects, demo.histories)
+    return look_back_on(demo.cluster, demo.eks, past, objects, histories, demo.chart, demo.judge)
+
+
+def view(*each: Aftermath) -> AfterView:
+    return AfterView(each, world().cluster, {"addon": "vpc-cni", "after": True}, world().recognised, "0.0.0")
+
+
+@pytest.mark.parametrize(
+    ("file", "output", "look", "at_night"),
+    [
+        ("table-120.txt", "table", Look(120), False),
+        ("table-80.txt", "table", Look(80), False),
+        ("night-120.txt", "table", Look(120), True),
+        ("night-ascii.txt", "table", Look(100, ascii=True), True),
+        ("night-colour.txt", "table", Look(120, colour=True), True),
+        ("night-wide.txt", "wide", Look(120), True),
+        ("night.json", "json", Look(), True),
+        ("night.yaml", "yaml", Look(), True),
+    ],
+)
+def test_golden(file: str, output: str, look: Look, at_night: bool) -> None:
+    text = FORMATS.render(view(found(at_night=at_night)), output, look)
+    if os.environ.get("EKSDOC_UPDATE_GOLDEN"):
+        GOLDEN.mkdir(exist_ok=True)
+        (GOLDEN / file).write_text(text, encoding="utf-8", newline="\n")
+    assert text == (GOLDEN / file).read_text(encoding="utf-8")
+    if look.ascii:
+        assert text.isascii()
+    if output == "table" and not look.colour:
+        lines = [line for line in text.splitlines() if not line.startswith(("  aws eks", "  kubectl "))]
+        assert all(len(line) <= look.columns for line in lines), "a command is one line"
+
+
+def test_at_night_one_command_gives_it_back() -> None:
+    (command,) = (
+        line.strip()
+        for line in FORMATS.render(view(found(at_night=True)), "table", Look(120)).splitlines()
+        if line.startswith("  kubectl ")
+    )
+    *words, patch = shlex.split(command)
+    assert words == ["kubectl", "-n", "kube-system", "patch", "daemonset", "aws-node", "--type", "strategic", "-p"]
+    init = {"env": [{"name": DEMUX, "value": "true"}], "name": "aws-vpc-cni-init"}
+    assert json.loads(patch) == {"spec": {"template": {"spec": {"initContainers": [init]}}}}
+
+
+@pytest.mark.parametrize("name", ["vpc-cni", "coredns", "kube-proxy", "aws-ebs-csi-driver", "metrics-server"])
+def test_documents_are_valid(name: str) -> None:
+    past = found(name)
+    bare = replace(past, facts=replace(past.facts, update=Unknown("no")), templated=(), keeping=None)
+    for shown in (view(past), view(found(at_night=True)), view(bare)):
+        said = json.loads(FORMATS.render(shown, "json", Look()))
+        assert [error.message for error in JUDGE.iter_errors(said)] == []
+        assert yaml.safe_load(FORMATS.render(shown, "yaml", Look())) == said
+
+
+def test_what_all_documents_have_is_said_once_and_words_are_those_of_the_code() -> None:
+    plan: Any = schemas.load("DrainPlan")["$defs"]
+    assert {name: SCHEMA["$defs"][name] for name in SHARED} == {name: plan[name] for name in SHARED}
+    codes = (*addon_past_codes.ALL, addon_codes.OBJECT_UNREAD)
+    assert SCHEMA["$defs"]["code"]["enum"] == sorted(code.name for code in codes)
+    field = SCHEMA["$defs"]["field"]["properties"]
+    assert field["cause"]["enum"] == [each.value for each in Cause]
+    assert field["state"]["enum"] == [each.value for each in State]
