@@ -80,6 +80,7 @@ def addon_apply_rights() -> str:
 _ASKED = {
     "UpdateAddon": "nothing is changed: `--apply` ends with exit code 4",
     "DescribeUpdate": "the add-on itself is looked at instead, which does not tell why an update failed",
+    "ListUpdates": "an update whose answer was lost is not found again by `--resume`: exit code 6",
     "DescribeTargetHealth": "the health of the affected targets is not known, and that is said: exit code 5",
     "DescribeCluster": "nothing of AWS is believed: the command ends with exit code 4",
     "DescribeAddon": "nothing can be said of the add-on: the command ends with exit code 4",

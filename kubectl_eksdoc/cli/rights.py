@@ -111,7 +111,7 @@ ASKED_OF_AWS: Mapping[str, tuple[Question, ...]] = {
         questions.ADDON_CONFIGURATION,
     ),
     "addon-diff --after": (questions.UPDATES, questions.UPDATE),
-    "addon-diff --apply": (questions.UPDATE_ADDON, questions.UPDATE, questions.TARGET_HEALTH),
+    "addon-diff --apply": (questions.UPDATE_ADDON, questions.UPDATE, questions.UPDATES, questions.TARGET_HEALTH),
 }
 """The questions of each command that asks AWS, each with the IAM actions that it needs; ``--apply`` asks those of
 ``addon-diff`` as well."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
 from kubectl_eksdoc.errors import AwsDenied, SnapshotError
 from kubectl_eksdoc.wiring.aws import open_aws
 from kubectl_eksdoc.wiring.sources import Progress, SourceChoice, open_reader
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from kubectl_eksdoc.aws.believing import Believed
     from kubectl_eksdoc.core.model.api_objects import Doc
-    from kubectl_eksdoc.core.model.aws.addons import AddonPast, AddonSide, VersionSide
+    from kubectl_eksdoc.core.model.aws.addons import AddonPast, AddonSide, UpdateHistory, VersionSide
     from kubectl_eksdoc.core.model.aws.clusters import EksCluster
     from kubectl_eksdoc.core.model.aws.configuration import Broken
     from kubectl_eksdoc.core.model.cluster import Cluster
@@ -128,6 +128,12 @@ class AddonWorld:
         from kubectl_eksdoc.aws.values import values_of
 
         return values_of(text)
+
+    def updates(self, name: str) -> UpdateHistory | Unknown | Absent:
+        """As `aws.eks.updates_of_addon`."""
+        from kubectl_eksdoc.aws.eks import updates_of_addon
+
+        return updates_of_addon(self.aws, name)
 
     def past(self, name: str, update: str) -> AddonPast:
         """As `aws.addon_past.addon_past`."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -193,12 +194,25 @@ def _read(keeping: Keeping, request: Request, world: AddonWorld) -> tuple[Doc, s
         raise LocalJournalError(f"the journal of update {keeping.run} cannot be understood: {error!r}") from error
     if arn != world.eks.arn or expected.addon != request.addon:
         raise Drifted(f"update {keeping.run} is of {expected.addon} in {arn}", "Name that add-on, and its context.")
-    if not ident:
-        raise LocalJournalError(
-            f"update {keeping.run} was written down, and nothing says that EKS took it",
-            "If its answer was lost, EKS lists it: aws eks list-updates.",
-        )
-    return begun, ident, expected, health
+    return begun, ident or _found_again(keeping.run, begun, request, world), expected, health
+
+
+def _found_again(run: str, begun: Doc, request: Request, world: AddonWorld) -> str:
+    """By EKS's list: the process ended, or the network did, before the answer was written down."""
+    from kubectl_eksdoc.core.model.aws.addons import Update, UpdateHistory
+    from kubectl_eksdoc.core.run.addon.lost_answer import asked_for
+
+    history, call = world.updates(request.addon), begun.get("call", {})
+    listed = history.updates if isinstance(history, UpdateHistory) else ()
+    at = datetime.fromisoformat(str(begun["at"]).replace("Z", "+00:00"))
+    found = asked_for(listed, str(call.get("version", "")), str(call.get("mode", "")), at)
+    if isinstance(found, Update):
+        return found.id
+    why = getattr(history, "why", getattr(history, "said", found.why))
+    raise LocalJournalError(
+        f"update {run} was written down, and whether EKS took it is not known: {why}",
+        "Look for it yourself: aws eks list-updates, and aws eks describe-update.",
+    )
 
 
 def _view_again(request: Request, world: AddonWorld, begun: Doc) -> UpdateView:

@@ -151,6 +151,22 @@ def test_who_leaves_can_look_again(ann: Desk) -> None:
     assert ann.run("--apply", "--resume", "nobody-knows").code == 6
 
 
+def test_an_update_whose_answer_was_lost_is_found_again(ann: Desk) -> None:
+    """The machine stood still between the request and the line that says that EKS took it."""
+    ann.aws.eks().carry_out = None
+    ann.types, ann.told = f"vpc-cni {NEW}\nprod {changes(ann)}\n", lambda: ann.aws.count("eks:UpdateAddon")
+    assert ann.apply().code == 6
+    (journal,) = ann.journals
+    journal.write_text(journal.read_text().splitlines(keepends=True)[0])
+    ann.told, ann.types = lambda: 0, ""
+    ident = journal.name.removesuffix(".jsonl")
+    again = ann.run("--apply", "--resume", ident, "--watch-for", "1s", "-o", "json")
+    assert document(again.out)["outcome"]["update"] == ann.aws.eks().updates[0].id, again.err
+    ann.aws.deny("eks:ListUpdates")
+    again = ann.run("--apply", "--resume", ident)
+    assert again.code == 6 and "whether EKS took it is not known" in again.err and "eks:ListUpdates" in again.err
+
+
 def test_a_conflict_that_nobody_foresaw_fails_and_the_way_back_is_told(ann: Desk) -> None:
     carry_out = ann.aws.eks().carry_out
     assert carry_out is not None
