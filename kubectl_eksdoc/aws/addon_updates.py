@@ -6,7 +6,7 @@ from kubectl_eksdoc.aws import eks
 from kubectl_eksdoc.aws.believing import Believed
 from kubectl_eksdoc.core.model.aws.addons import Addon, Update, UpdateCall
 from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
-from kubectl_eksdoc.errors import AwsDenied, AwsRefused
+from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsRefused
 
 
 class AddonUpdates:
@@ -23,6 +23,8 @@ class AddonUpdates:
         except AwsDenied as error:
             raise AwsDenied(error.message, f"Nothing was changed. {error.hint}", error.missing) from error
         except AwsRefused as error:
+            if error.code not in _REFUSING:
+                raise AwsError(error.message, error.hint) from error
             raise _in_words(error, call) from error
 
     def update(self, ident: str) -> Update | Unknown | Absent:
@@ -48,6 +50,21 @@ _WORDS = {
         "Look at the add-on: aws eks describe-addon.",
     ),
 }
+
+_REFUSING = frozenset(
+    (
+        *_WORDS,
+        "BadRequestException",
+        "ClientException",
+        "InvalidStateException",
+        "NotFoundException",
+        "SerializationException",
+        "UnsupportedOperationException",
+        "ValidationException",
+    )
+)
+"""Of requests that EKS has not taken. After a fault of its own (ServerException, ServiceUnavailableException, one
+that is not known), or an answer that nobody can read, the update may have begun."""
 
 
 def _in_words(error: AwsRefused, call: UpdateCall) -> AwsRefused:

@@ -5,9 +5,10 @@ EKS does it, not this process: whoever stops to follow it, or loses the connecti
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from types import MappingProxyType
 from typing import Protocol
 
 from kubectl_eksdoc.core.model.api_objects import Doc
@@ -33,6 +34,7 @@ from kubectl_eksdoc.errors import (
     AwsThrottled,
     ClusterError,
     JournalError,
+    Stopped,
 )
 from kubectl_eksdoc.flows.ports import AddonEks, Objects, UpdateJournal
 
@@ -77,16 +79,25 @@ class Following:
     bindings: tuple[TargetGroupBinding, ...] | Unknown = ()
     watch_s: float = WATCH_S
 
+    @property
+    def watched(self) -> tuple[TargetGroupBinding, ...]:
+        return () if isinstance(self.bindings, Unknown) else self.bindings
+
 
 def carry_out(call: UpdateCall, begun: Doc, following: Following, world: World) -> Ended:
     """`begun`: what more is written down of it before anything is asked for.
 
     Raises:
+        Stopped: it was told to stop before anything was asked for.
         JournalError: it cannot be written down; nothing was asked for.
         AwsError: as `AddonEks.begin`.
     """
-    health = _healths(following, world)
-    world.journal.write({"entry": "begun", **begun, "expected": to_doc(following.expected)})
+    health = targets.begun(following.watched, _groups([each.arn for each in following.watched], world))
+    kept = {"expected": to_doc(following.expected), "health": targets.to_doc(health)}
+    world.journal.write({"entry": "begun", **begun, **kept})
+    if world.told():
+        note(world, {"entry": "refused", "why": "it was told to stop"})
+        raise Stopped("it was told to stop before anything was asked for", "Nothing was sent.")
     try:
         update = world.eks.begin(call)
     except (AwsDenied, AwsRefused, AwsMissing, AwsThrottled, AwsLogin) as error:
@@ -110,24 +121,21 @@ def note(world: World, entry: Doc) -> None:
         world.tell(f"the journal lacks what came then: {error.message}")
 
 
-def follow(ident: str, following: Following, world: World) -> Ended:
-    """Go on to look at an update that was asked for before."""
-    return _Followed(ident, following, world, _healths(following, world)).to_the_end()
+_NOTHING: Mapping[str, Health] = MappingProxyType({})
 
 
-def _healths(following: Following, world: World) -> dict[str, Health]:
-    if isinstance(following.bindings, Unknown):
-        return {}
-    return targets.begun(following.bindings, _groups(following.bindings, world))
+def follow(ident: str, following: Following, world: World, health: Mapping[str, Health] = _NOTHING) -> Ended:
+    """Go on to look at an update that was asked for before; `health`: of targets before it, by ARN of the group."""
+    return _Followed(ident, following, world, targets.again(following.watched, health)).to_the_end()
 
 
-def _groups(bindings: Sequence[TargetGroupBinding], world: World) -> dict[str, TargetGroup | Unknown]:
+def _groups(arns: Iterable[str], world: World) -> dict[str, TargetGroup | Unknown]:
     found: dict[str, TargetGroup | Unknown] = {}
-    for binding in bindings:
+    for arn in arns:
         try:
-            found[binding.arn] = world.group(binding.arn)
+            found[arn] = world.group(arn)
         except AwsError as error:
-            found[binding.arn] = Unknown(error.message)
+            found[arn] = Unknown(error.message)
     return found
 
 
@@ -142,6 +150,7 @@ class _Followed:
     stage: Stage = Stage.ASKED
     errors: tuple[Issue, ...] = ()
     rollouts: dict[Named, Rollout] = field(default_factory=dict)
+    missed: bool = False  # the cluster did not answer when it was looked at last
     began_s: float = 0.0
     moved_s: float = 0.0  # when a rollout was seen to move last
     done_s: float = -1.0  # when the last of its pods was seen to be new
@@ -165,8 +174,7 @@ class _Followed:
         if self.stage not in (Stage.FAILED, Stage.CANCELLED):
             self._look_at_rollouts()
         if self.health:
-            groups = _groups(self._bindings, self.world)
-            self.health = targets.followed(self.health, groups)
+            self.health = targets.followed(self.health, _groups(self.health, self.world))
             for arn, each in self.health.items():
                 if each.fell or each.unread:
                     self._tell(arn, str(each))
@@ -190,6 +198,7 @@ class _Followed:
             self._tell("stage", f"update {self.id}: {stage.value}")
 
     def _look_at_rollouts(self) -> None:
+        self.missed = False
         for each in self.following.expected.objects:
             of = named(each)
             if of.kind not in WORKLOADS:
@@ -197,6 +206,7 @@ class _Followed:
             doc = self._one(of)
             seen = rollout(doc) if not isinstance(doc, Unknown) else None
             if seen is None:
+                self.rollouts.pop(of, None)  # how it was before says nothing of how it is
                 continue
             if seen != self.rollouts.get(of):
                 self.moved_s = self.world.clock.monotonic()
@@ -210,6 +220,7 @@ class _Followed:
             found = self.world.objects.one(of)
         except ClusterError as error:
             self._tell("cluster", f"the cluster does not answer; the update goes on in EKS: {error.message}")
+            self.missed = True
             return Unknown(error.message)
         self.said.pop("cluster", None)
         return {} if isinstance(found, Absent) else found
@@ -217,7 +228,8 @@ class _Followed:
     def _over(self) -> bool:
         if self.stage in (Stage.FAILED, Stage.CANCELLED):
             return True
-        if self.stage is not Stage.SUCCESSFUL or not all(each.done for each in self.rollouts.values()):
+        new = not self.missed and all(each.done for each in self.rollouts.values())
+        if self.stage is not Stage.SUCCESSFUL or not new:
             self.done_s = -1.0
             return False
         now = self.world.clock.monotonic()
@@ -280,10 +292,6 @@ class _Followed:
         checks = [{"field": str(each.field), "verdict": each.verdict.value} for each in ended.checks]
         note(self.world, {"entry": "ended", "stage": self.stage.value, "left": left, "checks": checks})
         return ended
-
-    @property
-    def _bindings(self) -> tuple[TargetGroupBinding, ...]:
-        return () if isinstance(self.following.bindings, Unknown) else self.following.bindings
 
     def _tell(self, about: str, line: str) -> None:
         """What is new of it."""

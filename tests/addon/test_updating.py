@@ -15,11 +15,12 @@ from kubectl_eksdoc.core.model.network import TargetGroupBinding
 from kubectl_eksdoc.core.model.pods import Owner
 from kubectl_eksdoc.core.plan.addon.merging import MISSING
 from kubectl_eksdoc.core.plan.addon.modes import Confidence
+from kubectl_eksdoc.core.run.addon import targets
 from kubectl_eksdoc.core.run.addon.expectations import expected_of, from_doc, to_doc
 from kubectl_eksdoc.core.run.addon.guards import is_nothing
 from kubectl_eksdoc.core.run.addon.outcome import Verdict
 from kubectl_eksdoc.core.run.addon.stages import Stage
-from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsLogin, AwsRefused
+from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsLogin, AwsRefused, Stopped
 from kubectl_eksdoc.flows.addon_update import STILL_S, follow
 from tests.addon.stand_in import hands
 from tests.addon.stand_in.histories import HISTORIES, UPDATES, VERSIONS, Step, Updates, installed, played
@@ -199,6 +200,34 @@ def test_a_lost_connection_stops_nothing() -> None:
     assert len(told) == 2, "each is told once"
 
 
+def test_pods_of_before_are_not_taken_for_new_ones_where_the_cluster_does_not_answer() -> None:
+    case = incident("OVERWRITE", as_asked=True)
+    case.time.then += [
+        (15, lambda: setattr(case.objects, "away", True)),
+        (15, lambda: setattr(case.objects, "stands", 1)),
+    ]
+    case.time.then += [(60, lambda: setattr(case.objects, "away", False))]
+    case.time.then += [(120, lambda: setattr(case.objects, "stands", None))]
+    ended = case.done()
+    assert ended.whole and case.time.s >= 120 and not ended.lacks
+    assert any("1 of 3 pods are new" in line for line in case.lines)
+
+
+def test_a_workload_that_may_not_be_read_any_more_is_not_said_to_be_new() -> None:
+    case = incident("OVERWRITE", as_asked=True)
+    case.time.then.append((10, lambda: setattr(case.objects, "forbids", True)))
+    ended = case.done()
+    assert ended.rollouts == () and ended.lacks and case.time.s < 60
+
+
+def test_told_to_stop_before_it_is_asked_for_nothing_is_sent() -> None:
+    case = incident()
+    case.told = 1
+    with pytest.raises(Stopped, match="before anything was asked for"):
+        case.done()
+    assert not case.eks.calls and [each["entry"] for each in case.journal.entries] == ["begun", "refused"]
+
+
 def test_without_the_right_to_describe_updates_the_addon_tells() -> None:
     case = incident("OVERWRITE", as_asked=True)
     case.eks.may_describe = False
@@ -248,6 +277,22 @@ def test_targets_that_stay_ill_differ_and_those_that_cannot_be_read_are_not_know
     ended = case.done(bindings=(BINDING,))
     assert ended.lacks and not ended.differs and "IAM does not allow it" in str(ended.health[0])
     assert sum("IAM does not allow it" in line for line in case.lines) == 1, "it is said once"
+
+
+def test_another_look_holds_targets_against_those_before_the_update() -> None:
+    case = incident("OVERWRITE", as_asked=True)
+    ready = case.ready()
+    case.groups = lambda arn: group("healthy", "healthy") if case.time.s < 3 else group("healthy", "unhealthy")
+    case.time.then.append((5, lambda: setattr(case, "told", 1)))
+    left = case.done(bindings=(BINDING,))
+    case.told = 0
+    health = targets.from_doc(case.journal.entries[0]["health"])
+    again = follow(left.id, case.following(ready), case.world(), health)
+    assert again.differs and (again.health[0].before, again.health[0].now) == (2, 1)
+    unknown = follow(left.id, case.following(ready, bindings=(BINDING,)), case.world())
+    assert unknown.lacks and not unknown.differs and "was not written down" in str(unknown.health[0])
+    with pytest.raises((KeyError, TypeError, ValueError)):
+        targets.from_doc([{"arn": "arn:tg"}])
 
 
 def test_what_is_gone_in_the_end_is_other_than_predicted() -> None:

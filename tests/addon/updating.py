@@ -116,10 +116,13 @@ class FakeObjects:
     stands: int | None = None
     away: bool = False
     gone: bool = False
+    forbids: bool = False
 
     def one(self, of: Named) -> Doc | Absent | Unknown:
         if self.away:
             raise ClusterError("no route to the cluster")
+        if self.forbids:
+            return Unknown("RBAC forbids it", "get daemonsets.apps")
         doc = self.service.objects.get(of.kind, of.name)
         if doc is None or (self.gone and of.kind == "ConfigMap"):
             return Absent(f"no {of}")

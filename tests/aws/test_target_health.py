@@ -16,7 +16,7 @@ from kubectl_eksdoc.core.model.aws.access import AwsAccess
 from kubectl_eksdoc.core.model.aws.addons import UpdateCall
 from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.targets import Target, TargetGroup
-from kubectl_eksdoc.errors import AwsDenied, AwsMissing, AwsRefused
+from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsMissing, AwsRefused
 from tests.aws.answers import Scripted, sees
 from tests.aws.test_addon_side import seen
 from tests.aws.test_live import NO_FILES, REGION, prod
@@ -88,6 +88,15 @@ def test_what_eks_refuses_is_said_in_words(prod: World) -> None:
     assert denied.value.missing == "eks:UpdateAddon" and "Nothing was changed" in denied.value.hint
     described = updates.update("any")
     assert isinstance(described, Unknown) and described.missing == "eks:DescribeUpdate"
+
+
+@pytest.mark.parametrize(
+    "answer", [{}, {"update": None}, AwsRefused("no answer: ServerException: internal", code="ServerException")]
+)
+def test_after_a_fault_of_eks_own_nobody_says_that_nothing_was_changed(answer: Any) -> None:
+    with pytest.raises(AwsError) as raised:
+        AddonUpdates(sees(Scripted({"eks:UpdateAddon": answer})), "vpc-cni").begin(CALL)
+    assert type(raised.value) is AwsError and "Nothing was changed" not in raised.value.hint
 
 
 ANSWER = """<DescribeTargetHealthResponse xmlns="http://elasticloadbalancing.amazonaws.com/doc/2015-12-01/">

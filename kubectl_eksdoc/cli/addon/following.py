@@ -21,10 +21,11 @@ if TYPE_CHECKING:  # help must not pay for facts and plans
     from kubectl_eksdoc.core.model.aws.addons import UpdateCall
     from kubectl_eksdoc.core.run.addon.ended import Ended
     from kubectl_eksdoc.core.run.addon.expectations import Expected
+    from kubectl_eksdoc.core.run.addon.targets import Health
     from kubectl_eksdoc.flows.addon_sending import Prepared
     from kubectl_eksdoc.flows.addon_update import Following, World
     from kubectl_eksdoc.host.update_journal import UpdateJournalFile
-    from kubectl_eksdoc.render.addon_update import UpdateView
+    from kubectl_eksdoc.render.addon_update import UpdateView, WayBackText
     from kubectl_eksdoc.wiring.addons import AddonWorld
     from kubectl_eksdoc.wiring.runs import Keeping
 
@@ -101,8 +102,21 @@ def _begun(
         "before": {"version": addon.version, "values": addon.configuration, "role": addon.role},
         "keeps": list(view.sent.keeps),
         "changes": view.changes,
-        "wayBack": back if isinstance(back, str) else list(back.commands),
+        "wayBack": back if isinstance(back, str) else _as_doc(back),
     }
+
+
+def _as_doc(back: WayBackText) -> Doc:
+    return {"commands": list(back.commands), "caveats": list(back.caveats), "byHand": list(back.by_hand)}
+
+
+def _way_back(doc: object) -> WayBackText | str:
+    """What `_as_doc` made; a text is why there is none."""
+    from kubectl_eksdoc.render.addon_update import WayBackText
+
+    if not isinstance(doc, dict):
+        return str(doc)
+    return WayBackText(*(tuple(map(str, doc.get(key, ()))) for key in ("commands", "caveats", "byHand")))
 
 
 @contextmanager
@@ -136,7 +150,8 @@ def _followed(
         try:
             yield Following(expected, affected(request.addon, world.cluster), apply.watch_s), edges
         except KeyboardInterrupt:
-            around.note(f"the update goes on in EKS; its journal is {journal.path}")
+            if journal.path.exists():  # it is written down before it is asked for
+                around.note(f"the update goes on in EKS; its journal is {journal.path}")
             raise
 
 
@@ -153,15 +168,16 @@ def resumed(
     from kubectl_eksdoc.wiring.addon_updates import journal_of
 
     keeping = around.edges.keeping(apply.resume, "", around.environ)
-    begun, ident, expected = _read(keeping, request, world)
+    begun, ident, expected, health = _read(keeping, request, world)
     journal = journal_of(keeping)
     with _followed(request, apply, world, expected, journal, around) as (what, edges):
-        ended = follow(ident, what, edges)
+        ended = follow(ident, what, edges, health)
     view = replace(_view_again(request, world, begun), ended=ended, journal=str(journal.path), run=keeping.run)
     return _answer(request, world, view, ended, reached_by, around)
 
 
-def _read(keeping: Keeping, request: Request, world: AddonWorld) -> tuple[Doc, str, Expected]:
+def _read(keeping: Keeping, request: Request, world: AddonWorld) -> tuple[Doc, str, Expected, dict[str, Health]]:
+    from kubectl_eksdoc.core.run.addon import targets
     from kubectl_eksdoc.core.run.addon.expectations import from_doc
     from kubectl_eksdoc.host.update_journal import read_update
     from kubectl_eksdoc.wiring.addon_updates import folder_of
@@ -171,6 +187,7 @@ def _read(keeping: Keeping, request: Request, world: AddonWorld) -> tuple[Doc, s
     ident = next((str(each.get("update", "")) for each in entries if each.get("entry") == "asked"), "")
     try:
         expected = from_doc(begun["expected"])
+        health = targets.from_doc(begun.get("health", []))
         arn = str(begun["cluster"]["arn"])
     except (KeyError, TypeError, ValueError) as error:
         raise LocalJournalError(f"the journal of update {keeping.run} cannot be understood: {error!r}") from error
@@ -181,13 +198,13 @@ def _read(keeping: Keeping, request: Request, world: AddonWorld) -> tuple[Doc, s
             f"update {keeping.run} was written down, and nothing says that EKS took it",
             "If its answer was lost, EKS lists it: aws eks list-updates.",
         )
-    return begun, ident, expected
+    return begun, ident, expected, health
 
 
 def _view_again(request: Request, world: AddonWorld, begun: Doc) -> UpdateView:
-    from kubectl_eksdoc.render.addon_update import Sent, UpdateView, WayBackText
+    from kubectl_eksdoc.render.addon_update import Sent, UpdateView
 
-    call, back = begun.get("call", {}), begun.get("wayBack", "")
+    call = begun.get("call", {})
     sent = Sent(
         request.addon,
         str(begun.get("before", {}).get("version", "")),
@@ -196,7 +213,7 @@ def _view_again(request: Request, world: AddonWorld, begun: Doc) -> UpdateView:
         _decoded(call.get("values")),
         tuple(map(str, begun.get("keeps", ()))),
     )
-    text = WayBackText(tuple(map(str, back))) if isinstance(back, list) else str(back)
+    text = _way_back(begun.get("wayBack", ""))
     changes = begun.get("changes", 0)
     options = request.given | {"apply": True, "resume": str(begun.get("run", ""))}
     return UpdateView(sent, world.cluster, options, changes=changes, back=text, recognised=world.recognised)

@@ -61,11 +61,12 @@ def _way_out(plan: AddonPlan, look: Look) -> list[str]:
 
 def _sent(view: UpdateView, look: Look, full: bool) -> list[str]:
     sent = view.sent
-    lines = [f"UpdateAddon: {words.head(sent)}"]
+    lines: list[str] = []
+    top = _wrapped([f"UpdateAddon: {words.head(sent)}"], look)
     if sent.values is None:
         lines.append("Configuration values: none are given, so EKS keeps those of today.")
-    else:
-        lines.append(f"Configuration values: {as_json(sent.values)}")
+    else:  # on one line: where a line is broken, nobody sees which spaces are sent
+        top += [f"{MARGIN}Configuration values:", MARGIN * 2 + shown(as_json(sent.values), look)]
     if sent.keeps:
         fields = counted(len(sent.keeps), "field")
         lines.append(f"Nobody gave these values (--as-asked sends none): they keep {fields} as they are:")
@@ -74,7 +75,7 @@ def _sent(view: UpdateView, look: Look, full: bool) -> list[str]:
         if len(kept) < len(sent.keeps):
             lines.append(f"- and {len(sent.keeps) - len(kept)} more (-o wide)")
     lines.append(f"{counted(view.changes, 'field')} {'is' if view.changes == 1 else 'are'} foretold to change.")
-    return titled(Title("What is sent"), _wrapped(lines, look), look)
+    return titled(Title("What is sent"), top + _wrapped(lines, look), look)
 
 
 def _wrapped(lines: list[str], look: Look) -> list[str]:

@@ -133,7 +133,7 @@ def test_another_update_is_in_progress(ann: Desk) -> None:
 def test_who_leaves_can_look_again(ann: Desk) -> None:
     carry_out = ann.aws.eks().carry_out
     ann.aws.eks().carry_out = None
-    ann.types, ann.told = f"vpc-cni {NEW}\nprod {changes(ann)}\n", lambda: 1
+    ann.types, ann.told = f"vpc-cni {NEW}\nprod {changes(ann)}\n", lambda: ann.aws.count("eks:UpdateAddon")
     ran = ann.apply()
     assert ran.code == 6 and "it goes on in EKS" in ran.out and "aws eks describe-update" in ran.err
     (journal,) = ann.journals
@@ -147,6 +147,7 @@ def test_who_leaves_can_look_again(ann: Desk) -> None:
     told = document(again.out)
     assert told["outcome"]["stage"] == "successful" and again.code in (0, 5), again.err
     assert told["outcome"]["update"] == update.id and len(told["wayBack"]["commands"]) == 2
+    assert told["wayBack"]["caveats"], "as it was told before the update"
     assert ann.run("--apply", "--resume", "nobody-knows").code == 6
 
 
@@ -176,12 +177,21 @@ def test_without_the_right_to_describe_updates_the_addon_tells(ann: Desk) -> Non
 
 def test_who_insists_is_told_where_to_look(ann: Desk) -> None:
     def insists() -> int:
-        raise KeyboardInterrupt
+        if ann.aws.count("eks:UpdateAddon"):
+            raise KeyboardInterrupt
+        return 0
 
     ann.aws.eks().carry_out = None
     ann.types, ann.told = f"vpc-cni {NEW}\nprod {changes(ann)}\n", insists
     ran = ann.apply()
     assert ran.code == 130 and f"the update goes on in EKS; its journal is {ann.journals[0]}" in ran.err
+
+
+def test_who_is_told_to_stop_before_it_is_sent_sends_nothing(ann: Desk) -> None:
+    ann.types, ann.told = f"vpc-cni {NEW}\nprod {changes(ann)}\n", lambda: 1
+    ran = ann.apply()
+    assert ran.code == 6 and "before anything was asked for" in ran.err and "Nothing was sent" in ran.err
+    assert ann.aws.count("eks:UpdateAddon") == 0 and ann.env == ("true", "true")
 
 
 def test_nothing_is_sent_that_cannot_be_written_down(ann: Desk) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.aws.asked import Unknown
 from kubectl_eksdoc.core.model.aws.targets import TargetGroup
 from kubectl_eksdoc.core.model.cluster import Cluster
@@ -81,6 +82,35 @@ def begun(bindings: tuple[TargetGroupBinding, ...], seen: Seen) -> dict[str, Hea
         else:
             count = group.healthy
             found[binding.arn] = Health(service, count, count, count, len(group.targets), group.unhealthy)
+    return found
+
+
+def again(bindings: Iterable[TargetGroupBinding], health: Mapping[str, Health]) -> dict[str, Health]:
+    """As it was before the update, by what was written down then; of other groups nobody knows that."""
+    unknown = "how they were before the update was not written down"
+    found = {each.arn: Health(f"{each.namespace}/{each.service}", 0, 0, 0, 0, unread=unknown) for each in bindings}
+    return {**found, **health}
+
+
+def to_doc(health: Mapping[str, Health]) -> list[Doc]:
+    return [
+        {"arn": arn, "service": each.service, "healthy": each.before, "total": each.total, "unread": each.unread}
+        for arn, each in sorted(health.items())
+    ]
+
+
+def from_doc(docs: object) -> dict[str, Health]:
+    """
+    Raises:
+        KeyError, TypeError, ValueError: it is none of `to_doc`.
+    """
+    if not isinstance(docs, list):
+        raise TypeError(f"a list is wanted, and there is {type(docs).__name__}")
+    found = {}
+    for doc in docs:
+        count = int(doc["healthy"])
+        service, total, unread = str(doc["service"]), int(doc["total"]), str(doc["unread"])
+        found[str(doc["arn"])] = Health(service, count, count, count, total, unread=unread)
     return found
 
 
