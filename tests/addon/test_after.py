@@ -151,6 +151,50 @@ def test_what_the_values_of_the_update_set_is_not_lost() -> None:
     assert causes["WARM_ENI_TARGET"] is Cause.VALUES and causes["VPC_CNI_VERSION"] is Cause.VERSION
 
 
+def test_what_old_values_put_back_was_somebodys() -> None:
+    """The values are no wish of this update, which was given none."""
+    lived = Lived("v1.15.1-eksbuild.1")
+    lived.step(Updates("", "NONE", '{"env":{"WARM_ENI_TARGET":"3"}}'))
+    lived.step(SetsEnv("WARM_ENI_TARGET", "5", MAIN))
+    lived.step(Updates("v1.16.0-eksbuild.1", "OVERWRITE"))
+    (change,) = lived.looked_back().lost
+    assert (change.field.variable, change.before, change.after) == ("WARM_ENI_TARGET", "5", "3")
+
+
+def test_what_the_update_before_took_is_not_passed_when_the_latest_is_the_way_back() -> None:
+    lived = Lived("v1.15.1-eksbuild.1")
+    lived.step(SetsEnv("ENABLE_POD_ENI", "true", MAIN))
+    lived.step(Updates("v1.16.0-eksbuild.1", "OVERWRITE"))
+    lived.step(Updates("v1.15.1-eksbuild.1", "OVERWRITE"))
+    found = lived.looked_back()
+    assert not found.lost
+    (said,) = (each for each in found.findings if each.code == codes.FIELD_LOST)
+    assert said.status is Status.FAIL and "ENABLE_POD_ENI" in said.message
+    assert "--after --update update-0" in said.remedy[0].command
+    lived.step(SetsEnv("ENABLE_POD_ENI", "true", MAIN))
+    assert not lived.looked_back().earlier, "it is back"
+
+
+def test_values_given_since_are_not_undone() -> None:
+    lived = Lived("v1.15.1-eksbuild.1")
+    lived.step(SetsEnv("WARM_ENI_TARGET", "5", MAIN))
+    lived.step(Updates("v1.16.0-eksbuild.1", "OVERWRITE"))
+    lived.step(Updates("", "OVERWRITE", '{"env":{"WARM_ENI_TARGET":"3"}}'))
+    assert not lived.looked_back().earlier
+
+
+def test_an_image_of_a_registry_of_ones_own_is_not_passed() -> None:
+    lived = Lived("v1.15.1-eksbuild.1")
+    lived.step(SetsEnv("ENABLE_POD_ENI", "true", MAIN))
+    lived.step(Updates("v1.16.0-eksbuild.1", "OVERWRITE"))
+    for doc in lived.controller.docs[:-1]:
+        main = next(each for each in doc["data"]["spec"]["template"]["spec"]["containers"] if each["name"] == MAIN)
+        main["image"] = f"mirror.example/{main['image'].rpartition('/')[2]}"
+    (templated,) = lived.looked_back().templated
+    images = [change.because.cause for change in templated.changes if change.field.path[-1] == "f:image"]
+    assert Cause.UNKNOWN in images
+
+
 def check(history: list[Hand], update: Updates) -> None:
     """What was foretold as reset was lost, or it is not known; what is said to be lost was foretold."""
     lived = Lived()

@@ -29,12 +29,12 @@ def document(view: AfterView) -> Fields:
         "kind": ADDON_AFTERMATH,
         "metadata": cast(Json, metadata(view.cluster, view.options, view.tool_version)),
         "recognised": known(view.recognised),
-        "addons": [_addon(found) for found in view.found],
+        "addons": [_addon(found, view.cluster.identity.context) for found in view.found],
         "findings": [finding(each) for found in view.found for each in found.findings],
     }
 
 
-def _addon(found: Aftermath) -> Fields:
+def _addon(found: Aftermath, context: str) -> Fields:
     now, update, history = found.facts.now, found.facts.update, found.facts.history
     return {
         "name": now.addon.name,
@@ -43,7 +43,7 @@ def _addon(found: Aftermath) -> Fields:
         "update": _update(update) if isinstance(update, Update) else None,
         "otherUpdates": history.unseen if isinstance(history, UpdateHistory) else None,
         "values": None if isinstance(now.values, Unknown) else cast(Json, now.values),
-        "templates": [_templated(each) for each in found.templated],
+        "templates": [_templated(each, context) for each in found.templated],
         "withoutHistory": [_unrecorded(each) for each in found.unrecorded],
         "pods": [_pods(each) for each in found.recreating],
         "tomorrow": _tomorrow(found),
@@ -64,7 +64,7 @@ def _object(of: Named) -> Fields:
     return {"apiVersion": of.api_version, "kind": of.kind, "namespace": known(of.namespace), "name": of.name}
 
 
-def _templated(each: Templated) -> Fields:
+def _templated(each: Templated, context: str) -> Fields:
     step = each.step
     candidates = step.candidates if isinstance(step, Untold) else ()
     return {
@@ -75,17 +75,17 @@ def _templated(each: Templated) -> Fields:
         "why": step.why,
         "candidates": [{"before": before, "after": after} for before, after in candidates],
         "fields": [_field(change) for change in each.changes],
-        "tonight": _tonight(each),
+        "tonight": _tonight(each, context),
     }
 
 
-def _tonight(each: Templated) -> Fields | None:
+def _tonight(each: Templated, context: str) -> Fields | None:
     if each.patch is None:
         return None
     rollout = each.rollout
     return {
         "patch": cast(Json, each.patch),
-        "command": words.patch_command(each),
+        "command": words.patch_command(each, context),
         "pods": rollout.pods if rollout is not None else None,
         "atATime": rollout.at_a_time if rollout is not None else None,
         "waitsForDeletion": rollout is not None and rollout.waits,

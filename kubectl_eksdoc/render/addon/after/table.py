@@ -33,13 +33,13 @@ def wide(view: AfterView, look: Look) -> str:
 
 
 def _text(view: AfterView, look: Look, full: bool) -> str:
-    sections = [section for found in view.found for section in _of(found, look, full)]
+    sections = [section for found in view.found for section in _of(found, view.cluster.identity.context, look, full)]
     if not full:
         sections.append(wrap(_FORMATS, look.columns))
     return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
 
 
-def _of(found: Aftermath, look: Look, full: bool) -> list[list[str]]:
+def _of(found: Aftermath, context: str, look: Look, full: bool) -> list[list[str]]:
     changed = [change for each in found.templated for change in each.changes]
     seen = [change for change in changed if full or change.because.cause in _CAUSES]
     title = Title("What the update changed" if full else "What the update took")
@@ -47,7 +47,7 @@ def _of(found: Aftermath, look: Look, full: bool) -> list[list[str]]:
         _summary(found, look, full),
         drawn(title, _table(seen, full), look, full),
         findings(found.findings, "", look, full),
-        *(_tonight(each, look) for each in found.templated),
+        *(_tonight(each, context, look) for each in found.templated),
         _tomorrow(found, look, full),
         _pods(found, look),
         *(_texts(found, look) if full else ()),
@@ -92,8 +92,8 @@ def _value(value: object, full: bool) -> str:
     return f'"{value}"' if full and isinstance(value, str) and "\n" not in value else value_of(value)
 
 
-def _tonight(each: Templated, look: Look) -> list[str]:
-    command = words.patch_command(each)
+def _tonight(each: Templated, context: str, look: Look) -> list[str]:
+    command = words.patch_command(each, context)
     if not command:
         return []
     lines = ["", MARGIN + shown(command, look), ""]

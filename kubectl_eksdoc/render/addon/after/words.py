@@ -23,7 +23,9 @@ def verdict(found: Aftermath) -> str:
         return f"{name}: it is not known how it was updated"
     if isinstance(update, Absent):
         return f"{name}: EKS tells of no update of it"
-    return f"{name}: {_named(update)} {_did(found)}"
+    missed = sum(len(each.missed) for each in found.earlier)
+    before = f"; {counted(missed, 'field')} that an earlier one took {_is(missed)} not back" if missed else ""
+    return f"{name}: {_named(update)} {_did(found)}{before}"
 
 
 def _named(update: Update) -> str:
@@ -40,13 +42,13 @@ def _did(found: Aftermath) -> str:
         took = f"took {counted(len(lost), 'field')} that somebody had set"
         if not missed:
             return f"{took}; {'it was' if len(lost) == 1 else 'all of them were'} set again since"
-        return took if len(missed) == len(lost) else f"{took}; {len(missed)} of them {_is(missed)} not back"
+        return took if len(missed) == len(lost) else f"{took}; {len(missed)} of them {_is(len(missed))} not back"
     took = "took nothing that is known to have been somebody's"
     return f"{took}, but not all of it is known" if unknown else took
 
 
-def _is(fields: list[ChangedField]) -> str:
-    return "is" if len(fields) == 1 else "are"
+def _is(many: int) -> str:
+    return "is" if many == 1 else "are"
 
 
 def about(found: Aftermath) -> Iterator[str]:
@@ -90,11 +92,17 @@ def named(change: ChangedField) -> str:
     return calls(field).removeprefix(".spec.template")
 
 
-def patch_command(each: Templated) -> str:
-    """For a shell; "" where nothing is to be patched."""
+def patch_command(each: Templated, context: str) -> str:
+    """For a shell; "" where nothing is to be patched. It names the context, so that no other cluster is patched."""
     if each.patch is None:
         return ""
-    words = ["kubectl", *(("-n", each.of.namespace) if each.of.namespace else ()), "patch", each.of.kind.lower()]
+    words = [
+        "kubectl",
+        *(("--context", context) if context else ()),
+        *(("-n", each.of.namespace) if each.of.namespace else ()),
+        "patch",
+        each.of.kind.lower(),
+    ]
     return shlex.join([*words, each.of.name, "--type", "strategic", "-p", commands.as_json(each.patch)])
 
 

@@ -115,7 +115,19 @@ def test_at_night_one_command_gives_it_back() -> None:
         if line.startswith("  kubectl ")
     )
     *words, patch = shlex.split(command)
-    assert words == ["kubectl", "-n", "kube-system", "patch", "daemonset", "aws-node", "--type", "strategic", "-p"]
+    assert words == [
+        "kubectl",
+        "--context",
+        "demo",
+        "-n",
+        "kube-system",
+        "patch",
+        "daemonset",
+        "aws-node",
+        "--type",
+        "strategic",
+        "-p",
+    ]
     init = {"env": [{"name": DEMUX, "value": "true"}], "name": "aws-vpc-cni-init"}
     assert json.loads(patch) == {"spec": {"template": {"spec": {"initContainers": [init]}}}}
 

@@ -64,11 +64,17 @@ class Around:
 
 def cause_of(path: Path, before: Any, after: Any, around: Around) -> Because:
     """`before` and `after` are its values in the two templates, `MISSING` for nothing."""
-    if _is_declared(path, after, around):
-        return Because(Cause.VALUES, "the configuration values set it", Confidence.HIGH)
-    if path[-1] == "f:image" and _repository(before) == _repository(after) != "":
-        return Because(Cause.VERSION, "it is another tag of the same image", Confidence.HIGH)
     origin = origin_of(path, around.past, around.schema)
+    if is_declared(path, after, around, around.values):
+        if before is MISSING or not is_declared(path, after, around, around.values_before):
+            return Because(Cause.VALUES, "the configuration values set it", Confidence.HIGH)
+        sure = Confidence.HIGH if origin.writer is Writer.SOMEBODY else Confidence.MEDIUM
+        return Because(Cause.LOST, "the configuration values had said otherwise before the update already", sure)
+    if path[-1] == "f:image" and _repository(before) == _repository(after) != "":
+        if _registry(before) == _registry(after):
+            return Because(Cause.VERSION, "it is another tag of the same image", Confidence.HIGH)
+        why = "it came from another registry, and EKS takes its images from one in each region"
+        return Because(Cause.UNKNOWN, why, Confidence.LOW)
     chart = _by_chart(path, before, around)
     if before is MISSING:
         return _added(path, origin, chart, around)
@@ -134,15 +140,15 @@ def _by_chart(path: Path, before: Any, around: Around) -> Because | None:
     return Because(Cause.LOST, f"the chart of the version before {default}", Confidence.MEDIUM)
 
 
-def _is_declared(path: Path, after: Any, around: Around) -> bool:
-    """The configuration values that hold since say what stands there now."""
-    if isinstance(around.values, Unknown) or after is MISSING:
+def is_declared(path: Path, after: Any, around: Around, values: Doc | Unknown) -> bool:
+    """Whether these configuration values say that `after` stands there."""
+    if isinstance(values, Unknown) or after is MISSING:
         return False
     config = around.config(path)
-    said = {leaf.path for leaf in leaves(around.values)}
+    said = {leaf.path for leaf in leaves(values)}
     if not config or not any(config[: len(each)] == each for each in said):
         return False
-    made = _made(around, around.values)
+    made = _made(around, values)
     return path in made and _same(made[path], after)
 
 
@@ -165,3 +171,7 @@ def _same(one: Any, other: Any) -> bool:
 def _repository(image: Any) -> str:
     """Without the registry, which may be another region's."""
     return image.rpartition("/")[2].partition("@")[0].partition(":")[0] if isinstance(image, str) else ""
+
+
+def _registry(image: Any) -> str:
+    return image.rpartition("/")[0] if isinstance(image, str) else ""

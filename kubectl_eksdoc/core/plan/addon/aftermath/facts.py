@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from enum import Enum
 from typing import Any
 
@@ -118,6 +119,15 @@ class Recreating:
 
 
 @dataclass(frozen=True, slots=True)
+class Earlier:
+    """An update before the one that is looked back on, and what it took that is `missed` still."""
+
+    update: Update
+    begun: datetime
+    missed: tuple[ChangedField, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Aftermath:
     """`keeping`: the next update with OVERWRITE, foretold on the objects with everything back; its way out are the
     values that keep what was lost. None where nothing is known of the update."""
@@ -128,6 +138,7 @@ class Aftermath:
     recreating: tuple[Recreating, ...] = ()
     keeping: AddonPlan | None = None
     findings: tuple[Finding, ...] = ()
+    earlier: tuple[Earlier, ...] = ()
 
     @property
     def lost(self) -> tuple[ChangedField, ...]:

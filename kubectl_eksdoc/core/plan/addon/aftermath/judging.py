@@ -16,6 +16,7 @@ from kubectl_eksdoc.core.plan.addon.aftermath.causes import Cause
 from kubectl_eksdoc.core.plan.addon.aftermath.facts import (
     Aftermath,
     ChangedField,
+    Earlier,
     Recreating,
     State,
     Templated,
@@ -44,6 +45,8 @@ def judged(found: Aftermath) -> Iterator[Finding]:
         yield from _of_template(each)
     for change in found.lost:
         yield from _of_lost(found, change)
+    for past in found.earlier:
+        yield _of_earlier(found, past)
     for kept in found.unrecorded:
         yield _of_unrecorded(found, kept)
     for rule in found.recreating:
@@ -148,6 +151,29 @@ def _of_lost(found: Aftermath, change: ChangedField) -> Iterator[Finding]:
         yield Finding(
             codes.FIELD_LOST, Severity.LOW, Status.PASS, _subject(change.field.of), f"{message}; {now}", evidence
         )
+
+
+def _of_earlier(found: Aftermath, past: Earlier) -> Finding:
+    name = found.facts.now.addon.name
+    judged_each = [exposed(found.facts.now, _as_foretold(each), (), Mode.OVERWRITE)[0] for each in past.missed]
+    fields = [each.field for each in past.missed]
+    message = f"an earlier update, {past.update.id}, took {_listed(fields)}, and {_is_or_are(fields)} not back"
+    evidence = tuple(f"{_change(each)} ({_sure(each)})" for each in past.missed)
+    command = f"kubectl eksdoc addon-diff {name} --after --update {past.update.id}"
+    severity = max(judged_each, key=_rank)
+    return Finding(
+        codes.FIELD_LOST,
+        severity,
+        Status.FAIL,
+        Subject("Addon", name),
+        message,
+        evidence,
+        (Remedy("look back on that one for its patch", command),),
+    )
+
+
+def _is_or_are(fields: list[LiveField]) -> str:
+    return "it is" if len(fields) == 1 else "they are"
 
 
 def _rank(severity: Severity) -> int:

@@ -9,15 +9,16 @@ from typing import Any
 
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.api_objects import Doc, at
-from kubectl_eksdoc.core.model.aws.addons import Update
+from kubectl_eksdoc.core.model.aws.addons import Update, UpdateHistory
 from kubectl_eksdoc.core.model.aws.asked import Unknown
 from kubectl_eksdoc.core.model.findings import in_order
 from kubectl_eksdoc.core.model.named import Named, named
 from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.plan.addon.aftermath.causes import Around, cause_of
+from kubectl_eksdoc.core.plan.addon.aftermath.causes import Around, cause_of, is_declared
 from kubectl_eksdoc.core.plan.addon.aftermath.facts import (
     Aftermath,
     ChangedField,
+    Earlier,
     PastFacts,
     Rollout,
     State,
@@ -69,8 +70,36 @@ def look_back(facts: PastFacts, charts: Charts, judge: Judge) -> Aftermath:
         unrecorded(facts.now, update.begun, facts.applied) if _takes(update) else (),
         recreating(lost, facts.now.usage, update.begun),
         plan_update(replace(facts.now, objects=objects), Asked(Mode.OVERWRITE), judge),
+        earlier=_earlier(facts, update.begun, {change.field for change in lost}, charts),
     )
     return replace(found, findings=in_order(judged(found)))
+
+
+def _known(facts: PastFacts) -> list[tuple[datetime, Update]]:
+    """The updates that EKS tells of, by when they began."""
+    told = facts.history.updates if isinstance(facts.history, UpdateHistory) else ()
+    known = [(each.begun, each) for each in told if isinstance(each, Update) and each.begun is not None]
+    return sorted(known, key=lambda pair: (pair[0], pair[1].id))
+
+
+def _earlier(facts: PastFacts, begun: datetime, lost: set[LiveField], charts: Charts) -> tuple[Earlier, ...]:
+    """What those before it took and what is not back, without what is `lost` by it: the latest update may be the way
+    back from the one that did the harm. The newest first."""
+    found: list[Earlier] = []
+    said = set(lost)
+    for when, each in reversed(_known(facts)):
+        if when >= begun:
+            continue
+        ran = course(each, facts.history, facts.now.addon.version, facts.now.values)
+        looked = [
+            _templated(live, facts, each, when, ran, charts)[0]
+            for live in facts.now.objects
+            if live.get("kind") in kinds.HISTORY_OF
+        ]
+        missed = tuple(change for one in looked for change in one.changes if change.missed and change.field not in said)
+        said |= {change.field for change in missed}
+        found += [Earlier(each, when, missed)] if missed else []
+    return tuple(found)
 
 
 def _takes(update: Update) -> bool:
@@ -104,7 +133,8 @@ def _templated(live: Doc, facts: PastFacts, update: Update, begun: datetime, ran
     found = slots(templates)
     newest = templates.kept[-1] if templates.kept else None
     whole = newest is not None and newest.doc == template_in(live)
-    step = step_at(found, begun, update.parameter("AddonVersion"), whole)
+    until = next((when for when, _ in _known(facts) if when > begun), None)
+    step = step_at(found, begun, update.parameter("AddonVersion"), whole, until)
     rollout = _rollout(live, of, facts.pods, newest.pods_hash if newest is not None and whole else None)
     if not isinstance(step, Step):
         return Templated(of, step, rollout=rollout, unreadable=templates.unreadable), None
@@ -141,6 +171,9 @@ def _changes(
     for path in sorted(differing(before, after, schema)):
         was, became, is_now = (value_at(doc, path, schema.root) for doc in (before, after, live))
         who = tuple(sorted(name for name, paths in owners if path in paths))
+        state = _state(was, became, is_now, who)
+        if state is State.GONE and not _same(is_now, became) and is_declared(path, is_now, around, facts.now.values):
+            state = State.OTHER
         made.append(
             ChangedField(
                 LiveField(of, path),
@@ -150,7 +183,7 @@ def _changes(
                 cause_of(path, was, became, around),
                 who,
                 around.config(path),
-                _state(was, became, is_now, who),
+                state,
             )
         )
     return tuple(made)

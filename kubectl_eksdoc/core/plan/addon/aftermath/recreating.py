@@ -86,5 +86,7 @@ def _astray(usage: Usage, begun: datetime) -> tuple[str, ...] | Unknown:
     ]
     if silent:
         which = ", ".join(silent[:3]) + (f" and {len(silent) - 3} more" if len(silent) > 3 else "")
-        return Unknown(f"no branch interface is noted for {which}, which started since then")
+        why = f"no branch interface is noted for {which}, which started since then"
+        astray = ", ".join(pod.key for pod in usage.astray)
+        return Unknown(f"{why}; to be recreated in any case: {astray}" if astray else why)
     return tuple(pod.key for pod in usage.astray)

@@ -45,9 +45,9 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Untouched:
-    """The update left the template as it was; None where there was none."""
+    """The update left the template as it was."""
 
-    template: Template | None
+    template: Template
     why: str
 
 
@@ -135,9 +135,12 @@ def _bounded(found: list[Slot]) -> tuple[Slot, ...]:
     return tuple(found)
 
 
-def step_at(found: Sequence[Slot], begun: datetime, version: str, whole: bool) -> Step | Untouched | Untold:
+def step_at(
+    found: Sequence[Slot], begun: datetime, version: str, whole: bool, until: datetime | None = None
+) -> Step | Untouched | Untold:
     """What the update that began then did to the template. `version`: the one that it set, "" if it named none;
-    `whole`: the last slot is the template of the live object."""
+    `whole`: the last slot is the template of the live object. `until`: when the next update began, by which this one
+    was over, for EKS takes one at a time."""
     if not found:
         return Untold("no revision of it is kept")
     if not whole:
@@ -151,16 +154,22 @@ def step_at(found: Sequence[Slot], begun: datetime, version: str, whole: bool) -
     later = [slot for slot in found if slot.since is not None and slot.since >= begin]
     open_ones = [slot for slot in found if slot not in sooner and slot not in later]
     if open_ones:
-        return _of_open([*sooner[-1:], *open_ones, *_soon(later[:1], begin)], version)
+        return _of_open([*sooner[-1:], *open_ones, *_soon(later[:1], begin, until)], version)
     if not sooner:
         if found[0].number == 1:
-            return Untouched(None, "it was made by this update, or after it")
+            return Untold(
+                "it was made by this update or after it, and what stood there before, if anything, is not kept"
+            )
         return Untold("the revisions that are kept do not go back to before the update")
     last = sooner[-1]
     if last.template is None:
         return Untold(f"its revision {last.number}, in force before the update, is kept no more", _pairs(found))
-    following = _soon(later[:1], begin)
+    following = _soon(later[:1], begin, until)
     if not following:
+        late = next((slot.template for slot in later[:1] if _ours(slot, until) and slot.template is not None), None)
+        if late is not None and carries(late.doc, version) and not carries(last.template.doc, version):
+            why = f"its images are of {version} since then, though that was long after the update began"
+            return Step(last.template, late, Confidence.LOW if last.believed else Confidence.MEDIUM, why)
         return Untouched(last.template, _after_all(later[:1], begin))
     (new,) = following
     if new.template is None:
@@ -175,8 +184,12 @@ def _in_order(found: Sequence[Slot]) -> bool:
     )
 
 
-def _soon(later: Sequence[Slot], begin: datetime) -> list[Slot]:
-    return [slot for slot in later if slot.since is not None and slot.since - begin <= AT_ONCE]
+def _soon(later: Sequence[Slot], begin: datetime, until: datetime | None) -> list[Slot]:
+    return [slot for slot in later if slot.since is not None and slot.since - begin <= AT_ONCE and _ours(slot, until)]
+
+
+def _ours(slot: Slot, until: datetime | None) -> bool:
+    return until is None or (slot.since is not None and slot.since < until.replace(microsecond=0))
 
 
 def _after_all(later: Sequence[Slot], begin: datetime) -> str:

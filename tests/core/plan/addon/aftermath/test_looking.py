@@ -95,6 +95,12 @@ def test_a_pod_without_a_note_of_its_interface_is_not_known_to_be_well() -> None
     assert said.status is Status.UNKNOWN and "shop/silent" in "".join(said.evidence)
 
 
+def test_pods_that_are_astray_are_named_beside_one_of_which_it_is_not_known() -> None:
+    pods = (branched("silent", "10.0.0.1", ""), branched("astray", "10.0.0.2", "10.1.0.1"))
+    (said,) = of(looked(usage=Usage(pods, 3)), codes.PODS_TO_RECREATE)
+    assert said.status is Status.UNKNOWN and "in any case: shop/astray" in "".join(said.evidence)
+
+
 @pytest.mark.parametrize(
     ("update", "status", "missing"),
     [

@@ -72,8 +72,23 @@ def test_what_was_deleted_or_not_yet_seen_is_not_told() -> None:
 
 
 def test_what_the_update_made_was_not_there_before() -> None:
+    """Or it was, and somebody had deleted it: nothing tells."""
     step = told(lived([(5000, A)]), A, 4990)
-    assert isinstance(step, Untouched) and step.template is None
+    assert isinstance(step, Untold) and "made by this update or after it" in step.why
+
+
+def test_images_of_the_version_that_come_late_are_the_updates_all_the_same() -> None:
+    late = AT_ONCE.total_seconds() + 60
+    step = told(lived([(0, A), (100, B), (5000 + late, C)]), C, 5000, NEW)
+    assert pair(step) == (2, 3) and isinstance(step, Step) and step.sure is Confidence.MEDIUM
+
+
+def test_what_the_next_update_wrote_is_not_of_the_one_before() -> None:
+    """The first failed over a conflict, and was asked for again with force some minutes later."""
+    docs = lived([(0, A), (100, B), (5200, C)])
+    found = slots(templates_of(daemon_set(C), docs))
+    assert isinstance(step_at(found, at(5000), NEW, True, at(5190)), Untouched)
+    assert pair(step_at(found, at(5190), NEW, True)) == (2, 3)
 
 
 def replica_set(number: int, now: Doc, created: float, earlier: str = "") -> Doc:
