@@ -24,10 +24,15 @@ def judged(folder: Path, document: Any, *words: str) -> Ran:
     return run_cli("addon-diff", "--tf-plan", written(folder, document), "--demo", *words)
 
 
+def unwrapped(ran: Ran) -> str:
+    """Where lines end depends on how long the path of the plan is."""
+    return " ".join(ran.out.split())
+
+
 @pytest.mark.parametrize("spelling", SPELLINGS)
 def test_the_incident_is_refused_with_its_address(spelling: str, tmp_path: Path) -> None:
     ran = judged(tmp_path, an_incident(spelling))
-    assert ran.code == 1 and MODULE in ran.out and "critical: DISABLE_TCP_EARLY_DEMUX" in ran.out
+    assert ran.code == 1 and MODULE in unwrapped(ran) and "critical: DISABLE_TCP_EARLY_DEMUX" in unwrapped(ran)
     assert ran.err.startswith("context demo")
 
 
@@ -36,12 +41,12 @@ def test_what_is_proposed_is_let_through(tmp_path: Path) -> None:
     assert said["addons"][0]["address"] == MODULE and said["addons"][0]["wayOut"]["values"] == KEPT
     document = an_incident(configuration_values=json.dumps(KEPT), resolve_conflicts_on_update="NONE")
     ran = judged(tmp_path, document)
-    assert ran.code == 0 and "1 loses nothing" in ran.out
+    assert ran.code == 0 and "1 loses nothing" in unwrapped(ran)
 
 
 def test_a_plan_without_addons_is_nothing_to_do(tmp_path: Path) -> None:
     ran = judged(tmp_path, a_plan())
-    assert ran.code == 0 and f"no add-on of {DEMO} is changed: nothing to do" in " ".join(ran.out.split())
+    assert ran.code == 0 and f"no add-on of {DEMO} is changed: nothing to do" in unwrapped(ran)
 
 
 def test_what_is_not_known_is_told_apart_from_what_fails(tmp_path: Path) -> None:
@@ -49,14 +54,14 @@ def test_what_is_not_known_is_told_apart_from_what_fails(tmp_path: Path) -> None
     after = {key: value for key, value in before.items() if key != "addon_version"}
     document = a_plan(a_change(before, after, "update", unknown={"addon_version": True}))
     ran = judged(tmp_path, document)
-    assert ran.code == 5 and "addon_version is known after apply only" in ran.out
+    assert ran.code == 5 and "addon_version is known after apply only" in unwrapped(ran)
 
 
 def test_one_addon_of_many(tmp_path: Path) -> None:
     ran = judged(tmp_path, of_everything(), "kube-proxy")
-    assert ran.code == 1 and "aws_eks_addon.proxy" in ran.out and MODULE not in ran.out
+    assert ran.code == 1 and "aws_eks_addon.proxy" in unwrapped(ran) and MODULE not in unwrapped(ran)
     other = judged(tmp_path, an_incident(), "coredns")
-    assert other.code == 0 and f"coredns of {DEMO} is not changed" in " ".join(other.out.split())
+    assert other.code == 5 and "the plan has no add-on coredns, changed or not" in unwrapped(other)
 
 
 @pytest.mark.parametrize(
@@ -111,4 +116,4 @@ def test_what_a_snapshot_does_not_hold_is_unknown(tmp_path: Path) -> None:
     change = a_change(was, {**was, "addon_version": "v1.13.2-eksbuild.19"}, "update")
     snapshot = a_snapshot(folder, with_aws=True)
     ran = run_cli("addon-diff", "--tf-plan", written(tmp_path, a_plan(change)), "--snapshot", snapshot)
-    assert ran.code == 5 and "1 is unknown" in ran.out
+    assert ran.code == 5 and "1 is unknown" in unwrapped(ran)
