@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from kubectl_eksdoc.aws import eks
-from kubectl_eksdoc.aws.addon_side import values_now, version_side
+from kubectl_eksdoc.aws.addon_side import installed, values_now, version_side
 from kubectl_eksdoc.aws.asking import at_once
 from kubectl_eksdoc.aws.believing import Believed
 from kubectl_eksdoc.aws.values import values_of
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.aws.addons import Addon, AddonPast, Update, UpdateHistory, VersionSide
 from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
-from kubectl_eksdoc.errors import AwsDenied, AwsMissing, ValuesError
+from kubectl_eksdoc.errors import AwsMissing, ValuesError
 
 _ADDON_UPDATE = "AddonUpdate"
 
@@ -27,15 +27,8 @@ def addon_past(of: Believed, name: str, update: str) -> AddonPast:
         AwsError: as `Aws.ask`.
     """
     told = dict(at_once(("addon", "history"), lambda what: _asked(of, name, what)))
-    addon, history = told["addon"], told["history"]
-    if isinstance(addon, Absent):
-        raise AwsMissing(
-            f"{name} is no EKS add-on of cluster {of.cluster.name}",
-            "Is it self-managed (installed by Helm or a manifest)? kubectl eksdoc addon-diff --all: those of EKS.",
-        )
-    if isinstance(addon, Unknown):
-        raise AwsDenied(addon.why, "", addon.missing)
-    assert isinstance(addon, Addon) and isinstance(history, (UpdateHistory, Unknown)), "as they were asked"
+    addon, history = installed(of, name, told["addon"]), told["history"]
+    assert isinstance(history, (UpdateHistory, Unknown)), "as they were asked"
     version = addon.version
     more = dict(at_once(("now", "update"), lambda what: _more(of, name, what, version, update, history)))
     now, chosen = more["now"], more["update"]

@@ -14,6 +14,24 @@ from kubectl_eksdoc.core.rules import addon_versions
 from kubectl_eksdoc.errors import AwsDenied, AwsMissing, UsageError, ValuesError
 
 
+def installed(of: Believed, name: str, told: object) -> Addon:
+    """Of what EKS says of an add-on, without which nothing can be said at all.
+
+    Raises:
+        AwsMissing: it is no add-on of the cluster.
+        AwsDenied: it may not be described.
+    """
+    if isinstance(told, Absent):
+        raise AwsMissing(
+            f"{name} is no EKS add-on of cluster {of.cluster.name}",
+            "Is it self-managed (installed by Helm or a manifest)? kubectl eksdoc addon-diff --all: those of EKS.",
+        )
+    if isinstance(told, Unknown):
+        raise AwsDenied(told.why, "", told.missing)
+    assert isinstance(told, Addon), "as it was asked"
+    return told
+
+
 def addon_side(of: Believed, name: str, wish: str | None) -> AddonSide:
     """`wish`: a version, ``latest``, "" for the one that EKS marks as default, or None for the one that is installed.
 
@@ -24,15 +42,8 @@ def addon_side(of: Believed, name: str, wish: str | None) -> AddonSide:
         AwsError: as `Aws.ask`.
     """
     answers = dict(at_once(("addon", "versions"), lambda what: _asked(of, name, what)))
-    addon, offered = answers["addon"], answers["versions"]
-    if isinstance(addon, Absent):
-        raise AwsMissing(
-            f"{name} is no EKS add-on of cluster {of.cluster.name}",
-            "Is it self-managed (installed by Helm or a manifest)? kubectl eksdoc addon-diff --all: those of EKS.",
-        )
-    if isinstance(addon, Unknown):
-        raise AwsDenied(addon.why, "", addon.missing)
-    assert isinstance(addon, Addon) and isinstance(offered, (AddonVersions, Unknown)), "as they were asked"
+    addon, offered = installed(of, name, answers["addon"]), answers["versions"]
+    assert isinstance(offered, (AddonVersions, Unknown)), "as they were asked"
     target = addon.version if wish is None else _target(of, offered, name, wish)
     versions = dict(at_once(dict.fromkeys((addon.version, target)), lambda version: version_side(of, name, version)))
     return AddonSide(
