@@ -185,7 +185,8 @@ class _Followed:
             stage = stage_of(told)
             if not isinstance(told, Update):
                 self._tell("update", f"{_why(told)}; the add-on itself is looked at instead")
-                stage = stage_by_addon(self.world.eks.addon(), self.following.expected.target)
+                expected = self.following.expected
+                stage = stage_by_addon(self.world.eks.addon(), expected.target, expected.was, self.stage)
         except AwsError as error:
             self._tell("aws", f"AWS does not answer; the update goes on in EKS: {error.message}")
             return

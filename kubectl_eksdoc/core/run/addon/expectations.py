@@ -32,7 +32,7 @@ class Expectation:
 class Expected:
     """All that an update of `addon` to `target` is held against. `objects` are the live ones of before, with their
     managedFields; `unread` those that nobody could read. `shared`: fields that EKS and somebody else have alike, of
-    which nobody knows what the version makes."""
+    which nobody knows what the version makes; `was`: the version of before, "" where it was not written down."""
 
     addon: str
     target: str
@@ -41,6 +41,7 @@ class Expected:
     objects: tuple[Doc, ...]
     unread: tuple[Named, ...] = ()
     shared: tuple[LiveField, ...] = ()
+    was: str = ""
 
 
 def expected_of(plan: AddonPlan, keeps: Iterable[FieldChange] = ()) -> Expected:
@@ -67,7 +68,8 @@ def expected_of(plan: AddonPlan, keeps: Iterable[FieldChange] = ()) -> Expected:
     facts = plan.facts
     unread = tuple(of for of, _ in facts.unread)
     shared = tuple(field for each in plan.predictions for field in each.shared)
-    return Expected(facts.addon.name, facts.target.version, mode, fields, facts.objects, unread, shared)
+    was = facts.addon.version
+    return Expected(facts.addon.name, facts.target.version, mode, fields, facts.objects, unread, shared, was)
 
 
 def to_doc(expected: Expected) -> Doc:
@@ -75,6 +77,7 @@ def to_doc(expected: Expected) -> Doc:
     return {
         "addon": expected.addon,
         "target": expected.target,
+        "was": expected.was,
         "mode": expected.mode.value,
         "fields": [_to_doc(each) for each in expected.fields],
         "objects": list(expected.objects),
@@ -120,6 +123,7 @@ def from_doc(doc: Doc) -> Expected:
         tuple(_list(doc["objects"])),
         tuple(map(_of_from_doc, _list(doc["unread"]))),
         tuple(map(_field_from_doc, _list(doc["shared"]))),
+        was=str(doc.get("was", "")),
     )
 
 

@@ -41,13 +41,14 @@ def stage_of(told: Update | Unknown | Absent) -> Stage:
     return _WORDS.get(told.status, Stage.UNKNOWN) if isinstance(told, Update) else Stage.UNKNOWN
 
 
-def stage_by_addon(told: Addon | Unknown | Absent, target: str) -> Stage:
+def stage_by_addon(told: Addon | Unknown | Absent, target: str, was: str, seen: Stage) -> Stage:
     """What the add-on itself tells: it is ACTIVE at the target's version only after an update to it that succeeded, or
-    where it was at that version before."""
+    where it `was` at that version before; then it must have been `seen` in progress, else EKS may not have begun."""
     if not isinstance(told, Addon):
         return Stage.UNKNOWN
     if told.status == "ACTIVE":
-        return Stage.SUCCESSFUL if told.version == target else Stage.UNKNOWN
+        begun = (was and was != target) or seen in (Stage.IN_PROGRESS, Stage.SUCCESSFUL)
+        return Stage.SUCCESSFUL if told.version == target and begun else Stage.UNKNOWN
     return _STATUSES.get(told.status, Stage.UNKNOWN)
 
 

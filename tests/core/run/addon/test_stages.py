@@ -33,7 +33,7 @@ def test_each_word_of_eks_has_its_stage(word: str, stage: Stage) -> None:
 
 def test_where_nothing_tells_it_is_unknown() -> None:
     assert stage_of(Unknown("denied")) is stage_of(Absent("gone")) is Stage.UNKNOWN
-    assert stage_by_addon(Unknown("denied"), "v2") is Stage.UNKNOWN
+    assert stage_by_addon(Unknown("denied"), "v2", "v1", Stage.ASKED) is Stage.UNKNOWN
     for status, version, stage in (
         ("ACTIVE", "v2", Stage.SUCCESSFUL),
         ("ACTIVE", "v1", Stage.UNKNOWN),
@@ -41,7 +41,14 @@ def test_where_nothing_tells_it_is_unknown() -> None:
         ("UPDATE_FAILED", "v1", Stage.FAILED),
         ("DEGRADED", "v2", Stage.UNKNOWN),
     ):
-        assert stage_by_addon(Addon("vpc-cni", version, status), "v2") is stage
+        assert stage_by_addon(Addon("vpc-cni", version, status), "v2", "v1", Stage.ASKED) is stage
+
+
+def test_an_update_to_the_same_version_must_have_been_seen_to_begin() -> None:
+    there = Addon("vpc-cni", "v2", "ACTIVE")
+    for was in ("v2", ""):
+        assert stage_by_addon(there, "v2", was, Stage.ASKED) is Stage.UNKNOWN
+        assert stage_by_addon(there, "v2", was, Stage.IN_PROGRESS) is Stage.SUCCESSFUL
 
 
 @given(st.floats(0, 1e6), st.floats(0, 1e6))
