@@ -1,0 +1,82 @@
+"""Which pods suffer where the metadata service is not reached."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.aws.machines import MetadataOptions, PodIdentity
+from kubectl_eksdoc.core.model.pods import Calls, Pod, RoleBy
+from kubectl_eksdoc.core.plan.metadata.sufferers import Started, Suffering, sufferer
+from kubectl_eksdoc.core.plan.metadata.symptoms import last_symptom
+from kubectl_eksdoc.core.rules.metadata_service import POD, Verdict, verdict
+from tests.builders import a_pod
+
+ONE, TWO = MetadataOptions("required", 1), MetadataOptions("required", 2)
+CUT, FREE = verdict(ONE, POD), verdict(TWO, POD)
+LBC, AUTOSCALER = "eks/aws-load-balancer-controller:v2.13.0", "autoscaling/cluster-autoscaler:v1.33.0"
+WHOLE = Started(("--aws-region=eu-west-1", "--aws-vpc-id=vpc-1"), ())
+
+
+def pod(image: str = "shop/cart:1", role: RoleBy = RoleBy.NOBODY, host: bool = False, **more: Any) -> Pod:
+    return a_pod("p", namespace="shop", calls=Calls(host, "cart", role, (image,)), **more)
+
+
+def suffers(of: Pod, here: Verdict = CUT, later: Verdict = CUT, **more: Any) -> Suffering | None:
+    found = sufferer(of, here, later, more.pop("identities", frozenset()), **more)
+    return found.suffering if found else None
+
+
+def test_who_reaches_it_now_and_later_does_not_suffer() -> None:
+    assert suffers(pod(LBC), FREE, FREE) is None
+    assert suffers(pod(), FREE, verdict(Unknown("denied"), POD)) is None, "what is not known is said of the node"
+
+
+@pytest.mark.parametrize("image", ["shop/cart:1", LBC])
+def test_the_network_of_the_host_is_not_cut_off(image: str) -> None:
+    assert suffers(pod(image, host=True)) is None and suffers(pod(image, phase="Succeeded")) is None
+
+
+def test_a_log_that_says_so_is_broken_now() -> None:
+    seen = last_symptom("failed to get VPC ID")
+    found = sufferer(pod(LBC), CUT, CUT, frozenset(), seen)
+    assert found is not None and found.suffering is Suffering.BROKEN
+    assert "lacks the id of its VPC" in found.why and "the hop limit is 1 and 2 are needed" in found.why
+    assert "--aws-vpc-id" in found.way_out and found.source
+    assert suffers(pod(LBC, RoleBy.IRSA), FREE, FREE, seen=seen, started=WHOLE) is None, "something else is wrong"
+
+
+def test_a_controller_without_its_flags_will_break() -> None:
+    irsa = pod(LBC, RoleBy.IRSA)
+    assert suffers(irsa, started=Started()) is Suffering.WILL_BREAK
+    assert suffers(irsa, started=WHOLE) is None
+    assert suffers(pod(LBC), started=WHOLE) is Suffering.WILL_BREAK, "it has no credentials"
+    found = sufferer(irsa, FREE, CUT, frozenset(), None, Started())
+    assert found is not None and found.why.endswith(f"on the next node {CUT.why}")
+    assert "its region and the id of its VPC" in found.why
+
+
+def test_one_that_falls_back_does_not_break() -> None:
+    assert suffers(pod("eks/aws-ebs-csi-driver:v1.44.0")) is None
+
+
+def test_any_other_pod_without_a_role_is_possible() -> None:
+    assert suffers(pod()) is Suffering.POSSIBLE
+    for role in (RoleBy.IRSA, RoleBy.POD_IDENTITY, RoleBy.KEYS):
+        assert suffers(pod(role=role)) is None
+    assert suffers(pod(), identities=Unknown("denied")) is Suffering.POSSIBLE
+
+
+def test_a_role_by_pod_identity_comes_as_the_pod_is_made_anew() -> None:
+    identities = frozenset({PodIdentity("shop", "cart")})
+    assert suffers(pod(), identities=identities) is None
+    found = sufferer(pod(AUTOSCALER), CUT, CUT, identities, last_symptom("no EC2 IMDS role found"))
+    assert found is not None and found.way_out.startswith("make it anew")
+    assert suffers(pod(), identities=frozenset({PodIdentity("other", "cart")})) is Suffering.POSSIBLE
+
+
+def test_version_one_only_is_cut_off_for_those_that_ask_for_a_token() -> None:
+    only = verdict(MetadataOptions("optional", 1), POD)
+    assert suffers(pod(AUTOSCALER), only, only, started=Started()) is Suffering.WILL_BREAK
