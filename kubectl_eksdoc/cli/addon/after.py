@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import exits, rights
 from kubectl_eksdoc.cli.addon import apply_options, reading
+from kubectl_eksdoc.cli.addon.request import addon_named
 from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
@@ -63,18 +64,10 @@ class AfterRequest:
                 "Ask for one of them at a time.",
             )
         apply_options.apply_from(args)  # what belongs to it alone is of no use here
-        if len(words) > 1:
-            raise UsageError(f"one add-on at a time, and {len(words)} are named", "For every one: --all.")
-        if bool(words) is bool(args.all):
-            what = "an add-on is named beside --all" if words else "no add-on is named"
-            raise UsageError(
-                what, "Name one (vpc-cni, coredns, kube-proxy …), or give --all. Without a cluster: --demo"
-            )
+        addon = addon_named(args, words)
         if args.all and args.update:
             raise UsageError("--update ID is of one add-on, and --all names every one")
-        return AfterRequest(
-            GlobalOptions.from_args(args), SourceOptions.from_args(args).choice, words[0] if words else "", args.update
-        )
+        return AfterRequest(GlobalOptions.from_args(args), SourceOptions.from_args(args).choice, addon, args.update)
 
     @property
     def given(self) -> dict[str, object]:

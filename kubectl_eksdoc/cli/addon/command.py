@@ -78,7 +78,7 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
         action="switch",
         default=False,
         help="for an add-on that goes one minor at a time: values for every step, held to its own schema (one more "
-        "question to AWS for each)",
+        "question to AWS for each on the way)",
     )
     group.add_argument(
         "--since-when",

@@ -40,7 +40,11 @@ def forecast(request: Request, around: Surroundings) -> Answer:
         names = (request.addon,) if request.addon else world.names()
         sides = tuple(reading.sides(world, names, request, around))
         plans = tuple(plan_addon(world.cluster, world.eks, side, world.objects, asked, world.judge) for side in sides)
-        steps = {plan.facts.addon.name: _steps(world, plan) for plan in plans} if request.each_step else {}
+        steps = (
+            {side.addon.name: _steps(world, plan, side) for plan, side in zip(plans, sides, strict=True)}
+            if request.each_step
+            else {}
+        )
         since = _since(world, plans, sides) if request.since_when else {}
     except Forbidden as error:
         raise rights.explained(error, reading.NAME) from error
@@ -50,12 +54,12 @@ def forecast(request: Request, around: Surroundings) -> Answer:
     return Answer(FORMATS.render(view, options.output, look), code(plans, len(sides) < len(names)))
 
 
-def _steps(world: AddonWorld, plan: AddonPlan) -> tuple[AddonPlan, ...]:
-    """None for an add-on that may go there at once."""
+def _steps(world: AddonWorld, plan: AddonPlan, side: AddonSide) -> tuple[AddonPlan, ...]:
+    """None for an add-on that may go there at once. Of the target all is known already."""
     from kubectl_eksdoc.flows.addon import plan_steps
 
-    versions = plan.facts.steps if len(plan.facts.steps) > 1 else ()
-    return plan_steps(plan, world.versions(plan.facts.addon.name, versions), world.judge)
+    between = plan.facts.steps[:-1]
+    return plan_steps(plan, (*world.versions(side.addon.name, between), side.target), world.judge) if between else ()
 
 
 def _since(world: AddonWorld, plans: Sequence[AddonPlan], sides: Sequence[AddonSide]) -> dict[str, tuple[Since, ...]]:

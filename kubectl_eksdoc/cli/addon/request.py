@@ -11,6 +11,20 @@ from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.wiring.sources import SourceChoice
 
 
+def addon_named(args: argparse.Namespace, words: Sequence[str]) -> str:
+    """The one that is named, "" for every one.
+
+    Raises:
+        UsageError: none is, or several, or one beside --all.
+    """
+    if len(words) > 1:
+        raise UsageError(f"one add-on at a time, and {len(words)} are named", "For every one: --all.")
+    if bool(words) is bool(args.all):
+        what = "an add-on is named beside --all" if words else "no add-on is named"
+        raise UsageError(what, "Name one (vpc-cni, coredns, kube-proxy …), or give --all. Without a cluster: --demo")
+    return words[0] if words else ""
+
+
 @dataclass(frozen=True, slots=True)
 class Request:
     """`addon` is "" for all of them; `values` is a path, "" where the call gives none."""
@@ -30,19 +44,13 @@ class Request:
         Raises:
             UsageError: no add-on is named, or several, or what was given does not fit together.
         """
-        if len(words) > 1:
-            raise UsageError(f"one add-on at a time, and {len(words)} are named", "For every one: --all.")
-        if bool(words) is bool(args.all):
-            what = "an add-on is named beside --all" if words else "no add-on is named"
-            raise UsageError(
-                what, "Name one (vpc-cni, coredns, kube-proxy …), or give --all. Without a cluster: --demo"
-            )
+        addon = addon_named(args, words)
         if args.all and (args.to not in ("", "latest") or args.configuration_values is not None):
             raise UsageError("--to VERSION and --configuration-values are of one add-on, and --all names every one")
         return Request(
             GlobalOptions.from_args(args),
             SourceOptions.from_args(args).choice,
-            words[0] if words else "",
+            addon,
             args.to,
             args.resolve_conflicts or "NONE",
             args.configuration_values,

@@ -11,7 +11,7 @@ from kubectl_eksdoc.core.model.findings import Severity
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.addon.effects import Effect, Users, effect_of
 from kubectl_eksdoc.core.plan.addon.facts import AddonFacts
-from kubectl_eksdoc.core.plan.addon.fields import value_of
+from kubectl_eksdoc.core.plan.addon.fields import some_of, value_of
 from kubectl_eksdoc.core.plan.addon.modes import Fate, Mode
 from kubectl_eksdoc.core.plan.addon.prediction import FieldChange
 from kubectl_eksdoc.core.plan.addon.usage import Usage
@@ -44,7 +44,7 @@ def _of_pods(usage: Usage, effect: Effect, told: str) -> tuple[Severity, tuple[s
     if not pods:
         return _of_nobody_yet(usage, told)
     have = "1 pod has" if len(pods) == 1 else f"{len(pods)} pods have"
-    some = f"{have} security groups of their own: {_some([pod.key for pod in pods])}"
+    some = f"{have} security groups of their own: {some_of([pod.key for pod in pods])}"
     if not effect.probed:
         return effect.worst, (told, some)
     if not any(pod.branch is not None and pod.branch.probes for pod in pods):
@@ -59,7 +59,7 @@ def _of_nobody_yet(usage: Usage, told: str) -> tuple[Severity, tuple[str, ...]]:
     if isinstance(policies, Unknown):
         return Severity.LOW, (f"no pod has security groups of its own; else {told}", policies.why)
     if policies:
-        yet = f"no pod has security groups of its own yet, but SecurityGroupPolicies give them: {_some(policies)}"
+        yet = f"no pod has security groups of its own yet, but SecurityGroupPolicies give them: {some_of(policies)}"
         return Severity.MEDIUM, (yet, told)
     return Severity.LOW, (f"no pod has security groups of its own; else {told}",)
 
@@ -71,10 +71,10 @@ def _probed(pods: Sequence[Pod]) -> Iterator[str]:
     live = [key for key, each in probes.items() if any(probe.asks is not Asks.READINESS for probe in each)]
     if ready:
         soonest = min(p.gives_up_after_s for key in ready for p in probes[key] if p.asks is Asks.READINESS)
-        yield f"readiness probes over the network, unready from {soonest} s on: {_some(ready)}"
+        yield f"readiness probes over the network, unready from {soonest} s on: {some_of(ready)}"
     if live:
         soonest = min(p.gives_up_after_s for key in live for p in probes[key] if p.asks is not Asks.READINESS)
-        yield f"liveness or startup probes over the network, containers restarted from {soonest} s on: {_some(live)}"
+        yield f"liveness or startup probes over the network, containers restarted from {soonest} s on: {some_of(live)}"
 
 
 def _balanced(usage: Usage) -> Iterator[str]:
@@ -82,7 +82,7 @@ def _balanced(usage: Usage) -> Iterator[str]:
     if isinstance(groups, Unknown):
         yield f"which target groups they stand in is not known: {groups.why}"
     elif groups:
-        yield f"target groups they stand in: {_some(groups)}"
+        yield f"target groups they stand in: {some_of(groups)}"
 
 
 def _of_nodes(usage: Usage, effect: Effect, change: FieldChange, told: str) -> tuple[Severity, tuple[str, ...]]:
@@ -92,7 +92,7 @@ def _of_nodes(usage: Usage, effect: Effect, change: FieldChange, told: str) -> t
             return effect.worst, (told, configs.why)
         if not configs:
             return Severity.LOW, (f"there is no ENIConfig; else {told}",)
-        return effect.worst, (told, f"ENIConfigs: {_some(configs)}")
+        return effect.worst, (told, f"ENIConfigs: {some_of(configs)}")
     if change.field.variable == "ENABLE_PREFIX_DELEGATION":
         fullest = usage.fullest
         if isinstance(fullest, Unknown):
@@ -117,10 +117,6 @@ def _enforcing(facts: AddonFacts, changes: Sequence[FieldChange], mode: Mode) ->
                     return str(entry.get("value", ""))
         return _STRICT
     return ""
-
-
-def _some(names: Sequence[str]) -> str:
-    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
 def _is_on(value: object) -> bool:

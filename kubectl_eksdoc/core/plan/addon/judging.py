@@ -13,7 +13,7 @@ from kubectl_eksdoc.core.plan.addon.effects import Users, effect_of
 from kubectl_eksdoc.core.plan.addon.expected import Witness
 from kubectl_eksdoc.core.plan.addon.exposure import exposed
 from kubectl_eksdoc.core.plan.addon.facts import AddonFacts, Asked
-from kubectl_eksdoc.core.plan.addon.fields import LiveField, value_of
+from kubectl_eksdoc.core.plan.addon.fields import LiveField, some_of, value_of
 from kubectl_eksdoc.core.plan.addon.merging import leaves
 from kubectl_eksdoc.core.plan.addon.modes import Fate, Mode
 from kubectl_eksdoc.core.plan.addon.prediction import FieldChange, Prediction
@@ -182,15 +182,13 @@ def shared(predictions: Sequence[Prediction]) -> Iterator[Finding]:
     """One for each object: who installed the add-on by Helm before has them all."""
     for each in predictions:
         if each.shared:
-            kept = [calls(field) for field in each.shared[:3]]
-            more = f" and {len(each.shared) - 3} more" if len(each.shared) > 3 else ""
             yield Finding(
                 codes.FIELD_UNKNOWN,
                 Severity.MEDIUM,
                 Status.UNKNOWN,
                 _subject(each.of),
                 f"EKS and somebody else have the same fields, and what the version makes of them is not known: "
-                f"{', '.join(kept)}{more}",
+                f"{some_of([calls(field) for field in each.shared])}",
                 ("where the version changes one, NONE fails on it and OVERWRITE takes it",),
                 (_TRY,),
                 "what EKS applies to these fields",

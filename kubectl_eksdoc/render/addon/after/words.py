@@ -10,6 +10,7 @@ from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.findings import Status
 from kubectl_eksdoc.core.plan.addon.aftermath.facts import Aftermath, ChangedField, Recreating, State, Templated
 from kubectl_eksdoc.core.plan.addon.aftermath.timeline import Step, Untold
+from kubectl_eksdoc.core.plan.addon.fields import some_of
 from kubectl_eksdoc.core.plan.addon.judging import calls
 from kubectl_eksdoc.render.addon import commands
 from kubectl_eksdoc.render.text import counted
@@ -129,7 +130,7 @@ def behind(each: Templated) -> str:
     pods = each.rollout.behind if each.rollout is not None else None
     if not pods:
         return ""
-    some = ", ".join(pods[:3]) + (f" and {len(pods) - 3} more" if len(pods) > 3 else "")
+    some = some_of(pods)
     return f"{each.of}: {counted(len(pods), 'pod')} not of its newest template yet: {some}."
 
 

@@ -12,7 +12,7 @@ from enum import Enum
 
 from kubectl_eksdoc.core.model.aws.asked import Unknown
 from kubectl_eksdoc.core.plan.addon.aftermath.facts import ChangedField, Recreating
-from kubectl_eksdoc.core.plan.addon.fields import LiveField
+from kubectl_eksdoc.core.plan.addon.fields import LiveField, some_of
 from kubectl_eksdoc.core.plan.addon.modes import Confidence
 from kubectl_eksdoc.core.plan.addon.usage import Usage
 
@@ -85,7 +85,7 @@ def _astray(usage: Usage, begun: datetime) -> tuple[str, ...] | Unknown:
         and (pod.branch is None or not pod.branch.interface or not pod.branch.address)
     ]
     if silent:
-        which = ", ".join(silent[:3]) + (f" and {len(silent) - 3} more" if len(silent) > 3 else "")
+        which = some_of(silent)
         why = f"no branch interface is noted for {which}, which started since then"
         astray = ", ".join(pod.key for pod in usage.astray)
         return Unknown(f"{why}; to be recreated in any case: {astray}" if astray else why)
