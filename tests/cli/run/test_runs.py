@@ -45,7 +45,12 @@ def nodes_of(machine: Machine) -> int:
 
 
 def agreed(machine: Machine) -> tuple[str, ...]:
-    return (*BLUE, "--yes", "--expect-nodes", str(nodes_of(machine)))
+    """Once a node can be drained: while pods of a run that was stopped are still starting, budgets forbid it."""
+    ends_s = time.monotonic() + 30.0
+    while (count := nodes_of(machine)) == 0:
+        assert time.monotonic() < ends_s
+        time.sleep(0.05)
+    return (*BLUE, "--yes", "--expect-nodes", str(count))
 
 
 def test_what_is_typed_back_is_drained(api: Api, seen: Evictions, one: Machine) -> None:

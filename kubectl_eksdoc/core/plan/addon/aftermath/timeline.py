@@ -154,7 +154,9 @@ def step_at(
     later = [slot for slot in found if slot.since is not None and slot.since >= begin]
     open_ones = [slot for slot in found if slot not in sooner and slot not in later]
     if open_ones:
-        return _of_open([*sooner[-1:], *open_ones, *_soon(later[:1], begin, until)], version)
+        return _of_open([*sooner[-1:], *open_ones, *_soon(later[:1], begin, until)], version, _USED_AGAIN)
+    if len(same := [slot for slot in later if slot.since == begin]) > 1:
+        return _of_open([*sooner[-1:], *same], version, "its template changed more than once in that second")
     if not sooner:
         if found[0].number == 1:
             return Untold(
@@ -207,8 +209,11 @@ def _step(before: Template, after: Template, version: str, believed: bool) -> St
     return Step(before, after, Confidence.LOW if odd or believed else Confidence.MEDIUM, why)
 
 
-def _of_open(chain: Sequence[Slot], version: str) -> Step | Untold:
-    """The version of the images may tell what times do not."""
+_USED_AGAIN = "its controller has used the revision of an earlier template again, and nothing tells since when"
+
+
+def _of_open(chain: Sequence[Slot], version: str, why: str) -> Step | Untold:
+    """The version of the images may tell what times do not. `why` they do not."""
     pairs = [
         (one.template, other.template)
         for one, other in pairwise(chain)
@@ -221,7 +226,7 @@ def _of_open(chain: Sequence[Slot], version: str) -> Step | Untold:
             before, after, Confidence.MEDIUM, f"of those that may have come then, only it has images of {version}"
         )
     return Untold(
-        "its controller has used the revision of an earlier template again, and nothing tells since when",
+        why,
         (*_pairs(chain), *((slot.number, slot.number) for slot in chain if slot.template is not None)),
     )
 

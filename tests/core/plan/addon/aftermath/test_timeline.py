@@ -91,6 +91,12 @@ def test_what_the_next_update_wrote_is_not_of_the_one_before() -> None:
     assert pair(step_at(found, at(5190), NEW, True)) == (2, 3)
 
 
+def test_two_changes_in_one_second_are_told_apart_by_their_images_or_not_at_all() -> None:
+    docs = lived([(0, A), (5000, B), (5000, C)])
+    assert pair(told(docs, C, 5000, NEW)) == (2, 3)
+    assert isinstance(told(docs, C, 5000), Untold)
+
+
 def replica_set(number: int, now: Doc, created: float, earlier: str = "") -> Doc:
     owner = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "coredns", "uid": "uid-d", "controller": True}
     said = {"deployment.kubernetes.io/revision": str(number)}
