@@ -20,8 +20,7 @@ from kubectl_eksdoc.core.model.cluster import Cluster
 
 @dataclass(frozen=True, slots=True)
 class MetadataFacts:
-    """Whatever is asked for by name: what is not in it was not asked for, and is unknown. `node_classes` are the
-    EC2NodeClasses of Karpenter by name."""
+    """Whatever is asked for by name: what is not in it was not asked for, and is unknown."""
 
     cluster: Cluster
     instances: Mapping[str, Instance | Absent | Unknown] = field(default_factory=dict)
@@ -29,5 +28,4 @@ class MetadataFacts:
     scaling_groups: Mapping[str, ScalingGroup | Absent | Unknown] = field(default_factory=dict)
     templates: Mapping[TemplateRef, TemplateVersion | Absent | Unknown] = field(default_factory=dict)
     images: Mapping[str, Image | Absent | Unknown] = field(default_factory=dict)
-    node_classes: Mapping[str, SaidOptions | Unknown] = field(default_factory=dict)
     account: SaidOptions | Unknown = field(default=Unknown("the account's defaults were not asked for"))
