@@ -14,7 +14,7 @@ from enum import Enum
 from kubectl_eksdoc.core.model.aws.asked import Unknown
 from kubectl_eksdoc.core.model.aws.machines import PodIdentity
 from kubectl_eksdoc.core.model.pods import Pod, RoleBy
-from kubectl_eksdoc.core.plan.metadata.consumers import Consumer, consumer_of
+from kubectl_eksdoc.core.plan.metadata.consumers import Consumer, Need, consumer_of
 from kubectl_eksdoc.core.plan.metadata.symptoms import Seen
 from kubectl_eksdoc.core.rules.metadata_service import Reach, Verdict
 
@@ -27,10 +27,12 @@ class Suffering(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """With what a container of the pod was started: its arguments, and the names of its variables."""
+    """With what a container of the pod was started: its arguments, and the names of its variables. `more_variables`:
+    there are others, from a ConfigMap or a Secret (envFrom), whose names are not known."""
 
     arguments: Sequence[str] = ()
     variables: Sequence[str] = ()
+    more_variables: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,10 +90,18 @@ def _needs(pod: Pod, known: Consumer | None, identities: Set[PodIdentity] | Unkn
     if known is None or known.falls_back or known.on_host:
         return ""
     given = started or Started()
-    found = [need.what for need in known.lacks(given.arguments, given.variables)] if started is not None else []
+    lacks = known.lacks(given.arguments, given.variables) if started is not None else ()
+    found = [need.what + _unless(need, given) for need in lacks]
     if known.credentials and not _has_role(pod, identities):
         found.append("credentials")
     return " and ".join(found)
+
+
+def _unless(need: Need, given: Started) -> str:
+    """What is not known is no variable."""
+    if not (given.more_variables and need.variables):
+        return ""
+    return f" (unless its envFrom sets {' or '.join(need.variables)})"
 
 
 def _has_role(pod: Pod, identities: Set[PodIdentity] | Unknown) -> bool:

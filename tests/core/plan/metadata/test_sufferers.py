@@ -80,3 +80,12 @@ def test_a_role_by_pod_identity_comes_as_the_pod_is_made_anew() -> None:
 def test_version_one_only_is_cut_off_for_those_that_ask_for_a_token() -> None:
     only = verdict(MetadataOptions("optional", 1), POD)
     assert suffers(pod(AUTOSCALER), only, only, started=Started()) is Suffering.WILL_BREAK
+
+
+def test_variables_that_come_as_a_whole_are_not_known() -> None:
+    irsa = pod(AUTOSCALER, RoleBy.IRSA)
+    found = sufferer(irsa, CUT, CUT, frozenset(), None, Started(more_variables=True))
+    assert found is not None and "its region (unless its envFrom sets AWS_REGION or AWS_DEFAULT_REGION)" in found.why
+    assert suffers(irsa, started=Started((), ("AWS_REGION",), True)) is None
+    lbc = sufferer(pod(LBC, RoleBy.IRSA), CUT, CUT, frozenset(), None, Started(("--aws-region=x",), (), True))
+    assert lbc is not None and lbc.why.startswith("it looks for the id of its VPC there"), "no variable tells that"
