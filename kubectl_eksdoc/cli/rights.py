@@ -101,6 +101,8 @@ _ADDON_DIFF = (
 _EARLIER = "what a past update changed in the pod template of such an object is unknown"
 _ADDON_AFTER = (*_ADDON_DIFF, *(Right("list", each, lost=_EARLIER) for each in kinds.HISTORY_OF.values()))
 
+_IMDS_PROBE = tuple(Right("list", resource, True) for resource in _NOTHING_WITHOUT)
+
 ASKED_OF_AWS: Mapping[str, tuple[Question, ...]] = {
     "addon-diff": (
         questions.CALLER,
@@ -112,6 +114,17 @@ ASKED_OF_AWS: Mapping[str, tuple[Question, ...]] = {
     ),
     "addon-diff --after": (questions.UPDATES, questions.UPDATE),
     "addon-diff --apply": (questions.UPDATE_ADDON, questions.UPDATE, questions.UPDATES, questions.TARGET_HEALTH),
+    "imds-probe": (
+        questions.CALLER,
+        questions.CLUSTER,
+        questions.INSTANCES,
+        questions.NODE_GROUP,
+        questions.SCALING_GROUPS,
+        questions.TEMPLATE_VERSIONS,
+        questions.IMAGES,
+        questions.METADATA_DEFAULTS,
+        questions.POD_IDENTITIES,
+    ),
 }
 """The questions of each command that asks AWS, each with the IAM actions that it needs; ``--apply`` asks those of
 ``addon-diff`` as well."""
@@ -122,6 +135,7 @@ BY_COMMAND: Mapping[str, tuple[Right, ...]] = {
     "addon-diff": _ADDON_DIFF,
     "addon-diff --after": _ADDON_AFTER,
     "addon-diff --apply": _ADDON_DIFF,
+    "imds-probe": _IMDS_PROBE,
     "drain run": _RUN,
     "drain resume": _RUN,
     "drain rollback": (*_NODES, *_PODS, *(right for right in _EVICT if not right.subresource), *_JOURNAL),

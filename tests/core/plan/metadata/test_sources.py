@@ -10,6 +10,7 @@ from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.machines import (
     Image,
     Instance,
+    MachinesTold,
     MetadataOptions,
     NodeGroup,
     SaidOptions,
@@ -40,7 +41,8 @@ def facts(**more: Any) -> MetadataFacts:
         "account": NOTHING,
         **more,
     }
-    return MetadataFacts(a_cluster(), **given)
+    classes = given.pop("node_classes", {})
+    return MetadataFacts(a_cluster(), MachinesTold(**given), classes)
 
 
 def group(template: TemplateRef | None = None, ami: str = "AL2023_x86_64_STANDARD") -> dict[str, Any]:
