@@ -101,7 +101,11 @@ _ADDON_DIFF = (
 _EARLIER = "what a past update changed in the pod template of such an object is unknown"
 _ADDON_AFTER = (*_ADDON_DIFF, *(Right("list", each, lost=_EARLIER) for each in kinds.HISTORY_OF.values()))
 
-_IMDS_PROBE = tuple(Right("list", resource, True) for resource in _NOTHING_WITHOUT)
+_NO_CLASS = "what Karpenter's next node will have is unknown"
+_IMDS_PROBE = (
+    *(Right("list", resource, True) for resource in _NOTHING_WITHOUT),
+    *(Right("list", resource, lost=_NO_CLASS) for resource in (kinds.NODE_CLASSES, kinds.NODE_POOLS)),
+)
 
 ASKED_OF_AWS: Mapping[str, tuple[Question, ...]] = {
     "addon-diff": (

@@ -22,7 +22,7 @@ from kubectl_eksdoc.core.plan.metadata.plan import MetadataPlan, plan_metadata
 from kubectl_eksdoc.core.plan.metadata.sources import instance_of
 from kubectl_eksdoc.errors import UsageError
 
-KINDS = (kinds.NODES, kinds.PODS)
+KINDS = (kinds.NODES, kinds.PODS, kinds.NODE_POOLS, kinds.NODE_CLASSES)
 """What of the cluster is read as a whole."""
 
 Tell = Callable[[MachineKeys], MachinesTold]

@@ -28,8 +28,8 @@ class Need:
 class Consumer:
     """`images`: last parts of its images' names. `credentials`: it needs those of its node where it has no role of its
     own. `falls_back`: without an answer it goes on by itself, and how; "" if it does not. `on_host`: it comes with the
-    network of its host, where the hop limit does not matter. `agents_without`: its DaemonSet calls AWS for nothing, only
-    its controller does. `way_out`: what to set, for people."""
+    network of its host, where the hop limit does not matter. `agents_without`: its DaemonSet calls AWS for nothing,
+    only its controller does. `way_out`: what to set, for people."""
 
     name: str
     images: tuple[str, ...]

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kubectl_eksdoc.core.model.aws.asked import Unknown
-from kubectl_eksdoc.core.model.aws.machines import MachinesTold, SaidOptions
+from kubectl_eksdoc.core.model.aws.machines import MachinesTold
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.plan.metadata.symptoms import Seen
 
@@ -21,11 +21,10 @@ class Started:
 
 @dataclass(frozen=True, slots=True)
 class MetadataFacts:
-    """`node_classes` are the EC2NodeClasses of Karpenter by name. By ``namespace/name`` of pods: `seen` is what logs of
-    those that fail say, None if nothing that is known, and `started` with what those of known programs were started."""
+    """By ``namespace/name`` of pods: `seen` is what logs of those that fail say, None if nothing that is known, and
+    `started` with what those of known programs were started."""
 
     cluster: Cluster
     told: MachinesTold = MachinesTold()
-    node_classes: Mapping[str, SaidOptions | Unknown] = field(default_factory=dict)
     seen: Mapping[str, Seen | Unknown | None] = field(default_factory=dict)
     started: Mapping[str, Started | Unknown] = field(default_factory=dict)

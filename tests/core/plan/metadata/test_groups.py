@@ -9,12 +9,13 @@ from hypothesis import strategies as some
 
 from kubectl_eksdoc.core.model.aws.asked import Absent
 from kubectl_eksdoc.core.model.aws.machines import Instance, MachinesTold, MetadataOptions, NodeGroup, SaidOptions
+from kubectl_eksdoc.core.model.cluster import NodeClass
 from kubectl_eksdoc.core.model.nodes import COMPUTE_TYPE, NODE_POOL, Node, NodeOwner
 from kubectl_eksdoc.core.plan.metadata.facts import MetadataFacts
 from kubectl_eksdoc.core.plan.metadata.groups import nodes_alike
 from kubectl_eksdoc.core.plan.metadata.sources import NODE_CLASS
 from kubectl_eksdoc.core.rules.metadata_service import NESTED, Reach
-from tests.builders import a_cluster, a_node
+from tests.builders import a_cluster, a_node, with_classes
 
 ONE, TWO, OLD = MetadataOptions("required", 1), MetadataOptions("required", 2), MetadataOptions("optional", 2)
 
@@ -62,9 +63,8 @@ def test_where_there_is_no_service_comes_last() -> None:
     fargate = a_node("f", group="", provider_id="", labels={COMPUTE_TYPE: "fargate"})
     karpenter = node(1, "", **{NODE_POOL: "general", NODE_CLASS: "default"})
     facts = MetadataFacts(
-        a_cluster(nodes=[fargate, karpenter, node(2)]),
+        with_classes(a_cluster(nodes=[fargate, karpenter, node(2)]), NodeClass("default", SaidOptions("required", 1))),
         MachinesTold({ident(1): Instance(ident(1), options=TWO), ident(2): Absent("gone")}),
-        node_classes={"default": SaidOptions("required", 1)},
     )
     first, unknown, last = nodes_alike(facts)
     assert first.owner is NodeOwner.KARPENTER and first.changes and first.later.why.startswith("the hop limit is 1")
