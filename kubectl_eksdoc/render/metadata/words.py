@@ -43,10 +43,10 @@ def in_short(plan: MetadataPlan) -> str:
         if cut
         else f"Pods on none of {counted(nodes, 'node')} are known to be cut off from the instance metadata service"
     ]
-    for reach, text in ((Reach.V1_ONLY, "are answered without a token only"), (Reach.UNKNOWN, "are not known")):
+    for reach, text in ((Reach.V1_ONLY, "they are answered without a token only"), (Reach.UNKNOWN, "it is not known")):
         count = _nodes(plan, reach)
         if count:
-            parts.append(f"on {count} they {text}")
+            parts.append(f"on {count} {text}")
     return f"{', '.join(parts)}; {pods(plan)}."
 
 

@@ -86,8 +86,8 @@ def owner_of(pod: Pod) -> Subject:
 def _of_pods(alike: NodesAlike, same: Sequence[Sufferer]) -> Finding:
     broken = same[0].suffering is Suffering.BROKEN
     pods = sorted(each.pod.key for each in same)
-    how = "broken now" if broken else "going to break"
-    count = f"{len(same)} pod{' is' if len(same) == 1 else 's are'}"
+    how = f"{'is' if len(same) == 1 else 'are'} broken now" if broken else "will break"
+    count = f"{len(same)} pod{'' if len(same) == 1 else 's'}"
     evidence = [*_some(pods), f"nodes: {_group(alike)}, {alike.now.by or alike.next.by}"]
     if same[0].source:
         evidence.append(f"source: {same[0].source}")

@@ -115,4 +115,7 @@ def _alike(pod: Pod) -> str:
 
 
 def _of_owners(by_pod: Mapping[str, T], pods: Sequence[Pod]) -> dict[str, T]:
-    return {_alike(pod): by_pod[pod.key] for pod in pods if pod.key in by_pod}
+    """Of several what is known."""
+    read = [pod for pod in pods if pod.key in by_pod]
+    read.sort(key=lambda pod: not isinstance(by_pod[pod.key], Unknown))
+    return {_alike(pod): by_pod[pod.key] for pod in read}

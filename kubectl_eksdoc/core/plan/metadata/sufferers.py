@@ -7,7 +7,7 @@ counting only.
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from enum import Enum
 
@@ -101,7 +101,13 @@ def _needs(
     found = [need.what for need in lacks]
     if known.needs_credentials(pod) and not _has_role(pod, identities):
         found.append("credentials")
-    return " and ".join(found)
+    return _listed(found)
+
+
+def _listed(texts: Sequence[str]) -> str:
+    """``a, b and c``."""
+    *before, last = texts or ("",)
+    return f"{', '.join(before)} and {last}" if before else last
 
 
 def _doubt(
@@ -111,7 +117,7 @@ def _doubt(
     if known is not None and known.on_host:
         return "it was not given the network of its host, with which it comes"
     if known is not None and known.needs and not isinstance(started, Started):
-        asked = " and ".join(need.what for need in known.needs)
+        asked = _listed([need.what for need in known.needs])
         return f"whether it was given {asked} is not known{f' ({started.why})' if started is not None else ''}"
     calls = known.needs_credentials(pod) if known is not None else not all(map(asks_nothing, pod.calls.images))
     return "it has no role of its own" if calls and not _has_role(pod, identities) else ""
