@@ -57,7 +57,7 @@ def service_now(node: Node, facts: MetadataFacts) -> Service:
     ident = instance_of(node)
     if not ident:
         return Service(Unknown(f"its providerID {node.provider_id or '(none)'} names no instance"), "")
-    instance = _of(facts.instances, ident, f"instance {ident}")
+    instance = _of(facts.told.instances, ident, f"instance {ident}")
     if isinstance(instance, Unknown):
         return Service(instance, "")
     if instance.options is None:
@@ -129,7 +129,7 @@ def _unread(cluster: Cluster, resource: Resource) -> Unknown | None:
 
 
 def _by_group(node: Node, facts: MetadataFacts) -> Service:
-    group = _of(facts.node_groups, node.group, f"node group {node.group}")
+    group = _of(facts.told.node_groups, node.group, f"node group {node.group}")
     if isinstance(group, Unknown):
         return Service(group, "")
     if group.template is not None:
@@ -141,12 +141,12 @@ def _by_group(node: Node, facts: MetadataFacts) -> Service:
 
 def _by_scaling_group(node: Node, facts: MetadataFacts) -> Service:
     ident = instance_of(node)
-    instance = _of(facts.instances, ident, f"instance {ident or '(none)'}")
+    instance = _of(facts.told.instances, ident, f"instance {ident or '(none)'}")
     if isinstance(instance, Unknown):
         return Service(instance, "")
     if not instance.scaling_group:
         return Service(Unknown("it belongs to no auto scaling group: nothing makes another one like it"), "")
-    group = _of(facts.scaling_groups, instance.scaling_group, f"auto scaling group {instance.scaling_group}")
+    group = _of(facts.told.scaling_groups, instance.scaling_group, f"auto scaling group {instance.scaling_group}")
     if isinstance(group, Unknown):
         return Service(group, "")
     if group.template is None:
@@ -155,20 +155,20 @@ def _by_scaling_group(node: Node, facts: MetadataFacts) -> Service:
 
 
 def _by_template(ref: TemplateRef, node: Node, facts: MetadataFacts) -> Service:
-    template = _of(facts.templates, ref, f"launch template {ref}")
+    template = _of(facts.told.templates, ref, f"launch template {ref}")
     if isinstance(template, Unknown):
         return Service(template, "")
     image = _image(template, node, facts)
-    made = launch(template.options, facts.account, image)
+    made = launch(template.options, facts.told.account, image)
     name = f"launch template {template.name or template.id} version {template.number}"
     return Service(made.options, _who(made, name))
 
 
 def _image(template: TemplateVersion, node: Node, facts: MetadataFacts) -> Image | Unknown:
     """Where the template names none, as EKS's own AMIs are put in by EKS, that of the running node stands for it."""
-    instance = facts.instances.get(instance_of(node))
+    instance = facts.told.instances.get(instance_of(node))
     ident = template.image or (instance.image if isinstance(instance, Instance) else "")
-    return _of(facts.images, ident, f"AMI {ident or '(unknown)'}")
+    return _of(facts.told.images, ident, f"AMI {ident or '(unknown)'}")
 
 
 def _who(made: Launch, template: str) -> str:

@@ -12,6 +12,7 @@ from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.machines import (
     Image,
     Instance,
+    MachinesTold,
     MetadataOptions,
     NodeGroup,
     SaidOptions,
@@ -44,7 +45,7 @@ def facts(**more: Any) -> MetadataFacts:
         "account": NOTHING,
         **more,
     }
-    return MetadataFacts(a_cluster(), **given)
+    return MetadataFacts(a_cluster(), MachinesTold(**given))
 
 
 def group(template: TemplateRef | None = None, ami: str = "AL2023_x86_64_STANDARD") -> dict[str, Any]:
