@@ -18,6 +18,7 @@ from kubectl_eksdoc.embedded.serving import changes
 from kubectl_eksdoc.embedded.serving.bodies import body_of, delete_options, deletion_status, object_of
 from kubectl_eksdoc.embedded.serving.changes import Writer
 from kubectl_eksdoc.embedded.serving.messages import Reply, Request
+from kubectl_eksdoc.embedded.serving.pod_logs import PodLogs
 from kubectl_eksdoc.embedded.serving.policies import Asked, Policies
 from kubectl_eksdoc.embedded.serving.reading import page_of
 from kubectl_eksdoc.embedded.serving.schemas import Schemas
@@ -31,13 +32,16 @@ from kubectl_eksdoc.objects.single import encode
 class Objects:
     """Answers for the objects of one control plane."""
 
-    def __init__(self, plane: ControlPlane, policies: Policies, watch_cache: bool = True) -> None:
+    def __init__(
+        self, plane: ControlPlane, policies: Policies, watch_cache: bool = True, logs: PodLogs | None = None
+    ) -> None:
         self._plane = plane
         self._watch_cache = watch_cache
         self._registry = plane.registry
         self._shown = Shown()
         self._schemas = Schemas(plane.store)
         self.policies = policies
+        self.logs = logs or PodLogs()
 
     def answer(self, verb: str, request: Request, target: Target) -> Reply:
         """
