@@ -1,7 +1,7 @@
 """On which nodes a probe runs: one of each kind that looks alike from within the cluster, unless others are named.
 
-Alike are nodes of one node group or NodePool that come from the same version of the same template: what EC2 gave them is
-the same, unless somebody changed an instance by hand, which only AWS tells, or a probe of every node.
+Alike are nodes of one node group or NodePool that come from the same version of the same template: what EC2 gave them
+is the same, unless somebody changed an instance by hand, which only AWS tells, or a probe of every node.
 """
 
 from __future__ import annotations

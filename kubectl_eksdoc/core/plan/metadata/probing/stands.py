@@ -1,8 +1,8 @@
 """What is to be made of a probe's pod as it stands: its log is to be read, it is to be waited for, or it will not run.
 
 A pod that did not run says nothing of the metadata service. Reasons as the kubelet has them: pkg/kubelet/lifecycle/
-predicate.go (OutOfcpu …, NodeAffinity, TaintToleration), pkg/kubelet/images/types.go, pkg/kubelet/container/sync_result.go
-and pkg/kubelet/kuberuntime, pkg/kubelet/active_deadline.go.
+predicate.go (OutOfcpu …, TaintToleration), pkg/kubelet/images/types.go, pkg/kubelet/container/sync_result.go,
+pkg/kubelet/active_deadline.go (DeadlineExceeded).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def _failed(stand: PodStand) -> Now | Unknown:
     if stand.reason.startswith("OutOf"):
         return Unknown(_with("the node has no room for it", stand.reason, stand.message))
     if stand.reason:
-        return Unknown(_with("the kubelet did not let it run", stand.reason, stand.message))
+        return Unknown(_with("the kubelet refused or ended it", stand.reason, stand.message))
     if stand.ended_by in _NO_START:
         return Unknown(_with("its container cannot be started", stand.ended_by, stand.message))
     return Now.READ if stand.ended is not None else Unknown(_with("it failed", stand.reason, stand.message))
