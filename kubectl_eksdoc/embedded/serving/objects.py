@@ -27,12 +27,23 @@ from kubectl_eksdoc.embedded.serving.validation import check_unconditional, vali
 from kubectl_eksdoc.embedded.serving.watching import Event
 from kubectl_eksdoc.objects.single import encode
 
+Logs = Callable[[Doc, str], str | None]
+"""What a container (by its name) of a pod has printed; None where that is not known."""
+
+
+def nothing_printed(pod: Doc, container: str) -> str | None:
+    """That is known."""
+    return None
+
 
 class Objects:
     """Answers for the objects of one control plane."""
 
-    def __init__(self, plane: ControlPlane, policies: Policies, watch_cache: bool = True) -> None:
+    def __init__(
+        self, plane: ControlPlane, policies: Policies, watch_cache: bool = True, logs: Logs = nothing_printed
+    ) -> None:
         self._plane = plane
+        self.logs = logs
         self._watch_cache = watch_cache
         self._registry = plane.registry
         self._shown = Shown()

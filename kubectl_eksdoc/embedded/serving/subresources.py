@@ -25,6 +25,7 @@ from kubectl_eksdoc.embedded.serving.bodies import LONGEST_GRACE_S, body_of, che
 from kubectl_eksdoc.embedded.serving.messages import Reply, Request
 from kubectl_eksdoc.embedded.serving.objects import Objects
 from kubectl_eksdoc.embedded.serving.policies import Asked
+from kubectl_eksdoc.embedded.serving.reading import number
 from kubectl_eksdoc.embedded.serving.targets import Target
 from kubectl_eksdoc.embedded.serving.validation import causes_of
 from kubectl_eksdoc.objects.single import encode
@@ -109,13 +110,25 @@ def _scale_of(doc: Doc) -> Doc:
 
 
 def _log(plane: ControlPlane, objects: Objects, request: Request, target: Target) -> Reply:
-    """Canned: a line for each time the container started."""
+    """What the container has printed, where that is known; else a line for when it started."""
     item = plane.registry.get(target.resource, target.key)
     container = _container_of(item.doc, request.word("container"))
     if not at(item.doc, "spec", "nodeName"):
         return Reply(204, content_type="")
-    started = at(item.doc, "status", "startTime") or ""
-    return Reply(200, f"{started} {container} started\n".encode(), "text/plain")
+    if waits := _waiting(item.doc, container):
+        raise bad_request(f'container "{container}" in pod "{target.name}" is waiting to start: {waits}')
+    text = objects.logs(item.doc, container)
+    if text is None:
+        text = f"{at(item.doc, 'status', 'startTime') or ''} {container} started\n"
+    most = number(request, "limitBytes")
+    return Reply(200, text.encode()[: most or None], "text/plain")
+
+
+def _waiting(pod: Doc, container: str) -> str:
+    """Why it has not started, "" if it has (pkg/kubelet/kubelet_pods.go, validateContainerLogStatus)."""
+    held = at(pod, "status", "containerStatuses") or ()
+    states = [each.get("state") or {} for each in held if each.get("name") == container]
+    return "".join(str(at(state, "waiting", "reason") or "") for state in states)
 
 
 def _exec(plane: ControlPlane, objects: Objects, request: Request, target: Target) -> Reply:
