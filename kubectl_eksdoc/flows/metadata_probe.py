@@ -7,15 +7,14 @@ Ctrl-C. Of a process that was killed, the kubelet ends the pods after their dead
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Protocol
 
 from kubectl_eksdoc.core.model.aws.asked import Unknown
 from kubectl_eksdoc.core.model.aws.machines import MetadataOptions
-from kubectl_eksdoc.core.model.metadata_probe import Family, Network, NotMade, Owner, PodStand, Report, report_in
+from kubectl_eksdoc.core.model.metadata_probe import NotMade, Owner, PodStand, report_in
 from kubectl_eksdoc.core.model.nodes import Node
-from kubectl_eksdoc.core.plan.metadata.probing.choice import Likes, likes
-from kubectl_eksdoc.core.plan.metadata.probing.diagnosis import Answers, Diagnosis, diagnosis
+from kubectl_eksdoc.core.plan.metadata.probing.diagnosis import Answers
+from kubectl_eksdoc.core.plan.metadata.probing.plan import ProbePlan, plan_probe
 from kubectl_eksdoc.core.plan.metadata.probing.pods import (
     CONTAINER,
     Manner,
@@ -23,8 +22,8 @@ from kubectl_eksdoc.core.plan.metadata.probing.pods import (
     owner_manifest,
     owner_name,
     pod_manifest,
-    probe_pods,
 )
+from kubectl_eksdoc.core.plan.metadata.probing.result import INTERRUPTED, Probed, probed_nodes
 from kubectl_eksdoc.core.plan.metadata.probing.stands import Now, stand_of, too_late
 from kubectl_eksdoc.errors import ClusterError, Forbidden
 from kubectl_eksdoc.flows.ports import ProbeGround
@@ -36,54 +35,11 @@ LOOK_S = 1.0
 GONE_S = 30.0
 """So long the garbage collector is waited for, in the end."""
 
-_NO_HOST_NETWORK = ("baseline", "restricted")
-
 
 class Clock(Protocol):
     def monotonic(self) -> float: ...
 
     def sleep(self, seconds: float) -> object: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Prepared:
-    """What would be made. `no_host`: why nothing runs on the network of a host, "" if it does. `stale`: left by probes
-    that were killed, and removed before; `others`: of probes that may be running, and left alone."""
-
-    probe: str
-    manner: Manner
-    likes: tuple[Likes, ...]
-    pods: tuple[ProbePod, ...]
-    no_host: str = ""
-    stale: tuple[Owner, ...] = ()
-    others: tuple[Owner, ...] = ()
-
-    @property
-    def nodes(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(pod.node for pod in self.pods))
-
-
-@dataclass(frozen=True, slots=True)
-class ProbedNode:
-    """What came of one node; `own` and `host` are what the pods printed, or why they did not."""
-
-    node: str
-    own: Answers
-    host: Answers
-    v4: Diagnosis
-    v6: Diagnosis
-
-
-@dataclass(frozen=True, slots=True)
-class Probed:
-    """`left`: names of pods that were still there at the end, with `owner` that they go with; `not_removed`: why that
-    could not be removed, "" if it was. `interrupted`: somebody ended it before all had been heard of."""
-
-    nodes: tuple[ProbedNode, ...]
-    owner: str
-    left: tuple[str, ...] = ()
-    not_removed: str = ""
-    interrupted: bool = False
 
 
 def prepared(
@@ -93,29 +49,28 @@ def prepared(
     manner: Manner,
     named: Sequence[str] = (),
     every: bool = False,
-) -> Prepared:
+) -> ProbePlan:
     """Nothing is made.
 
     Raises:
         UsageError: a node that is `named` is not there.
         ClusterError: the cluster cannot be talked to.
     """
-    alike = likes(nodes, named, every)
-    level = ground.pod_security()
-    no_host = ""
-    if level in _NO_HOST_NETWORK:
-        no_host = f"namespace {manner.namespace} enforces pod security {level}, which allows no host network"
-    networks = (Network.OWN,) if no_host else (Network.OWN, Network.HOST)
-    chosen = [node for each in alike for node in each.chosen]
-    owners = ground.owners()
-    there = () if isinstance(owners, Unknown) else owners
-    stale = tuple(owner for owner in there if owner.age_s > manner.deadline_s)
-    others = tuple(owner for owner in there if owner not in stale)
-    return Prepared(probe, manner, alike, probe_pods(probe, chosen, networks), no_host, stale, others)
+    return plan_probe(nodes, ground.pod_security(), ground.owners(), probe, manner, named, every)
+
+
+def tried(what: ProbePlan, ground: ProbeGround) -> dict[str, NotMade]:
+    """What the server would refuse to make, by the names of the pods; nothing is made.
+
+    Raises:
+        Unauthorized, ConfigError: nothing can be asked.
+    """
+    answers = {pod.name: ground.make_pod(pod_manifest(pod, what.probe, what.manner), dry=True) for pod in what.pods}
+    return {name: refused for name, refused in answers.items() if refused is not None}
 
 
 def probed(
-    what: Prepared,
+    what: ProbePlan,
     ground: ProbeGround,
     clock: Clock,
     told: Callable[[], int],
@@ -145,9 +100,7 @@ def probed(
             tell(still_there(owner.name, what.manner.namespace, left, not_removed))
         raise
     not_removed, left = _removed(owner, ground, clock)
-    interrupted = told() > 0
-    nodes = tuple(_node(name, what, heard, (options or {}).get(name)) for name in what.nodes)
-    return Probed(nodes, owner.name, left, not_removed, interrupted)
+    return Probed(probed_nodes(what, heard, options or {}), owner.name, left, not_removed, told() > 0)
 
 
 def still_there(owner: str, namespace: str, left: Sequence[str], not_removed: str) -> str:
@@ -158,7 +111,7 @@ def still_there(owner: str, namespace: str, left: Sequence[str], not_removed: st
     return f"{len(left)} pods of ConfigMap {owner}, which is deleted, have not gone yet: {', '.join(left)}"
 
 
-def _owned(ground: ProbeGround, what: Prepared) -> Owner:
+def _owned(ground: ProbeGround, what: ProbePlan) -> Owner:
     made = ground.make_owner(owner_manifest(what.probe, what.manner))
     if isinstance(made, Owner):
         return made
@@ -167,7 +120,7 @@ def _owned(ground: ProbeGround, what: Prepared) -> Owner:
     raise ClusterError(f"nothing can be made in namespace {what.manner.namespace}: {made.why}")
 
 
-def _waves(what: Prepared) -> Iterator[list[ProbePod]]:
+def _waves(what: ProbePlan) -> Iterator[list[ProbePod]]:
     nodes = what.nodes
     for begin in range(0, len(nodes), AT_ONCE):
         these = nodes[begin : begin + AT_ONCE]
@@ -176,7 +129,7 @@ def _waves(what: Prepared) -> Iterator[list[ProbePod]]:
 
 def _heard(
     wave: Sequence[ProbePod],
-    what: Prepared,
+    what: ProbePlan,
     owner: Owner,
     ground: ProbeGround,
     clock: Clock,
@@ -205,10 +158,9 @@ def _heard(
         clock.sleep(LOOK_S)
     waited_s = clock.monotonic() - begun_s
     known = {} if isinstance(stands, Unknown) else stands
-    return heard | {name: _INTERRUPTED if told() else too_late(known.get(name), waited_s) for name in missing}
+    return heard | {name: INTERRUPTED if told() else too_late(known.get(name), waited_s) for name in missing}
 
 
-_INTERRUPTED = Unknown("it was interrupted before the pod had told anything")
 _APPEARS_S = 5.0
 """A pod of which nobody knows whether it was made may still come."""
 
@@ -248,17 +200,3 @@ def _removed(owner: Owner, ground: ProbeGround, clock: Clock) -> tuple[str, tupl
             clock.sleep(LOOK_S)
     except ClusterError as error:
         return error.message, ()
-
-
-def _node(name: str, what: Prepared, heard: Mapping[str, Answers], options: MetadataOptions | None) -> ProbedNode:
-    by = {pod.network: heard.get(pod.name, _INTERRUPTED) for pod in what.pods if pod.node == name}
-    own, host = by[Network.OWN], by.get(Network.HOST, Unknown(what.no_host))
-    v4 = _in_its_place(diagnosis(own, host, options), own, what)
-    return ProbedNode(name, own, host, v4, diagnosis(own, host, options, Family.V6))
-
-
-def _in_its_place(found: Diagnosis, own: Answers, what: Prepared) -> Diagnosis:
-    """What a pod in that namespace meets, another one need not."""
-    if isinstance(own, Report) and found.cause.value == "blocked":
-        return replace(found, why=f"{found.why} (for a pod in namespace {what.manner.namespace})")
-    return found

@@ -289,7 +289,9 @@ class ProbeGround(Protocol):
 
     def make_owner(self, doc: Doc) -> Owner | NotMade: ...
 
-    def make_pod(self, doc: Doc) -> NotMade | None: ...
+    def make_pod(self, doc: Doc, dry: bool = False) -> NotMade | None:
+        """`dry`: the server only says whether it would."""
+        ...
 
     def stands(self, probe: str) -> Mapping[str, PodStand] | Unknown:
         """The pods of a probe that are there, by name."""

@@ -60,9 +60,10 @@ class ProbeGround:
         sent = self._sender.send("POST", self._owners, MANAGER, doc, JSON)
         return self._owner(sent.doc, sent.date) if sent.ok else self._not_made(sent, "create configmaps")
 
-    def make_pod(self, doc: Doc) -> NotMade | None:
+    def make_pod(self, doc: Doc, dry: bool = False) -> NotMade | None:
         """As `flows.ports.ProbeGround.make_pod`."""
-        sent = self._sender.send("POST", self._pods, MANAGER, doc, JSON)
+        query = {**MANAGER, "dryRun": "All"} if dry else MANAGER
+        sent = self._sender.send("POST", self._pods, query, doc, JSON)
         return None if sent.ok else self._not_made(sent, "create pods")
 
     def stands(self, probe: str) -> Mapping[str, PodStand] | Unknown:

@@ -14,14 +14,16 @@ from kubectl_eksdoc.core.model.aws.asked import Unknown
 from kubectl_eksdoc.core.model.aws.machines import MetadataOptions
 from kubectl_eksdoc.core.model.metadata_probe import NotMade, Owner, PodStand, Report
 from kubectl_eksdoc.core.plan.metadata.probing.diagnosis import Cause
+from kubectl_eksdoc.core.plan.metadata.probing.plan import ProbePlan
 from kubectl_eksdoc.core.plan.metadata.probing.pods import PROBE_LABEL, Manner, owner_manifest
+from kubectl_eksdoc.core.plan.metadata.probing.result import Probed, ProbedNode
 from kubectl_eksdoc.core.rules.metadata_service import Reach
 from kubectl_eksdoc.embedded.probed import MetadataServices
 from kubectl_eksdoc.embedded.serving.access import Rule, restricted
 from kubectl_eksdoc.embedded.serving.api import Api
 from kubectl_eksdoc.embedded.serving.server import Server
 from kubectl_eksdoc.errors import ClusterError, Forbidden, UsageError
-from kubectl_eksdoc.flows.metadata_probe import Prepared, Probed, ProbedNode, prepared, probed
+from kubectl_eksdoc.flows.metadata_probe import prepared, probed, tried
 from kubectl_eksdoc.flows.ports import ProbeGround
 from kubectl_eksdoc.wiring.metadata_probe import open_ground
 from tests.flows import probes
@@ -193,6 +195,17 @@ def test_told_to_end_in_the_middle(tmp_path: Path, pods: int) -> None:
         nothing_left(api, done)
 
 
+def test_a_dry_run_of_the_server_finds_refusals_and_makes_nothing(tmp_path: Path) -> None:
+    lab = Lab(level="baseline", users={probes.OTHER: restricted("me", rules("get namespaces"))})
+    with lab.served() as (server, api):
+        ground = open_ground(connection(server, tmp_path, probes.OTHER), "default", PROBE_LABEL)
+        what = prepared(nodes_of(api), ground, "cafe", Manner(), every=True)
+        refused = tried(what, ground)
+        assert [name.rpartition("-")[2] for name in refused] == ["host", "host"]
+        assert all("violates PodSecurity" in why.why for why in refused.values())
+        nothing_left(api)
+
+
 def test_told_to_end_before_anything_was_made(tmp_path: Path) -> None:
     with Lab().served() as (server, api):
         done = run(server, api, tmp_path, told=lambda: 1)
@@ -259,7 +272,7 @@ class Ground:
         self.acts.append(f"owner {doc['metadata']['name']}")
         return self.made
 
-    def make_pod(self, doc: Doc) -> NotMade | None:
+    def make_pod(self, doc: Doc, dry: bool = False) -> NotMade | None:
         self.acts.append(f"pod {doc['metadata']['name']}")
         return self.refuses
 
@@ -288,7 +301,7 @@ class Steps:
         self.seconds += seconds
 
 
-def _prepared(ground: ProbeGround, names: Sequence[str] = ("n0",)) -> Prepared:
+def _prepared(ground: ProbeGround, names: Sequence[str] = ("n0",)) -> ProbePlan:
     from tests.builders import a_node as a_fact
 
     return prepared([a_fact(name) for name in names], ground, "cafe", Manner(), every=True)

@@ -17,6 +17,12 @@ TEMPLATE, TEMPLATE_VERSION = "eks.amazonaws.com/sourceLaunchTemplateId", "eks.am
 IMAGE, NODE_CLASS = "eks.amazonaws.com/nodegroup-image", "karpenter.k8s.aws/ec2nodeclass"
 OS = "kubernetes.io/os"
 
+_FARGATE = "Fargate has no instance metadata service, and runs no pods that are bound to its nodes"
+_HYBRID = "a hybrid node is no EC2 instance: it has no instance metadata service"
+
+NOTHING_TO_ASK = (_FARGATE, _HYBRID)
+"""Why nodes are not probed of which there is nothing to know."""
+
 _SAME = (TEMPLATE, TEMPLATE_VERSION, IMAGE, NODE_CLASS)
 
 
@@ -63,9 +69,9 @@ def _likes(nodes: Sequence[Node], every: bool) -> Likes:
 def _why_not(node: Node) -> str:
     """Why a pod there would tell nothing, "" where it would."""
     if node.owner is NodeOwner.FARGATE:
-        return "Fargate has no instance metadata service, and runs no pods that are bound to its nodes"
+        return _FARGATE
     if node.owner is NodeOwner.HYBRID:
-        return "a hybrid node is no EC2 instance: it has no instance metadata service"
+        return _HYBRID
     if node.labels.get(OS, "linux") != "linux":
         return f"the probe is a shell script, and {node.labels[OS]} runs none"
     if node.deletion_at is not None:

@@ -76,9 +76,10 @@ def owner_manifest(probe: str, manner: Manner) -> Doc:
     }
 
 
-def pod_manifest(pod: ProbePod, probe: str, manner: Manner, owner_uid: str) -> Doc:
+def pod_manifest(pod: ProbePod, probe: str, manner: Manner, owner_uid: str = "") -> Doc:
     """`owner_uid` "": as it is shown before there is an owner."""
     owner = {"apiVersion": "v1", "kind": "ConfigMap", "name": owner_name(probe), "uid": owner_uid}
+    owners = {"ownerReferences": [owner]} if owner_uid else {}
     return {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -86,7 +87,7 @@ def pod_manifest(pod: ProbePod, probe: str, manner: Manner, owner_uid: str) -> D
             "name": pod.name,
             "namespace": manner.namespace,
             "labels": _labels(probe),
-            "ownerReferences": [owner],
+            **owners,
         },
         "spec": {
             "nodeName": pod.node,
@@ -128,3 +129,9 @@ def _container(manner: Manner) -> Doc:
 
 def _labels(probe: str) -> Doc:
     return {"app.kubernetes.io/name": "eksdoc-imds-probe", "app.kubernetes.io/managed-by": "eksdoc", PROBE_LABEL: probe}
+
+
+def manifests(probe: str, pods: Sequence[ProbePod], manner: Manner) -> tuple[Doc, ...]:
+    """All that would be made, in its order; whose the pods are is known once their owner is made."""
+    made = (pod_manifest(pod, probe, manner) for pod in pods)
+    return (owner_manifest(probe, manner), *made)
