@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
 from kubectl_eksdoc.core.model.acts import Act, Cordon, Errand, OfPod
@@ -10,6 +10,7 @@ from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.aws.addons import Addon, Update, UpdateCall
 from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.core.model.containers import Container, LogOf
 from kubectl_eksdoc.core.model.journal import Begun, Entries, Entry, Phase, RunSummary
 from kubectl_eksdoc.core.model.kinds import Resource
 from kubectl_eksdoc.core.model.locks import Held
@@ -55,6 +56,23 @@ class Histories(Protocol):
         Raises:
             ClusterError: the cluster cannot be talked to.
         """
+        ...
+
+
+class InsidePods(Protocol):
+    """What some pods are made of, and what they print: of a cluster, a dump of one (which has no logs), or the demo.
+    One pod that is not had says nothing of the others."""
+
+    def containers(self, pods: Collection[str]) -> Mapping[str, tuple[Container, ...] | Absent | Unknown]:
+        """Of each (``namespace/name``) in its order; `Unknown.missing` is the right without which they are not had.
+
+        Raises:
+            ClusterError: the cluster cannot be talked to.
+        """
+        ...
+
+    def logs(self, asked: Collection[LogOf]) -> Mapping[LogOf, str | Absent | Unknown]:
+        """The last lines of each. Raises: as `containers`."""
         ...
 
 

@@ -3,31 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime, timezone
 from typing import Any
 
 from kubectl_eksdoc.core.model.api_objects import Doc, at
 from kubectl_eksdoc.core.model.aws.asked import Unknown
 from kubectl_eksdoc.core.model.metadata_probe import NotMade, Owner, PodStand
-from kubectl_eksdoc.errors import ClusterError, Unauthorized
-from kubectl_eksdoc.kube.answers import Answer
-from kubectl_eksdoc.kube.exchanges import Broken, Exchanges
+from kubectl_eksdoc.errors import ClusterError, Forbidden, Unauthorized, Unreachable
+from kubectl_eksdoc.kube.answers import NotServed, Refused
+from kubectl_eksdoc.kube.config import Access
+from kubectl_eksdoc.kube.exchanges import Exchanges
+from kubectl_eksdoc.kube.patience import Patience, real_timing
 from kubectl_eksdoc.kube.sending import Sender
 from kubectl_eksdoc.kube.sent import JSON, MANAGER, UNASKED, Clock, Sent, refused
-from kubectl_eksdoc.kube.statuses import status_of
+from kubectl_eksdoc.kube.transport import Transport
 from kubectl_eksdoc.kube.tries import Tries
 
 ENFORCED = "pod-security.kubernetes.io/enforce"
 MOST_BYTES = 1 << 16
-_LOG_TRIES = Tries(patience_s=6.0)
+GET_LOG = "get pods/log"
+_LOG_TRIES = 3
+"""A kubelet that does not answer its API server is no reason to wait."""
 
 
 class ProbeGround:
     """A `flows.ports.ProbeGround`. `label` marks all that probes make; its value is the probe's id."""
 
-    def __init__(self, exchanges: Exchanges, namespace: str, label: str, clock: Clock, tries: Tries = Tries()) -> None:
-        self._exchanges = exchanges
-        self._sender = Sender(exchanges)
+    def __init__(
+        self, access: Access, patience: Patience, namespace: str, label: str, clock: Clock, tries: Tries = Tries()
+    ) -> None:
+        self._sender = Sender(Exchanges(access, patience, real_timing()))
+        self._transport = Transport(access, replace(patience, tries=_LOG_TRIES))
         self._namespace = namespace
         self._label = label
         self._clock = clock
@@ -78,22 +85,13 @@ class ProbeGround:
     def log(self, pod: str, container: str) -> str | Unknown:
         """As `flows.ports.ProbeGround.log`."""
         query = {"container": container, "limitBytes": str(MOST_BYTES)}
-        url = self._exchanges.url(f"{self._pods}/{pod}/log", query)
-        why = Unknown("its log was not asked for")
-        for pause in _LOG_TRIES.each(self._clock):
-            try:
-                answer = self._exchanges.admitted(lambda given: self._exchanges.once(given, url))
-            except Broken as failure:
-                why = Unknown(f"its log cannot be read: {failure.error.message}")
-                continue
-            if answer.status == 200:
-                return answer.body.decode("utf-8", "replace")
-            sent = _sent(answer)
-            why = self._unknown(sent, "get pods/log", "its log cannot be read: ")
-            if answer.status in (400, 401, 403, 404):
-                return why
-            pause.after(sent)
-        return why
+        try:
+            answer = self._transport.get(f"{self._pods}/{pod}/log", query, right=GET_LOG, of_text=True)
+        except Forbidden as error:
+            return Unknown(f"its log cannot be read: {error.message}", GET_LOG)
+        except (NotServed, Refused, Unreachable) as error:
+            return Unknown(f"its log cannot be read: {error.message}")
+        return answer.body.decode("utf-8", "replace")
 
     def remove(self, owner: Owner) -> Unknown | None:
         """As `flows.ports.ProbeGround.remove`."""
@@ -115,16 +113,16 @@ class ProbeGround:
             pause.after(sent)
         return sent
 
-    def _unknown(self, sent: Sent, right: str, before: str = "") -> Unknown:
+    def _unknown(self, sent: Sent, right: str) -> Unknown:
         """
         Raises:
             Unauthorized: nothing more can be asked.
         """
         error = self._refused(sent, right)
         if error is not None:
-            return Unknown(f"{before}{error.message}", right)
+            return Unknown(error.message, right)
         how = f"answered {sent.code}" if sent.code else "gave no answer"
-        return Unknown(f"{before}to {right}, the server {how}: {sent.said}")
+        return Unknown(f"to {right}, the server {how}: {sent.said}")
 
     def _not_made(self, sent: Sent, right: str) -> NotMade:
         error = self._refused(sent, right)
@@ -138,10 +136,6 @@ class ProbeGround:
         if isinstance(error, Unauthorized):
             raise Unauthorized(error.message, "Sign in anew, and probe again.")
         return error
-
-
-def _sent(answer: Answer) -> Sent:
-    return Sent(status_of(answer), {}, answer.date)
 
 
 def _time(text: str, otherwise: datetime) -> datetime:

@@ -18,15 +18,18 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.core.model.cluster import Cluster
     from kubectl_eksdoc.core.model.connection import Connection
     from kubectl_eksdoc.core.model.kinds import Resource
+    from kubectl_eksdoc.flows.ports import InsidePods
     from kubectl_eksdoc.kube.aws_access import AwsWanted
 
 
 @dataclass(frozen=True, slots=True)
 class MetadataWorld:
-    """The cluster as it was read; of AWS nothing is known where it could not be believed, and why."""
+    """The cluster as it was read; of AWS nothing is known where it could not be believed, and why. `inside` is None
+    where nobody can look into pods."""
 
     cluster: Cluster
     aws: Believed | Unknown
+    inside: InsidePods | None = None
 
     @property
     def recognised(self) -> str:
@@ -77,4 +80,9 @@ def open_metadata(
         aws = open_aws(source, connection, wanted)
     except AwsDenied as error:
         aws = Unknown(f"nothing that AWS says can be believed: {error.message}", error.missing)
-    return MetadataWorld(open_reader(source, connection, progress).read(kinds), aws)
+    cluster = open_reader(source, connection, progress).read(kinds)
+    if not source.live:
+        return MetadataWorld(cluster, aws)
+    from kubectl_eksdoc.kube.inside_pods import InsidePods
+
+    return MetadataWorld(cluster, aws, InsidePods(connection))

@@ -16,8 +16,7 @@ def open_ground(connection: Connection, namespace: str, label: str) -> ProbeGrou
         ConfigError: the kubeconfig cannot be used.
     """
     from kubectl_eksdoc.kube.config import connect, pinned
-    from kubectl_eksdoc.kube.exchanges import Exchanges
-    from kubectl_eksdoc.kube.patience import Patience, real_timing
+    from kubectl_eksdoc.kube.patience import Patience
     from kubectl_eksdoc.kube.probe_ground import ProbeGround
     from kubectl_eksdoc.kube.sent import real_clock
     from kubectl_eksdoc.kube.surroundings import of_this_process
@@ -25,8 +24,7 @@ def open_ground(connection: Connection, namespace: str, label: str) -> ProbeGrou
 
     around = of_this_process()
     patience = Patience(silence=SILENCE_S, connect=CONNECT_S)
-    exchanges = Exchanges(connect(pinned(connection, around), around), patience, real_timing())
-    return ProbeGround(exchanges, namespace, label, real_clock())
+    return ProbeGround(connect(pinned(connection, around), around), patience, namespace, label, real_clock())
 
 
 def new_probe_id() -> str:

@@ -21,6 +21,7 @@ from kubectl_eksdoc.embedded.probed import MetadataServices
 from kubectl_eksdoc.embedded.serving.access import ADMIN, Access, User
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
 from kubectl_eksdoc.embedded.serving.clockwork import Scaled
+from kubectl_eksdoc.embedded.serving.pod_logs import PodLogs
 from kubectl_eksdoc.embedded.serving.pod_security import ENFORCED
 from kubectl_eksdoc.embedded.serving.server import Server, serving
 from tests.embedded.clients.worlds import START
@@ -78,7 +79,7 @@ class Lab:
         plane.load("namespaces", [a_namespace("default", self.level), a_namespace("kube-system")])
         plane.start(self.pace, every_controller, pulling=self.pulling)
         users = {TOKEN: ADMIN, **self.users}
-        api = Api(plane, Setup(Access(users), logs=self.services.logs), Scaled(time.monotonic, SPEED))
+        api = Api(plane, Setup(Access(users), logs=PodLogs(self.services.logs)), Scaled(time.monotonic, SPEED))
         with serving(api) as server:
             yield server, api
         assert list(api.faults) == []

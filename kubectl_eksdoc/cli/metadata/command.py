@@ -108,7 +108,7 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
     try:
         world = _opened(request, around)
         scope = Scope(request.pod, _namespace(request), request.nodes, request.groups)
-        plan = plan_imds(scope.of(world.cluster), world.machines, request.hops)
+        plan = plan_imds(scope.of(world.cluster), world.machines, request.hops, world.inside)
     except Forbidden as error:
         raise rights.explained(error, NAME) from error
     _told(world, options, around)

@@ -27,7 +27,8 @@ from kubectl_eksdoc.embedded.serving.access import Access, Action, User, check
 from kubectl_eksdoc.embedded.serving.clockwork import ByHand, Clockwork
 from kubectl_eksdoc.embedded.serving.messages import Reply, Request, status_reply
 from kubectl_eksdoc.embedded.serving.metrics import DeprecatedUse
-from kubectl_eksdoc.embedded.serving.objects import Logs, Objects, nothing_printed
+from kubectl_eksdoc.embedded.serving.objects import Objects
+from kubectl_eksdoc.embedded.serving.pod_logs import PodLogs
 from kubectl_eksdoc.embedded.serving.policies import Holds, Policies
 from kubectl_eksdoc.embedded.serving.reading import TOO_OLD_TO_CONTINUE, TooOldToContinue
 from kubectl_eksdoc.embedded.serving.streaming import Streaming
@@ -49,7 +50,7 @@ T = TypeVar("T")
 class Setup:
     """`address` is where it is served, as ``/api`` tells; `deprecated` what ``/metrics`` says was used before.
     `watch_cache`: as servers have it that are not told otherwise (--watch-cache). `holds` evaluates the expressions of
-    admission policies; `logs` tells what containers have printed."""
+    admission policies; `logs`: what containers print."""
 
     access: Access = field(default_factory=Access)
     build: Build = field(default_factory=Build)
@@ -57,7 +58,7 @@ class Setup:
     deprecated: tuple[DeprecatedUse, ...] = ()
     watch_cache: bool = True
     holds: Holds = expressions.holds
-    logs: Logs = nothing_printed
+    logs: PodLogs = field(default_factory=PodLogs)
 
 
 class Api:
@@ -112,6 +113,11 @@ class Api:
                 return deed(self._plane)
             finally:
                 self._tell()
+
+    @property
+    def logs(self) -> PodLogs:
+        """What containers print: whoever makes them may say so at any time."""
+        return self._objects.logs
 
     def _note(self, change: Change) -> None:
         self._stirred = True

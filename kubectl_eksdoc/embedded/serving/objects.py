@@ -18,6 +18,7 @@ from kubectl_eksdoc.embedded.serving import changes, pod_security
 from kubectl_eksdoc.embedded.serving.bodies import body_of, delete_options, deletion_status, object_of
 from kubectl_eksdoc.embedded.serving.changes import Writer
 from kubectl_eksdoc.embedded.serving.messages import Reply, Request
+from kubectl_eksdoc.embedded.serving.pod_logs import PodLogs
 from kubectl_eksdoc.embedded.serving.policies import Asked, Policies
 from kubectl_eksdoc.embedded.serving.reading import page_of
 from kubectl_eksdoc.embedded.serving.schemas import Schemas
@@ -27,28 +28,20 @@ from kubectl_eksdoc.embedded.serving.validation import check_unconditional, vali
 from kubectl_eksdoc.embedded.serving.watching import Event
 from kubectl_eksdoc.objects.single import encode
 
-Logs = Callable[[Doc, str], str | None]
-"""What a container (by its name) of a pod has printed; None where that is not known."""
-
-
-def nothing_printed(pod: Doc, container: str) -> str | None:
-    """That is known."""
-    return None
-
 
 class Objects:
     """Answers for the objects of one control plane."""
 
     def __init__(
-        self, plane: ControlPlane, policies: Policies, watch_cache: bool = True, logs: Logs = nothing_printed
+        self, plane: ControlPlane, policies: Policies, watch_cache: bool = True, logs: PodLogs | None = None
     ) -> None:
         self._plane = plane
-        self.logs = logs
         self._watch_cache = watch_cache
         self._registry = plane.registry
         self._shown = Shown()
         self._schemas = Schemas(plane.store)
         self.policies = policies
+        self.logs = logs or PodLogs()
 
     def answer(self, verb: str, request: Request, target: Target) -> Reply:
         """

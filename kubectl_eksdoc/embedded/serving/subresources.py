@@ -25,7 +25,6 @@ from kubectl_eksdoc.embedded.serving.bodies import LONGEST_GRACE_S, body_of, che
 from kubectl_eksdoc.embedded.serving.messages import Reply, Request
 from kubectl_eksdoc.embedded.serving.objects import Objects
 from kubectl_eksdoc.embedded.serving.policies import Asked
-from kubectl_eksdoc.embedded.serving.reading import number
 from kubectl_eksdoc.embedded.serving.targets import Target
 from kubectl_eksdoc.embedded.serving.validation import causes_of
 from kubectl_eksdoc.objects.single import encode
@@ -110,25 +109,8 @@ def _scale_of(doc: Doc) -> Doc:
 
 
 def _log(plane: ControlPlane, objects: Objects, request: Request, target: Target) -> Reply:
-    """What the container has printed, where that is known; else a line for when it started."""
     item = plane.registry.get(target.resource, target.key)
-    container = _container_of(item.doc, request.word("container"))
-    if not at(item.doc, "spec", "nodeName"):
-        return Reply(204, content_type="")
-    if waits := _waiting(item.doc, container):
-        raise bad_request(f'container "{container}" in pod "{target.name}" is waiting to start: {waits}')
-    text = objects.logs(item.doc, container)
-    if text is None:
-        text = f"{at(item.doc, 'status', 'startTime') or ''} {container} started\n"
-    most = number(request, "limitBytes")
-    return Reply(200, text.encode()[: most or None], "text/plain")
-
-
-def _waiting(pod: Doc, container: str) -> str:
-    """Why it has not started, "" if it has (pkg/kubelet/kubelet_pods.go, validateContainerLogStatus)."""
-    held = at(pod, "status", "containerStatuses") or ()
-    states = [each.get("state") or {} for each in held if each.get("name") == container]
-    return "".join(str(at(state, "waiting", "reason") or "") for state in states)
+    return objects.logs.answer(item.doc, _container_of(item.doc, request.word("container")), request)
 
 
 def _exec(plane: ControlPlane, objects: Objects, request: Request, target: Target) -> Reply:
@@ -148,12 +130,18 @@ def _container_of(pod: Doc, asked: str) -> str:
     Raises:
         Refusal: 400, there is none of that name, or several and none is named.
     """
-    name, names = pod["metadata"]["name"], [str(each["name"]) for each in at(pod, "spec", "containers") or ()]
-    if asked and asked not in names:
+    name, names, inits = pod["metadata"]["name"], _names(pod, "containers"), _names(pod, "initContainers")
+    if asked and asked not in (*names, *inits, *_names(pod, "ephemeralContainers")):
         raise bad_request(f"container {asked} is not valid for pod {name}")
     if not asked and len(names) > 1:
-        raise bad_request(f"a container name must be specified for pod {name}, choose one of: [{' '.join(names)}]")
+        or_inits = f" or one of the init containers: [{' '.join(inits)}]" if inits else ""
+        choice = f"choose one of: [{' '.join(names)}]{or_inits}"
+        raise bad_request(f"a container name must be specified for pod {name}, {choice}")
     return asked or names[0]
+
+
+def _names(pod: Doc, kind: str) -> list[str]:
+    return [str(each["name"]) for each in at(pod, "spec", kind) or ()]
 
 
 _ANSWERS: dict[str, _Answering] = {"eviction": _evict, "scale": _scale, "log": _log, "exec": _exec, "attach": _exec}

@@ -39,8 +39,8 @@ def would(plan: ProbePlan) -> str:
     namespace, deadline = plan.manner.namespace, plan.manner.deadline_s
     return (
         f"This would make {counted(len(plan.pods), 'pod')} on {counted(len(plan.nodes), 'node')}, and the ConfigMap "
-        f"that owns them, in namespace {namespace}. All of it is deleted at the end; a pod that is forgotten ends by itself "
-        f"after {deadline} s."
+        f"that owns them, in namespace {namespace}. All of it is deleted at the end; a pod that is forgotten ends by "
+        f"itself after {deadline} s."
     )
 
 

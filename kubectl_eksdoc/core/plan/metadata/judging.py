@@ -29,24 +29,37 @@ def judged(alike: NodesAlike, sufferers: Sequence[Sufferer]) -> Iterator[Finding
     yield from _unknown(alike)
 
 
-def judged_whole(facts: MetadataFacts, logs: Sequence[Pod], suffer: bool) -> Iterator[Finding]:
-    """Of no group alone. `logs`: pods that fail where they are cut off, and whose log is not known; `suffer`: some pod
-    is cut off, so that it matters who has a role."""
+def judged_whole(facts: MetadataFacts, groups_suffer: bool) -> Iterator[Finding]:
+    """Of no group alone. `groups_suffer`: some pod is cut off, so that it matters who has a role."""
     identities = facts.told.identities
-    if suffer and isinstance(identities, Unknown):
+    if groups_suffer and isinstance(identities, Unknown):
         yield Finding(
             codes.ROLES_UNKNOWN,
             Severity.LOW,
             Status.UNKNOWN,
-            Subject("Cluster", facts.cluster.identity.cluster or "unknown"),
+            _cluster(facts),
             f"which service accounts have a role by EKS Pod Identity is not known: {identities.why}",
             remedy=(Remedy(_ALLOW.format(identities.missing)) if identities.missing else Remedy(_AGAIN),),
             missing=identities.missing or "the Pod Identity associations",
         )
-    for pod in logs:
-        told = facts.seen.get(pod.key, Unknown("it was not read"))
-        if isinstance(told, Unknown):
-            yield _unread(pod, told)
+    for pod in facts.cluster.pods:
+        looked = facts.inside.get(pod.key)
+        if looked is not None and looked.unknown:
+            yield _unread(pod, looked.unknown[0])
+    if facts.not_looked_into:
+        yield Finding(
+            codes.PODS_UNREAD,
+            Severity.LOW,
+            Status.UNKNOWN,
+            _cluster(facts),
+            f"{facts.not_looked_into} more pods fail or are known to need it, and were not looked into",
+            remedy=(Remedy("Look at one node group after the other: --nodegroup NAME."),),
+            missing="what is inside of them",
+        )
+
+
+def _cluster(facts: MetadataFacts) -> Subject:
+    return Subject("Cluster", facts.cluster.identity.cluster or "unknown")
 
 
 _ALLOW = "Allow {}, or have somebody look who may."
@@ -55,13 +68,13 @@ _AGAIN = "Ask again; --debug shows what AWS was asked."
 
 def _unread(pod: Pod, told: Unknown) -> Finding:
     return Finding(
-        codes.LOGS_UNKNOWN,
+        codes.PODS_UNREAD,
         Severity.MEDIUM,
         Status.UNKNOWN,
         Subject("Pod", pod.name, pod.namespace),
-        f"it fails on a node that is cut off, and whether that is why is not known: {told.why}",
+        f"whether it suffers is not known, as it could not be looked into: {told.why}",
         remedy=(Remedy("Read its log.", f"kubectl logs -n {pod.namespace} {pod.name} --all-containers --tail=50"),),
-        missing=told.missing or "its log",
+        missing=told.missing or "what is inside of it",
     )
 
 
