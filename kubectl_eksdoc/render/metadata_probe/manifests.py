@@ -14,7 +14,7 @@ def _made(view: ProbeView) -> list[Json]:
 
 
 def _yaml(view: ProbeView, look: Look) -> str:
-    return "---\n".join(to_yaml(doc, look.ascii) for doc in _made(view))
+    return "---\n".join(to_yaml(doc, look.ascii, blocks=True) for doc in _made(view))
 
 
 def _json(view: ProbeView, look: Look) -> str:
