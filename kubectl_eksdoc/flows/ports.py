@@ -14,6 +14,7 @@ from kubectl_eksdoc.core.model.containers import Container, LogOf
 from kubectl_eksdoc.core.model.journal import Begun, Entries, Entry, Phase, RunSummary
 from kubectl_eksdoc.core.model.kinds import Resource
 from kubectl_eksdoc.core.model.locks import Held
+from kubectl_eksdoc.core.model.metadata_probe import NotMade, Owner, PodStand
 from kubectl_eksdoc.core.model.named import Named
 from kubectl_eksdoc.core.rules.api.statuses import Lost, Status
 from kubectl_eksdoc.core.rules.news import News
@@ -289,4 +290,33 @@ class Stage(ClusterReader, Protocol):
 
     def pending(self) -> Sequence[tuple[str, str]]:
         """Pods (ns/name) without a node, each with what the scheduler said."""
+        ...
+
+
+class ProbeGround(Protocol):
+    """The namespace in which probes of the metadata service run. Everything may raise Unauthorized or ConfigError:
+    nothing can be asked any more. `Unknown.missing` is the right without which something is not had."""
+
+    def pod_security(self) -> str | Unknown:
+        """The level of pod security that is enforced there by its label, "" without one."""
+        ...
+
+    def owners(self) -> tuple[Owner, ...] | Unknown:
+        """Of all probes that are there, this one's and others'."""
+        ...
+
+    def make_owner(self, doc: Doc) -> Owner | NotMade: ...
+
+    def make_pod(self, doc: Doc, dry: bool = False) -> NotMade | None:
+        """`dry`: the server only says whether it would."""
+        ...
+
+    def stands(self, probe: str) -> Mapping[str, PodStand] | Unknown:
+        """The pods of a probe that are there, by name."""
+        ...
+
+    def log(self, pod: str, container: str) -> str | Unknown: ...
+
+    def remove(self, owner: Owner) -> Unknown | None:
+        """With all that it owns, in the background; one that is gone is fine. None: it was taken in."""
         ...

@@ -8,11 +8,11 @@ from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.machines import Instance, MachinesTold, MetadataOptions
 from kubectl_eksdoc.core.model.containers import Container, LogOf, Runs
 from kubectl_eksdoc.core.model.pods import Calls, Pod
-from kubectl_eksdoc.core.plan.metadata.facts import MetadataFacts, Started
+from kubectl_eksdoc.core.plan.metadata.consumers import Started
+from kubectl_eksdoc.core.plan.metadata.facts import MetadataFacts
 from kubectl_eksdoc.core.plan.metadata.plan import plan_metadata
 from kubectl_eksdoc.core.plan.metadata.sufferers import Suffering
-from kubectl_eksdoc.core.plan.metadata.symptoms import Seen
-from kubectl_eksdoc.flows.metadata_inside import looked_inside
+from kubectl_eksdoc.flows.metadata import with_pods
 from tests.builders import a_cluster, a_node, a_pod
 
 ID = "i-0123456789abcdef0"
@@ -48,12 +48,12 @@ def test_each_pod_has_what_was_found_of_it() -> None:
     node = a_node("n", provider_id=f"aws:///eu-west-1a/{ID}")
     given = [pod("a", LBC), pod("b"), pod("c"), pod("d", ready=True)]
     pods = Pods()
-    facts = looked_inside(MetadataFacts(a_cluster(nodes=[node], pods=given), CUT), 2, pods)
+    facts = with_pods(MetadataFacts(a_cluster(nodes=[node], pods=given), CUT), 2, pods)
     assert pods.looked == ["shop/a", "shop/b", "shop/c"], "each once, and none that runs well and is not known"
     assert pods.asked == [LogOf("shop", "a", "app", previous=True)]
-    seen = facts.seen["shop/a"]
-    assert isinstance(seen, Seen) and seen.line == LINE
-    assert facts.seen["shop/b"] is None and facts.seen["shop/c"] == DENIED
-    assert facts.started == {"shop/a": Started(("--x",))}
+    found = facts.inside["shop/a"]
+    assert found.seen is not None and found.seen.line == LINE and found.started == Started(("--x",))
+    assert facts.inside["shop/b"].seen is None and facts.inside["shop/c"].unknown == (DENIED,)
+    assert facts.not_looked_into == 0
     (group,) = plan_metadata(facts, 2).groups
     assert [each.pod.name for each in group.of(Suffering.BROKEN)] == ["a"]

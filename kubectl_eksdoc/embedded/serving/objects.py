@@ -14,7 +14,7 @@ from kubectl_eksdoc.core.sim.cluster.registry import PODS, Deleted
 from kubectl_eksdoc.core.sim.cluster.store import Item
 from kubectl_eksdoc.embedded.api.learning import known
 from kubectl_eksdoc.embedded.api.negotiation import PLAIN
-from kubectl_eksdoc.embedded.serving import changes
+from kubectl_eksdoc.embedded.serving import changes, pod_security
 from kubectl_eksdoc.embedded.serving.bodies import body_of, delete_options, deletion_status, object_of
 from kubectl_eksdoc.embedded.serving.changes import Writer
 from kubectl_eksdoc.embedded.serving.messages import Reply, Request
@@ -108,6 +108,7 @@ class Objects:
         doc = begun(doc)
         if target.resource == PODS:
             spec = admitted(doc["spec"], self._plane.store)
+            pod_security.check(self._plane.store, target.key[0], name, spec)
             doc = {**doc, "spec": spec, "status": first_status(spec)}
         made = self._registry.create(target.resource, doc, target.key[0], dry_run=request.dry_run)
         return self.reply(request, target, made, 201)

@@ -7,7 +7,7 @@ Source: kubelet v1.36, pkg/kubelet/kubelet_pods.go (validateContainerLogStatus) 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from kubectl_eksdoc.core.model.api_objects import Doc, at
 from kubectl_eksdoc.core.rules.api.statuses import Cause, Named, bad_request, invalid
@@ -22,11 +22,21 @@ _NO_IMAGE = {
 }
 
 
-class PodLogs:
-    """Mutable: whoever makes the cluster puts in what its containers print."""
+Printing = Callable[[Doc, str], str | None]
+"""What a container (by its name) of a pod prints; None where that is not known."""
 
-    def __init__(self) -> None:
+
+def nobody_knows(pod: Doc, container: str) -> str | None:
+    """What it prints."""
+    return None
+
+
+class PodLogs:
+    """Mutable: whoever makes the cluster puts in what its containers print, or tells `printing` how to know it."""
+
+    def __init__(self, printing: Printing = nobody_knows) -> None:
         self._held: dict[tuple[str, str, str, bool], str] = {}
+        self._printing = printing
 
     def put(self, namespace: str, pod: str, container: str, text: str, previous: bool = False) -> None:
         """All that the container has printed; `previous`: the one that ran before, and ended."""
@@ -44,6 +54,8 @@ class PodLogs:
         ended = _ended(pod, container, previous)
         where = str(meta.get("namespace") or ""), str(meta["name"]), container
         text = self._held.get((*where, ended))
+        if text is None:
+            text = self._printing(pod, container)
         if text is None:
             text = f"{at(pod, 'status', 'startTime') or ''} {container} started\n"
         lines = _LINE.findall(text)
