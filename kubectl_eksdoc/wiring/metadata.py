@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.core.model.aws.asked import Unknown
@@ -76,6 +77,8 @@ def open_metadata(
         SnapshotError: the snapshot cannot be.
         UsageError, AwsError: as `wiring.aws.open_aws`.
     """
+    if source.demo:
+        return _demo(kinds)
     try:
         aws = open_aws(source, connection, wanted)
     except AwsDenied as error:
@@ -92,5 +95,18 @@ def _inside(source: SourceChoice, connection: Connection) -> InsidePods:
     from kubectl_eksdoc.core.model.kinds import PODS
     from kubectl_eksdoc.objects.held_pods import HeldPods
 
-    where = "the demo" if source.demo else f"the snapshot {source.snapshot}"
-    return HeldPods(lambda raw: open_reader(source, connection, None, raw).read([PODS]), where)
+    again = partial(open_reader, source, connection, None)
+    return HeldPods(lambda raw: again(raw).read([PODS]), f"the snapshot {source.snapshot}")
+
+
+def _demo(kinds: Sequence[Resource]) -> MetadataWorld:
+    """The demo's cluster and account with a node group of each kind."""
+    from kubectl_eksdoc.core.model.kinds import PODS
+    from kubectl_eksdoc.embedded.demo.metadata.cluster import extend, logs
+    from kubectl_eksdoc.embedded.demo.metadata.world import ESTATE
+    from kubectl_eksdoc.embedded.demo.reader import DemoReader
+    from kubectl_eksdoc.objects.held_pods import HeldPods
+    from kubectl_eksdoc.wiring.aws import demo
+
+    inside = HeldPods(lambda raw: DemoReader(raw, extend).read([PODS]), "the demo", logs())
+    return MetadataWorld(DemoReader(None, extend).read(kinds), demo(ESTATE), inside)
