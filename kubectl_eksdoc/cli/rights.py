@@ -106,8 +106,8 @@ _NO_CLASS = "what Karpenter's next node will have is unknown"
 _IMDS_PROBE = (
     *(Right("list", resource, True) for resource in _NOTHING_WITHOUT),
     *(Right("list", resource, lost=_NO_CLASS) for resource in (kinds.NODE_CLASSES, kinds.NODE_POOLS)),
-    Right("get", kinds.PODS, lost="whether known programs were given what they look for is unknown"),
-    Right("get", kinds.PODS, lost="why pods fail is unknown", subresource="log"),
+    Right("get", kinds.PODS, lost="with what known programs were started, and which logs there are, is unknown"),
+    Right("get", kinds.PODS, lost="whether pods that fail do so because of it is unknown", subresource="log"),
 )
 
 _LEFTOVERS = "what probes that were killed have left is not found"

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class MetadataWorld:
-    """The cluster as it was read; of AWS nothing is known where it could not be believed, and why. `inside` is None
-    where nobody can look into pods."""
+    """The cluster as it was read, and who looks into its pods, if somebody does; of AWS nothing is known where it could
+    not be believed, and why."""
 
     cluster: Cluster
     aws: Believed | Unknown
@@ -81,8 +81,16 @@ def open_metadata(
     except AwsDenied as error:
         aws = Unknown(f"nothing that AWS says can be believed: {error.message}", error.missing)
     cluster = open_reader(source, connection, progress).read(kinds)
-    if not source.live:
-        return MetadataWorld(cluster, aws)
-    from kubectl_eksdoc.kube.inside_pods import InsidePods
+    return MetadataWorld(cluster, aws, _inside(source, connection))
 
-    return MetadataWorld(cluster, aws, InsidePods(connection))
+
+def _inside(source: SourceChoice, connection: Connection) -> InsidePods:
+    if source.live:
+        from kubectl_eksdoc.kube import inside_pods
+
+        return inside_pods.InsidePods(connection)
+    from kubectl_eksdoc.core.model.kinds import PODS
+    from kubectl_eksdoc.objects.held_pods import HeldPods
+
+    where = "the demo" if source.demo else f"the snapshot {source.snapshot}"
+    return HeldPods(lambda raw: open_reader(source, connection, None, raw).read([PODS]), where)
