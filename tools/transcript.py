@@ -146,6 +146,13 @@ def imds_probe_pod() -> str:
     return _console(f"$ kubectl eksdoc {' '.join(command)}", text.rstrip("\n"))
 
 
+def imds_probe_script() -> str:
+    """What the pods of a probe run."""
+    from kubectl_eksdoc.core.plan.metadata.probing.script import SCRIPT
+
+    return f"```sh\n{SCRIPT}```\n"
+
+
 def _course(*flags: str) -> str:
     """The first paragraph and the nodes that are drained."""
     text, _ = _ran(*COMMAND, *flags)
