@@ -1,0 +1,86 @@
+"""Karpenter's EC2NodeClasses of a live cluster, one by one: as they are, and patched."""
+
+from __future__ import annotations
+
+import json
+
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
+from kubectl_eksdoc.errors import ClusterError, Drifted, Forbidden
+from kubectl_eksdoc.kube.answers import Absent as NoSuchObject
+from kubectl_eksdoc.kube.answers import NotServed, Refused
+from kubectl_eksdoc.kube.sending import Sender
+from kubectl_eksdoc.kube.sent import MANAGER, MERGE_PATCH, refused
+from kubectl_eksdoc.kube.transport import Transport
+
+_GROUP, _PLURAL = "karpenter.k8s.aws", "ec2nodeclasses"
+_VERSIONS = ("v1", "v1beta1")
+"""Karpenter before v1.0 serves the latter alone; what is read and patched here is the same in both."""
+
+_RIGHT = f"{_PLURAL}.{_GROUP}"
+
+
+class LiveNodeClasses:
+    """A `flows.ports.NodeClasses`. Mutable: it holds connections, and in which version the server has them."""
+
+    def __init__(self, transport: Transport, sender: Sender) -> None:
+        self._transport = transport
+        self._sender = sender
+        self._version = _VERSIONS[0]
+
+    def one(self, name: str) -> Doc | Absent | Unknown:
+        """As `flows.ports.NodeClasses.one`."""
+        right = f"get {_RIGHT}"
+        said = ""
+        for version in _VERSIONS:
+            try:
+                answer = self._transport.get(_path(version, name), right=right)
+            except NoSuchObject as error:
+                return Absent(error.message)
+            except NotServed as error:
+                said = error.message
+                continue
+            except Forbidden as error:
+                return Unknown(error.message, right)
+            self._version = version
+            return _doc(answer.body, name)
+        return Absent(said)
+
+    def patch(self, name: str, body: Doc, dry: bool = False) -> Doc:
+        """As `flows.ports.NodeClasses.patch`."""
+        query = {**MANAGER, **({"dryRun": "All"} if dry else {})}
+        sent = self._sender.send("PATCH", _path(self._version, name), query, body, MERGE_PATCH)
+        if sent.ok:
+            return sent.doc
+        what = f"EC2NodeClass {name}"
+        if sent.code in (404, 409):
+            raise Drifted(f"{what} is not as it was: {sent.said}", "Nothing was changed. Look again.")
+        error = refused(sent, f"patch {_RIGHT}", "")
+        if isinstance(error, Forbidden):
+            look = f"Ask for the right, or look: kubectl auth can-i patch {_RIGHT}"
+            raise Forbidden(error.message, look, error.missing)
+        if error is not None:
+            raise error
+        if sent.unknown and not dry:
+            raise ClusterError(
+                f"nobody knows whether {what} was changed: {sent.said}", f"Look: kubectl get {_RIGHT} {name} -o yaml"
+            )
+        raise Refused(f"the API server does not take the change of {what}: {sent.said}", "Nothing was changed.")
+
+    def close(self) -> None:
+        self._transport.close()
+
+
+def _path(version: str, name: str) -> str:
+    return f"/apis/{_GROUP}/{version}/{_PLURAL}/{name}"
+
+
+def _doc(body: bytes, name: str) -> Doc:
+    hint = "Is this the address of a Kubernetes API?"
+    try:
+        doc = json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise Refused(f"the answer to get EC2NodeClass {name} is no JSON: {error}", hint) from error
+    if not isinstance(doc, dict):
+        raise Refused(f"the answer to get EC2NodeClass {name} is no object", hint)
+    return doc
