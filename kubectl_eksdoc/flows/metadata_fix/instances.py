@@ -61,6 +61,8 @@ class _Instances:
             part = of_instance(each, now[each.instance])
             if part.became is Became.PENDING:
                 self.asked.append(each)  # by whoever was broken off
+            if part.became is Became.UNKNOWN:
+                self.refused[each.instance] = f"it was not changed, as it could not be read: {part.why}"
             if part.became is not Became.AS_BEFORE:
                 self.world.tell(f"{part}: it is left as it is")
                 continue
