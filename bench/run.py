@@ -21,7 +21,7 @@ from datetime import datetime, timezone
 from functools import partial
 from pathlib import Path
 
-from bench.at_scale import first_plan, gaps, large_snapshot, portfolio, what_if
+from bench.at_scale import LARGER, first_plan, gaps, large_snapshot, portfolio, what_if
 from bench.beside_kubectl import drain_run
 from bench.lines import Line, Plan, table
 from bench.measure import Run, Series, in_turn, run
@@ -144,17 +144,32 @@ def _embedded(plan: Plan, what: str, count: int) -> Run:
 
 def aws(plan: Plan) -> Iterator[Line]:
     """What a command waits for before its first question to AWS, beyond importing boto3."""
-    for name, services in _CLIENTS.items():
+    for name, (services, most_ms) in _CLIENTS.items():
         ask = partial(run, (sys.executable, str(HERE / "aws_clients.py"), *services), plan.env, keep=True)
         ask()  # compiled, and from a warm page cache
         (clients,) = in_turn(plan.times, ask)
         said = [json.loads(each.stdout) for each in clients.runs]
         middle = {key: sorted(each[key] for each in said)[len(said) // 2] for key in ("boto3_s", "clients_s")}
         yield Line("import boto3", 1000 * middle["boto3_s"], "ms")
-        yield Line(f"clients of AWS for {name}: {', '.join(services)}", 1000 * middle["clients_s"], "ms", 250)
+        yield Line(f"clients of AWS for {name}: {', '.join(services)}", 1000 * middle["clients_s"], "ms", most_ms)
 
 
-_CLIENTS = {"a cluster and its add-ons": ("sts", "eks")}
+_CLIENTS = {
+    "a cluster and its add-ons": (("sts", "eks"), 250),
+    "the metadata service": (("sts", "eks", "ec2", "autoscaling"), 500),  # EC2's model alone has two megabytes
+}
+
+
+def metadata(plan: Plan) -> Iterator[Line]:
+    """Who reaches the metadata service of a large cluster: all but the network."""
+    command = (sys.executable, "-m", "bench.metadata", "--nodes", str(plan.nodes * LARGER))
+    (probes,) = in_turn(plan.times, partial(run, command, plan.env, keep=True))
+    said = json.loads(probes.runs[0].stdout)
+    what = f"imds-probe of {plan.nodes * LARGER} nodes ({said['pods']:,} pods)"
+    yield Line(f"{what}: own time", _inner(probes), "s", 3)
+    yield Line(f"{what}: calls of DescribeInstances", said["asked"]["DescribeInstances"], "calls")
+    yield Line(f"{what}: calls in all", sum(said["asked"].values()), "calls")
+
 
 PARTS = {
     "snapshot": snapshot,
@@ -169,6 +184,7 @@ PARTS = {
     "drain-run": drain_run,
     "screens": screens,
     "aws": aws,
+    "metadata": metadata,
 }
 """What ``--only`` names, in the order of the table."""
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.budgets import Amount, Budget, BudgetStatus
-from kubectl_eksdoc.core.model.cluster import Cluster, Identity, Source
+from kubectl_eksdoc.core.model.cluster import Cluster, Identity, NodeClass, Source
 from kubectl_eksdoc.core.model.kinds import KindRead, ReadState, Resource
 from kubectl_eksdoc.core.model.nodes import MANAGED_GROUP, Node
 from kubectl_eksdoc.core.model.pods import Owner, Pod, Toleration, Volume, VolumeKind
@@ -219,3 +219,9 @@ def a_cluster(
     cluster = Cluster(identity, source, NOW, reads)
     held: dict[str, Any] = {name: tuple(values) for name, values in facts.items()}
     return replace(cluster, **held)
+
+
+def with_classes(cluster: Cluster, *classes: NodeClass) -> Cluster:
+    """`cluster` with its EC2NodeClasses read, which no plan of a drain reads."""
+    read = KindRead(kinds.NODE_CLASSES, ReadState.READ, len(classes))
+    return replace(cluster, node_classes=classes, reads=(*cluster.reads, read))

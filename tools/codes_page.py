@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from kubectl_eksdoc.core.model import addon_codes, addon_past_codes, codes
+from kubectl_eksdoc.core.model import addon_codes, addon_past_codes, codes, metadata_codes
 
 _HEAD = """\
 # Finding codes
 
-<!-- Generated from kubectl_eksdoc/core/model/codes.py, addon_codes.py and addon_past_codes.py by `make docs`. -->
+<!-- Generated from kubectl_eksdoc/core/model/codes.py and the files *_codes.py beside it by `make docs`. -->
 
 A code names a question that was judged. Its finding has a status: *fail* stops the drain or the update, *pass* is
 worth knowing and stops nothing, *unknown* could not be judged because something was not read. `--accept-unknown
@@ -17,7 +17,8 @@ CODE,…` says which codes may stay unknown. The kinds are those without which t
 
 def page() -> str:
     parts = [_HEAD]
-    for code in sorted((*codes.ALL, *addon_codes.ALL, *addon_past_codes.ALL), key=lambda c: c.name):
+    every = (*codes.ALL, *addon_codes.ALL, *addon_past_codes.ALL, *metadata_codes.ALL)
+    for code in sorted(every, key=lambda c: c.name):
         needs = ", ".join(f"`{resource.full_name}`" for resource in code.needs)
         parts.append(f"## {code.name}\n\n**{code.title}.** {code.about}\n")
         if needs:

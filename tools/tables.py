@@ -58,6 +58,28 @@ def addon_rights() -> str:
     return _table(("right", "without it"), rows)
 
 
+def imds_probe_rights() -> str:
+    """What ``imds-probe`` may use in the cluster and in AWS, and what is not known without it."""
+    rows = [
+        (_code(str(right)), right.lost or "nothing can be said: the command ends with exit code 3")
+        for right in rights.BY_COMMAND["imds-probe"]
+    ]
+    rows += [(_code(each.action), _TOLD[each.operation]) for each in rights.ASKED_OF_AWS["imds-probe"] if each.action]
+    return _table(("right", "without it"), rows)
+
+
+_TOLD = {
+    "DescribeCluster": "nothing that AWS says is believed: all of it is unknown",
+    "DescribeInstances": "what pods find on the nodes that run is unknown",
+    "DescribeNodegroup": "what the next node of a managed node group will have is unknown",
+    "DescribeAutoScalingGroups": "the next node of eksctl's and of self-managed groups is unknown",
+    "DescribeLaunchTemplateVersions": "the next node of a group with a launch template of its owner's is unknown",
+    "DescribeImages": "what a launch template leaves to the AMI is unknown",
+    "GetInstanceMetadataDefaults": "what a launch template leaves to the account is unknown",
+    "ListPodIdentityAssociations": "pods that would get a role at their next start are taken to have none",
+}
+
+
 def addon_after_rights() -> str:
     """What ``addon-diff --after`` may use besides."""
     lost = {

@@ -133,6 +133,19 @@ def addon_apply() -> str:
     return _console(f"$ kubectl eksdoc {' '.join(command)}", f"[…]\n\n{sent.rstrip()}")
 
 
+def imds_probe() -> str:
+    """One line and one sentence for each cause."""
+    text, _ = _ran("imds-probe", "--demo", expected=1)
+    return _console("$ kubectl eksdoc imds-probe --demo", text.rstrip("\n"))
+
+
+def imds_probe_pod() -> str:
+    """One sentence for one pod."""
+    command = ("imds-probe", "pod/aws-load-balancer-controller-6f7c9b8d5-x2x7k", "-n", "kube-system", "--demo")
+    text, _ = _ran(*command, expected=1)
+    return _console(f"$ kubectl eksdoc {' '.join(command)}", text.rstrip("\n"))
+
+
 def _course(*flags: str) -> str:
     """The first paragraph and the nodes that are drained."""
     text, _ = _ran(*COMMAND, *flags)

@@ -101,6 +101,12 @@ _ADDON_DIFF = (
 _EARLIER = "what a past update changed in the pod template of such an object is unknown"
 _ADDON_AFTER = (*_ADDON_DIFF, *(Right("list", each, lost=_EARLIER) for each in kinds.HISTORY_OF.values()))
 
+_NO_CLASS = "what Karpenter's next node will have is unknown"
+_IMDS_PROBE = (
+    *(Right("list", resource, True) for resource in _NOTHING_WITHOUT),
+    *(Right("list", resource, lost=_NO_CLASS) for resource in (kinds.NODE_CLASSES, kinds.NODE_POOLS)),
+)
+
 ASKED_OF_AWS: Mapping[str, tuple[Question, ...]] = {
     "addon-diff": (
         questions.CALLER,
@@ -112,6 +118,17 @@ ASKED_OF_AWS: Mapping[str, tuple[Question, ...]] = {
     ),
     "addon-diff --after": (questions.UPDATES, questions.UPDATE),
     "addon-diff --apply": (questions.UPDATE_ADDON, questions.UPDATE, questions.UPDATES, questions.TARGET_HEALTH),
+    "imds-probe": (
+        questions.CALLER,
+        questions.CLUSTER,
+        questions.INSTANCES,
+        questions.NODE_GROUP,
+        questions.SCALING_GROUPS,
+        questions.TEMPLATE_VERSIONS,
+        questions.IMAGES,
+        questions.METADATA_DEFAULTS,
+        questions.POD_IDENTITIES,
+    ),
 }
 """The questions of each command that asks AWS, each with the IAM actions that it needs; ``--apply`` asks those of
 ``addon-diff`` as well."""
@@ -122,6 +139,7 @@ BY_COMMAND: Mapping[str, tuple[Right, ...]] = {
     "addon-diff": _ADDON_DIFF,
     "addon-diff --after": _ADDON_AFTER,
     "addon-diff --apply": _ADDON_DIFF,
+    "imds-probe": _IMDS_PROBE,
     "drain run": _RUN,
     "drain resume": _RUN,
     "drain rollback": (*_NODES, *_PODS, *(right for right in _EVICT if not right.subresource), *_JOURNAL),

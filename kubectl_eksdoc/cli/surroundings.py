@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, TextIO
@@ -19,16 +19,21 @@ if TYPE_CHECKING:  # the first paint must not pay for what it does not need
     from kubectl_eksdoc.core.model.api_objects import Doc
     from kubectl_eksdoc.core.model.baseline import Baseline
     from kubectl_eksdoc.core.model.connection import Connection
+    from kubectl_eksdoc.core.model.kinds import Resource
     from kubectl_eksdoc.flows.ports import ClusterReader, Stage
     from kubectl_eksdoc.kube.aws_access import AwsWanted
     from kubectl_eksdoc.tui.opening import Opening
     from kubectl_eksdoc.tui.replay.again import Again
     from kubectl_eksdoc.wiring.addons import AddonWorld, Reading
+    from kubectl_eksdoc.wiring.metadata import MetadataWorld
     from kubectl_eksdoc.wiring.stages import Faults, Serving
 
 OpenReader = Callable[["SourceChoice", "Connection", "Progress | None"], "ClusterReader"]
 OpenStage = Callable[["SourceChoice", "Connection", "Progress | None", "Faults"], "Stage"]
 OpenAddons = Callable[["SourceChoice", "Connection", "AwsWanted", "Progress | None", "Reading"], "AddonWorld"]
+OpenMetadata = Callable[
+    ["SourceChoice", "Connection", "AwsWanted", "Progress | None", "Sequence[Resource]"], "MetadataWorld"
+]
 Serve = Callable[["SourceChoice", "Connection", "Progress | None", "Serving"], None]
 
 
@@ -65,6 +70,18 @@ def _open_addons(
     return open_addons(source, connection, wanted, progress, reading)
 
 
+def _open_metadata(
+    source: SourceChoice,
+    connection: Connection,
+    wanted: AwsWanted,
+    progress: Progress | None,
+    kinds: Sequence[Resource],
+) -> MetadataWorld:
+    from kubectl_eksdoc.wiring.metadata import open_metadata
+
+    return open_metadata(source, connection, wanted, progress, kinds)
+
+
 def _read_values(path: str) -> Doc:
     from kubectl_eksdoc.wiring.addons import read_values
 
@@ -88,6 +105,7 @@ class Surroundings:
     open_stage: OpenStage = _open_stage
     serve: Serve = _serve
     open_addons: OpenAddons = _open_addons
+    open_metadata: OpenMetadata = _open_metadata
     read_values: Callable[[str], Doc] = _read_values
     stdin: TextIO | None = None
     run_edges: Edges | None = None

@@ -46,6 +46,20 @@ def seconds(text: str) -> float:
     return sum(float(number) * _UNIT_SECONDS[unit] for number, unit in parts)
 
 
+def codes(known: Iterable[str], of: str) -> Callable[[str], tuple[str, ...]]:
+    """Finding codes behind commas; `of` says which, for the error."""
+
+    def read(text: str) -> tuple[str, ...]:
+        there = list(known)
+        names = tuple(name.strip() for name in text.split(",") if name.strip())
+        for name in names:
+            if name not in there:
+                raise argparse.ArgumentTypeError(f"{name!r} is no finding code of {of}{maybe(name, there)}")
+        return names
+
+    return read
+
+
 def whole_seconds(text: str) -> int:
     """A whole number of seconds, which may be negative."""
     if not re.match(r"-?[0-9]{1,9}\Z", text):

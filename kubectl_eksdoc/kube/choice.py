@@ -45,7 +45,8 @@ def choose(connection: Connection, around: Surroundings) -> Target:
     user = User()
     if user_name:
         user = entries.user(user_name, _named(config.users, user_name, "user", config))
-    return _overridden(Target(context_name, cluster_name, user_name, server, user), connection)
+    namespace = entries.text(context, "namespace")
+    return _overridden(Target(context_name, cluster_name, user_name, server, user, namespace), connection)
 
 
 def in_cluster(around: Surroundings) -> Target | None:

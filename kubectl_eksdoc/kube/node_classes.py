@@ -6,6 +6,7 @@ import json
 
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.kinds import NODE_CLASSES
 from kubectl_eksdoc.errors import ClusterError, Drifted, Forbidden
 from kubectl_eksdoc.kube.answers import Absent as NoSuchObject
 from kubectl_eksdoc.kube.answers import NotServed, Refused
@@ -13,11 +14,7 @@ from kubectl_eksdoc.kube.sending import Sender
 from kubectl_eksdoc.kube.sent import MANAGER, MERGE_PATCH, refused
 from kubectl_eksdoc.kube.transport import Transport
 
-_GROUP, _PLURAL = "karpenter.k8s.aws", "ec2nodeclasses"
-_VERSIONS = ("v1", "v1beta1")
-"""Karpenter before v1.0 serves the latter alone; what is read and patched here is the same in both."""
-
-_RIGHT = f"{_PLURAL}.{_GROUP}"
+_RIGHT = NODE_CLASSES.full_name
 
 
 class LiveNodeClasses:
@@ -26,15 +23,15 @@ class LiveNodeClasses:
     def __init__(self, transport: Transport, sender: Sender) -> None:
         self._transport = transport
         self._sender = sender
-        self._version = _VERSIONS[0]
+        self._resource = NODE_CLASSES
 
     def one(self, name: str) -> Doc | Absent | Unknown:
         """As `flows.ports.NodeClasses.one`."""
         right = f"get {_RIGHT}"
         said = ""
-        for version in _VERSIONS:
+        for resource in NODE_CLASSES.versions:
             try:
-                answer = self._transport.get(_path(version, name), right=right)
+                answer = self._transport.get(f"{resource.path}/{name}", right=right)
             except NoSuchObject as error:
                 return Absent(error.message)
             except NotServed as error:
@@ -42,14 +39,14 @@ class LiveNodeClasses:
                 continue
             except Forbidden as error:
                 return Unknown(error.message, right)
-            self._version = version
+            self._resource = resource
             return _doc(answer.body, name)
         return Absent(said)
 
     def patch(self, name: str, body: Doc, dry: bool = False) -> Doc:
         """As `flows.ports.NodeClasses.patch`."""
         query = {**MANAGER, **({"dryRun": "All"} if dry else {})}
-        sent = self._sender.send("PATCH", _path(self._version, name), query, body, MERGE_PATCH)
+        sent = self._sender.send("PATCH", f"{self._resource.path}/{name}", query, body, MERGE_PATCH)
         if sent.ok:
             return sent.doc
         what = f"EC2NodeClass {name}"
@@ -69,10 +66,6 @@ class LiveNodeClasses:
 
     def close(self) -> None:
         self._transport.close()
-
-
-def _path(version: str, name: str) -> str:
-    return f"/apis/{_GROUP}/{version}/{_PLURAL}/{name}"
 
 
 def _doc(body: bytes, name: str) -> Doc:

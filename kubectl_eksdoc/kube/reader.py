@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -32,6 +32,7 @@ _LISTS = 4  # a list that expired or came garbled is begun anew at most three ti
 _AHEAD = 4  # lists asked for at once
 
 Progress = Callable[[str, int], None]
+_FirstPage = tuple[Resource, Answer]  # in which version it is served, and the answer
 
 
 class _Failed(Exception):
@@ -48,7 +49,8 @@ class _Failed(Exception):
             self.detail = f"missing right: {VERB} {resource.full_name} {scope}"
         elif isinstance(error, NotServed):
             self.state = ReadState.NOT_SERVED
-            self.detail = f"the server does not serve {resource.full_name} in {resource.api_version}"
+            versions = " or ".join(form.api_version for form in resource.versions)
+            self.detail = f"the server does not serve {resource.full_name} in {versions}"
 
 
 class LiveReader:
@@ -91,7 +93,7 @@ class LiveReader:
         with closing(self._transport):
             version, observed_at = self._greeting()
             collector = Collector(Source.LIVE, self._raw)
-            for resource, first in zip(resources, in_order(self._page, resources, _AHEAD), strict=True):
+            for resource, first in zip(resources, in_order(self._first, resources, _AHEAD), strict=True):
                 self._read_one(collector, resource, first)
             return collector.cluster(self._identity(collector, version), observed_at)
 
@@ -121,7 +123,7 @@ class LiveReader:
             ) from error
         return str(version), answer.date or self._around.now()
 
-    def _read_one(self, collector: Collector, resource: Resource, first: Callable[[], Answer]) -> None:
+    def _read_one(self, collector: Collector, resource: Resource, first: Callable[[], _FirstPage]) -> None:
         try:
             self._list(collector, resource, first)
         except _Failed as failure:
@@ -132,7 +134,7 @@ class LiveReader:
         else:
             collector.mark(resource, ReadState.READ)
 
-    def _list(self, collector: Collector, resource: Resource, first: Callable[[], Answer]) -> None:
+    def _list(self, collector: Collector, resource: Resource, first: Callable[[], _FirstPage]) -> None:
         """One whole list. The server keeps the state a continue token stands for only for minutes.
 
         The token that an Expired answer offers instead would mix two states of the cluster, so the list is
@@ -141,7 +143,7 @@ class LiveReader:
         ask = first
         for left in reversed(range(_LISTS)):
             try:
-                self._pages(collector, resource, ask())
+                self._pages(collector, resource, *ask())
                 return
             except (Expired, BadObject) as error:
                 if not left:
@@ -149,17 +151,25 @@ class LiveReader:
             except (Refused, Incomplete, Forbidden, NotServed) as error:
                 raise _Failed(resource, error) from error.__cause__
             collector.forget(resource)
-            ask = partial(self._page, resource, limited=left > 1)
+            ask = partial(self._first, resource, limited=left > 1)
 
-    def _pages(self, collector: Collector, resource: Resource, answer: Answer) -> None:
+    def _first(self, resource: Resource, limited: bool = True) -> _FirstPage:
+        """In the newest version that is served: a server with an older CRD does not know the newer ones."""
+        *newer, oldest = resource.versions
+        for form in newer:
+            with suppress(NotServed):
+                return form, self._page(form, limited=limited)
+        return oldest, self._page(oldest, limited=limited)
+
+    def _pages(self, collector: Collector, resource: Resource, form: Resource, answer: Answer) -> None:
         count = 0
         while True:
-            page = collector.add_page(resource, answer.body, resource.path)
+            page = collector.add_page(resource, answer.body, form.path)
             count += page.count
             self._progress(resource.plural, count)
             if not page.continue_token:
                 return
-            answer = self._page(resource, page.continue_token)
+            answer = self._page(form, page.continue_token)
 
     def _page(self, resource: Resource, token: str = "", limited: bool = True) -> Answer:
         # Never resourceVersion=0 with it: servers then ignore the limit and send everything.

@@ -79,10 +79,12 @@ class User:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The names are those of the kubeconfig entries; "" when there is none (in-cluster, --server alone)."""
+    """The names are those of the kubeconfig entries; "" when there is none (in-cluster, --server alone). `namespace`
+    is the context's own, for what is named without one."""
 
     context: str
     cluster_name: str
     user_name: str
     server: Server
     user: User
+    namespace: str = ""

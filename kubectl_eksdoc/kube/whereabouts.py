@@ -28,6 +28,15 @@ def whereabouts(connection: Connection, around: Surroundings) -> Whereabouts:
     return Whereabouts(target.context, target.server.url, key)
 
 
+def namespace_of(connection: Connection, around: Surroundings) -> str:
+    """In which kubectl looks for what is named without one: the context's, or ``default``.
+
+    Raises:
+        ConfigError: as `whereabouts`.
+    """
+    return choose(connection, around).namespace or "default"
+
+
 def contexts(connection: Connection, around: Surroundings) -> tuple[str, ...]:
     """Those of the kubeconfig, sorted; none where it cannot be read: whoever talks to a cluster is told why."""
     try:

@@ -10,7 +10,7 @@ from typing import Any
 
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.kinds import Resource
-from kubectl_eksdoc.objects import budgets, clusterwide, network, nodes, pods, storage, workloads
+from kubectl_eksdoc.objects import budgets, clusterwide, karpenter, network, nodes, pods, storage, workloads
 from kubectl_eksdoc.objects.sharing import Sharing
 from kubectl_eksdoc.objects.structs import Object
 
@@ -63,7 +63,8 @@ _KINDS: tuple[Kind, ...] = (
     Kind(kinds.TARGET_GROUP_BINDINGS, network.BindingObject, network.target_group_binding, "target_group_bindings"),
     Kind(kinds.SECURITY_GROUP_POLICIES, Object, clusterwide.security_group_policy, "security_group_policies"),
     Kind(kinds.ENI_CONFIGS, Object, clusterwide.eni_config, "eni_configs"),
-    Kind(kinds.NODE_POOLS, clusterwide.NodePoolObject, clusterwide.node_pool, "node_pools"),
+    Kind(kinds.NODE_POOLS, karpenter.NodePoolObject, karpenter.node_pool, "node_pools"),
+    Kind(kinds.NODE_CLASSES, karpenter.NodeClassObject, karpenter.node_class, "node_classes"),
 )
 
 BY_RESOURCE: dict[Resource, Kind] = {kind.resource: kind for kind in _KINDS}

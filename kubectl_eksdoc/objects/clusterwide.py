@@ -1,4 +1,4 @@
-"""Small kinds: namespaces, priority classes, leases, Karpenter's node pools, what vpc-cni goes by."""
+"""Small kinds: namespaces, priority classes, leases, what vpc-cni goes by."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from kubectl_eksdoc.core.model.cluster import (
     EniConfig,
     Lease,
     Namespace,
-    NodePool,
     PriorityClass,
     SecurityGroupPolicy,
 )
@@ -37,14 +36,6 @@ class LeaseSpec(Lean):
 
 class LeaseObject(Object):
     spec: LeaseSpec | None = None
-
-
-class NodePoolSpec(Lean):
-    limits: dict[str, str | int | float] | None = None
-
-
-class NodePoolObject(Object):
-    spec: NodePoolSpec | None = None
 
 
 def namespace(given: NamespaceObject, share: Sharing) -> tuple[Namespace, datetime | None]:
@@ -83,10 +74,3 @@ def eni_config(given: Object, share: Sharing) -> tuple[EniConfig, datetime | Non
     """The fact, and the newest time the object tells."""
     meta = given.metadata or Meta()
     return EniConfig(share.text(meta.name)), meta.creation_timestamp
-
-
-def node_pool(given: NodePoolObject, share: Sharing) -> tuple[NodePool, datetime | None]:
-    """The fact, and the newest time the object tells."""
-    meta, spec = given.metadata or Meta(), given.spec or NodePoolSpec()
-    limits = tuple(sorted((share.text(k), share.text(str(v))) for k, v in (spec.limits or {}).items()))
-    return NodePool(share.text(meta.name), limits), meta.creation_timestamp

@@ -16,7 +16,8 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.cluster import Cluster, Identity, Source
+from kubectl_eksdoc.core.model.aws.machines import SaidOptions
+from kubectl_eksdoc.core.model.cluster import Cluster, Identity, NodeClass, Source
 from kubectl_eksdoc.core.model.kinds import KindRead, ReadState
 from kubectl_eksdoc.errors import SnapshotError
 from kubectl_eksdoc.host.snapshot import SnapshotReader
@@ -281,3 +282,16 @@ def test_a_dash_is_standard_input() -> None:
     root = Path(__file__).parents[2]
     done = subprocess.run([sys.executable, "-c", code], cwd=root, input=data, capture_output=True, timeout=60)
     assert (done.stdout, done.stderr) == (b"2\n", b"")
+
+
+def test_classes_of_an_older_karpenter_are_read_from_a_dump(tmp_path: Path) -> None:
+    made = {
+        "apiVersion": "karpenter.k8s.aws/v1beta1",
+        "kind": "EC2NodeClass",
+        "metadata": {"name": "default"},
+        "spec": {"metadataOptions": {"httpTokens": "required", "httpPutResponseHopLimit": 2}},
+    }
+    where = dumps.folder(tmp_path, {"d.json": dumps.compact(dumps.a_list(made))})
+    cluster = SnapshotReader(str(where)).read([kinds.NODE_CLASSES])
+    assert cluster.node_classes == (NodeClass("default", SaidOptions("required", 2)),)
+    assert cluster.read_of(kinds.NODE_CLASSES).state is ReadState.READ

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.aws.machines import SaidOptions
 from kubectl_eksdoc.core.model.cluster import Source
 from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.core.model.kinds import KindRead, ReadState
@@ -42,7 +43,8 @@ def test_reads_everything_once(server: ApiServer, config: str, reader: MakeReade
     assert all(r.known for r in cluster.reads)
     assert cluster.read_of(kinds.NODE_POOLS).state is ReadState.NOT_SERVED
     assert cluster.read_of(kinds.PODS) == KindRead(kinds.PODS, ReadState.READ, len(pods))
-    assert sorted(r.path for r in server.requests) == sorted(["/version", *(r.path for r in kinds.ALL)])
+    asked = [form.path for r in kinds.ALL for form in r.versions]
+    assert sorted(r.path for r in server.requests) == sorted(["/version", *asked])
 
 
 @pytest.mark.parametrize("size", [1, 5, 17, 18, 19, 2000])
@@ -131,6 +133,48 @@ def test_a_built_in_kind_that_is_not_served_is_not_known(server: ApiServer, conf
     read = cluster.read_of(kinds.AUTOSCALERS)
     assert read.state is ReadState.NOT_SERVED and not read.known
     assert read.detail == "the server does not serve horizontalpodautoscalers.autoscaling in autoscaling/v2"
+
+
+_ONLY = [kinds.NODES, kinds.PODS, kinds.NODE_CLASSES]
+_NEW, _OLD = kinds.NODE_CLASSES.versions
+
+
+def some_classes(*names: str) -> list[dict[str, Any]]:
+    options = {"httpTokens": "required", "httpPutResponseHopLimit": 2}
+    return [{"metadata": {"name": name}, "spec": {"metadataOptions": options}} for name in names]
+
+
+@pytest.mark.parametrize("served", [_NEW, _OLD])
+def test_a_kind_is_read_in_the_version_that_is_served(
+    server: ApiServer, config: str, reader: MakeReader, served: kinds.Resource
+) -> None:
+    server.lists[served] = some_classes("a", "b", "c")
+    server.expiring = 1
+    cluster = reader(connection(config, page_size=2)).read(_ONLY)
+    assert [each.name for each in cluster.node_classes] == ["a", "b", "c"]
+    assert {each.metadata for each in cluster.node_classes} == {SaidOptions("required", 2)}
+    assert cluster.read_of(kinds.NODE_CLASSES) == KindRead(kinds.NODE_CLASSES, ReadState.READ, 3)
+    assert bool(server.asked(_OLD.path)) is (served is _OLD)
+
+
+def test_a_custom_kind_that_is_served_in_no_version_has_no_objects(
+    server: ApiServer, config: str, reader: MakeReader
+) -> None:
+    read = reader(connection(config)).read(_ONLY).read_of(kinds.NODE_CLASSES)
+    assert read.state is ReadState.NOT_SERVED and read.known
+    both = "karpenter.k8s.aws/v1 or karpenter.k8s.aws/v1beta1"
+    assert read.detail == f"the server does not serve ec2nodeclasses.karpenter.k8s.aws in {both}"
+
+
+@pytest.mark.parametrize("form", [_NEW, _OLD])
+def test_a_refusal_in_any_version_is_a_refusal(
+    server: ApiServer, config: str, reader: MakeReader, form: kinds.Resource
+) -> None:
+    server.lists[_OLD] = some_classes("a")
+    server.script(form.path, refused("no", "Forbidden", 403))
+    read = reader(connection(config)).read(_ONLY).read_of(kinds.NODE_CLASSES)
+    assert read.state is ReadState.FORBIDDEN and not read.known
+    assert read.detail == "missing right: list ec2nodeclasses.karpenter.k8s.aws at cluster scope"
 
 
 TRUNCATED = Reply(200, {"Content-Type": "application/json"}, recordings.response("pdbs")[2][:9000])

@@ -22,11 +22,12 @@ from kubectl_eksdoc.core.model.placement import NodeTerm
 from kubectl_eksdoc.core.model.selectors import Requirement, from_parts
 from kubectl_eksdoc.core.model.storage import Claim, CSINode, PersistentVolume, StorageClass, VolumeAttachment
 from kubectl_eksdoc.core.model.workloads import Autoscaler
+from kubectl_eksdoc.objects.catalogue import BY_RESOURCE
 from tests.objects.observing import T0, T0_TEXT, observed
 
 
 def test_every_kind_has_a_place_and_stands_to_be_empty() -> None:
-    for resource in kinds.ALL:
+    for resource in BY_RESOURCE:
         for empty in ({}, {"spec": None, "status": None}, {"spec": {}, "status": {}}):
             cluster = observed(resource, **empty)
             fields = [getattr(cluster, name) for name in Cluster.__slots__ if name not in ("reads", "notes")]
@@ -40,7 +41,7 @@ def test_every_field_may_be_null() -> None:
         ("volumes", "tolerations", "priority", "preemptionPolicy", "nodeName", "readinessGates", "selector", "template")
     )
     status = dict.fromkeys(("conditions", "containerStatuses", "initContainerStatuses", "phase", "disruptedPods"))
-    for resource in kinds.ALL:
+    for resource in BY_RESOURCE:
         observed(resource, meta=nothing, spec=spec, status=status, endpoints=None, webhooks=None)
 
 

@@ -6,7 +6,6 @@ import argparse
 from dataclasses import dataclass
 
 from kubectl_eksdoc.cli import values
-from kubectl_eksdoc.core.model.spelling import maybe
 from kubectl_eksdoc.errors import UsageError
 
 WATCH_FOR_S = 1800.0
@@ -87,12 +86,7 @@ def add_to(parser: argparse.ArgumentParser) -> None:
 def _codes(text: str) -> tuple[str, ...]:
     from kubectl_eksdoc.core.model import addon_codes
 
-    known = [code.name for code in addon_codes.ALL]
-    names = tuple(name.strip() for name in text.split(",") if name.strip())
-    for name in names:
-        if name not in known:
-            raise argparse.ArgumentTypeError(f"{name!r} is no finding code of add-ons{maybe(name, known)}")
-    return names
+    return values.codes((code.name for code in addon_codes.ALL), "add-ons")(text)
 
 
 def apply_from(args: argparse.Namespace) -> Apply | None:

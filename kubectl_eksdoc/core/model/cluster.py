@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
 
+from kubectl_eksdoc.core.model.aws.machines import SaidOptions
 from kubectl_eksdoc.core.model.budgets import Budget
 from kubectl_eksdoc.core.model.kinds import KindRead, ReadState, Resource
 from kubectl_eksdoc.core.model.network import EndpointSlice, Service, TargetGroupBinding, Webhook
@@ -63,10 +64,23 @@ class Lease:
 
 @dataclass(frozen=True, slots=True)
 class NodePool:
-    """A Karpenter NodePool; `limits` are (resource, quantity) as written."""
+    """A Karpenter NodePool; `limits` are (resource, quantity) as written. `node_class` is the name of its EC2NodeClass,
+    "" where its nodes are of another kind of class, as EKS Auto Mode's are."""
 
     name: str
     limits: tuple[tuple[str, str], ...] = ()
+    node_class: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeClass:
+    """An EC2NodeClass: what Karpenter launches nodes of it with. `amis` are the terms by which it chooses them, as
+    written (``alias=al2023@latest``, ``id=ami-0…``); the API server fills in `metadata` as its CRD says."""
+
+    name: str
+    metadata: SaidOptions = SaidOptions()
+    ami_family: str = ""
+    amis: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +125,7 @@ class Cluster:
     target_group_bindings: tuple[TargetGroupBinding, ...] = ()
     webhooks: tuple[Webhook, ...] = ()
     node_pools: tuple[NodePool, ...] = ()
+    node_classes: tuple[NodeClass, ...] = ()
     security_group_policies: tuple[SecurityGroupPolicy, ...] = ()
     eni_configs: tuple[EniConfig, ...] = ()
     notes: tuple[str, ...] = ()  # what the reader wants the user to know, e.g. a duplicate that was dropped

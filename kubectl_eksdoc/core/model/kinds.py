@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 
@@ -10,7 +10,8 @@ from enum import Enum
 class Resource:
     """One resource of the API: ``GET /apis/{group}/{version}/{plural}``.
 
-    `custom` marks those a CRD must bring: a server that does not serve one has no object of it.
+    `custom` marks those a CRD must bring: a server that does not serve one has no object of it. `older`: the versions
+    that its CRD served before this one, the newest first, in which what is read of it is the same.
     """
 
     kind: str
@@ -19,6 +20,12 @@ class Resource:
     version: str = "v1"
     namespaced: bool = True
     custom: bool = False
+    older: tuple[str, ...] = ()
+
+    @property
+    def versions(self) -> tuple[Resource, ...]:
+        """This one in each version in which it may be served, the newest first."""
+        return (self, *(replace(self, version=version, older=()) for version in self.older))
 
     @property
     def api_version(self) -> str:
@@ -76,7 +83,11 @@ SECURITY_GROUP_POLICIES = Resource(
     "SecurityGroupPolicy", "securitygrouppolicies", "vpcresources.k8s.aws", "v1beta1", custom=True
 )
 ENI_CONFIGS = Resource("ENIConfig", "eniconfigs", "crd.k8s.amazonaws.com", "v1alpha1", namespaced=False, custom=True)
-NODE_POOLS = Resource("NodePool", "nodepools", "karpenter.sh", namespaced=False, custom=True)
+NODE_POOLS = Resource("NodePool", "nodepools", "karpenter.sh", namespaced=False, custom=True, older=("v1beta1",))
+NODE_CLASSES = Resource(
+    "EC2NodeClass", "ec2nodeclasses", "karpenter.k8s.aws", namespaced=False, custom=True, older=("v1beta1",)
+)
+"""Karpenter 0.32 to 0.37 serves v1beta1 of both alone. Its classes before that (AWSNodeTemplate) are not read."""
 
 ALL: tuple[Resource, ...] = (
     NODES,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kubectl_eksdoc.core.model.aws.asked import Unknown
-from kubectl_eksdoc.core.model.findings import Finding, Severity, Status, When
 from kubectl_eksdoc.core.plan.addon.fields import value_of
 from kubectl_eksdoc.core.plan.addon.modes import Fate, Mode
 from kubectl_eksdoc.core.plan.addon.plan import AddonPlan, WayOut
@@ -14,13 +13,13 @@ from kubectl_eksdoc.core.plan.addon.schema.changes import changes
 from kubectl_eksdoc.render.addon import commands, words
 from kubectl_eksdoc.render.addon.steps import first_owned, steps
 from kubectl_eksdoc.render.addon.view import AddonView
+from kubectl_eksdoc.render.findings import findings
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.sections import MARGIN, Title, drawn, titled
 from kubectl_eksdoc.render.tables import Cell, Column, Row
 from kubectl_eksdoc.render.text import counted, shown, wrap
 
 _MOST_LINES = 12
-_SIGNS = {Status.FAIL: ("✗", Tone.BAD), Status.UNKNOWN: ("?", Tone.UNKNOWN), Status.PASS: ("!", Tone.WARN)}
 _FATES = {
     Fate.RESET: Tone.BAD,
     Fate.REMOVED: Tone.BAD,
@@ -102,29 +101,6 @@ def _row(change: FieldChange) -> Row:
         *cells,
         change.confidence(Mode.OVERWRITE).value,
     ]
-
-
-def findings(found: Sequence[Finding], of: str, look: Look, full: bool) -> list[str]:
-    """Those of a mode, ``" with NONE"``, or of something else that is named so."""
-    shown_ones = [each for each in found if full or each.severity is not Severity.INFO]
-    lines = [line for each in shown_ones for line in _finding(each, look, full)]
-    return titled(Title("Findings", of), lines, look)
-
-
-def _finding(found: Finding, look: Look, full: bool) -> list[str]:
-    sign, tone = _SIGNS[found.status]
-    head = wrap(shown(f"{sign} {found.severity.value}: {found.message}", look), look.columns, MARGIN, MARGIN * 2)
-    lines = [look.paint(head[0], tone), *head[1:]]
-    evidence = found.evidence if full else found.evidence[:2]
-    for text in evidence:
-        lines += wrap(shown(f"- {text}", look), look.columns, MARGIN * 2, MARGIN * 3)
-    if found.missing and found.missing not in found.evidence:
-        lines += wrap(shown(f"missing: {found.missing}", look), look.columns, MARGIN * 2)
-    remedies = found.remedy if full else found.remedy[:1]
-    for each in remedies:
-        when = f"{each.when.value}: " if each.when is When.TOMORROW else ""
-        lines += wrap(shown(f"→ {when}{each.text}", look), look.columns, MARGIN * 2, MARGIN * 3)
-    return lines
 
 
 def _schema(plan: AddonPlan, look: Look, full: bool) -> list[str]:

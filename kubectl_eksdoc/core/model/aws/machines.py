@@ -5,8 +5,11 @@ Source of the shapes: botocore 1.44.5, ec2/2016-11-15, autoscaling/2011-01-01, e
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Set
+from dataclasses import dataclass, field
 from datetime import datetime
+
+from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,3 +119,68 @@ class PodIdentity:
 
     namespace: str
     service_account: str
+
+
+@dataclass(frozen=True, slots=True)
+class MachineKeys:
+    """What is asked for by name. `account`: its defaults and who has a role by Pod Identity, too."""
+
+    instances: tuple[str, ...] = ()
+    node_groups: tuple[str, ...] = ()
+    scaling_groups: tuple[str, ...] = ()
+    templates: tuple[TemplateRef, ...] = ()
+    images: tuple[str, ...] = ()
+    account: bool = False
+
+    @property
+    def any(self) -> bool:
+        return self != MachineKeys()
+
+    def without(self, other: MachineKeys) -> MachineKeys:
+        """Those that are not in `other`."""
+        return MachineKeys(
+            tuple(each for each in self.instances if each not in other.instances),
+            tuple(each for each in self.node_groups if each not in other.node_groups),
+            tuple(each for each in self.scaling_groups if each not in other.scaling_groups),
+            tuple(each for each in self.templates if each not in other.templates),
+            tuple(each for each in self.images if each not in other.images),
+            self.account and not other.account,
+        )
+
+    def and_also(self, other: MachineKeys) -> MachineKeys:
+        return MachineKeys(
+            (*self.instances, *other.instances),
+            (*self.node_groups, *other.node_groups),
+            (*self.scaling_groups, *other.scaling_groups),
+            (*self.templates, *other.templates),
+            (*self.images, *other.images),
+            self.account or other.account,
+        )
+
+
+_NOT_ASKED = Unknown("it was not asked for")
+
+
+@dataclass(frozen=True, slots=True)
+class MachinesTold:
+    """Each answer by its name. What is not in here was not asked for."""
+
+    instances: Mapping[str, Instance | Absent | Unknown] = field(default_factory=dict)
+    node_groups: Mapping[str, NodeGroup | Absent | Unknown] = field(default_factory=dict)
+    scaling_groups: Mapping[str, ScalingGroup | Absent | Unknown] = field(default_factory=dict)
+    templates: Mapping[TemplateRef, TemplateVersion | Absent | Unknown] = field(default_factory=dict)
+    images: Mapping[str, Image | Absent | Unknown] = field(default_factory=dict)
+    account: SaidOptions | Unknown = _NOT_ASKED
+    identities: Set[PodIdentity] | Unknown = _NOT_ASKED
+
+    def and_also(self, other: MachinesTold) -> MachinesTold:
+        """With what was told later; the account's own is told but once."""
+        return MachinesTold(
+            {**self.instances, **other.instances},
+            {**self.node_groups, **other.node_groups},
+            {**self.scaling_groups, **other.scaling_groups},
+            {**self.templates, **other.templates},
+            {**self.images, **other.images},
+            other.account if self.account is _NOT_ASKED else self.account,
+            other.identities if self.identities is _NOT_ASKED else self.identities,
+        )

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
+from kubectl_eksdoc.core.model.pods import Pod
+
 
 @dataclass(frozen=True, slots=True)
 class Need:
@@ -26,7 +28,8 @@ class Need:
 class Consumer:
     """`images`: last parts of its images' names. `credentials`: it needs those of its node where it has no role of its
     own. `falls_back`: without an answer it goes on by itself, and how; "" if it does not. `on_host`: it comes with the
-    network of its host, where the hop limit does not matter. `way_out`: what to set, for people."""
+    network of its host, where the hop limit does not matter. `agents_without`: its DaemonSet calls AWS for nothing,
+    only its controller does. `way_out`: what to set, for people."""
 
     name: str
     images: tuple[str, ...]
@@ -36,6 +39,11 @@ class Consumer:
     credentials: bool = True
     falls_back: str = ""
     on_host: bool = False
+    agents_without: bool = False
+
+    def needs_credentials(self, pod: Pod) -> bool:
+        agent = pod.owner is not None and pod.owner.kind == "DaemonSet"
+        return self.credentials and not (agent and self.agents_without)
 
     def lacks(self, arguments: Sequence[str], variables: Collection[str]) -> tuple[Need, ...]:
         """The needs that nothing it was started with meets."""
@@ -62,6 +70,7 @@ CONSUMERS = (
         "give its controller a role of its own, and set controller.region",
         "aws-ebs-csi-driver, docs/metadata.md",
         falls_back="it reads region, zone and instance from the Kubernetes node instead",
+        agents_without=True,
     ),
     Consumer(
         "aws-efs-csi-driver",
@@ -119,7 +128,31 @@ CONSUMERS = (
 )
 
 
+ASK_NOTHING = (
+    "coredns",
+    "kube-proxy",
+    "metrics-server",
+    "kube-state-metrics",
+    "node-exporter",
+    "addon-resizer",
+    "cluster-proportional-autoscaler-amd64",
+    "cluster-proportional-autoscaler",
+    "pause",
+)
+"""Last parts of the names of images whose programs call no AWS API as they are shipped (CoreDNS would with its plugin
+route53, which EKS's add-on does not configure; confidence: medium)."""
+
+
+def asks_nothing(image: str) -> bool:
+    """Whether its program is known to have nothing to ask there."""
+    return _short(image) in ASK_NOTHING
+
+
 def consumer_of(image: str) -> Consumer | None:
     """By the last part of its name, whatever registry it came from; None if it is none that is known."""
-    name = image.partition("@")[0].rpartition("/")[2].partition(":")[0]
+    name = _short(image)
     return next((each for each in CONSUMERS if name in each.images), None)
+
+
+def _short(image: str) -> str:
+    return image.partition("@")[0].rpartition("/")[2].partition(":")[0]

@@ -2,32 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
-from kubectl_eksdoc.core.model.aws.machines import (
-    Image,
-    Instance,
-    NodeGroup,
-    SaidOptions,
-    ScalingGroup,
-    TemplateRef,
-    TemplateVersion,
-)
+from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.aws.machines import MachinesTold
 from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.core.plan.metadata.symptoms import Seen
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """With what a container of the pod was started: its arguments, and the names of its variables."""
+
+    arguments: Sequence[str] = ()
+    variables: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class MetadataFacts:
-    """Whatever is asked for by name: what is not in it was not asked for, and is unknown. `node_classes` are the
-    EC2NodeClasses of Karpenter by name."""
+    """By ``namespace/name`` of pods: `seen` is what logs of those that fail say, None if nothing that is known, and
+    `started` with what those of known programs were started."""
 
     cluster: Cluster
-    instances: Mapping[str, Instance | Absent | Unknown] = field(default_factory=dict)
-    node_groups: Mapping[str, NodeGroup | Absent | Unknown] = field(default_factory=dict)
-    scaling_groups: Mapping[str, ScalingGroup | Absent | Unknown] = field(default_factory=dict)
-    templates: Mapping[TemplateRef, TemplateVersion | Absent | Unknown] = field(default_factory=dict)
-    images: Mapping[str, Image | Absent | Unknown] = field(default_factory=dict)
-    node_classes: Mapping[str, SaidOptions | Unknown] = field(default_factory=dict)
-    account: SaidOptions | Unknown = field(default=Unknown("the account's defaults were not asked for"))
+    told: MachinesTold = MachinesTold()
+    seen: Mapping[str, Seen | Unknown | None] = field(default_factory=dict)
+    started: Mapping[str, Started | Unknown] = field(default_factory=dict)

@@ -36,7 +36,9 @@ class NodesAlike:
         """Running nodes have something else than those that made them would give today: somebody changed them, or
         what makes them was changed since."""
         now, later = self.now.options, self.next.options
-        return isinstance(now, MetadataOptions) and isinstance(later, MetadataOptions) and now != later
+        if not isinstance(now, MetadataOptions) or not isinstance(later, MetadataOptions):
+            return False
+        return (now.tokens, now.hop_limit, now.endpoint) != (later.tokens, later.hop_limit, later.endpoint)
 
 
 def nodes_alike(facts: MetadataFacts, hops: int = POD) -> tuple[NodesAlike, ...]:

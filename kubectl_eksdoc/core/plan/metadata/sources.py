@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
+from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.machines import (
     Image,
@@ -20,7 +21,9 @@ from kubectl_eksdoc.core.model.aws.machines import (
     TemplateRef,
     TemplateVersion,
 )
-from kubectl_eksdoc.core.model.nodes import Node, NodeOwner
+from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.core.model.kinds import Resource
+from kubectl_eksdoc.core.model.nodes import NODE_POOL, Node, NodeOwner
 from kubectl_eksdoc.core.plan.metadata.facts import MetadataFacts
 from kubectl_eksdoc.core.rules.metadata_service import AUTO_MODE, Launch, Origin, launch, of_group_by_eks
 
@@ -54,7 +57,7 @@ def service_now(node: Node, facts: MetadataFacts) -> Service:
     ident = instance_of(node)
     if not ident:
         return Service(Unknown(f"its providerID {node.provider_id or '(none)'} names no instance"), "")
-    instance = _of(facts.instances, ident, f"instance {ident}")
+    instance = _of(facts.told.instances, ident, f"instance {ident}")
     if isinstance(instance, Unknown):
         return Service(instance, "")
     if instance.options is None:
@@ -89,15 +92,44 @@ def _without(node: Node) -> Service | None:
 
 
 def _by_class(node: Node, facts: MetadataFacts) -> Service:
+    name = class_name(node, facts.cluster)
+    if isinstance(name, Unknown):
+        return Service(name, "")
+    unread = _unread(facts.cluster, kinds.NODE_CLASSES)
+    if unread is not None:
+        return Service(unread, "")
+    found = next((each for each in facts.cluster.node_classes if each.name == name), None)
+    if found is None:
+        return Service(Unknown(f"the cluster has no EC2NodeClass {name}"), "")
+    if found.metadata.nothing:
+        silent = f"EC2NodeClass {name} says nothing of it, and what Karpenter gives then depends on its version"
+        return Service(Unknown(silent), "")
+    return _said(found.metadata, f"EC2NodeClass {name}")
+
+
+def class_name(node: Node, cluster: Cluster) -> str | Unknown:
+    """By the node's own label; Karpenter before v1 leaves it to the NodePool."""
     name = node.labels.get(NODE_CLASS, "")
-    if not name:
-        return Service(Unknown(f"the node does not name its EC2NodeClass (label {NODE_CLASS})"), "")
-    said = facts.node_classes.get(name, Unknown(f"EC2NodeClass {name} was not read"))
-    return Service(said, "") if isinstance(said, Unknown) else _said(said, f"EC2NodeClass {name}")
+    if name:
+        return name
+    unread = _unread(cluster, kinds.NODE_POOLS)
+    if unread is not None:
+        return unread
+    pool = next((each for each in cluster.node_pools if each.name == node.labels.get(NODE_POOL)), None)
+    if pool is None or not pool.node_class:
+        whose = "nor does its NodePool" if pool is not None else "and its NodePool is not there"
+        return Unknown(f"the node does not name its EC2NodeClass (label {NODE_CLASS}), {whose}")
+    return pool.node_class
+
+
+def _unread(cluster: Cluster, resource: Resource) -> Unknown | None:
+    read = cluster.read_of(resource)
+    name = resource.full_name
+    return None if read.known else Unknown(f"{name} were not read: {read.detail}", f"list {name}")
 
 
 def _by_group(node: Node, facts: MetadataFacts) -> Service:
-    group = _of(facts.node_groups, node.group, f"node group {node.group}")
+    group = _of(facts.told.node_groups, node.group, f"node group {node.group}")
     if isinstance(group, Unknown):
         return Service(group, "")
     if group.template is not None:
@@ -109,12 +141,12 @@ def _by_group(node: Node, facts: MetadataFacts) -> Service:
 
 def _by_scaling_group(node: Node, facts: MetadataFacts) -> Service:
     ident = instance_of(node)
-    instance = _of(facts.instances, ident, f"instance {ident or '(none)'}")
+    instance = _of(facts.told.instances, ident, f"instance {ident or '(none)'}")
     if isinstance(instance, Unknown):
         return Service(instance, "")
     if not instance.scaling_group:
         return Service(Unknown("it belongs to no auto scaling group: nothing makes another one like it"), "")
-    group = _of(facts.scaling_groups, instance.scaling_group, f"auto scaling group {instance.scaling_group}")
+    group = _of(facts.told.scaling_groups, instance.scaling_group, f"auto scaling group {instance.scaling_group}")
     if isinstance(group, Unknown):
         return Service(group, "")
     if group.template is None:
@@ -123,20 +155,20 @@ def _by_scaling_group(node: Node, facts: MetadataFacts) -> Service:
 
 
 def _by_template(ref: TemplateRef, node: Node, facts: MetadataFacts) -> Service:
-    template = _of(facts.templates, ref, f"launch template {ref}")
+    template = _of(facts.told.templates, ref, f"launch template {ref}")
     if isinstance(template, Unknown):
         return Service(template, "")
     image = _image(template, node, facts)
-    made = launch(template.options, facts.account, image)
+    made = launch(template.options, facts.told.account, image)
     name = f"launch template {template.name or template.id} version {template.number}"
     return Service(made.options, _who(made, name))
 
 
 def _image(template: TemplateVersion, node: Node, facts: MetadataFacts) -> Image | Unknown:
     """Where the template names none, as EKS's own AMIs are put in by EKS, that of the running node stands for it."""
-    instance = facts.instances.get(instance_of(node))
+    instance = facts.told.instances.get(instance_of(node))
     ident = template.image or (instance.image if isinstance(instance, Instance) else "")
-    return _of(facts.images, ident, f"AMI {ident or '(unknown)'}")
+    return _of(facts.told.images, ident, f"AMI {ident or '(unknown)'}")
 
 
 def _who(made: Launch, template: str) -> str:

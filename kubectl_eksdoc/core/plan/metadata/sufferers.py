@@ -14,7 +14,8 @@ from enum import Enum
 from kubectl_eksdoc.core.model.aws.asked import Unknown
 from kubectl_eksdoc.core.model.aws.machines import PodIdentity
 from kubectl_eksdoc.core.model.pods import Pod, RoleBy
-from kubectl_eksdoc.core.plan.metadata.consumers import Consumer, consumer_of
+from kubectl_eksdoc.core.plan.metadata.consumers import Consumer, asks_nothing, consumer_of
+from kubectl_eksdoc.core.plan.metadata.facts import Started
 from kubectl_eksdoc.core.plan.metadata.symptoms import Seen
 from kubectl_eksdoc.core.rules.metadata_service import Reach, Verdict
 
@@ -26,27 +27,30 @@ class Suffering(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Started:
-    """With what a container of the pod was started: its arguments, and the names of its variables."""
-
-    arguments: Sequence[str] = ()
-    variables: Sequence[str] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class Sufferer:
-    """`why` and `way_out` are clauses; `source` of what is known of the program, "" where it is not known."""
+    """`why` it needs the service, `where` it has it not and `way_out` are clauses; `source` of what is known of the
+    program, "" where it is not known."""
 
     pod: Pod
     suffering: Suffering
     why: str
+    where: str
     way_out: str
     source: str = ""
 
 
 _OWN_ROLE = "give it a role of its own: EKS Pod Identity or IRSA"
 AGAIN = "make it anew: EKS Pod Identity has a role for its service account, which it got after the pod started"
-_CUT = (Reach.CUT_OFF, Reach.V1_ONLY)
+
+
+def cut_off(*verdicts: Verdict) -> bool:
+    """By any of them a pod is, or is answered without a token only."""
+    return any(each.reach in (Reach.CUT_OFF, Reach.V1_ONLY) for each in verdicts)
+
+
+def fails(pod: Pod) -> bool:
+    """Its containers end, or it does not become Ready: worth a look into its log."""
+    return pod.restarted or (not pod.ready and bool(pod.node))
 
 
 def sufferer(
@@ -55,43 +59,68 @@ def sufferer(
     later: Verdict,
     identities: Set[PodIdentity] | Unknown,
     seen: Seen | None = None,
-    started: Started | None = None,
+    started: Started | Unknown | None = None,
 ) -> Sufferer | None:
     """Of a pod on a node where the service is as `here`, and on the next node as `later`. `identities`: who has a role
-    by EKS Pod Identity; `seen`: what its log says; `started` is None where that was not read. None: it does not suffer,
-    as far as that can be told from outside."""
-    if pod.calls.host_network or pod.finished or not {here.reach, later.reach} & {*_CUT}:
+    by EKS Pod Identity; `seen`: what its log says; `started` is not known where it was not read. None: it does not
+    suffer, as far as that can be told from outside."""
+    if pod.calls.host_network or pod.finished or not cut_off(here, later):
         return None
     known = next(filter(None, map(consumer_of, pod.calls.images)), None)
     way_out = _way_out(pod, known, identities)
     source = known.source if known is not None else ""
-    if seen is not None and here.reach in _CUT:
-        lacks = f"its log says that it lacks {seen.symptom.lacks} ({seen.symptom.source}), and {here.why}"
-        return Sufferer(pod, Suffering.BROKEN, lacks, way_out, source or seen.symptom.source)
-    when = _when(here, later)
+    if seen is not None and cut_off(here):
+        lacks = f"its log says that it lacks {seen.symptom.lacks} ({seen.symptom.source})"
+        return Sufferer(pod, Suffering.BROKEN, lacks, f"on its node {here.why}", way_out, source or seen.symptom.source)
+    worst, where = _worst(here, later)
     needs = _needs(pod, known, identities, started)
     if needs:
-        return Sufferer(pod, Suffering.WILL_BREAK, f"it looks for {needs} there; {when}", way_out, source)
-    if known is None and not _has_role(pod, identities):
-        return Sufferer(pod, Suffering.POSSIBLE, f"it has no role of its own; {when}", way_out)
-    return None
+        surely = Suffering.WILL_BREAK if worst.reach is Reach.CUT_OFF else Suffering.POSSIBLE
+        return Sufferer(pod, surely, f"it looks for {needs} there", where, way_out, source)
+    doubt = _doubt(pod, known, identities, started)
+    return Sufferer(pod, Suffering.POSSIBLE, doubt, where, way_out, source) if doubt else None
 
 
-def _when(here: Verdict, later: Verdict) -> str:
-    if here.reach in _CUT:
-        return f"on its node {here.why}"
-    return f"on the next node {later.why}"
+def _worst(here: Verdict, later: Verdict) -> tuple[Verdict, str]:
+    """And where that is, a clause."""
+    for reach in (Reach.CUT_OFF, Reach.V1_ONLY):
+        if here.reach is reach:
+            return here, f"on its node {here.why}"
+        if later.reach is reach:
+            return later, f"on the next node {later.why}"
+    raise AssertionError("only who is cut off is asked about")
 
 
-def _needs(pod: Pod, known: Consumer | None, identities: Set[PodIdentity] | Unknown, started: Started | None) -> str:
+def _needs(
+    pod: Pod, known: Consumer | None, identities: Set[PodIdentity] | Unknown, started: Started | Unknown | None
+) -> str:
     """What a program that is known looks for and has not been given, "" for nothing."""
     if known is None or known.falls_back or known.on_host:
         return ""
-    given = started or Started()
-    found = [need.what for need in known.lacks(given.arguments, given.variables)] if started is not None else []
-    if known.credentials and not _has_role(pod, identities):
+    lacks = known.lacks(started.arguments, started.variables) if isinstance(started, Started) else ()
+    found = [need.what for need in lacks]
+    if known.needs_credentials(pod) and not _has_role(pod, identities):
         found.append("credentials")
-    return " and ".join(found)
+    return _listed(found)
+
+
+def _listed(texts: Sequence[str]) -> str:
+    """``a, b and c``."""
+    *before, last = texts or ("",)
+    return f"{', '.join(before)} and {last}" if before else last
+
+
+def _doubt(
+    pod: Pod, known: Consumer | None, identities: Set[PodIdentity] | Unknown, started: Started | Unknown | None
+) -> str:
+    """Why it may need the service, "" where nothing speaks for it."""
+    if known is not None and known.on_host:
+        return "it was not given the network of its host, with which it comes"
+    if known is not None and known.needs and not isinstance(started, Started):
+        asked = _listed([need.what for need in known.needs])
+        return f"whether it was given {asked} is not known{f' ({started.why})' if started is not None else ''}"
+    calls = known.needs_credentials(pod) if known is not None else not all(map(asks_nothing, pod.calls.images))
+    return "it has no role of its own" if calls and not _has_role(pod, identities) else ""
 
 
 def _has_role(pod: Pod, identities: Set[PodIdentity] | Unknown) -> bool:

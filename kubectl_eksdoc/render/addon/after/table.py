@@ -11,7 +11,7 @@ from kubectl_eksdoc.core.plan.addon.fields import value_of
 from kubectl_eksdoc.render.addon import commands
 from kubectl_eksdoc.render.addon.after import words
 from kubectl_eksdoc.render.addon.after.view import AfterView
-from kubectl_eksdoc.render.addon.table import findings
+from kubectl_eksdoc.render.findings import findings
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.sections import MARGIN, Title, drawn, titled
 from kubectl_eksdoc.render.tables import Cell, Column, Row

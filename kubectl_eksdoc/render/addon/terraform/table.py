@@ -8,6 +8,7 @@ from kubectl_eksdoc.render.addon import table as of_addon
 from kubectl_eksdoc.render.addon.terraform import words
 from kubectl_eksdoc.render.addon.terraform.blocks import blocks
 from kubectl_eksdoc.render.addon.terraform.view import TerraformView
+from kubectl_eksdoc.render.findings import findings
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.sections import MARGIN
 from kubectl_eksdoc.render.text import shown, wrap
@@ -31,7 +32,7 @@ def _text(view: TerraformView, look: Look, full: bool) -> str:
             *(look.paint(line, Tone.TITLE) for line in wrap(shown(words.verdict(view), look), look.columns)),
             *(wrap(shown(left_out, look), look.columns) if left_out else []),
         ],
-        of_addon.findings(judgement.findings, " of the plan as a whole", look, full),
+        findings(judgement.findings, " of the plan as a whole", look, full),
     ]
     for each in judgement.changes:
         found += _of(each, look, full)
@@ -43,7 +44,7 @@ def _of(judged: Judged, look: Look, full: bool) -> list[list[str]]:
     for text in (words.asks(judged.change), *map(str, judged.supposed)):
         head += wrap(shown(text, look), look.columns, MARGIN, MARGIN * 2)
     if judged.plan is None:
-        return [head, of_addon.findings(judged.findings, "", look, full)]
+        return [head, findings(judged.findings, "", look, full)]
     return [head, *of_addon.sections(judged.plan, look, full), _way_out(judged, look)]
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
+from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.machines import (
     Image,
     Instance,
+    MachinesTold,
     MetadataOptions,
     NodeGroup,
     SaidOptions,
@@ -17,10 +20,12 @@ from kubectl_eksdoc.core.model.aws.machines import (
     TemplateRef,
     TemplateVersion,
 )
+from kubectl_eksdoc.core.model.cluster import NodeClass, NodePool
+from kubectl_eksdoc.core.model.kinds import Resource
 from kubectl_eksdoc.core.model.nodes import COMPUTE_TYPE, NODE_POOL, Node
 from kubectl_eksdoc.core.plan.metadata.facts import MetadataFacts
 from kubectl_eksdoc.core.plan.metadata.sources import NODE_CLASS, instance_of, service_next, service_now
-from tests.builders import a_cluster, a_node
+from tests.builders import a_cluster, a_node, with_classes
 
 ID, AMI = "i-0123456789abcdef0", "ami-1"
 REF = TemplateRef("lt-1", "own", "3")
@@ -40,7 +45,7 @@ def facts(**more: Any) -> MetadataFacts:
         "account": NOTHING,
         **more,
     }
-    return MetadataFacts(a_cluster(), **given)
+    return MetadataFacts(a_cluster(), MachinesTold(**given))
 
 
 def group(template: TemplateRef | None = None, ami: str = "AL2023_x86_64_STANDARD") -> dict[str, Any]:
@@ -112,13 +117,49 @@ def test_what_may_not_be_asked_is_unknown(more: dict[str, Any]) -> None:
     assert isinstance(service_next(of(), facts(**given)).options, Unknown)
 
 
+OF_KARPENTER = of("", **{NODE_POOL: "general", NODE_CLASS: "default"})
+OF_OLDER_KARPENTER = of("", **{NODE_POOL: "general"})
+
+
+def classes(*said: SaidOptions, pools: Sequence[NodePool] = (), unread: Sequence[Resource] = ()) -> MetadataFacts:
+    named = [NodeClass(name, options) for name, options in zip(("default", "other"), said, strict=False)]
+    return MetadataFacts(with_classes(a_cluster(unread=unread, node_pools=pools), *named))
+
+
 def test_karpenter_goes_by_its_class() -> None:
-    node = of("", **{NODE_POOL: "general", NODE_CLASS: "default"})
-    told = service_next(node, facts(node_classes={"default": SaidOptions("required", 1)}))
+    told = service_next(OF_KARPENTER, classes(SaidOptions("required", 1), SaidOptions("optional", 2)))
     assert told.options == AL2023 and told.by == "EC2NodeClass default"
-    for classes in ({}, {"default": DENIED}, {"default": SaidOptions("required")}):
-        assert isinstance(service_next(node, facts(node_classes=classes)).options, Unknown)
-    assert isinstance(service_next(of("", **{NODE_POOL: "general"}), facts()).options, Unknown)
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        (classes(), "the cluster has no EC2NodeClass default"),
+        (classes(SaidOptions("required")), "EC2NodeClass default does not say HttpPutResponseHopLimit"),
+        (classes(NOTHING), "what Karpenter gives then depends on its version"),
+    ],
+)
+def test_a_class_that_does_not_tell_is_unknown(given: MetadataFacts, why: str) -> None:
+    told = service_next(OF_KARPENTER, given).options
+    assert isinstance(told, Unknown) and why in told.why and not told.missing
+
+
+def test_classes_that_may_not_be_read_are_unknown_and_the_right_is_named() -> None:
+    told = service_next(OF_KARPENTER, facts()).options
+    assert told == Unknown(
+        "ec2nodeclasses.karpenter.k8s.aws were not read: was not asked for", "list ec2nodeclasses.karpenter.k8s.aws"
+    )
+
+
+def test_a_node_without_the_label_goes_by_the_class_of_its_pool() -> None:
+    pools = (NodePool("other", (), "other"), NodePool("general", (), "default"))
+    told = service_next(OF_OLDER_KARPENTER, classes(SaidOptions("required", 1), pools=pools))
+    assert told.options == AL2023 and told.by == "EC2NodeClass default"
+    for pool in ((), (NodePool("general"),)):
+        nobody = service_next(OF_OLDER_KARPENTER, classes(SaidOptions("required", 1), pools=pool)).options
+        assert isinstance(nobody, Unknown) and "does not name its EC2NodeClass" in nobody.why
+    forbidden = service_next(OF_OLDER_KARPENTER, classes(SaidOptions("required", 1), unread=[kinds.NODE_POOLS])).options
+    assert isinstance(forbidden, Unknown) and forbidden.missing == "list nodepools.karpenter.sh"
 
 
 def test_a_group_of_ones_own_goes_by_its_auto_scaling_group() -> None:

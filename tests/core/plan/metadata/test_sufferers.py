@@ -9,7 +9,8 @@ import pytest
 from kubectl_eksdoc.core.model.aws.asked import Unknown
 from kubectl_eksdoc.core.model.aws.machines import MetadataOptions, PodIdentity
 from kubectl_eksdoc.core.model.pods import Calls, Pod, RoleBy
-from kubectl_eksdoc.core.plan.metadata.sufferers import Started, Suffering, sufferer
+from kubectl_eksdoc.core.plan.metadata.facts import Started
+from kubectl_eksdoc.core.plan.metadata.sufferers import Suffering, sufferer
 from kubectl_eksdoc.core.plan.metadata.symptoms import last_symptom
 from kubectl_eksdoc.core.rules.metadata_service import POD, Verdict, verdict
 from tests.builders import a_pod
@@ -43,7 +44,7 @@ def test_a_log_that_says_so_is_broken_now() -> None:
     seen = last_symptom("failed to get VPC ID")
     found = sufferer(pod(LBC), CUT, CUT, frozenset(), seen)
     assert found is not None and found.suffering is Suffering.BROKEN
-    assert "lacks the id of its VPC" in found.why and "the hop limit is 1 and 2 are needed" in found.why
+    assert "lacks the id of its VPC" in found.why and "the hop limit is 1 and 2 are needed" in found.where
     assert "--aws-vpc-id" in found.way_out and found.source
     assert suffers(pod(LBC, RoleBy.IRSA), FREE, FREE, seen=seen, started=WHOLE) is None, "something else is wrong"
 
@@ -54,12 +55,14 @@ def test_a_controller_without_its_flags_will_break() -> None:
     assert suffers(irsa, started=WHOLE) is None
     assert suffers(pod(LBC), started=WHOLE) is Suffering.WILL_BREAK, "it has no credentials"
     found = sufferer(irsa, FREE, CUT, frozenset(), None, Started())
-    assert found is not None and found.why.endswith(f"on the next node {CUT.why}")
+    assert found is not None and found.where == f"on the next node {CUT.why}"
     assert "its region and the id of its VPC" in found.why
 
 
 def test_one_that_falls_back_does_not_break() -> None:
-    assert suffers(pod("eks/aws-ebs-csi-driver:v1.44.0")) is None
+    driver = "eks/aws-ebs-csi-driver:v1.44.0"
+    assert suffers(pod(driver, RoleBy.IRSA)) is None
+    assert suffers(pod(driver)) is Suffering.POSSIBLE, "without its node's credentials its controller has none"
 
 
 def test_any_other_pod_without_a_role_is_possible() -> None:
@@ -77,6 +80,18 @@ def test_a_role_by_pod_identity_comes_as_the_pod_is_made_anew() -> None:
     assert suffers(pod(), identities=frozenset({PodIdentity("other", "cart")})) is Suffering.POSSIBLE
 
 
-def test_version_one_only_is_cut_off_for_those_that_ask_for_a_token() -> None:
+def test_what_was_given_is_unknown_where_nobody_could_read_it() -> None:
+    for started in (None, Unknown("get pods is not allowed", "get pods")):
+        found = sufferer(pod(LBC, RoleBy.IRSA), CUT, CUT, frozenset(), None, started)
+        assert found is not None and found.suffering is Suffering.POSSIBLE
+        assert "whether it was given its region and the id of its VPC is not known" in found.why
+
+
+def test_one_that_comes_with_the_network_of_its_host_and_has_it_not() -> None:
+    assert suffers(pod("eks/aws-node-termination-handler:v1", RoleBy.IRSA)) is Suffering.POSSIBLE
+
+
+def test_what_is_answered_without_a_token_may_go_on() -> None:
     only = verdict(MetadataOptions("optional", 1), POD)
-    assert suffers(pod(AUTOSCALER), only, only, started=Started()) is Suffering.WILL_BREAK
+    assert suffers(pod(AUTOSCALER), only, only, started=Started()) is Suffering.POSSIBLE
+    assert suffers(pod(AUTOSCALER), only, CUT, started=Started()) is Suffering.WILL_BREAK

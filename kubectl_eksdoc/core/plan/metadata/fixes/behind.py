@@ -16,11 +16,12 @@ from kubectl_eksdoc.core.model.aws.machines import (
     TemplateRef,
     TemplateVersion,
 )
-from kubectl_eksdoc.core.model.nodes import EKSCTL_GROUP, Node
+from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.core.model.nodes import EKSCTL_GROUP, Node, NodeOwner
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.metadata.facts import MetadataFacts
 from kubectl_eksdoc.core.plan.metadata.groups import NodesAlike
-from kubectl_eksdoc.core.plan.metadata.sources import NODE_CLASS, instance_of
+from kubectl_eksdoc.core.plan.metadata.sources import class_name, instance_of
 
 K = TypeVar("K")
 T = TypeVar("T")
@@ -42,11 +43,13 @@ class Where:
 
 @dataclass(frozen=True, slots=True)
 class Behind:
-    """`alike` is a part of a group; `nodes` are its own, `members` all of the same owner and name. `pods`: by node, how
-    many must go elsewhere when it goes. `hops`: so many are needed."""
+    """`alike` is a part of a group; `nodes` are its own, `members` all of the same owner and name. `whole`: all of the
+    cluster, as `facts` may be of a part of it. `pods`: by node, how many must go elsewhere when it goes. `hops`: so
+    many are needed."""
 
     alike: NodesAlike
     facts: MetadataFacts
+    whole: Cluster
     where: Where
     hops: int
     nodes: tuple[Node, ...]
@@ -56,7 +59,7 @@ class Behind:
     @property
     def instances(self) -> tuple[tuple[Node, Instance, MetadataOptions], ...]:
         """Those whose options are known and in force, and that run."""
-        found = ((node, _known(self.facts.instances, instance_of(node))) for node in self.nodes)
+        found = ((node, _known(self.facts.told.instances, instance_of(node))) for node in self.nodes)
         return tuple(
             (node, instance, instance.options)
             for node, instance in found
@@ -68,33 +71,35 @@ class Behind:
 
     @property
     def group(self) -> NodeGroup | None:
-        return _known(self.facts.node_groups, self.alike.name)
+        return _known(self.facts.told.node_groups, self.alike.name)
 
     @property
     def scaling(self) -> ScalingGroup | None:
         """Where it is one and the same for all of them."""
-        instances = (_known(self.facts.instances, instance_of(node)) for node in self.nodes)
+        instances = (_known(self.facts.told.instances, instance_of(node)) for node in self.nodes)
         names = {each.scaling_group if each is not None else "" for each in instances}
-        return _known(self.facts.scaling_groups, next(iter(names))) if len(names) == 1 else None
+        return _known(self.facts.told.scaling_groups, next(iter(names))) if len(names) == 1 else None
 
     def template(self, ref: TemplateRef) -> TemplateVersion | None:
-        return _known(self.facts.templates, ref)
+        return _known(self.facts.told.templates, ref)
 
     @property
     def node_class(self) -> str:
-        """The name of their EC2NodeClass, "" where they name none, or several."""
-        names = {node.labels.get(NODE_CLASS, "") for node in self.nodes}
-        return next(iter(names)) if len(names) == 1 else ""
+        """The name of their EC2NodeClass, "" where that is not known, or there are several."""
+        names = {class_name(node, self.whole) for node in self.nodes}
+        found = next(iter(names)) if len(names) == 1 else ""
+        return "" if isinstance(found, Unknown) else found
 
     @property
     def class_said(self) -> SaidOptions | None:
-        said = self.facts.node_classes.get(self.node_class)
-        return None if isinstance(said, Unknown) else said
+        return next((each.metadata for each in self.whole.node_classes if each.name == self.node_class), None)
 
     @property
     def of_class(self) -> tuple[Node, ...]:
         """Every node of it, in whatever NodePool."""
-        return tuple(node for node in self.facts.cluster.nodes if node.labels.get(NODE_CLASS) == self.node_class)
+        name = self.node_class
+        karpenters = (node for node in self.whole.nodes if node.owner is NodeOwner.KARPENTER)
+        return tuple(node for node in karpenters if class_name(node, self.whole) == name)
 
     @property
     def eksctl(self) -> str:
@@ -105,17 +110,18 @@ class Behind:
         return sum(self.pods.get(node.name, 0) for node in nodes)
 
 
-def behind(alike: NodesAlike, facts: MetadataFacts, hops: int, vpc: str = "") -> Behind:
+def behind(alike: NodesAlike, facts: MetadataFacts, hops: int, whole: Cluster, vpc: str = "") -> Behind:
     """`vpc`: the cluster's, as EKS tells it."""
-    who, names = facts.cluster.identity, set(alike.nodes)
+    who, names = whole.identity, set(alike.nodes)
     return Behind(
         alike,
         facts,
+        whole,
         Where(who.cluster, who.region, who.account, vpc),
         hops,
-        tuple(node for node in facts.cluster.nodes if node.name in names),
-        tuple(node for node in facts.cluster.nodes if (node.owner, node.group) == (alike.owner, alike.name)),
-        _leaving(facts.cluster.pods),
+        tuple(node for node in whole.nodes if node.name in names),
+        tuple(node for node in whole.nodes if (node.owner, node.group) == (alike.owner, alike.name)),
+        _leaving(whole.pods),
     )
 
 

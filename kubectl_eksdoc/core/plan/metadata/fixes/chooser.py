@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.nodes import NodeOwner
 from kubectl_eksdoc.core.plan.metadata.facts import MetadataFacts
 from kubectl_eksdoc.core.plan.metadata.fixes.behind import Behind, behind
@@ -15,11 +16,10 @@ from kubectl_eksdoc.core.plan.metadata.fixes.on_instances import on_instances
 from kubectl_eksdoc.core.plan.metadata.fixes.on_pods import on_pods
 from kubectl_eksdoc.core.plan.metadata.fixes.on_templates import on_group_template, on_scaling_template
 from kubectl_eksdoc.core.plan.metadata.groups import NodesAlike
-from kubectl_eksdoc.core.plan.metadata.sufferers import Started, Sufferer
+from kubectl_eksdoc.core.plan.metadata.sufferers import Sufferer
 from kubectl_eksdoc.core.rules.metadata_service import Reach
 
 _CUT = (Reach.CUT_OFF, Reach.V1_ONLY)
-_NO_STARTS: Mapping[str, Started | Unknown] = {}
 
 _FIXED = {
     NodeOwner.AUTO_MODE: "EKS Auto Mode fixes the options of its nodes, and nobody can change them",
@@ -33,15 +33,16 @@ def choices(
     facts: MetadataFacts,
     hops: int,
     sufferers: Sequence[Sufferer] = (),
-    started: Mapping[str, Started | Unknown] = _NO_STARTS,
     vpc: str = "",
+    whole: Cluster | None = None,
 ) -> Choice:
     """`hops` are needed; `sufferers` those on these nodes; `vpc`: the id of the cluster's, "" where it is not known.
-    Where every pod reaches the service, now and later, there is nothing to choose."""
+    `whole`: all of the cluster, where the facts are of a part of it. Where every pod reaches the service, now and
+    later, there is nothing to choose."""
     if not {alike.here.reach, alike.later.reach} & {*_CUT}:
         return Choice()
-    of = behind(alike, facts, hops, vpc)
-    found = [*on_pods(of, sufferers, started)]
+    of = behind(alike, facts, hops, whole or facts.cluster, vpc)
+    found = [*on_pods(of, sufferers)]
     cannot: list[str] = []
     if alike.owner in _FIXED:
         cannot.append(f"{_FIXED[alike.owner]}: only what the pods themselves are given helps")

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from kubectl_eksdoc.core.model.aws.asked import Unknown
 from kubectl_eksdoc.core.model.commands import kubectl, resource_word, shell
 from kubectl_eksdoc.core.model.findings import When
 from kubectl_eksdoc.core.model.pods import Pod, RoleBy
 from kubectl_eksdoc.core.plan.metadata.consumers import Need, consumer_of
+from kubectl_eksdoc.core.plan.metadata.facts import Started
 from kubectl_eksdoc.core.plan.metadata.fixes.behind import Behind, Where
 from kubectl_eksdoc.core.plan.metadata.fixes.fix import CONTROLLER_FLAGS, OWN_ROLE, RESTART_PODS, Blast, Fix
-from kubectl_eksdoc.core.plan.metadata.sufferers import AGAIN, Started, Sufferer, Suffering
+from kubectl_eksdoc.core.plan.metadata.sufferers import AGAIN, Sufferer, Suffering
 
 _HASH = "pod-template-hash"
 _AGENT = "eks-pod-identity-agent"
@@ -39,11 +39,10 @@ class _Workload:
         return kubectl(f"rollout {verb}", self.kind, self.name, self.namespace)
 
 
-def on_pods(of: Behind, sufferers: Sequence[Sufferer], started: Mapping[str, Started | Unknown]) -> Iterator[Fix]:
-    """Of those that are broken or will break; of the merely possible ones nobody knows what they need. `started`: by
-    ``namespace/name``."""
+def on_pods(of: Behind, sufferers: Sequence[Sufferer]) -> Iterator[Fix]:
+    """Of those that are broken or will break; of the merely possible ones nobody knows what they need."""
     sure = [each for each in sufferers if each.suffering is not Suffering.POSSIBLE]
-    found = (_flags(of, sure, started), _again(of, sure), _role(of, sure))
+    found = (_flags(of, sure), _again(of, sure), _role(of, sure))
     yield from (fix for fix in found if fix is not None)
 
 
@@ -67,7 +66,7 @@ def _workloads(pods: Iterable[Pod]) -> list[_Workload]:
 def _count(of: Behind, workloads: Iterable[_Workload]) -> int:
     """All their pods restart, on whatever nodes they are."""
     wanted = set(workloads)
-    return sum(not pod.finished and _workload(pod) in wanted for pod in of.facts.cluster.pods)
+    return sum(not pod.finished and _workload(pod) in wanted for pod in of.whole.pods)
 
 
 def _again(of: Behind, sure: Sequence[Sufferer]) -> Fix | None:
@@ -92,7 +91,7 @@ def _role(of: Behind, sure: Sequence[Sufferer]) -> Fix | None:
     if not accounts:
         return None
     workloads = _workloads(pods)
-    agent = any(_AGENT in image for pod in of.facts.cluster.pods for image in pod.calls.images)
+    agent = any(_AGENT in image for pod in of.whole.pods for image in pod.calls.images)
     setup = () if agent else (_agent(of.where),)
     forth = [line for account in accounts for line in _associated(of.where, *account)]
     count = len(accounts)
@@ -151,13 +150,24 @@ def _taken_back(where: Where, namespace: str, account: str) -> str:
     return f'{shell(*delete)} --association-id "{ident}"'
 
 
-def _flags(of: Behind, sure: Sequence[Sufferer], started: Mapping[str, Started | Unknown]) -> Fix | None:
+def _started(of: Behind) -> dict[str, Started]:
+    """By what made the pods: what was read of one of them holds for all."""
+    read = ((_maker(pod), of.facts.started.get(pod.key)) for pod in of.whole.pods)
+    return {maker: told for maker, told in read if isinstance(told, Started)}
+
+
+def _maker(pod: Pod) -> str:
+    return pod.owner.uid if pod.owner is not None else pod.key
+
+
+def _flags(of: Behind, sure: Sequence[Sufferer]) -> Fix | None:
     """For programs that are known, what they look for and were not given."""
+    started = _started(of)
     lines: dict[_Workload, str] = {}
     given: set[str] = set()
     for each in sure:
         workload = _workload(each.pod)
-        needs = _lacks(each, started.get(each.pod.key))
+        needs = _lacks(each, started.get(_maker(each.pod)))
         if workload is None or not needs:
             continue
         made = _set(workload, each.pod, needs, of.where)
@@ -180,12 +190,12 @@ def _flags(of: Behind, sure: Sequence[Sufferer], started: Mapping[str, Started |
     )
 
 
-def _lacks(each: Sufferer, started: Started | Unknown | None) -> tuple[Need, ...]:
+def _lacks(each: Sufferer, started: Started | None) -> tuple[Need, ...]:
     """Where nobody knows with what it was started, all that it could need, if it is seen to be broken."""
     known = next(filter(None, map(consumer_of, each.pod.calls.images)), None)
     if known is None:
         return ()
-    if isinstance(started, Started):
+    if started is not None:
         return known.lacks(started.arguments, started.variables)
     return known.needs if each.suffering is Suffering.BROKEN else ()
 

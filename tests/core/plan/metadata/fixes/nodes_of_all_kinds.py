@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.machines import (
     Image,
     Instance,
+    MachinesTold,
     MetadataOptions,
     NodeGroup,
     SaidOptions,
@@ -17,10 +19,11 @@ from kubectl_eksdoc.core.model.aws.machines import (
     TemplateRef,
     TemplateVersion,
 )
-from kubectl_eksdoc.core.model.cluster import Identity
+from kubectl_eksdoc.core.model.cluster import Identity, NodeClass
+from kubectl_eksdoc.core.model.kinds import KindRead, ReadState
 from kubectl_eksdoc.core.model.nodes import COMPUTE_TYPE, EKSCTL_GROUP, MANAGED_GROUP, NODE_POOL, Node
 from kubectl_eksdoc.core.model.pods import Calls, Pod
-from kubectl_eksdoc.core.plan.metadata.facts import MetadataFacts
+from kubectl_eksdoc.core.plan.metadata.facts import MetadataFacts, Started
 from kubectl_eksdoc.core.plan.metadata.sources import NODE_CLASS
 from tests.builders import a_cluster, a_node, a_pod
 
@@ -63,26 +66,35 @@ class Cloud:
     classes: dict[str, SaidOptions | Unknown]
     pods: Sequence[Pod] = ()
 
+    started: Mapping[str, Started | Unknown] = field(default_factory=dict)
+
     def facts(self) -> MetadataFacts:
-        return MetadataFacts(
-            replace(a_cluster(nodes=list(self.nodes), pods=list(self.pods)), identity=WHO),
-            instances=self.instances,
-            node_groups=self.groups,
-            scaling_groups=self.scaling,
-            templates=self.templates,
-            images={AMI: Image(AMI, v2=True)},
-            node_classes=self.classes,
-            account=SaidOptions(),
+        read = tuple(KindRead(kind, ReadState.READ) for kind in (kinds.NODE_CLASSES, kinds.NODE_POOLS))
+        known = {name: said for name, said in self.classes.items() if isinstance(said, SaidOptions)}
+        cluster = replace(
+            a_cluster(nodes=list(self.nodes), pods=list(self.pods)),
+            identity=WHO,
+            reads=read,
+            node_classes=tuple(NodeClass(name, said) for name, said in sorted(known.items())),
         )
+        told = MachinesTold(
+            self.instances,
+            self.groups,
+            self.scaling,
+            self.templates,
+            {AMI: Image(AMI, v2=True)},
+            SaidOptions(),
+        )
+        return MetadataFacts(cluster, told, started=self.started)
 
 
-def cloud(*kinds: str, options: MetadataOptions | None = ONE, said: SaidOptions | None = None) -> Cloud:
+def cloud(*of: str, options: MetadataOptions | None = ONE, said: SaidOptions | None = None) -> Cloud:
     """A node of each kind; their instances have `options`, and what makes them says `said`."""
     said = SaidOptions("required", 1) if said is None else said
-    nodes = [node(at, **LABELS[kind]) for at, kind in enumerate(kinds)]
+    nodes = [node(at, **LABELS[kind]) for at, kind in enumerate(of)]
     instances: dict[str, Instance | Absent | Unknown] = {
         ident(at): Instance(ident(at), AMI, state="running", options=options, scaling_group="asg")
-        for at, _ in enumerate(kinds)
+        for at, _ in enumerate(of)
     }
     group: dict[str, Any] = {
         "ami_type": "AL2023_x86_64_STANDARD",

@@ -1,0 +1,155 @@
+"""``kubectl eksdoc imds-probe``: its flags, and its answer."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from kubectl_eksdoc.cli import exits, rights, values
+from kubectl_eksdoc.cli.metadata.request import Request
+from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
+from kubectl_eksdoc.cli.parser import Parser
+from kubectl_eksdoc.cli.progress import ProgressLine
+from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
+from kubectl_eksdoc.errors import Forbidden
+
+if TYPE_CHECKING:  # help must not pay for facts and plans
+    from kubectl_eksdoc.core.model.findings import Finding
+    from kubectl_eksdoc.wiring.metadata import MetadataWorld
+
+NAME = "imds-probe"
+
+_ABOUT = """\
+Say who reaches the instance metadata service (IMDS) of the nodes and who is cut off, and why: the hop limit and the
+tokens of each node, what made it so, what the next node will have, and which pods suffer from it. Reads the cluster
+and AWS, and changes nothing.
+
+Examples:
+  %(prog)s
+  %(prog)s pod/cart-6c5d76cf77-xqb86 -n shop
+  %(prog)s --nodegroup green -o wide
+  %(prog)s --hops 3
+  %(prog)s --demo
+"""
+
+_EXIT_CODES = """\
+Exit codes: 0 nobody suffers, 1 findings that fail, 5 something is unknown; 2 usage, 3 cluster, 4 AWS.
+Global flags: kubectl eksdoc options
+"""
+
+_HOPS = 2
+
+
+def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
+    """Add ``imds-probe``."""
+    parser = commands.add_parser(
+        NAME,
+        help="who loses the instance metadata service, and why",
+        usage="%(prog)s [pod/NAME | node/NAME ...] [flags]",
+        description=_ABOUT,
+        epilog=_EXIT_CODES,
+    )
+    GlobalOptions.add_to(parser, level=LEVELS - 1)
+    SourceOptions.add_to(parser)
+    group = parser.add_argument_group("What is judged")
+    group.add_argument(
+        "--nodegroup",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="only nodes of this managed node group, NodePool or eksctl node group; may be repeated",
+    )
+    group.add_argument(
+        "--hops",
+        type=_hops,
+        default=_HOPS,
+        metavar="N",
+        help="so many hops a pod is away from it: 2 with a network of its own, 3 with another one below that (nested "
+        f"containers, some overlays); default: {_HOPS}",
+    )
+    group.add_argument(
+        "--accept-unknown",
+        type=_codes,
+        default=(),
+        metavar="CODE,…",
+        help="findings that may be unknown without exit code 5",
+    )
+    parser.set_defaults(leaf=parser, command=run)
+
+
+def _hops(text: str) -> int:
+    found = values.count(text)
+    if not 1 <= found <= 64:
+        raise argparse.ArgumentTypeError(f"{text} is no number of hops; EC2 takes 1 to 64")
+    return found
+
+
+def _codes(text: str) -> tuple[str, ...]:
+    from kubectl_eksdoc.core.model import metadata_codes
+
+    return values.codes((code.name for code in metadata_codes.ALL), "the metadata service")(text)
+
+
+def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) -> Answer:
+    """
+    Raises:
+        EksdocError: the command line, the cluster or AWS is at fault; the error says which.
+    """
+    # Imported late: help and errors of usage must not pay for what only an answer needs.
+    from kubectl_eksdoc.cli import look as looks
+    from kubectl_eksdoc.core.plan.metadata.of_pod import of_pod
+    from kubectl_eksdoc.flows.metadata import Scope, plan_imds
+    from kubectl_eksdoc.render.metadata import FORMATS, MetadataView
+
+    request = Request.from_args(args, words)
+    options = request.options
+    FORMATS.check(options.output)
+    try:
+        world = _opened(request, around)
+        scope = Scope(request.pod, _namespace(request), request.nodes, request.groups)
+        plan = plan_imds(scope.of(world.cluster), world.machines, request.hops)
+    except Forbidden as error:
+        raise rights.explained(error, NAME) from error
+    _told(world, options, around)
+    pod = of_pod(plan, plan.facts.cluster.pods[0]) if request.pod else None
+    view = MetadataView(plan, request.given, world.recognised, pod)
+    look = looks.decide(options, around.stdout, around.environ)
+    return Answer(FORMATS.render(view, options.output, look), _code(plan.findings, request.accepted))
+
+
+def _opened(request: Request, around: Surroundings) -> MetadataWorld:
+    from kubectl_eksdoc.flows.metadata import KINDS
+    from kubectl_eksdoc.kube.aws_access import AwsWanted
+
+    options = request.options
+    wanted = AwsWanted(options.cluster_name, options.region, options.profile)
+    with ProgressLine(around.stderr) as progress:
+        return around.open_metadata(request.source, options.connection, wanted, progress, KINDS)
+
+
+def _namespace(request: Request) -> str:
+    from kubectl_eksdoc.wiring.metadata import namespace_of
+
+    options = request.options
+    return options.namespace or (namespace_of(request.source, options.connection) if request.pod else "")
+
+
+def _told(world: MetadataWorld, options: GlobalOptions, around: Surroundings) -> None:
+    """On stderr: which cluster it was, and what AWS was asked if somebody looks for a fault."""
+    from kubectl_eksdoc.cli import look as looks
+    from kubectl_eksdoc.render.identity import identity_line
+
+    around.note(identity_line(world.cluster, around.now(), looks.decide(options, around.stderr, around.environ)))
+    if options.debug and world.calls:
+        around.note(f"debug: {world.calls}")
+
+
+def _code(findings: Sequence[Finding], accepted: Sequence[str]) -> int:
+    """What is known to fail matters more than what is not known."""
+    from kubectl_eksdoc.core.model.findings import Status
+
+    found = {each.status for each in findings if each.status is not Status.UNKNOWN or each.code.name not in accepted}
+    if Status.FAIL in found:
+        return exits.FAILS
+    return exits.UNKNOWN if Status.UNKNOWN in found else exits.CLEAN

@@ -1,0 +1,49 @@
+"""The finding codes of the instance metadata service; with `codes` they are the one registry of the tool."""
+
+from __future__ import annotations
+
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.codes import Code
+
+PODS_BROKEN = Code(
+    "imds-pods-broken",
+    "Pods fail now because they do not reach the instance metadata service",
+    "They crash, their log has a line that AWS SDKs or known controllers print without it, and on their node a pod on "
+    "a network of its own gets no token.",
+)
+PODS_WILL_BREAK = Code(
+    "imds-pods-will-break",
+    "Pods fail at their next start, or on the next node",
+    "A program that is known to ask the instance metadata service for its region, its VPC or credentials has been given "
+    "none of them otherwise, and is cut off from it, or will be on the next node.",
+)
+PODS_POSSIBLE = Code(
+    "imds-pods-possible",
+    "It is not known whether pods need the instance metadata service",
+    "They have a network of their own and no role of their own (IRSA, EKS Pod Identity, access keys), and are cut off "
+    "from it or will be. Whether they call AWS at all cannot be seen from outside.",
+)
+NEXT_DIFFERS = Code(
+    "imds-next-differs",
+    "The next node answers pods otherwise than those that run",
+    "What makes the nodes was changed since they were made, or they were changed by hand: the next scale-up or update "
+    "brings nodes with another verdict for pods.",
+)
+NODES_UNKNOWN = Code(
+    "imds-nodes-unknown",
+    "It is not known whether pods of some nodes reach the instance metadata service",
+    "The instance, or what makes the next one, could not be read, was changed a moment ago, or says nothing.",
+)
+ROLES_UNKNOWN = Code(
+    "imds-roles-unknown",
+    "It is not known which service accounts have a role by EKS Pod Identity",
+    "Pods that got theirs when they started are recognised all the same, by their environment.",
+)
+LOGS_UNKNOWN = Code(
+    "imds-logs-unknown",
+    "Logs of pods that fail were not read",
+    "A pod that crashes on a node that is cut off may do so for another reason: its log tells.",
+    (kinds.PODS,),
+)
+
+ALL: tuple[Code, ...] = tuple(value for value in list(globals().values()) if isinstance(value, Code))

@@ -1,0 +1,180 @@
+"""What is found wrong with the metadata service of nodes that are alike, or not known of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from kubectl_eksdoc.core.model import metadata_codes as codes
+from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, When
+from kubectl_eksdoc.core.model.nodes import NodeOwner
+from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.plan.metadata.facts import MetadataFacts
+from kubectl_eksdoc.core.plan.metadata.groups import NodesAlike
+from kubectl_eksdoc.core.plan.metadata.sufferers import Sufferer, Suffering, cut_off
+from kubectl_eksdoc.core.rules.metadata_service import Reach
+
+_MOST_PODS = 5
+
+
+def judged(alike: NodesAlike, sufferers: Sequence[Sufferer]) -> Iterator[Finding]:
+    """Of one group; pods of one owner that suffer alike are one finding."""
+    for suffering in (Suffering.BROKEN, Suffering.WILL_BREAK):
+        for same in _together(each for each in sufferers if each.suffering is suffering):
+            yield _of_pods(alike, same)
+    possible = [each for each in sufferers if each.suffering is Suffering.POSSIBLE]
+    if possible:
+        yield _possible(alike, possible)
+    yield from _next(alike, sufferers)
+    yield from _unknown(alike)
+
+
+def judged_whole(facts: MetadataFacts, logs: Sequence[Pod], suffer: bool) -> Iterator[Finding]:
+    """Of no group alone. `logs`: pods that fail where they are cut off, and whose log is not known; `suffer`: some pod
+    is cut off, so that it matters who has a role."""
+    identities = facts.told.identities
+    if suffer and isinstance(identities, Unknown):
+        yield Finding(
+            codes.ROLES_UNKNOWN,
+            Severity.LOW,
+            Status.UNKNOWN,
+            Subject("Cluster", facts.cluster.identity.cluster or "unknown"),
+            f"which service accounts have a role by EKS Pod Identity is not known: {identities.why}",
+            remedy=(Remedy(_ALLOW.format(identities.missing)) if identities.missing else Remedy(_AGAIN),),
+            missing=identities.missing or "the Pod Identity associations",
+        )
+    for pod in logs:
+        told = facts.seen.get(pod.key, Unknown("it was not read"))
+        if isinstance(told, Unknown):
+            yield _unread(pod, told)
+
+
+_ALLOW = "Allow {}, or have somebody look who may."
+_AGAIN = "Ask again; --debug shows what AWS was asked."
+
+
+def _unread(pod: Pod, told: Unknown) -> Finding:
+    return Finding(
+        codes.LOGS_UNKNOWN,
+        Severity.MEDIUM,
+        Status.UNKNOWN,
+        Subject("Pod", pod.name, pod.namespace),
+        f"it fails on a node that is cut off, and whether that is why is not known: {told.why}",
+        remedy=(Remedy("Read its log.", f"kubectl logs -n {pod.namespace} {pod.name} --all-containers --tail=50"),),
+        missing=told.missing or "its log",
+    )
+
+
+def _together(sufferers: Iterable[Sufferer]) -> list[list[Sufferer]]:
+    found: dict[object, list[Sufferer]] = {}
+    for each in sufferers:
+        owner = each.pod.owner.uid if each.pod.owner is not None else each.pod.key
+        found.setdefault((owner, each.why, each.way_out), []).append(each)
+    return list(found.values())
+
+
+def owner_of(pod: Pod) -> Subject:
+    """Of a pod of a Deployment that, and not its ReplicaSet."""
+    if pod.owner is None:
+        return Subject("Pod", pod.name, pod.namespace)
+    hashed = f"-{pod.labels.get('pod-template-hash', '')}"
+    if pod.owner.kind == "ReplicaSet" and len(hashed) > 1 and pod.owner.name.endswith(hashed):
+        return Subject("Deployment", pod.owner.name.removesuffix(hashed), pod.namespace)
+    return Subject(pod.owner.kind, pod.owner.name, pod.namespace)
+
+
+def _of_pods(alike: NodesAlike, same: Sequence[Sufferer]) -> Finding:
+    broken = same[0].suffering is Suffering.BROKEN
+    pods = sorted(each.pod.key for each in same)
+    how = f"{'is' if len(same) == 1 else 'are'} broken now" if broken else "will break"
+    count = f"{len(same)} pod{'' if len(same) == 1 else 's'}"
+    evidence = [*_some(pods), f"nodes: {_group(alike)}, {alike.now.by or alike.next.by}"]
+    if same[0].source:
+        evidence.append(f"source: {same[0].source}")
+    return Finding(
+        codes.PODS_BROKEN if broken else codes.PODS_WILL_BREAK,
+        Severity.CRITICAL if broken else Severity.HIGH,
+        Status.FAIL,
+        owner_of(same[0].pod),
+        f"{count} {how}: {same[0].why}; {same[0].where}",
+        tuple(evidence),
+        (Remedy(_sentence(same[0].way_out), when=When.TOMORROW),),
+    )
+
+
+def _possible(alike: NodesAlike, possible: Sequence[Sufferer]) -> Finding:
+    owners = {owner_of(each.pod): each.why for each in possible}
+    reasons = sorted(f"{owner.kind} {owner}: {why}" for owner, why in owners.items())
+    one = len(possible) == 1
+    return Finding(
+        codes.PODS_POSSIBLE,
+        Severity.LOW,
+        Status.UNKNOWN,
+        _subject(alike),
+        f"{len(possible)} pod{'' if one else 's'} may need it; {possible[0].where}",
+        tuple(_some(reasons)),
+        (
+            Remedy(
+                "Give a role of its own (EKS Pod Identity or IRSA) to whatever calls AWS, and a region (AWS_REGION).",
+                when=When.TOMORROW,
+            ),
+        ),
+        missing="whether they call AWS",
+    )
+
+
+def _next(alike: NodesAlike, sufferers: Sequence[Sufferer]) -> Iterator[Finding]:
+    if not alike.changes:
+        return
+    worse = cut_off(alike.later) and alike.here.reach is not Reach.CUT_OFF
+    fails = worse and bool(sufferers)
+    yield Finding(
+        codes.NEXT_DIFFERS,
+        Severity.MEDIUM if fails else Severity.LOW,
+        Status.FAIL if fails else Status.PASS,
+        _subject(alike),
+        f"pods on the nodes that run: {alike.here.reach.value}; on the next one: {alike.later.reach.value}, as "
+        f"{alike.later.why} ({alike.next.by})",
+        remedy=(Remedy("Before the next scale-up or update: decide which is meant, and make both say it."),),
+    )
+
+
+def _unknown(alike: NodesAlike) -> Iterator[Finding]:
+    said = [(alike.now, "now", alike.here), (alike.next, "on the next node", alike.later)]
+    for service, when, verdict in said:
+        if verdict.reach is not Reach.UNKNOWN:
+            continue
+        missing = service.options.missing if isinstance(service.options, Unknown) else ""
+        yield Finding(
+            codes.NODES_UNKNOWN,
+            Severity.MEDIUM,
+            Status.UNKNOWN,
+            _subject(alike),
+            f"what pods find {when} is not known: {verdict.why}",
+            tuple(_some(alike.nodes)),
+            (Remedy(_ALLOW.format(missing)) if missing else Remedy("Try it from a pod there."),),
+            missing or f"the metadata options {when}",
+        )
+
+
+def _subject(alike: NodesAlike) -> Subject:
+    if not alike.name:
+        return Subject("Node", alike.nodes[0])
+    return Subject("NodePool" if alike.owner in _POOLED else "NodeGroup", alike.name)
+
+
+_POOLED = (NodeOwner.KARPENTER, NodeOwner.AUTO_MODE)
+
+
+def _group(alike: NodesAlike) -> str:
+    return f"{alike.name} ({len(alike.nodes)})" if alike.name else alike.nodes[0]
+
+
+def _some(names: Sequence[str]) -> list[str]:
+    if len(names) <= _MOST_PODS:
+        return list(names)
+    return [*names[:_MOST_PODS], f"and {len(names) - _MOST_PODS} more"]
+
+
+def _sentence(clause: str) -> str:
+    return f"{clause[:1].upper()}{clause[1:]}."

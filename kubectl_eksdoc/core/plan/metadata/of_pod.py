@@ -1,0 +1,71 @@
+"""What is said of one pod: whether it reaches the metadata service, and whether that matters to it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.pods import Pod, RoleBy
+from kubectl_eksdoc.core.plan.metadata.plan import GroupPlan, MetadataPlan
+from kubectl_eksdoc.core.plan.metadata.sufferers import Sufferer
+from kubectl_eksdoc.core.rules.metadata_service import HOST, Reach, Verdict, verdict
+
+
+@dataclass(frozen=True, slots=True)
+class OnePod:
+    """`hops` to the service; `sufferer` is None where nothing speaks for it that it suffers. `sentence` says all."""
+
+    pod: Pod
+    hops: int
+    here: Verdict
+    sufferer: Sufferer | None
+    sentence: str
+
+
+_REACHES = {
+    Reach.REACHABLE: "reaches the instance metadata service",
+    Reach.V1_ONLY: "gets no token from the instance metadata service, and is answered without one",
+    Reach.CUT_OFF: "does not reach the instance metadata service",
+    Reach.UNKNOWN: "may or may not reach the instance metadata service",
+}
+
+
+def of_pod(plan: MetadataPlan, pod: Pod) -> OnePod:
+    """`plan` is that of the pod's node, or holds it."""
+    group = next((each for each in plan.groups if pod.node in each.alike.nodes), None)
+    if pod.finished:
+        return _said(pod, plan.hops, Verdict(Reach.UNKNOWN, "its containers have ended, and do not start again"))
+    if group is None:
+        why = "it is on no node yet" if not pod.node else f"its node {pod.node} is not among those that were read"
+        return _said(pod, plan.hops, Verdict(Reach.UNKNOWN, why))
+    if pod.calls.host_network:
+        options = group.alike.now.options
+        none = Verdict(Reach.CUT_OFF, group.alike.now.by)
+        return _said(pod, HOST, none if options is None else verdict(options, HOST), group)
+    return _said(pod, plan.hops, group.alike.here, group)
+
+
+def _said(pod: Pod, hops: int, here: Verdict, group: GroupPlan | None = None) -> OnePod:
+    suffers = next((each for each in group.sufferers if each.pod == pod), None) if group is not None else None
+    where = f" on {pod.node}" if pod.node else ""
+    of = f" ({group.alike.name})" if group is not None and group.alike.name else ""
+    host = ", with the network of its host," if pod.calls.host_network else ""
+    sentence = f"{pod.key}{where}{of}{host} {_REACHES[here.reach]}: {here.why}; {_matters(pod, suffers, here)}."
+    return OnePod(pod, hops, here, suffers, sentence + _later(group, pod))
+
+
+def _matters(pod: Pod, suffers: Sufferer | None, here: Verdict) -> str:
+    if suffers is not None:
+        return f"{suffers.suffering.value}: {suffers.why}; way out: {suffers.way_out}"
+    if pod.calls.role is not RoleBy.NOBODY:
+        return f"it has a role of its own by {pod.calls.role.value}"
+    return "nothing is wrong" if here.reach is Reach.REACHABLE else "nothing shows that it needs it"
+
+
+def _later(group: GroupPlan | None, pod: Pod) -> str:
+    """What the next node changes, "" for nothing."""
+    if group is None or pod.calls.host_network or isinstance(group.alike.next.options, Unknown):
+        return ""
+    if not group.alike.changes:
+        return ""
+    return f" On the next node it {_REACHES[group.alike.later.reach]}: {group.alike.later.why} ({group.alike.next.by})."

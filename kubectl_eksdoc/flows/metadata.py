@@ -1,0 +1,119 @@
+"""Who reaches the instance metadata service: cluster, machines, logs and starts of pods, put together and judged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Set
+from dataclasses import dataclass, replace
+
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.aws.machines import (
+    Instance,
+    MachineKeys,
+    MachinesTold,
+    NodeGroup,
+    ScalingGroup,
+    TemplateVersion,
+)
+from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.core.model.nodes import NodeOwner
+from kubectl_eksdoc.core.model.spelling import maybe
+from kubectl_eksdoc.core.plan.metadata.facts import MetadataFacts
+from kubectl_eksdoc.core.plan.metadata.plan import MetadataPlan, plan_metadata
+from kubectl_eksdoc.core.plan.metadata.sources import instance_of
+from kubectl_eksdoc.errors import UsageError
+
+KINDS = (kinds.NODES, kinds.PODS, kinds.NODE_POOLS, kinds.NODE_CLASSES)
+"""What of the cluster is read as a whole."""
+
+Tell = Callable[[MachineKeys], MachinesTold]
+"""AWS: each answer, or why there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What is asked about: one pod, or some nodes, or all."""
+
+    pod: str = ""
+    namespace: str = "default"
+    nodes: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
+
+    def of(self, cluster: Cluster) -> Cluster:
+        """What of it is judged.
+
+        Raises:
+            UsageError: what is named is not there.
+        """
+        if self.pod:
+            return self._one_pod(cluster)
+        if not self.nodes and not self.groups:
+            return cluster
+        _check(self.nodes, {node.name for node in cluster.nodes}, "node")
+        _check(self.groups, {name for node in cluster.nodes for name in node.groups}, "node group or NodePool")
+        kept = tuple(node for node in cluster.nodes if node.name in self.nodes or node.groups & {*self.groups})
+        there = {node.name for node in kept}
+        return replace(cluster, nodes=kept, pods=tuple(pod for pod in cluster.pods if pod.node in there))
+
+    def _one_pod(self, cluster: Cluster) -> Cluster:
+        key = f"{self.namespace}/{self.pod}"
+        pods = tuple(pod for pod in cluster.pods if pod.key == key)
+        if not pods:
+            elsewhere = sorted({pod.namespace for pod in cluster.pods if pod.name == self.pod})
+            hint = f"One of that name is in {', '.join(elsewhere)}: give it with -n." if elsewhere else ""
+            raise UsageError(f"there is no pod {self.pod!r} in namespace {self.namespace}", hint)
+        return replace(cluster, pods=pods, nodes=tuple(node for node in cluster.nodes if node.name == pods[0].node))
+
+
+def _check(names: Iterable[str], known: Set[str], what: str) -> None:
+    for name in names:
+        if name not in known:
+            raise UsageError(f"there is no {what} {name!r}{maybe(name, sorted(known))}")
+
+
+def plan_imds(cluster: Cluster, tell: Tell, hops: int) -> MetadataPlan:
+    """
+    Raises:
+        AwsError: nothing can be asked at all.
+    """
+    return plan_metadata(metadata_facts(cluster, tell), hops)
+
+
+def metadata_facts(cluster: Cluster, tell: Tell) -> MetadataFacts:
+    """In rounds, each of as many questions at once as may be: every answer may name what is to be asked next (instance
+    → auto scaling group → launch template → AMI), and nothing is asked twice."""
+    nodes = cluster.nodes
+    asked = MachineKeys(
+        instances=tuple(sorted({ident for node in nodes if (ident := instance_of(node))})),
+        node_groups=tuple(sorted({node.group for node in nodes if node.owner is NodeOwner.MANAGED})),
+        account=True,
+    )
+    told = tell(asked)
+    scaled = {instance_of(node) for node in nodes if node.owner in _BY_SCALING_GROUP}
+    while (more := _named(told, scaled).without(asked)).any:
+        told, asked = told.and_also(tell(more)), asked.and_also(more)
+    return MetadataFacts(cluster, told)
+
+
+_BY_SCALING_GROUP = (NodeOwner.EKSCTL, NodeOwner.SELF_MANAGED)
+
+
+def _named(told: MachinesTold, scaled: Set[str]) -> MachineKeys:
+    """By what is known so far. `scaled`: instances whose auto scaling group decides; of their own image and of that of
+    managed nodes only those are looked at that a template of somebody leaves open."""
+    instances = [each for each in told.instances.values() if isinstance(each, Instance)]
+    groups = [each for each in told.node_groups.values() if isinstance(each, NodeGroup)]
+    scaling = [each for each in told.scaling_groups.values() if isinstance(each, ScalingGroup)]
+    templates = [each for each in told.templates.values() if isinstance(each, TemplateVersion)]
+    launched_from = [*(each.template for each in groups), *(each.template for each in scaling)]
+    images = {each.image for each in templates}
+    if "" in images:
+        images |= {each.image for each in instances}
+    return MachineKeys(
+        scaling_groups=_sorted(each.scaling_group for each in instances if each.id in scaled),
+        templates=tuple(dict.fromkeys(filter(None, launched_from))),
+        images=_sorted(images),
+    )
+
+
+def _sorted(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(sorted({name for name in names if name}))

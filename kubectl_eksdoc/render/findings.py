@@ -1,0 +1,39 @@
+"""Findings on a screen: each in a line or two, and below it what shows it and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kubectl_eksdoc.core.model.findings import Finding, Severity, Status, When
+from kubectl_eksdoc.render.look import Look, Tone
+from kubectl_eksdoc.render.sections import MARGIN, Title, titled
+from kubectl_eksdoc.render.text import shown, wrap
+
+_SIGNS = {Status.FAIL: ("✗", Tone.BAD), Status.UNKNOWN: ("?", Tone.UNKNOWN), Status.PASS: ("!", Tone.WARN)}
+
+
+def findings(found: Sequence[Finding], of: str, look: Look, full: bool, named: bool = False) -> list[str]:
+    """Those of a mode, ``" with NONE"``, or of something else that is named so. `named`: they are of several subjects,
+    each is named, and what does a remedy is shown."""
+    shown_ones = [each for each in found if full or each.severity is not Severity.INFO]
+    lines = [line for each in shown_ones for line in _finding(each, look, full, named)]
+    return titled(Title("Findings", of), lines, look)
+
+
+def _finding(found: Finding, look: Look, full: bool, named: bool) -> list[str]:
+    sign, tone = _SIGNS[found.status]
+    what = f"{found.subject.kind} {found.subject}: {found.message}" if named else found.message
+    head = wrap(shown(f"{sign} {found.severity.value}: {what}", look), look.columns, MARGIN, MARGIN * 2)
+    lines = [look.paint(head[0], tone), *head[1:]]
+    evidence = found.evidence if full else found.evidence[:2]
+    for text in evidence:
+        lines += wrap(shown(f"- {text}", look), look.columns, MARGIN * 2, MARGIN * 3)
+    if found.missing and found.missing not in found.evidence:
+        lines += wrap(shown(f"missing: {found.missing}", look), look.columns, MARGIN * 2)
+    remedies = found.remedy if full else found.remedy[:1]
+    for each in remedies:
+        when = f"{each.when.value}: " if each.when is When.TOMORROW else ""
+        lines += wrap(shown(f"→ {when}{each.text}", look), look.columns, MARGIN * 2, MARGIN * 3)
+        if named and each.command:
+            lines.append(f"{MARGIN * 3}{shown(each.command, look)}")
+    return lines

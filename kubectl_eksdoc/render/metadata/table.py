@@ -1,0 +1,147 @@
+"""``-o table``: one line and one sentence for each cause, then what is found. ``-o wide``: every node, too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.aws.machines import MetadataOptions
+from kubectl_eksdoc.core.plan.metadata.groups import NodesAlike
+from kubectl_eksdoc.core.plan.metadata.plan import GroupPlan
+from kubectl_eksdoc.core.plan.metadata.sources import instance_of, service_now
+from kubectl_eksdoc.core.plan.metadata.sufferers import Suffering
+from kubectl_eksdoc.core.rules.metadata_service import Reach
+from kubectl_eksdoc.render.findings import findings
+from kubectl_eksdoc.render.look import Look, Tone
+from kubectl_eksdoc.render.metadata import words
+from kubectl_eksdoc.render.metadata.view import MetadataView
+from kubectl_eksdoc.render.sections import MARGIN, Title, drawn, titled
+from kubectl_eksdoc.render.tables import Cell, Column, Row
+from kubectl_eksdoc.render.text import shown, wrap
+
+_TONES = {
+    Reach.CUT_OFF: Tone.BAD,
+    Reach.V1_ONLY: Tone.WARN,
+    Reach.UNKNOWN: Tone.UNKNOWN,
+    Reach.REACHABLE: Tone.GOOD,
+}
+_FORMATS = "Every node, and all evidence: -o wide; for a program: -o json"
+
+
+def table(view: MetadataView, look: Look) -> str:
+    """What somebody must look at."""
+    return _text(view, look, full=False)
+
+
+def wide(view: MetadataView, look: Look) -> str:
+    """Nothing is cut and no column dropped, so lines may be wider than the terminal."""
+    return _text(view, look, full=True)
+
+
+def _text(view: MetadataView, look: Look, full: bool) -> str:
+    if view.pod is not None and not full:
+        return "\n".join(wrap(shown(view.pod.sentence, look), look.columns)) + "\n"
+    first = view.pod.sentence if view.pod is not None else words.in_short(view.plan)
+    sections = [
+        [look.paint(line, Tone.TITLE) for line in wrap(shown(first, look), look.columns)],
+        drawn(
+            Title("Nodes by cause", f": what a pod finds, {view.plan.hops} hops away"),
+            _causes(view.plan.groups),
+            look,
+            full,
+        ),
+        titled(Title("Why"), list(_why(view.plan.groups, look)), look),
+        drawn(Title("Nodes"), _nodes(view), look, full) if full else [],
+        findings(view.plan.findings, "", look, full, named=True),
+        [] if full else wrap(_FORMATS, look.columns),
+    ]
+    return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
+
+
+def _causes(groups: tuple[GroupPlan, ...]) -> tuple[list[Column], list[Row]]:
+    columns = [
+        Column("GROUP", floor=12, middle=True),
+        Column("MADE BY", drop=3),
+        Column("NODES", right=True),
+        Column("NOW"),
+        Column("NEXT NODE"),
+        Column("TOKENS", drop=2),
+        Column("HOPS", right=True, drop=1),
+        Column("BROKEN", right=True),
+        Column("WILL BREAK", right=True, short="WILL"),
+        Column("POSSIBLE", right=True, short="POSS."),
+    ]
+    return columns, [_cause(group) for group in groups]
+
+
+def _cause(group: GroupPlan) -> Row:
+    alike = group.alike
+    tokens, hops = _options(alike)
+    counts = [len(group.of(each)) for each in Suffering]
+    return [
+        alike.name or f"({alike.owner.value})",
+        alike.owner.value,
+        str(len(alike.nodes)),
+        _verdict(alike.here.reach, alike.now.options is None),
+        _verdict(alike.later.reach, alike.next.options is None),
+        tokens,
+        hops,
+        *(Cell(str(count or "-"), tone if count else None) for count, tone in zip(counts, _COUNTED, strict=True)),
+    ]
+
+
+_COUNTED = (Tone.BAD, Tone.WARN, Tone.UNKNOWN)
+
+
+def _verdict(reach: Reach, none: bool) -> Cell:
+    return Cell("none", Tone.FAINT) if none else Cell("?" if reach is Reach.UNKNOWN else reach.value, _TONES[reach])
+
+
+def _options(alike: NodesAlike) -> tuple[str, str]:
+    """Of now, and of the next where that is something else: ``1 → 2``."""
+    now, later = alike.now.options, alike.next.options
+    if now is None:
+        return "-", "-"
+    tokens, hops = _pair(now)
+    if not isinstance(later, MetadataOptions):
+        return tokens, hops
+    then = _pair(later)
+    return _change(tokens, then[0]), _change(hops, then[1])
+
+
+def _change(old: str, new: str) -> str:
+    return old if old == new else f"{old} → {new}"
+
+
+def _pair(options: MetadataOptions | Unknown | None) -> tuple[str, str]:
+    if not isinstance(options, MetadataOptions):
+        return "?", "?"
+    if not options.endpoint:
+        return "disabled", "-"
+    return options.tokens, str(options.hop_limit)
+
+
+def _why(groups: tuple[GroupPlan, ...], look: Look) -> Iterator[str]:
+    for group in groups:
+        yield from wrap(shown(words.sentence(group), look), look.columns, MARGIN, MARGIN * 2)
+
+
+def _nodes(view: MetadataView) -> tuple[list[Column], list[Row]]:
+    columns = [Column(name) for name in ("NODE", "GROUP", "INSTANCE", "TOKENS", "HOPS", "STATE", "NOW", "NEXT NODE")]
+    group_of = {node: group.alike for group in view.plan.groups for node in group.alike.nodes}
+    rows: list[Row] = []
+    for node in view.plan.facts.cluster.nodes:
+        alike, options = group_of[node.name], service_now(node, view.plan.facts).options
+        state = ("pending" if options.pending else "applied") if isinstance(options, MetadataOptions) else "-"
+        rows.append(
+            [
+                node.name,
+                alike.name or "-",
+                instance_of(node) or "-",
+                *_pair(options),
+                state,
+                _verdict(alike.here.reach, alike.now.options is None),
+                _verdict(alike.later.reach, alike.next.options is None),
+            ]
+        )
+    return columns, rows

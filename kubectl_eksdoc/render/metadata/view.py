@@ -1,0 +1,22 @@
+"""What is shown of the metadata service."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from kubectl_eksdoc import __version__
+from kubectl_eksdoc.core.plan.metadata.of_pod import OnePod
+from kubectl_eksdoc.core.plan.metadata.plan import MetadataPlan
+
+
+@dataclass(frozen=True, slots=True)
+class MetadataView:
+    """`options` as they were given; `recognised`: how it is known that AWS describes the cluster that was read. `pod`:
+    the one that was asked about."""
+
+    plan: MetadataPlan
+    options: Mapping[str, object]
+    recognised: str = ""
+    pod: OnePod | None = None
+    tool_version: str = __version__

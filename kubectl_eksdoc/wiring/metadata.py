@@ -1,0 +1,80 @@
+"""All that the metadata service of nodes is judged by, of whatever is read: the cluster, and AWS's side of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.errors import AwsDenied
+from kubectl_eksdoc.wiring.aws import open_aws
+from kubectl_eksdoc.wiring.sources import Progress, SourceChoice, open_reader
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kubectl_eksdoc.aws.believing import Believed
+    from kubectl_eksdoc.core.model.aws.machines import MachineKeys, MachinesTold
+    from kubectl_eksdoc.core.model.cluster import Cluster
+    from kubectl_eksdoc.core.model.connection import Connection
+    from kubectl_eksdoc.core.model.kinds import Resource
+    from kubectl_eksdoc.kube.aws_access import AwsWanted
+
+
+@dataclass(frozen=True, slots=True)
+class MetadataWorld:
+    """The cluster as it was read; of AWS nothing is known where it could not be believed, and why."""
+
+    cluster: Cluster
+    aws: Believed | Unknown
+
+    @property
+    def recognised(self) -> str:
+        """How it is known that AWS describes the cluster that was read, a clause; "" where nothing of AWS is known."""
+        return "" if isinstance(self.aws, Unknown) else self.aws.by
+
+    @property
+    def calls(self) -> str:
+        """What was sent to AWS so far, "" where nothing is."""
+        return "" if isinstance(self.aws, Unknown) else str(getattr(self.aws.aws, "said", ""))
+
+    def machines(self, keys: MachineKeys) -> MachinesTold:
+        """As `aws.machines.machines_told`."""
+        from kubectl_eksdoc.aws.machines import machines_told, nothing_told
+
+        return nothing_told(self.aws, keys) if isinstance(self.aws, Unknown) else machines_told(self.aws, keys)
+
+
+def namespace_of(source: SourceChoice, connection: Connection) -> str:
+    """In which a pod is looked for that is named without one.
+
+    Raises:
+        ConfigError: the kubeconfig cannot be used.
+    """
+    if not source.live:
+        return "default"
+    from kubectl_eksdoc.kube import whereabouts
+    from kubectl_eksdoc.kube.surroundings import of_this_process
+
+    return whereabouts.namespace_of(connection, of_this_process())
+
+
+def open_metadata(
+    source: SourceChoice,
+    connection: Connection,
+    wanted: AwsWanted,
+    progress: Progress | None,
+    kinds: Sequence[Resource],
+) -> MetadataWorld:
+    """Who may not ask which cluster it is knows nothing of AWS, and the rest all the same.
+
+    Raises:
+        ConfigError, ClusterError: the cluster cannot be read.
+        SnapshotError: the snapshot cannot be.
+        UsageError, AwsError: as `wiring.aws.open_aws`.
+    """
+    try:
+        aws = open_aws(source, connection, wanted)
+    except AwsDenied as error:
+        aws = Unknown(f"nothing that AWS says can be believed: {error.message}", error.missing)
+    return MetadataWorld(open_reader(source, connection, progress).read(kinds), aws)

@@ -1,0 +1,167 @@
+"""What is asked of AWS: all that decides, each once, in as few rounds as its names allow; a refusal leaves the rest."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from typing import Any
+
+import pytest
+
+from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.aws.machines import (
+    Image,
+    Instance,
+    MachineKeys,
+    MachinesTold,
+    MetadataOptions,
+    NodeGroup,
+    SaidOptions,
+    ScalingGroup,
+    TemplateRef,
+    TemplateVersion,
+)
+from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.core.model.nodes import EKSCTL_GROUP, Node
+from kubectl_eksdoc.core.model.pods import Calls
+from kubectl_eksdoc.core.rules.metadata_service import Reach
+from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.flows.metadata import Scope, metadata_facts, plan_imds
+from tests.builders import a_cluster, a_node, a_pod
+
+ONE, TWO = MetadataOptions("required", 1), MetadataOptions("required", 2)
+OWN, ASG = TemplateRef("lt-own", version="7"), TemplateRef("lt-asg")
+
+
+def ident(number: int) -> str:
+    return f"i-{number:08x}"
+
+
+def node(number: int, group: str, **labels: str) -> Node:
+    return a_node(f"n{number}", group=group, provider_id=f"aws:///eu-west-1a/{ident(number)}", labels=labels)
+
+
+def cluster() -> Cluster:
+    """A group without a template, one with its own, and eksctl's behind an auto scaling group."""
+    nodes = [node(0, "green"), node(1, "own"), node(2, "", **{EKSCTL_GROUP: "old"})]
+    pods = [a_pod(f"p{n}", node=f"n{n}", calls=Calls(images=("shop/cart:1",))) for n in range(3)]
+    return a_cluster(nodes=nodes, pods=pods)
+
+
+class Account:
+    """Answers of an account, by name; it notes what was asked. Mutable."""
+
+    def __init__(self, refuse: str = "") -> None:
+        self.asked: list[MachineKeys] = []
+        self._refuse = refuse
+        self._whole = MachinesTold(
+            {ident(n): Instance(ident(n), f"ami-{n}", options=ONE, scaling_group="asg") for n in range(3)},
+            {"green": NodeGroup("green", "AL2023_x86_64_STANDARD"), "own": NodeGroup("own", "AL2023_x", template=OWN)},
+            {"asg": ScalingGroup("asg", ASG)},
+            {
+                OWN: TemplateVersion("lt-own", "own", 7),
+                ASG: TemplateVersion("lt-asg", "asg", 3, SaidOptions("required", 2)),
+            },
+            {"ami-0": Image("ami-0", v2=True), "ami-1": Image("ami-1", v2=True), "ami-2": Image("ami-2")},
+            SaidOptions(),
+            frozenset(),
+        )
+
+    def tell(self, keys: MachineKeys) -> MachinesTold:
+        self.asked.append(keys)
+        given: dict[str, Any] = {}
+        for name in ("instances", "node_groups", "scaling_groups", "templates", "images"):
+            held = getattr(self._whole, name)
+            given[name] = {key: self._one(name, held.get(key, Absent("gone"))) for key in getattr(keys, name)}
+        if keys.account:
+            given |= {name: self._one(name, getattr(self._whole, name)) for name in ("account", "identities")}
+        return MachinesTold(**given)
+
+    def _one(self, name: str, answer: object) -> object:
+        return Unknown("IAM does not allow it", f"the:{name}") if name == self._refuse else answer
+
+
+def test_each_is_asked_once_and_what_it_names_after_it() -> None:
+    account = Account()
+    metadata_facts(cluster(), account.tell)
+    assert [keys.account for keys in account.asked] == [True, False, False]
+    assert account.asked[0].node_groups == ("green", "own") and len(account.asked[0].instances) == 3
+    assert (account.asked[1].scaling_groups, account.asked[1].templates) == (("asg",), (OWN,))
+    assert (account.asked[2].templates, account.asked[2].images) == ((ASG,), ("ami-0", "ami-1", "ami-2"))
+    for field in fields(MachineKeys):
+        if field.name != "account":
+            names = [name for keys in account.asked for name in getattr(keys, field.name)]
+            assert len(names) == len(set(names)), field.name
+
+
+def test_nodes_of_one_group_ask_for_its_template_once() -> None:
+    many = a_cluster(nodes=[node(number, "own") for number in range(1000)])
+    account = Account()
+    metadata_facts(many, account.tell)
+    assert sum(len(keys.templates) for keys in account.asked) == 1 and len(account.asked) <= 4
+
+
+def verdicts(refuse: str = "") -> dict[str, tuple[Reach, Reach]]:
+    plan = plan_imds(cluster(), Account(refuse).tell, 2)
+    return {group.alike.name: (group.alike.here.reach, group.alike.later.reach) for group in plan.groups}
+
+
+def test_now_and_next_of_each_way_to_make_a_node() -> None:
+    assert verdicts() == {
+        "green": (Reach.CUT_OFF, Reach.CUT_OFF),
+        "own": (Reach.CUT_OFF, Reach.REACHABLE),
+        "old": (Reach.CUT_OFF, Reach.REACHABLE),
+    }
+
+
+UNKNOWN = Reach.UNKNOWN
+LOST = {
+    "instances": {"green": (UNKNOWN, Reach.CUT_OFF), "own": (UNKNOWN, UNKNOWN), "old": (UNKNOWN, UNKNOWN)},
+    "node_groups": {"green": (Reach.CUT_OFF, UNKNOWN), "own": (Reach.CUT_OFF, UNKNOWN)},
+    "scaling_groups": {"old": (Reach.CUT_OFF, UNKNOWN)},
+    "templates": {"own": (Reach.CUT_OFF, UNKNOWN), "old": (Reach.CUT_OFF, UNKNOWN)},
+    "images": {"own": (Reach.CUT_OFF, UNKNOWN)},
+    # a template that is silent about the endpoint leaves that to the account
+    "account": {"own": (Reach.CUT_OFF, UNKNOWN), "old": (Reach.CUT_OFF, UNKNOWN)},
+    "identities": {},
+}
+
+
+@pytest.mark.parametrize("refused", sorted(LOST))
+def test_what_is_refused_is_unknown_and_leaves_the_rest(refused: str) -> None:
+    assert verdicts(refused) == {**verdicts(), **LOST[refused]}
+    findings = plan_imds(cluster(), Account(refused).tell, 2).findings
+    assert f"the:{refused}" in {found.missing for found in findings}, "the missing action is named"
+
+
+def test_what_is_asked_about_is_all_that_is_judged() -> None:
+    assert [each.name for each in Scope().of(cluster()).nodes] == ["n0", "n1", "n2"]
+    kept = Scope(nodes=("n0",), groups=("old",)).of(cluster())
+    assert [each.name for each in kept.nodes] == ["n0", "n2"] and [each.name for each in kept.pods] == ["p0", "p2"]
+    alone = Scope(pod="p1").of(cluster())
+    assert [each.name for each in alone.pods] == ["p1"] and [each.name for each in alone.nodes] == ["n1"]
+
+
+@pytest.mark.parametrize(
+    ("scope", "said"),
+    [
+        (Scope(pod="p9"), "there is no pod 'p9' in namespace default"),
+        (Scope(pod="p1", namespace="shop"), "there is no pod 'p1' in namespace shop"),
+        (Scope(nodes=("n9",)), "there is no node 'n9'"),
+        (Scope(groups=("gren",)), "did you mean green?"),
+    ],
+)
+def test_what_is_not_there_is_said(scope: Scope, said: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        scope.of(cluster())
+    assert said in str(caught.value)
+
+
+def test_a_pod_of_that_name_elsewhere_is_named() -> None:
+    with pytest.raises(UsageError) as caught:
+        Scope(pod="p1", namespace="shop").of(cluster())
+    assert "is in default" in caught.value.hint
+
+
+def test_pods_that_were_not_scheduled_are_on_no_group() -> None:
+    pending = replace(cluster(), pods=(a_pod("p", node=""),))
+    assert not any(group.sufferers for group in plan_imds(pending, Account().tell, 2).groups)

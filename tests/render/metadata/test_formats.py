@@ -1,0 +1,101 @@
+"""Every cause and every kind of sufferer in every format: as they were read last, valid, and fit for a screen."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+
+import kubectl_eksdoc.render.schemas as schemas
+from kubectl_eksdoc.core.model import metadata_codes
+from kubectl_eksdoc.core.model.nodes import NodeOwner
+from kubectl_eksdoc.core.plan.metadata.of_pod import of_pod
+from kubectl_eksdoc.core.rules.metadata_service import Reach
+from kubectl_eksdoc.render.look import Look
+from kubectl_eksdoc.render.metadata import FORMATS, MetadataView
+from tests.render.metadata.made import plan
+
+GOLDEN = Path(__file__).parent / "golden"
+SCHEMA = schemas.load("ImdsProbe")
+JUDGE = jsonschema.Draft202012Validator(SCHEMA)
+
+
+def view(pod: str = "", hops: int = 2) -> MetadataView:
+    made = plan(hops)
+    one = next((each for each in made.facts.cluster.pods if each.name == pod), None)
+    return MetadataView(made, {"hops": hops}, "by its endpoint", of_pod(made, one) if one else None, "0.0.0")
+
+
+@pytest.mark.parametrize(
+    ("file", "output", "look"),
+    [
+        ("table-120.txt", "table", Look(120)),
+        ("table-80.txt", "table", Look(80)),
+        ("table-ascii.txt", "table", Look(100, ascii=True)),
+        ("wide.txt", "wide", Look(120)),
+        ("imds.json", "json", Look(120)),
+    ],
+)
+def test_it_reads_as_it_did(file: str, output: str, look: Look) -> None:
+    text = FORMATS.render(view(), output, look)
+    path = GOLDEN / file
+    if os.environ.get("EKSDOC_UPDATE_GOLDEN"):
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    assert text == path.read_text(encoding="utf-8")
+
+
+def document(**of: Any) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(FORMATS.render(view(**of), "json", Look(120)))
+    return found
+
+
+@pytest.mark.parametrize("of", [{}, {"pod": "controller"}, {"pod": "한글"}, {"hops": 3}, {"hops": 1}])
+def test_it_is_as_its_schema_says(of: dict[str, Any]) -> None:
+    JUDGE.validate(document(**of))
+
+
+def test_its_words_are_those_of_the_tool() -> None:
+    assert SCHEMA["$defs"]["code"]["enum"] == sorted(code.name for code in metadata_codes.ALL)
+    assert SCHEMA["$defs"]["reach"]["enum"] == [each.value for each in Reach]
+    assert SCHEMA["$defs"]["group"]["properties"]["owner"]["enum"] == [each.value for each in NodeOwner]
+    addon = schemas.load("AddonDiff")["$defs"]
+    for shared in ("metadata", "cluster", "kindRead", "finding", "subject", "remedy"):
+        assert SCHEMA["$defs"][shared] == addon[shared]
+
+
+def test_yaml_is_the_same() -> None:
+    assert yaml.safe_load(FORMATS.render(view(), "yaml", Look(120))) == document()
+
+
+@pytest.mark.parametrize("columns", [60, 80, 120])
+def test_no_line_is_wider_than_the_screen(columns: int) -> None:
+    lines = FORMATS.render(view(), "table", Look(columns)).splitlines()
+    commands = [line for line in lines if line.strip().startswith(("kubectl ", "aws "))]
+    assert max(len(line) for line in lines if line not in commands) <= columns
+
+
+def test_ascii_is_ascii() -> None:
+    text = FORMATS.render(view(), "table", Look(100, ascii=True))
+    assert text.isascii()
+
+
+@pytest.mark.parametrize(
+    ("pod", "said"),
+    [
+        ("controller", "does not reach the instance metadata service: the hop limit is 1 and 2 are needed"),
+        ("controller", "broken now: its log says that it lacks the id of its VPC"),
+        ("scaler", "will break: it looks for its region there; way out: set AWS_REGION"),
+        ("fine", "it has a role of its own by Pod Identity"),
+        ("한글", "reaches the instance metadata service: the hop limit is 2"),
+        ("api", "On the next node it does not reach the instance metadata service"),
+        ("cart-1", "possible: it has no role of its own"),
+    ],
+)
+def test_one_sentence_for_one_pod(pod: str, said: str) -> None:
+    assert said in " ".join(FORMATS.render(view(pod), "table", Look(120)).split())
