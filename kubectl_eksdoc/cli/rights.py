@@ -107,6 +107,9 @@ _IMDS_PROBE = (
     *(Right("list", resource, lost=_NO_CLASS) for resource in (kinds.NODE_CLASSES, kinds.NODE_POOLS)),
 )
 
+_NO_PATCH = "`--fix node-class` cannot be carried out"
+_IMDS_FIX = (*_IMDS_PROBE, *(Right(verb, kinds.NODE_CLASSES, lost=_NO_PATCH) for verb in ("get", "patch")))
+
 ASKED_OF_AWS: Mapping[str, tuple[Question, ...]] = {
     "addon-diff": (
         questions.CALLER,
@@ -129,9 +132,16 @@ ASKED_OF_AWS: Mapping[str, tuple[Question, ...]] = {
         questions.METADATA_DEFAULTS,
         questions.POD_IDENTITIES,
     ),
+    "imds-probe --apply": (
+        questions.MODIFY_METADATA,
+        questions.CREATE_TEMPLATE_VERSION,
+        questions.UPDATE_NODE_GROUP,
+        questions.UPDATE,
+        questions.UPDATES,
+    ),
 }
 """The questions of each command that asks AWS, each with the IAM actions that it needs; ``--apply`` asks those of
-``addon-diff`` as well."""
+the command without it as well."""
 
 BY_COMMAND: Mapping[str, tuple[Right, ...]] = {
     "drain plan": DRAIN_PLAN,
@@ -140,6 +150,7 @@ BY_COMMAND: Mapping[str, tuple[Right, ...]] = {
     "addon-diff --after": _ADDON_AFTER,
     "addon-diff --apply": _ADDON_DIFF,
     "imds-probe": _IMDS_PROBE,
+    "imds-probe --apply": _IMDS_FIX,
     "drain run": _RUN,
     "drain resume": _RUN,
     "drain rollback": (*_NODES, *_PODS, *(right for right in _EVICT if not right.subresource), *_JOURNAL),

@@ -7,34 +7,37 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import exits, rights, values
+from kubectl_eksdoc.cli.metadata import fix_options, reading
+from kubectl_eksdoc.cli.metadata.fixing import fixing
 from kubectl_eksdoc.cli.metadata.request import Request
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
-from kubectl_eksdoc.cli.progress import ProgressLine
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.errors import Forbidden
 
 if TYPE_CHECKING:  # help must not pay for facts and plans
     from kubectl_eksdoc.core.model.findings import Finding
-    from kubectl_eksdoc.wiring.metadata import MetadataWorld
 
-NAME = "imds-probe"
+NAME = reading.NAME
 
 _ABOUT = """\
 Say who reaches the instance metadata service (IMDS) of the nodes and who is cut off, and why: the hop limit and the
-tokens of each node, what made it so, what the next node will have, and which pods suffer from it. Reads the cluster
-and AWS, and changes nothing.
+tokens of each node, what made it so, what the next node will have, which pods suffer from it, and what can be done.
+Reads the cluster and AWS, and changes nothing, unless --apply does one of them once you have typed that you mean it.
 
 Examples:
   %(prog)s
   %(prog)s pod/cart-6c5d76cf77-xqb86 -n shop
   %(prog)s --nodegroup green -o wide
   %(prog)s --hops 3
+  %(prog)s --nodegroup green --apply --fix instance-options
   %(prog)s --demo
 """
 
 _EXIT_CODES = """\
 Exit codes: 0 nobody suffers, 1 findings that fail, 5 something is unknown; 2 usage, 3 cluster, 4 AWS.
+With --apply: 0 it is done, 1 something is not as it was meant to be, or nothing was begun, 5 something is not known,
+6 it was broken off, failed or goes on, 7 it is not as it was shown.
 Global flags: kubectl eksdoc options
 """
 
@@ -75,6 +78,7 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
         metavar="CODE,…",
         help="findings that may be unknown without exit code 5",
     )
+    fix_options.add_to(parser)
     parser.set_defaults(leaf=parser, command=run)
 
 
@@ -98,51 +102,28 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
     """
     # Imported late: help and errors of usage must not pay for what only an answer needs.
     from kubectl_eksdoc.cli import look as looks
+    from kubectl_eksdoc.core.plan.metadata.fixes.chooser import offered
     from kubectl_eksdoc.core.plan.metadata.of_pod import of_pod
-    from kubectl_eksdoc.flows.metadata import Scope, plan_imds
+    from kubectl_eksdoc.flows.metadata import plan_imds
     from kubectl_eksdoc.render.metadata import FORMATS, MetadataView
 
     request = Request.from_args(args, words)
+    fix = fix_options.fix_from(args, request)
+    if fix is not None:
+        return fixing(request, fix, around)
     options = request.options
     FORMATS.check(options.output)
     try:
-        world = _opened(request, around)
-        scope = Scope(request.pod, _namespace(request), request.nodes, request.groups)
+        world = reading.opened(request, around)
+        scope = reading.scope(request)
         plan = plan_imds(scope.of(world.cluster), world.machines, request.hops)
     except Forbidden as error:
         raise rights.explained(error, NAME) from error
-    _told(world, options, around)
+    reading.told(world, options, around)
     pod = of_pod(plan, plan.facts.cluster.pods[0]) if request.pod else None
-    view = MetadataView(plan, request.given, world.recognised, pod)
+    view = MetadataView(plan, request.given, world.recognised, pod, offered(plan, world.cluster, world.vpc))
     look = looks.decide(options, around.stdout, around.environ)
     return Answer(FORMATS.render(view, options.output, look), _code(plan.findings, request.accepted))
-
-
-def _opened(request: Request, around: Surroundings) -> MetadataWorld:
-    from kubectl_eksdoc.flows.metadata import KINDS
-    from kubectl_eksdoc.kube.aws_access import AwsWanted
-
-    options = request.options
-    wanted = AwsWanted(options.cluster_name, options.region, options.profile)
-    with ProgressLine(around.stderr) as progress:
-        return around.open_metadata(request.source, options.connection, wanted, progress, KINDS)
-
-
-def _namespace(request: Request) -> str:
-    from kubectl_eksdoc.wiring.metadata import namespace_of
-
-    options = request.options
-    return options.namespace or (namespace_of(request.source, options.connection) if request.pod else "")
-
-
-def _told(world: MetadataWorld, options: GlobalOptions, around: Surroundings) -> None:
-    """On stderr: which cluster it was, and what AWS was asked if somebody looks for a fault."""
-    from kubectl_eksdoc.cli import look as looks
-    from kubectl_eksdoc.render.identity import identity_line
-
-    around.note(identity_line(world.cluster, around.now(), looks.decide(options, around.stderr, around.environ)))
-    if options.debug and world.calls:
-        around.note(f"debug: {world.calls}")
 
 
 def _code(findings: Sequence[Finding], accepted: Sequence[str]) -> int:

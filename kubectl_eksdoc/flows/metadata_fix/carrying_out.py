@@ -6,6 +6,8 @@ that was broken off asks only for what is still as it was.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.metadata_acts import Act, OnClass, OnInstances, OnTemplate
 from kubectl_eksdoc.core.run.metadata.became import Done, Part
@@ -36,6 +38,8 @@ def carry_out(act: Act, begun: Doc, token: str, world: FixWorld, watch_s: float 
 def go_on(act: Act, token: str, world: FixWorld, watch_s: float = WATCH_S, past: Past = Past()) -> Done:
     """With what was begun before. Raises: as `carry_out`."""
     done = _done(act, token, world, watch_s, past)
+    if world.prove is not None and done.whole and isinstance(act, OnInstances):
+        done = replace(done, proofs=world.prove(act.nodes))
     note(world, {"entry": "ended", "left": done.left, "parts": [_kept(part) for part in done.parts]})
     return done
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
@@ -33,7 +33,8 @@ class Clock(Protocol):
 @dataclass(frozen=True, slots=True)
 class FixWorld:
     """What a fix needs of the world. `told`: how often the process was told to end. `tell` hears what happens, a line
-    each. `members`: the nodes of a group as they are now, by name, each with its instance."""
+    each. `members`: the nodes of a group as they are now, by name, each with its instance. `prove`: asks from pods on
+    nodes, by their names; None: nobody asks from a pod."""
 
     aws: MetadataAws
     classes: NodeClasses
@@ -43,6 +44,7 @@ class FixWorld:
     told: Callable[[], int]
     tell: Callable[[str], object]
     members: Callable[[str], Mapping[str, Instance | Absent | Unknown] | Unknown]
+    prove: Callable[[Sequence[str]], tuple[Part, ...]] | None = None
 
 
 def note(world: FixWorld, entry: Doc) -> None:

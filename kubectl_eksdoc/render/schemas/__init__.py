@@ -20,6 +20,7 @@ KINDS = (
     "DrainRunEvent",
     "DrainRunStatus",
     "DrainWatch",
+    "ImdsFix",
     "ImdsProbe",
 )
 

@@ -41,7 +41,8 @@ class Part:
 class Done:
     """`left`: why nothing more was done though there is something left, a clause, "" where it came to its end.
     `update`: EKS's own id of the update of a node group, "" where there is none; `stage` and `errors` are of it, and
-    `number` is the template's version that was made. `nodes`: what the nodes of the group have afterwards."""
+    `number` is the template's version that was made. `nodes`: what the nodes of the group have afterwards; `proofs`:
+    what pods on them find, () where no pod was asked."""
 
     act: Act
     seconds: float
@@ -52,6 +53,7 @@ class Done:
     stage: Stage | None = None
     errors: tuple[Issue, ...] = ()
     nodes: tuple[Part, ...] = ()
+    proofs: tuple[Part, ...] = ()
 
     @property
     def whole(self) -> bool:
@@ -62,18 +64,20 @@ class Done:
     @property
     def differs(self) -> bool:
         """Something is known to be other than it was meant to be."""
-        return bool(self.of(Became.OTHER)) or any(each.became is not Became.DONE for each in self._nodes_known())
+        return bool(self.of(Became.OTHER)) or any(each.became is not Became.DONE for each in self._seen())
 
     @property
     def lacks(self) -> bool:
         """Something is not known."""
-        return any(each.became is Became.UNKNOWN for each in (*self.parts, *self.nodes))
+        return any(each.became is Became.UNKNOWN for each in (*self.parts, *self.nodes, *self.proofs))
 
     def of(self, *became: Became) -> tuple[Part, ...]:
         return tuple(part for part in self.parts if part.became in became)
 
-    def _nodes_known(self) -> Iterator[Part]:
-        return (each for each in self.nodes if each.became not in (Became.UNKNOWN, Became.GONE))
+    def _seen(self) -> Iterator[Part]:
+        """Nodes and pods of which something is known."""
+        unseen = (Became.UNKNOWN, Became.GONE)
+        return (each for each in (*self.nodes, *self.proofs) if each.became not in unseen)
 
 
 def of_instance(act: SetOptions, now: Instance | Absent | Unknown) -> Part:

@@ -16,6 +16,7 @@ from kubectl_eksdoc.core.plan.metadata.fixes.on_instances import on_instances
 from kubectl_eksdoc.core.plan.metadata.fixes.on_pods import on_pods
 from kubectl_eksdoc.core.plan.metadata.fixes.on_templates import on_group_template, on_scaling_template
 from kubectl_eksdoc.core.plan.metadata.groups import NodesAlike
+from kubectl_eksdoc.core.plan.metadata.plan import MetadataPlan
 from kubectl_eksdoc.core.plan.metadata.sufferers import Sufferer
 from kubectl_eksdoc.core.rules.metadata_service import Reach
 
@@ -55,6 +56,13 @@ def choices(
     if not found and not cannot:
         cannot.append(_nothing_known(of))
     return Choice(tuple(sorted(found, key=lambda fix: (*fix.blast.size, NAMES.index(fix.name)))), tuple(cannot))
+
+
+def offered(plan: MetadataPlan, whole: Cluster, vpc: str = "") -> tuple[tuple[NodesAlike, Choice], ...]:
+    """For each group of the plan, in its order."""
+    return tuple(
+        (group.alike, choices(group.alike, plan.facts, plan.hops, group.sufferers, vpc, whole)) for group in plan.groups
+    )
 
 
 def _on_nodes(of: Behind) -> Iterator[Fix | str]:
