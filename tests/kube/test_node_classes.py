@@ -13,11 +13,8 @@ from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.core.model.metadata_acts import OnClass
 from kubectl_eksdoc.core.run.metadata.became import Became, class_patch, of_class
-from kubectl_eksdoc.embedded.demo.incidents import others
-from kubectl_eksdoc.embedded.serving.access import Access, Rule, restricted
-from kubectl_eksdoc.embedded.serving.api import Api, Setup
+from kubectl_eksdoc.embedded.serving.access import Rule, restricted
 from kubectl_eksdoc.embedded.serving.clockwork import ByHand
-from kubectl_eksdoc.embedded.serving.server import serving
 from kubectl_eksdoc.errors import Drifted, Forbidden
 from kubectl_eksdoc.flows.metadata_fix.carrying_out import carry_out
 from kubectl_eksdoc.kube.node_classes import LiveNodeClasses
@@ -25,6 +22,7 @@ from kubectl_eksdoc.wiring.metadata_fixes import node_classes_of
 from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs
 from tests.flows.metadata_fix.fixed import TOKEN, Case
+from tests.kube.classes import served_classes
 
 ACT = OnClass("default", 1, 2, ("n0",))
 GROUPS, PLURALS = ("karpenter.k8s.aws",), ("ec2nodeclasses",)
@@ -34,14 +32,7 @@ READER = restricted("reader", (Rule(("get",), PLURALS, GROUPS),))
 @contextmanager
 def cluster(tmp_path: Path) -> Iterator[Callable[[str], LiveNodeClasses]]:
     """One with the demo's EC2NodeClass and what defines it, for whoever has the token."""
-    plane = worlds.plane_of("small-traps", pace=None)
-    docs = [doc for doc in others() if doc["kind"] in ("CustomResourceDefinition", "EC2NodeClass")]
-    for doc in docs:
-        defines = doc["kind"] == "CustomResourceDefinition"
-        plural = "customresourcedefinitions.apiextensions.k8s.io" if defines else "ec2nodeclasses.karpenter.k8s.aws"
-        plane.load(plural, [doc])
-    access = Access({**dict(worlds.SETUP.access.users), "reader": READER})
-    with serving(Api(plane, Setup(access), ByHand())) as server:
+    with served_classes({"reader": READER}) as (server, _):
 
         def opened(token: str) -> LiveNodeClasses:
             config = kubeconfigs.one(tmp_path / token, server.url(token))
