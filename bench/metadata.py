@@ -1,7 +1,7 @@
 """``imds-probe`` of a large made cluster, in a process of its own; prints what it took and asked as one line of JSON.
 
-AWS answers within the process as botocore shapes it, so what is measured is the tool's own time: from the cluster's facts
-and raw answers to the printed table and document.
+AWS answers within the process as botocore shapes it, so what is measured is the tool's own time: from the cluster's
+facts and raw answers to the printed table and document.
 """
 
 from __future__ import annotations

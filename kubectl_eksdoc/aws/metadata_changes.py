@@ -28,28 +28,28 @@ _FAULTS = frozenset(("InternalError", "InternalFailure", "ServerException", "Ser
 
 
 class MetadataChanges:
-    """A `flows.ports.MetadataAws`."""
+    """A `flows.metadata_fix.ports.MetadataAws`."""
 
     def __init__(self, of: Believed) -> None:
         self._of = of
 
     def instances(self, ids: Sequence[str]) -> Mapping[str, Instance | Absent | Unknown]:
-        """As `flows.ports.MetadataAws.instances`."""
+        """As `MetadataAws.instances`."""
         return ec2.instances(self._of, ids)
 
     def group(self, name: str) -> NodeGroup | Absent | Unknown:
-        """As `flows.ports.MetadataAws.group`."""
+        """As `MetadataAws.group`."""
         return node_groups.node_group(self._of, name)
 
     def set_options(self, act: SetOptions, dry: bool = False) -> None:
-        """As `flows.ports.MetadataAws.set_options`. What is not named stays as it is."""
+        """As `MetadataAws.set_options`. What is not named stays as it is."""
         wanted: Json = {"InstanceId": act.instance, "HttpPutResponseHopLimit": act.hop_limit}
         if not act.before.endpoint:
             wanted["HttpEndpoint"] = "enabled"
         self._changed(questions.MODIFY_METADATA, wanted, dry)
 
     def new_version(self, act: OnTemplate, token: str, dry: bool = False) -> int:
-        """As `flows.ports.MetadataAws.new_version`. All of MetadataOptions is given: what is given replaces what the
+        """As `MetadataAws.new_version`. All of MetadataOptions is given: what is given replaces what the
         source version says."""
         wanted: Json = {
             "LaunchTemplateId": act.id,
@@ -62,7 +62,7 @@ class MetadataChanges:
         return 0 if dry else int(made["LaunchTemplateVersion"]["VersionNumber"])
 
     def version_of(self, act: OnTemplate, token: str) -> int | Unknown:
-        """As `flows.ports.MetadataAws.version_of`, by its description."""
+        """As `MetadataAws.version_of`, by its description."""
         wanted = {"LaunchTemplateId": act.id, "MinVersion": str(act.source)}
 
         def made(answer: Json) -> int:
@@ -72,7 +72,7 @@ class MetadataChanges:
         return known(self._of.aws, questions.TEMPLATE_VERSIONS, wanted, made)
 
     def update_group(self, act: OnTemplate, number: int, token: str) -> Update:
-        """As `flows.ports.MetadataAws.update_group`. Without version and release the AMI would move."""
+        """As `MetadataAws.update_group`. Without version and release the AMI would move."""
         wanted: Json = {
             "clusterName": self._of.cluster.name,
             "nodegroupName": act.group,
@@ -84,7 +84,7 @@ class MetadataChanges:
         return eks.update_of(self._changed(questions.UPDATE_NODE_GROUP, wanted))
 
     def update_to(self, act: OnTemplate, number: int) -> str | Unknown:
-        """As `flows.ports.MetadataAws.update_to`."""
+        """As `MetadataAws.update_to`."""
         wanted = {"name": self._of.cluster.name, "nodegroupName": act.group}
         listed = known(self._of.aws, questions.UPDATES, wanted, lambda told: tuple(map(str, told["updateIds"])))
         if isinstance(listed, Unknown):
@@ -95,7 +95,7 @@ class MetadataChanges:
         return ""
 
     def update(self, group: str, ident: str) -> Update | Unknown | Absent:
-        """As `flows.ports.MetadataAws.update`."""
+        """As `MetadataAws.update`."""
         wanted = {"name": self._of.cluster.name, "nodegroupName": group, "updateId": ident}
         return found(self._of.aws, questions.UPDATE, wanted, eks.update_of)
 

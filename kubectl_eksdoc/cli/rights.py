@@ -15,8 +15,8 @@ from kubectl_eksdoc.errors import Forbidden
 
 @dataclass(frozen=True, slots=True)
 class Right:
-    """One RBAC rule, over all namespaces or, if `journal`, in that of the runs' journal. `required`: without it
-    the command cannot answer at all.
+    """One RBAC rule, over all namespaces or, if `journal`, in that of the runs' journal, or, if `probe`, in that of a
+    probe's pods. `required`: without it the command cannot answer at all.
 
     `lost` says what the answer lacks without it where no finding code does.
     """
@@ -27,6 +27,7 @@ class Right:
     lost: str = ""
     subresource: str = ""
     journal: bool = False
+    probe: bool = False
 
     @property
     def unknown_without(self) -> tuple[str, ...]:
@@ -105,6 +106,20 @@ _NO_CLASS = "what Karpenter's next node will have is unknown"
 _IMDS_PROBE = (
     *(Right("list", resource, True) for resource in _NOTHING_WITHOUT),
     *(Right("list", resource, lost=_NO_CLASS) for resource in (kinds.NODE_CLASSES, kinds.NODE_POOLS)),
+    Right("get", kinds.PODS, lost="with what known programs were started, and which logs there are, is unknown"),
+    Right("get", kinds.PODS, lost="whether pods that fail do so because of it is unknown", subresource="log"),
+)
+
+_LEFTOVERS = "what probes that were killed have left is not found"
+_LEVEL = "whether the namespace allows the host's network is found out when the server refuses the pod"
+_IMDS_ACTIVE = (
+    Right("list", kinds.NODES, True),
+    Right("list", kinds.PODS, lost="`pod/NAME` is not known, and what EC2 says is not held against what is measured"),
+    Right("get", kinds.NAMESPACES, lost=_LEVEL),
+    Right("list", kinds.CONFIG_MAPS, lost=_LEFTOVERS, probe=True),
+    *(Right(verb, kinds.CONFIG_MAPS, True, probe=True) for verb in ("create", "delete")),
+    *(Right(verb, kinds.PODS, True, probe=True) for verb in ("create", "list")),
+    Right("get", kinds.PODS, True, subresource="log", probe=True),
 )
 
 _NO_PATCH = "`--fix node-class` cannot be carried out"
@@ -151,6 +166,7 @@ BY_COMMAND: Mapping[str, tuple[Right, ...]] = {
     "addon-diff --apply": _ADDON_DIFF,
     "imds-probe": _IMDS_PROBE,
     "imds-probe --apply": _IMDS_FIX,
+    "imds-probe --active": _IMDS_ACTIVE,
     "drain run": _RUN,
     "drain resume": _RUN,
     "drain rollback": (*_NODES, *_PODS, *(right for right in _EVICT if not right.subresource), *_JOURNAL),
@@ -204,9 +220,11 @@ def _for_reading(rights: Sequence[Right], command: str) -> str:
 
 def _for_changing(rights: Sequence[Right]) -> str:
     needed = [right for right in rights if right.required]
-    lines = [f"    everywhere: {_together(right for right in needed if not right.journal)}"]
+    lines = [f"    everywhere: {_together(right for right in needed if not right.journal and not right.probe)}"]
     if any(right.journal for right in needed):
         lines.append(f"    in the journal's namespace: {_together(right for right in needed if right.journal)}")
+    if any(right.probe for right in needed):
+        lines.append(f"    in the probe's namespace: {_together(right for right in needed if right.probe)}")
     return "\n".join(["It cannot do without these rights; kubectl auth can-i tells which you have:", *lines])
 
 

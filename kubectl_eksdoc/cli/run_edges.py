@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING
 
+from kubectl_eksdoc.wiring.metadata_probe import new_probe_id, open_ground
 from kubectl_eksdoc.wiring.runs import (
     Hooks,
     Keeping,
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.core.model.journal import Entries
     from kubectl_eksdoc.core.model.permissions import Permission
     from kubectl_eksdoc.core.model.run_events import RunEvents
-    from kubectl_eksdoc.flows.ports import Field, Runs, Trial
+    from kubectl_eksdoc.flows.ports import Field, ProbeGround, Runs, Trial
     from kubectl_eksdoc.flows.run.draining import Clock as RunClock
 
 
@@ -62,3 +63,5 @@ class Edges:
     clock: RunClock = WallClock()
     read_recorded: Callable[[str], Entries | RunEvents] = read_recorded
     told_to_stop: Callable[[], AbstractContextManager[Callable[[], int]]] = _told_to_stop
+    open_ground: Callable[[Connection, str, str], ProbeGround] = open_ground
+    new_probe_id: Callable[[], str] = new_probe_id

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Set
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.machines import (
     Instance,
     MachineKeys,
@@ -15,12 +17,16 @@ from kubectl_eksdoc.core.model.aws.machines import (
     TemplateVersion,
 )
 from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.core.model.containers import Container, LogOf
 from kubectl_eksdoc.core.model.nodes import NodeOwner
+from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.model.spelling import maybe
 from kubectl_eksdoc.core.plan.metadata.facts import MetadataFacts
-from kubectl_eksdoc.core.plan.metadata.plan import MetadataPlan, plan_metadata
+from kubectl_eksdoc.core.plan.metadata.inside import choose, inside, logs_of
+from kubectl_eksdoc.core.plan.metadata.plan import MetadataPlan, plan_metadata, pods_cut_off
 from kubectl_eksdoc.core.plan.metadata.sources import instance_of
 from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.flows.ports import InsidePods
 
 KINDS = (kinds.NODES, kinds.PODS, kinds.NODE_POOLS, kinds.NODE_CLASSES)
 """What of the cluster is read as a whole."""
@@ -70,12 +76,15 @@ def _check(names: Iterable[str], known: Set[str], what: str) -> None:
             raise UsageError(f"there is no {what} {name!r}{maybe(name, sorted(known))}")
 
 
-def plan_imds(cluster: Cluster, tell: Tell, hops: int) -> MetadataPlan:
-    """
+def plan_imds(cluster: Cluster, tell: Tell, hops: int, port: InsidePods | None = None) -> MetadataPlan:
+    """Without `port`, no pod is looked into.
+
     Raises:
         AwsError: nothing can be asked at all.
+        ClusterError: the cluster cannot be talked to.
     """
-    return plan_metadata(metadata_facts(cluster, tell), hops)
+    facts = metadata_facts(cluster, tell)
+    return plan_metadata(with_pods(facts, hops, port) if port is not None else facts, hops)
 
 
 def metadata_facts(cluster: Cluster, tell: Tell) -> MetadataFacts:
@@ -117,3 +126,25 @@ def _named(told: MachinesTold, scaled: Set[str]) -> MachineKeys:
 
 def _sorted(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted({name for name in names if name}))
+
+
+def with_pods(facts: MetadataFacts, hops: int, port: InsidePods) -> MetadataFacts:
+    """With what is found inside the pods that may lack the service.
+
+    Raises:
+        ClusterError: the cluster cannot be talked to.
+    """
+    now = facts.cluster.observed_at
+    chosen = choose(pods_cut_off(facts, hops), now)
+    containers = port.containers([pod.key for pod in chosen.pods])
+    asked = {pod.key: _logs(pod, containers[pod.key], now) for pod in chosen.pods}
+    logs = port.logs([log for each in asked.values() for log in each])
+    return replace(
+        facts,
+        inside={key: inside(containers[key], each, logs) for key, each in asked.items()},
+        not_looked_into=chosen.left,
+    )
+
+
+def _logs(pod: Pod, containers: tuple[Container, ...] | Absent | Unknown, now: datetime) -> tuple[LogOf, ...]:
+    return logs_of(pod, containers, now) if isinstance(containers, tuple) else ()

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
 from kubectl_eksdoc.core.model.acts import Act, Cordon, Errand, OfPod
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.aws.addons import Addon, Update, UpdateCall
 from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
-from kubectl_eksdoc.core.model.aws.machines import Instance, NodeGroup
 from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.core.model.containers import Container, LogOf
 from kubectl_eksdoc.core.model.journal import Begun, Entries, Entry, Phase, RunSummary
 from kubectl_eksdoc.core.model.kinds import Resource
 from kubectl_eksdoc.core.model.locks import Held
-from kubectl_eksdoc.core.model.metadata_acts import OnTemplate, SetOptions
+from kubectl_eksdoc.core.model.metadata_probe import NotMade, Owner, PodStand
 from kubectl_eksdoc.core.model.named import Named
 from kubectl_eksdoc.core.rules.api.statuses import Lost, Status
 from kubectl_eksdoc.core.rules.news import News
@@ -59,6 +59,23 @@ class Histories(Protocol):
         ...
 
 
+class InsidePods(Protocol):
+    """What some pods are made of, and what they print: of a cluster, a dump of one (which has no logs), or the demo.
+    One pod that is not had says nothing of the others."""
+
+    def containers(self, pods: Collection[str]) -> Mapping[str, tuple[Container, ...] | Absent | Unknown]:
+        """Of each (``namespace/name``) in its order; `Unknown.missing` is the right without which they are not had.
+
+        Raises:
+            ClusterError: the cluster cannot be talked to.
+        """
+        ...
+
+    def logs(self, asked: Collection[LogOf]) -> Mapping[LogOf, str | Absent | Unknown]:
+        """The last lines of each. Raises: as `containers`."""
+        ...
+
+
 class AddonEks(Protocol):
     """EKS, as far as the update of one add-on goes. Every method may raise AwsError: nothing can be asked just now."""
 
@@ -75,67 +92,6 @@ class AddonEks(Protocol):
         ...
 
     def addon(self) -> Addon | Unknown | Absent: ...
-
-
-class MetadataAws(Protocol):
-    """AWS, as far as changes of the metadata service's options go. Every method may raise AwsError: nothing can be
-    asked just now."""
-
-    def instances(self, ids: Sequence[str]) -> Mapping[str, Instance | Absent | Unknown]:
-        """By id."""
-        ...
-
-    def group(self, name: str) -> NodeGroup | Absent | Unknown:
-        """A managed one."""
-        ...
-
-    def set_options(self, act: SetOptions, dry: bool = False) -> None:
-        """EC2 has taken it, and applies it soon. `dry`: it says whether it would.
-
-        Raises:
-            AwsDenied, AwsRefused, AwsMissing, AwsThrottled, AwsLogin: nothing was changed; the error says why.
-            AwsError: nobody knows whether it was.
-        """
-        ...
-
-    def new_version(self, act: OnTemplate, token: str, dry: bool = False) -> int:
-        """Its number, 0 of a dry one; with the same `token` it is the same one. Raises: as `set_options`."""
-        ...
-
-    def version_of(self, act: OnTemplate, token: str) -> int | Unknown:
-        """The number of the version that `token` has made, 0 if it made none."""
-        ...
-
-    def update_group(self, act: OnTemplate, number: int, token: str) -> Update:
-        """Begin it; with the same `token` it is the same one. Raises: as `set_options`."""
-        ...
-
-    def update_to(self, act: OnTemplate, number: int) -> str | Unknown:
-        """The id of the update of the group to that version of its template, "" if there is none."""
-        ...
-
-    def update(self, group: str, ident: str) -> Update | Unknown | Absent:
-        """How one stands, by EKS's own id of it."""
-        ...
-
-
-class NodeClasses(Protocol):
-    """Karpenter's EC2NodeClasses, by their names. Every method may raise ClusterError: the cluster cannot be talked
-    to."""
-
-    def one(self, name: str) -> Doc | Absent | Unknown:
-        """`Unknown.missing` is the right without which it is not had."""
-        ...
-
-    def patch(self, name: str, body: Doc, dry: bool = False) -> Doc:
-        """The object as it is then. `body`: a merge patch; where it names a resourceVersion, of that object alone.
-
-        Raises:
-            Drifted: the object is another one by now; nothing was changed.
-            Forbidden, Unauthorized: it may not be.
-            ClusterError: it was not, or nobody knows.
-        """
-        ...
 
 
 class UpdateJournal(Protocol):
@@ -334,4 +290,33 @@ class Stage(ClusterReader, Protocol):
 
     def pending(self) -> Sequence[tuple[str, str]]:
         """Pods (ns/name) without a node, each with what the scheduler said."""
+        ...
+
+
+class ProbeGround(Protocol):
+    """The namespace in which probes of the metadata service run. Everything may raise Unauthorized or ConfigError:
+    nothing can be asked any more. `Unknown.missing` is the right without which something is not had."""
+
+    def pod_security(self) -> str | Unknown:
+        """The level of pod security that is enforced there by its label, "" without one."""
+        ...
+
+    def owners(self) -> tuple[Owner, ...] | Unknown:
+        """Of all probes that are there, this one's and others'."""
+        ...
+
+    def make_owner(self, doc: Doc) -> Owner | NotMade: ...
+
+    def make_pod(self, doc: Doc, dry: bool = False) -> NotMade | None:
+        """`dry`: the server only says whether it would."""
+        ...
+
+    def stands(self, probe: str) -> Mapping[str, PodStand] | Unknown:
+        """The pods of a probe that are there, by name."""
+        ...
+
+    def log(self, pod: str, container: str) -> str | Unknown: ...
+
+    def remove(self, owner: Owner) -> Unknown | None:
+        """With all that it owns, in the background; one that is gone is fine. None: it was taken in."""
         ...

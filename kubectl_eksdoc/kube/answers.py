@@ -47,7 +47,16 @@ class Answer:
 
     @property
     def is_json(self) -> bool:
-        return self.headers.get("content-type", "").partition(";")[0].strip().lower() == "application/json"
+        return self._media_type == "application/json"
+
+    @property
+    def is_text(self) -> bool:
+        """Plain text, or nothing at all: 204 has no type."""
+        return self._media_type == "text/plain" or (self.status == 204 and not self.body)
+
+    @property
+    def _media_type(self) -> str:
+        return self.headers.get("content-type", "").partition(";")[0].strip().lower()
 
     @cached_property
     def document(self) -> Mapping[str, Any]:

@@ -18,7 +18,7 @@ _RIGHT = NODE_CLASSES.full_name
 
 
 class LiveNodeClasses:
-    """A `flows.ports.NodeClasses`. Mutable: it holds connections, and in which version the server has them."""
+    """A `flows.metadata_fix.ports.NodeClasses`. Mutable: connections, and in which version the server has them."""
 
     def __init__(self, transport: Transport, sender: Sender) -> None:
         self._transport = transport
@@ -26,7 +26,7 @@ class LiveNodeClasses:
         self._resource = NODE_CLASSES
 
     def one(self, name: str) -> Doc | Absent | Unknown:
-        """As `flows.ports.NodeClasses.one`."""
+        """As `flows.metadata_fix.ports.NodeClasses.one`."""
         right = f"get {_RIGHT}"
         said = ""
         for resource in NODE_CLASSES.versions:
@@ -44,7 +44,7 @@ class LiveNodeClasses:
         return Absent(said)
 
     def patch(self, name: str, body: Doc, dry: bool = False) -> Doc:
-        """As `flows.ports.NodeClasses.patch`."""
+        """As `flows.metadata_fix.ports.NodeClasses.patch`."""
         query = {**MANAGER, **({"dryRun": "All"} if dry else {})}
         sent = self._sender.send("PATCH", f"{self._resource.path}/{name}", query, body, MERGE_PATCH)
         if sent.ok:

@@ -7,12 +7,14 @@ from kubectl_eksdoc.kube.answers import Absent, Answer, Expired, NotServed, Refu
 from kubectl_eksdoc.kube.config import Access
 
 
-def error_of(access: Access, answer: Answer, path: str, right: str, tries: int = 1) -> ClusterError:
-    """What is wrong with an answer that is not 2xx with JSON. `right` is what RBAC calls the request, e.g. ``list
-    pods``; `tries`: so often it was answered like that."""
+def error_of(
+    access: Access, answer: Answer, path: str, right: str, tries: int = 1, wanted: str = "JSON"
+) -> ClusterError:
+    """What is wrong with an answer that is not 2xx with what was `wanted`. `right` is what RBAC calls the request, e.g.
+    ``list pods``; `tries`: so often it was answered like that."""
     server = access.target.server.url
     if 200 <= answer.status < 300:
-        return _not_json(access, answer, path)
+        return _something_else(access, answer, path, wanted)
     if answer.status == 401:
         return _unauthorized(access, answer)
     if answer.status == 403:
@@ -52,10 +54,10 @@ def _unauthorized(access: Access, answer: Answer) -> Unauthorized:
     return Unauthorized(f"{access.target.server.url} does not accept {access.login}: {answer.said}", hint)
 
 
-def _not_json(access: Access, answer: Answer, path: str) -> Refused:
+def _something_else(access: Access, answer: Answer, path: str, wanted: str) -> Refused:
     kind = answer.headers.get("content-type", "no content type")
     return Refused(
-        f"{access.target.server.url}{path} answered with {kind} instead of JSON: {answer.said}",
+        f"{access.target.server.url}{path} answered with {kind} instead of {wanted}: {answer.said}",
         "Is this the address of a Kubernetes API, and is no login page or proxy in between?",
     )
 

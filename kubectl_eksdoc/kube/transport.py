@@ -26,8 +26,11 @@ class Transport:
     def close(self) -> None:
         self.access.pools.close()
 
-    def get(self, path: str, query: Mapping[str, str] | None = None, right: str = "") -> Answer:
-        """The server's 2xx answer. `right` is what RBAC calls this request, e.g. ``list pods``.
+    def get(
+        self, path: str, query: Mapping[str, str] | None = None, right: str = "", *, of_text: bool = False
+    ) -> Answer:
+        """The server's 2xx answer. `right` is what RBAC calls this request, e.g. ``list pods``; `of_text`: it is plain
+        text instead of JSON.
 
         Raises:
             Unauthorized: the credentials are refused, or the plugin that makes them failed.
@@ -51,9 +54,9 @@ class Transport:
                 continue
             tried += 1
             if answer.status not in _AGAIN or tried >= self._patience.tries:
-                if 200 <= answer.status < 300 and answer.is_json:
+                if 200 <= answer.status < 300 and (answer.is_text if of_text else answer.is_json):
                     return answer
-                raise refusals.error_of(self.access, answer, path, right, tried)
+                raise refusals.error_of(self.access, answer, path, right, tried, "plain text" if of_text else "JSON")
             self._pause(tried, answer.retry_after(utc_now()))
 
     def _pause(self, count: int, asked: float | None) -> None:

@@ -21,25 +21,26 @@ def to_json(document: Json, ascii_only: bool = False) -> str:
     return _escaped(text) + "\n"
 
 
-def to_yaml(document: Json, ascii_only: bool = False) -> str:
-    """The same document in block style. Signs a terminal would act on make it pure ASCII."""
+def to_yaml(document: Json, ascii_only: bool = False, blocks: bool = False) -> str:
+    """The same document in block style. Signs a terminal would act on make it pure ASCII. `blocks`: texts of several
+    lines are such, as a script that is to be read."""
     try:
-        text = _yaml(document, not ascii_only)
+        text = _yaml(document, not ascii_only, blocks=blocks)
     except UnicodeEncodeError:
         # libyaml takes no lone surrogate; the emitter in Python writes its escape.
         return _yaml(document, False, quick=False)
     if not ascii_only and not text.isascii() and any(unsafe(char) for char in text if char != "\n"):
-        return _yaml(document, False)
+        return _yaml(document, False, blocks=blocks)
     return text
 
 
-def _yaml(document: Json, signs: bool, quick: bool = True) -> str:
+def _yaml(document: Json, signs: bool, quick: bool = True, blocks: bool = False) -> str:
     import yaml
 
     from kubectl_eksdoc.render.events import events
 
     dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper) if quick else yaml.SafeDumper
-    text: str = yaml.emit(events(document), Dumper=dumper, allow_unicode=signs, width=_WIDEST)
+    text: str = yaml.emit(events(document, blocks), Dumper=dumper, allow_unicode=signs, width=_WIDEST)
     return text
 
 

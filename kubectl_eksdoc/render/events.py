@@ -16,11 +16,12 @@ _MOST = 10_000
 """Different texts that are remembered; names of nodes and verdicts come again, names of pods do not."""
 
 
-def events(document: object) -> Iterator[yaml.Event]:
-    """The stream of one document in block style, without aliases; `document` is of JSON's types."""
+def events(document: object, blocks: bool = False) -> Iterator[yaml.Event]:
+    """The stream of one document in block style, without aliases; `document` is of JSON's types. `blocks`: texts of
+    several lines as such, where they can be."""
     yield make.StreamStartEvent()
     yield make.DocumentStartEvent(explicit=False)
-    yield from _Scalars().walk(document)
+    yield from _Scalars(blocks).walk(document)
     yield make.DocumentEndEvent(explicit=False)
     yield make.StreamEndEvent()
 
@@ -28,7 +29,8 @@ def events(document: object) -> Iterator[yaml.Event]:
 class _Scalars:
     """Remembers how texts are to be written: finding out is most of the work."""
 
-    def __init__(self) -> None:
+    def __init__(self, blocks: bool) -> None:
+        self._blocks = blocks
         self._resolve: Callable[..., str] = yaml.resolver.Resolver().resolve
         self._float = yaml.representer.SafeRepresenter().represent_float
         self._texts: dict[str, yaml.Event] = {}
@@ -55,7 +57,8 @@ class _Scalars:
         event = self._texts.get(text)
         if event is None:
             plain = self._resolve(yaml.ScalarNode, text, (True, False)) == _TEXT
-            event = make.ScalarEvent(None, None, (plain, True), text)
+            style = "|" if self._blocks and "\n" in text else None
+            event = make.ScalarEvent(None, None, (plain, True), text, style=style)
             if len(self._texts) >= _MOST:
                 self._texts.clear()
             self._texts[text] = event

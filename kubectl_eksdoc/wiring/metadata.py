@@ -18,15 +18,18 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.core.model.cluster import Cluster
     from kubectl_eksdoc.core.model.connection import Connection
     from kubectl_eksdoc.core.model.kinds import Resource
+    from kubectl_eksdoc.flows.ports import InsidePods
     from kubectl_eksdoc.kube.aws_access import AwsWanted
 
 
 @dataclass(frozen=True, slots=True)
 class MetadataWorld:
-    """The cluster as it was read; of AWS nothing is known where it could not be believed, and why."""
+    """The cluster as it was read, and who looks into its pods, if somebody does; of AWS nothing is known where it could
+    not be believed, and why."""
 
     cluster: Cluster
     aws: Believed | Unknown
+    inside: InsidePods | None = None
 
     @property
     def recognised(self) -> str:
@@ -82,4 +85,17 @@ def open_metadata(
         aws = open_aws(source, connection, wanted)
     except AwsDenied as error:
         aws = Unknown(f"nothing that AWS says can be believed: {error.message}", error.missing)
-    return MetadataWorld(open_reader(source, connection, progress).read(kinds), aws)
+    cluster = open_reader(source, connection, progress).read(kinds)
+    return MetadataWorld(cluster, aws, _inside(source, connection))
+
+
+def _inside(source: SourceChoice, connection: Connection) -> InsidePods:
+    if source.live:
+        from kubectl_eksdoc.kube import inside_pods
+
+        return inside_pods.InsidePods(connection)
+    from kubectl_eksdoc.core.model.kinds import PODS
+    from kubectl_eksdoc.objects.held_pods import HeldPods
+
+    where = "the demo" if source.demo else f"the snapshot {source.snapshot}"
+    return HeldPods(lambda raw: open_reader(source, connection, None, raw).read([PODS]), where)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from kubectl_eksdoc.aws.believing import Believed
     from kubectl_eksdoc.core.model.connection import Connection
-    from kubectl_eksdoc.flows.ports import MetadataAws
+    from kubectl_eksdoc.flows.metadata_fix.ports import MetadataAws
     from kubectl_eksdoc.host.update_journal import UpdateJournalFile
     from kubectl_eksdoc.kube.node_classes import LiveNodeClasses
     from kubectl_eksdoc.wiring.runs import Keeping

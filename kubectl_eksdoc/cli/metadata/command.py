@@ -4,33 +4,33 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli import exits, rights, values
-from kubectl_eksdoc.cli.metadata import fix_options, reading
+from kubectl_eksdoc.cli import rights, values
+from kubectl_eksdoc.cli.metadata import changing_options, fix_options, probe_options, reading
 from kubectl_eksdoc.cli.metadata.fixing import fixing
+from kubectl_eksdoc.cli.metadata.probing import probing
 from kubectl_eksdoc.cli.metadata.request import Request
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.errors import Forbidden
 
-if TYPE_CHECKING:  # help must not pay for facts and plans
-    from kubectl_eksdoc.core.model.findings import Finding
-
 NAME = reading.NAME
 
 _ABOUT = """\
 Say who reaches the instance metadata service (IMDS) of the nodes and who is cut off, and why: the hop limit and the
 tokens of each node, what made it so, what the next node will have, which pods suffer from it, and what can be done.
-Reads the cluster and AWS, and changes nothing, unless --apply does one of them once you have typed that you mean it.
+Reads the cluster and AWS, and changes nothing. Once you have typed that you mean it, --active measures it from pods
+that it makes and deletes, and --apply carries out one of the fixes.
 
 Examples:
   %(prog)s
   %(prog)s pod/cart-6c5d76cf77-xqb86 -n shop
   %(prog)s --nodegroup green -o wide
   %(prog)s --hops 3
-  %(prog)s --nodegroup green --apply --fix instance-options
+  %(prog)s --active
+  %(prog)s --nodegroup green --apply --fix instance-options --active
+  %(prog)s node/ip-10-0-1-7.eu-west-1.compute.internal --active --dry-run
   %(prog)s --demo
 """
 
@@ -38,6 +38,7 @@ _EXIT_CODES = """\
 Exit codes: 0 nobody suffers, 1 findings that fail, 5 something is unknown; 2 usage, 3 cluster, 4 AWS.
 With --apply: 0 it is done, 1 something is not as it was meant to be, or nothing was begun, 5 something is not known,
 6 it was broken off, failed or goes on, 7 it is not as it was shown.
+With --active: 0 pods reach it, 1 they do not, 5 not measured; 7 the expectation is wrong, 130 interrupted.
 Global flags: kubectl eksdoc options
 """
 
@@ -78,7 +79,9 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
         metavar="CODE,…",
         help="findings that may be unknown without exit code 5",
     )
+    probe_options.add_to(parser)
     fix_options.add_to(parser)
+    changing_options.add_to(parser)
     parser.set_defaults(leaf=parser, command=run)
 
 
@@ -90,9 +93,10 @@ def _hops(text: str) -> int:
 
 
 def _codes(text: str) -> tuple[str, ...]:
-    from kubectl_eksdoc.core.model import metadata_codes
+    from kubectl_eksdoc.core.model import metadata_codes, metadata_probe_codes
 
-    return values.codes((code.name for code in metadata_codes.ALL), "the metadata service")(text)
+    every = (*metadata_codes.ALL, *metadata_probe_codes.ALL)
+    return values.codes((code.name for code in every), "the metadata service")(text)
 
 
 def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) -> Answer:
@@ -109,28 +113,21 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
 
     request = Request.from_args(args, words)
     fix = fix_options.fix_from(args, request)
+    active = probe_options.active_from(args, bool(words)) if fix is None or args.active else None
     if fix is not None:
-        return fixing(request, fix, around)
+        return fixing(request, fix, active, around)
+    if active is not None:
+        return probing(request, active, around)
     options = request.options
     FORMATS.check(options.output)
     try:
         world = reading.opened(request, around)
         scope = reading.scope(request)
-        plan = plan_imds(scope.of(world.cluster), world.machines, request.hops)
+        plan = plan_imds(scope.of(world.cluster), world.machines, request.hops, world.inside)
     except Forbidden as error:
         raise rights.explained(error, NAME) from error
     reading.told(world, options, around)
     pod = of_pod(plan, plan.facts.cluster.pods[0]) if request.pod else None
     view = MetadataView(plan, request.given, world.recognised, pod, offered(plan, world.cluster, world.vpc))
     look = looks.decide(options, around.stdout, around.environ)
-    return Answer(FORMATS.render(view, options.output, look), _code(plan.findings, request.accepted))
-
-
-def _code(findings: Sequence[Finding], accepted: Sequence[str]) -> int:
-    """What is known to fail matters more than what is not known."""
-    from kubectl_eksdoc.core.model.findings import Status
-
-    found = {each.status for each in findings if each.status is not Status.UNKNOWN or each.code.name not in accepted}
-    if Status.FAIL in found:
-        return exits.FAILS
-    return exits.UNKNOWN if Status.UNKNOWN in found else exits.CLEAN
+    return Answer(FORMATS.render(view, options.output, look), reading.code(plan.findings, request.accepted))

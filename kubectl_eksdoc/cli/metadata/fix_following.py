@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -13,6 +13,8 @@ from kubectl_eksdoc.cli import exits
 from kubectl_eksdoc.cli import look as looks
 from kubectl_eksdoc.cli.metadata import reading
 from kubectl_eksdoc.cli.metadata.fix_options import FixRequest
+from kubectl_eksdoc.cli.metadata.probe_options import Active
+from kubectl_eksdoc.cli.metadata.probing import ClockAround, label, manner_of
 from kubectl_eksdoc.cli.metadata.request import Request
 from kubectl_eksdoc.cli.run.confirming import confirm
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
@@ -24,7 +26,7 @@ if TYPE_CHECKING:  # help must not pay for facts and plans
     from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
     from kubectl_eksdoc.core.model.aws.machines import Instance
     from kubectl_eksdoc.core.model.metadata_acts import Act
-    from kubectl_eksdoc.core.run.metadata.became import Done
+    from kubectl_eksdoc.core.run.metadata.became import Done, Part
     from kubectl_eksdoc.flows.metadata_fix.template import Past
     from kubectl_eksdoc.flows.metadata_fix.world import FixWorld
     from kubectl_eksdoc.render.metadata_fix import FixView
@@ -33,9 +35,16 @@ if TYPE_CHECKING:  # help must not pay for facts and plans
 
 
 def carried_out(
-    request: Request, fix: FixRequest, world: MetadataWorld, act: Act, view: FixView, around: Surroundings
+    request: Request,
+    fix: FixRequest,
+    active: Active | None,
+    world: MetadataWorld,
+    act: Act,
+    view: FixView,
+    around: Surroundings,
 ) -> Answer:
-    """
+    """`active`: with which pods it is proved, None without any.
+
     Raises:
         JournalError: it cannot be written down; nothing was done.
         AwsError, ClusterError: it is refused.
@@ -44,7 +53,7 @@ def carried_out(
 
     keeping = around.edges.keeping(around.edges.new_run_id(around.now()), "", around.environ)
     begun = _begun(view, world, keeping, around)
-    with _followed(request, world, keeping, around) as edges:
+    with _followed(request, active, world, keeping, around) as edges:
         around.note(f"fix {keeping.run}, journal {_path(keeping)}")
         done = carry_out(act, begun, _token(keeping.run), edges, fix.watch_s)
     return _answer(request, world, replace(view, run=keeping.run, journal=_path(keeping), done=done), done, around)
@@ -87,12 +96,18 @@ def _believed(world: MetadataWorld) -> Believed:
 
 
 @contextmanager
-def _followed(request: Request, world: MetadataWorld, keeping: Keeping, around: Surroundings) -> Iterator[FixWorld]:
+def _followed(
+    request: Request, active: Active | None, world: MetadataWorld, keeping: Keeping, around: Surroundings
+) -> Iterator[FixWorld]:
     """The edges, while the process takes Ctrl-C as a word to stop between two steps."""
     from kubectl_eksdoc.flows.metadata_fix.world import FixWorld
     from kubectl_eksdoc.wiring.metadata_fixes import changes_of, journal_of, node_classes_of
 
     believed = _believed(world)
+
+    def tell(line: str) -> None:
+        around.note(f"{around.now():%H:%M:%S}Z  {line}")
+
     with around.edges.told_to_stop() as told:
         yield FixWorld(
             changes_of(believed),
@@ -101,9 +116,29 @@ def _followed(request: Request, world: MetadataWorld, keeping: Keeping, around: 
             around.edges.clock,
             around.sleep,
             told,
-            lambda line: around.note(f"{around.now():%H:%M:%S}Z  {line}"),
+            tell,
             lambda group: _members(group, request, believed, around),
+            None if active is None else lambda nodes: _proofs(nodes, request, active, told, tell, around),
         )
+
+
+def _proofs(
+    names: Sequence[str],
+    request: Request,
+    active: Active,
+    told: Callable[[], int],
+    tell: Callable[[str], object],
+    around: Surroundings,
+) -> tuple[Part, ...]:
+    from kubectl_eksdoc.core.model import kinds
+    from kubectl_eksdoc.flows.metadata_fix.proving import proofs
+
+    manner, connection = manner_of(request, active), request.options.connection
+    ground = around.edges.open_ground(connection, manner.namespace, label())
+    cluster = around.open_reader(request.source, connection, None).read((kinds.NODES,))
+    nodes = [node for node in cluster.nodes if node.name in names]
+    probe = around.edges.new_probe_id()
+    return proofs(nodes, ground, probe, manner, active.every, ClockAround(around), told, tell)
 
 
 def _members(
@@ -135,7 +170,9 @@ def tried(act: Act, request: Request, world: MetadataWorld) -> tuple[bool, tuple
     return asked(act, _token("dry-run"), aws, node_classes_of(request.options.connection))
 
 
-def resumed(request: Request, fix: FixRequest, world: MetadataWorld, around: Surroundings) -> Answer:
+def resumed(
+    request: Request, fix: FixRequest, active: Active | None, world: MetadataWorld, around: Surroundings
+) -> Answer:
     """A fix that was begun before, gone on with: what is as it was meant to be is left alone.
 
     Raises:
@@ -155,7 +192,7 @@ def resumed(request: Request, fix: FixRequest, world: MetadataWorld, around: Sur
     )
     around.note(f"{head(act)}, begun at {begun.get('at', 'a time that was not written down')}:")
     confirm(world.cluster.identity, len(act.nodes), f"go on to {action(act)}", fix.given, around.ask)
-    with _followed(request, world, keeping, around) as edges:
+    with _followed(request, active, world, keeping, around) as edges:
         done = go_on(act, str(begun.get("token", "")), edges, fix.watch_s, past)
     return _answer(request, world, replace(view, journal=_path(keeping), done=done), done, around)
 
@@ -185,6 +222,10 @@ def _answer(request: Request, world: MetadataWorld, view: FixView, done: Done, a
         around.note("go on with it:")
         words = reading.reached_by(request, world)
         around.note(f"  {shlex.join(['kubectl', 'eksdoc', 'imds-probe', '--apply', '--resume', view.run, *words])}")
+    if not done.proofs:
+        nodes = [f"node/{name}" for name in done.act.nodes[:1]] if not done.nodes else []
+        asks = ["kubectl", "eksdoc", "imds-probe", *nodes, "--active", *reading.reached_by(request, world)]
+        view = replace(view, from_pod=shlex.join(asks))
     return Answer(rendered(request, view, around), code(done))
 
 

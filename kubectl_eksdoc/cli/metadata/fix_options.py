@@ -1,4 +1,4 @@
-"""The flags of ``imds-probe --apply``: which fix, how it is confirmed, how long it is followed."""
+"""The flags of ``imds-probe --apply``: which fix, and how long it is followed."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import argparse
 from dataclasses import dataclass
 
 from kubectl_eksdoc.cli import values
+from kubectl_eksdoc.cli.metadata.changing_options import given_from
 from kubectl_eksdoc.cli.metadata.request import Request
 from kubectl_eksdoc.cli.run.confirming import Given
 from kubectl_eksdoc.errors import UsageError
@@ -25,7 +26,7 @@ class FixRequest:
 
 
 def add_to(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("Carrying a fix out")
+    group = parser.add_argument_group("Carrying a fix out (--active proves it from pods)")
     group.add_argument(
         "--apply", action="switch", default=False, help="do what --fix names, and read again what came of it"
     )
@@ -34,20 +35,6 @@ def add_to(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         default="",
         help="instance-options, node-class or template-version, as the answer without --apply offers them",
-    )
-    group.add_argument(
-        "--yes",
-        "-y",
-        action="switch",
-        default=False,
-        help="ask nothing; only together with the number of nodes that is expected",
-    )
-    group.add_argument(
-        "--expect-nodes",
-        type=values.count,
-        default=None,
-        metavar="N",
-        help="do nothing (exit code 7) unless exactly N nodes are changed or replaced",
     )
     group.add_argument(
         "--watch-for",
@@ -63,14 +50,6 @@ def add_to(parser: argparse.ArgumentParser) -> None:
         default="",
         help="go on with a fix that was broken off, by its journal on this machine; what is done is not done again",
     )
-    group.add_argument(
-        "--dry-run",
-        dest="dry",
-        type=values.one_of(("none", "client", "server"), "dry run"),
-        default="none",
-        metavar="[client|server]",
-        help="show what would be done, and the way back; server: ask EC2 and the API server whether they would take it",
-    )
 
 
 def fix_from(args: argparse.Namespace, request: Request) -> FixRequest | None:
@@ -79,10 +58,9 @@ def fix_from(args: argparse.Namespace, request: Request) -> FixRequest | None:
     Raises:
         UsageError: flags do not go together.
     """
-    given = Given(args.yes, args.expect_nodes)
-    found = FixRequest(args.fix, args.dry, given, args.watch_for, args.resume)
+    found = FixRequest(args.fix, args.dry, given_from(args), args.watch_for, args.resume)
     if not args.apply:
-        if found != FixRequest("", "none", Given(), WATCH_FOR_S, ""):
+        if (found.name, found.watch_s, found.resume) != ("", WATCH_FOR_S, ""):
             raise UsageError("flags that carry a fix out are given without --apply", "Add --apply if you mean it.")
         return None
     if bool(found.name) is bool(found.resume):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from kubectl_eksdoc.cli import exits, rights
 from kubectl_eksdoc.cli.metadata import fix_following, reading
 from kubectl_eksdoc.cli.metadata.fix_options import FixRequest
+from kubectl_eksdoc.cli.metadata.probe_options import Active
 from kubectl_eksdoc.cli.metadata.request import Request
 from kubectl_eksdoc.cli.run.confirming import confirm
 from kubectl_eksdoc.cli.run.writable import check_writable
@@ -37,8 +38,9 @@ class _Shown:
     forbidden: str
 
 
-def fixing(request: Request, fix: FixRequest, around: Surroundings) -> Answer:
-    """
+def fixing(request: Request, fix: FixRequest, active: Active | None, around: Surroundings) -> Answer:
+    """`active`: with which pods it is proved, None without any.
+
     Raises:
         EksdocError: the command line, the cluster or AWS is at fault; the error says which.
     """
@@ -52,8 +54,8 @@ def fixing(request: Request, fix: FixRequest, around: Surroundings) -> Answer:
         world = reading.opened(request, around)
         reading.told(world, request.options, around)
         if fix.resume:
-            return fix_following.resumed(request, fix, world, around)
-        return _fixed(request, fix, world, around)
+            return fix_following.resumed(request, fix, active, world, around)
+        return _fixed(request, fix, active, world, around)
     except Forbidden as error:
         raise rights.explained(error, COMMAND) from error
 
@@ -71,7 +73,9 @@ def _check_source(request: Request, fix: FixRequest) -> None:
     )
 
 
-def _fixed(request: Request, fix: FixRequest, world: MetadataWorld, around: Surroundings) -> Answer:
+def _fixed(
+    request: Request, fix: FixRequest, active: Active | None, world: MetadataWorld, around: Surroundings
+) -> Answer:
     shown = _shown(request, fix, world)
     view = _view(request, fix, shown, world)
     if fix.dry != "none":
@@ -92,7 +96,7 @@ def _fixed(request: Request, fix: FixRequest, world: MetadataWorld, around: Surr
             "the nodes, or what makes them, are not as they were when the fix was shown",
             "Nothing was changed. Somebody has changed them meanwhile: look again.",
         )
-    return fix_following.carried_out(request, fix, again, act, view, around)
+    return fix_following.carried_out(request, fix, active, again, act, view, around)
 
 
 def _shown(request: Request, fix: FixRequest, world: MetadataWorld) -> _Shown:

@@ -14,8 +14,8 @@ PODS_BROKEN = Code(
 PODS_WILL_BREAK = Code(
     "imds-pods-will-break",
     "Pods fail at their next start, or on the next node",
-    "A program that is known to ask the instance metadata service for its region, its VPC or credentials has been given "
-    "none of them otherwise, and is cut off from it, or will be on the next node.",
+    "A program that is known to ask the instance metadata service for its region, its VPC or credentials has been "
+    "given none of them otherwise, and is cut off from it, or will be on the next node.",
 )
 PODS_POSSIBLE = Code(
     "imds-pods-possible",
@@ -39,10 +39,11 @@ ROLES_UNKNOWN = Code(
     "It is not known which service accounts have a role by EKS Pod Identity",
     "Pods that got theirs when they started are recognised all the same, by their environment.",
 )
-LOGS_UNKNOWN = Code(
-    "imds-logs-unknown",
-    "Logs of pods that fail were not read",
-    "A pod that crashes on a node that is cut off may do so for another reason: its log tells.",
+PODS_UNREAD = Code(
+    "imds-pods-unread",
+    "Pods could not be looked into",
+    "A pod that crashes on a node that is cut off may do so for another reason: its log tells. Whether a known program "
+    "was given what it looks for is told by its arguments.",
     (kinds.PODS,),
 )
 

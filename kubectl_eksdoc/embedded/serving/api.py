@@ -28,6 +28,7 @@ from kubectl_eksdoc.embedded.serving.clockwork import ByHand, Clockwork
 from kubectl_eksdoc.embedded.serving.messages import Reply, Request, status_reply
 from kubectl_eksdoc.embedded.serving.metrics import DeprecatedUse
 from kubectl_eksdoc.embedded.serving.objects import Objects
+from kubectl_eksdoc.embedded.serving.pod_logs import PodLogs
 from kubectl_eksdoc.embedded.serving.policies import Holds, Policies
 from kubectl_eksdoc.embedded.serving.reading import TOO_OLD_TO_CONTINUE, TooOldToContinue
 from kubectl_eksdoc.embedded.serving.streaming import Streaming
@@ -49,7 +50,7 @@ T = TypeVar("T")
 class Setup:
     """`address` is where it is served, as ``/api`` tells; `deprecated` what ``/metrics`` says was used before.
     `watch_cache`: as servers have it that are not told otherwise (--watch-cache). `holds` evaluates the expressions of
-    admission policies."""
+    admission policies; `logs`: what containers print."""
 
     access: Access = field(default_factory=Access)
     build: Build = field(default_factory=Build)
@@ -57,6 +58,7 @@ class Setup:
     deprecated: tuple[DeprecatedUse, ...] = ()
     watch_cache: bool = True
     holds: Holds = expressions.holds
+    logs: PodLogs = field(default_factory=PodLogs)
 
 
 class Api:
@@ -73,7 +75,7 @@ class Api:
         self._setup = setup
         self._clockwork = clockwork or ByHand()
         self._changed = threading.Condition(threading.Lock())
-        self._objects = Objects(plane, Policies(plane.store, setup.holds), setup.watch_cache)
+        self._objects = Objects(plane, Policies(plane.store, setup.holds), setup.watch_cache, setup.logs)
         self._streaming = Streaming(plane.agenda, self._clockwork, self._changed, self._advance, monotonic)
         self._catalogue: tuple[int, Catalogue] | None = None
         self._stirred = False
@@ -111,6 +113,11 @@ class Api:
                 return deed(self._plane)
             finally:
                 self._tell()
+
+    @property
+    def logs(self) -> PodLogs:
+        """What containers print: whoever makes them may say so at any time."""
+        return self._objects.logs
 
     def _note(self, change: Change) -> None:
         self._stirred = True

@@ -14,10 +14,11 @@ from kubectl_eksdoc.core.sim.cluster.registry import PODS, Deleted
 from kubectl_eksdoc.core.sim.cluster.store import Item
 from kubectl_eksdoc.embedded.api.learning import known
 from kubectl_eksdoc.embedded.api.negotiation import PLAIN
-from kubectl_eksdoc.embedded.serving import changes
+from kubectl_eksdoc.embedded.serving import changes, pod_security
 from kubectl_eksdoc.embedded.serving.bodies import body_of, delete_options, deletion_status, object_of
 from kubectl_eksdoc.embedded.serving.changes import Writer
 from kubectl_eksdoc.embedded.serving.messages import Reply, Request
+from kubectl_eksdoc.embedded.serving.pod_logs import PodLogs
 from kubectl_eksdoc.embedded.serving.policies import Asked, Policies
 from kubectl_eksdoc.embedded.serving.reading import page_of
 from kubectl_eksdoc.embedded.serving.schemas import Schemas
@@ -31,13 +32,16 @@ from kubectl_eksdoc.objects.single import encode
 class Objects:
     """Answers for the objects of one control plane."""
 
-    def __init__(self, plane: ControlPlane, policies: Policies, watch_cache: bool = True) -> None:
+    def __init__(
+        self, plane: ControlPlane, policies: Policies, watch_cache: bool = True, logs: PodLogs | None = None
+    ) -> None:
         self._plane = plane
         self._watch_cache = watch_cache
         self._registry = plane.registry
         self._shown = Shown()
         self._schemas = Schemas(plane.store)
         self.policies = policies
+        self.logs = logs or PodLogs()
 
     def answer(self, verb: str, request: Request, target: Target) -> Reply:
         """
@@ -104,6 +108,7 @@ class Objects:
         doc = begun(doc)
         if target.resource == PODS:
             spec = admitted(doc["spec"], self._plane.store)
+            pod_security.check(self._plane.store, target.key[0], name, spec)
             doc = {**doc, "spec": spec, "status": first_status(spec)}
         made = self._registry.create(target.resource, doc, target.key[0], dry_run=request.dry_run)
         return self.reply(request, target, made, 201)

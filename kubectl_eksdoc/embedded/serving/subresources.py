@@ -109,13 +109,8 @@ def _scale_of(doc: Doc) -> Doc:
 
 
 def _log(plane: ControlPlane, objects: Objects, request: Request, target: Target) -> Reply:
-    """Canned: a line for each time the container started."""
     item = plane.registry.get(target.resource, target.key)
-    container = _container_of(item.doc, request.word("container"))
-    if not at(item.doc, "spec", "nodeName"):
-        return Reply(204, content_type="")
-    started = at(item.doc, "status", "startTime") or ""
-    return Reply(200, f"{started} {container} started\n".encode(), "text/plain")
+    return objects.logs.answer(item.doc, _container_of(item.doc, request.word("container")), request)
 
 
 def _exec(plane: ControlPlane, objects: Objects, request: Request, target: Target) -> Reply:
@@ -135,12 +130,18 @@ def _container_of(pod: Doc, asked: str) -> str:
     Raises:
         Refusal: 400, there is none of that name, or several and none is named.
     """
-    name, names = pod["metadata"]["name"], [str(each["name"]) for each in at(pod, "spec", "containers") or ()]
-    if asked and asked not in names:
+    name, names, inits = pod["metadata"]["name"], _names(pod, "containers"), _names(pod, "initContainers")
+    if asked and asked not in (*names, *inits, *_names(pod, "ephemeralContainers")):
         raise bad_request(f"container {asked} is not valid for pod {name}")
     if not asked and len(names) > 1:
-        raise bad_request(f"a container name must be specified for pod {name}, choose one of: [{' '.join(names)}]")
+        or_inits = f" or one of the init containers: [{' '.join(inits)}]" if inits else ""
+        choice = f"choose one of: [{' '.join(names)}]{or_inits}"
+        raise bad_request(f"a container name must be specified for pod {name}, {choice}")
     return asked or names[0]
+
+
+def _names(pod: Doc, kind: str) -> list[str]:
+    return [str(each["name"]) for each in at(pod, "spec", kind) or ()]
 
 
 _ANSWERS: dict[str, _Answering] = {"eviction": _evict, "scale": _scale, "log": _log, "exec": _exec, "attach": _exec}

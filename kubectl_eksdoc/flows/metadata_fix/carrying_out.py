@@ -38,10 +38,15 @@ def carry_out(act: Act, begun: Doc, token: str, world: FixWorld, watch_s: float 
 def go_on(act: Act, token: str, world: FixWorld, watch_s: float = WATCH_S, past: Past = Past()) -> Done:
     """With what was begun before. Raises: as `carry_out`."""
     done = _done(act, token, world, watch_s, past)
-    if world.prove is not None and done.whole and isinstance(act, OnInstances):
-        done = replace(done, proofs=world.prove(act.nodes))
+    if world.prove is not None and done.whole and not isinstance(act, OnClass):
+        done = replace(done, proofs=world.prove(_there(act, done)))
     note(world, {"entry": "ended", "left": done.left, "parts": [_kept(part) for part in done.parts]})
     return done
+
+
+def _there(act: Act, done: Done) -> tuple[str, ...]:
+    """The nodes that have it now; those of a class come one by one, later."""
+    return act.nodes if isinstance(act, OnInstances) else done.members
 
 
 def _done(act: Act, token: str, world: FixWorld, watch_s: float, past: Past) -> Done:

@@ -32,10 +32,10 @@ def on_template(act: OnTemplate, token: str, past: Past, world: FixWorld, watch_
     update = past.update or _begun(act, past, world) or _update(act, number, token, world)
     stage, errors, left = _followed(act, number, update, began_s, world, watch_s)
     part = _group_part(act, number, stage, world)
-    nodes = members_after(act.group, act.hop_limit, world) if stage is Stage.SUCCESSFUL else ()
+    names, nodes = members_after(act.group, act.hop_limit, world) if stage is Stage.SUCCESSFUL else ((), ())
     seconds = world.clock.monotonic() - began_s
     made = Part(f"launch template {act.id} version {number}", Became.DONE, f"hop limit {act.hop_limit}")
-    return Done(act, seconds, (made, part), left, number, update, stage, errors, nodes)
+    return Done(act, seconds, (made, part), left, number, update, stage, errors, nodes, names)
 
 
 def _version(act: OnTemplate, token: str, world: FixWorld) -> int:

@@ -8,7 +8,7 @@ from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.metadata_acts import Act, OnClass, OnInstances, OnTemplate
 from kubectl_eksdoc.core.run.metadata.became import class_patch
 from kubectl_eksdoc.errors import AwsDenied, AwsMissing, AwsRefused, ClusterError
-from kubectl_eksdoc.flows.ports import MetadataAws, NodeClasses
+from kubectl_eksdoc.flows.metadata_fix.ports import MetadataAws, NodeClasses
 
 
 def tried(act: Act, token: str, aws: MetadataAws, classes: NodeClasses) -> tuple[bool, tuple[str, ...]]:

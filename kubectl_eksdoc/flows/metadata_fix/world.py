@@ -13,7 +13,8 @@ from kubectl_eksdoc.core.model.aws.machines import Instance
 from kubectl_eksdoc.core.run.metadata.became import Became, Part, of_node
 from kubectl_eksdoc.core.run.stages import pause_s
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsLogin, AwsMissing, AwsRefused, AwsThrottled, JournalError
-from kubectl_eksdoc.flows.ports import MetadataAws, NodeClasses, UpdateJournal
+from kubectl_eksdoc.flows.metadata_fix.ports import MetadataAws, NodeClasses
+from kubectl_eksdoc.flows.ports import UpdateJournal
 
 WATCH_S = 3600.0
 """A node group of some nodes is rolled within an hour; one of many takes longer, and goes on in EKS."""
@@ -68,12 +69,13 @@ def waited(world: FixWorld, began_s: float, watch_s: float) -> str:
     return ""
 
 
-def members_after(group: str, hop_limit: int, world: FixWorld) -> tuple[Part, ...]:
-    """What the nodes of a group have now."""
+def members_after(group: str, hop_limit: int, world: FixWorld) -> tuple[tuple[str, ...], tuple[Part, ...]]:
+    """The nodes of a group by their names, and what they have now."""
     try:
         found = world.members(group)
     except AwsError as error:
         found = Unknown(error.message)
     if isinstance(found, Unknown):
-        return (Part(f"nodes of {group}", Became.UNKNOWN, found.why),)
-    return tuple(of_node(name, hop_limit, found[name]) for name in sorted(found))
+        return (), (Part(f"nodes of {group}", Became.UNKNOWN, found.why),)
+    names = tuple(sorted(found))
+    return names, tuple(of_node(name, hop_limit, found[name]) for name in names)

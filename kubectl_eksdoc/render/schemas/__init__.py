@@ -20,6 +20,7 @@ KINDS = (
     "DrainRunEvent",
     "DrainRunStatus",
     "DrainWatch",
+    "ImdsActiveProbe",
     "ImdsFix",
     "ImdsProbe",
 )

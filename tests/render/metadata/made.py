@@ -9,7 +9,9 @@ from kubectl_eksdoc.core.model.aws.machines import Instance, MachinesTold, Metad
 from kubectl_eksdoc.core.model.cluster import Cluster, NodeClass
 from kubectl_eksdoc.core.model.nodes import COMPUTE_TYPE, NODE_POOL, Node
 from kubectl_eksdoc.core.model.pods import Calls, Owner, Pod, RoleBy
-from kubectl_eksdoc.core.plan.metadata.facts import MetadataFacts, Started
+from kubectl_eksdoc.core.plan.metadata.consumers import Started
+from kubectl_eksdoc.core.plan.metadata.facts import MetadataFacts
+from kubectl_eksdoc.core.plan.metadata.inside import Inside
 from kubectl_eksdoc.core.plan.metadata.plan import MetadataPlan, plan_metadata
 from kubectl_eksdoc.core.plan.metadata.sources import NODE_CLASS
 from kubectl_eksdoc.core.plan.metadata.symptoms import last_symptom
@@ -70,15 +72,12 @@ def facts() -> MetadataFacts:
         account=SaidOptions(),
         identities=Unknown("IAM does not allow it", "eks:ListPodIdentityAssociations"),
     )
-    return MetadataFacts(
-        cluster(),
-        told,
-        {
-            "shop/controller": last_symptom("error: failed to get VPC ID: 169.254.169.254 timed out"),
-            "shop/silent": Unknown("not allowed", "get pods/log"),
-        },
-        {"shop/scaler": Started(("--v=4",), ())},
-    )
+    inside = {
+        "shop/controller": Inside(seen=last_symptom("error: failed to get VPC ID: 169.254.169.254 timed out")),
+        "shop/silent": Inside(unknown=(Unknown("not allowed", "get pods/log"),)),
+        "shop/scaler": Inside(Started(("--v=4",), ())),
+    }
+    return MetadataFacts(cluster(), told, inside)
 
 
 def plan(hops: int = 2) -> MetadataPlan:

@@ -5,10 +5,20 @@ Recognised by the name of their image; what is not listed here may ask it all th
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kubectl_eksdoc.core.model.pods import Pod
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """With what a container of the pod was started: its arguments, and the names of its variables. `more_variables`:
+    there are others, from a ConfigMap or a Secret (envFrom), whose names are not known."""
+
+    arguments: Sequence[str] = ()
+    variables: Sequence[str] = ()
+    more_variables: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,9 +29,13 @@ class Need:
     flags: tuple[str, ...] = ()
     variables: tuple[str, ...] = ()
 
-    def met(self, arguments: Iterable[str], variables: Collection[str]) -> bool:
-        given = {argument.partition("=")[0] for argument in arguments}
-        return not given.isdisjoint(self.flags) or not set(variables).isdisjoint(self.variables)
+    def met(self, by: Started) -> bool:
+        given = {argument.partition("=")[0] for argument in by.arguments}
+        return not given.isdisjoint(self.flags) or not set(by.variables).isdisjoint(self.variables)
+
+    def may_be_met(self, by: Started) -> bool:
+        """By a variable that is set somewhere else, and is not known."""
+        return by.more_variables and bool(self.variables)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +59,13 @@ class Consumer:
         agent = pod.owner is not None and pod.owner.kind == "DaemonSet"
         return self.credentials and not (agent and self.agents_without)
 
-    def lacks(self, arguments: Sequence[str], variables: Collection[str]) -> tuple[Need, ...]:
-        """The needs that nothing it was started with meets."""
-        return tuple(need for need in self.needs if not need.met(arguments, variables))
+    def lacks(self, started: Started) -> tuple[Need, ...]:
+        """The needs that surely nothing it was started with meets."""
+        return tuple(need for need in self.needs if not need.met(started) and not need.may_be_met(started))
+
+    def may_lack(self, started: Started) -> tuple[Need, ...]:
+        """The needs of which that is not known."""
+        return tuple(need for need in self.needs if not need.met(started) and need.may_be_met(started))
 
 
 _REGION_BY_ENV = ("AWS_REGION", "AWS_DEFAULT_REGION")

@@ -29,40 +29,63 @@ def judged(alike: NodesAlike, sufferers: Sequence[Sufferer]) -> Iterator[Finding
     yield from _unknown(alike)
 
 
-def judged_whole(facts: MetadataFacts, logs: Sequence[Pod], suffer: bool) -> Iterator[Finding]:
-    """Of no group alone. `logs`: pods that fail where they are cut off, and whose log is not known; `suffer`: some pod
-    is cut off, so that it matters who has a role."""
+def judged_whole(facts: MetadataFacts, groups_suffer: bool) -> Iterator[Finding]:
+    """Of no group alone. `groups_suffer`: some pod is cut off, so that it matters who has a role."""
     identities = facts.told.identities
-    if suffer and isinstance(identities, Unknown):
+    if groups_suffer and isinstance(identities, Unknown):
         yield Finding(
             codes.ROLES_UNKNOWN,
             Severity.LOW,
             Status.UNKNOWN,
-            Subject("Cluster", facts.cluster.identity.cluster or "unknown"),
+            _cluster(facts),
             f"which service accounts have a role by EKS Pod Identity is not known: {identities.why}",
             remedy=(Remedy(_ALLOW.format(identities.missing)) if identities.missing else Remedy(_AGAIN),),
             missing=identities.missing or "the Pod Identity associations",
         )
-    for pod in logs:
-        told = facts.seen.get(pod.key, Unknown("it was not read"))
-        if isinstance(told, Unknown):
-            yield _unread(pod, told)
+    yield from _unread(facts)
+    if facts.not_looked_into:
+        yield Finding(
+            codes.PODS_UNREAD,
+            Severity.LOW,
+            Status.UNKNOWN,
+            _cluster(facts),
+            f"{facts.not_looked_into} more pods fail or are known to need it, and were not looked into",
+            remedy=(Remedy("Look at one node group after the other: --nodegroup NAME."),),
+            missing="what is inside of them",
+        )
+
+
+def _cluster(facts: MetadataFacts) -> Subject:
+    return Subject("Cluster", facts.cluster.identity.cluster or "unknown")
 
 
 _ALLOW = "Allow {}, or have somebody look who may."
 _AGAIN = "Ask again; --debug shows what AWS was asked."
 
 
-def _unread(pod: Pod, told: Unknown) -> Finding:
-    return Finding(
-        codes.LOGS_UNKNOWN,
-        Severity.MEDIUM,
-        Status.UNKNOWN,
-        Subject("Pod", pod.name, pod.namespace),
-        f"it fails on a node that is cut off, and whether that is why is not known: {told.why}",
-        remedy=(Remedy("Read its log.", f"kubectl logs -n {pod.namespace} {pod.name} --all-containers --tail=50"),),
-        missing=told.missing or "its log",
-    )
+def _unread(facts: MetadataFacts) -> Iterator[Finding]:
+    """Those that could not be looked into for the same reason are one."""
+    found: dict[str, list[tuple[Pod, Unknown]]] = {}
+    for pod in facts.cluster.pods:
+        looked = facts.inside.get(pod.key)
+        if looked is not None and looked.unknown:
+            told = looked.unknown[0]
+            found.setdefault(told.missing or told.why, []).append((pod, told))
+    for several in found.values():
+        pod, told = several[0]
+        one = len(several) == 1
+        log = f"kubectl logs -n {pod.namespace} {pod.name} --all-containers --tail=50"
+        yield Finding(
+            codes.PODS_UNREAD,
+            Severity.MEDIUM,
+            Status.UNKNOWN,
+            Subject("Pod", pod.name, pod.namespace) if one else _cluster(facts),
+            f"{_pods(len(several))} could not be looked into, so whether {'it suffers' if one else 'they suffer'} "
+            f"is not known: {told.why}",
+            () if one else tuple(_some([pod.key for pod, _ in several])),
+            (Remedy(_ALLOW.format(told.missing)) if told.missing and not one else Remedy("Read its log.", log),),
+            told.missing or "what is inside of it",
+        )
 
 
 def _together(sufferers: Iterable[Sufferer]) -> list[list[Sufferer]]:
@@ -87,7 +110,7 @@ def _of_pods(alike: NodesAlike, same: Sequence[Sufferer]) -> Finding:
     broken = same[0].suffering is Suffering.BROKEN
     pods = sorted(each.pod.key for each in same)
     how = f"{'is' if len(same) == 1 else 'are'} broken now" if broken else "will break"
-    count = f"{len(same)} pod{'' if len(same) == 1 else 's'}"
+    count = _pods(len(same))
     evidence = [*_some(pods), f"nodes: {_group(alike)}, {alike.now.by or alike.next.by}"]
     if same[0].source:
         evidence.append(f"source: {same[0].source}")
@@ -105,13 +128,12 @@ def _of_pods(alike: NodesAlike, same: Sequence[Sufferer]) -> Finding:
 def _possible(alike: NodesAlike, possible: Sequence[Sufferer]) -> Finding:
     owners = {owner_of(each.pod): each.why for each in possible}
     reasons = sorted(f"{owner.kind} {owner}: {why}" for owner, why in owners.items())
-    one = len(possible) == 1
     return Finding(
         codes.PODS_POSSIBLE,
         Severity.LOW,
         Status.UNKNOWN,
         _subject(alike),
-        f"{len(possible)} pod{'' if one else 's'} may need it; {possible[0].where}",
+        f"{_pods(len(possible))} may need it; {possible[0].where}",
         tuple(_some(reasons)),
         (
             Remedy(
@@ -155,6 +177,10 @@ def _unknown(alike: NodesAlike) -> Iterator[Finding]:
             (Remedy(_ALLOW.format(missing)) if missing else Remedy("Try it from a pod there."),),
             missing or f"the metadata options {when}",
         )
+
+
+def _pods(count: int) -> str:
+    return f"{count} pod{'' if count == 1 else 's'}"
 
 
 def _subject(alike: NodesAlike) -> Subject:

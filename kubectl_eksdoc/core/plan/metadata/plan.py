@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
-from kubectl_eksdoc.core.model.aws.asked import Unknown
 from kubectl_eksdoc.core.model.findings import Finding, in_order
 from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.plan.metadata.consumers import consumer_of
 from kubectl_eksdoc.core.plan.metadata.facts import MetadataFacts
 from kubectl_eksdoc.core.plan.metadata.groups import NodesAlike, nodes_alike
+from kubectl_eksdoc.core.plan.metadata.inside import Inside, fails
 from kubectl_eksdoc.core.plan.metadata.judging import judged, judged_whole
-from kubectl_eksdoc.core.plan.metadata.sufferers import Sufferer, Suffering, cut_off, fails, sufferer
-
-T = TypeVar("T")
+from kubectl_eksdoc.core.plan.metadata.sufferers import Sufferer, Suffering, cut_off, sufferer
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,35 +44,15 @@ def plan_metadata(facts: MetadataFacts, hops: int) -> MetadataPlan:
     there = _by_group(alike, facts.cluster.pods)
     groups = tuple(GroupPlan(each, _sufferers(each, there.get(at, ()), facts)) for at, each in enumerate(alike))
     findings = [found for group in groups for found in judged(group.alike, group.sufferers)]
-    failing, _ = _to_read(alike, there)
-    findings += judged_whole(facts, failing, any(group.sufferers for group in groups))
+    findings += judged_whole(facts, groups_suffer=any(group.sufferers for group in groups))
     return MetadataPlan(facts, hops, groups, in_order(findings))
 
 
-def pods_to_read(facts: MetadataFacts, hops: int) -> tuple[tuple[Pod, ...], tuple[Pod, ...]]:
-    """Whose logs tell whether they fail because of it, one of each that are alike, and whose starts tell whether they
-    were given what they look for."""
+def pods_cut_off(facts: MetadataFacts, hops: int) -> tuple[Pod, ...]:
+    """Those on nodes where they are, or on whose next node they will be."""
     alike = nodes_alike(facts, hops)
-    return _to_read(alike, _by_group(alike, facts.cluster.pods))
-
-
-def _to_read(
-    alike: Sequence[NodesAlike], there: Mapping[int, Sequence[Pod]]
-) -> tuple[tuple[Pod, ...], tuple[Pod, ...]]:
-    failing: dict[object, Pod] = {}
-    starting: dict[object, Pod] = {}
-    for at, pods in there.items():
-        if not cut_off(alike[at].here, alike[at].later):
-            continue
-        for pod in pods:
-            if pod.calls.host_network or pod.finished:
-                continue
-            key = (_alike(pod), at)
-            if fails(pod) and cut_off(alike[at].here):
-                failing.setdefault(key, pod)
-            if any(map(consumer_of, pod.calls.images)):
-                starting.setdefault(key, pod)
-    return tuple(failing.values()), tuple(starting.values())
+    there = _by_group(alike, facts.cluster.pods)
+    return tuple(pod for at, pods in there.items() if cut_off(alike[at].here, alike[at].later) for pod in pods)
 
 
 def _by_group(alike: Sequence[NodesAlike], pods: Iterable[Pod]) -> dict[int, list[Pod]]:
@@ -94,28 +70,22 @@ def _sufferers(alike: NodesAlike, pods: Sequence[Pod], facts: MetadataFacts) -> 
     """What was read of one pod holds for those that its owner made like it."""
     if not cut_off(alike.here, alike.later):
         return ()
-    seen, started = _of_owners(facts.seen, pods), _of_owners(facts.started, pods)
-    has_one = alike.now.options is not None
+    now, has_one = facts.cluster.observed_at, alike.now.options is not None
+    of_owner = {_alike(pod): facts.inside[pod.key] for pod in pods if pod.key in facts.inside}
     found = []
     for pod in pods:
-        told = seen.get(_alike(pod)) if fails(pod) else None
-        log = None if isinstance(told, Unknown) else told
-        each = sufferer(pod, alike.here, alike.later, facts.told.identities, log, started.get(_alike(pod)))
+        looked = facts.inside.get(pod.key) or of_owner.get(_alike(pod), _NOT_LOOKED)
+        log = looked.seen if fails(pod, now) else None
+        each = sufferer(pod, alike.here, alike.later, facts.told.identities, log, looked.started)
         # where there never was a service, nobody who runs has lost one
         if each is not None and (has_one or each.suffering is not Suffering.POSSIBLE):
             found.append(each)
     return tuple(sorted(found, key=lambda each: (_ORDER[each.suffering], each.pod.key)))
 
 
+_NOT_LOOKED = Inside()
 _ORDER = {suffering: rank for rank, suffering in enumerate(Suffering)}
 
 
 def _alike(pod: Pod) -> str:
     return pod.owner.uid if pod.owner is not None else pod.key
-
-
-def _of_owners(by_pod: Mapping[str, T], pods: Sequence[Pod]) -> dict[str, T]:
-    """Of several what is known."""
-    read = [pod for pod in pods if pod.key in by_pod]
-    read.sort(key=lambda pod: not isinstance(by_pod[pod.key], Unknown))
-    return {_alike(pod): by_pod[pod.key] for pod in read}

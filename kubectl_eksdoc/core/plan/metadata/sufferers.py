@@ -14,8 +14,7 @@ from enum import Enum
 from kubectl_eksdoc.core.model.aws.asked import Unknown
 from kubectl_eksdoc.core.model.aws.machines import PodIdentity
 from kubectl_eksdoc.core.model.pods import Pod, RoleBy
-from kubectl_eksdoc.core.plan.metadata.consumers import Consumer, asks_nothing, consumer_of
-from kubectl_eksdoc.core.plan.metadata.facts import Started
+from kubectl_eksdoc.core.plan.metadata.consumers import Consumer, Started, asks_nothing, consumer_of
 from kubectl_eksdoc.core.plan.metadata.symptoms import Seen
 from kubectl_eksdoc.core.rules.metadata_service import Reach, Verdict
 
@@ -48,18 +47,13 @@ def cut_off(*verdicts: Verdict) -> bool:
     return any(each.reach in (Reach.CUT_OFF, Reach.V1_ONLY) for each in verdicts)
 
 
-def fails(pod: Pod) -> bool:
-    """Its containers end, or it does not become Ready: worth a look into its log."""
-    return pod.restarted or (not pod.ready and bool(pod.node))
-
-
 def sufferer(
     pod: Pod,
     here: Verdict,
     later: Verdict,
     identities: Set[PodIdentity] | Unknown,
     seen: Seen | None = None,
-    started: Started | Unknown | None = None,
+    started: Started | None = None,
 ) -> Sufferer | None:
     """Of a pod on a node where the service is as `here`, and on the next node as `later`. `identities`: who has a role
     by EKS Pod Identity; `seen`: what its log says; `started` is not known where it was not read. None: it does not
@@ -91,14 +85,11 @@ def _worst(here: Verdict, later: Verdict) -> tuple[Verdict, str]:
     raise AssertionError("only who is cut off is asked about")
 
 
-def _needs(
-    pod: Pod, known: Consumer | None, identities: Set[PodIdentity] | Unknown, started: Started | Unknown | None
-) -> str:
+def _needs(pod: Pod, known: Consumer | None, identities: Set[PodIdentity] | Unknown, started: Started | None) -> str:
     """What a program that is known looks for and has not been given, "" for nothing."""
     if known is None or known.falls_back or known.on_host:
         return ""
-    lacks = known.lacks(started.arguments, started.variables) if isinstance(started, Started) else ()
-    found = [need.what for need in lacks]
+    found = [need.what for need in known.lacks(started)] if started is not None else []
     if known.needs_credentials(pod) and not _has_role(pod, identities):
         found.append("credentials")
     return _listed(found)
@@ -110,15 +101,17 @@ def _listed(texts: Sequence[str]) -> str:
     return f"{', '.join(before)} and {last}" if before else last
 
 
-def _doubt(
-    pod: Pod, known: Consumer | None, identities: Set[PodIdentity] | Unknown, started: Started | Unknown | None
-) -> str:
+def _doubt(pod: Pod, known: Consumer | None, identities: Set[PodIdentity] | Unknown, started: Started | None) -> str:
     """Why it may need the service, "" where nothing speaks for it."""
     if known is not None and known.on_host:
         return "it was not given the network of its host, with which it comes"
-    if known is not None and known.needs and not isinstance(started, Started):
+    if known is not None and known.needs and started is None:
         asked = _listed([need.what for need in known.needs])
-        return f"whether it was given {asked} is not known{f' ({started.why})' if started is not None else ''}"
+        return f"whether it was given {asked} is not known"
+    unsure = known.may_lack(started) if known is not None and started is not None else ()
+    if known is not None and unsure and not known.falls_back:
+        asked = _listed([need.what for need in unsure])
+        return f"whether its envFrom gives it {asked} is not known"
     calls = known.needs_credentials(pod) if known is not None else not all(map(asks_nothing, pod.calls.images))
     return "it has no role of its own" if calls and not _has_role(pod, identities) else ""
 

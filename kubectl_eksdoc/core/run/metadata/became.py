@@ -41,8 +41,8 @@ class Part:
 class Done:
     """`left`: why nothing more was done though there is something left, a clause, "" where it came to its end.
     `update`: EKS's own id of the update of a node group, "" where there is none; `stage` and `errors` are of it, and
-    `number` is the template's version that was made. `nodes`: what the nodes of the group have afterwards; `proofs`:
-    what pods on them find, () where no pod was asked."""
+    `number` is the template's version that was made. `nodes`: what the nodes of the group have afterwards,
+    `members` their names; `proofs`: what pods on them find, () where no pod was asked."""
 
     act: Act
     seconds: float
@@ -53,6 +53,7 @@ class Done:
     stage: Stage | None = None
     errors: tuple[Issue, ...] = ()
     nodes: tuple[Part, ...] = ()
+    members: tuple[str, ...] = ()
     proofs: tuple[Part, ...] = ()
 
     @property

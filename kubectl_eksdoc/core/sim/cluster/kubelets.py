@@ -12,6 +12,7 @@ from typing import Protocol
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.api_objects import Doc, at, with_value
 from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.rules.kubelet_admission import Rejected, rejected
 from kubectl_eksdoc.core.sim.cluster.conditions import condition, with_condition
 from kubectl_eksdoc.core.sim.cluster.facts import Facts
 from kubectl_eksdoc.core.sim.cluster.registry import PODS, DeleteOptions, Registry
@@ -42,15 +43,33 @@ def none_is(pod: Pod) -> bool:
     return False
 
 
+def every_image(image: str) -> str:
+    """Can be pulled."""
+    return ""
+
+
+Pulling = Callable[[str], str]
+"""What the runtime says of an image that it cannot pull, "" of one that it can."""
+
+
 class Kubelets:
     """All of them, as one `Controller` whose keys are pods'. A `stuck` pod does not stop when it is killed, either: its
     containers hang in the kernel, or wait for storage that is gone. On a node of whose kubelet nobody has heard (its
-    Ready is Unknown) nothing is done either."""
+    Ready is Unknown) nothing is done either. A pod that was bound past the scheduler is refused where it does not fit.
+    """
 
     resources = (NODES, PODS)
 
-    def __init__(self, registry: Registry, facts: Facts, pace: Pace, stuck: Callable[[Pod], bool] = none_is) -> None:
+    def __init__(
+        self,
+        registry: Registry,
+        facts: Facts,
+        pace: Pace,
+        stuck: Callable[[Pod], bool] = none_is,
+        pulling: Pulling = every_image,
+    ) -> None:
         self._registry = registry
+        self._pulling = pulling
         self._facts = facts
         self._pace = pace
         self._stuck = stuck
@@ -94,7 +113,14 @@ class Kubelets:
         return self._ends.setdefault(what, now + seconds) - now
 
     def _start(self, item: Item, node: Item) -> float | None:
+        if refused := self._refused(item, node):
+            self._registry.update(item, _rejected(item.doc, refused), status=True)
+            return None
         left_s = self._left_s(item.uid, self._pace.start_s(self._facts.pod(item)))
+        if unpulled := [said for each in _containers(item.doc) if (said := self._pulling(str(each.get("image", ""))))]:
+            status = _creating(item.doc, node.doc, self._registry.now)
+            self._registry.update(item, _unpulled(status, unpulled[0]), status=True)
+            return None
         if left_s == NEVER:
             self._registry.update(item, _creating(item.doc, node.doc, self._registry.now), status=True)
             return None
@@ -104,6 +130,14 @@ class Kubelets:
         self._number += 1
         self._registry.update(item, _running(item.doc, node.doc, self._number, self._registry.now), status=True)
         return None
+
+    def _refused(self, item: Item, node: Item) -> Rejected | None:
+        """The scheduler has looked already at what it has bound."""
+        if (condition(item.doc, "PodScheduled") or {}).get("status") == "True":
+            return None
+        here = self._registry.store.list(PODS)
+        there = [self._facts.pod(each) for each in here if at(each.doc, "spec", "nodeName") == node.key[1]]
+        return rejected(self._facts.pod(item), self._facts.node(node), there)
 
     def _stop(self, item: Item) -> float | None:
         if self._stuck(self._facts.pod(item)):
@@ -141,6 +175,19 @@ def _starts(doc: Doc) -> bool:
 
 def _runs_out(doc: Doc) -> bool:
     return at(doc, "status", "phase") == "Running" and at(doc, "spec", "restartPolicy") in ("Never", "OnFailure")
+
+
+def _rejected(doc: Doc, refused: Rejected) -> Doc:
+    status = {**(doc.get("status") or {}), "phase": "Failed", "reason": refused.reason, "message": refused.message}
+    return with_value(doc, ("status",), status)
+
+
+def _unpulled(doc: Doc, said: str) -> Doc:
+    """After the first tries (pkg/kubelet/images/image_manager.go)."""
+    text = f"Back-off pulling image: {said}"
+    waiting = {"waiting": {"reason": "ImagePullBackOff", "message": text}}
+    held = at(doc, "status", "containerStatuses") or ()
+    return with_value(doc, ("status", "containerStatuses"), [{**each, "state": waiting} for each in held])
 
 
 def _creating(doc: Doc, node: Doc, now: str) -> Doc:

@@ -15,7 +15,7 @@ from kubectl_eksdoc.core.sim.cluster.disruption_targets import StaleTargets
 from kubectl_eksdoc.core.sim.cluster.disruptions import DisruptionController
 from kubectl_eksdoc.core.sim.cluster.evicting import Evictions
 from kubectl_eksdoc.core.sim.cluster.facts import Facts
-from kubectl_eksdoc.core.sim.cluster.kubelets import Kubelets, Pace, none_is
+from kubectl_eksdoc.core.sim.cluster.kubelets import Kubelets, Pace, Pulling, every_image, none_is
 from kubectl_eksdoc.core.sim.cluster.names import Names
 from kubectl_eksdoc.core.sim.cluster.registry import Registry
 from kubectl_eksdoc.core.sim.cluster.roster import Roster
@@ -64,12 +64,18 @@ class ControlPlane:
             self.store.add(resource, (namespace, str(doc["metadata"]["name"])), doc)
 
     def start(
-        self, pace: Pace, workloads: Workloads, lags: Lags = Lags(), stuck: Callable[[Pod], bool] = none_is
+        self,
+        pace: Pace,
+        workloads: Workloads,
+        lags: Lags = Lags(),
+        stuck: Callable[[Pod], bool] = none_is,
+        pulling: Pulling = every_image,
     ) -> None:
-        """From now on everybody works; `stuck` pods do not stop even when they are killed."""
+        """From now on everybody works; `stuck` pods do not stop even when they are killed, and images are pulled as
+        `pulling` says."""
         self._begun = (workloads, lags)
         self._begin(DisruptionController.unfinished)
-        Loop(Kubelets(self.registry, self.facts, pace, stuck), self.store, self.agenda)
+        Loop(Kubelets(self.registry, self.facts, pace, stuck, pulling), self.store, self.agenda)
 
     def restart(self) -> None:
         """Controllers and scheduler crash and begin anew: they know nothing but what is stored, and look at all of it.

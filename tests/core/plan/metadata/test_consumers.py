@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from kubectl_eksdoc.core.plan.metadata.consumers import CONSUMERS, consumer_of
+from kubectl_eksdoc.core.plan.metadata.consumers import CONSUMERS, Started, consumer_of
 
 LBC = "public.ecr.aws/eks/aws-load-balancer-controller:v2.13.0"
 
@@ -34,9 +34,12 @@ def test_others_are_not_known(image: str) -> None:
 def test_the_load_balancer_controller_wants_region_and_vpc() -> None:
     found = consumer_of(LBC)
     assert found is not None
-    assert [need.what for need in found.lacks(["--cluster-name=shop"], [])] == ["its region", "the id of its VPC"]
-    assert [need.what for need in found.lacks(["--aws-vpc-tags=Name=shop"], ["AWS_REGION"])] == []
-    assert [need.what for need in found.lacks(["--aws-region", "eu-west-1"], [])] == ["the id of its VPC"]
+    assert [need.what for need in found.lacks(Started(["--cluster-name=shop"], []))] == [
+        "its region",
+        "the id of its VPC",
+    ]
+    assert [need.what for need in found.lacks(Started(["--aws-vpc-tags=Name=shop"], ["AWS_REGION"]))] == []
+    assert [need.what for need in found.lacks(Started(["--aws-region", "eu-west-1"], []))] == ["the id of its VPC"]
 
 
 @given(some.text())

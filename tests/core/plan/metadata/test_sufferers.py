@@ -9,7 +9,7 @@ import pytest
 from kubectl_eksdoc.core.model.aws.asked import Unknown
 from kubectl_eksdoc.core.model.aws.machines import MetadataOptions, PodIdentity
 from kubectl_eksdoc.core.model.pods import Calls, Pod, RoleBy
-from kubectl_eksdoc.core.plan.metadata.facts import Started
+from kubectl_eksdoc.core.plan.metadata.consumers import Started
 from kubectl_eksdoc.core.plan.metadata.sufferers import Suffering, sufferer
 from kubectl_eksdoc.core.plan.metadata.symptoms import last_symptom
 from kubectl_eksdoc.core.rules.metadata_service import POD, Verdict, verdict
@@ -81,10 +81,9 @@ def test_a_role_by_pod_identity_comes_as_the_pod_is_made_anew() -> None:
 
 
 def test_what_was_given_is_unknown_where_nobody_could_read_it() -> None:
-    for started in (None, Unknown("get pods is not allowed", "get pods")):
-        found = sufferer(pod(LBC, RoleBy.IRSA), CUT, CUT, frozenset(), None, started)
-        assert found is not None and found.suffering is Suffering.POSSIBLE
-        assert "whether it was given its region and the id of its VPC is not known" in found.why
+    found = sufferer(pod(LBC, RoleBy.IRSA), CUT, CUT, frozenset(), None, None)
+    assert found is not None and found.suffering is Suffering.POSSIBLE
+    assert "whether it was given its region and the id of its VPC is not known" in found.why
 
 
 def test_one_that_comes_with_the_network_of_its_host_and_has_it_not() -> None:
@@ -95,3 +94,13 @@ def test_what_is_answered_without_a_token_may_go_on() -> None:
     only = verdict(MetadataOptions("optional", 1), POD)
     assert suffers(pod(AUTOSCALER), only, only, started=Started()) is Suffering.POSSIBLE
     assert suffers(pod(AUTOSCALER), only, CUT, started=Started()) is Suffering.WILL_BREAK
+
+
+def test_variables_that_come_as_a_whole_are_not_known() -> None:
+    irsa = pod(AUTOSCALER, RoleBy.IRSA)
+    found = sufferer(irsa, CUT, CUT, frozenset(), None, Started(more_variables=True))
+    assert found is not None and found.suffering is Suffering.POSSIBLE
+    assert found.why == "whether its envFrom gives it its region is not known"
+    assert suffers(irsa, started=Started((), ("AWS_REGION",), True)) is None
+    lbc = sufferer(pod(LBC, RoleBy.IRSA), CUT, CUT, frozenset(), None, Started(("--aws-region=x",), (), True))
+    assert lbc is not None and lbc.why.startswith("it looks for the id of its VPC there"), "no variable tells that"

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from kubectl_eksdoc.core.model.commands import kubectl, resource_word, shell
 from kubectl_eksdoc.core.model.findings import When
 from kubectl_eksdoc.core.model.pods import Pod, RoleBy
-from kubectl_eksdoc.core.plan.metadata.consumers import Need, consumer_of
-from kubectl_eksdoc.core.plan.metadata.facts import Started
+from kubectl_eksdoc.core.plan.metadata.consumers import Need, Started, consumer_of
 from kubectl_eksdoc.core.plan.metadata.fixes.behind import Behind, Where
 from kubectl_eksdoc.core.plan.metadata.fixes.fix import CONTROLLER_FLAGS, OWN_ROLE, RESTART_PODS, Blast, Fix
 from kubectl_eksdoc.core.plan.metadata.sufferers import AGAIN, Sufferer, Suffering
@@ -152,8 +151,8 @@ def _taken_back(where: Where, namespace: str, account: str) -> str:
 
 def _started(of: Behind) -> dict[str, Started]:
     """By what made the pods: what was read of one of them holds for all."""
-    read = ((_maker(pod), of.facts.started.get(pod.key)) for pod in of.whole.pods)
-    return {maker: told for maker, told in read if isinstance(told, Started)}
+    looked = ((_maker(pod), of.facts.inside.get(pod.key)) for pod in of.whole.pods)
+    return {maker: each.started for maker, each in looked if each is not None and each.started is not None}
 
 
 def _maker(pod: Pod) -> str:
@@ -196,7 +195,7 @@ def _lacks(each: Sufferer, started: Started | None) -> tuple[Need, ...]:
     if known is None:
         return ()
     if started is not None:
-        return known.lacks(started.arguments, started.variables)
+        return known.lacks(started)
     return known.needs if each.suffering is Suffering.BROKEN else ()
 
 

@@ -23,7 +23,8 @@ from kubectl_eksdoc.core.model.cluster import Identity, NodeClass
 from kubectl_eksdoc.core.model.kinds import KindRead, ReadState
 from kubectl_eksdoc.core.model.nodes import COMPUTE_TYPE, EKSCTL_GROUP, MANAGED_GROUP, NODE_POOL, Node
 from kubectl_eksdoc.core.model.pods import Calls, Pod
-from kubectl_eksdoc.core.plan.metadata.facts import MetadataFacts, Started
+from kubectl_eksdoc.core.plan.metadata.facts import MetadataFacts
+from kubectl_eksdoc.core.plan.metadata.inside import Inside
 from kubectl_eksdoc.core.plan.metadata.sources import NODE_CLASS
 from tests.builders import a_cluster, a_node, a_pod
 
@@ -66,7 +67,7 @@ class Cloud:
     classes: dict[str, SaidOptions | Unknown]
     pods: Sequence[Pod] = ()
 
-    started: Mapping[str, Started | Unknown] = field(default_factory=dict)
+    inside: Mapping[str, Inside] = field(default_factory=dict)
 
     def facts(self) -> MetadataFacts:
         read = tuple(KindRead(kind, ReadState.READ) for kind in (kinds.NODE_CLASSES, kinds.NODE_POOLS))
@@ -85,7 +86,7 @@ class Cloud:
             {AMI: Image(AMI, v2=True)},
             SaidOptions(),
         )
-        return MetadataFacts(cluster, told, started=self.started)
+        return MetadataFacts(cluster, told, inside=self.inside)
 
 
 def cloud(*of: str, options: MetadataOptions | None = ONE, said: SaidOptions | None = None) -> Cloud:

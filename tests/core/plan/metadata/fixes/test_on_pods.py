@@ -9,10 +9,11 @@ from kubectl_eksdoc.core.model.aws.asked import Unknown
 from kubectl_eksdoc.core.model.aws.machines import PodIdentity
 from kubectl_eksdoc.core.model.findings import When
 from kubectl_eksdoc.core.model.pods import Calls, Pod
-from kubectl_eksdoc.core.plan.metadata.facts import Started
+from kubectl_eksdoc.core.plan.metadata.consumers import Started
 from kubectl_eksdoc.core.plan.metadata.fixes.chooser import choices
 from kubectl_eksdoc.core.plan.metadata.fixes.fix import CONTROLLER_FLAGS, OWN_ROLE, RESTART_PODS, Choice
 from kubectl_eksdoc.core.plan.metadata.groups import nodes_alike
+from kubectl_eksdoc.core.plan.metadata.inside import Inside
 from kubectl_eksdoc.core.plan.metadata.sufferers import sufferer
 from kubectl_eksdoc.core.rules.metadata_service import POD
 from tests.builders import a_pod
@@ -39,7 +40,7 @@ def chosen(
 ) -> Choice:
     of = cloud(kind)
     of.pods = pods
-    of.started = {pod.key: started or Unknown("not read") for pod in pods}
+    of.inside = {pod.key: Inside(started) for pod in pods}
     facts = of.facts()
     (alike,) = nodes_alike(facts)
     found = [sufferer(pod, alike.here, alike.later, identities, started=started) for pod in pods]

@@ -1,0 +1,225 @@
+"""``imds-probe --active``: what would be made is shown and typed back, made, listened to, and deleted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from kubectl_eksdoc.cli import exits, rights
+from kubectl_eksdoc.cli.metadata import reading
+from kubectl_eksdoc.cli.metadata.probe_options import Active
+from kubectl_eksdoc.cli.metadata.request import Request
+from kubectl_eksdoc.cli.progress import ProgressLine
+from kubectl_eksdoc.cli.run.confirming import confirm
+from kubectl_eksdoc.cli.run.writable import check_writable
+from kubectl_eksdoc.cli.streams import say
+from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.permissions import Permission
+from kubectl_eksdoc.errors import AwsError, Forbidden, UsageError
+
+if TYPE_CHECKING:  # help must not pay for facts and plans
+    from kubectl_eksdoc.core.model.aws.machines import MetadataOptions
+    from kubectl_eksdoc.core.model.cluster import Cluster
+    from kubectl_eksdoc.core.plan.metadata.probing.plan import ProbePlan
+    from kubectl_eksdoc.core.plan.metadata.probing.pods import Manner
+    from kubectl_eksdoc.flows.ports import ProbeGround
+    from kubectl_eksdoc.render.look import Look
+    from kubectl_eksdoc.render.metadata_probe import ProbeView
+
+    Render = Callable[[ProbeView, str, Look], str]
+
+COMMAND = "imds-probe --active"
+_PROVES_LITTLE = (
+    "a dry run on this side asks nobody: pod security, webhooks, room on the nodes and the image show when it is done"
+)
+_PROVES_SOME = "the server was asked; room on the nodes and the image show when it is done"
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """The cluster, narrowed down to what is asked about; of AWS what is known of its nodes."""
+
+    cluster: Cluster
+    options: Mapping[str, MetadataOptions] = field(default_factory=dict)
+    calls: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Asking:
+    """Who asks for what, in which surroundings."""
+
+    request: Request
+    active: Active
+    around: Surroundings
+
+    @property
+    def given(self) -> dict[str, object]:
+        return {name: value for name, value in self.request.given.items() if name != "hops"} | self.active.flags
+
+
+def probing(request: Request, active: Active, around: Surroundings) -> Answer:
+    """
+    Raises:
+        EksdocError: the command line or the cluster is at fault; the error says which.
+    """
+    from kubectl_eksdoc.render.metadata_probe import FORMATS, MANIFESTS
+
+    (MANIFESTS if active.dry == "client" else FORMATS).check(request.options.output)
+    if not request.source.live and active.dry != "client":
+        raise UsageError(
+            "--active asks from pods of the live cluster: --demo and --snapshot have none",
+            "--active --dry-run shows what would be made for the nodes there.",
+        )
+    if not active.dry:
+        check_writable(around.environ, COMMAND, "imds-probe without --active reads only")
+    asking = _Asking(request, active, around)
+    try:
+        read = _read(asking)
+        reading.told(read, request.options, around)
+        if active.dry == "client":
+            return _dry(asking, read)
+        ground = around.edges.open_ground(request.options.connection, _manner(asking).namespace, label())
+        return _active(asking, read, ground)
+    except Forbidden as error:
+        raise rights.explained(error, COMMAND) from error
+
+
+def _read(asking: _Asking) -> _Read:
+    """AWS is asked where it can be; nothing that is measured rests on it."""
+    from kubectl_eksdoc.core.model.aws.machines import MetadataOptions
+    from kubectl_eksdoc.core.plan.metadata.sources import service_now
+    from kubectl_eksdoc.flows.metadata import metadata_facts
+
+    request, around = asking.request, asking.around
+    try:
+        world = reading.opened(request, around)
+        cluster = reading.scope(request).of(world.cluster)
+        facts = metadata_facts(cluster, world.machines)
+    except (AwsError, UsageError, Forbidden) as error:
+        cluster = reading.scope(request).of(_cluster(asking))
+        around.note(f"what EC2 says is not known, and not needed: {error.message}")
+        return _Read(cluster)
+    services = {node.name: service_now(node, facts).options for node in cluster.nodes}
+    known = {name: options for name, options in services.items() if isinstance(options, MetadataOptions)}
+    return _Read(cluster, known, world.calls)
+
+
+def _cluster(asking: _Asking) -> Cluster:
+    request, around = asking.request, asking.around
+    wanted = (kinds.NODES, kinds.PODS) if request.pod else (kinds.NODES,)
+    with ProgressLine(around.stderr) as progress:
+        return around.open_reader(request.source, request.options.connection, progress).read(wanted)
+
+
+def _manner(asking: _Asking) -> Manner:
+    return manner_of(asking.request, asking.active)
+
+
+def manner_of(request: Request, active: Active) -> Manner:
+    """
+    Raises:
+        ConfigError: the kubeconfig cannot be used.
+    """
+    from kubectl_eksdoc.core.plan.metadata.probing.pods import IMAGE, NAMESPACE, Manner
+
+    of_pod = reading.scope(request).namespace if request.pod else ""
+    return Manner(active.image or IMAGE, active.namespace or of_pod or NAMESPACE, active.wait_s)
+
+
+def label() -> str:
+    """By which probes find what they made."""
+    from kubectl_eksdoc.core.plan.metadata.probing.pods import PROBE_LABEL
+
+    return PROBE_LABEL
+
+
+def _every(asking: _Asking) -> bool:
+    return asking.active.every or bool(asking.request.nodes)
+
+
+def _dry(asking: _Asking, read: _Read) -> Answer:
+    """What would be made, for kubectl; nobody is asked."""
+    from kubectl_eksdoc.core.model.aws.asked import Unknown
+    from kubectl_eksdoc.core.plan.metadata.probing.plan import plan_probe
+    from kubectl_eksdoc.render.metadata_probe import MANIFESTS, ProbeView
+
+    unasked = Unknown("the cluster was not asked")
+    probe = asking.around.edges.new_probe_id()
+    plan = plan_probe(read.cluster.nodes, unasked, unasked, probe, _manner(asking), every=_every(asking))
+    view = ProbeView(read.cluster, plan, asking.given)
+    _show(asking, view)
+    asking.around.note(_PROVES_LITTLE)
+    return Answer(_rendered(asking, view, MANIFESTS.render))
+
+
+def _active(asking: _Asking, read: _Read, ground: ProbeGround) -> Answer:
+    from kubectl_eksdoc.core.plan.metadata.probing.result import Probed
+    from kubectl_eksdoc.flows.metadata_probe import prepared, probed, tried
+    from kubectl_eksdoc.render.metadata_probe import FORMATS, ProbeView
+
+    around, cluster = asking.around, read.cluster
+    probe = around.edges.new_probe_id()
+    plan = prepared(cluster.nodes, ground, probe, _manner(asking), every=_every(asking))
+    if asking.active.dry:
+        view = ProbeView(cluster, plan, asking.given, refused=tried(plan, ground))
+        around.note(_PROVES_SOME)
+        return Answer(_rendered(asking, view, FORMATS.render), exits.FAILS if view.refused else exits.CLEAN)
+    if plan.pods:
+        _check_allowed(asking, plan)
+        _show(asking, ProbeView(cluster, plan, asking.given))
+        confirm(cluster.identity, len(plan.nodes), "probe", asking.active.given, around.ask)
+        with around.edges.told_to_stop() as told:
+            found = probed(plan, ground, ClockAround(around), told, around.note, read.options)
+    else:
+        found = Probed((), "")
+    view = ProbeView(cluster, plan, asking.given, found)
+    text = _rendered(asking, view, FORMATS.render)
+    return Answer(
+        text, exits.INTERRUPTED if found.interrupted else reading.code(view.findings, asking.request.accepted)
+    )
+
+
+class ClockAround:
+    """Time as the command's surroundings have it."""
+
+    def __init__(self, around: Surroundings) -> None:
+        self._around = around
+
+    def monotonic(self) -> float:
+        return self._around.edges.clock.monotonic()
+
+    def sleep(self, seconds: float) -> object:
+        return self._around.sleep(seconds)
+
+
+def _check_allowed(asking: _Asking, plan: ProbePlan) -> None:
+    """
+    Raises:
+        Forbidden: rights are missing without which nothing can be measured, or not be deleted; it names all of them.
+    """
+    namespace = plan.manner.namespace
+    needed = [right for right in rights.BY_COMMAND[COMMAND] if right.required and right.probe]
+    asked = {Permission(right.verb, right.resource, right.subresource, namespace): str(right) for right in needed}
+    missing = asking.around.edges.denied(asking.request.options.connection, tuple(asked))
+    if missing:
+        said = "; ".join(each.said for each in missing)
+        raise Forbidden(f"the cluster does not let you: {said}", "Nothing was done.", asked[missing[0]])
+
+
+def _show(asking: _Asking, view: ProbeView) -> None:
+    """Before anything is made; it is no answer, so it goes to stderr."""
+    from kubectl_eksdoc.cli import look as looks
+    from kubectl_eksdoc.render.metadata_probe import FORMATS
+
+    around, options = asking.around, asking.request.options
+    look = looks.decide(options, around.stderr, around.environ)
+    say(around.stderr, f"{FORMATS.render(view, 'wide' if options.output == 'wide' else 'table', look)}\n")
+
+
+def _rendered(asking: _Asking, view: ProbeView, render: Render) -> str:
+    from kubectl_eksdoc.cli import look as looks
+
+    options, around = asking.request.options, asking.around
+    return render(view, options.output, looks.decide(options, around.stdout, around.environ))

@@ -1,0 +1,41 @@
+"""Containers of single pods: with what they were started, how they fare, and what they printed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Runs(Enum):
+    """What the kubelet says of a container."""
+
+    RUNNING = "running"
+    WAITING = "waiting"
+    ENDED = "ended"
+    UNTOLD = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Container:
+    """`arguments`: of its command and after it, as its pod has them (what the image says itself is not known);
+    `variables`: names. `more_variables`: others come from a ConfigMap or a Secret as a whole (envFrom), and their names
+    are not known. `ended_before`: it is not the first one of its name in this pod."""
+
+    name: str
+    image: str = ""
+    arguments: tuple[str, ...] = ()
+    variables: tuple[str, ...] = ()
+    more_variables: bool = False
+    runs: Runs = Runs.UNTOLD
+    ready: bool = False
+    ended_before: bool = False
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class LogOf:
+    """Which log; `previous`: of the one of that name which ended."""
+
+    namespace: str
+    pod: str
+    container: str
+    previous: bool = False

@@ -1,0 +1,170 @@
+"""What a probe of the instance metadata service prints, and what is read of it.
+
+A line for each request that was made: the family of addresses, what was asked, curl's exit code, the code of the HTTP
+answer (000: none), and seconds until the connection stood and until the end (0.000000: it never stood)::
+
+    imds-probe 1
+    v4 v1 0 401 0.000312 0.001021
+    v4 token 28 000 0.000287 3.000671
+    v4 id i-0123456789abcdef0
+    end
+
+Without the last line it was cut off.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+
+from kubectl_eksdoc.core.model.aws.asked import Unknown
+
+
+class Family(str, Enum):
+    """Of the address: 169.254.169.254, and [fd00:ec2::254]."""
+
+    V4 = "v4"
+    V6 = "v6"
+
+
+class Ask(str, Enum):
+    """The requests, in their order."""
+
+    V1 = "v1"  # GET without a token, as IMDSv1
+    TOKEN = "token"  # PUT, of which the hop limit bounds the answer
+    V2 = "v2"  # GET with the token that came
+
+
+class Network(str, Enum):
+    """In whose network the probe runs."""
+
+    OWN = "own"  # of the pod, as most pods have it
+    HOST = "host"  # of the node
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One request. `exit`: curl's exit code; `code`: of the HTTP answer, 0 without one; times in milliseconds, `stood`
+    is None where no connection came about."""
+
+    ask: Ask
+    exit: int
+    code: int
+    stood: float | None
+    total: float
+
+    @property
+    def answered(self) -> bool:
+        return self.code > 0
+
+    @property
+    def connected(self) -> bool:
+        return self.stood is not None or self.answered
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What one family of addresses answered; `instance`: the id that came, "" without one."""
+
+    steps: tuple[Step, ...]
+    instance: str = ""
+
+    def of(self, ask: Ask) -> Step | None:
+        return next((step for step in self.steps if step.ask is ask), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """All that one probe printed."""
+
+    v4: Seen
+    v6: Seen
+
+    def of(self, family: Family) -> Seen:
+        return self.v4 if family is Family.V4 else self.v6
+
+
+FIRST, LAST = "imds-probe 1", "end"
+NO_CURL = "no curl"
+
+_STEP = re.compile(r"(v4|v6) (v1|token|v2) (\d{1,3}) (\d{3}) (\d{1,6}\.\d{1,9}) (\d{1,6}\.\d{1,9})")
+_INSTANCE = re.compile(r"(v4|v6) id (i-[0-9a-f]{1,32})")
+
+
+def report_in(log: str) -> Report | Unknown:
+    """What a probe's log says. Lines that are none of the probe's own are passed over: a sidecar or a shell may say
+    something, too."""
+    lines = [line.strip() for line in log.splitlines()]
+    if FIRST not in lines:
+        return Unknown("its log does not begin as the probe's does: another program ran" if log else "its log is empty")
+    lines = lines[lines.index(FIRST) :]
+    if NO_CURL in lines:
+        return Unknown("its image has no curl")
+    if LAST not in lines:
+        return Unknown("its log ends before the probe's end")
+    lines = lines[: lines.index(LAST)]
+    return Report(_seen(lines, Family.V4), _seen(lines, Family.V6))
+
+
+def _seen(lines: list[str], family: Family) -> Seen:
+    steps = {step.ask: step for step in _steps(lines, family)}
+    named = [found[2] for found in map(_INSTANCE.fullmatch, lines) if found and found[1] == family.value]
+    return Seen(tuple(steps[ask] for ask in Ask if ask in steps), named[-1] if named else "")
+
+
+def _steps(lines: list[str], family: Family) -> Iterator[Step]:
+    for found in filter(None, map(_STEP.fullmatch, lines)):
+        if found[1] == family.value:
+            stood_ms, total_ms = float(found[5]) * 1000, float(found[6]) * 1000
+            yield Step(Ask(found[2]), int(found[3]), int(found[4]), stood_ms or None, total_ms)
+
+
+def log_of(report: Report) -> str:
+    """The log with which a probe says that."""
+    lines = [FIRST]
+    for family in Family:
+        seen = report.of(family)
+        for step in seen.steps:
+            times = f"{(step.stood or 0) / 1000:.6f} {step.total / 1000:.6f}"
+            lines.append(f"{family.value} {step.ask.value} {step.exit} {step.code:03d} {times}")
+        if seen.instance:
+            lines.append(f"{family.value} id {seen.instance}")
+    return "\n".join([*lines, LAST, ""])
+
+
+@dataclass(frozen=True, slots=True)
+class PodStand:
+    """How a probe's pod stands, as the API tells it. `reason` and `message` of the pod itself; `waiting` and its words
+    of the container that has not started; `ended` is the container's exit code, None while it has none, `ended_by` what
+    else the kubelet says of that."""
+
+    name: str
+    phase: str = "Pending"
+    reason: str = ""
+    message: str = ""
+    waiting: str = ""
+    waiting_message: str = ""
+    ended: int | None = None
+    ended_by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """What owns a probe's pods, as it is in the cluster; `age_s` by the server's own clock."""
+
+    probe: str
+    name: str
+    uid: str
+    age_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class NotMade:
+    """Something was not created. `why` in a clause; `missing`: the right without which it is not, "" if that is not
+    why. `maybe`: nobody knows, as no answer came."""
+
+    why: str
+    missing: str = ""
+    maybe: bool = False

@@ -1,0 +1,101 @@
+"""Into which pods it is worth looking, since reading their logs is a request each, and what is found there."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.containers import Container, LogOf, Runs
+from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.plan.metadata.consumers import Started, consumer_of
+from kubectl_eksdoc.core.plan.metadata.symptoms import Seen, last_symptom
+
+MOST = 60
+_STEADY = timedelta(minutes=15)
+"""The longest pause between two starts of a crashing container is 5 minutes (kubelet, MaxContainerBackOff)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The pods to look into, and how many more would be worth it."""
+
+    pods: tuple[Pod, ...]
+    left: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Inside:
+    """`started` is None where that is not known; `unknown`: what could not be read."""
+
+    started: Started | None = None
+    seen: Seen | None = None
+    unknown: tuple[Unknown, ...] = ()
+
+
+def choose(pods: Iterable[Pod], now: datetime, most: int = MOST) -> Chosen:
+    """Of `pods` that do not reach the service: programs that are known to need it, and whatever does not run well. One
+    of each controller comes before the second of any."""
+    worth = [pod for pod in pods if not (pod.finished or pod.calls.host_network) and (_needs(pod) or fails(pod, now))]
+    replicas: Counter[str] = Counter()
+    ranked = []
+    for pod in sorted(worth, key=lambda each: (not fails(each, now), each.key)):
+        owner = pod.owner.uid if pod.owner is not None else pod.uid
+        ranked.append(((replicas[owner], not _needs(pod), not fails(pod, now), pod.key), pod))
+        replicas[owner] += 1
+    ranked.sort(key=lambda each: each[0])
+    return Chosen(tuple(pod for _, pod in ranked[:most]), max(0, len(ranked) - most))
+
+
+def _needs(pod: Pod) -> bool:
+    known = [each for each in map(consumer_of, pod.calls.images) if each is not None]
+    return any(not (each.on_host or each.falls_back) for each in known)
+
+
+def fails(pod: Pod, now: datetime) -> bool:
+    """It is not ready though it has a node, or was made ready again a moment ago."""
+    if not pod.ready:
+        return bool(pod.node)
+    return pod.restarted and pod.ready_at is not None and now - pod.ready_at < _STEADY
+
+
+def logs_of(pod: Pod, containers: Sequence[Container], now: datetime) -> tuple[LogOf, ...]:
+    """Of those that fail, or of all where none does: what runs now, and before it what ended. Which comes first says
+    more."""
+    failing = [each for each in containers if not each.ready or (each.ended_before and fails(pod, now))]
+    found: list[LogOf] = []
+    for each in failing or containers:
+        log = LogOf(pod.namespace, pod.name, each.name)
+        before = LogOf(pod.namespace, pod.name, each.name, previous=True)
+        if each.runs is not Runs.WAITING:
+            found.append(log)
+        if each.ended_before and (each in failing):
+            found.append(before)
+    return tuple(found)
+
+
+def started_of(containers: Sequence[Container]) -> Started | None:
+    """Of the program that is known, else of the first: the others stand beside it."""
+    known = (each for each in containers if consumer_of(each.image) is not None)
+    which = next(known, containers[0] if containers else None)
+    return Started(which.arguments, which.variables, which.more_variables) if which is not None else None
+
+
+def inside(
+    containers: Sequence[Container] | Absent | Unknown,
+    asked: Sequence[LogOf],
+    logs: Mapping[LogOf, str | Absent | Unknown],
+) -> Inside:
+    """`asked`: its logs in the order of `logs_of`; those that were not read are unknown where no other tells."""
+    if isinstance(containers, (Absent, Unknown)):
+        return Inside(unknown=(_unknown(containers),))
+    told = [logs.get(log, Unknown("it was not asked for")) for log in asked]
+    seen = next(filter(None, (last_symptom(text) for text in told if isinstance(text, str))), None)
+    untold = () if seen is not None else tuple(_unknown(each) for each in told if not isinstance(each, str))
+    return Inside(started_of(containers), seen, untold)
+
+
+def _unknown(given: Absent | Unknown) -> Unknown:
+    return given if isinstance(given, Unknown) else Unknown(f"it is gone: {given.said}")

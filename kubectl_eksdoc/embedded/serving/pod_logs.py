@@ -1,0 +1,104 @@
+"""What containers have printed, as it was given for each; of others a line for their start.
+
+Source: kubelet v1.36, pkg/kubelet/kubelet_pods.go (validateContainerLogStatus) and pkg/kubelet/kuberuntime/logs
+(ReadLogs: the last lines are looked for first, and of those so many bytes are sent), core/v1 PodLogOptions.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+
+from kubectl_eksdoc.core.model.api_objects import Doc, at
+from kubectl_eksdoc.core.rules.api.statuses import Cause, Named, bad_request, invalid
+from kubectl_eksdoc.embedded.serving.messages import Reply, Request
+
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
+_OPTIONS = Named("", "", "PodLogOptions")
+_STATUSES = ("containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses")
+_NO_IMAGE = {
+    "ErrImagePull": "image can't be pulled",
+    "ImagePullBackOff": "trying and failing to pull image",
+}
+
+
+Printing = Callable[[Doc, str], str | None]
+"""What a container (by its name) of a pod prints; None where that is not known."""
+
+
+def nobody_knows(pod: Doc, container: str) -> str | None:
+    """What it prints."""
+    return None
+
+
+class PodLogs:
+    """Mutable: whoever makes the cluster puts in what its containers print, or tells `printing` how to know it."""
+
+    def __init__(self, printing: Printing = nobody_knows) -> None:
+        self._held: dict[tuple[str, str, str, bool], str] = {}
+        self._printing = printing
+
+    def put(self, namespace: str, pod: str, container: str, text: str, previous: bool = False) -> None:
+        """All that the container has printed; `previous`: the one that ran before, and ended."""
+        self._held[namespace, pod, container, previous] = text
+
+    def answer(self, pod: Doc, container: str, request: Request) -> Reply:
+        """
+        Raises:
+            Refusal: 400, there is no log; 422, an option cannot be.
+        """
+        tail, limit = _number(request, "tailLines", 0), _number(request, "limitBytes", 1)
+        if not at(pod, "spec", "nodeName"):
+            return Reply(204, content_type="")
+        meta, previous = pod["metadata"], request.flag("previous")
+        ended = _ended(pod, container, previous)
+        where = str(meta.get("namespace") or ""), str(meta["name"]), container
+        text = self._held.get((*where, ended))
+        if text is None:
+            text = self._printing(pod, container)
+        if text is None:
+            text = f"{at(pod, 'status', 'startTime') or ''} {container} started\n"
+        lines = _LINE.findall(text)
+        kept = lines if tail is None else lines[len(lines) - min(tail, len(lines)) :]
+        return Reply(200, "".join(kept).encode()[:limit], "text/plain")
+
+
+def _number(request: Request, name: str, least: int) -> int | None:
+    given = request.word(name)
+    if not given:
+        return None
+    try:
+        number = int(given)
+    except ValueError as error:
+        raise bad_request(f'strconv.ParseInt: parsing "{given}": invalid syntax') from error
+    if number < least:
+        why = f"must be greater than or equal to {least}" if not least else f"must be greater than {least - 1}"
+        cause = Cause("FieldValueInvalid", f"Invalid value: {number}: {why}", name)
+        raise invalid(_OPTIONS, "", (cause,))
+    return number
+
+
+def _ended(pod: Doc, container: str, previous: bool) -> bool:
+    """Whether it is the log of one that ended: as asked for, or since the next one waits for its start.
+
+    Raises:
+        Refusal: 400, there is none.
+    """
+    status, name = _status(pod, container), pod["metadata"]["name"]
+    ended = bool(at(status, "lastState", "terminated"))
+    waiting = at(status, "state", "waiting")
+    if previous and not ended:
+        raise bad_request(f'previous terminated container "{container}" in pod "{name}" not found')
+    if isinstance(waiting, Mapping) and not ended:
+        reason = str(waiting.get("reason") or "")
+        said = _NO_IMAGE.get(reason, reason)
+        raise bad_request(f'container "{container}" in pod "{name}" is waiting to start: {said}')
+    return previous or (isinstance(waiting, Mapping) and ended)
+
+
+def _status(pod: Doc, container: str) -> Doc:
+    for kind in _STATUSES:
+        for each in at(pod, "status", kind) or ():
+            if each.get("name") == container:
+                return dict(each)
+    return {}

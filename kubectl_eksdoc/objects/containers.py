@@ -1,0 +1,85 @@
+"""The containers of one pod's document. Source of the shapes: core/v1 Container, ContainerStatus."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from kubectl_eksdoc.core.model.containers import Container, Runs
+from kubectl_eksdoc.objects.single import NoSuchObject
+from kubectl_eksdoc.objects.structs import Lean
+
+
+class Variable(Lean):
+    name: str | None = None
+
+
+class Described(Lean):
+    name: str | None = None
+    image: str | None = None
+    command: list[str] | None = None
+    args: list[str] | None = None
+    env: list[Variable] | None = None
+    env_from: list[msgspec.Raw] | None = None
+
+
+class State(Lean):
+    running: dict[str, Any] | None = None
+    waiting: dict[str, Any] | None = None
+    terminated: dict[str, Any] | None = None
+
+
+class Fares(Lean):
+    name: str | None = None
+    ready: bool | None = None
+    state: State | None = None
+    last_state: State | None = None
+
+
+class Spec(Lean):
+    containers: list[Described] | None = None
+
+
+class Status(Lean):
+    container_statuses: list[Fares] | None = None
+
+
+class Inside(Lean):
+    spec: Spec | None = None
+    status: Status | None = None
+
+
+_decode = msgspec.json.Decoder(Inside).decode
+
+
+def containers_of(raw: bytes) -> tuple[Container, ...]:
+    """Init containers are left out: what they need they needed once.
+
+    Raises:
+        NoSuchObject: it is no pod; the message says where it differs.
+    """
+    try:
+        pod = _decode(raw)
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
+        raise NoSuchObject(str(error)) from error
+    fares = {each.name: each for each in (pod.status or Status()).container_statuses or ()}
+    return tuple(_container(each, fares.get(each.name) or Fares()) for each in (pod.spec or Spec()).containers or ())
+
+
+def _container(given: Described, fares: Fares) -> Container:
+    return Container(
+        given.name or "",
+        given.image or "",
+        (*(given.command or ()), *(given.args or ())),
+        tuple(each.name for each in given.env or () if each.name),
+        bool(given.env_from),
+        _runs(fares.state or State()),
+        fares.ready is True,
+        fares.last_state is not None and fares.last_state.terminated is not None,
+    )
+
+
+def _runs(state: State) -> Runs:
+    told = {Runs.RUNNING: state.running, Runs.WAITING: state.waiting, Runs.ENDED: state.terminated}
+    return next((runs for runs, of in told.items() if of is not None), Runs.UNTOLD)

@@ -1,0 +1,150 @@
+"""``-o table``: a line for each node that was probed, why, and what is found. ``-o wide``: every request, too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.metadata_probe import Ask, Family, Seen, Step
+from kubectl_eksdoc.core.plan.metadata.probing.diagnosis import Answers, Cause, diagnosis
+from kubectl_eksdoc.core.plan.metadata.probing.plan import ProbePlan
+from kubectl_eksdoc.core.plan.metadata.probing.result import Probed, ProbedNode
+from kubectl_eksdoc.core.rules.metadata_service import Reach
+from kubectl_eksdoc.render.findings import findings
+from kubectl_eksdoc.render.look import Look, Tone
+from kubectl_eksdoc.render.metadata_probe import words
+from kubectl_eksdoc.render.metadata_probe.view import ProbeView
+from kubectl_eksdoc.render.sections import MARGIN, Title, drawn, titled, told
+from kubectl_eksdoc.render.tables import Cell, Column, Row
+from kubectl_eksdoc.render.text import shown, wrap
+
+_TONES = {
+    Reach.CUT_OFF: Tone.BAD,
+    Reach.V1_ONLY: Tone.WARN,
+    Reach.UNKNOWN: Tone.UNKNOWN,
+    Reach.REACHABLE: Tone.GOOD,
+}
+
+
+def table(view: ProbeView, look: Look) -> str:
+    """What somebody must look at."""
+    return _text(view, look, full=False)
+
+
+def wide(view: ProbeView, look: Look) -> str:
+    """Nothing is cut and no column dropped, so lines may be wider than the terminal."""
+    return _text(view, look, full=True)
+
+
+def _text(view: ProbeView, look: Look, full: bool) -> str:
+    head = [look.paint(line, Tone.TITLE) for line in wrap(shown(words.in_short(view), look), look.columns)]
+    if view.probed is None:
+        sections = [head, *_before(view, look, full)]
+    else:
+        sections = [head, *_after(view, view.probed, look, full)]
+    return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
+
+
+def _before(view: ProbeView, look: Look, full: bool) -> Iterator[list[str]]:
+    yield drawn(Title("Nodes", " that are alike, and which of them would be probed"), _choice(view.plan), look, full)
+    yield told(Title("What would be made"), words.about(view.plan), look)
+    refused = [f"{name}: {why.why}" for name, why in view.refused.items()]
+    yield told(Title("Refused by the server"), refused, look)
+
+
+def _choice(plan: ProbePlan) -> tuple[list[Column], list[Row]]:
+    columns = [
+        Column("GROUP", floor=12, middle=True),
+        Column("MADE BY", drop=1),
+        Column("NODES", right=True),
+        Column("PROBED", floor=16, middle=True),
+    ]
+    rows: list[Row] = []
+    for each in plan.likes:
+        more = f" and {len(each.chosen) - 1} more" if len(each.chosen) > 1 else ""
+        probed = f"{each.chosen[0]}{more}" if each.chosen else Cell(f"none: {each.why_not}", Tone.FAINT)
+        rows.append([each.group or f"({each.owner.value})", each.owner.value, str(len(each.nodes)), probed])
+    return columns, rows
+
+
+def _after(view: ProbeView, probed: Probed, look: Look, full: bool) -> Iterator[list[str]]:
+    yield drawn(Title("Nodes", ": what pods on them measured"), _nodes(view.plan, probed), look, full)
+    yield titled(Title("Why"), [line for node in probed.nodes for line in _why(node, look)], look)
+    if full:
+        yield drawn(Title("Requests"), _requests(probed), look, full)
+    yield findings(view.findings, "", look, full, named=True)
+
+
+def _nodes(plan: ProbePlan, probed: Probed) -> tuple[list[Column], list[Row]]:
+    columns = [
+        Column("NODE", floor=12, middle=True),
+        Column("GROUP", floor=8, middle=True),
+        Column("LIKE IT", right=True, drop=3),
+        Column("PODS"),
+        Column("CAUSE"),
+        Column("NODE ITSELF", short="NODE"),
+        Column("IPV6", drop=2),
+        Column("ANSWER", right=True, drop=1),
+    ]
+    return columns, [_node(node, plan) for node in probed.nodes]
+
+
+def _node(node: ProbedNode, plan: ProbePlan) -> Row:
+    likes = plan.likes_of(node.node)
+    cause = "-" if node.v4.cause is Cause.NONE else node.v4.cause.value
+    return [
+        node.node,
+        likes.group or f"({likes.owner.value})",
+        str(len(likes.nodes) - 1),
+        _reach(node.v4.reach),
+        "?" if node.v4.cause is Cause.UNKNOWN else cause,
+        _reach(diagnosis(node.host, node.host).reach),
+        _v6(node),
+        _slowest(node.own),
+    ]
+
+
+def _reach(reach: Reach) -> Cell:
+    return Cell("?" if reach is Reach.UNKNOWN else reach.value, _TONES[reach])
+
+
+def _v6(node: ProbedNode) -> Cell:
+    """Where the node itself is not answered either, it is switched off, as it is by default."""
+    if node.v6.cause in (Cause.NODE, Cause.DISABLED):
+        return Cell("off", Tone.FAINT)
+    return _reach(node.v6.reach)
+
+
+def _slowest(answers: Answers) -> str:
+    """The longest that an answer on IPv4 took."""
+    if isinstance(answers, Unknown):
+        return "-"
+    times = [step.total for step in answers.v4.steps if step.answered]
+    return f"{max(times):.1f} ms" if times else "-"
+
+
+def _why(node: ProbedNode, look: Look) -> list[str]:
+    return wrap(shown(words.sentence(node), look), look.columns, MARGIN, MARGIN * 2)
+
+
+def _requests(probed: Probed) -> tuple[list[Column], list[Row]]:
+    columns = [Column(name) for name in ("NODE", "NETWORK", "ADDRESS", "REQUEST", "ANSWER", "CONNECTED", "TOTAL", "ID")]
+    rows: list[Row] = []
+    for node in probed.nodes:
+        for network, answers in (("pod", node.own), ("node", node.host)):
+            if isinstance(answers, Unknown):
+                rows.append([node.node, network, "-", "-", f"unknown: {answers.why}", "-", "-", "-"])
+                continue
+            for family in Family:
+                seen = answers.of(family)
+                rows += [[node.node, network, family.value, *_step(step, seen)] for step in seen.steps]
+    return columns, rows
+
+
+_ASKED = {Ask.V1: "GET without token", Ask.TOKEN: "PUT token", Ask.V2: "GET with token"}
+
+
+def _step(step: Step, seen: Seen) -> list[str]:
+    answer = str(step.code) if step.answered else f"none (curl {step.exit})"
+    stood = "no" if step.stood is None else f"{step.stood:.1f} ms"
+    return [_ASKED[step.ask], answer, stood, f"{step.total:.1f} ms", seen.instance if step.code == 200 else "-"]

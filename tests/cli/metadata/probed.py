@@ -1,0 +1,87 @@
+"""``imds-probe`` on a served cluster whose nodes are instances of the tests' AWS."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from kubectl_eksdoc.aws.believing import believed
+from kubectl_eksdoc.aws.live import LiveAws
+from kubectl_eksdoc.cli.main import run
+from kubectl_eksdoc.cli.surroundings import Surroundings
+from kubectl_eksdoc.core.model.api_objects import with_value
+from kubectl_eksdoc.core.model.aws.access import AwsAccess
+from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
+from kubectl_eksdoc.embedded.serving.api import Api
+from kubectl_eksdoc.errors import AwsDenied
+from kubectl_eksdoc.kube.inside_pods import InsidePods
+from kubectl_eksdoc.wiring.metadata import MetadataWorld
+from kubectl_eksdoc.wiring.sources import open_reader
+from tests.cli.running import Ran
+
+if TYPE_CHECKING:
+    from tests.aws.world.server import World
+
+ROLE = "arn:aws:iam::111122223333:role/any"
+EKS_OWN = {"HttpTokens": "required", "HttpPutResponseHopLimit": 1}
+OLD_OWN = {"HttpTokens": "optional", "HttpPutResponseHopLimit": 2}
+
+
+def nodes_are_instances(api: Api, aws: World) -> None:
+    """Group green is of AL2 and EKS's own template; blue has one of its owner's, which was changed after its nodes were
+    made, and so was one instance by hand."""
+    ec2, eks = aws.client("ec2"), aws.client("eks")
+    made = ec2.create_launch_template(
+        LaunchTemplateName="own", LaunchTemplateData={"InstanceType": "m5.large", "MetadataOptions": EKS_OWN}
+    )
+    template = {"id": made["LaunchTemplate"]["LaunchTemplateId"], "version": "2"}
+    ec2.create_launch_template_version(
+        LaunchTemplateName="own",
+        LaunchTemplateData={"InstanceType": "m5.large", "MetadataOptions": {"HttpTokens": "required"}},
+    )
+    common = {"clusterName": "prod", "subnets": ["subnet-1"], "nodeRole": ROLE}
+    eks.create_nodegroup(**common, nodegroupName="green", amiType="AL2_x86_64")
+    eks.create_nodegroup(**common, nodegroupName="blue", amiType="AL2023_x86_64_STANDARD", launchTemplate=template)
+
+    def named(plane: ControlPlane) -> list[str]:
+        return sorted(item.key[1] for item in plane.store.list("nodes"))
+
+    image = aws.publish_image("an older AMI")
+    for name in api.now(named):
+        asked: dict[str, Any] = OLD_OWN if name.startswith("new") else EKS_OWN
+        ran = ec2.run_instances(MinCount=1, MaxCount=1, ImageId=image, MetadataOptions=asked)
+        _provided(api, name, ran["Instances"][0]["InstanceId"])
+    aws.forget_calls()
+
+
+def _provided(api: Api, node: str, ident: str) -> None:
+    def patched(plane: ControlPlane) -> None:
+        item = plane.registry.get("nodes", ("", node))
+        plane.registry.update(item, with_value(item.doc, ("spec", "providerID"), f"aws:///ap-northeast-2a/{ident}"))
+
+    api.now(patched)
+
+
+@dataclass
+class Probing:
+    """Somebody with a kubeconfig and the keys of the account."""
+
+    config: str
+    aws: World
+    access: AwsAccess
+
+    def run(self, *argv: str) -> Ran:
+        out, err = io.StringIO(), io.StringIO()
+        around = Surroundings(out, err, {}, open_metadata=self._opened)
+        code = run(["imds-probe", *argv, "--kubeconfig", self.config], out, err, around=around)
+        return Ran(code, out.getvalue(), err.getvalue())
+
+    def _opened(self, source: Any, connection: Any, wanted: Any, progress: Any, kinds: Any) -> MetadataWorld:
+        cluster = open_reader(source, connection, progress).read(kinds)
+        try:
+            of = believed(LiveAws(self.access, self.aws.endpoint, 1), self.access)
+        except AwsDenied as error:
+            return MetadataWorld(cluster, Unknown(error.message, error.missing), InsidePods(connection))
+        return MetadataWorld(cluster, of, InsidePods(connection))

@@ -1,0 +1,251 @@
+"""``imds-probe --active`` on a served cluster: shown, typed back, made, heard, said, and deleted."""
+
+from __future__ import annotations
+
+import json
+import signal
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.aws.machines import MetadataOptions
+from kubectl_eksdoc.core.plan.metadata.probing.script import SCRIPT
+from kubectl_eksdoc.embedded.probed import MetadataServices
+from kubectl_eksdoc.embedded.serving.access import VIEWER
+from kubectl_eksdoc.embedded.serving.api import Api
+from kubectl_eksdoc.embedded.serving.server import Server
+from kubectl_eksdoc.host.stopping import told_to_stop
+from kubectl_eksdoc.render import schemas
+from tests.cli.run.served import Machine, machine
+from tests.cli.running import run_cli
+from tests.flows import probes
+from tests.flows.probes import Kubelet, Lab, a_node, there
+
+ONE, TWO = MetadataOptions("required", 1), MetadataOptions("required", 2)
+GREEN = {"eks.amazonaws.com/nodegroup": "green"}
+NODES = (a_node("blue-0"), a_node("blue-1"), a_node("green-0", **GREEN))
+SERVICES = MetadataServices({"blue-0": TWO, "blue-1": TWO, "green-0": ONE})
+TYPED = "lab 2\n"
+
+
+@dataclass
+class Desk:
+    """A machine, and the cluster that it works on."""
+
+    machine: Machine
+    server: Server
+    api: Api
+
+    def nothing_left(self) -> None:
+        assert (there(self.api, "pods"), there(self.api, "configmaps")) == ([], [])
+
+
+Opened = Callable[..., Desk]
+
+
+@pytest.fixture
+def desk(tmp_path: Path, request: pytest.FixtureRequest) -> Opened:
+    """Serves a lab until the test ends."""
+
+    def opened(lab: Lab = Lab(NODES, SERVICES), token: str = probes.TOKEN, types: str = TYPED) -> Desk:
+        served = lab.served()
+        server, api = served.__enter__()
+        request.addfinalizer(lambda: served.__exit__(None, None, None))
+        made = machine(server, tmp_path / "ann", token)
+        made.types = types
+        return Desk(made, server, api)
+
+    return opened
+
+
+def document(text: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(text)
+    jsonschema.Draft202012Validator(schemas.load("ImdsActiveProbe")).validate(found)
+    return found
+
+
+def test_one_node_of_each_kind(desk: Opened) -> None:
+    at = desk()
+    ran = at.machine.run("imds-probe", "--active")
+    assert ran.code == 1, ran.err
+    assert "Measured from pods on 2 nodes: the metadata service is cut off on 1, reached on 1." in ran.out
+    assert "green-0" in ran.out and "blue-1" not in ran.out.split("FINDINGS")[0]
+    assert "the hop limit is too low for pods" in " ".join(ran.out.split())
+    assert "This would make 4 pods on 2 nodes" in ran.err and "Type 'lab 2' to probe 2 nodes of lab" in ran.err
+    at.nothing_left()
+
+
+def test_as_data(desk: Opened) -> None:
+    at = desk()
+    found = document(at.machine.run("imds-probe", "--active", "-o", "json", "--yes", "--expect-nodes", "2").out)
+    verdicts = {each["name"]: (each["v4"]["verdict"], each["v4"]["cause"]) for each in found["nodes"]}
+    assert verdicts == {"blue-0": ("reachable", "none"), "green-0": ("cut off", "hop limit")}
+    blue, green = found["groups"]
+    assert (blue["nodes"], blue["probed"], green["probed"]) == (["blue-0", "blue-1"], ["blue-0"], ["green-0"])
+    assert found["cleanup"] == {
+        "owner": f"eksdoc-imds-probe-{found['probe']['id']}",
+        "interrupted": False,
+        "left": [],
+        "notRemoved": None,
+    }
+    assert found["nodes"][1]["pod"]["v4"]["requests"][1]["status"] is None
+    assert found["metadata"]["options"]["active"] is True
+    at.nothing_left()
+
+
+def test_everything_reached_is_clean(desk: Opened) -> None:
+    at = desk(types="lab 1\n")
+    ran = at.machine.run("imds-probe", "--active", "--nodegroup", "blue")
+    assert ran.code == 0, ran.err
+    at.nothing_left()
+
+
+def test_named_nodes_and_every_node(desk: Opened) -> None:
+    at = desk(types="lab 1\n")
+    assert "blue-1" in at.machine.run("imds-probe", "node/blue-1", "--active").out
+    at.machine.types = "lab 3\n"
+    found = document(at.machine.run("imds-probe", "--active", "--all-nodes", "-o", "json").out)
+    assert [each["name"] for each in found["nodes"]] == ["blue-0", "blue-1", "green-0"]
+    at.nothing_left()
+
+
+def test_what_a_wide_table_says(desk: Opened) -> None:
+    ran = desk().machine.run("imds-probe", "--active", "-o", "wide")
+    assert "REQUESTS" in ran.out and "none (curl 28)" in ran.out and "PUT token" in ran.out
+
+
+@pytest.mark.parametrize("typed", ["", "\n", "lab\n", "lab 3\n", "yes\n"])
+def test_nothing_is_made_unless_it_is_typed(desk: Opened, typed: str) -> None:
+    at = desk(types=typed)
+    assert at.machine.run("imds-probe", "--active").code == 2
+    at.nothing_left()
+
+
+def test_an_expectation_that_is_wrong(desk: Opened) -> None:
+    at = desk()
+    assert at.machine.run("imds-probe", "--active", "--yes", "--expect-nodes", "3").code == 7
+    assert at.machine.run("imds-probe", "--active", "--yes").code == 2
+    at.nothing_left()
+
+
+def test_an_environment_that_refuses_changes(desk: Opened) -> None:
+    at = desk()
+    ran = at.machine.run("imds-probe", "--active", EKSDOC_READ_ONLY="1")
+    assert ran.code == 2 and "imds-probe --active changes the cluster" in ran.err
+    at.nothing_left()
+    assert at.machine.run("imds-probe", "--active", "--dry-run", EKSDOC_READ_ONLY="1").code == 0
+
+
+def test_rights_that_are_missing_are_all_named_before_anything_is_made(desk: Opened) -> None:
+    at = desk(Lab(NODES, SERVICES, users={probes.OTHER: VIEWER}), probes.OTHER)
+    ran = at.machine.run("imds-probe", "--active")
+    assert ran.code == 3
+    for right in ("create configmaps", "delete configmaps", "create pods"):
+        assert f"{right} in namespace default" in ran.err
+    assert "in the probe's namespace: " in ran.err
+    at.nothing_left()
+
+
+def test_a_namespace_without_the_hosts_network(desk: Opened) -> None:
+    at = desk(Lab(NODES, SERVICES, level="restricted"))
+    ran = at.machine.run("imds-probe", "--active")
+    assert "enforces pod security restricted" in " ".join(ran.err.split())
+    assert ran.code == 1 and "hop limit" in ran.out
+    at.nothing_left()
+
+
+def test_what_did_not_run_is_unknown(desk: Opened) -> None:
+    full = (a_node("blue-0", pods=0), a_node("green-0", **GREEN))
+    at = desk(Lab(full, MetadataServices({"blue-0": TWO, "green-0": TWO})))
+    ran = at.machine.run("imds-probe", "--active")
+    assert ran.code == 5 and "OutOfpods" in ran.out
+    at.nothing_left()
+
+
+def test_a_node_that_is_not_ready_gets_no_pod(desk: Opened) -> None:
+    at = desk(Lab((a_node("blue-0", ready="Unknown"),)))
+    ran = at.machine.run("imds-probe", "--active")
+    assert ran.code == 5 and "its kubelet would start nothing" in " ".join(ran.out.split())
+    at.nothing_left()
+
+
+def test_another_image_and_namespace(desk: Opened) -> None:
+    def pulling(image: str) -> str:
+        return "" if image == "example.org/curl:8" else "not found"
+
+    at = desk(Lab(NODES, SERVICES, pulling=pulling))
+    words = ("imds-probe", "--active", "--image", "example.org/curl:8", "--probe-namespace", "kube-system")
+    found = document(at.machine.run(*words, "-o", "json").out)
+    assert (found["probe"]["namespace"], found["probe"]["image"]) == ("kube-system", "example.org/curl:8")
+    assert at.machine.run("imds-probe", "--active").code == 5, "the usual image cannot be pulled there"
+    at.nothing_left()
+
+
+def test_interrupted_in_the_middle(desk: Opened) -> None:
+    at = desk(Lab(NODES, SERVICES, pace=Kubelet(start=1e6)))
+    at.machine.times_told = probes.tells(lambda: len(there(at.api, "pods")) >= 3)
+    ran = at.machine.run("imds-probe", "--active", "-o", "json")
+    assert ran.code == 130
+    assert document(ran.out)["cleanup"]["interrupted"] is True
+    at.nothing_left()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_in_the_middle(desk: Opened, number: int) -> None:
+    """As Ctrl-C and kill send it, heard by this very process."""
+    at = desk(Lab(NODES, SERVICES, pace=Kubelet(start=1e6)))
+    with told_to_stop() as told:
+        sent: list[int] = []
+
+        def hear() -> int:
+            if not sent and there(at.api, "pods"):
+                sent.append(number)
+                signal.raise_signal(number)
+            return told()
+
+        at.machine.times_told = hear
+        assert at.machine.run("imds-probe", "--active").code == 130
+    at.nothing_left()
+
+
+def test_a_dry_run_prints_what_kubectl_takes(desk: Opened) -> None:
+    at = desk()
+    ran = at.machine.run("imds-probe", "--active", "--dry-run")
+    docs: list[Doc] = list(yaml.safe_load_all(ran.out))
+    assert [doc["kind"] for doc in docs] == ["ConfigMap", "Pod", "Pod", "Pod", "Pod"]
+    assert all(doc["spec"]["containers"][0]["command"][-1] == SCRIPT for doc in docs[1:])
+    assert "    - |\n      # Who answers" in ran.out, "the script can be read"
+    listed = json.loads(at.machine.run("imds-probe", "--active", "--dry-run", "-o", "json").out)
+    assert [item["kind"] for item in listed["items"]] == [doc["kind"] for doc in docs]
+    at.nothing_left()
+
+
+def test_a_dry_run_of_the_server_asks_it(desk: Opened) -> None:
+    at = desk()
+    assert at.machine.run("imds-probe", "--active", "--dry-run=server").code == 0
+    at.nothing_left()
+
+
+def test_the_demo_can_be_shown_only() -> None:
+    ran = run_cli("imds-probe", "--demo", "--active")
+    assert ran.code == 2 and "--demo and --snapshot have none" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--all-nodes",), "without --active"),
+        (("--image", "x"), "without --active"),
+        (("--yes",), "without --active"),
+        (("--active", "--all-nodes", "node/x"), "--all-nodes excludes"),
+    ],
+)
+def test_flags_that_do_not_go_together(words: tuple[str, ...], said: str) -> None:
+    ran = run_cli("imds-probe", *words)
+    assert ran.code == 2 and said in ran.err

@@ -1,0 +1,129 @@
+"""``imds-probe`` over HTTP on both sides: the cluster's API server and AWS, and every single refusal of either."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import jsonschema
+import pytest
+
+import kubectl_eksdoc.render.schemas as schemas
+from kubectl_eksdoc.cli import rights
+from kubectl_eksdoc.embedded.serving.clockwork import ByHand
+from tests.aws.test_live import access, prod
+from tests.cli.metadata.probed import Probing, nodes_are_instances
+from tests.embedded.clients import worlds
+from tests.fakes import kubeconfigs
+
+if TYPE_CHECKING:
+    from tests.aws.world.server import World
+
+__all__ = ["prod"]
+JUDGE = jsonschema.Draft202012Validator(schemas.load("ImdsProbe"))
+
+
+@pytest.fixture
+def ann(prod: World, tmp_path: Path) -> Iterator[Probing]:
+    with worlds.served("small-traps", ByHand(), pace=None) as (server, api):
+        nodes_are_instances(api, prod)
+        yield Probing(
+            kubeconfigs.one(tmp_path / "config", server.url(worlds.ADMIN_TOKEN), name="lab"), prod, access(prod)
+        )
+
+
+def document(ann: Probing, *argv: str) -> dict[str, Any]:
+    ran = ann.run(*argv, "-o", "json")
+    found: dict[str, Any] = json.loads(ran.out)
+    assert [error.message for error in JUDGE.iter_errors(found)] == []
+    return found
+
+
+def verdicts(found: dict[str, Any]) -> dict[str, tuple[str, str]]:
+    return {each["name"]: (each["now"]["verdict"], each["next"]["verdict"]) for each in found["groups"]}
+
+
+WHOLE = {"green": ("reachable", "reachable"), "blue": ("cut off", "cut off")}
+
+
+def test_each_group_has_its_cause(ann: Probing) -> None:
+    found = document(ann)
+    assert verdicts(found) == WHOLE and found["recognised"]
+    by = {each["name"]: each["next"]["by"] for each in found["groups"]}
+    assert "AL2_x86_64" in by["green"] and "tokens by launch template own version 2" in by["blue"]
+    assert ann.aws.count("ec2:DescribeInstances") == 1 and ann.aws.count("ec2:DescribeLaunchTemplateVersions") == 1
+
+
+def test_a_change_by_hand_is_told_from_what_makes_the_nodes(ann: Probing) -> None:
+    ec2 = ann.aws.client("ec2")
+    cut = next(each for each in document(ann)["groups"] if each["name"] == "blue")["nodes"]
+    (reservation, *_) = ec2.describe_instances(
+        Filters=[{"Name": "metadata-options.http-put-response-hop-limit", "Values": ["1"]}]
+    )["Reservations"]
+    ident = reservation["Instances"][0]["InstanceId"]
+    ec2.modify_instance_metadata_options(InstanceId=ident, HttpPutResponseHopLimit=2)
+    found = [each for each in document(ann)["groups"] if each["name"] == "blue"]
+    assert sorted(len(each["nodes"]) for each in found) == [1, len(cut) - 1]
+    (mended,) = [each for each in found if len(each["nodes"]) == 1]
+    assert mended["changed"] and (mended["now"]["verdict"], mended["next"]["verdict"]) == ("reachable", "cut off")
+
+
+LOST = {
+    "eks:DescribeCluster": {"green": ("unknown", "unknown"), "blue": ("unknown", "unknown")},
+    "ec2:DescribeInstances": {"green": ("unknown", "reachable"), "blue": ("unknown", "unknown")},
+    "eks:DescribeNodegroup": {"green": ("reachable", "unknown"), "blue": ("cut off", "unknown")},
+    "ec2:DescribeLaunchTemplateVersions": {"blue": ("cut off", "unknown")},
+    "ec2:DescribeImages": {"blue": ("cut off", "unknown")},
+    "ec2:GetInstanceMetadataDefaults": {"blue": ("cut off", "unknown")},
+    "eks:ListPodIdentityAssociations": {},
+}
+
+
+@pytest.mark.parametrize("action", sorted(LOST))
+def test_a_refusal_leaves_the_rest_and_names_the_action(ann: Probing, action: str) -> None:
+    ann.aws.deny(action)
+    ran = ann.run("-o", "json")
+    found = json.loads(ran.out)
+    assert ran.code == 5 and verdicts(found) == {**WHOLE, **LOST[action]}
+    assert action in {each.get("missing") for each in found["findings"]}
+
+
+def test_every_action_was_tried() -> None:
+    asked = {each.action for each in rights.ASKED_OF_AWS["imds-probe"] if each.action}
+    assert asked - set(LOST) == {"autoscaling:DescribeAutoScalingGroups"}, "tried in tests/flows: nobody here scales so"
+
+
+def test_one_pod_is_one_sentence(ann: Probing) -> None:
+    pod = next(
+        each
+        for each in worlds.documents("small-traps")
+        if each["kind"] == "Pod" and "old" in each["spec"].get("nodeName", "")
+    )
+    meta = pod["metadata"]
+    ran = ann.run(f"pod/{meta['name']}", "-n", meta["namespace"])
+    assert ran.out.startswith(f"{meta['namespace']}/{meta['name']} on old-") and ran.out.count("\n") <= 4
+    assert ann.aws.count("ec2:DescribeInstances") == 1
+
+
+@pytest.mark.parametrize(
+    ("argv", "said"),
+    [
+        (("pod/nobody",), "there is no pod 'nobody' in namespace default"),
+        (("pod/a", "pod/b"), "one pod at a time"),
+        (("cart",), "'cart' is neither pod/NAME nor node/NAME"),
+        (("--hops", "65"), "EC2 takes 1 to 64"),
+        (("--hops", "0"), "0"),
+        (("--accept-unknown", "imds-pods-posible"), "did you mean imds-pods-possible"),
+        (("-o", "markdown"), "no output format"),
+    ],
+)
+def test_what_does_not_fit_is_said(ann: Probing, argv: tuple[str, ...], said: str) -> None:
+    ran = ann.run(*argv)
+    assert ran.code == 2 and said in ran.err and ran.out == ""
+
+
+def test_what_may_be_unknown_does_not_count(ann: Probing) -> None:
+    codes = {each["code"] for each in document(ann)["findings"] if each["status"] == "unknown"}
+    assert ann.run().code == 5 and ann.run("--accept-unknown", ",".join(codes)).code == 0

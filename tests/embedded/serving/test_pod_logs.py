@@ -1,0 +1,97 @@
+"""Logs as they are asked for: of which container, how much, and of the one that ended before."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+
+from kubectl_eksdoc.core.rules.api.statuses import Refusal
+from kubectl_eksdoc.embedded.serving.messages import Request
+from kubectl_eksdoc.embedded.serving.pod_logs import PodLogs
+from tests.embedded.serving.asking import Asking
+
+RUNNING: dict[str, Any] = {"running": {"startedAt": "2026-11-20T08:00:00Z"}}
+ENDED: dict[str, Any] = {"terminated": {"exitCode": 1, "containerID": "containerd://a"}}
+WAITING: dict[str, Any] = {"waiting": {"reason": "CrashLoopBackOff"}}
+TEXT = "one\ntwo\nthree\n"
+
+
+def a_pod(state: dict[str, Any], last: dict[str, Any], node: str = "n1") -> dict[str, Any]:
+    status = {"containerStatuses": [{"name": "app", "state": state, "lastState": last}], "startTime": "T"}
+    return {"metadata": {"namespace": "shop", "name": "p"}, "spec": {"nodeName": node}, "status": status}
+
+
+def told(pod: dict[str, Any], **query: str) -> str:
+    logs = PodLogs()
+    logs.put("shop", "p", "app", TEXT)
+    logs.put("shop", "p", "app", "before\n", previous=True)
+    reply = logs.answer(pod, "app", Request("GET", "/", {name: (value,) for name, value in query.items()}))
+    assert reply.content_type == "text/plain"
+    return reply.body.decode()
+
+
+@pytest.mark.parametrize(
+    ("query", "text"),
+    [
+        ({}, TEXT),
+        ({"tailLines": "1"}, "three\n"),
+        ({"tailLines": "0"}, ""),
+        ({"tailLines": "2", "limitBytes": "5"}, "two\nt"),
+        ({"tailLines": "99", "limitBytes": "9999"}, TEXT),
+        ({"previous": "true"}, "before\n"),
+        ({"previous": "false"}, TEXT),
+    ],
+)
+def test_how_much(query: dict[str, str], text: str) -> None:
+    assert told(a_pod(RUNNING, ENDED), **query) == text
+
+
+def test_one_that_waits_for_its_next_start_shows_what_the_last_one_printed() -> None:
+    assert told(a_pod(WAITING, ENDED)) == told(a_pod(WAITING, ENDED), previous="true") == "before\n"
+
+
+@pytest.mark.parametrize(
+    ("state", "query", "said"),
+    [
+        (RUNNING, {"previous": "true"}, 'previous terminated container "app" in pod "p" not found'),
+        ({"waiting": {"reason": "ContainerCreating"}}, {}, "is waiting to start: ContainerCreating"),
+        ({"waiting": {"reason": "ImagePullBackOff"}}, {}, "is waiting to start: trying and failing to pull image"),
+        (RUNNING, {"tailLines": "x"}, 'strconv.ParseInt: parsing "x"'),
+        (RUNNING, {"limitBytes": "0"}, "limitBytes: Invalid value: 0: must be greater than 0"),
+        (RUNNING, {"tailLines": "-1"}, "tailLines: Invalid value: -1: must be greater than or equal to 0"),
+    ],
+)
+def test_refusals(state: dict[str, Any], query: dict[str, str], said: str) -> None:
+    with pytest.raises(Refusal) as refused:
+        told(a_pod(state, {}), **query)
+    assert said in refused.value.status.message
+    assert refused.value.status.code == (422 if "Invalid value" in said else 400)
+
+
+@given(text=some.text(max_size=40), tail=some.integers(0, 9), limit=some.integers(1, 60))
+def test_the_last_lines_first_and_then_the_bytes(text: str, tail: int, limit: int) -> None:
+    logs = PodLogs()
+    logs.put("shop", "p", "app", text)
+    query = {"tailLines": (str(tail),), "limitBytes": (str(limit),)}
+    body = logs.answer(a_pod(RUNNING, {}), "app", Request("GET", "/", query)).body
+    kept = text.removesuffix("\n").split("\n")[-tail:] if tail and text else []
+    end = "\n" if kept and text.endswith("\n") else ""
+    assert body == ("\n".join(kept) + end).encode()[:limit]
+
+
+def test_over_the_api() -> None:
+    asking = Asking()
+    pods = "/api/v1/namespaces/default/pods"
+    a, b, i = ({"name": name, "image": "x"} for name in "abi")
+    spec = {"containers": [a, b], "initContainers": [i], "nodeName": "old-0"}
+    asking.create(pods, {"metadata": {"name": "two"}, "spec": spec})
+    asking.api.logs.put("default", "two", "b", TEXT)
+    assert asking.reply("GET", f"{pods}/two/log?container=b&tailLines=1").body == b"three\n"
+    several = asking.ask("GET", f"{pods}/two/log", code=400)
+    assert several["message"].endswith("for pod two, choose one of: [a b] or one of the init containers: [i]")
+    assert "is not valid for pod two" in asking.ask("GET", f"{pods}/two/log?container=c", code=400)["message"]
+    assert json.loads(asking.reply("GET", f"{pods}/nobody/log").body)["code"] == 404

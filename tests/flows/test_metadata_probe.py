@@ -1,0 +1,345 @@
+"""The whole of a probe over HTTP, on the embedded cluster: what it says, and that nothing of it is left."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.aws.machines import MetadataOptions
+from kubectl_eksdoc.core.model.metadata_probe import NotMade, Owner, PodStand, Report
+from kubectl_eksdoc.core.plan.metadata.probing.diagnosis import Cause
+from kubectl_eksdoc.core.plan.metadata.probing.plan import ProbePlan
+from kubectl_eksdoc.core.plan.metadata.probing.pods import PROBE_LABEL, Manner, owner_manifest
+from kubectl_eksdoc.core.plan.metadata.probing.result import Probed, ProbedNode
+from kubectl_eksdoc.core.rules.metadata_service import Reach
+from kubectl_eksdoc.embedded.probed import MetadataServices
+from kubectl_eksdoc.embedded.serving.access import Rule, restricted
+from kubectl_eksdoc.embedded.serving.api import Api
+from kubectl_eksdoc.embedded.serving.server import Server
+from kubectl_eksdoc.errors import ClusterError, Forbidden, UsageError
+from kubectl_eksdoc.flows.metadata_probe import prepared, probed, tried
+from kubectl_eksdoc.flows.ports import ProbeGround
+from kubectl_eksdoc.wiring.metadata_probe import open_ground
+from tests.flows import probes
+from tests.flows.probes import Kubelet, Lab, Quick, a_node, connection, nodes_of, there
+
+ONE, TWO, OLD = MetadataOptions("required", 1), MetadataOptions("required", 2), MetadataOptions("optional", 1)
+OFF = MetadataOptions("required", 2, endpoint=False)
+
+
+def services(**of: MetadataOptions) -> MetadataServices:
+    return MetadataServices(of)
+
+
+def run(
+    server: Server,
+    api: Api,
+    folder: Path,
+    manner: Manner = Manner(),
+    token: str = probes.TOKEN,
+    told: Callable[[], int] = probes.never_told,
+    tell: Callable[[str], object] = str,
+    named: Sequence[str] = (),
+) -> Probed:
+    ground = open_ground(connection(server, folder, token), manner.namespace, PROBE_LABEL)
+    what = prepared(nodes_of(api), ground, "cafe", manner, named, every=not named)
+    return probed(what, ground, Quick(), told, tell)
+
+
+def nothing_left(api: Api, done: Probed | None = None) -> None:
+    """Nor is anything under way."""
+    assert (there(api, "pods"), there(api, "configmaps")) == ([], [])
+    assert done is None or (done.left, done.not_removed) == ((), "")
+
+
+def by_name(done: Probed) -> dict[str, ProbedNode]:
+    return {each.node: each for each in done.nodes}
+
+
+def test_each_node_as_its_instance_is(tmp_path: Path) -> None:
+    nodes = [a_node(f"n{number}") for number in range(5)]
+    held = MetadataServices({"n0": ONE, "n1": TWO, "n2": OLD, "n3": OFF, "n4": TWO}, blocked={"n4"})
+    with Lab(nodes, held).served() as (server, api):
+        done = run(server, api, tmp_path)
+        found = {name: (each.v4.reach, each.v4.cause) for name, each in by_name(done).items()}
+        assert found == {
+            "n0": (Reach.CUT_OFF, Cause.HOP_LIMIT),
+            "n1": (Reach.REACHABLE, Cause.NONE),
+            "n2": (Reach.V1_ONLY, Cause.HOP_LIMIT),
+            "n3": (Reach.CUT_OFF, Cause.DISABLED),
+            "n4": (Reach.CUT_OFF, Cause.BLOCKED),
+        }
+        assert "namespace default" in by_name(done)["n4"].v4.why
+        nothing_left(api, done)
+
+
+def test_more_nodes_than_at_once(tmp_path: Path) -> None:
+    nodes = [a_node(f"n{number:02}") for number in range(12)]
+    told: list[str] = []
+    with Lab(nodes, MetadataServices({f"n{number:02}": TWO for number in range(12)})).served() as (server, api):
+        done = run(server, api, tmp_path, tell=told.append)
+        assert [each.v4.reach for each in done.nodes] == [Reach.REACHABLE] * 12
+        assert told == ["20 of 24 pods were heard of", "24 of 24 pods were heard of"]
+        nothing_left(api, done)
+
+
+def test_a_full_node_is_unknown(tmp_path: Path) -> None:
+    """Not even one pod fits, and on the other one the second does not: what the first says still counts."""
+    nodes = [a_node("full", pods=0), a_node("tight", pods=1), a_node("small", cpu="4m")]
+    with Lab(nodes, services(full=TWO, tight=ONE, small=TWO)).served() as (server, api):
+        done = run(server, api, tmp_path)
+        full, tight, small = (by_name(done)[name] for name in ("full", "tight", "small"))
+        assert full.v4.reach is Reach.UNKNOWN and "OutOfpods" in full.v4.why and "no room" in full.v4.why
+        assert (tight.v4.reach, tight.v4.cause) == (Reach.CUT_OFF, Cause.HOP_LIMIT)
+        assert "OutOfpods" in tight.v4.doubt, "the node itself was not asked"
+        assert "OutOfcpu" in small.v4.why
+        nothing_left(api, done)
+
+
+def test_an_image_that_cannot_be_pulled_is_unknown(tmp_path: Path) -> None:
+    def pulling(image: str) -> str:
+        return f"{image}: not found" if image.startswith("example.org/") else ""
+
+    with Lab(services=services(n0=TWO, n1=TWO), pulling=pulling).served() as (server, api):
+        done = run(server, api, tmp_path, Manner(image="example.org/no:1"))
+        for each in done.nodes:
+            assert each.v4.reach is Reach.UNKNOWN
+            assert "cannot be pulled (ImagePullBackOff" in each.v4.why and "example.org/no:1" in each.v4.why
+        nothing_left(api, done)
+
+
+def test_a_kubelet_that_does_not_begin_is_unknown(tmp_path: Path) -> None:
+    with Lab(pace=Kubelet(start=1e6)).served() as (server, api):
+        done = run(server, api, tmp_path, Manner(wait_s=3))
+        assert all("has not begun with it after" in each.v4.why for each in done.nodes)
+        nothing_left(api, done)
+
+
+@pytest.mark.parametrize("level", ["baseline", "restricted"])
+def test_a_namespace_that_allows_no_host_network(tmp_path: Path, level: str) -> None:
+    """The pod on a network of its own keeps to the strictest level."""
+    with Lab(services=services(n0=ONE, n1=TWO), level=level).served() as (server, api):
+        done = run(server, api, tmp_path)
+        n0, n1 = by_name(done)["n0"], by_name(done)["n1"]
+        assert n0.v4.cause is Cause.HOP_LIMIT and f"enforces pod security {level}" in n0.v4.doubt
+        assert n1.v4.reach is Reach.REACHABLE
+        assert isinstance(n1.host, Unknown) and isinstance(n1.own, Report)
+        nothing_left(api, done)
+
+
+def test_a_level_that_nobody_may_read_is_found_out(tmp_path: Path) -> None:
+    mine = (
+        Rule(("create", "list", "delete"), ("configmaps",), ("",), ("default",)),
+        Rule(("create", "list"), ("pods",), ("",), ("default",)),
+        Rule(("get",), ("pods/log",), ("",), ("default",)),
+    )
+    lab = Lab(services=services(n0=ONE, n1=TWO), level="baseline", users={probes.OTHER: restricted("me", mine)})
+    with lab.served() as (server, api):
+        done = run(server, api, tmp_path, token=probes.OTHER)
+        n0 = by_name(done)["n0"]
+        assert isinstance(n0.host, Unknown) and "violates PodSecurity" in n0.host.why
+        assert "hostNetwork=true" in n0.host.why and n0.v4.cause is Cause.HOP_LIMIT
+        nothing_left(api, done)
+
+
+def rules(without: str) -> tuple[Rule, ...]:
+    """All that a probe needs, in its namespace, but one right."""
+    needed = ("get namespaces", "list configmaps", "create configmaps", "delete configmaps", "create pods", "list pods")
+    held = [each.split() for each in (*needed, "get pods/log") if each != without]
+    return tuple(Rule((verb,), (resource,), ("",)) for verb, resource in held)
+
+
+@pytest.mark.parametrize("right", ["create pods", "list pods", "get pods/log"])
+def test_a_right_that_is_missing_is_named(tmp_path: Path, right: str) -> None:
+    lab = Lab(services=services(n0=TWO, n1=TWO), users={probes.OTHER: restricted("me", rules(right))})
+    with lab.served() as (server, api):
+        done = run(server, api, tmp_path, token=probes.OTHER)
+        for each in done.nodes:
+            assert each.v4.reach is Reach.UNKNOWN and isinstance(each.own, Unknown)
+            assert each.own.missing == right
+        if right != "list pods":
+            nothing_left(api, done)
+
+
+def test_without_the_right_to_make_anything_nothing_is_made(tmp_path: Path) -> None:
+    lab = Lab(users={probes.OTHER: restricted("me", rules("create configmaps"))})
+    with lab.served() as (server, api):
+        with pytest.raises(Forbidden) as refused:
+            run(server, api, tmp_path, token=probes.OTHER)
+        assert refused.value.missing == "create configmaps"
+        nothing_left(api)
+
+
+def test_without_the_right_to_delete_it_says_what_is_left(tmp_path: Path) -> None:
+    lab = Lab(services=services(n0=TWO, n1=TWO), users={probes.OTHER: restricted("me", rules("delete configmaps"))})
+    with lab.served() as (server, api):
+        done = run(server, api, tmp_path, token=probes.OTHER)
+        assert done.nodes[0].v4.reach is Reach.REACHABLE, "what was heard is kept"
+        assert "delete configmaps" in done.not_removed and there(api, "configmaps") == [done.owner]
+
+
+@pytest.mark.parametrize("pods", [1, 2, 4])
+def test_told_to_end_in_the_middle(tmp_path: Path, pods: int) -> None:
+    """As soon as so many pods are there."""
+    nodes = [a_node(f"n{number:02}") for number in range(12)]
+    with Lab(nodes, pace=Kubelet(start=1e6)).served() as (server, api):
+        done = run(server, api, tmp_path, told=probes.tells(lambda: len(there(api, "pods")) >= pods))
+        assert done.interrupted
+        assert all("interrupted" in each.v4.why for each in done.nodes)
+        nothing_left(api, done)
+
+
+def test_a_dry_run_of_the_server_finds_refusals_and_makes_nothing(tmp_path: Path) -> None:
+    lab = Lab(level="baseline", users={probes.OTHER: restricted("me", rules("get namespaces"))})
+    with lab.served() as (server, api):
+        ground = open_ground(connection(server, tmp_path, probes.OTHER), "default", PROBE_LABEL)
+        what = prepared(nodes_of(api), ground, "cafe", Manner(), every=True)
+        refused = tried(what, ground)
+        assert [name.rpartition("-")[2] for name in refused] == ["host", "host"]
+        assert all("violates PodSecurity" in why.why for why in refused.values())
+        nothing_left(api)
+
+
+def test_told_to_end_before_anything_was_made(tmp_path: Path) -> None:
+    with Lab().served() as (server, api):
+        done = run(server, api, tmp_path, told=lambda: 1)
+        assert done.interrupted
+        nothing_left(api, done)
+
+
+def test_whoever_insists_leaves_nothing_either(tmp_path: Path) -> None:
+    """KeyboardInterrupt comes out of any line of it; cleaning up comes first."""
+
+    def insist() -> int:
+        if there(api, "pods"):
+            raise KeyboardInterrupt
+        return 0
+
+    with Lab(pace=Kubelet(start=1e6)).served() as (server, api):
+        with pytest.raises(KeyboardInterrupt):
+            run(server, api, tmp_path, told=insist)
+        nothing_left(api)
+
+
+def test_what_killed_probes_left_is_removed_and_a_running_one_is_not(tmp_path: Path) -> None:
+    manner = Manner()
+
+    def left(probe: str, age: timedelta) -> Doc:
+        """By the server's Date, which is the wall's."""
+        doc = owner_manifest(probe, manner)
+        made = datetime.now(timezone.utc) - age
+        meta = {**doc["metadata"], "uid": f"uid-{probe}", "creationTimestamp": f"{made:%Y-%m-%dT%H:%M:%SZ}"}
+        return {**doc, "metadata": meta}
+
+    dead, running = left("dead", timedelta(hours=1)), left("beef", timedelta(seconds=5))
+    with Lab(services=services(n0=TWO, n1=TWO)).served() as (server, api):
+        api.now(lambda plane: plane.load("configmaps", [dead, running]))
+        run(server, api, tmp_path)
+        assert there(api, "configmaps") == [running["metadata"]["name"]]
+
+
+def test_a_node_that_is_not_there(tmp_path: Path) -> None:
+    with Lab().served() as (server, api), pytest.raises(UsageError, match="there is no node nx"):
+        run(server, api, tmp_path, named=("nx",))
+
+
+@dataclass
+class Ground:
+    """Mutable. A ground of which the test says how it answers; `acts` are kept."""
+
+    made: Owner | NotMade = Owner("cafe", "owner", "uid")
+    refuses: NotMade | None = None
+    seen: Callable[[int], Mapping[str, PodStand] | Unknown] = lambda count: {}
+    printed: str | Unknown = ""
+    removal: Unknown | None = None
+    there: tuple[Owner, ...] | Unknown = ()
+    acts: list[str] = field(default_factory=list)
+    looks: int = 0
+
+    def pod_security(self) -> str | Unknown:
+        return ""
+
+    def owners(self) -> tuple[Owner, ...] | Unknown:
+        return self.there
+
+    def make_owner(self, doc: Doc) -> Owner | NotMade:
+        self.acts.append(f"owner {doc['metadata']['name']}")
+        return self.made
+
+    def make_pod(self, doc: Doc, dry: bool = False) -> NotMade | None:
+        self.acts.append(f"pod {doc['metadata']['name']}")
+        return self.refuses
+
+    def stands(self, probe: str) -> Mapping[str, PodStand] | Unknown:
+        self.looks += 1
+        return self.seen(self.looks)
+
+    def log(self, pod: str, container: str) -> str | Unknown:
+        return self.printed
+
+    def remove(self, owner: Owner) -> Unknown | None:
+        self.acts.append(f"remove {owner.name} {owner.uid}")
+        return self.removal
+
+
+class Steps:
+    """A clock that goes on only when somebody sleeps."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    def monotonic(self) -> float:
+        return self.seconds
+
+    def sleep(self, seconds: float) -> None:
+        self.seconds += seconds
+
+
+def _prepared(ground: ProbeGround, names: Sequence[str] = ("n0",)) -> ProbePlan:
+    from tests.builders import a_node as a_fact
+
+    return prepared([a_fact(name) for name in names], ground, "cafe", Manner(), every=True)
+
+
+def test_an_owner_of_which_nobody_knows_is_removed_by_its_name() -> None:
+    ground = Ground(NotMade("the server gave no answer", maybe=True))
+    with pytest.raises(ClusterError, match="gave no answer"):
+        probed(_prepared(ground), ground, Steps(), probes.never_told, str)
+    assert ground.acts == ["owner eksdoc-imds-probe-cafe", "remove eksdoc-imds-probe-cafe "]
+
+
+def test_a_pod_of_which_nobody_knows_is_waited_for() -> None:
+    ground = Ground(refuses=NotMade("the server gave no answer", maybe=True))
+    done = probed(_prepared(ground), ground, Steps(), probes.never_told, str)
+    assert "somebody deleted the pod" in done.nodes[0].v4.why
+
+
+def test_a_cluster_that_does_not_answer_for_a_while() -> None:
+    def seen(count: int) -> Mapping[str, PodStand] | Unknown:
+        return Unknown("to list pods, the server gave no answer")
+
+    clock, ground = Steps(), Ground(seen=seen)
+    done = probed(_prepared(ground), ground, clock, probes.never_told, str)
+    assert "nothing was heard of it after 90 s" in done.nodes[0].v4.why
+    assert clock.seconds < 150, "it is bounded, with cleaning up"
+
+
+def test_pods_that_do_not_go_are_named() -> None:
+    ground = Ground(seen=lambda count: {"a": PodStand("a"), "b": PodStand("b")})
+    done = probed(_prepared(ground), ground, Steps(), probes.never_told, str)
+    assert done.left == ("a", "b") and done.not_removed == ""
+
+
+def test_stale_ones_go_first() -> None:
+    old, young = Owner("dead", "old", "u1", 1e6), Owner("beef", "young", "u2", 10.0)
+    ground = Ground(there=(old, young))
+    what = _prepared(ground)
+    assert (what.stale, what.others) == ((old,), (young,))
+    probed(what, ground, Steps(), probes.never_told, str)
+    assert ground.acts[0] == "remove old u1" and not any("young" in act for act in ground.acts)

@@ -1,0 +1,49 @@
+"""Logs and containers that a server does not tell: each is unknown, and the others are had."""
+
+from __future__ import annotations
+
+import pytest
+
+from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.connection import Connection
+from kubectl_eksdoc.core.model.containers import LogOf
+from kubectl_eksdoc.errors import ClusterError
+from kubectl_eksdoc.kube.inside_pods import InsidePods
+from kubectl_eksdoc.kube.patience import Patience
+from tests.fakes.apiserver import ApiServer, Reply, refused
+
+PODS = "/api/v1/namespaces/default/pods"
+LOG = LogOf("default", "asks", "app")
+
+
+@pytest.mark.parametrize(
+    ("reply", "said"),
+    [
+        (refused('Get "https://10.0.0.5:10250/": dial tcp: i/o timeout', "InternalError", 500), "i/o timeout"),
+        (Reply(200, {"Content-Type": "text/html"}, b"<html>Sign in"), "text/html instead of plain text: <html>Sign in"),
+    ],
+)
+def test_one_that_is_not_answered_leaves_the_others(server: ApiServer, config: str, reply: Reply, said: str) -> None:
+    other = LogOf("default", "other", "app")
+    server.script(f"{PODS}/asks/log", *[reply] * 2)
+    server.script(f"{PODS}/other/log", Reply(200, {"Content-Type": "text/plain"}, b"caf\xc3\xa9 \xff\n"))
+    quick = Patience(tries=2, first_pause=0.0)
+    found = InsidePods(Connection(kubeconfig=config), patience=quick).logs([LOG, other])
+    told = found[LOG]
+    assert isinstance(told, Unknown) and said in told.why
+    assert found[other] == "café \ufffd\n"
+
+
+def test_a_pod_that_is_none_is_unknown(server: ApiServer, config: str) -> None:
+    json_type = {"Content-Type": "application/json"}
+    server.script(f"{PODS}/a", Reply(200, json_type, b'{"spec": 1}'))
+    server.script(f"{PODS}/b", Reply(200, json_type, b'{"spec": null, "status": {"containerStatuses": null}}'))
+    found = InsidePods(Connection(kubeconfig=config)).containers(["default/a", "default/b"])
+    told = found["default/a"]
+    assert isinstance(told, Unknown) and "is no pod" in told.why and found["default/b"] == ()
+
+
+def test_without_credentials_nothing_can_be_asked(server: ApiServer, config: str) -> None:
+    server.accepts = lambda request: False
+    with pytest.raises(ClusterError):
+        InsidePods(Connection(kubeconfig=config)).logs([LOG])

@@ -1,0 +1,67 @@
+"""Containers out of a pod's document, as they fare."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+
+from kubectl_eksdoc.core.model.containers import Container, Runs
+from kubectl_eksdoc.objects.containers import containers_of
+from kubectl_eksdoc.objects.single import NoSuchObject
+
+ENDED = {"terminated": {"exitCode": 1}}
+
+
+def only(status: dict[str, Any], **given_: Any) -> Container:
+    doc = {
+        "spec": {"containers": [{"name": "app", "image": "app:1", **given_}], "initContainers": [{"name": "init"}]},
+        "status": {"containerStatuses": [{"name": "other", "ready": True}, {"name": "app", **status}]},
+    }
+    (found,) = containers_of(json.dumps(doc).encode())
+    return found
+
+
+@pytest.mark.parametrize(
+    ("status", "runs", "ready", "before"),
+    [
+        ({"state": {"running": {}}, "ready": True, "lastState": {}}, Runs.RUNNING, True, False),
+        ({"state": {"running": {}}, "ready": True, "lastState": ENDED}, Runs.RUNNING, True, True),
+        ({"state": {"waiting": {"reason": "CrashLoopBackOff"}}, "lastState": ENDED}, Runs.WAITING, False, True),
+        ({"state": ENDED}, Runs.ENDED, False, False),
+        ({}, Runs.UNTOLD, False, False),
+        ({"state": None, "lastState": None, "ready": None}, Runs.UNTOLD, False, False),
+    ],
+)
+def test_how_it_fares(status: dict[str, Any], runs: Runs, ready: bool, before: bool) -> None:
+    assert only(status) == Container("app", "app:1", runs=runs, ready=ready, ended_before=before)
+
+
+def test_with_what_it_was_started() -> None:
+    env = [{"name": "A", "value": "1"}, {"name": "B", "valueFrom": {}}]
+    found = only({}, command=["/bin/app", "--x"], args=["--y=1"], env=env)
+    assert found.arguments == ("/bin/app", "--x", "--y=1") and found.variables == ("A", "B")
+    assert not found.more_variables
+    assert only({}, envFrom=[{"secretRef": {"name": "s"}}]).more_variables and not only({}, envFrom=[]).more_variables
+
+
+_ANY = some.recursive(
+    some.none() | some.booleans() | some.integers(-9, 9) | some.text(max_size=3),
+    lambda inner: (
+        some.lists(inner, max_size=2)
+        | some.dictionaries(some.sampled_from(["name", "containers", "containerStatuses", "state", "env"]), inner)
+    ),
+    max_leaves=8,
+)
+
+
+@given(some.dictionaries(some.sampled_from(["spec", "status", "kind"]), _ANY))
+def test_whatever_it_is_it_has_containers_or_is_no_pod(doc: dict[str, Any]) -> None:
+    try:
+        found = containers_of(json.dumps(doc).encode())
+    except NoSuchObject:
+        return
+    assert all(isinstance(each, Container) for each in found)

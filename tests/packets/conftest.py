@@ -1,0 +1,35 @@
+"""Networks of real packets, where this machine lets tests make them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+
+import pytest
+
+from kubectl_eksdoc.core.model.aws.machines import MetadataOptions
+from tests import needed
+from tests.packets.network import Network, sweep, why_not
+
+Made = Callable[..., Network]
+
+
+@pytest.fixture(scope="session")
+def namespaces() -> None:
+    """The end of the test where there are none to be had."""
+    for program in ("ip", "curl"):
+        needed.found(program)
+    if refused := why_not():
+        needed.missing(f"right to make network namespaces ({refused})")
+    sweep()
+
+
+@pytest.fixture
+def network(namespaces: None) -> Iterator[Made]:
+    """Makes networks with the instance's options, which are gone at the end of the test."""
+    with ExitStack() as stack:
+
+        def make(options: MetadataOptions, routers: int = 0) -> Network:
+            return stack.enter_context(Network(options, routers))
+
+        yield make

@@ -1,0 +1,169 @@
+"""A node of EC2 in network namespaces of this machine: real packets, routed by the kernel, whose TTL counts.
+
+::
+
+    service ── node ── router ── … ── pod
+
+`service` has both addresses of the metadata service, and a program that serves there; `node` and every router forward.
+A pod of the usual kind hangs at the node itself; with `routers` there are more hops between.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from types import TracebackType
+
+from kubectl_eksdoc.core.model.aws.machines import MetadataOptions
+from kubectl_eksdoc.core.model.metadata_probe import Report, report_in
+from kubectl_eksdoc.core.plan.metadata.probing.script import SCRIPT
+from tests.packets.stand_in import V4, V6
+
+PREFIX = "eksdoc"
+_STAND_IN = Path(__file__).with_name("stand_in.py")
+_numbers = itertools.count()
+_FORWARDS = ("ipv4/ip_forward+", "ipv6/conf/all/forwarding+")
+_AT_ONCE = ("ipv6/conf/default/accept_dad", "ipv6/conf/default/dad_transmits")
+"""A link's IPv6 addresses hold at once: nobody else on it could have the same."""
+
+
+def ip(*words: str) -> str:
+    """Raises CalledProcessError, which says what ip(8) said."""
+    ran = subprocess.run(["ip", *words], capture_output=True, text=True)
+    if ran.returncode:
+        raise AssertionError(f"ip {' '.join(words)}: {ran.stderr.strip()}")
+    return ran.stdout
+
+
+def why_not() -> str:
+    """Why no namespaces can be made here, "" if they can."""
+    name = f"{PREFIX}-{os.getpid()}-trial"
+    ran = subprocess.run(["ip", "netns", "add", name], capture_output=True, text=True)
+    subprocess.run(["ip", "netns", "del", name], capture_output=True)
+    return (ran.stderr.strip() or "ip netns add fails") if ran.returncode else ""
+
+
+def sweep() -> None:
+    """Remove namespaces of test processes that were killed."""
+    for line in ip("netns", "list").splitlines():
+        name = line.split()[0]
+        parts = name.split("-")
+        if parts[0] == PREFIX and len(parts) > 2 and parts[1].isdecimal() and not Path(f"/proc/{parts[1]}").exists():
+            with suppress(AssertionError):
+                _remove(name)
+
+
+def _remove(name: str) -> None:
+    ip("netns", "del", name)
+
+
+class Network:
+    """Mutable: it is made when it is entered, and nothing is left of it behind that, whatever happened between."""
+
+    def __init__(self, options: MetadataOptions, routers: int = 0) -> None:
+        self._options = options
+        self._prefix = f"{PREFIX}-{os.getpid()}-{next(_numbers)}"
+        self._routers = [f"r{number}" for number in range(routers)]
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Network:
+        with self._stack:
+            self._make()
+            self._stack = self._stack.pop_all()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._stack.close()
+
+    def space(self, name: str) -> str:
+        """The namespace that is called so here: no other process's has that name."""
+        return f"{self._prefix}-{name}"
+
+    def run(self, name: str, *words: str) -> None:
+        """ip(8) within a namespace."""
+        ip("-n", self.space(name), *words)
+
+    def probe(self) -> tuple[Report, Report]:
+        """What the probe's script prints in the pod's namespace and in the node's, at the same time."""
+        begun = [self._begun(name) for name in ("pod", "node")]
+        own, host = (_report(process) for process in begun)
+        return own, host
+
+    def _begun(self, name: str) -> subprocess.Popen[str]:
+        command = ["ip", "netns", "exec", self.space(name), "sh", "-c", SCRIPT]
+        plain = {"PATH": os.environ.get("PATH", os.defpath), "SETTLE_S": "0"}
+        process = subprocess.Popen(command, env=plain, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self._stack.callback(_end, process)
+        return process
+
+    def _make(self) -> None:
+        for name in ("service", "node", *self._routers, "pod"):
+            ip("netns", "add", self.space(name))
+            self._stack.callback(_remove, self.space(name))
+            self._settings(name, *_AT_ONCE)
+            self.run(name, "link", "set", "lo", "up")
+        ways = ["service", "node", *self._routers, "pod"]
+        for name in ways[1:-1]:
+            self._settings(name, *_FORWARDS)
+        for number, (upper, lower) in enumerate(itertools.pairwise(ways)):
+            self._link(number, upper, lower)
+        self._routes(ways)
+        self._serve()
+
+    def _settings(self, name: str, *settings: str) -> None:
+        """Each to 1 where it ends with +, else to 0."""
+        script = "; ".join(f"echo {int(each[-1] == '+')} >/proc/sys/net/{each.rstrip('+')}" for each in settings)
+        done = subprocess.run(["ip", "netns", "exec", self.space(name), "sh", "-ec", script], capture_output=True)
+        assert done.returncode == 0, done.stderr
+
+    def _link(self, number: int, upper: str, lower: str) -> None:
+        """Towards the service `upper` is .1; each end is called by where it leads."""
+        ends = ("name", f"to-{lower}", "netns", self.space(upper)), ("name", f"to-{upper}", "netns", self.space(lower))
+        ip("link", "add", *ends[0], "type", "veth", "peer", *ends[1])
+        for name, device, host in ((upper, f"to-{lower}", 1), (lower, f"to-{upper}", 2)):
+            self.run(name, "address", "add", f"10.99.{number}.{host}/24", "dev", device)
+            self.run(name, "address", "add", f"fd99:{number}::{host}/64", "dev", device, "nodad")
+            self.run(name, "link", "set", device, "up")
+
+    def _routes(self, ways: Sequence[str]) -> None:
+        self.run("service", "address", "add", f"{V4}/32", "dev", "lo")
+        self.run("service", "address", "add", f"{V6}/128", "dev", "lo", "nodad")
+        for number, name in enumerate(ways):
+            if number > 0:
+                self.run(name, "route", "add", "default", "via", f"10.99.{number - 1}.1")
+                self.run(name, "route", "add", "default", "via", f"fd99:{number - 1}::1")
+            for further in range(number + 1, len(ways) - 1):
+                self.run(name, "route", "add", f"10.99.{further}.0/24", "via", f"10.99.{number}.2")
+                self.run(name, "route", "add", f"fd99:{further}::/64", "via", f"fd99:{number}::2")
+
+    def _serve(self) -> None:
+        options = self._options
+        endpoint = "enabled" if options.endpoint else "disabled"
+        command = [sys.executable, str(_STAND_IN), options.tokens, str(options.hop_limit), endpoint]
+        process = subprocess.Popen(
+            ["ip", "netns", "exec", self.space("service"), *command],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        self._stack.callback(_end, process)
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n", "the stand-in did not come up"
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    """It is over, and waited for: a namespace in which something runs stays after its name is gone."""
+    process.kill()
+    process.communicate()
+
+
+def _report(process: subprocess.Popen[str]) -> Report:
+    out, err = process.communicate(timeout=60)
+    report = report_in(out)
+    assert isinstance(report, Report), (report, out, err)
+    return report

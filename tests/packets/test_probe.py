@@ -1,0 +1,162 @@
+"""The script that the probe's pods run, on real packets: the kernel counts hops down and drops what has none left.
+
+A round is made again where it did not come out as it must, for 30 seconds: a machine that is busy may make the service
+later than the script waits.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+import pytest
+
+from kubectl_eksdoc.core.model.aws.machines import MetadataOptions
+from kubectl_eksdoc.core.model.metadata_probe import Ask, Family, Report
+from kubectl_eksdoc.core.plan.metadata.probing.diagnosis import Cause, Diagnosis, diagnosis
+from kubectl_eksdoc.core.rules.metadata_service import Reach, verdict
+from tests.packets.conftest import Made
+from tests.packets.network import PREFIX, Network, ip, sweep
+from tests.packets.stand_in import INSTANCE, V4, V6
+
+DEADLINE_S = 30.0
+NOBODY = 1 << 30
+"""No process has such an id (proc(5), pid_max)."""
+
+REACHED = (Reach.REACHABLE, Cause.NONE)
+
+
+def expect(network: Network, reach: Reach, cause: Cause) -> tuple[Report, Report]:
+    """The reports of the pod and of its node, which say so for both families of addresses."""
+    end, wanted = time.monotonic() + DEADLINE_S, [(reach, cause)] * 2
+    while True:
+        own, host = network.probe()
+        found = [diagnosis(own, host, family=family) for family in Family]
+        if [(each.reach, each.cause) for each in found] == wanted:
+            return own, host
+        assert time.monotonic() < end, found
+
+
+def on_node(host: Report) -> Diagnosis:
+    """As if the node were the pod: whether the service is there at all."""
+    return diagnosis(host, host)
+
+
+def test_two_hops_reach_a_pod_and_its_node(network: Made) -> None:
+    own, host = expect(network(MetadataOptions("required", 2)), *REACHED)
+    assert (own.v4.instance, own.v6.instance, host.v4.instance) == (INSTANCE,) * 3
+    steps = {step.ask: step.code for step in own.v4.steps}
+    assert steps == {Ask.V1: 401, Ask.TOKEN: 200, Ask.V2: 200}, "tokens are required"
+
+
+@pytest.mark.long
+def test_one_hop_cuts_the_pod_off_and_not_its_node(network: Made) -> None:
+    own, host = expect(network(MetadataOptions("required", 1)), Reach.CUT_OFF, Cause.HOP_LIMIT)
+    lost = own.v4.of(Ask.TOKEN)
+    assert lost is not None and lost.connected and not lost.answered, "the handshake's packets keep the usual TTL"
+    assert on_node(host).reach is Reach.REACHABLE
+
+
+@pytest.mark.long
+def test_one_more_router_needs_one_hop_more(network: Made) -> None:
+    expect(network(MetadataOptions("required", 2), routers=1), Reach.CUT_OFF, Cause.HOP_LIMIT)
+
+
+def test_three_hops_are_enough_for_two_routers(network: Made) -> None:
+    expect(network(MetadataOptions("required", 3), routers=1), *REACHED)
+
+
+@pytest.mark.long
+def test_without_required_tokens_the_old_way_works(network: Made) -> None:
+    own, _ = expect(network(MetadataOptions("optional", 1)), Reach.V1_ONLY, Cause.HOP_LIMIT)
+    assert own.v4.instance == INSTANCE
+
+
+def test_a_disabled_endpoint(network: Made) -> None:
+    options = MetadataOptions("required", 2, endpoint=False)
+    _, host = expect(network(options), Reach.CUT_OFF, Cause.DISABLED)
+    assert on_node(host).reach is Reach.CUT_OFF
+
+
+def test_a_route_of_the_pod_that_prohibits(network: Made) -> None:
+    made = network(MetadataOptions("optional", 2))
+    made.run("pod", "route", "add", "prohibit", f"{V4}/32")
+    made.run("pod", "-6", "route", "add", "prohibit", f"{V6}/128")
+    _, host = expect(made, Reach.CUT_OFF, Cause.BLOCKED)
+    assert on_node(host).reach is Reach.REACHABLE
+
+
+@pytest.mark.long
+def test_a_rule_on_the_node_that_drops_what_the_pod_sends(network: Made) -> None:
+    """As network policies do it: nothing comes back, not even a refusal."""
+    made = network(MetadataOptions("required", 2))
+    made.run("node", "rule", "add", "iif", "to-pod", "to", V4, "blackhole")
+    made.run("node", "-6", "rule", "add", "iif", "to-pod", "to", V6, "blackhole")
+    own, host = expect(made, Reach.CUT_OFF, Cause.BLOCKED)
+    assert not any(step.connected for step in (*own.v4.steps, *own.v6.steps))
+    assert on_node(host).reach is Reach.REACHABLE
+
+
+@pytest.mark.long
+def test_frames_that_get_lost_in_the_pods_own_namespace(network: Made) -> None:
+    made = network(MetadataOptions("required", 1))
+    for router in ("10.99.1.1", "fd99:1::1"):
+        nobody = "02:00:00:00:00:99"
+        made.run("pod", "neigh", "replace", router, "lladdr", nobody, "dev", "to-node", "nud", "permanent")
+    expect(made, Reach.CUT_OFF, Cause.BLOCKED)
+
+
+@pytest.mark.long
+def test_nothing_answers_on_the_node_either(network: Made) -> None:
+    made = network(MetadataOptions("required", 2))
+    made.run("service", "link", "set", "to-node", "down")
+    expect(made, Reach.CUT_OFF, Cause.NODE)
+
+
+def test_ipv6_alone_may_be_off(network: Made) -> None:
+    """As it is on most instances: the IPv6 endpoint is disabled unless somebody enables it."""
+    made = network(MetadataOptions("required", 2))
+    for name in ("node", "pod"):
+        made.run(name, "-6", "route", "add", "unreachable", f"{V6}/128")
+    own, host = made.probe()
+    assert diagnosis(own, host, family=Family.V6).cause is Cause.NODE
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("tokens", ["required", "optional"])
+@pytest.mark.parametrize("routers", [0, 1])
+@pytest.mark.parametrize("hops", [1, 2, 3])
+def test_the_rule_says_what_packets_do(network: Made, tokens: str, routers: int, hops: int) -> None:
+    """What is concluded from EC2's answer alone is what is measured."""
+    options = MetadataOptions(tokens, hops)
+    foretold = verdict(options, hops=2 + routers).reach
+    expect(network(options, routers), foretold, Cause.NONE if foretold is Reach.REACHABLE else Cause.HOP_LIMIT)
+
+
+def test_nothing_is_left(namespaces: None) -> None:
+    with Network(MetadataOptions("required", 2)) as made:
+        there = [made.space(name) for name in ("service", "node", "pod")]
+        assert set(there) <= {line.split()[0] for line in ip("netns", "list").splitlines()}
+    assert not set(there) & {line.split()[0] for line in ip("netns", "list").splitlines() if line}
+
+
+def test_what_fails_halfway_is_taken_back(namespaces: None) -> None:
+    broken = Network(MetadataOptions("required", 2), routers=3)
+    ip("netns", "add", broken.space("r2"))
+    try:
+        with pytest.raises(AssertionError, match="File exists"):
+            broken.__enter__()
+        assert broken.space("service") not in ip("netns", "list")
+    finally:
+        ip("netns", "del", broken.space("r2"))
+
+
+def test_what_a_killed_test_process_left_is_swept(namespaces: None) -> None:
+    left, ours = f"{PREFIX}-{NOBODY}-0-node", f"{PREFIX}-{os.getpid()}-x-node"
+    for name in (left, ours):
+        ip("netns", "add", name)
+    try:
+        sweep()
+        assert left not in ip("netns", "list") and ours in ip("netns", "list")
+    finally:
+        ip("netns", "del", ours)
