@@ -33,6 +33,8 @@ BLOCKS: Mapping[str, Callable[[], str]] = {
     "imds-probe": transcript.imds_probe,
     "imds-probe-pod": transcript.imds_probe_pod,
     "imds-probe-rights": tables.imds_probe_rights,
+    "imds-active-rights": tables.imds_active_rights,
+    "imds-probe-script": transcript.imds_probe_script,
     "faulty-rehearsal": transcript.faults,
     "faults": tables.faults,
     "flags": tables.flags,

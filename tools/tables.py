@@ -68,6 +68,15 @@ def imds_probe_rights() -> str:
     return _table(("right", "without it"), rows)
 
 
+def imds_active_rights() -> str:
+    """What ``imds-probe --active`` may use in the cluster, where, and what is not known or not done without it."""
+    rows = [
+        (_code(str(right)), "the probe's" if right.probe else "all", right.lost or "nothing is measured")
+        for right in rights.BY_COMMAND["imds-probe --active"]
+    ]
+    return _table(("right", "namespace", "without it"), rows)
+
+
 _TOLD = {
     "DescribeCluster": "nothing that AWS says is believed: all of it is unknown",
     "DescribeInstances": "what pods find on the nodes that run is unknown",

@@ -141,9 +141,16 @@ def imds_probe() -> str:
 
 def imds_probe_pod() -> str:
     """One sentence for one pod."""
-    command = ("imds-probe", "pod/aws-load-balancer-controller-6f7c9b8d5-x2x7k", "-n", "kube-system", "--demo")
+    command = ("imds-probe", "pod/aws-load-balancer-controller-7ln5fdhcp4-2bc2j", "-n", "kube-system", "--demo")
     text, _ = _ran(*command, expected=1)
     return _console(f"$ kubectl eksdoc {' '.join(command)}", text.rstrip("\n"))
+
+
+def imds_probe_script() -> str:
+    """What the pods of a probe run."""
+    from kubectl_eksdoc.core.plan.metadata.probing.script import SCRIPT
+
+    return f"```sh\n{SCRIPT}```\n"
 
 
 def _course(*flags: str) -> str:

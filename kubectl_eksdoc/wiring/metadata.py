@@ -42,6 +42,11 @@ class MetadataWorld:
         """What was sent to AWS so far, "" where nothing is."""
         return "" if isinstance(self.aws, Unknown) else str(getattr(self.aws.aws, "said", ""))
 
+    @property
+    def vpc(self) -> str:
+        """The id of the cluster's, "" where it is not known."""
+        return "" if isinstance(self.aws, Unknown) else self.aws.cluster.vpc
+
     def machines(self, keys: MachineKeys) -> MachinesTold:
         """As `aws.machines.machines_told`."""
         from kubectl_eksdoc.aws.machines import machines_told, nothing_told

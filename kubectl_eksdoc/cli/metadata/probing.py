@@ -80,7 +80,7 @@ def probing(request: Request, active: Active, around: Surroundings) -> Answer:
         reading.told(read, request.options, around)
         if active.dry == "client":
             return _dry(asking, read)
-        ground = around.edges.open_ground(request.options.connection, _manner(asking).namespace, _label())
+        ground = around.edges.open_ground(request.options.connection, _manner(asking).namespace, label())
         return _active(asking, read, ground)
     except Forbidden as error:
         raise rights.explained(error, COMMAND) from error
@@ -114,13 +114,22 @@ def _cluster(asking: _Asking) -> Cluster:
 
 
 def _manner(asking: _Asking) -> Manner:
+    return manner_of(asking.request, asking.active)
+
+
+def manner_of(request: Request, active: Active) -> Manner:
+    """
+    Raises:
+        ConfigError: the kubeconfig cannot be used.
+    """
     from kubectl_eksdoc.core.plan.metadata.probing.pods import IMAGE, NAMESPACE, Manner
 
-    active, of_pod = asking.active, reading.scope(asking.request).namespace if asking.request.pod else ""
+    of_pod = reading.scope(request).namespace if request.pod else ""
     return Manner(active.image or IMAGE, active.namespace or of_pod or NAMESPACE, active.wait_s)
 
 
-def _label() -> str:
+def label() -> str:
+    """By which probes find what they made."""
     from kubectl_eksdoc.core.plan.metadata.probing.pods import PROBE_LABEL
 
     return PROBE_LABEL
@@ -162,7 +171,7 @@ def _active(asking: _Asking, read: _Read, ground: ProbeGround) -> Answer:
         _show(asking, ProbeView(cluster, plan, asking.given))
         confirm(cluster.identity, len(plan.nodes), "probe", asking.active.given, around.ask)
         with around.edges.told_to_stop() as told:
-            found = probed(plan, ground, _Clock(around), told, around.note, read.options)
+            found = probed(plan, ground, ClockAround(around), told, around.note, read.options)
     else:
         found = Probed((), "")
     view = ProbeView(cluster, plan, asking.given, found)
@@ -172,7 +181,7 @@ def _active(asking: _Asking, read: _Read, ground: ProbeGround) -> Answer:
     )
 
 
-class _Clock:
+class ClockAround:
     """Time as the command's surroundings have it."""
 
     def __init__(self, around: Surroundings) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from kubectl_eksdoc.cli import exits
+from kubectl_eksdoc.cli import exits, reaching
 from kubectl_eksdoc.cli.metadata.request import Request
 from kubectl_eksdoc.cli.options import GlobalOptions
 from kubectl_eksdoc.cli.progress import ProgressLine
@@ -75,3 +75,11 @@ def code(findings: Sequence[Finding], accepted: Sequence[str]) -> int:
     if Status.FAIL in found:
         return exits.FAILS
     return exits.UNKNOWN if Status.UNKNOWN in found else exits.CLEAN
+
+
+def reached_by(request: Request, world: WasRead) -> tuple[str, ...]:
+    """The words that lead to the same cluster once more."""
+    options = request.options
+    words = reaching.words(request.source, options, world.cluster.identity.context)
+    aws = {"--cluster-name": options.cluster_name, "--region": options.region, "--profile": options.profile}
+    return (*words, *(word for flag, value in aws.items() if value for word in (flag, value)))

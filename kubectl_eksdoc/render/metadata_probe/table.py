@@ -14,7 +14,7 @@ from kubectl_eksdoc.render.findings import findings
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.metadata_probe import words
 from kubectl_eksdoc.render.metadata_probe.view import ProbeView
-from kubectl_eksdoc.render.sections import MARGIN, Title, drawn, titled, told
+from kubectl_eksdoc.render.sections import Title, drawn, told
 from kubectl_eksdoc.render.tables import Cell, Column, Row
 from kubectl_eksdoc.render.text import shown, wrap
 
@@ -69,7 +69,6 @@ def _choice(plan: ProbePlan) -> tuple[list[Column], list[Row]]:
 
 def _after(view: ProbeView, probed: Probed, look: Look, full: bool) -> Iterator[list[str]]:
     yield drawn(Title("Nodes", ": what pods on them measured"), _nodes(view.plan, probed), look, full)
-    yield titled(Title("Why"), [line for node in probed.nodes for line in _why(node, look)], look)
     if full:
         yield drawn(Title("Requests"), _requests(probed), look, full)
     yield findings(view.findings, "", look, full, named=True)
@@ -77,14 +76,13 @@ def _after(view: ProbeView, probed: Probed, look: Look, full: bool) -> Iterator[
 
 def _nodes(plan: ProbePlan, probed: Probed) -> tuple[list[Column], list[Row]]:
     columns = [
-        Column("NODE", floor=12, middle=True),
         Column("GROUP", floor=8, middle=True),
-        Column("LIKE IT", right=True, drop=3),
+        Column("NODE", floor=20, middle=True),
         Column("PODS"),
         Column("CAUSE"),
-        Column("NODE ITSELF", short="NODE"),
-        Column("IPV6", drop=2),
-        Column("ANSWER", right=True, drop=1),
+        Column("NODE ITSELF", short="ITSELF"),
+        Column("IPV6", drop=1),
+        Column("ANSWER", right=True, drop=2),
     ]
     return columns, [_node(node, plan) for node in probed.nodes]
 
@@ -93,9 +91,8 @@ def _node(node: ProbedNode, plan: ProbePlan) -> Row:
     likes = plan.likes_of(node.node)
     cause = "-" if node.v4.cause is Cause.NONE else node.v4.cause.value
     return [
-        node.node,
         likes.group or f"({likes.owner.value})",
-        str(len(likes.nodes) - 1),
+        node.node,
         _reach(node.v4.reach),
         "?" if node.v4.cause is Cause.UNKNOWN else cause,
         _reach(diagnosis(node.host, node.host).reach),
@@ -110,9 +107,10 @@ def _reach(reach: Reach) -> Cell:
 
 def _v6(node: ProbedNode) -> Cell:
     """Where the node itself is not answered either, it is switched off, as it is by default."""
-    if node.v6.cause in (Cause.NODE, Cause.DISABLED):
+    off = node.options is not None and not node.options.ipv6
+    if node.v6.cause in (Cause.NODE, Cause.DISABLED) or (off and node.v6.reach is not Reach.REACHABLE):
         return Cell("off", Tone.FAINT)
-    return _reach(node.v6.reach)
+    return _reach(Reach.UNKNOWN if node.v6.cause is Cause.UNKNOWN else node.v6.reach)
 
 
 def _slowest(answers: Answers) -> str:
@@ -123,17 +121,13 @@ def _slowest(answers: Answers) -> str:
     return f"{max(times):.1f} ms" if times else "-"
 
 
-def _why(node: ProbedNode, look: Look) -> list[str]:
-    return wrap(shown(words.sentence(node), look), look.columns, MARGIN, MARGIN * 2)
-
-
 def _requests(probed: Probed) -> tuple[list[Column], list[Row]]:
-    columns = [Column(name) for name in ("NODE", "NETWORK", "ADDRESS", "REQUEST", "ANSWER", "CONNECTED", "TOTAL", "ID")]
+    columns = [Column(name) for name in ("NODE", "FROM", "ADDRESS", "REQUEST", "ANSWER", "CONNECTED", "TOTAL", "TOLD")]
     rows: list[Row] = []
     for node in probed.nodes:
         for network, answers in (("pod", node.own), ("node", node.host)):
             if isinstance(answers, Unknown):
-                rows.append([node.node, network, "-", "-", f"unknown: {answers.why}", "-", "-", "-"])
+                rows.append([node.node, network, "-", "-", "?", "-", "-", answers.why])
                 continue
             for family in Family:
                 seen = answers.of(family)
@@ -147,4 +141,5 @@ _ASKED = {Ask.V1: "GET without token", Ask.TOKEN: "PUT token", Ask.V2: "GET with
 def _step(step: Step, seen: Seen) -> list[str]:
     answer = str(step.code) if step.answered else f"none (curl {step.exit})"
     stood = "no" if step.stood is None else f"{step.stood:.1f} ms"
-    return [_ASKED[step.ask], answer, stood, f"{step.total:.1f} ms", seen.instance if step.code == 200 else "-"]
+    told = seen.instance if step.code == 200 and step.ask is not Ask.TOKEN else ""
+    return [_ASKED[step.ask], answer, stood, f"{step.total:.1f} ms", told or "-"]

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from kubectl_eksdoc.core.plan.metadata.probing.choice import Likes
 from kubectl_eksdoc.core.plan.metadata.probing.plan import ProbePlan
-from kubectl_eksdoc.core.plan.metadata.probing.result import ProbedNode
 from kubectl_eksdoc.core.rules.metadata_service import Reach
 from kubectl_eksdoc.render.metadata_probe.view import ProbeView
 from kubectl_eksdoc.render.text import counted
@@ -58,14 +56,3 @@ def about(plan: ProbePlan) -> list[str]:
         names = ", ".join(owner.name for owner in plan.others)
         told.append(f"left alone, as another probe may be running: {names}")
     return told
-
-
-def kind(likes: Likes) -> str:
-    """``managed blue``."""
-    return f"{likes.owner.value} {likes.group}".strip()
-
-
-def sentence(node: ProbedNode) -> str:
-    """Of one node: what was measured, why, and what speaks against it."""
-    doubt = f" Doubt: {node.v4.doubt}." if node.v4.doubt else ""
-    return f"{node.node}: {node.v4.reach.value}; {node.v4.why}.{doubt}"

@@ -17,8 +17,8 @@ TEMPLATE, TEMPLATE_VERSION = "eks.amazonaws.com/sourceLaunchTemplateId", "eks.am
 IMAGE, NODE_CLASS = "eks.amazonaws.com/nodegroup-image", "karpenter.k8s.aws/ec2nodeclass"
 OS = "kubernetes.io/os"
 
-_FARGATE = "Fargate has no instance metadata service, and runs no pods that are bound to its nodes"
-_HYBRID = "a hybrid node is no EC2 instance: it has no instance metadata service"
+_FARGATE = "Fargate has no metadata service"
+_HYBRID = "a hybrid node is no EC2 instance"
 
 NOTHING_TO_ASK = (_FARGATE, _HYBRID)
 """Why nodes are not probed of which there is nothing to know."""
@@ -77,7 +77,7 @@ def _why_not(node: Node) -> str:
     if node.deletion_at is not None:
         return "it is being deleted"
     if node.ready != "True":
-        return f"it is not ready (Ready is {node.ready}): its kubelet would start nothing"
+        return f"Ready is {node.ready}: its kubelet would start nothing"
     return ""
 
 

@@ -18,13 +18,15 @@ from kubectl_eksdoc.core.rules.metadata_service import Reach
 
 @dataclass(frozen=True, slots=True)
 class ProbedNode:
-    """What came of one node; `own` and `host` are what the pods printed, or why they did not."""
+    """What came of one node; `own` and `host` are what the pods printed, or why they did not. `options`: what EC2 says
+    of its instance, None where that is not known."""
 
     node: str
     own: Answers
     host: Answers
     v4: Diagnosis
     v6: Diagnosis
+    options: MetadataOptions | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,7 @@ def _node(name: str, plan: ProbePlan, heard: Mapping[str, Answers], options: Met
     by = {pod.network: heard.get(pod.name, INTERRUPTED) for pod in plan.pods if pod.node == name}
     own, host = by[Network.OWN], by.get(Network.HOST, Unknown(plan.no_host))
     v4 = _in_its_place(diagnosis(own, host, options), plan)
-    return ProbedNode(name, own, host, v4, diagnosis(own, host, options, Family.V6))
+    return ProbedNode(name, own, host, v4, diagnosis(own, host, options, Family.V6), options)
 
 
 def _in_its_place(found: Diagnosis, plan: ProbePlan) -> Diagnosis:
@@ -86,49 +88,77 @@ _STATUS = {
     Reach.UNKNOWN: (Status.UNKNOWN, Severity.MEDIUM),
     Reach.REACHABLE: (Status.PASS, Severity.INFO),
 }
+_FOUND = {
+    Reach.CUT_OFF: "pods are cut off",
+    Reach.V1_ONLY: "pods get no token, and are answered without one only",
+    Reach.UNKNOWN: "what pods find was not measured",
+    Reach.REACHABLE: "pods reach it",
+}
 
 
 def _finding(plan: ProbePlan, same: Sequence[ProbedNode]) -> Finding:
     first = same[0]
     status, severity = _STATUS[first.v4.reach]
-    likes = plan.likes_of(first.node)
-    group = f" of {likes.group}" if likes.group else ""
-    names = [each.node for each in same]
-    stands = len(likes.nodes) - len(likes.chosen)
-    evidence = [f"probed: {', '.join(names[:5])}{f' and {len(names) - 5} more' if len(names) > 5 else ''}"]
-    if stands:
-        evidence.append(f"{stands} more node{'' if stands == 1 else 's'}{group} look alike and were not probed")
-    evidence += [f"doubt: {first.v4.doubt}"] if first.v4.doubt else []
-    subject = Subject("Node", names[0]) if len(names) == 1 else Subject("NodeGroup", likes.group or likes.owner.value)
+    if status is Status.PASS and first.v4.doubt:
+        severity = Severity.LOW
     missing = first.own.missing if isinstance(first.own, Unknown) else ""
     return Finding(
         codes.MEASURED,
         severity,
         status,
-        subject,
-        f"a pod on a network of its own: {first.v4.reach.value}; {first.v4.why}",
-        tuple(evidence),
-        _REMEDIES.get(first.v4.cause, ()) if status is not Status.UNKNOWN else (_AGAIN,),
+        _subject(plan, same),
+        f"{_FOUND[first.v4.reach]}: {first.v4.why}",
+        tuple(_evidence(plan, same)),
+        _remedies(same) if status is not Status.UNKNOWN else (_AGAIN,),
         (missing or "what a pod there measures") if status is Status.UNKNOWN else "",
     )
 
 
-_AGAIN = Remedy("Mend what kept the pod from running, or probe another node of that kind (node/NAME), and probe again.")
+def _subject(plan: ProbePlan, same: Sequence[ProbedNode]) -> Subject:
+    """The group, where all of it that was probed answered alike."""
+    likes = plan.likes_of(same[0].node)
+    if likes.group and len(same) == len(likes.chosen):
+        return Subject("NodeGroup", likes.group)
+    return Subject("Node", same[0].node) if len(same) == 1 else Subject("Nodes", likes.group or likes.owner.value)
+
+
+def _evidence(plan: ProbePlan, same: Sequence[ProbedNode]) -> Iterator[str]:
+    names, likes = [each.node for each in same], plan.likes_of(same[0].node)
+    more = f" and {len(names) - _SOME} more" if len(names) > _SOME else ""
+    how = "tried" if same[0].v4.reach is Reach.UNKNOWN else "measured"
+    yield f"{how} on {', '.join(names[:_SOME])}{more}, of {len(likes.nodes)} that look alike"
+    for doubt in dict.fromkeys(each.v4.doubt for each in same if each.v4.doubt):
+        yield f"doubt: {doubt}"
+
+
+_SOME = 5
+_AGAIN = Remedy("Mend what kept the pod from running, or probe another node of that kind (node/NAME).")
+_LATER = Remedy("Give what calls AWS a role of its own (EKS Pod Identity or IRSA).", when=When.TOMORROW)
 _REMEDIES: Mapping[Cause, tuple[Remedy, ...]] = {
-    Cause.HOP_LIMIT: (
-        Remedy("Give what calls AWS a role of its own (EKS Pod Identity or IRSA).", when=When.TOMORROW),
-        Remedy("Or raise HttpPutResponseHopLimit to 2: of the instances tonight, and of what makes them."),
-    ),
     Cause.BLOCKED: (
         Remedy(
             "Look at the network policies of that namespace, and at what sets rules on nodes.",
             "kubectl get networkpolicies -A",
         ),
     ),
-    Cause.DISABLED: (Remedy("Enable HttpEndpoint: kubelets and CSI drivers of the node may need it, too."),),
+    Cause.DISABLED: (Remedy("Enable HttpEndpoint of the instances, and in what makes them."),),
     Cause.IN_BETWEEN: (Remedy("Find who answers for 169.254.169.254 there: kube2iam, kiam, a service mesh."),),
     Cause.NODE: (Remedy("Look for a rule on the node that drops what goes to 169.254.169.254."),),
 }
+
+
+def _remedies(same: Sequence[ProbedNode]) -> tuple[Remedy, ...]:
+    if same[0].v4.cause is not Cause.HOP_LIMIT:
+        return _REMEDIES.get(same[0].v4.cause, ())
+    told = [each.host.v4.instance for each in same if not isinstance(each.host, Unknown)]
+    instance = next(filter(None, told), "")
+    limits = [each.options.hop_limit + 1 for each in same if each.options is not None]
+    enough = max([2, *limits])  # where two are not enough, one of a pod's ways has more hops than usual
+    wanted = f"--http-endpoint enabled --http-put-response-hop-limit {enough}"
+    command = f"aws ec2 modify-instance-metadata-options --instance-id {instance} {wanted}"
+    text = f"Raise the hop limit to {enough}, of each instance and in what makes the next ones"
+    way = "imds-probe without --active tells what that is."
+    return Remedy(f"{text}: {way}", command if instance else ""), _LATER
 
 
 def _unprobed(plan: ProbePlan) -> Iterator[Finding]:
@@ -139,7 +169,7 @@ def _unprobed(plan: ProbePlan) -> Iterator[Finding]:
             codes.MEASURED,
             Severity.LOW,
             Status.UNKNOWN,
-            Subject("Node", each.nodes[0]) if len(each.nodes) == 1 else Subject("NodeGroup", each.group or "none"),
+            Subject("NodeGroup", each.group) if each.group else Subject("Node", each.nodes[0]),
             f"{len(each.nodes)} node{'' if len(each.nodes) == 1 else 's'} cannot be probed: {each.why_not}",
             missing="what a pod there measures",
         )
@@ -151,7 +181,8 @@ def _left(plan: ProbePlan, probed: Probed) -> Finding:
         message = f"ConfigMap {probed.owner} and its pods could not be removed: {probed.not_removed}"
         command = f"kubectl delete configmap {probed.owner} -n {namespace}"
     else:
-        message = f"{len(probed.left)} pods have not gone yet, though what owns them is deleted"
+        pods = "1 pod has" if len(probed.left) == 1 else f"{len(probed.left)} pods have"
+        message = f"{pods} not gone yet, though what owned them is deleted"
         command = f"kubectl delete pods -n {namespace} {' '.join(probed.left)}"
     return Finding(
         codes.LEFT,

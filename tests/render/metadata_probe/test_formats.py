@@ -1,0 +1,171 @@
+"""Every way a probe can end, in every format: as they were read last, valid, and fit for a screen."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+
+from kubectl_eksdoc.core.model import metadata_probe_codes
+from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.aws.machines import MetadataOptions
+from kubectl_eksdoc.core.model.metadata_probe import Ask, NotMade, Owner, Report, Seen, Step
+from kubectl_eksdoc.core.model.nodes import COMPUTE_TYPE, NodeOwner
+from kubectl_eksdoc.core.plan.metadata.probing.diagnosis import Answers, Cause
+from kubectl_eksdoc.core.plan.metadata.probing.plan import ProbePlan, plan_probe
+from kubectl_eksdoc.core.plan.metadata.probing.pods import Manner
+from kubectl_eksdoc.core.plan.metadata.probing.result import Probed, probed_nodes
+from kubectl_eksdoc.core.rules.metadata_service import Reach
+from kubectl_eksdoc.render import schemas
+from kubectl_eksdoc.render.look import Look
+from kubectl_eksdoc.render.metadata_probe import FORMATS, MANIFESTS, ProbeView
+from tests.builders import a_cluster, a_node
+
+GOLDEN = Path(__file__).parent / "golden"
+SCHEMA = schemas.load("ImdsActiveProbe")
+JUDGE = jsonschema.Draft202012Validator(SCHEMA)
+
+NODES = tuple(
+    a_node(f"ip-10-0-1-{number}.eu-west-1.compute.internal", group=group)
+    for number, group in enumerate(("blue", "blue", "green", "old", "closed", "policy", "full"))
+)
+FARGATE = a_node("fargate-ip-10-0-9-9", group="", labels={COMPUTE_TYPE: "fargate"})
+GONE = a_node("ip-10-0-1-9.eu-west-1.compute.internal", group="red", ready="Unknown")
+CLUSTER = a_cluster(nodes=[*NODES, FARGATE, GONE])
+
+
+def _step(ask: Ask, code: int) -> Step:
+    return Step(ask, 0, code, 0.3, 1.25)
+
+
+def _seen(*codes: int, instance: str = "") -> Seen:
+    """0: the answer is lost, -1: no connection."""
+    steps = []
+    for ask, code in zip(Ask, codes, strict=False):
+        lost = Step(ask, 28, 0, 0.3 if code == 0 else None, 3000.0)
+        steps.append(_step(ask, code) if code > 0 else lost)
+    return Seen(tuple(steps), instance)
+
+
+OFF = _seen(-1, -1)
+REACHED = Report(_seen(401, 200, 200, instance="i-0123456789abcdef0"), OFF)
+ANSWERS: dict[str, tuple[Answers, Answers]] = {
+    "blue": (REACHED, REACHED),
+    "green": (Report(_seen(401, 0), OFF), REACHED),
+    "old": (Report(_seen(200, 0), OFF), Unknown("the pod was refused: a webhook said no")),
+    "closed": (Report(_seen(403, 403), OFF),) * 2,
+    "policy": (Report(OFF, OFF), REACHED),
+    "full": (Unknown("the node has no room for it (OutOfpods: Pod was rejected: Node didn't have enough)"),) * 2,
+}
+
+
+def _plan(level: str = "") -> ProbePlan:
+    owners = (Owner("dead", "eksdoc-imds-probe-dead", "u", 1e5), Owner("beef", "eksdoc-imds-probe-beef", "v", 3.0))
+    return plan_probe(CLUSTER.nodes, level, owners, "cafe", Manner())
+
+
+def _probed(plan: ProbePlan, left: tuple[str, ...] = (), not_removed: str = "") -> Probed:
+    heard = {}
+    for pod in plan.pods:
+        own, host = ANSWERS[plan.likes_of(pod.node).group]
+        heard[pod.name] = own if pod.network.value == "own" else host
+    options = {node.name: MetadataOptions("required", 2) for node in NODES if node.group == "green"}
+    return Probed(probed_nodes(plan, heard, options), "eksdoc-imds-probe-cafe", left, not_removed)
+
+
+def view(made: bool = True, level: str = "", **of: Any) -> ProbeView:
+    plan = _plan(level)
+    refused = {} if made else {plan.pods[0].name: NotMade("to create pods, the server answered 403: a webhook said no")}
+    probed = _probed(plan, **of) if made else None
+    return ProbeView(CLUSTER, plan, {"active": True}, probed, refused, "0.0.0")
+
+
+LEFT = {"left": ("eksdoc-imds-probe-cafe-0-own",)}
+
+
+@pytest.mark.parametrize(
+    ("file", "output", "look", "of"),
+    [
+        ("table-120.txt", "table", Look(120), LEFT),
+        ("table-80.txt", "table", Look(80), {}),
+        ("table-ascii.txt", "table", Look(100, ascii=True), {"not_removed": "the cluster refuses delete configmaps"}),
+        ("wide.txt", "wide", Look(120), {}),
+        ("probe.json", "json", Look(120), LEFT),
+        ("before-80.txt", "table", Look(80), {"made": False}),
+        ("before-restricted.txt", "table", Look(120), {"made": False, "level": "restricted"}),
+    ],
+)
+def test_it_reads_as_it_did(file: str, output: str, look: Look, of: dict[str, Any]) -> None:
+    text = FORMATS.render(view(**of), output, look)
+    path = GOLDEN / file
+    if os.environ.get("EKSDOC_UPDATE_GOLDEN"):
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    assert text == path.read_text(encoding="utf-8")
+
+
+def document(**of: Any) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(FORMATS.render(view(**of), "json", Look(120)))
+    return found
+
+
+@pytest.mark.parametrize("of", [{}, LEFT, {"not_removed": "no"}, {"made": False}, {"level": "baseline"}])
+def test_it_is_as_its_schema_says(of: dict[str, Any]) -> None:
+    JUDGE.validate(document(**of))
+
+
+def test_its_words_are_those_of_the_tool() -> None:
+    defs = SCHEMA["$defs"]
+    assert defs["code"]["enum"] == sorted(code.name for code in metadata_probe_codes.ALL)
+    assert defs["reach"]["enum"] == [each.value for each in Reach]
+    assert defs["cause"]["enum"] == [each.value for each in Cause]
+    assert defs["request"]["properties"]["request"]["enum"] == [each.value for each in Ask]
+    owners = SCHEMA["properties"]["groups"]["items"]["properties"]["owner"]["enum"]
+    assert owners == [each.value for each in NodeOwner]
+    addon = schemas.load("AddonDiff")["$defs"]
+    for shared in ("metadata", "cluster", "kindRead", "finding", "subject", "remedy"):
+        assert defs[shared] == addon[shared]
+
+
+def test_yaml_is_the_same() -> None:
+    assert yaml.safe_load(FORMATS.render(view(), "yaml", Look(120))) == document()
+
+
+@pytest.mark.parametrize("made", [True, False])
+@pytest.mark.parametrize("columns", [60, 80, 120])
+def test_no_line_is_wider_than_the_screen(columns: int, made: bool) -> None:
+    lines = FORMATS.render(view(made), "table", Look(columns)).splitlines()
+    commands = [line for line in lines if line.strip().startswith(("kubectl ", "aws "))]
+    assert max(len(line) for line in lines if line not in commands) <= columns
+
+
+def test_one_finding_for_each_group_and_for_what_cannot_be_probed() -> None:
+    found = {each.subject.name: each for each in view().findings}
+    assert set(found) == {"blue", "green", "old", "closed", "policy", "full", "red"}, "Fargate has nothing to ask"
+    green = found["green"].remedy[0]
+    assert green.command.endswith("--http-put-response-hop-limit 3"), "2 was too low"
+    assert "--instance-id i-0123456789abcdef0 " in green.command
+    assert found["old"].remedy[0].command == "", "its instance is not known"
+    assert any(each.startswith("doubt: the node itself was not asked") for each in found["old"].evidence)
+
+
+def test_nodes_that_answer_otherwise_than_their_group_are_named() -> None:
+    plan = plan_probe(NODES[:2], "", (), "cafe", Manner(), every=True)
+    heard: dict[str, Answers] = {pod.name: REACHED for pod in plan.pods}
+    heard[plan.pods[2].name] = Report(_seen(401, 0), OFF)
+    made = ProbeView(CLUSTER, plan, {}, Probed(probed_nodes(plan, heard, {}), "owner"))
+    assert [(each.subject.kind, each.subject.name) for each in made.findings] == [
+        ("Node", NODES[1].name),
+        ("Node", NODES[0].name),
+    ]
+
+
+def test_what_kubectl_takes_is_the_same_in_both_forms() -> None:
+    made = view(made=False)
+    docs = list(yaml.safe_load_all(MANIFESTS.render(made, "yaml", Look(80))))
+    assert json.loads(MANIFESTS.render(made, "json", Look(80)))["items"] == docs
