@@ -123,7 +123,13 @@ def _instance(said: Json) -> Instance:
     )
 
 
-def _options(said: Json) -> MetadataOptions:
+_DECIDE = ("HttpTokens", "HttpPutResponseHopLimit", "HttpEndpoint")
+
+
+def _options(said: Json) -> MetadataOptions | None:
+    """None where it lacks one of those that decide: of this instance they are not known, of the others they are."""
+    if any(said.get(name) is None for name in _DECIDE):
+        return None
     return MetadataOptions(
         tokens=said["HttpTokens"],
         hop_limit=said["HttpPutResponseHopLimit"],

@@ -81,7 +81,8 @@ class MetadataChanges:
         }
         if act.release:
             wanted |= {"version": act.version, "releaseVersion": act.release}
-        return eks.update_of(self._changed(questions.UPDATE_NODE_GROUP, wanted))
+        unused = f"Node group {act.group} is as it was; version {number} of its launch template is made, and unused."
+        return eks.update_of(self._changed(questions.UPDATE_NODE_GROUP, wanted, is_so=unused))
 
     def update_to(self, act: OnTemplate, number: int) -> str | Unknown:
         """As `MetadataAws.update_to`."""
@@ -99,11 +100,13 @@ class MetadataChanges:
         wanted = {"name": self._of.cluster.name, "nodegroupName": group, "updateId": ident}
         return found(self._of.aws, questions.UPDATE, wanted, eks.update_of)
 
-    def _changed(self, question: Question, wanted: Json, dry: bool = False) -> Json:
+    def _changed(
+        self, question: Question, wanted: Json, dry: bool = False, is_so: str = "Nothing was changed."
+    ) -> Json:
         try:
             return answered(self._of.aws, question, wanted | ({"DryRun": True} if dry else {}), lambda told: told)
         except AwsDenied as error:
-            raise AwsDenied(error.message, f"Nothing was changed. {error.hint}", error.missing) from error
+            raise AwsDenied(error.message, f"{is_so} {error.hint}", error.missing) from error
         except AwsRefused as error:
             if dry and error.code == _WOULD_GO_WELL:
                 return {}

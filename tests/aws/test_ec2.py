@@ -117,6 +117,17 @@ def test_an_auto_scaling_group_and_its_template(prod: World, of: Believed) -> No
     assert instance.template is not None and instance.template.id == ref.id
 
 
+def test_an_instance_that_lacks_an_option_leaves_the_others() -> None:
+    whole = {"HttpTokens": "required", "HttpPutResponseHopLimit": 64, "HttpEndpoint": "enabled"}
+    told: list[dict[str, Any]] = [{"InstanceId": "i-0", "MetadataOptions": whole}]
+    for at, name in enumerate(whole, start=1):
+        told.append({"InstanceId": f"i-{at}", "MetadataOptions": {key: whole[key] for key in whole if key != name}})
+    answer = {"ec2:DescribeInstances": {"Reservations": [{"Instances": told}]}}
+    found = ec2.instances(sees(Scripted(answer)), [each["InstanceId"] for each in told])
+    options = [each.options for each in found.values() if isinstance(each, Instance)]
+    assert options == [MetadataOptions("required", 64), None, None, None]
+
+
 def test_a_thousand_instances_are_asked_for_in_few_calls() -> None:
     asked: list[int] = []
 

@@ -57,6 +57,14 @@ def test_its_network_and_account_and_that_replicas_share() -> None:
     assert first.calls is second.calls and other.calls == Calls(images=("app:1",))
 
 
+@pytest.mark.parametrize(("optional", "role"), [(True, RoleBy.NOBODY), (False, RoleBy.KEYS), (None, RoleBy.KEYS)])
+def test_keys_that_may_not_be_there_are_none(optional: bool | None, role: RoleBy) -> None:
+    ref = {"name": "aws-secret", "key": "key_id"} | ({} if optional is None else {"optional": optional})
+    given = {"container": {"env": [{"name": "AWS_ACCESS_KEY_ID", "valueFrom": {"secretKeyRef": ref}}]}}
+    (pod,) = pods(given)
+    assert pod.calls.role is role
+
+
 ASKS = {"resources": {"requests": {POD_ENI: "1"}, "limits": {POD_ENI: "1"}}}
 NOTED = json.dumps([{"eniId": "eni-1", "privateIp": "10.0.9.9", "vlanId": 1}])
 

@@ -18,7 +18,7 @@ from kubectl_eksdoc.cli.metadata.probing import ClockAround, label, manner_of
 from kubectl_eksdoc.cli.metadata.request import Request
 from kubectl_eksdoc.cli.run.confirming import confirm
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
-from kubectl_eksdoc.errors import AwsDenied, Drifted, LocalJournalError
+from kubectl_eksdoc.errors import AwsDenied, AwsError, Drifted, LocalJournalError
 
 if TYPE_CHECKING:  # help must not pay for facts and plans
     from kubectl_eksdoc.aws.believing import Believed
@@ -55,7 +55,11 @@ def carried_out(
     begun = _begun(view, world, keeping, around)
     with _followed(request, active, world, keeping, around) as edges:
         around.note(f"fix {keeping.run}, journal {_path(keeping)}")
-        done = carry_out(act, begun, _token(keeping.run), edges, fix.watch_s)
+        try:
+            done = carry_out(act, begun, _token(keeping.run), edges, fix.watch_s)
+        except AwsError:
+            _tell_resume(keeping.run, request, world, around)
+            raise
     return _answer(request, world, replace(view, run=keeping.run, journal=_path(keeping), done=done), done, around)
 
 
@@ -219,14 +223,18 @@ def _read(keeping: Keeping, world: MetadataWorld) -> tuple[Doc, Act, Past]:
 
 def _answer(request: Request, world: MetadataWorld, view: FixView, done: Done, around: Surroundings) -> Answer:
     if not done.whole and view.run:
-        around.note("go on with it:")
-        words = reading.reached_by(request, world)
-        around.note(f"  {shlex.join(['kubectl', 'eksdoc', 'imds-probe', '--apply', '--resume', view.run, *words])}")
+        _tell_resume(view.run, request, world, around)
     if not done.proofs:
         nodes = [f"node/{name}" for name in done.act.nodes[:1]] if not done.nodes else []
         asks = ["kubectl", "eksdoc", "imds-probe", *nodes, "--active", *reading.reached_by(request, world)]
         view = replace(view, from_pod=shlex.join(asks))
     return Answer(rendered(request, view, around), code(done))
+
+
+def _tell_resume(run: str, request: Request, world: MetadataWorld, around: Surroundings) -> None:
+    around.note("go on with it:")
+    words = reading.reached_by(request, world)
+    around.note(f"  {shlex.join(['kubectl', 'eksdoc', 'imds-probe', '--apply', '--resume', run, *words])}")
 
 
 def rendered(request: Request, view: FixView, around: Surroundings) -> str:

@@ -27,9 +27,9 @@ def kubectl(verb: str, kind: str, name: str, namespace: str = "", *more: str) ->
     return shell("kubectl", *verb.split(), *named(kind, name), *in_namespace(namespace), *more)
 
 
-def patch(kind: str, name: str, namespace: str, spec: str) -> str:
+def patch(kind: str, name: str, namespace: str, spec: str, *more: str) -> str:
     """A merge patch, `spec` being its JSON text."""
-    return kubectl("patch", kind, name, namespace, "--type", "merge", "-p", spec)
+    return kubectl("patch", kind, name, namespace, *more, "--type", "merge", "-p", spec)
 
 
 def saved(kind: str, name: str, namespace: str) -> str:

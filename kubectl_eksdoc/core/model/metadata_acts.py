@@ -44,7 +44,8 @@ class OnInstances:
 class OnTemplate:
     """A new version of the launch template `id`, built on its version `source`, and the update of the managed node
     group `group` to it. `version` and `release` are those of today, so that the AMI stays, both "" where the template
-    names an AMI itself: EKS refuses them then. `nodes` are those that it replaces."""
+    names an AMI itself: EKS refuses them then. `nodes` are those that it replaces. `switch`: their endpoint is
+    disabled, by the template or by the account's default, and becomes enabled."""
 
     group: str
     id: str
@@ -54,11 +55,12 @@ class OnTemplate:
     version: str
     release: str
     nodes: tuple[str, ...]
+    switch: bool = False
 
     @property
     def after(self) -> SaidOptions:
         """All that the new version says of it, as what it says replaces what its source says."""
-        on = True if self.before.endpoint is False else self.before.endpoint
+        on = True if self.switch or self.before.endpoint is False else self.before.endpoint
         return replace(self.before, hop_limit=self.hop_limit, endpoint=on)
 
 

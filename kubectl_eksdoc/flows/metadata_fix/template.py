@@ -76,7 +76,7 @@ def _update(act: OnTemplate, number: int, token: str, world: FixWorld) -> str:
         raise
     except AwsError as error:
         note(world, {"entry": "in-doubt", "what": "update", "why": error.message})
-        hint = f"If it has, it goes on in EKS: aws eks describe-nodegroup --nodegroup-name {act.group}. {error.hint}"
+        hint = f"If it has, it goes on in EKS. --resume looks for it first, and begins none beside it. {error.hint}"
         raise AwsError(f"nobody knows whether the update has begun: {error.message}", hint) from error
     note(world, {"entry": "asked", "update": update.id})
     world.tell(f"node group {act.group}: update {update.id} to version {number} has begun")

@@ -124,6 +124,18 @@ def test_iam_denies_it(ann: Desk) -> None:
     assert ran.code == 4 and "ec2:ModifyInstanceMetadataOptions" in ran.err and "Nothing was changed" in ran.err
 
 
+def test_iam_denies_the_update_when_the_version_is_made(ann: Desk) -> None:
+    ann.types = "prod 2\n"
+    ann.aws.deny("eks:UpdateNodegroupVersion")
+    ran = ann.fix("template-version")
+    said = " ".join(ran.err.split())
+    assert ran.code == 4 and "eks:UpdateNodegroupVersion" in said and "Nothing was changed" not in said
+    assert "Node group own is as it was; version 2 of its launch template is made, and unused." in said
+    (journal,) = ann.journals
+    assert f"--apply --resume {journal.name.removesuffix('.jsonl')}" in said
+    assert all("describe-nodegroup" not in line for line in ran.err.splitlines())
+
+
 def test_who_is_broken_off_goes_on_with_what_is_left(ann: Desk) -> None:
     ann.types = "prod 5\n"
     ann.told = lambda: ann.aws.count("ec2:ModifyInstanceMetadataOptions") >= 2

@@ -115,7 +115,9 @@ def test_it_vanishes_between_the_look_and_the_call() -> None:
         raise AwsMissing("no such instance", code="InvalidInstanceID.NotFound")
 
     case.aws.before = vanishes
-    assert case.done().parts[0].became is Became.GONE
+    done = case.done()
+    assert done.parts[0].became is Became.GONE
+    assert done.differs, "whatever came in its place was not changed"
 
 
 def test_an_answer_that_is_lost_is_looked_for() -> None:
@@ -245,7 +247,16 @@ some_nodes = some.lists(some_names, max_size=3).map(tuple)
 some_acts: some.SearchStrategy[Act] = some.one_of(
     some.builds(OnInstances, some.lists(some_sets, max_size=3).map(tuple)),
     some.builds(
-        OnTemplate, some_names, some_names, some_hops, some_said, some_hops, some_names, some_names, some_nodes
+        OnTemplate,
+        some_names,
+        some_names,
+        some_hops,
+        some_said,
+        some_hops,
+        some_names,
+        some_names,
+        some_nodes,
+        some.booleans(),
     ),
     some.builds(OnClass, some_names, some.none() | some_hops, some_hops, some_nodes, some.booleans()),
 )

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from kubectl_eksdoc.core.model.aws.machines import PodIdentity
 from kubectl_eksdoc.core.model.findings import Finding, in_order
+from kubectl_eksdoc.core.model.nodes import NodeOwner
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.metadata.facts import MetadataFacts
 from kubectl_eksdoc.core.plan.metadata.groups import NodesAlike, nodes_alike
@@ -75,12 +77,14 @@ def _sufferers(alike: NodesAlike, pods: Sequence[Pod], facts: MetadataFacts) -> 
     if not cut_off(alike.here, alike.later):
         return ()
     now, has_one = facts.cluster.observed_at, alike.now.options is not None
+    # Fargate runs no agent of EKS Pod Identity, so an association gives its pods nothing
+    identities = frozenset[PodIdentity]() if alike.owner is NodeOwner.FARGATE else facts.told.identities
     of_owner = {_alike(pod): facts.inside[pod.key] for pod in pods if pod.key in facts.inside}
     found = []
     for pod in pods:
         looked = facts.inside.get(pod.key) or of_owner.get(_alike(pod), _NOT_LOOKED)
         log = looked.seen if fails(pod, now) else None
-        each = sufferer(pod, alike.here, alike.later, facts.told.identities, log, looked.started)
+        each = sufferer(pod, alike.here, alike.later, identities, log, looked.started)
         # where there never was a service, nobody who runs has lost one
         if each is not None and (has_one or each.suffering is not Suffering.POSSIBLE):
             found.append(each)

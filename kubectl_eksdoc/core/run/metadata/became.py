@@ -64,8 +64,9 @@ class Done:
 
     @property
     def differs(self) -> bool:
-        """Something is known to be other than it was meant to be."""
-        return bool(self.of(Became.OTHER)) or any(each.became is not Became.DONE for each in self._seen())
+        """Something is known to be other than it was meant to be; what is gone has not become it either, and what came
+        in its place was not changed."""
+        return bool(self.of(Became.OTHER, Became.GONE)) or any(each.became is not Became.DONE for each in self._seen())
 
     @property
     def lacks(self) -> bool:

@@ -25,6 +25,7 @@ def to_doc(act: Act) -> Doc:
                 "version": act.version,
                 "release": act.release,
                 "nodes": list(act.nodes),
+                "switch": act.switch,
             }
         case OnClass():
             return {
@@ -60,8 +61,9 @@ def from_doc(doc: Doc) -> Act:
     if on == "template":
         text = {key: str(doc[key]) for key in ("group", "template", "version", "release")}
         before, source, hops = _said_from_doc(doc["before"]), int(doc["source"]), int(doc["hopLimit"])
+        release, switch = text["release"], bool(doc["switch"])
         return OnTemplate(
-            text["group"], text["template"], source, before, hops, text["version"], text["release"], nodes
+            text["group"], text["template"], source, before, hops, text["version"], release, nodes, switch
         )
     if on == "class":
         was = doc["before"]

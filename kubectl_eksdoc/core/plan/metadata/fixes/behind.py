@@ -35,6 +35,12 @@ class Where:
     region: str = ""
     account: str = ""
     vpc: str = ""
+    context: str = ""
+
+    @property
+    def in_context(self) -> tuple[str, ...]:
+        """So that kubectl changes no other cluster, whatever the current context is when it is pasted."""
+        return ("--context", self.context) if self.context else ()
 
     @property
     def in_region(self) -> tuple[str, ...]:
@@ -117,7 +123,7 @@ def behind(alike: NodesAlike, facts: MetadataFacts, hops: int, whole: Cluster, v
         alike,
         facts,
         whole,
-        Where(who.cluster, who.region, who.account, vpc),
+        Where(who.cluster, who.region, who.account, vpc, who.context),
         hops,
         tuple(node for node in whole.nodes if node.name in names),
         tuple(node for node in whole.nodes if (node.owner, node.group) == (alike.owner, alike.name)),

@@ -25,13 +25,14 @@ def on_class(of: Behind) -> Fix | None:
     switch = said.endpoint is False
     act = OnClass(name, said.hop_limit, max(of.hops, said.hop_limit or 0), tuple(node.name for node in nodes), switch)
     pools = sorted({node.group for node in nodes})
+    where = of.where.in_context
     back = "null" if said.hop_limit is None else str(said.hop_limit)
     return Fix(
         NODE_CLASS,
         When.TOMORROW,
         f"Give EC2NodeClass {name} a hop limit of {of.hops}",
-        (patch(KIND, name, "", _spec(str(act.hop_limit), "enabled" if switch else "")),),
-        (patch(KIND, name, "", _spec(back, "disabled" if switch else "")),),
+        (patch(KIND, name, "", _spec(str(act.hop_limit), "enabled" if switch else ""), *where),),
+        (patch(KIND, name, "", _spec(back, "disabled" if switch else ""), *where),),
         Blast(
             len(nodes),
             of.pods_on(nodes),

@@ -32,11 +32,11 @@ def replaced(of: Behind) -> Fix:
         REPLACE_NODES,
         When.TOMORROW,
         f"Replace these nodes: the next one is in order already, as {of.alike.next.by} says",
-        (shell("kubectl", "eksdoc", "drain", "run", *named),),
+        (shell("kubectl", "eksdoc", "drain", "run", *named, *of.where.in_context),),
         (),
         Blast(len(of.nodes), of.pods_on(of.nodes), how="each is drained and ended, at your pace"),
         "it holds for every node to come",
-        tuple(complaints(On.INSTANCES)),
+        ("drain run ends no node: its last page says how they leave", *complaints(On.INSTANCES)),
     )
 
 
@@ -61,7 +61,7 @@ def new_group(of: Behind, group: NodeGroup) -> Fix:
             f"{describe} | {shell('jq', jq)} > {shell(file)}",
             shell("aws", "eks", "create-nodegroup", *which, name, *create, *region),
             shell("aws", "eks", "wait", "nodegroup-active", *which, name, *region),
-            shell("kubectl", "eksdoc", "drain", "run", "--nodegroup", group.name),
+            shell("kubectl", "eksdoc", "drain", "run", "--nodegroup", group.name, *of.where.in_context),
             shell("aws", "eks", "delete-nodegroup", *which, group.name, *region),
         ),
         (
@@ -99,7 +99,7 @@ def new_group_by_eksctl(of: Behind, name: str) -> Fix | None:
         f"{name}: eksctl changes no template of a group that is there",
         (
             shell("eksctl", "create", "nodegroup", "--config-file", "cluster.yaml", f"--include={new}"),
-            shell("kubectl", "eksdoc", "drain", "run", "--nodegroup", name),
+            shell("kubectl", "eksdoc", "drain", "run", "--nodegroup", name, *of.where.in_context),
             shell("eksctl", "delete", "nodegroup", *cluster, "--name", name, *region),
         ),
         (shell("eksctl", "delete", "nodegroup", *cluster, "--name", new, *region),),

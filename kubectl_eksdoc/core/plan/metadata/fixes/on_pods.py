@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from kubectl_eksdoc.core.model.commands import kubectl, resource_word, shell
 from kubectl_eksdoc.core.model.findings import When
+from kubectl_eksdoc.core.model.nodes import NodeOwner
 from kubectl_eksdoc.core.model.pods import Pod, RoleBy
 from kubectl_eksdoc.core.plan.metadata.consumers import Need, Started, consumer_of
 from kubectl_eksdoc.core.plan.metadata.fixes.behind import Behind, Where
@@ -34,8 +35,8 @@ class _Workload:
     kind: str
     name: str
 
-    def rollout(self, verb: str) -> str:
-        return kubectl(f"rollout {verb}", self.kind, self.name, self.namespace)
+    def rollout(self, verb: str, where: Where) -> str:
+        return kubectl(f"rollout {verb}", self.kind, self.name, self.namespace, *where.in_context)
 
 
 def on_pods(of: Behind, sufferers: Sequence[Sufferer]) -> Iterator[Fix]:
@@ -77,7 +78,7 @@ def _again(of: Behind, sure: Sequence[Sufferer]) -> Fix | None:
         RESTART_PODS,
         When.TONIGHT,
         "Make these pods anew: their service accounts have got a role by EKS Pod Identity since they started",
-        tuple(each.rollout("restart") for each in workloads),
+        tuple(each.rollout("restart", of.where) for each in workloads),
         (),
         Blast(pods=_count(of, workloads), how="each workload rolls out as its own strategy says"),
         "it holds",
@@ -90,8 +91,10 @@ def _role(of: Behind, sure: Sequence[Sufferer]) -> Fix | None:
     if not accounts:
         return None
     workloads = _workloads(pods)
+    if of.alike.owner is NodeOwner.FARGATE:
+        return _by_irsa(of, pods, accounts, workloads)
     agent = any(_AGENT in image for pod in of.whole.pods for image in pod.calls.images)
-    setup = () if agent else (_agent(of.where),)
+    setup = () if agent or of.alike.owner is NodeOwner.AUTO_MODE else (_agent(of.where),)  # Auto Mode has it built in
     forth = [line for account in accounts for line in _associated(of.where, *account)]
     count = len(accounts)
     return Fix(
@@ -99,7 +102,7 @@ def _role(of: Behind, sure: Sequence[Sufferer]) -> Fix | None:
         When.TOMORROW,
         f"Give {'the service account' if count == 1 else f'the {count} service accounts'} of these pods a role by EKS "
         "Pod Identity, with the policies that each needs, and make the pods anew",
-        (*setup, *forth, *(each.rollout("restart") for each in workloads)),
+        (*setup, *forth, *(each.rollout("restart", of.where) for each in workloads)),
         tuple(_taken_back(of.where, *account) for account in accounts),
         Blast(pods=_count(of, workloads), how="each workload rolls out as its own strategy says"),
         "it holds, whatever their nodes have",
@@ -112,6 +115,42 @@ def _role(of: Behind, sure: Sequence[Sufferer]) -> Fix | None:
             *_cannot_restart(pods),
         ),
     )
+
+
+def _by_irsa(
+    of: Behind, pods: Sequence[Pod], accounts: Sequence[tuple[str, str]], workloads: Sequence[_Workload]
+) -> Fix:
+    """Where there is no Pod Identity: its agent is a DaemonSet, and Fargate runs none (EKS user guide, EKS Pod Identity
+    restrictions). eksctl, as the role's trust policy names the cluster's OIDC provider."""
+    provider = ("eksctl", "utils", "associate-iam-oidc-provider", "--cluster", of.where.cluster, *of.where.in_region)
+    count, restarts = len(accounts), tuple(each.rollout("restart", of.where) for each in workloads)
+    forth = [line for account in accounts for line in _annotated(of.where, *account)]
+    return Fix(
+        OWN_ROLE,
+        When.TOMORROW,
+        f"Give {'the service account' if count == 1 else f'the {count} service accounts'} of these pods a role by IRSA "
+        "(Fargate has no EKS Pod Identity), and make the pods anew",
+        (shell(*provider, "--approve"), *forth, *restarts),
+        (*(_annotate(of.where, *account) + " eks.amazonaws.com/role-arn-" for account in accounts), *restarts),
+        Blast(pods=_count(of, workloads), how="each workload rolls out as its own strategy says"),
+        "it holds, whatever their nodes have",
+        ("put the ARN of the policy that the program needs into POLICY_ARN first", *_cannot_restart(pods)),
+    )
+
+
+def _annotated(where: Where, namespace: str, account: str) -> tuple[str, str]:
+    name = _role_name(where, namespace, account)
+    made = ("--cluster", where.cluster, *where.in_region, "--namespace", namespace, "--name", account)
+    role = shell("eksctl", "create", "iamserviceaccount", *made, "--role-name", name, "--role-only", "--approve")
+    arn = shell("aws", "iam", "get-role", "--role-name", name, "--query", "Role.Arn", "--output", "text")
+    return (
+        f'{role} --attach-policy-arn "${{POLICY_ARN:?}}"',
+        f'{_annotate(where, namespace, account)} --overwrite eks.amazonaws.com/role-arn="$({arn})"',
+    )
+
+
+def _annotate(where: Where, namespace: str, account: str) -> str:
+    return kubectl("annotate", "serviceaccount", account, namespace, *where.in_context)
 
 
 def _cannot_restart(pods: Iterable[Pod]) -> Iterator[str]:
@@ -182,7 +221,7 @@ def _flags(of: Behind, sure: Sequence[Sufferer]) -> Fix | None:
         f"Tell {', '.join(f'{each.namespace}/{each.name}' for each in workloads)} {' and '.join(sorted(given))}, so "
         "that it does not ask the metadata service for it",
         tuple(lines[each] for each in workloads),
-        tuple(each.rollout("undo") for each in workloads),
+        tuple(each.rollout("undo", of.where) for each in workloads),
         Blast(pods=_count(of, workloads), how="each workload rolls out as its own strategy says"),
         "it holds until what made the workload (Helm, Argo CD, an EKS add-on) applies it again: set it there as well",
         ("credentials are not given by it: what has no role of its own still needs one",),
@@ -206,9 +245,9 @@ def _set(workload: _Workload, pod: Pod, needs: Sequence[Need], where: Where) -> 
     by_variable = [_given(need.variables, variables) for need in needs]
     by_flag = [_given(need.flags, flags) for need in needs]
     if all(by_variable):
-        words = (f"{workload.kind}/{workload.name}", "-n", workload.namespace, *by_variable)
-        return shell("kubectl", "set", "env", *words)
-    return _arguments(workload, pod, by_flag) if all(by_flag) else ""
+        words = (f"{workload.kind}/{workload.name}", "-n", workload.namespace, *where.in_context)
+        return shell("kubectl", "set", "env", *words, *by_variable)
+    return _arguments(workload, pod, by_flag, where) if all(by_flag) else ""
 
 
 _REGION = "AWS_REGION"
@@ -219,14 +258,15 @@ def _given(names: Sequence[str], values: Mapping[str, str]) -> str:
     return next((f"{name}={values[name]}" for name in names if values.get(name)), "")
 
 
-def _arguments(workload: _Workload, pod: Pod, arguments: Sequence[str]) -> str:
+def _arguments(workload: _Workload, pod: Pod, arguments: Sequence[str], where: Where) -> str:
     """To its first container, if that is the one: else the API server refuses the whole patch."""
     image = next(each for each in pod.calls.images if consumer_of(each) is not None)
     first = "/spec/template/spec/containers/0"
     test = f'{{"op":"test","path":"{first}/image","value":{_text(image)}}}'
     adds = [f'{{"op":"add","path":"{first}/args/-","value":{_text(each)}}}' for each in arguments]
     patch = f"[{','.join((test, *adds))}]"
-    return kubectl("patch", workload.kind, workload.name, workload.namespace, "--type", "json", "-p", patch)
+    which = (workload.kind, workload.name, workload.namespace, *where.in_context)
+    return kubectl("patch", *which, "--type", "json", "-p", patch)
 
 
 def _text(value: str) -> str:

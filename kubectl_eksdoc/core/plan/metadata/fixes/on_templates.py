@@ -12,7 +12,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from kubectl_eksdoc.core.model.aws.machines import NodeGroup, SaidOptions, ScalingGroup, TemplateRef, TemplateVersion
+from kubectl_eksdoc.core.model.aws.machines import (
+    MetadataOptions,
+    NodeGroup,
+    SaidOptions,
+    ScalingGroup,
+    TemplateRef,
+    TemplateVersion,
+)
 from kubectl_eksdoc.core.model.commands import shell
 from kubectl_eksdoc.core.model.findings import When
 from kubectl_eksdoc.core.model.metadata_acts import OnTemplate
@@ -73,13 +80,21 @@ def _act(of: Behind, group: NodeGroup, template: TemplateVersion) -> OnTemplate:
         "" if own else group.version,
         "" if own else group.release,
         tuple(node.name for node in of.members),
+        _is_off(of, template),
     )
+
+
+def _is_off(of: Behind, template: TemplateVersion) -> bool:
+    """What it launches has its endpoint disabled: by itself, or by the account's default where it says nothing."""
+    options = of.alike.next.options
+    return template.options.endpoint is False or (isinstance(options, MetadataOptions) and not options.endpoint)
 
 
 def on_scaling_template(of: Behind, group: ScalingGroup, ref: TemplateRef, template: TemplateVersion) -> Fix | None:
     """Of an auto scaling group that somebody runs themselves: its running nodes stay as they are."""
     hops = max(of.hops, template.options.hop_limit or 0)
-    said = replace(template.options, hop_limit=hops, endpoint=True if template.options.endpoint is False else None)
+    on = True if _is_off(of, template) else template.options.endpoint
+    said = replace(template.options, hop_limit=hops, endpoint=on)
     used = _used(of, group, ref, template)
     if used is None:
         return None

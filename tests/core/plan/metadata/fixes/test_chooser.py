@@ -99,6 +99,24 @@ def test_an_endpoint_that_is_disabled_is_switched_on_and_off_again() -> None:
     assert isinstance(found.act, OnInstances) and found.act.each[0].after == TWO
 
 
+@pytest.mark.parametrize("kind", ["own template", "self-managed"])
+def test_a_version_enables_the_endpoint_that_is_or_may_be_disabled(kind: str) -> None:
+    def data(of: Cloud, account: SaidOptions = SaidOptions()) -> object:
+        facts = of.facts()
+        facts = replace(facts, told=replace(facts.told, account=account))
+        (alike,) = nodes_alike(facts)
+        found = choices(alike, facts, POD).named(TEMPLATE_VERSION)
+        assert found is not None
+        words = shlex.split(found.commands[0].removeprefix("VERSION=$(").removesuffix(")"))
+        return json.loads(words[words.index("--launch-template-data") + 1])["MetadataOptions"].get("HttpEndpoint")
+
+    off_by_account = SaidOptions(endpoint=False)
+    assert data(cloud(kind, said=SaidOptions("required", 1))) is None, "the account says nothing of it, as before"
+    assert data(cloud(kind, said=SaidOptions("required", 1)), off_by_account) == "enabled"
+    assert data(cloud(kind, said=SaidOptions("required", 1, True)), off_by_account) == "enabled", "it stays as it was"
+    assert data(cloud(kind, said=SaidOptions("required", 2, False))) == "enabled"
+
+
 def test_tokens_are_never_made_optional() -> None:
     found = choice(cloud(*LABELS, options=OPTIONAL))
     assert all("optional" not in line for each in found.fixes for line in (*each.commands, *each.back))
@@ -152,7 +170,7 @@ def test_a_class_drifts_every_node_of_it_in_whatever_pool() -> None:
     assert found.blast.size == (3, 3, 0) and "10 %" in found.blast.how and "general, spot" in found.blast.how
     assert isinstance(found.act, OnClass) and found.act.nodes == ("n0", "n1", "n2")
     assert found.commands == (
-        "kubectl patch ec2nodeclass default --type merge -p "
+        "kubectl patch ec2nodeclass default --context prod --type merge -p "
         """'{"spec":{"metadataOptions":{"httpPutResponseHopLimit":2}}}'""",
     )
 

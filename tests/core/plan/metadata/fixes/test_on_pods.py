@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from dataclasses import replace
 
 from kubectl_eksdoc.core.model.aws.asked import Unknown
 from kubectl_eksdoc.core.model.aws.machines import PodIdentity
@@ -14,6 +15,7 @@ from kubectl_eksdoc.core.plan.metadata.fixes.chooser import choices
 from kubectl_eksdoc.core.plan.metadata.fixes.fix import CONTROLLER_FLAGS, OWN_ROLE, RESTART_PODS, Choice
 from kubectl_eksdoc.core.plan.metadata.groups import nodes_alike
 from kubectl_eksdoc.core.plan.metadata.inside import Inside
+from kubectl_eksdoc.core.plan.metadata.plan import plan_metadata
 from kubectl_eksdoc.core.plan.metadata.sufferers import sufferer
 from kubectl_eksdoc.core.rules.metadata_service import POD
 from tests.builders import a_pod
@@ -55,7 +57,7 @@ def test_the_load_balancer_controller_is_told_region_and_vpc() -> None:
     test, *adds = json.loads(shlex.split(patch)[-1])
     assert test == {"op": "test", "path": "/spec/template/spec/containers/0/image", "value": LBC}
     assert [each["value"] for each in adds] == ["--aws-region=eu-west-1", "--aws-vpc-id=vpc-1"]
-    assert flags.back == ("kubectl rollout undo deployment aws-load-balancer-controller -n kube-system",)
+    assert flags.back == ("kubectl rollout undo deployment aws-load-balancer-controller -n kube-system --context prod",)
     role = found.named(OWN_ROLE)
     assert role is not None and [each.name for each in found.fixes][-1] == "new-group"
 
@@ -63,7 +65,7 @@ def test_the_load_balancer_controller_is_told_region_and_vpc() -> None:
 def test_where_variables_do_it_they_are_set() -> None:
     found = chosen(controller(), started=Started(("--aws-vpc-id=vpc-1",))).named(CONTROLLER_FLAGS)
     assert found is not None and found.commands == (
-        "kubectl set env deployment/aws-load-balancer-controller -n kube-system AWS_REGION=eu-west-1",
+        "kubectl set env deployment/aws-load-balancer-controller -n kube-system --context prod AWS_REGION=eu-west-1",
     )
 
 
@@ -86,7 +88,7 @@ def test_a_role_by_pod_identity_with_its_agent_and_back() -> None:
     assert role.startswith("ROLE=$(aws iam create-role --role-name prod-kube-system-cluster-autoscaler")
     assert "pods.eks.amazonaws.com" in role
     assert "--service-account cluster-autoscaler" in associate and associate.endswith('--role-arn "$ROLE"')
-    assert restart == "kubectl rollout restart deployment cluster-autoscaler -n kube-system"
+    assert restart == "kubectl rollout restart deployment cluster-autoscaler -n kube-system --context prod"
     assert "delete-pod-identity-association" in fix.back[0]
     assert any("attach-role-policy" in each for each in fix.cautions)
 
@@ -102,7 +104,7 @@ def test_a_role_that_came_after_the_start_needs_a_restart_alone() -> None:
     found = chosen(controller(), started=Started(), identities=known)
     again = found.named(RESTART_PODS)
     assert again is not None and again.commands == (
-        "kubectl rollout restart deployment aws-load-balancer-controller -n kube-system",
+        "kubectl rollout restart deployment aws-load-balancer-controller -n kube-system --context prod",
     )
     assert found.named(OWN_ROLE) is None
 
@@ -114,3 +116,30 @@ def test_auto_mode_leaves_the_pods_own_ways() -> None:
 
 def test_of_merely_possible_ones_nobody_knows_what_they_need() -> None:
     assert chosen(a_pod("web", node="n0", calls=Calls(images=("nginx",)))).named(OWN_ROLE) is None
+
+
+def test_fargate_has_irsa_and_no_pod_identity() -> None:
+    found = chosen(controller(), started=Started(), kind="fargate").named(OWN_ROLE)
+    assert found is not None and not any("pod-identity" in line for line in (*found.commands, *found.back))
+    provider, role, annotate, restart = found.commands
+    assert provider == "eksctl utils associate-iam-oidc-provider --cluster prod --region eu-west-1 --approve"
+    assert "--role-only" in role and role.endswith('--attach-policy-arn "${POLICY_ARN:?}"')
+    assert annotate.startswith("kubectl annotate serviceaccount aws-load-balancer-controller -n kube-system")
+    assert found.back[0].endswith(" eks.amazonaws.com/role-arn-") and found.back[-1] == restart
+
+
+def test_on_fargate_an_association_is_no_role() -> None:
+    of = cloud("fargate", "managed")
+    started = Started(("--aws-region=eu-west-1", "--aws-vpc-id=vpc-1"))
+    there = [replace(controller(), name=f"p{at}", uid=f"u{at}", node=f"n{at}") for at in (0, 1)]
+    of.pods, of.inside = there, {pod.key: Inside(started) for pod in there}
+    facts = of.facts()
+    known = frozenset({PodIdentity("kube-system", "aws-load-balancer-controller")})
+    plan = plan_metadata(replace(facts, told=replace(facts.told, identities=known)), POD)
+    suffering = {group.alike.owner.value: [each.pod.name for each in group.sufferers] for group in plan.groups}
+    assert suffering == {"fargate": ["p0"], "managed": []}
+
+
+def test_auto_mode_has_the_agent_built_in() -> None:
+    found = chosen(controller(), started=Started(), kind="auto").named(OWN_ROLE)
+    assert found is not None and not any("create-addon" in line for line in found.commands)
