@@ -47,11 +47,16 @@ def in_short(plan: MetadataPlan) -> str:
         count = _nodes(plan, reach)
         if count:
             parts.append(f"on {count} {text}")
+    without = sum(len(group.alike.nodes) for group in plan.groups if group.alike.now.options is None)
+    if without:
+        parts.append(f"{without} {'has' if without == 1 else 'have'} none")
     return f"{', '.join(parts)}; {pods(plan)}."
 
 
 def _nodes(plan: MetadataPlan, reach: Reach) -> int:
-    return sum(len(group.alike.nodes) for group in plan.groups if group.alike.here.reach is reach)
+    """Without those that never had any: Fargate's and hybrid ones."""
+    groups = (group.alike for group in plan.groups if group.alike.now.options is not None)
+    return sum(len(alike.nodes) for alike in groups if alike.here.reach is reach)
 
 
 def pods(plan: MetadataPlan) -> str:
@@ -81,7 +86,7 @@ def _cause(alike: NodesAlike) -> str:
     if isinstance(alike.now.options, Unknown) or isinstance(alike.next.options, Unknown):
         return ""
     if alike.by_hand:
-        return "; what makes these nodes would give otherwise today"
+        return "; what makes them would give other options today"
     return f" (by {alike.next.by})"
 
 

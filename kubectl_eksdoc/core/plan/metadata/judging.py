@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from kubectl_eksdoc.core.model import metadata_codes as codes
 from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.aws.machines import MetadataOptions
+from kubectl_eksdoc.core.model.commands import shell
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, When
 from kubectl_eksdoc.core.model.nodes import NodeOwner
 from kubectl_eksdoc.core.model.pods import Pod
@@ -13,16 +15,16 @@ from kubectl_eksdoc.core.plan.metadata.facts import MetadataFacts
 from kubectl_eksdoc.core.plan.metadata.groups import NodesAlike
 from kubectl_eksdoc.core.plan.metadata.inside import fails
 from kubectl_eksdoc.core.plan.metadata.sufferers import Sufferer, Suffering, cut_off
-from kubectl_eksdoc.core.rules.metadata_service import Reach
+from kubectl_eksdoc.core.rules.metadata_service import POD, Reach
 
 _MOST_PODS = 5
 
 
-def judged(alike: NodesAlike, sufferers: Sequence[Sufferer]) -> Iterator[Finding]:
-    """Of one group; pods of one owner that suffer alike are one finding."""
+def judged(alike: NodesAlike, sufferers: Sequence[Sufferer], hops: int = POD) -> Iterator[Finding]:
+    """Of one group; pods of one owner that suffer alike are one finding. `hops` are needed."""
     for suffering in (Suffering.BROKEN, Suffering.WILL_BREAK):
         for same in _together(each for each in sufferers if each.suffering is suffering):
-            yield _of_pods(alike, same)
+            yield _of_pods(alike, same, hops)
     yield from _next(alike, sufferers)
     yield from _unknown(alike)
 
@@ -60,6 +62,10 @@ def _cluster(facts: MetadataFacts) -> Subject:
 
 _ROLES = "Give a role of its own (EKS Pod Identity or IRSA) to whatever calls AWS, and a region (AWS_REGION)."
 _ALLOW = "Allow {}, or have somebody look who may."
+_LOOK = (
+    "Look at what makes the next one (launch template, auto scaling group, EC2NodeClass), or measure the first that "
+    "comes: what runs now does not tell."
+)
 _AGAIN = "Ask again; --debug shows what AWS was asked."
 
 
@@ -108,7 +114,7 @@ def owner_of(pod: Pod) -> Subject:
     return Subject(pod.owner.kind, pod.owner.name, pod.namespace)
 
 
-def _of_pods(alike: NodesAlike, same: Sequence[Sufferer]) -> Finding:
+def _of_pods(alike: NodesAlike, same: Sequence[Sufferer], hops: int) -> Finding:
     broken = same[0].suffering is Suffering.BROKEN
     pods = sorted(each.pod.key for each in same)
     how = f"{'is' if len(same) == 1 else 'are'} broken now" if broken else "will break"
@@ -123,8 +129,23 @@ def _of_pods(alike: NodesAlike, same: Sequence[Sufferer]) -> Finding:
         owner_of(same[0].pod),
         f"{count} {how}: {same[0].why}; {same[0].where}",
         tuple(evidence),
-        (Remedy(_sentence(same[0].way_out), when=When.TOMORROW),),
+        (*_until_then(alike, hops), Remedy(_sentence(same[0].way_out), when=When.TOMORROW)),
     )
+
+
+def _until_then(alike: NodesAlike, hops: int) -> Iterator[Remedy]:
+    """What moves nothing: the running instances, where they are known, and where somebody may change them."""
+    options, named = alike.now.options, alike.name or len(alike.nodes) <= _MOST_PODS
+    if not isinstance(options, MetadataOptions) or options.pending or alike.owner is NodeOwner.AUTO_MODE or not named:
+        return
+    if cut_off(alike.here):
+        which = ("--nodegroup", alike.name) if alike.name else tuple(f"node/{name}" for name in alike.nodes)
+        words = (*which, *(("--hops", str(hops)) if hops != POD else ()), "--apply", "--fix", "instance-options")
+        yield Remedy(
+            "Raise the hop limit of the instances as they run: nothing is replaced or restarted.",
+            shell("kubectl", "eksdoc", "imds-probe", *words),
+            When.TONIGHT,
+        )
 
 
 def _possible(facts: MetadataFacts, groups: Sequence[tuple[NodesAlike, Sequence[Sufferer]]]) -> Iterator[Finding]:
@@ -168,8 +189,9 @@ def _next(alike: NodesAlike, sufferers: Sequence[Sufferer]) -> Iterator[Finding]
 
 
 def _unknown(alike: NodesAlike) -> Iterator[Finding]:
-    said = [(alike.now, "now", alike.here), (alike.next, "on the next node", alike.later)]
-    for service, when, verdict in said:
+    said = [(alike.now, True, alike.here), (alike.next, False, alike.later)]
+    for service, now, verdict in said:
+        when = "now" if now else "on the next node"
         if verdict.reach is not Reach.UNKNOWN:
             continue
         missing = service.options.missing if isinstance(service.options, Unknown) else ""
@@ -180,7 +202,7 @@ def _unknown(alike: NodesAlike) -> Iterator[Finding]:
             _subject(alike),
             f"what pods find {when} is not known: {verdict.why}",
             tuple(_some(alike.nodes)),
-            (Remedy(_ALLOW.format(missing)) if missing else _measured(alike.nodes[0]),),
+            (Remedy(_ALLOW.format(missing)) if missing else _measured(alike.nodes[0]) if now else Remedy(_LOOK),),
             missing or f"the metadata options {when}",
         )
 

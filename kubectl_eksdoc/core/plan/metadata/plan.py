@@ -45,7 +45,7 @@ def plan_metadata(facts: MetadataFacts, hops: int) -> MetadataPlan:
     alike = nodes_alike(facts, hops)
     there = _by_group(alike, facts.cluster.pods)
     groups = tuple(GroupPlan(each, _sufferers(each, there.get(at, ()), facts)) for at, each in enumerate(alike))
-    findings = [found for group in groups for found in judged(group.alike, group.sufferers)]
+    findings = [found for group in groups for found in judged(group.alike, group.sufferers, hops)]
     findings += judged_whole(facts, [(group.alike, group.sufferers) for group in groups])
     return MetadataPlan(facts, hops, tuple(sorted(groups, key=_sufferers_first)), in_order(findings))
 

@@ -141,7 +141,9 @@ def _by_group(node: Node, facts: MetadataFacts) -> Service:
 
 def _by_scaling_group(node: Node, facts: MetadataFacts) -> Service:
     ident = instance_of(node)
-    instance = _of(facts.told.instances, ident, f"instance {ident or '(none)'}")
+    if not ident:
+        return Service(Unknown("which instance it is is not known, nor what made that"), "")
+    instance = _of(facts.told.instances, ident, f"instance {ident}")
     if isinstance(instance, Unknown):
         return Service(instance, "")
     if not instance.scaling_group:

@@ -116,6 +116,10 @@ class Behind:
         return sum(self.pods.get(node.name, 0) for node in nodes)
 
 
+_UNNAMED = "NAME-OF-THE-CLUSTER"
+"""In commands, where a dump does not tell it: EKS knows none of that name, so nothing comes of pasting it."""
+
+
 def behind(alike: NodesAlike, facts: MetadataFacts, hops: int, whole: Cluster, vpc: str = "") -> Behind:
     """`vpc`: the cluster's, as EKS tells it."""
     who, names = whole.identity, set(alike.nodes)
@@ -123,7 +127,7 @@ def behind(alike: NodesAlike, facts: MetadataFacts, hops: int, whole: Cluster, v
         alike,
         facts,
         whole,
-        Where(who.cluster, who.region, who.account, vpc, who.context),
+        Where(who.cluster or _UNNAMED, who.region, who.account, vpc, who.context),
         hops,
         tuple(node for node in whole.nodes if node.name in names),
         tuple(node for node in whole.nodes if (node.owner, node.group) == (alike.owner, alike.name)),
