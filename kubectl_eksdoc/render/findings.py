@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kubectl_eksdoc.core.model.findings import Finding, Severity, Status, When
+from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, When
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.sections import MARGIN, Title, titled
 from kubectl_eksdoc.render.text import shown, wrap
@@ -30,10 +30,17 @@ def _finding(found: Finding, look: Look, full: bool, named: bool) -> list[str]:
         lines += wrap(shown(f"- {text}", look), look.columns, MARGIN * 2, MARGIN * 3)
     if found.missing and found.missing not in found.evidence:
         lines += wrap(shown(f"missing: {found.missing}", look), look.columns, MARGIN * 2)
-    remedies = found.remedy if full else found.remedy[:1]
-    for each in remedies:
+    for each in found.remedy if full else _first(found.remedy, named):
         when = f"{each.when.value}: " if each.when is When.TOMORROW else ""
         lines += wrap(shown(f"→ {when}{each.text}", look), look.columns, MARGIN * 2, MARGIN * 3)
         if named and each.command:
             lines.append(f"{MARGIN * 3}{shown(each.command, look)}")
     return lines
+
+
+def _first(remedies: Sequence[Remedy], named: bool) -> Sequence[Remedy]:
+    """What is done first; where it is a command for tonight, what is done tomorrow as well, so that it does not stay
+    the only thing."""
+    if not named or not remedies or remedies[0].when is When.TOMORROW or not remedies[0].command:
+        return remedies[:1]
+    return (remedies[0], *[each for each in remedies if each.when is When.TOMORROW][:1])
