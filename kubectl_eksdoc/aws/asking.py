@@ -72,6 +72,38 @@ def found(
         return Absent(error.message)
 
 
+def text(said: Mapping[str, Any], name: str) -> str:
+    """ "" where it is not said.
+
+    Raises:
+        TypeError: it is none, as in a snapshot that somebody has edited.
+    """
+    value = said.get(name)
+    if value is not None and not isinstance(value, str):
+        raise TypeError(f"{name} is a text, and there is {value!r}")
+    return value or ""
+
+
+def name_of(said: Mapping[str, Any], name: str) -> str:
+    """As `text`, of what is nothing without it.
+
+    Raises:
+        KeyError: it is not said.
+    """
+    found = text(said, name)
+    if not found:
+        raise KeyError(name)
+    return found
+
+
+def number(said: Mapping[str, Any], name: str) -> int | None:
+    """As `text`; None where it is not said."""
+    value = said.get(name)
+    if value is not None and (not isinstance(value, int) or isinstance(value, bool)):
+        raise TypeError(f"{name} is a whole number, and there is {value!r}")
+    return value
+
+
 def at_once(keys: Iterable[K], ask: Callable[[K], T]) -> list[tuple[K, T]]:
     """What `ask` gives for each key, in their order; at most `AT_ONCE` at a time.
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
-from kubectl_eksdoc.aws.asking import Json, at_once, found, known
+from kubectl_eksdoc.aws.asking import Json, at_once, found, known, name_of, number, text
 from kubectl_eksdoc.aws.believing import Believed
 from kubectl_eksdoc.core.model.aws import questions
 from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
@@ -47,7 +47,8 @@ def images(of: Believed, ids: Iterable[str]) -> Mapping[str, Image | Absent | Un
 
     def made(said: Json) -> tuple[Image, ...]:
         return tuple(
-            Image(each["ImageId"], each.get("Name", ""), each.get("ImdsSupport") == "v2.0") for each in said["Images"]
+            Image(name_of(each, "ImageId"), text(each, "Name"), each.get("ImdsSupport") == "v2.0")
+            for each in said["Images"]
         )
 
     def asked(part: Sequence[str]) -> tuple[Image, ...] | Unknown:
@@ -108,14 +109,14 @@ def _by_key(
 
 
 def _instance(said: Json) -> Instance:
-    tags = {each["Key"]: each.get("Value", "") for each in said.get("Tags", ())}
+    tags = {text(each, "Key"): text(each, "Value") for each in said.get("Tags") or ()}
     template, version = tags.get("aws:ec2launchtemplate:id", ""), tags.get("aws:ec2launchtemplate:version", "")
     options = said.get("MetadataOptions")
     return Instance(
-        id=said["InstanceId"],
-        image=said.get("ImageId", ""),
-        type=said.get("InstanceType", ""),
-        state=said.get("State", {}).get("Name", ""),
+        id=name_of(said, "InstanceId"),
+        image=text(said, "ImageId"),
+        type=text(said, "InstanceType"),
+        state=text(said.get("State") or {}, "Name"),
         options=_options(options) if options else None,
         template=TemplateRef(template, version=version) if template and version else None,
         scaling_group=tags.get("aws:autoscaling:groupName", ""),
@@ -123,30 +124,35 @@ def _instance(said: Json) -> Instance:
     )
 
 
-_DECIDE = ("HttpTokens", "HttpPutResponseHopLimit", "HttpEndpoint")
+def _image(said: Json) -> Image:
+    return Image(name_of(said, "ImageId"), text(said, "Name"), said.get("ImdsSupport") == "v2.0")
+
+
+_DECIDE = ("HttpTokens", "HttpEndpoint")
 
 
 def _options(said: Json) -> MetadataOptions | None:
     """None where it lacks one of those that decide: of this instance they are not known, of the others they are."""
-    if any(said.get(name) is None for name in _DECIDE):
+    hops = number(said, "HttpPutResponseHopLimit")
+    if hops is None or any(said.get(name) is None for name in _DECIDE):
         return None
     return MetadataOptions(
-        tokens=said["HttpTokens"],
-        hop_limit=said["HttpPutResponseHopLimit"],
+        tokens=text(said, "HttpTokens"),
+        hop_limit=hops,
         endpoint=said["HttpEndpoint"] == "enabled",
         ipv6=said.get("HttpProtocolIpv6") == "enabled",
         pending=said.get("State") == "pending",
     )
 
 
-_NO_PREFERENCE = ("no-preference", -1)
+_NO_PREFERENCE, _NO_LIMIT = "no-preference", -1
 
 
 def _said(said: Json) -> SaidOptions:
-    tokens, hops = said.get("HttpTokens", ""), said.get("HttpPutResponseHopLimit")
+    tokens, hops = text(said, "HttpTokens"), number(said, "HttpPutResponseHopLimit")
     return SaidOptions(
-        tokens="" if tokens in _NO_PREFERENCE else tokens,
-        hop_limit=None if hops in _NO_PREFERENCE else hops,
+        tokens="" if tokens == _NO_PREFERENCE else tokens,
+        hop_limit=None if hops == _NO_LIMIT else hops,
         endpoint=_switched(said.get("HttpEndpoint")),
         ipv6=_switched(said.get("HttpProtocolIpv6")),
         tags=_switched(said.get("InstanceMetadataTags")),
@@ -161,23 +167,25 @@ def _template(said: Json) -> TemplateVersion:
     (version,) = said["LaunchTemplateVersions"]
     data = version["LaunchTemplateData"]
     return TemplateVersion(
-        id=version["LaunchTemplateId"],
-        name=version.get("LaunchTemplateName", ""),
-        number=version["VersionNumber"],
-        options=_said(data.get("MetadataOptions", {})),
-        image=data.get("ImageId", ""),
+        id=name_of(version, "LaunchTemplateId"),
+        name=text(version, "LaunchTemplateName"),
+        number=int(version["VersionNumber"]),
+        options=_said(data.get("MetadataOptions") or {}),
+        image=text(data, "ImageId"),
     )
 
 
 def _scaling_group(said: Json) -> ScalingGroup:
     mixed = said.get("MixedInstancesPolicy", {}).get("LaunchTemplate", {}).get("LaunchTemplateSpecification")
     own = said.get("LaunchTemplate")
-    return ScalingGroup(said["AutoScalingGroupName"], template_ref(own or mixed or {}), bool(mixed and not own))
+    return ScalingGroup(
+        name_of(said, "AutoScalingGroupName"), template_ref(own or mixed or {}), bool(mixed and not own)
+    )
 
 
 def template_ref(said: Json) -> TemplateRef | None:
     """Of a LaunchTemplateSpecification; without a version it is the default one. EKS writes its keys otherwise."""
-    ident = said.get("LaunchTemplateId") or said.get("id", "")
-    name = said.get("LaunchTemplateName") or said.get("name", "")
-    version = said.get("Version") or said.get("version") or "$Default"
+    ident = text(said, "LaunchTemplateId") or text(said, "id")
+    name = text(said, "LaunchTemplateName") or text(said, "name")
+    version = text(said, "Version") or text(said, "version") or "$Default"
     return TemplateRef(ident, name, version) if ident or name else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kubectl_eksdoc.aws.asking import Json, at_once, found, known
+from kubectl_eksdoc.aws.asking import Json, at_once, found, known, name_of, text
 from kubectl_eksdoc.aws.believing import Believed
 from kubectl_eksdoc.aws.ec2 import template_ref
 from kubectl_eksdoc.core.model.aws import questions
@@ -32,13 +32,15 @@ def node_group(of: Believed, name: str) -> NodeGroup | Absent | Unknown:
 
 def _group(said: Json) -> NodeGroup:
     return NodeGroup(
-        name=said["nodegroupName"],
-        ami_type=said.get("amiType", ""),
-        release=said.get("releaseVersion", ""),
-        version=said.get("version", ""),
-        status=said.get("status", ""),
+        name=name_of(said, "nodegroupName"),
+        ami_type=text(said, "amiType"),
+        release=text(said, "releaseVersion"),
+        version=text(said, "version"),
+        status=text(said, "status"),
         template=template_ref(said.get("launchTemplate") or {}),
-        scaling_groups=tuple(each["name"] for each in said.get("resources", {}).get("autoScalingGroups", ())),
+        scaling_groups=tuple(
+            name_of(each, "name") for each in (said.get("resources") or {}).get("autoScalingGroups") or ()
+        ),
         created=said.get("createdAt"),
         at_once=_at_once(said.get("updateConfig") or {}),
     )
@@ -53,6 +55,11 @@ def pod_identities(of: Believed) -> tuple[PodIdentity, ...] | Unknown:
     """Of all service accounts that have a role so, sorted."""
 
     def made(said: Json) -> tuple[PodIdentity, ...]:
-        return tuple(sorted(PodIdentity(each["namespace"], each["serviceAccount"]) for each in said["associations"]))
+        return tuple(
+            sorted(
+                PodIdentity(name_of(each, "namespace"), name_of(each, "serviceAccount"))
+                for each in said["associations"]
+            )
+        )
 
     return known(of.aws, questions.POD_IDENTITIES, {"clusterName": of.cluster.name}, made)

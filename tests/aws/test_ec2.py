@@ -128,6 +128,22 @@ def test_an_instance_that_lacks_an_option_leaves_the_others() -> None:
     assert options == [MetadataOptions("required", 64), None, None, None]
 
 
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"InstanceId": "i-0", "ImageId": 7},
+        {"InstanceId": "i-0", "Tags": [{"Key": "aws:autoscaling:groupName", "Value": ["asg"]}]},
+        {"InstanceId": "i-0", "MetadataOptions": {"HttpTokens": [], "HttpPutResponseHopLimit": 1, "HttpEndpoint": "x"}},
+        {"InstanceId": "i-0", "MetadataOptions": {"HttpTokens": "required", "HttpPutResponseHopLimit": "1"}},
+        {"ImageId": "ami-0"},
+    ],
+)
+def test_what_is_no_answer_is_unknown_and_not_absent(told: dict[str, Any]) -> None:
+    answer = {"ec2:DescribeInstances": {"Reservations": [{"Instances": [told]}]}}
+    found = ec2.instances(sees(Scripted(answer)), ["i-0"])["i-0"]
+    assert isinstance(found, Unknown) and "is not what it should be" in found.why
+
+
 def test_a_thousand_instances_are_asked_for_in_few_calls() -> None:
     asked: list[int] = []
 
