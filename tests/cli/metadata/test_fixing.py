@@ -128,6 +128,7 @@ def test_iam_denies_it(ann: Desk) -> None:
     assert ran.code == 4 and "ec2:ModifyInstanceMetadataOptions" in ran.err and "Nothing was changed" in ran.err
 
 
+@pytest.mark.long
 def test_who_is_broken_off_goes_on_with_what_is_left(ann: Desk) -> None:
     ann.types = "prod 5\n"
     ann.told = lambda: ann.aws.count("ec2:ModifyInstanceMetadataOptions") >= 2
@@ -215,6 +216,7 @@ def ben(aws: World, tmp_path: Path) -> Iterator[tuple[Desk, Any]]:
         yield desk(tmp_path / "ben", aws, config), plane
 
 
+@pytest.mark.long
 def test_a_class_is_patched(ben: tuple[Desk, Any]) -> None:
     desk, plane = ben
     dry = desk.fix("node-class", "--dry-run=server")
