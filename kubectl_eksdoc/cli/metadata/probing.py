@@ -80,7 +80,7 @@ def probing(request: Request, active: Active, around: Surroundings) -> Answer:
         reading.told(read, request.options, around)
         if active.dry == "client":
             return _dry(asking, read)
-        ground = around.edges.open_ground(request.options.connection, _manner(asking).namespace, _label())
+        ground = around.edges.open_ground(request.options.connection, _manner(asking).namespace)
         return _active(asking, read, ground)
     except Forbidden as error:
         raise rights.explained(error, COMMAND) from error
@@ -118,12 +118,6 @@ def _manner(asking: _Asking) -> Manner:
 
     active, of_pod = asking.active, reading.scope(asking.request).namespace if asking.request.pod else ""
     return Manner(active.image or IMAGE, active.namespace or of_pod or NAMESPACE, active.wait_s)
-
-
-def _label() -> str:
-    from kubectl_eksdoc.core.plan.metadata.probing.pods import PROBE_LABEL
-
-    return PROBE_LABEL
 
 
 def _every(asking: _Asking) -> bool:
