@@ -80,7 +80,7 @@ def probing(request: Request, active: Active, around: Surroundings) -> Answer:
         saying.told(read, request.options, around)
         if active.dry == "client":
             return _dry(asking, read)
-        ground = around.edges.open_ground(request.options.connection, _manner(asking).namespace, label())
+        ground = around.edges.open_ground(request.options.connection, _manner(asking).namespace)
         return _active(asking, read, ground)
     except Forbidden as error:
         raise rights.explained(error, COMMAND) from error
@@ -126,13 +126,6 @@ def manner_of(request: Request, active: Active) -> Manner:
 
     of_pod = reading.scope(request).namespace if request.pod else ""
     return Manner(active.image or IMAGE, active.namespace or of_pod or NAMESPACE, active.wait_s)
-
-
-def label() -> str:
-    """By which probes find what they made."""
-    from kubectl_eksdoc.core.plan.metadata.probing.pods import PROBE_LABEL
-
-    return PROBE_LABEL
 
 
 def _every(asking: _Asking) -> bool:
