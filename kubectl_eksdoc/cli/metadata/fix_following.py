@@ -222,6 +222,9 @@ def _answer(request: Request, world: MetadataWorld, view: FixView, done: Done, a
         around.note("go on with it:")
         words = reading.reached_by(request, world)
         around.note(f"  {shlex.join(['kubectl', 'eksdoc', 'imds-probe', '--apply', '--resume', view.run, *words])}")
+    if done.number:  # by hand it is what a line before has told
+        known = tuple(line.replace('"$VERSION"', str(done.number)) for line in view.back)
+        view = replace(view, back=known)
     if not done.proofs:
         nodes = [f"node/{name}" for name in done.act.nodes[:1]] if not done.nodes else []
         asks = ["kubectl", "eksdoc", "imds-probe", *nodes, "--active", *reading.reached_by(request, world)]
