@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import stat
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +13,12 @@ import jsonschema
 import pytest
 
 import kubectl_eksdoc.render.schemas as schemas
+from kubectl_eksdoc.core.model.aws.machines import MetadataOptions
+from kubectl_eksdoc.embedded.probed import MetadataServices
 from tests.cli.metadata.mended import PINNED, Desk, desk
 from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs
+from tests.flows.probes import SPEED, TOKEN, Lab, there
 from tests.kube.classes import hop_limit_of, served_classes
 
 if TYPE_CHECKING:
@@ -149,6 +153,7 @@ def test_a_template_and_its_group(ann: Desk) -> None:
     group = ann.aws.client("eks").describe_nodegroup(clusterName="prod", nodegroupName="own")["nodegroup"]
     assert (group["launchTemplate"]["version"], group["releaseVersion"]) == ("2", PINNED)
     seen = [(node["what"].partition(" ")[2], node["became"]) for node in told["outcome"]["nodes"]]
+    assert told["wayBack"][-1].endswith("--versions 2") and told["wayBack"][0].endswith("version=1")
     assert seen == [("(n2)", "as before"), ("(n3)", "as before")], "the tests' EKS replaces no instance"
     assert ran.code == 1
 
@@ -180,6 +185,26 @@ def test_what_does_not_fit_is_said(ann: Desk, argv: tuple[str, ...], said: str) 
     ran = ann.run(*argv)
     assert ran.code in (2, 6) and said.lower() in " ".join(ran.err.split()).lower(), ran.err
     assert ann.limits == [1] * 5
+
+
+@pytest.mark.long
+def test_pods_on_the_nodes_prove_it(aws: World, tmp_path: Path) -> None:
+    """On n1 a policy is in the way, which no option of EC2 shows."""
+    two = MetadataOptions("required", 2)
+    lab = Lab(services=MetadataServices({"n0": two, "n1": two}, blocked={"n1"}))
+    with lab.served() as (server, api):
+        config = kubeconfigs.one(tmp_path / "config", server.url(TOKEN), name="lab")
+        ann = replace(desk(tmp_path / "ann", aws, config), types="prod 2\n", speed=SPEED)
+        flags = ("--nodegroup", "blue", "--active", "--all-nodes", "--wait-for", "30m", "-o", "json")
+        ran = ann.fix("instance-options", *flags)
+        assert there(api, "pods") == [] == there(api, "configmaps")
+    told = document(ran.out)["outcome"]
+    assert [part["became"] for part in told["parts"]] == ["done", "done"], ran.err
+    assert [(each["what"], each["became"]) for each in told["proofs"]] == [
+        ("a pod on n0", "done"),
+        ("a pod on n1", "something else"),
+    ]
+    assert ran.code == 1 and "cut off" in told["proofs"][1]["why"]
 
 
 @pytest.fixture
