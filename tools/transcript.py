@@ -141,8 +141,15 @@ def imds_probe() -> str:
 
 def imds_probe_pod() -> str:
     """One sentence for one pod."""
-    command = ("imds-probe", "pod/aws-load-balancer-controller-6f7c9b8d5-x2x7k", "-n", "kube-system", "--demo")
+    command = ("imds-probe", "pod/aws-load-balancer-controller-7ln5fdhcp4-2bc2j", "-n", "kube-system", "--demo")
     text, _ = _ran(*command, expected=1)
+    return _console(f"$ kubectl eksdoc {' '.join(command)}", text.rstrip("\n"))
+
+
+def imds_fix() -> str:
+    """A fix that would be carried out, and the way back."""
+    command = ("imds-probe", "--demo", "--nodegroup", "payments", "--apply", "--fix", "template-version", "--dry-run")
+    text, _ = _ran(*command, expected=0)
     return _console(f"$ kubectl eksdoc {' '.join(command)}", text.rstrip("\n"))
 
 

@@ -143,6 +143,7 @@ def _said(said: Json) -> SaidOptions:
         hop_limit=None if hops in _NO_PREFERENCE else hops,
         endpoint=_switched(said.get("HttpEndpoint")),
         ipv6=_switched(said.get("HttpProtocolIpv6")),
+        tags=_switched(said.get("InstanceMetadataTags")),
     )
 
 
@@ -164,7 +165,8 @@ def _template(said: Json) -> TemplateVersion:
 
 def _scaling_group(said: Json) -> ScalingGroup:
     mixed = said.get("MixedInstancesPolicy", {}).get("LaunchTemplate", {}).get("LaunchTemplateSpecification")
-    return ScalingGroup(said["AutoScalingGroupName"], template_ref(said.get("LaunchTemplate") or mixed or {}))
+    own = said.get("LaunchTemplate")
+    return ScalingGroup(said["AutoScalingGroupName"], template_ref(own or mixed or {}), bool(mixed and not own))
 
 
 def template_ref(said: Json) -> TemplateRef | None:

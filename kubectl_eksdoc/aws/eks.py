@@ -137,7 +137,7 @@ def updates_of_addon(of: Believed, name: str, most: int = MOST_UPDATES) -> Updat
 
 def update_of_addon(of: Believed, name: str, ident: str) -> Update | Unknown | Absent:
     """One of them, by EKS's own id."""
-    return found(of.aws, questions.UPDATE, {"name": of.cluster.name, "addonName": name, "updateId": ident}, _update)
+    return found(of.aws, questions.UPDATE, {"name": of.cluster.name, "addonName": name, "updateId": ident}, update_of)
 
 
 def begin_update(of: Believed, call: UpdateCall) -> Update:
@@ -154,7 +154,7 @@ def begin_update(of: Believed, call: UpdateCall) -> Update:
     }
     if call.values is not None:
         wanted["configurationValues"] = call.values
-    return answered(of.aws, questions.UPDATE_ADDON, wanted, _update)
+    return answered(of.aws, questions.UPDATE_ADDON, wanted, update_of)
 
 
 def _latest_first(told: Sequence[Update | Unknown]) -> tuple[Update | Unknown, ...]:
@@ -164,7 +164,7 @@ def _latest_first(told: Sequence[Update | Unknown]) -> tuple[Update | Unknown, .
     return (*updates, *(each for each in told if isinstance(each, Unknown)))
 
 
-def _update(said: Json) -> Update:
+def update_of(said: Json) -> Update:
     update = said["update"]
     return Update(
         id=update.get("id", ""),

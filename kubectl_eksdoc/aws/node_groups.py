@@ -40,7 +40,13 @@ def _group(said: Json) -> NodeGroup:
         template=template_ref(said.get("launchTemplate") or {}),
         scaling_groups=tuple(each["name"] for each in said.get("resources", {}).get("autoScalingGroups", ())),
         created=said.get("createdAt"),
+        at_once=_at_once(said.get("updateConfig") or {}),
     )
+
+
+def _at_once(said: Json) -> str:
+    part = said.get("maxUnavailablePercentage")
+    return f"{part} %" if part is not None else str(said.get("maxUnavailable", ""))
 
 
 def pod_identities(of: Believed) -> tuple[PodIdentity, ...] | Unknown:

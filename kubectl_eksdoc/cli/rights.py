@@ -122,6 +122,9 @@ _IMDS_ACTIVE = (
     Right("get", kinds.PODS, True, subresource="log", probe=True),
 )
 
+_NO_PATCH = "`--fix node-class` cannot be carried out"
+_IMDS_FIX = (*_IMDS_PROBE, *(Right(verb, kinds.NODE_CLASSES, lost=_NO_PATCH) for verb in ("get", "patch")))
+
 ASKED_OF_AWS: Mapping[str, tuple[Question, ...]] = {
     "addon-diff": (
         questions.CALLER,
@@ -144,9 +147,16 @@ ASKED_OF_AWS: Mapping[str, tuple[Question, ...]] = {
         questions.METADATA_DEFAULTS,
         questions.POD_IDENTITIES,
     ),
+    "imds-probe --apply": (
+        questions.MODIFY_METADATA,
+        questions.CREATE_TEMPLATE_VERSION,
+        questions.UPDATE_NODE_GROUP,
+        questions.UPDATE,
+        questions.UPDATES,
+    ),
 }
 """The questions of each command that asks AWS, each with the IAM actions that it needs; ``--apply`` asks those of
-``addon-diff`` as well."""
+the command without it as well."""
 
 BY_COMMAND: Mapping[str, tuple[Right, ...]] = {
     "drain plan": DRAIN_PLAN,
@@ -155,6 +165,7 @@ BY_COMMAND: Mapping[str, tuple[Right, ...]] = {
     "addon-diff --after": _ADDON_AFTER,
     "addon-diff --apply": _ADDON_DIFF,
     "imds-probe": _IMDS_PROBE,
+    "imds-probe --apply": _IMDS_FIX,
     "imds-probe --active": _IMDS_ACTIVE,
     "drain run": _RUN,
     "drain resume": _RUN,

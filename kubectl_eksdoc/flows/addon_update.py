@@ -23,8 +23,8 @@ from kubectl_eksdoc.core.run.addon.ended import Ended
 from kubectl_eksdoc.core.run.addon.expectations import Expected, to_doc
 from kubectl_eksdoc.core.run.addon.outcome import checked, unread
 from kubectl_eksdoc.core.run.addon.rollout import WORKLOADS, Rollout, not_ready, rollout
-from kubectl_eksdoc.core.run.addon.stages import Stage, pause_s, stage_by_addon, stage_of
 from kubectl_eksdoc.core.run.addon.targets import Health
+from kubectl_eksdoc.core.run.stages import Stage, pause_s, stage_by_addon, stage_of
 from kubectl_eksdoc.errors import (
     AwsDenied,
     AwsError,

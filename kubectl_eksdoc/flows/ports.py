@@ -95,7 +95,7 @@ class AddonEks(Protocol):
 
 
 class UpdateJournal(Protocol):
-    """Where the update of an add-on writes down what it intends, before it is done, and what came of it."""
+    """Where an update of an add-on or a fix writes down what it intends, before it is done, and what came of it."""
 
     def write(self, entry: Doc) -> None:
         """It is kept when it returns. Raises JournalError: it is not, or nobody knows."""

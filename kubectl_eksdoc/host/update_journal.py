@@ -1,7 +1,7 @@
-"""The journals of add-ons' updates on this machine: a file of lines for each, with what it was held against.
+"""The journals of updates and fixes on this machine: a file of lines for each, with what it was held against.
 
-The first line has all that somebody needs who looks at the update later: what was sent, what was there before, and what
-was foretold of each field. The objects may hold what is nobody else's business, so a file is its owner's alone.
+The first line has all that somebody needs who looks at it later: what was sent, what was there before, and what was
+foretold. The objects may hold what is nobody else's business, so a file is its owner's alone.
 """
 
 from __future__ import annotations
@@ -23,6 +23,11 @@ LARGEST = 64 << 20
 def updates_folder(environ: Mapping[str, str], home: str) -> Path:
     """Raises LocalJournalError: there is no home."""
     return state_folder(environ, home) / "addon-updates"
+
+
+def fixes_folder(environ: Mapping[str, str], home: str) -> Path:
+    """Of fixes of the metadata service. Raises LocalJournalError: there is no home."""
+    return state_folder(environ, home) / "metadata-fixes"
 
 
 class UpdateJournalFile:
@@ -66,7 +71,7 @@ def read_update(folder: Path, ident: str) -> tuple[Doc, ...]:
     path = folder / f"{ident}{ENDING}"
     if not is_run_id(ident) or not path.exists():
         known = ", ".join(updates(folder)[-5:]) or "none"
-        raise LocalJournalError(f"there is no journal of an update {ident[:80]!r}", f"Those on this machine: {known}.")
+        raise LocalJournalError(f"there is no journal of {ident[:80]!r}", f"Those on this machine: {known}.")
     try:
         if path.stat().st_size > LARGEST:
             raise LocalJournalError(f"{path} has more than {LARGEST >> 20} MiB: that is no journal")

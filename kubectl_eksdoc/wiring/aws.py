@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.core.model.aws.access import AwsAccess
     from kubectl_eksdoc.core.model.aws.questions import Question
     from kubectl_eksdoc.core.model.connection import Connection
+    from kubectl_eksdoc.embedded.demo.aws.pools import Estate
     from kubectl_eksdoc.kube.aws_access import AwsWanted
 
 
@@ -81,15 +82,20 @@ def recorded(snapshot: str) -> Believed | Unknown:
     return believed(kept, kept.of.access)
 
 
-def demo() -> Believed:
+def demo(estate: Estate | None = None) -> Believed:
+    """As `DemoAnswers`."""
     from kubectl_eksdoc.aws.believing import believed
 
-    aws = DemoAnswers()
+    aws = DemoAnswers(estate)
     return believed(aws, aws.access)
 
 
 class DemoAnswers:
     """The `Aws` of the built-in cluster."""
+
+    def __init__(self, estate: Estate | None = None) -> None:
+        """`estate`: of whose machines; None for those of the demo's own."""
+        self._estate = estate
 
     @property
     def access(self) -> AwsAccess:
@@ -103,9 +109,10 @@ class DemoAnswers:
         """As `aws.asking.Aws.ask`."""
         from kubectl_eksdoc.aws.refusals import refused
         from kubectl_eksdoc.embedded.demo.aws.demo_aws import DemoAws
+        from kubectl_eksdoc.embedded.demo.aws.pools import DEMO
         from kubectl_eksdoc.embedded.demo.aws.refused import Refused
 
         try:
-            return DemoAws().ask(question.service, question.operation, parameters)
+            return DemoAws(self._estate or DEMO).ask(question.service, question.operation, parameters)
         except Refused as error:
             raise refused(error.code, error.message, question, self.access) from error

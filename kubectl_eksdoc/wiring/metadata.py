@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.core.model.aws.asked import Unknown
@@ -41,6 +42,11 @@ class MetadataWorld:
         """What was sent to AWS so far, "" where nothing is."""
         return "" if isinstance(self.aws, Unknown) else str(getattr(self.aws.aws, "said", ""))
 
+    @property
+    def vpc(self) -> str:
+        """The id of the cluster's, "" where it is not known."""
+        return "" if isinstance(self.aws, Unknown) else self.aws.cluster.vpc
+
     def machines(self, keys: MachineKeys) -> MachinesTold:
         """As `aws.machines.machines_told`."""
         from kubectl_eksdoc.aws.machines import machines_told, nothing_told
@@ -76,6 +82,8 @@ def open_metadata(
         SnapshotError: the snapshot cannot be.
         UsageError, AwsError: as `wiring.aws.open_aws`.
     """
+    if source.demo:
+        return _demo(kinds)
     try:
         aws = open_aws(source, connection, wanted)
     except AwsDenied as error:
@@ -92,5 +100,18 @@ def _inside(source: SourceChoice, connection: Connection) -> InsidePods:
     from kubectl_eksdoc.core.model.kinds import PODS
     from kubectl_eksdoc.objects.held_pods import HeldPods
 
-    where = "the demo" if source.demo else f"the snapshot {source.snapshot}"
-    return HeldPods(lambda raw: open_reader(source, connection, None, raw).read([PODS]), where)
+    again = partial(open_reader, source, connection, None)
+    return HeldPods(lambda raw: again(raw).read([PODS]), f"the snapshot {source.snapshot}")
+
+
+def _demo(kinds: Sequence[Resource]) -> MetadataWorld:
+    """The demo's cluster and account with a node group of each kind."""
+    from kubectl_eksdoc.core.model.kinds import PODS
+    from kubectl_eksdoc.embedded.demo.metadata.cluster import extend, logs
+    from kubectl_eksdoc.embedded.demo.metadata.world import ESTATE
+    from kubectl_eksdoc.embedded.demo.reader import DemoReader
+    from kubectl_eksdoc.objects.held_pods import HeldPods
+    from kubectl_eksdoc.wiring.aws import demo
+
+    inside = HeldPods(lambda raw: DemoReader(raw, extend).read([PODS]), "the demo", logs())
+    return MetadataWorld(DemoReader(None, extend).read(kinds), demo(ESTATE), inside)

@@ -19,7 +19,7 @@ from kubectl_eksdoc.core.run.addon import targets
 from kubectl_eksdoc.core.run.addon.expectations import expected_of, from_doc, to_doc
 from kubectl_eksdoc.core.run.addon.guards import is_nothing
 from kubectl_eksdoc.core.run.addon.outcome import Verdict
-from kubectl_eksdoc.core.run.addon.stages import Stage
+from kubectl_eksdoc.core.run.stages import Stage
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsLogin, AwsRefused, Stopped
 from kubectl_eksdoc.flows.addon_update import STILL_S, follow
 from tests.addon.stand_in import hands

@@ -22,7 +22,7 @@ def add_to(parser: argparse.ArgumentParser) -> None:
         type=values.count,
         default=None,
         metavar="N",
-        help="do nothing (exit code 7) unless it is about exactly N nodes",
+        help="do nothing (exit code 7) unless exactly N nodes are probed, changed or replaced",
     )
     group.add_argument(
         "--dry-run",

@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from kubectl_eksdoc.cli import rights, values
-from kubectl_eksdoc.cli.metadata import changing_options, probe_options, reading
+from kubectl_eksdoc.cli import rights, saying, values
+from kubectl_eksdoc.cli.metadata import changing_options, fix_options, probe_options, reading
+from kubectl_eksdoc.cli.metadata.fixing import fixing
 from kubectl_eksdoc.cli.metadata.probing import probing
 from kubectl_eksdoc.cli.metadata.request import Request
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
@@ -18,9 +19,9 @@ NAME = reading.NAME
 
 _ABOUT = """\
 Say who reaches the instance metadata service (IMDS) of the nodes and who is cut off, and why: the hop limit and the
-tokens of each node, what made it so, what the next node will have, and which pods suffer from it. Reads the cluster
-and AWS, and changes nothing; --active measures it from pods that it makes and deletes, once you have typed that you
-mean it.
+tokens of each node, what made it so, what the next node will have, which pods suffer from it, and what can be done.
+Reads the cluster and AWS, and changes nothing. Once you have typed that you mean it, --active measures it from pods
+that it makes and deletes, and --apply carries out one of the fixes.
 
 Examples:
   %(prog)s
@@ -28,12 +29,15 @@ Examples:
   %(prog)s --nodegroup green -o wide
   %(prog)s --hops 3
   %(prog)s --active
+  %(prog)s --nodegroup green --apply --fix instance-options --active
   %(prog)s node/ip-10-0-1-7.eu-west-1.compute.internal --active --dry-run
   %(prog)s --demo
 """
 
 _EXIT_CODES = """\
 Exit codes: 0 nobody suffers, 1 findings that fail, 5 something is unknown; 2 usage, 3 cluster, 4 AWS.
+With --apply: 0 it is done, 1 something is not as it was meant to be, or nothing was begun, 5 something is not known,
+6 it was broken off, failed or goes on, 7 it is not as it was shown.
 With --active: 0 pods reach it, 1 they do not, 5 not measured; 7 the expectation is wrong, 130 interrupted.
 Global flags: kubectl eksdoc options
 """
@@ -76,6 +80,7 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
         help="findings that may be unknown without exit code 5",
     )
     probe_options.add_to(parser)
+    fix_options.add_to(parser)
     changing_options.add_to(parser)
     parser.set_defaults(leaf=parser, command=run)
 
@@ -101,12 +106,16 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
     """
     # Imported late: help and errors of usage must not pay for what only an answer needs.
     from kubectl_eksdoc.cli import look as looks
+    from kubectl_eksdoc.core.plan.metadata.fixes.chooser import offered
     from kubectl_eksdoc.core.plan.metadata.of_pod import of_pod
     from kubectl_eksdoc.flows.metadata import plan_imds
     from kubectl_eksdoc.render.metadata import FORMATS, MetadataView
 
     request = Request.from_args(args, words)
-    active = probe_options.active_from(args, bool(words))
+    fix = fix_options.fix_from(args, request)
+    active = probe_options.active_from(args, bool(words)) if fix is None or args.active else None
+    if fix is not None:
+        return fixing(request, fix, active, around)
     if active is not None:
         return probing(request, active, around)
     options = request.options
@@ -114,11 +123,12 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
     try:
         world = reading.opened(request, around)
         scope = reading.scope(request)
-        plan = plan_imds(scope.of(world.cluster), world.machines, request.hops, world.inside)
+        whole = None if request.source.live else world.cluster
+        plan = plan_imds(scope.of(world.cluster), world.machines, request.hops, world.inside, whole)
     except Forbidden as error:
         raise rights.explained(error, NAME) from error
-    reading.told(world, options, around)
+    saying.told(world, options, around)
     pod = of_pod(plan, plan.facts.cluster.pods[0]) if request.pod else None
-    view = MetadataView(plan, request.given, world.recognised, pod)
+    view = MetadataView(plan, request.given, world.recognised, pod, offered(plan, world.cluster, world.vpc))
     look = looks.decide(options, around.stdout, around.environ)
-    return Answer(FORMATS.render(view, options.output, look), reading.code(plan.findings, request.accepted))
+    return Answer(FORMATS.render(view, options.output, look), saying.code(plan.findings, request.accepted))

@@ -83,5 +83,8 @@ def active_from(args: argparse.Namespace, named: bool) -> Active | None:
             raise UsageError("--all-nodes excludes pod/NAME and node/NAME", "Give one of them.")
         return found
     if found != Active(False, "", "", WAIT_S, Given(), ""):
-        raise UsageError("flags that measure it from pods are given without --active", "Add --active if you mean it.")
+        raise UsageError(
+            "flags that make or change something are given without --active and without --apply",
+            "Add --active to measure it from pods, or --apply --fix NAME to mend it.",
+        )
     return None

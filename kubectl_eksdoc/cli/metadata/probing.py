@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli import exits, rights
+from kubectl_eksdoc.cli import exits, rights, saying
 from kubectl_eksdoc.cli.metadata import reading
 from kubectl_eksdoc.cli.metadata.probe_options import Active
 from kubectl_eksdoc.cli.metadata.request import Request
@@ -77,7 +77,7 @@ def probing(request: Request, active: Active, around: Surroundings) -> Answer:
     asking = _Asking(request, active, around)
     try:
         read = _read(asking)
-        reading.told(read, request.options, around)
+        saying.told(read, request.options, around)
         if active.dry == "client":
             return _dry(asking, read)
         ground = around.edges.open_ground(request.options.connection, _manner(asking).namespace)
@@ -114,9 +114,17 @@ def _cluster(asking: _Asking) -> Cluster:
 
 
 def _manner(asking: _Asking) -> Manner:
+    return manner_of(asking.request, asking.active)
+
+
+def manner_of(request: Request, active: Active) -> Manner:
+    """
+    Raises:
+        ConfigError: the kubeconfig cannot be used.
+    """
     from kubectl_eksdoc.core.plan.metadata.probing.pods import IMAGE, NAMESPACE, Manner
 
-    active, of_pod = asking.active, reading.scope(asking.request).namespace if asking.request.pod else ""
+    of_pod = reading.scope(request).namespace if request.pod else ""
     return Manner(active.image or IMAGE, active.namespace or of_pod or NAMESPACE, active.wait_s)
 
 
@@ -156,17 +164,15 @@ def _active(asking: _Asking, read: _Read, ground: ProbeGround) -> Answer:
         _show(asking, ProbeView(cluster, plan, asking.given))
         confirm(cluster.identity, len(plan.nodes), "probe", asking.active.given, around.ask)
         with around.edges.told_to_stop() as told:
-            found = probed(plan, ground, _Clock(around), told, around.note, read.options)
+            found = probed(plan, ground, ClockAround(around), told, around.note, read.options)
     else:
         found = Probed((), "")
     view = ProbeView(cluster, plan, asking.given, found)
     text = _rendered(asking, view, FORMATS.render)
-    return Answer(
-        text, exits.INTERRUPTED if found.interrupted else reading.code(view.findings, asking.request.accepted)
-    )
+    return Answer(text, exits.INTERRUPTED if found.interrupted else saying.code(view.findings, asking.request.accepted))
 
 
-class _Clock:
+class ClockAround:
     """Time as the command's surroundings have it."""
 
     def __init__(self, around: Surroundings) -> None:

@@ -32,10 +32,10 @@ def a_lock(name: str, holder: Json) -> Json:
     return an_object("coordination.k8s.io/v1", "Lease", name, pod["namespace"], age=_AGE, spec=spec)
 
 
-def a_node_pool(name: str, cpu: int) -> Json:
+def a_node_pool(name: str, cpu: int, class_name: str = "default") -> Json:
     """A Karpenter NodePool that is ready, limited to `cpu` cores."""
     wants = {"key": "karpenter.sh/capacity-type", "operator": "In", "values": ["spot", "on-demand"]}
-    node_class = {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "default"}
+    node_class = {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": class_name}
     disruption = {"consolidateAfter": "1m", "consolidationPolicy": "WhenEmptyOrUnderutilized"}
     template = {"spec": {"expireAfter": "720h", "nodeClassRef": node_class, "requirements": [wants]}}
     spec: Json = {"disruption": {**disruption, "budgets": [{"nodes": "10%"}]}, "limits": {"cpu": str(cpu)}}

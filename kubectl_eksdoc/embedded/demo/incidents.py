@@ -50,7 +50,7 @@ metricsBindAddress: 0.0.0.0:10249
 mode: "iptables"
 """
 
-_WITH_ROLE = ("aws-node", "ebs-csi-controller", "karpenter")
+WITH_ROLE = ("aws-node", "ebs-csi-controller", "karpenter")
 """These have an IAM role of their own (IRSA); what else calls AWS has the node's, through the instance metadata."""
 
 
@@ -63,7 +63,7 @@ def others() -> Iterator[Json]:
     yield _definition("SecurityGroupPolicy", "securitygrouppolicies", "vpcresources.k8s.aws", "v1beta1", "Namespaced")
     yield from (_security_groups(app) for app in APPS if POD_ENI in app.extended)
     yield _definition("EC2NodeClass", "ec2nodeclasses", "karpenter.k8s.aws", "v1", "Cluster")
-    yield _node_class()
+    yield a_node_class("default", _HARDENED)
 
 
 def _config_maps() -> Iterator[Json]:
@@ -80,7 +80,7 @@ def _config_maps() -> Iterator[Json]:
 
 def _service_account(app: App) -> Json:
     role = f"arn:aws:iam::{ACCOUNT}:role/{CLUSTER}-{app.name}"
-    said = {"eks.amazonaws.com/role-arn": role} if app.name in _WITH_ROLE else {}
+    said = {"eks.amazonaws.com/role-arn": role} if app.name in WITH_ROLE else {}
     labels = app.daemon.labels if app.daemon else {}
     return an_object("v1", "ServiceAccount", app.name, _K, age=_AGE, annotations=said, labels=labels)
 
@@ -121,16 +121,19 @@ def _security_groups(app: App) -> Json:
     )
 
 
-def _node_class() -> Json:
-    """Karpenter's own default of the hop limit is 1, too (its docs, NodeClasses, spec.metadataOptions)."""
-    metadata = {"httpEndpoint": "enabled", "httpPutResponseHopLimit": 1, "httpTokens": "required"}
+_HARDENED: Json = {"httpEndpoint": "enabled", "httpPutResponseHopLimit": 1, "httpTokens": "required"}
+"""Karpenter's own default of the hop limit is 1, too (its docs, NodeClasses, spec.metadataOptions)."""
+
+
+def a_node_class(name: str, metadata: Json) -> Json:
+    """A class of Karpenter's nodes; `metadata` are its metadataOptions."""
     spec: Json = {
         "amiSelectorTerms": [{"alias": "al2023@latest"}],
-        "metadataOptions": metadata,
+        "metadataOptions": dict(metadata),
         "role": f"{CLUSTER}-node",
     }
     status: Json = {"conditions": [condition("Ready", True, 900, reason="Ready", message="")]}
-    return an_object("karpenter.k8s.aws/v1", "EC2NodeClass", "default", age=_AGE, spec=spec, status=status)
+    return an_object("karpenter.k8s.aws/v1", "EC2NodeClass", name, age=_AGE, spec=spec, status=status)
 
 
 def _definition(kind: str, plural: str, group: str, version: str, scope: str) -> Json:

@@ -3,18 +3,31 @@
 from __future__ import annotations
 
 from kubectl_eksdoc.embedded.demo.meta import Json, ago, an_object, condition, hexadecimal
-from kubectl_eksdoc.embedded.demo.world import MACHINES, POD_ENI, REGION, Machine
+from kubectl_eksdoc.embedded.demo.world import POD_ENI, REGION, Machine
 
 _AL2 = ("v1.32.3-eks-473151a", "Amazon Linux 2", "5.10.237-230.949.amzn2.x86_64")
 _AL2023 = ("v1.33.1-eks-1b3e656", "Amazon Linux 2023.7.20250609", "6.1.140-154.222.amzn2023.x86_64")
-_SYSTEMS = {"blue": _AL2, "fargate": _AL2, "green": _AL2023, "general": _AL2023}
+_BOTTLEROCKET = (
+    "v1.33.1-eks-7ab8e14",
+    "Bottlerocket (EKS Auto, Standard) 2025.6.11 (aws-k8s-1.33-standard)",
+    "6.12.31",
+)
+_UBUNTU = ("v1.33.1-eks-1b3e656", "Ubuntu 24.04.2 LTS", "6.8.0-62-generic")
+_SYSTEMS = {
+    "blue": _AL2,
+    "fargate": _AL2,
+    "green": _AL2023,
+    "general": _AL2023,
+    "auto": _BOTTLEROCKET,
+    "hybrid": _UBUNTU,
+}
 
 # pods, cpu, memory, allocatable cpu, allocatable memory: of m6i.xlarge, and of Fargate's node
 _SIZES = (("58", "4", "15896Mi", "3920m", "14884Mi"), ("1", "2", "3983Mi", "2", "3858Mi"))
 
 _BRANCHES = "18"  # branch interfaces of an m6i.xlarge
 
-_SUBNETS = {"a": "10.0.16", "b": "10.0.32", "c": "10.0.48"}
+_SUBNETS = {"a": "10.0.16", "b": "10.0.32", "c": "10.0.48", "": "10.80.0"}
 
 _HEALTH = (
     ("MemoryPressure", False, "KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
@@ -26,12 +39,12 @@ _HEALTH = (
 
 def subnet(machine: Machine) -> str:
     """The first three bytes of the addresses in its zone."""
-    return _SUBNETS[machine.zone[-1]]
+    return _SUBNETS[machine.zone[-1:]]
 
 
 def address(machine: Machine) -> str:
     """Its InternalIP."""
-    return f"{subnet(machine)}.{10 + MACHINES.index(machine)}"
+    return f"{subnet(machine)}.{10 + machine.number}"
 
 
 def instance_id(machine: Machine) -> str:
@@ -45,6 +58,8 @@ def a_node(machine: Machine) -> Json:
     if machine.pool == "fargate":
         spec["providerID"] = f"aws:///{machine.zone}/{hexadecimal(10, machine.name)}/{machine.name}"
         spec["taints"] = [{"key": "eks.amazonaws.com/compute-type", "value": "fargate", "effect": "NoSchedule"}]
+    if machine.provider:
+        spec["providerID"] = machine.provider
     said: Json = {"alpha.kubernetes.io/provided-node-ip": address(machine), "node.alpha.kubernetes.io/ttl": "0"}
     said["volumes.kubernetes.io/controller-managed-attach-detach"] = "true"
     meta: Json = {"labels": _labels(machine), "annotations": said}
@@ -65,6 +80,8 @@ def _labels(machine: Machine) -> dict[str, str]:
         "topology.kubernetes.io/region": REGION,
         "topology.kubernetes.io/zone": machine.zone,
     }
+    if machine.labels is not None:
+        return {key: value for key, value in {**labels, **machine.labels}.items() if value}
     if machine.pool == "fargate":
         return {**labels, "eks.amazonaws.com/compute-type": "fargate"}
     labels |= {"node.kubernetes.io/instance-type": "m6i.xlarge", "k8s.io/cloud-provider-aws": hexadecimal(32, "cloud")}
@@ -86,7 +103,7 @@ def _labels(machine: Machine) -> dict[str, str]:
 
 
 def _status(machine: Machine) -> Json:
-    kubelet, image, kernel = _SYSTEMS[machine.pool]
+    kubelet, image, kernel = _SYSTEMS[machine.system or machine.pool]
     pods, cpu, memory, free_cpu, free_memory = _SIZES[machine.pool == "fargate"]
     counted = {"pods": pods} if machine.pool == "fargate" else {"pods": pods, POD_ENI: _BRANCHES}
     dns = f"ip-{address(machine).replace('.', '-')}.{REGION}.compute.internal"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Mapping
 from copy import deepcopy
 from itertools import count
 
@@ -22,8 +23,8 @@ _DAEMON_TAINTS = ("disk-pressure", "memory-pressure", "pid-pressure", "unschedul
 class Addresses:
     """Hands out pod addresses, one subnet a zone, none twice."""
 
-    def __init__(self) -> None:
-        self._next = {subnet(m): count(100) for m in MACHINES}
+    def __init__(self, machines: Iterable[Machine] = MACHINES, first: int = 100) -> None:
+        self._next = {subnet(machine): count(first) for machine in machines}
 
     def take(self, machine: Machine) -> str:
         """The next free address in the machine's zone."""
@@ -67,9 +68,9 @@ def _not_on_fargate() -> Json:
     return {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
 
 
-def pods_of(app: App, addresses: Addresses) -> list[Json]:
-    """Its replicas, each bound to the node that `app.on` names."""
-    return [_pod(app, i, _BY_NAME[node], addresses) for i, node in enumerate(app.nodes)]
+def pods_of(app: App, addresses: Addresses, machines: Mapping[str, Machine] = _BY_NAME, first: int = 0) -> list[Json]:
+    """Its replicas, each bound to the node that `app.on` names; `first`: so many others are there."""
+    return [_pod(app, i, machines[node], addresses) for i, node in enumerate(app.nodes, first)]
 
 
 def is_ready(pod: Json) -> bool:

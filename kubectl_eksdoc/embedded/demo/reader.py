@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.cluster import Cluster, Identity, Source
@@ -22,18 +22,24 @@ IDENTITY = Identity("demo", world.CLUSTER, world.ACCOUNT, world.REGION, world.SE
 
 _FIRST_VERSION = 184_001
 
+Extend = Callable[[dict[Resource, list[Json]], list[Json]], None]
+
 
 class DemoReader:
-    """The demo cluster as a `flows.ports.ClusterReader`; `raw` gets the objects."""
+    """The demo cluster as a `flows.ports.ClusterReader`; `raw` gets the objects. `extend` adds to what it is given: the
+    objects that a plan reads, and the others."""
 
-    def __init__(self, raw: RawObjects | None = None) -> None:
+    def __init__(self, raw: RawObjects | None = None, extend: Extend | None = None) -> None:
         self._raw = raw
+        self._extend = extend
 
     def read(self, resources: Sequence[Resource]) -> Cluster:
         """All of `resources`: nothing is ever refused here."""
         collector = Collector(Source.DEMO, self._raw)
         held = objects()
         others = list(incidents.others())
+        if self._extend is not None:
+            self._extend(held, others)
         for resource in resources:
             if resource not in held:  # what no plan of a drain reads
                 held[resource] = [made for made in others if made["kind"] == resource.kind]

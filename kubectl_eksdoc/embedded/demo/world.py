@@ -6,7 +6,7 @@ Blue is to be drained. blue-1 to blue-5 can be drained, in rounds; what stops a 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -45,23 +45,34 @@ FARGATE = "fargate-ip-10-0-48-24"
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """One node; `pool` is its node group or NodePool ("fargate" for Fargate's), `age` in minutes."""
+    """One node; `pool` is its node group or NodePool ("fargate" for Fargate's), `age` in minutes; `zone` is "" outside
+    AWS. `number`: its place among the addresses. `labels` of who made it, `provider` (its providerID) and `system`
+    (whose node image it has) go by its pool where they are not given."""
 
     name: str
     pool: str
     zone: str
     age: int
+    number: int = 0
+    labels: Mapping[str, str] | None = field(default=None, hash=False)
+    provider: str = ""
+    system: str = ""
 
 
 def _machines(pool: str, prefix: str, zones: str, age: int) -> tuple[Machine, ...]:
     return tuple(Machine(f"{prefix}-{i}", pool, REGION + z, age - 2 * i) for i, z in enumerate(zones, 1))
 
 
-MACHINES = (
-    *_machines("blue", "blue", "abcabcab", 60_000),
-    *_machines("green", "green", "abca", 95),
-    *_machines("general", "spot", "ac", 700),
-    Machine(FARGATE, "fargate", REGION + "c", 9_000),
+MACHINES = tuple(
+    replace(machine, number=number)
+    for number, machine in enumerate(
+        (
+            *_machines("blue", "blue", "abcabcab", 60_000),
+            *_machines("green", "green", "abca", 95),
+            *_machines("general", "spot", "ac", 700),
+            Machine(FARGATE, "fargate", REGION + "c", 9_000),
+        )
+    )
 )
 INSTANCES = " ".join(m.name for m in MACHINES if m.pool != "fargate")
 

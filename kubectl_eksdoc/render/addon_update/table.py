@@ -7,7 +7,7 @@ from kubectl_eksdoc.core.plan.addon.modes import Mode
 from kubectl_eksdoc.core.plan.addon.plan import AddonPlan
 from kubectl_eksdoc.core.run.addon.ended import Ended
 from kubectl_eksdoc.core.run.addon.outcome import Check, Verdict
-from kubectl_eksdoc.core.run.addon.stages import Stage
+from kubectl_eksdoc.core.run.stages import Stage
 from kubectl_eksdoc.render.addon.commands import as_json, update_addon
 from kubectl_eksdoc.render.addon.table import sections, way_out
 from kubectl_eksdoc.render.addon_update import words

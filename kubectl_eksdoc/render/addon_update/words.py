@@ -8,7 +8,7 @@ from kubectl_eksdoc.core.plan.addon.merging import Missing
 from kubectl_eksdoc.core.plan.addon.modes import Fate
 from kubectl_eksdoc.core.run.addon.ended import Ended
 from kubectl_eksdoc.core.run.addon.outcome import Check, Verdict
-from kubectl_eksdoc.core.run.addon.stages import Stage
+from kubectl_eksdoc.core.run.stages import Stage
 from kubectl_eksdoc.render.addon_update.view import Sent, UpdateView
 from kubectl_eksdoc.render.text import counted, joined
 

@@ -12,6 +12,7 @@ from typing import cast
 from kubectl_eksdoc.core.model.aws.asked import Unknown
 from kubectl_eksdoc.core.model.aws.machines import MetadataOptions
 from kubectl_eksdoc.core.model.documents import API_VERSION, IMDS_PROBE
+from kubectl_eksdoc.core.plan.metadata.fixes.fix import Choice
 from kubectl_eksdoc.core.plan.metadata.judging import owner_of
 from kubectl_eksdoc.core.plan.metadata.of_pod import OnePod
 from kubectl_eksdoc.core.plan.metadata.plan import GroupPlan
@@ -22,11 +23,12 @@ from kubectl_eksdoc.render.document import Fields, finding, known, metadata, str
 from kubectl_eksdoc.render.encode import Json
 from kubectl_eksdoc.render.metadata import words
 from kubectl_eksdoc.render.metadata.view import MetadataView
+from kubectl_eksdoc.render.metadata_fix.document import fix
 
 
 def document(view: MetadataView) -> Fields:
     """The whole of it. Lists are sorted, so the same cluster is the same document."""
-    plan = view.plan
+    plan, choices = view.plan, dict(view.offered)
     return {
         "apiVersion": API_VERSION,
         "kind": IMDS_PROBE,
@@ -34,13 +36,13 @@ def document(view: MetadataView) -> Fields:
         "recognised": known(view.recognised),
         "hops": plan.hops,
         "verdict": words.in_short(plan),
-        "groups": [_group(each) for each in plan.groups],
+        "groups": [_group(each, choices.get(each.alike, Choice())) for each in plan.groups],
         "pod": None if view.pod is None else _pod(view.pod),
         "findings": [finding(each) for each in plan.findings],
     }
 
 
-def _group(group: GroupPlan) -> Fields:
+def _group(group: GroupPlan, choice: Choice) -> Fields:
     alike = group.alike
     return {
         "name": known(alike.name),
@@ -55,6 +57,8 @@ def _group(group: GroupPlan) -> Fields:
             "willBreak": _sufferers(group.of(Suffering.WILL_BREAK)),
             "possible": _counted(group.of(Suffering.POSSIBLE)),
         },
+        "fixes": [fix(each) for each in choice.fixes],
+        "cannot": strings(choice.cannot),
     }
 
 

@@ -15,6 +15,7 @@ from kubectl_eksdoc.render.findings import findings
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.metadata import words
 from kubectl_eksdoc.render.metadata.view import MetadataView
+from kubectl_eksdoc.render.metadata_fix.choosing import to_choose
 from kubectl_eksdoc.render.sections import MARGIN, Title, drawn, titled
 from kubectl_eksdoc.render.tables import Cell, Column, Row
 from kubectl_eksdoc.render.text import shown, wrap
@@ -53,6 +54,7 @@ def _text(view: MetadataView, look: Look, full: bool) -> str:
         titled(Title("Why"), list(_why(view.plan.groups, look)), look),
         drawn(Title("Nodes"), _nodes(view), look, full) if full else [],
         findings(view.plan.findings, "", look, full, named=True),
+        *to_choose(view.offered, look, full),
         [] if full else wrap(_FORMATS, look.columns),
     ]
     return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kubectl_eksdoc import __version__
+from kubectl_eksdoc.core.plan.metadata.fixes.fix import Choice
+from kubectl_eksdoc.core.plan.metadata.groups import NodesAlike
 from kubectl_eksdoc.core.plan.metadata.of_pod import OnePod
 from kubectl_eksdoc.core.plan.metadata.plan import MetadataPlan
 
@@ -13,10 +15,11 @@ from kubectl_eksdoc.core.plan.metadata.plan import MetadataPlan
 @dataclass(frozen=True, slots=True)
 class MetadataView:
     """`options` as they were given; `recognised`: how it is known that AWS describes the cluster that was read. `pod`:
-    the one that was asked about."""
+    the one that was asked about. `offered`: what can be done, for each group of the plan; () where nobody looked."""
 
     plan: MetadataPlan
     options: Mapping[str, object]
     recognised: str = ""
     pod: OnePod | None = None
+    offered: tuple[tuple[NodesAlike, Choice], ...] = ()
     tool_version: str = __version__

@@ -21,6 +21,7 @@ KINDS = (
     "DrainRunStatus",
     "DrainWatch",
     "ImdsActiveProbe",
+    "ImdsFix",
     "ImdsProbe",
 )
 

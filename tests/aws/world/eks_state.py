@@ -120,6 +120,13 @@ class EksState:
             raise no_nodegroup(cluster, name)
         return groups[name]
 
+    def own_image(self, template: dict[str, str]) -> bool:
+        """Whether that version of a launch template names an AMI itself."""
+        from moto.ec2.models import ec2_backends
+
+        known = ec2_backends[self.backend.account_id][self.backend.region_name].get_launch_template(template["id"])
+        return bool(known.get_version(template["version"]).data.get("ImageId"))
+
     def addon(self, cluster: str, name: str) -> dict[str, Any]:
         self.cluster(cluster)
         addons = self.addons.get(cluster, {})

@@ -79,11 +79,17 @@ def update_nodegroup_version(eks: EksState, params: Params) -> dict[str, Any]:
     group = eks.nodegroup(cluster, name)
     _free(eks, "VersionUpdate", (cluster, name, None))
     template = _template(group, params)
-    version = params.get("version") or (group.version if template else eks.cluster(cluster).version)
+    if template and eks.own_image(template):
+        if params.get("version") or params.get("releaseVersion"):
+            raise invalid("You cannot specify a version or a release with an AMI of your own.", clusterName=cluster)
+        version, newest = group.version, group.release_version
+    else:
+        version = params.get("version") or eks.cluster(cluster).version
+        newest = f"{version}.0-20261101"
     if _minor(version) > _minor(eks.cluster(cluster).version):
         message = f"Requested Nodegroup Kubernetes version {version} is newer than the cluster's"
         raise invalid(message, clusterName=cluster, nodegroupName=name)
-    release = params.get("releaseVersion") or (group.release_version if template else f"{version}.0-20261101")
+    release = params.get("releaseVersion") or newest
 
     def succeed() -> None:
         group.version, group.release_version, group.status = version, release, "ACTIVE"

@@ -99,6 +99,8 @@ def test_a_node_group_is_never_newer_than_its_cluster(eks: Any, group: str) -> N
 def test_a_template_only_for_groups_made_with_one(aws: World, eks: Any, group: str) -> None:
     ec2 = aws.client("ec2")
     ec2.create_launch_template(LaunchTemplateName="own", LaunchTemplateData={"InstanceType": "m5.large"})
+    data = {"InstanceType": "m5.xlarge"}
+    ec2.create_launch_template_version(LaunchTemplateName="own", SourceVersion="1", LaunchTemplateData=data)
     own = {"name": "own", "version": "2"}
     with pytest.raises(eks.exceptions.InvalidParameterException, match="created without one"):
         eks.update_nodegroup_version(clusterName="prod", nodegroupName=group, launchTemplate=own)
@@ -119,6 +121,34 @@ def test_a_template_only_for_groups_made_with_one(aws: World, eks: Any, group: s
     aws.eks().finish(update["id"])
     known = eks.describe_nodegroup(clusterName="prod", nodegroupName="own")["nodegroup"]
     assert (known["launchTemplate"]["version"], known["launchTemplate"]["name"]) == ("2", "own")
+
+
+def test_an_ami_that_is_not_pinned_moves(aws: World, eks: Any) -> None:
+    """And one that the template names stays, so that no release may be given."""
+    ec2 = aws.client("ec2")
+    for name, data in (("own", {"InstanceType": "m5.large"}), ("image", {"ImageId": "ami-12345678"})):
+        ec2.create_launch_template(LaunchTemplateName=name, LaunchTemplateData=data)
+        eks.create_nodegroup(
+            clusterName="prod",
+            nodegroupName=name,
+            subnets=["subnet-1"],
+            nodeRole="arn:aws:iam::111122223333:role/any",
+            launchTemplate={"name": name, "version": "1"},
+            version="1.24",
+            releaseVersion="1.24.7-20221101",
+        )
+
+    def release(name: str, **more: str) -> str:
+        again = {"name": name, "version": "1"}
+        update = eks.update_nodegroup_version(clusterName="prod", nodegroupName=name, launchTemplate=again, **more)
+        aws.eks().finish(update["update"]["id"])
+        return str(eks.describe_nodegroup(clusterName="prod", nodegroupName=name)["nodegroup"]["releaseVersion"])
+
+    assert release("own", version="1.24", releaseVersion="1.24.7-20221101") == "1.24.7-20221101"
+    assert release("own") == "1.24.0-20261101"
+    assert release("image") == "1.24.7-20221101"
+    with pytest.raises(eks.exceptions.InvalidParameterException, match="AMI of your own"):
+        release("image", version="1.24", releaseVersion="1.24.7-20221101")
 
 
 def test_updates_are_listed_newest_first_and_by_what_they_are_of(aws: World, eks: Any, group: str) -> None:

@@ -20,8 +20,8 @@ from kubectl_eksdoc.core.plan.addon.judging import calls
 from kubectl_eksdoc.core.run.addon.ended import Ended
 from kubectl_eksdoc.core.run.addon.guards import Guard, changing, to_acknowledge
 from kubectl_eksdoc.core.run.addon.outcome import Verdict
-from kubectl_eksdoc.core.run.addon.stages import Stage
 from kubectl_eksdoc.core.run.addon.targets import Health
+from kubectl_eksdoc.core.run.stages import Stage
 from kubectl_eksdoc.render.addon_update import Sent, UpdateView, render
 from kubectl_eksdoc.render.addon_update.commands import look_again, way_back_text
 from kubectl_eksdoc.render.look import Look

@@ -14,6 +14,8 @@ import yaml
 import kubectl_eksdoc.render.schemas as schemas
 from kubectl_eksdoc.core.model import metadata_codes
 from kubectl_eksdoc.core.model.nodes import NodeOwner
+from kubectl_eksdoc.core.plan.metadata.fixes.chooser import offered
+from kubectl_eksdoc.core.plan.metadata.fixes.fix import NAMES
 from kubectl_eksdoc.core.plan.metadata.of_pod import of_pod
 from kubectl_eksdoc.core.rules.metadata_service import Reach
 from kubectl_eksdoc.render.look import Look
@@ -28,7 +30,9 @@ JUDGE = jsonschema.Draft202012Validator(SCHEMA)
 def view(pod: str = "", hops: int = 2) -> MetadataView:
     made = plan(hops)
     one = next((each for each in made.facts.cluster.pods if each.name == pod), None)
-    return MetadataView(made, {"hops": hops}, "by its endpoint", of_pod(made, one) if one else None, "0.0.0")
+    pod_said = of_pod(made, one) if one else None
+    choices = offered(made, made.facts.cluster, "vpc-1")
+    return MetadataView(made, {"hops": hops}, "by its endpoint", pod_said, choices, "0.0.0")
 
 
 @pytest.mark.parametrize(
@@ -64,6 +68,7 @@ def test_its_words_are_those_of_the_tool() -> None:
     assert SCHEMA["$defs"]["code"]["enum"] == sorted(code.name for code in metadata_codes.ALL)
     assert SCHEMA["$defs"]["reach"]["enum"] == [each.value for each in Reach]
     assert SCHEMA["$defs"]["group"]["properties"]["owner"]["enum"] == [each.value for each in NodeOwner]
+    assert sorted(SCHEMA["$defs"]["fix"]["properties"]["name"]["enum"]) == sorted(NAMES)
     addon = schemas.load("AddonDiff")["$defs"]
     for shared in ("metadata", "cluster", "kindRead", "finding", "subject", "remedy"):
         assert SCHEMA["$defs"][shared] == addon[shared]
@@ -76,7 +81,7 @@ def test_yaml_is_the_same() -> None:
 @pytest.mark.parametrize("columns", [60, 80, 120])
 def test_no_line_is_wider_than_the_screen(columns: int) -> None:
     lines = FORMATS.render(view(), "table", Look(columns)).splitlines()
-    commands = [line for line in lines if line.strip().startswith(("kubectl ", "aws "))]
+    commands = [line for line in lines if line.strip().startswith(("kubectl ", "aws ", "ROLE="))]
     assert max(len(line) for line in lines if line not in commands) <= columns
 
 

@@ -26,12 +26,14 @@ class MetadataOptions:
 
 @dataclass(frozen=True, slots=True)
 class SaidOptions:
-    """What a launch template, an account or a class of nodes says of them; None (tokens: "") where it says nothing."""
+    """What a launch template, an account or a class of nodes says of them; None (tokens: "") where it says nothing.
+    `tags`: whether instances find their own tags there."""
 
     tokens: str = ""
     hop_limit: int | None = None
     endpoint: bool | None = None
     ipv6: bool | None = None
+    tags: bool | None = None
 
     @property
     def nothing(self) -> bool:
@@ -87,7 +89,8 @@ class Image:
 
 @dataclass(frozen=True, slots=True)
 class NodeGroup:
-    """A managed one (DescribeNodegroup). `template` is its owner's own launch template, None where EKS made one."""
+    """A managed one (DescribeNodegroup). `template` is its owner's own launch template, None where EKS made one.
+    `at_once`: so many of its nodes an update makes unavailable, ``1`` or ``33 %``, "" where that is not told."""
 
     name: str
     ami_type: str = ""
@@ -97,14 +100,17 @@ class NodeGroup:
     template: TemplateRef | None = None
     scaling_groups: tuple[str, ...] = ()
     created: datetime | None = None
+    at_once: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class ScalingGroup:
-    """An auto scaling group; `template` is what it launches from next, None for an old launch configuration."""
+    """An auto scaling group; `template` is what it launches from next, None for an old launch configuration. `mixed`:
+    it stands in a policy of several instance types."""
 
     name: str
     template: TemplateRef | None = None
+    mixed: bool = False
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -58,7 +58,10 @@ TARGET_HEALTH = Question(
 )
 
 UPDATE_ADDON = Question("eks", "UpdateAddon")
-"""The one that changes something; nobody asks it but who carries an update out."""
+MODIFY_METADATA = Question("ec2", "ModifyInstanceMetadataOptions")
+CREATE_TEMPLATE_VERSION = Question("ec2", "CreateLaunchTemplateVersion")
+UPDATE_NODE_GROUP = Question("eks", "UpdateNodegroupVersion")
+"""These change something; nobody asks them but who carries an update or a fix out."""
 
 ALL: tuple[Question, ...] = (
     CALLER,
@@ -80,4 +83,7 @@ ALL: tuple[Question, ...] = (
     SCALING_GROUPS,
     TARGET_HEALTH,
     UPDATE_ADDON,
+    MODIFY_METADATA,
+    CREATE_TEMPLATE_VERSION,
+    UPDATE_NODE_GROUP,
 )

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 
 from kubectl_eksdoc.core.model import codes
 from kubectl_eksdoc.core.model.codes import Code
+from kubectl_eksdoc.core.model.commands import kubectl, shell
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, When
 from kubectl_eksdoc.core.model.nodes import Node, NodeOwner
-from kubectl_eksdoc.core.plan.drain.commands import kubectl, shell
 from kubectl_eksdoc.core.rules.foreign_drains import TERMINATION_TAINTS, ForeignDrain, foreign_drain
 
 RESTARTED = frozenset({"Deployment", "StatefulSet"})

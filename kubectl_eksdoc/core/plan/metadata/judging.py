@@ -11,6 +11,7 @@ from kubectl_eksdoc.core.model.nodes import NodeOwner
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.metadata.facts import MetadataFacts
 from kubectl_eksdoc.core.plan.metadata.groups import NodesAlike
+from kubectl_eksdoc.core.plan.metadata.inside import fails
 from kubectl_eksdoc.core.plan.metadata.sufferers import Sufferer, Suffering, cut_off
 from kubectl_eksdoc.core.rules.metadata_service import Reach
 
@@ -22,17 +23,15 @@ def judged(alike: NodesAlike, sufferers: Sequence[Sufferer]) -> Iterator[Finding
     for suffering in (Suffering.BROKEN, Suffering.WILL_BREAK):
         for same in _together(each for each in sufferers if each.suffering is suffering):
             yield _of_pods(alike, same)
-    possible = [each for each in sufferers if each.suffering is Suffering.POSSIBLE]
-    if possible:
-        yield _possible(alike, possible)
     yield from _next(alike, sufferers)
     yield from _unknown(alike)
 
 
-def judged_whole(facts: MetadataFacts, groups_suffer: bool) -> Iterator[Finding]:
-    """Of no group alone. `groups_suffer`: some pod is cut off, so that it matters who has a role."""
+def judged_whole(facts: MetadataFacts, groups: Sequence[tuple[NodesAlike, Sequence[Sufferer]]]) -> Iterator[Finding]:
+    """Of no group alone."""
+    yield from _possible(facts, groups)
     identities = facts.told.identities
-    if groups_suffer and isinstance(identities, Unknown):
+    if any(sufferers for _, sufferers in groups) and isinstance(identities, Unknown):  # else it does not matter
         yield Finding(
             codes.ROLES_UNKNOWN,
             Severity.LOW,
@@ -59,6 +58,7 @@ def _cluster(facts: MetadataFacts) -> Subject:
     return Subject("Cluster", facts.cluster.identity.cluster or "unknown")
 
 
+_ROLES = "Give a role of its own (EKS Pod Identity or IRSA) to whatever calls AWS, and a region (AWS_REGION)."
 _ALLOW = "Allow {}, or have somebody look who may."
 _AGAIN = "Ask again; --debug shows what AWS was asked."
 
@@ -68,7 +68,9 @@ def _unread(facts: MetadataFacts) -> Iterator[Finding]:
     found: dict[str, list[tuple[Pod, Unknown]]] = {}
     for pod in facts.cluster.pods:
         looked = facts.inside.get(pod.key)
-        if looked is not None and looked.unknown:
+        if looked is None or not looked.unknown:
+            continue
+        if looked.started is None or fails(pod, facts.cluster.observed_at):  # else its log was a bonus
             told = looked.unknown[0]
             found.setdefault(told.missing or told.why, []).append((pod, told))
     for several in found.values():
@@ -125,24 +127,28 @@ def _of_pods(alike: NodesAlike, same: Sequence[Sufferer]) -> Finding:
     )
 
 
-def _possible(alike: NodesAlike, possible: Sequence[Sufferer]) -> Finding:
-    owners = {owner_of(each.pod): each.why for each in possible}
-    reasons = sorted(f"{owner.kind} {owner}: {why}" for owner, why in owners.items())
-    return Finding(
-        codes.PODS_POSSIBLE,
-        Severity.LOW,
-        Status.UNKNOWN,
-        _subject(alike),
-        f"{_pods(len(possible))} may need it; {possible[0].where}",
-        tuple(_some(reasons)),
-        (
-            Remedy(
-                "Give a role of its own (EKS Pod Identity or IRSA) to whatever calls AWS, and a region (AWS_REGION).",
-                when=When.TOMORROW,
-            ),
-        ),
-        missing="whether they call AWS",
-    )
+def _possible(facts: MetadataFacts, groups: Sequence[tuple[NodesAlike, Sequence[Sufferer]]]) -> Iterator[Finding]:
+    """One for all: the groups are its evidence."""
+    evidence, total = [], 0
+    for alike, sufferers in groups:
+        found = [each for each in sufferers if each.suffering is Suffering.POSSIBLE]
+        owners = {owner_of(each.pod): each.why for each in found}
+        reasons = sorted(f"{owner.kind} {owner}: {why}" for owner, why in owners.items())
+        if found:
+            evidence.append(f"{_group(alike)}: {_pods(len(found))}; {found[0].where}")
+            evidence += _some(reasons)
+        total += len(found)
+    if total:
+        yield Finding(
+            codes.PODS_POSSIBLE,
+            Severity.LOW,
+            Status.UNKNOWN,
+            _cluster(facts),
+            f"{_pods(total)} may need it, and nobody can see from outside whether they do",
+            tuple(evidence),
+            (Remedy(_ROLES, when=When.TOMORROW),),
+            missing="whether they call AWS",
+        )
 
 
 def _next(alike: NodesAlike, sufferers: Sequence[Sufferer]) -> Iterator[Finding]:
@@ -174,13 +180,17 @@ def _unknown(alike: NodesAlike) -> Iterator[Finding]:
             _subject(alike),
             f"what pods find {when} is not known: {verdict.why}",
             tuple(_some(alike.nodes)),
-            (Remedy(_ALLOW.format(missing)) if missing else Remedy("Try it from a pod there."),),
+            (Remedy(_ALLOW.format(missing)) if missing else _measured(alike.nodes[0]),),
             missing or f"the metadata options {when}",
         )
 
 
 def _pods(count: int) -> str:
     return f"{count} pod{'' if count == 1 else 's'}"
+
+
+def _measured(node: str) -> Remedy:
+    return Remedy("Measure it from a pod there.", f"kubectl eksdoc imds-probe node/{node} --active")
 
 
 def _subject(alike: NodesAlike) -> Subject:

@@ -44,8 +44,12 @@ def plan_metadata(facts: MetadataFacts, hops: int) -> MetadataPlan:
     there = _by_group(alike, facts.cluster.pods)
     groups = tuple(GroupPlan(each, _sufferers(each, there.get(at, ()), facts)) for at, each in enumerate(alike))
     findings = [found for group in groups for found in judged(group.alike, group.sufferers)]
-    findings += judged_whole(facts, groups_suffer=any(group.sufferers for group in groups))
-    return MetadataPlan(facts, hops, groups, in_order(findings))
+    findings += judged_whole(facts, [(group.alike, group.sufferers) for group in groups])
+    return MetadataPlan(facts, hops, tuple(sorted(groups, key=_sufferers_first)), in_order(findings))
+
+
+def _sufferers_first(group: GroupPlan) -> tuple[int, int]:
+    return -len(group.of(Suffering.BROKEN)), -len(group.of(Suffering.WILL_BREAK))
 
 
 def pods_cut_off(facts: MetadataFacts, hops: int) -> tuple[Pod, ...]:

@@ -92,7 +92,7 @@ def _without(node: Node) -> Service | None:
 
 
 def _by_class(node: Node, facts: MetadataFacts) -> Service:
-    name = _class_name(node, facts.cluster)
+    name = class_name(node, facts.cluster)
     if isinstance(name, Unknown):
         return Service(name, "")
     unread = _unread(facts.cluster, kinds.NODE_CLASSES)
@@ -107,7 +107,7 @@ def _by_class(node: Node, facts: MetadataFacts) -> Service:
     return _said(found.metadata, f"EC2NodeClass {name}")
 
 
-def _class_name(node: Node, cluster: Cluster) -> str | Unknown:
+def class_name(node: Node, cluster: Cluster) -> str | Unknown:
     """By the node's own label; Karpenter before v1 leaves it to the NodePool."""
     name = node.labels.get(NODE_CLASS, "")
     if name:

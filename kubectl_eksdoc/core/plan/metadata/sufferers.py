@@ -39,7 +39,7 @@ class Sufferer:
 
 
 _OWN_ROLE = "give it a role of its own: EKS Pod Identity or IRSA"
-_AGAIN = "make it anew: EKS Pod Identity has a role for its service account, which it got after the pod started"
+AGAIN = "make it anew: EKS Pod Identity has a role for its service account, which it got after the pod started"
 
 
 def cut_off(*verdicts: Verdict) -> bool:
@@ -129,5 +129,5 @@ def _associated(pod: Pod, identities: Set[PodIdentity] | Unknown) -> bool:
 
 def _way_out(pod: Pod, known: Consumer | None, identities: Set[PodIdentity] | Unknown) -> str:
     if pod.calls.role is RoleBy.NOBODY and _associated(pod, identities):
-        return _AGAIN
+        return AGAIN
     return known.way_out if known is not None else _OWN_ROLE

@@ -8,8 +8,8 @@ from kubectl_eksdoc.core.model.aws.addons import Issue
 from kubectl_eksdoc.core.model.named import Named
 from kubectl_eksdoc.core.run.addon.outcome import Check, Verdict
 from kubectl_eksdoc.core.run.addon.rollout import Rollout
-from kubectl_eksdoc.core.run.addon.stages import Stage
 from kubectl_eksdoc.core.run.addon.targets import Health
+from kubectl_eksdoc.core.run.stages import Stage
 
 
 @dataclass(frozen=True, slots=True)

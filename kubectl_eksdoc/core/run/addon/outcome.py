@@ -19,7 +19,7 @@ from kubectl_eksdoc.core.rules.api.ownership.entries import MalformedEntries, wi
 from kubectl_eksdoc.core.rules.api.ownership.trees import Path
 from kubectl_eksdoc.core.rules.api.schema import schema_of
 from kubectl_eksdoc.core.run.addon.expectations import Expectation, Expected
-from kubectl_eksdoc.core.run.addon.stages import Stage
+from kubectl_eksdoc.core.run.stages import Stage
 
 
 class Verdict(str, Enum):

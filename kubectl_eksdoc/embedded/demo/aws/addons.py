@@ -116,16 +116,3 @@ def _described(each: Installed) -> Json:
         "namespaceConfig": {"namespace": "kube-system"},
         **told,
     }
-
-
-def list_pod_identity_associations(params: Params) -> Json:
-    """None: the agent is not installed, and every role is one for a service account (IRSA)."""
-    our_cluster(params)
-    return {"associations": []}
-
-
-def describe_pod_identity_association(params: Params) -> Json:
-    """Raises `Refused` (ResourceNotFoundException) for every id."""
-    our_cluster(params)
-    ident = given(params, "associationId")
-    raise missing(f"Association not found for associationId: {ident}")

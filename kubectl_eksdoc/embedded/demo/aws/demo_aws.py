@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from kubectl_eksdoc.embedded.demo.aws import (
@@ -13,11 +14,13 @@ from kubectl_eksdoc.embedded.demo.aws import (
     instances,
     launch_templates,
     node_groups,
+    pod_identities,
     queues,
     scaling_groups,
     updates,
 )
 from kubectl_eksdoc.embedded.demo.aws.names import Params
+from kubectl_eksdoc.embedded.demo.aws.pools import DEMO, Estate
 from kubectl_eksdoc.embedded.demo.aws.refused import Refused
 from kubectl_eksdoc.embedded.demo.meta import Json, suffix
 from kubectl_eksdoc.embedded.demo.world import ACCOUNT
@@ -33,14 +36,24 @@ def _get_caller_identity(params: Params) -> Json:
     return {"Account": ACCOUNT, "UserId": user, "Arn": f"arn:aws:sts::{ACCOUNT}:assumed-role/{_CALLER}/demo"}
 
 
-ANSWERS: Mapping[str, Mapping[str, Answer]] = {
+_OF_ESTATE: Mapping[str, Mapping[str, Callable[[Estate, Params], Json]]] = {
     "autoscaling": {"DescribeAutoScalingGroups": scaling_groups.describe_auto_scaling_groups},
     "ec2": {
-        "DescribeImages": images.describe_images,
         "DescribeInstances": instances.describe_instances,
         "DescribeLaunchTemplateVersions": launch_templates.describe_launch_template_versions,
         "GetInstanceMetadataDefaults": images.get_instance_metadata_defaults,
     },
+    "eks": {
+        "DescribeNodegroup": node_groups.describe_nodegroup,
+        "DescribePodIdentityAssociation": pod_identities.describe_pod_identity_association,
+        "DescribeUpdate": updates.describe_update,
+        "ListNodegroups": node_groups.list_nodegroups,
+        "ListUpdates": updates.list_updates,
+        "ListPodIdentityAssociations": pod_identities.list_pod_identity_associations,
+    },
+}
+_ALWAYS: Mapping[str, Mapping[str, Answer]] = {
+    "ec2": {"DescribeImages": images.describe_images},
     "eks": {
         "DescribeAddon": addons.describe_addon,
         "DescribeAddonConfiguration": addons.describe_addon_configuration,
@@ -48,32 +61,39 @@ ANSWERS: Mapping[str, Mapping[str, Answer]] = {
         "DescribeCluster": clusters.describe_cluster,
         "DescribeClusterVersions": clusters.describe_cluster_versions,
         "DescribeInsight": insights.describe_insight,
-        "DescribeNodegroup": node_groups.describe_nodegroup,
-        "DescribePodIdentityAssociation": addons.describe_pod_identity_association,
-        "DescribeUpdate": updates.describe_update,
         "ListAddons": addons.list_addons,
         "ListInsights": insights.list_insights,
-        "ListNodegroups": node_groups.list_nodegroups,
-        "ListPodIdentityAssociations": addons.list_pod_identity_associations,
-        "ListUpdates": updates.list_updates,
     },
     "events": {"ListRules": queues.list_rules, "ListTargetsByRule": queues.list_targets_by_rule},
     "sqs": {"GetQueueAttributes": queues.get_queue_attributes, "GetQueueUrl": queues.get_queue_url},
     "ssm": {"GetParameter": images.get_parameter},
     "sts": {"GetCallerIdentity": _get_caller_identity},
 }
-"""By service and operation, as botocore names them."""
+
+
+def answers(estate: Estate) -> Mapping[str, Mapping[str, Answer]]:
+    """By service and operation, as botocore names them."""
+    made: dict[str, dict[str, Answer]] = {service: dict(named) for service, named in _ALWAYS.items()}
+    for service, named in _OF_ESTATE.items():
+        made.setdefault(service, {}).update({name: partial(answer, estate) for name, answer in named.items()})
+    return made
+
+
+ANSWERS = answers(DEMO)
 
 
 class DemoAws:
-    """An account with the demo's cluster in it; it can be read, and not changed."""
+    """An account with the demo's cluster in it; it can be read, and not changed. `estate`: its machines."""
+
+    def __init__(self, estate: Estate = DEMO) -> None:
+        self._answers = ANSWERS if estate is DEMO else answers(estate)
 
     def ask(self, service: str, operation: str, params: Mapping[str, Any]) -> dict[str, Any]:
         """The answer in botocore's response shape, all pages in one, without ResponseMetadata.
 
         The caller owns it: each call builds anew. Raises `Refused` as the service would.
         """
-        answer = ANSWERS.get(service, {}).get(operation)
+        answer = self._answers.get(service, {}).get(operation)
         if answer is None:
             raise Refused("InvalidAction", f"The action {operation} is not valid for this web service.")
         return answer(params)

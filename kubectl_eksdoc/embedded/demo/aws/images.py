@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from kubectl_eksdoc.embedded.demo.aws.filters import Field, kept
 from kubectl_eksdoc.embedded.demo.aws.names import Params, day, given
-from kubectl_eksdoc.embedded.demo.aws.pools import IMAGES, Image
+from kubectl_eksdoc.embedded.demo.aws.pools import IMAGES, Estate, Image
 from kubectl_eksdoc.embedded.demo.aws.refused import Refused
 from kubectl_eksdoc.embedded.demo.meta import Json
 from kubectl_eksdoc.embedded.demo.world import EKS_IMAGES, REGION
@@ -45,9 +45,9 @@ def _ids(lost: list[str]) -> str:
     return f"id{'s' * (len(lost) > 1)} '[{', '.join(lost)}]' do{'' if len(lost) > 1 else 'es'} not exist"
 
 
-def get_instance_metadata_defaults(params: Params) -> Json:
-    """Nobody has set any."""
-    return {"AccountLevel": {"ManagedBy": "account"}}
+def get_instance_metadata_defaults(estate: Estate, params: Params) -> Json:
+    """Nobody has set any in the demo's."""
+    return {"AccountLevel": {"ManagedBy": "account", **estate.defaults}}
 
 
 def get_parameter(params: Params) -> Json:

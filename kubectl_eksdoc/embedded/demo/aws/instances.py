@@ -7,7 +7,7 @@ from datetime import datetime
 
 from kubectl_eksdoc.embedded.demo.aws.filters import Field, kept, tags
 from kubectl_eksdoc.embedded.demo.aws.names import CLUSTER_GROUP, Params, an_id, at, subnet_of
-from kubectl_eksdoc.embedded.demo.aws.pools import INSTANCE_TYPE, OWNED, POOLS, Pool
+from kubectl_eksdoc.embedded.demo.aws.pools import INSTANCE_TYPE, OWNED, Estate, Maker, Pool
 from kubectl_eksdoc.embedded.demo.aws.refused import Refused
 from kubectl_eksdoc.embedded.demo.meta import Json, suffix
 from kubectl_eksdoc.embedded.demo.nodes import address, instance_id
@@ -32,9 +32,11 @@ _FIELDS: Mapping[str, Field] = {
 }
 
 
-def describe_instances(params: Params) -> Json:
-    """Reservations of one instance each; by `InstanceIds` or all, and of these what `Filters` keep."""
-    instances = [_an_instance(machine, pool) for pool in POOLS for machine in pool.machines]
+def describe_instances(estate: Estate, params: Params) -> Json:
+    """Reservations of one instance each; by `InstanceIds` or all, and of these what `Filters` keep. Those of EKS Auto
+    Mode are hidden unless managed ones are asked for (Get/ModifyManagedResourceVisibility)."""
+    seen = [p for p in estate.pools if p.maker is not Maker.AUTO_MODE or params.get("IncludeManagedResources")]
+    instances = [_an_instance(machine, pool) for pool in seen for machine in pool.machines]
     asked = params.get("InstanceIds") or [each["InstanceId"] for each in instances]
     _known(asked, {each["InstanceId"] for each in instances})
     return {
@@ -91,11 +93,15 @@ def _an_instance(machine: Machine, pool: Pool) -> Json:
         "Tags": tags(_tags(machine, pool)),
         "VirtualizationType": "hvm",
         "VpcId": VPC,
-        **({} if pool.managed else _spot(machine)),
+        **_launched_by(machine, pool),
     }
 
 
-def _spot(machine: Machine) -> Json:
+def _launched_by(machine: Machine, pool: Pool) -> Json:
+    if pool.maker is Maker.AUTO_MODE:
+        return {"Operator": {"Managed": True, "Principal": "eks.amazonaws.com"}}
+    if pool.maker is not Maker.KARPENTER:
+        return {}
     return {"InstanceLifecycle": "spot", "SpotInstanceRequestId": f"sir-{suffix(8, 'spot', machine.name)}"}
 
 
@@ -111,9 +117,15 @@ def _metadata_options(pool: Pool) -> Json:
 
 def _tags(machine: Machine, pool: Pool) -> dict[str, str]:
     """As Auto Scaling and EKS, or Karpenter, tag what they launch (Karpenter's docs, NodeClasses, spec.tags)."""
-    template = {"aws:ec2launchtemplate:id": pool.template_id, "aws:ec2launchtemplate:version": "1"}
+    version = pool.template_version
+    template = {"aws:ec2launchtemplate:id": pool.template_id, "aws:ec2launchtemplate:version": version}
     if pool.managed:
         return {**template, **OWNED, "aws:autoscaling:groupName": pool.group_name, "eks:nodegroup-name": pool.name}
+    if pool.maker is Maker.OWNER:
+        ours = {f"kubernetes.io/cluster/{CLUSTER}": "owned", "Name": f"{CLUSTER}-{pool.name}"}
+        return {**template, **ours, "aws:autoscaling:groupName": pool.group_name, **pool.tags}
+    if pool.maker is Maker.AUTO_MODE:
+        return {"eks:eks-cluster-name": CLUSTER, "karpenter.sh/nodepool": pool.name, **pool.tags}
     return {
         **template,
         "Name": machine.name,
@@ -123,4 +135,5 @@ def _tags(machine: Machine, pool: Pool) -> dict[str, str]:
         "karpenter.sh/nodeclaim": f"{pool.name}-{suffix(5, 'claim', machine.name)}",
         "karpenter.sh/nodepool": pool.name,
         f"kubernetes.io/cluster/{CLUSTER}": "owned",
+        **pool.tags,
     }

@@ -1,23 +1,33 @@
-"""EC2's answers about launch templates: EKS made one for each node group, Karpenter one for its class of nodes."""
+"""EC2's answers about launch templates: EKS made one for each node group, Karpenter one for its class of nodes, and
+some are their owners' own."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from kubectl_eksdoc.embedded.demo.aws.filters import tags
 from kubectl_eksdoc.embedded.demo.aws.names import CLUSTER_GROUP, Params, at
-from kubectl_eksdoc.embedded.demo.aws.pools import DISK, INSTANCE_TYPE, POOLS, Pool
+from kubectl_eksdoc.embedded.demo.aws.pools import DISK, INSTANCE_TYPE, Estate, Maker, Own, Pool
 from kubectl_eksdoc.embedded.demo.aws.refused import Refused
 from kubectl_eksdoc.embedded.demo.meta import Json
 from kubectl_eksdoc.embedded.demo.world import ACCOUNT, CLUSTER
 
-_ONLY = "1"
-"""Every template of the demo has one version, which is the newest and the default."""
-
 _WORDS = ("$Latest", "$Default")
 
 
-def describe_launch_template_versions(params: Params) -> Json:
+@dataclass(frozen=True, slots=True)
+class _Template:
+    """One with one version, which is the newest and the default."""
+
+    id: str
+    name: str
+    version: str
+    pool: Pool
+    own: Own | None = None
+
+
+def describe_launch_template_versions(estate: Estate, params: Params) -> Json:
     """The versions of one template, by id or name; without both, $Latest and $Default of all of them."""
     name, ident = params.get("LaunchTemplateName"), params.get("LaunchTemplateId")
     asked: Sequence[str] = params.get("Versions", ())
@@ -26,16 +36,29 @@ def describe_launch_template_versions(params: Params) -> Json:
         raise Refused("InvalidParameterCombination", text)
     if not name and not ident and not (asked and set(asked) <= set(_WORDS)):
         raise Refused("MissingParameter", "The request must contain the parameter LaunchTemplateId")
-    pools = _pools(name, ident)
+    templates = _named(estate, name, ident)
     for version in asked:
-        if version not in (*_WORDS, _ONLY):
+        if version not in (*_WORDS, templates[0].version):
             text = f"Could not find the specified version {version} for the launch template with ID "
-            raise Refused("InvalidLaunchTemplateId.VersionNotFound", text + f"{pools[0].template_id}.")
-    return {"LaunchTemplateVersions": [_a_version(pool) for pool in pools]}
+            raise Refused("InvalidLaunchTemplateId.VersionNotFound", text + f"{templates[0].id}.")
+    return {"LaunchTemplateVersions": [_a_version(each) for each in templates]}
 
 
-def _pools(name: str | None, ident: str | None) -> list[Pool]:
-    found = [pool for pool in POOLS if name in (None, pool.template_name) and ident in (None, pool.template_id)]
+def _templates(estate: Estate) -> list[_Template]:
+    """That from which each pool's instances are launched, and those that EKS made one of."""
+    made = []
+    for pool in estate.pools:
+        if pool.maker is Maker.AUTO_MODE:
+            continue  # EKS keeps them to itself
+        own = pool.own if pool.maker is Maker.OWNER else None
+        made.append(_Template(pool.template_id, pool.template_name, pool.template_version, pool, own))
+        if pool.own is not None and own is None:
+            made.append(_Template(pool.own.id, pool.own.name, str(pool.own.version), pool, pool.own))
+    return made
+
+
+def _named(estate: Estate, name: str | None, ident: str | None) -> list[_Template]:
+    found = [each for each in _templates(estate) if name in (None, each.name) and ident in (None, each.id)]
     if not found and ident:
         text = f"The specified launch template, with template ID {ident}, does not exist."
         raise Refused("InvalidLaunchTemplateId.NotFound", text)
@@ -45,17 +68,31 @@ def _pools(name: str | None, ident: str | None) -> list[Pool]:
     return found
 
 
-def _a_version(pool: Pool) -> Json:
+def _a_version(template: _Template) -> Json:
+    pool = template.pool
     by = "AWSServiceRoleForAmazonEKSNodegroup/EKS" if pool.managed else f"{CLUSTER}-karpenter/karpenter"
+    data = _data_by_eks(pool) if pool.managed else _data_by_karpenter(pool)
+    if template.own is not None:
+        by, data = "terraform/shop", _data_by_owner(pool, template.own)
     return {
-        "LaunchTemplateId": pool.template_id,
-        "LaunchTemplateName": pool.template_name,
-        "VersionNumber": int(_ONLY),
+        "LaunchTemplateId": template.id,
+        "LaunchTemplateName": template.name,
+        "VersionNumber": int(template.version),
         "CreateTime": at(pool.born),
         "CreatedBy": f"arn:aws:sts::{ACCOUNT}:assumed-role/{by}",
         "DefaultVersion": True,
-        "LaunchTemplateData": _data_by_eks(pool) if pool.managed else _data_by_karpenter(pool),
+        "LaunchTemplateData": data,
     }
+
+
+def _data_by_owner(pool: Pool, own: Own) -> Json:
+    """A managed node group's names no image, which EKS puts in (user guide, launch templates)."""
+    data = _data(pool)
+    if pool.managed:
+        del data["ImageId"]
+    else:
+        data |= {"IamInstanceProfile": {"Name": pool.profile.rpartition("/")[2]}, "InstanceType": INSTANCE_TYPE}
+    return {**data, **({"MetadataOptions": dict(own.says)} if own.says else {})}
 
 
 def _data_by_eks(pool: Pool) -> Json:

@@ -1,29 +1,29 @@
-"""EKS's answers about managed node groups: neither has a launch template that somebody else than EKS made."""
+"""EKS's answers about managed node groups: the demo's own have no launch template that somebody else than EKS made."""
 
 from __future__ import annotations
 
 from kubectl_eksdoc.embedded.demo.aws.names import NODE_ROLE, ZONES, Params, at, given, our_cluster, role, subnet_of
-from kubectl_eksdoc.embedded.demo.aws.pools import DISK, GROUPS, INSTANCE_TYPE, Pool
+from kubectl_eksdoc.embedded.demo.aws.pools import DISK, INSTANCE_TYPE, Estate, Pool
 from kubectl_eksdoc.embedded.demo.aws.refused import missing
 from kubectl_eksdoc.embedded.demo.meta import Json
 from kubectl_eksdoc.embedded.demo.world import CLUSTER
 
 
-def list_nodegroups(params: Params) -> Json:
+def list_nodegroups(estate: Estate, params: Params) -> Json:
     """Their names."""
     our_cluster(params)
-    return {"nodegroups": [pool.name for pool in GROUPS]}
+    return {"nodegroups": [pool.name for pool in estate.groups]}
 
 
-def describe_nodegroup(params: Params) -> Json:
+def describe_nodegroup(estate: Estate, params: Params) -> Json:
     """One of them; `launchTemplate` is there only for an owner's own."""
     our_cluster(params)
-    return {"nodegroup": _a_group(a_group(given(params, "nodegroupName")))}
+    return {"nodegroup": _a_group(a_group(given(params, "nodegroupName"), estate))}
 
 
-def a_group(name: str) -> Pool:
+def a_group(name: str, estate: Estate) -> Pool:
     """The node group of that name; raises `Refused` (ResourceNotFoundException)."""
-    for pool in GROUPS:
+    for pool in estate.groups:
         if pool.name == name:
             return pool
     raise missing(f"No node group found for name: {name}.")
@@ -48,8 +48,16 @@ def _a_group(pool: Pool) -> Json:
         "nodeRole": role(NODE_ROLE),
         "labels": {},
         "resources": {"autoScalingGroups": [{"name": pool.group_name}]},
-        "diskSize": DISK,
+        **_disk_or_template(pool),
         "health": {"issues": []},
         "updateConfig": {"maxUnavailable": 1},
         "tags": {},
     }
+
+
+def _disk_or_template(pool: Pool) -> Json:
+    """Whoever brings a template says in it how large the disk is."""
+    own = pool.own
+    if own is None:
+        return {"diskSize": DISK}
+    return {"launchTemplate": {"name": own.name, "version": str(own.version), "id": own.id}}

@@ -1,4 +1,4 @@
-"""Where the demo's instances come from: two managed node groups and a NodePool of Karpenter.
+"""Where instances come from; the demo's own: two managed node groups and a NodePool of Karpenter.
 
 The third incident stands in it: neither node group has a launch template of its owner's. EKS made blue's of Amazon
 Linux 2, with two hops and IMDSv1 allowed, and green's of Amazon Linux 2023, with one hop and IMDSv2 required.
@@ -6,7 +6,10 @@ Linux 2, with two hops and IMDSv1 allowed, and green's of Amazon Linux 2023, wit
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
 
 from kubectl_eksdoc.embedded.demo.aws.names import NODE_ROLE, an_id, arn, role
 from kubectl_eksdoc.embedded.demo.meta import Json, hexadecimal, uid
@@ -46,7 +49,7 @@ _AL2 = Image(
     "1.32/amazon-linux-2",
     "2025-06-10",
 )
-_AL2023 = Image(
+AL2023 = Image(
     "green",
     "1.33",
     "1.33.1-20250610",
@@ -56,15 +59,40 @@ _AL2023 = Image(
     "2025-06-10",
     imds="v2.0",
 )
-IMAGES = (_AL2, _AL2023)
+IMAGES = (_AL2, AL2023)
+
+
+class Maker(Enum):
+    """Who launches the instances of a pool."""
+
+    EKS = "a managed node group"
+    KARPENTER = "Karpenter"
+    OWNER = "an auto scaling group of its owner's"
+    AUTO_MODE = "EKS Auto Mode"
+
+
+@dataclass(frozen=True, slots=True)
+class Own:
+    """A launch template that is not made by EKS or Karpenter: its newest version, which alone is left, and what that
+    says of the instance metadata."""
+
+    name: str
+    version: int
+    says: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def id(self) -> str:
+        return an_id("lt", "own", self.name)
 
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """A node group or NodePool; `size` is its least and most, `born` minutes ago; a
-    NodePool is not `managed` by EKS and has no size.
+    """A node group, a NodePool, or an auto scaling group; `size` is its least and most, `born` minutes ago; a NodePool
+    has no size.
 
-    `hops` and `tokens` are the instance metadata options that its launch template sets.
+    `hops` and `tokens` are the instance metadata options that its instances have. `own` is the launch template of its
+    owner's: EKS makes another one of it. `held`: its machines, where they are none of the demo's; `scaling_group` and
+    `tags` of instances are given where its owner chose them.
     """
 
     name: str
@@ -73,7 +101,15 @@ class Pool:
     hops: int
     born: int
     size: tuple[int, int]
-    managed: bool = True
+    maker: Maker = Maker.EKS
+    own: Own | None = None
+    held: tuple[Machine, ...] = ()
+    scaling_group: str = ""
+    tags: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def managed(self) -> bool:
+        return self.maker is Maker.EKS
 
     @property
     def id(self) -> str:
@@ -82,16 +118,29 @@ class Pool:
 
     @property
     def template_name(self) -> str:
+        """Of that from which its instances are launched."""
+        if self.maker is Maker.OWNER and self.own is not None:
+            return self.own.name
         return f"eks-{self.id}" if self.managed else f"karpenter.k8s.aws/{hexadecimal(20, 'template', self.name)}"
 
     @property
     def template_id(self) -> str:
-        return an_id("lt", self.name)
+        return self.own.id if self.maker is Maker.OWNER and self.own is not None else an_id("lt", self.name)
+
+    @property
+    def template_version(self) -> str:
+        """EKS and Karpenter make one."""
+        return str(self.own.version) if self.maker is Maker.OWNER and self.own is not None else "1"
 
     @property
     def group_name(self) -> str:
         """Of its auto scaling group; a NodePool has none."""
-        return f"eks-{self.name}-{self.id}"
+        return self.scaling_group or f"eks-{self.name}-{self.id}"
+
+    @property
+    def scaled(self) -> bool:
+        """Whether it has one."""
+        return self.maker in (Maker.EKS, Maker.OWNER)
 
     @property
     def profile(self) -> str:
@@ -106,22 +155,38 @@ class Pool:
 
     @property
     def machines(self) -> tuple[Machine, ...]:
-        return tuple(machine for machine in MACHINES if machine.pool == self.name)
+        return self.held or tuple(machine for machine in MACHINES if machine.pool == self.name)
 
     @property
     def metadata_options(self) -> Json:
-        """What its launch template says of the instance metadata service."""
+        """Of its instances, and what the launch template says of it that EKS or Karpenter made."""
         return {"HttpTokens": self.tokens, "HttpPutResponseHopLimit": self.hops}
 
 
 GROUPS = (
     Pool("blue", _AL2, "optional", 2, born=60_010, size=(3, 12)),
-    Pool("green", _AL2023, "required", 1, born=100, size=(3, 12)),
+    Pool("green", AL2023, "required", 1, born=100, size=(3, 12)),
 )
-NODE_POOL = Pool("general", _AL2023, "required", 1, born=702, size=(0, 0), managed=False)
+NODE_POOL = Pool("general", AL2023, "required", 1, born=702, size=(0, 0), maker=Maker.KARPENTER)
 """Karpenter's; its class of nodes asks for the same image alias and metadata options."""
 
-POOLS = (*GROUPS, NODE_POOL)
+
+@dataclass(frozen=True, slots=True)
+class Estate:
+    """What of the account may be more than the demo's: pools, what the account says of the instance metadata of its
+    launches, and service accounts (``namespace/name``) that have a role by EKS Pod Identity."""
+
+    pools: tuple[Pool, ...] = (*GROUPS, NODE_POOL)
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+    identities: tuple[str, ...] = ()
+
+    @property
+    def groups(self) -> tuple[Pool, ...]:
+        """The managed node groups."""
+        return tuple(pool for pool in self.pools if pool.managed)
+
+
+DEMO = Estate()
 
 OWNED = {
     "eks:cluster-name": CLUSTER,

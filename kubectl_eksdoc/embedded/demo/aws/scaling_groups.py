@@ -1,4 +1,5 @@
-"""Auto Scaling's answers: the group that EKS made for each node group, with the instances of its nodes."""
+"""Auto Scaling's answers: the group that EKS made for each node group, with the instances of its nodes, and those of
+owners."""
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ from collections.abc import Mapping
 
 from kubectl_eksdoc.embedded.demo.aws.filters import Field, kept
 from kubectl_eksdoc.embedded.demo.aws.names import ZONES, Params, arn, at, subnet_of
-from kubectl_eksdoc.embedded.demo.aws.pools import GROUPS, INSTANCE_TYPE, OWNED, Pool
+from kubectl_eksdoc.embedded.demo.aws.pools import INSTANCE_TYPE, OWNED, Estate, Pool
 from kubectl_eksdoc.embedded.demo.meta import Json
 from kubectl_eksdoc.embedded.demo.nodes import instance_id
 from kubectl_eksdoc.embedded.demo.world import Machine
@@ -15,14 +16,16 @@ _FIELDS: Mapping[str, Field] = {}
 """Of filters Auto Scaling knows those of tags alone here."""
 
 
-def describe_auto_scaling_groups(params: Params) -> Json:
+def describe_auto_scaling_groups(estate: Estate, params: Params) -> Json:
     """By `AutoScalingGroupNames` or all, and of these what `Filters` keep; a name that no group has is left out."""
-    asked = params.get("AutoScalingGroupNames") or [pool.group_name for pool in GROUPS]
-    return {"AutoScalingGroups": kept((_a_group(p) for p in GROUPS if p.group_name in asked), params, _FIELDS)}
+    scaled = [pool for pool in estate.pools if pool.scaled]
+    asked = params.get("AutoScalingGroupNames") or [pool.group_name for pool in scaled]
+    return {"AutoScalingGroups": kept((_a_group(p) for p in scaled if p.group_name in asked), params, _FIELDS)}
 
 
 def _template(pool: Pool) -> Json:
-    return {"LaunchTemplateId": pool.template_id, "LaunchTemplateName": pool.template_name, "Version": "1"}
+    version = pool.template_version
+    return {"LaunchTemplateId": pool.template_id, "LaunchTemplateName": pool.template_name, "Version": version}
 
 
 def _a_group(pool: Pool) -> Json:
@@ -66,5 +69,5 @@ def _a_member(machine: Machine, pool: Pool) -> Json:
 
 def _tags(pool: Pool) -> list[Json]:
     same: Json = {"PropagateAtLaunch": True, "ResourceId": pool.group_name, "ResourceType": "auto-scaling-group"}
-    held = {**OWNED, "eks:nodegroup-name": pool.name}
+    held = {**OWNED, "eks:nodegroup-name": pool.name} if pool.managed else dict(pool.tags)
     return [{"Key": key, "Value": value, **same} for key, value in sorted(held.items())]

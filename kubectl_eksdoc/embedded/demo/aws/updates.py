@@ -12,6 +12,7 @@ from kubectl_eksdoc.embedded.demo.aws.addons import installed
 from kubectl_eksdoc.embedded.demo.aws.clusters import PLATFORM, UPGRADED
 from kubectl_eksdoc.embedded.demo.aws.names import VERSION, Params, at, given, our_cluster
 from kubectl_eksdoc.embedded.demo.aws.node_groups import a_group
+from kubectl_eksdoc.embedded.demo.aws.pools import Estate
 from kubectl_eksdoc.embedded.demo.aws.refused import missing
 from kubectl_eksdoc.embedded.demo.meta import Json, uid
 from kubectl_eksdoc.embedded.demo.world import CLUSTER
@@ -62,27 +63,27 @@ UPDATES = (
 )
 
 
-def list_updates(params: Params) -> Json:
+def list_updates(estate: Estate, params: Params) -> Json:
     """The ids of the cluster's own updates, or of those of the add-on or node group that the request names."""
-    what = _what(params)
+    what = _what(estate, params)
     return {"updateIds": [each.id for each in UPDATES if each.what == what]}
 
 
-def describe_update(params: Params) -> Json:
+def describe_update(estate: Estate, params: Params) -> Json:
     """One of these; an update of something else is not found."""
-    what, ident = _what(params), given(params, "updateId")
+    what, ident = _what(estate, params), given(params, "updateId")
     for each in UPDATES:
         if (each.what, each.id) == (what, ident):
             return {"update": _an_update(each)}
     raise missing(f"No update found for ID: {ident}")
 
 
-def _what(params: Params) -> str:
+def _what(estate: Estate, params: Params) -> str:
     our_cluster(params, "name")
     if name := params.get("addonName"):
         return f"addon/{installed(name).name}"
     if name := params.get("nodegroupName"):
-        return f"nodegroup/{a_group(name).name}"
+        return f"nodegroup/{a_group(name, estate).name}"
     return _CLUSTER
 
 

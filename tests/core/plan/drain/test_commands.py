@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pytest
 
+from kubectl_eksdoc.core.model import commands
 from kubectl_eksdoc.core.model.cluster import Namespace
 from kubectl_eksdoc.core.model.findings import Remedy
 from kubectl_eksdoc.core.model.network import Service
-from kubectl_eksdoc.core.plan.drain import commands
 from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
 from tests.builders import TOLERATES_ALL, a_budget, a_claimed, a_node, a_pod, a_workload, ago
 from tests.core.plan.drain.planning import plan_of

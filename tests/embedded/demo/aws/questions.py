@@ -14,9 +14,9 @@ OURS = {"clusterName": CLUSTER}
 NAMED = {"name": CLUSTER}
 
 
-def every() -> list[Question]:
+def every(aws: DemoAws | None = None) -> list[Question]:
     """Each operation with nothing but what it needs, for each thing that there is, and with filters."""
-    aws = DemoAws()
+    aws = aws or DemoAws()
     return [*_of_eks(aws), *_of_addons(aws), *_of_ec2(aws), *_of_the_rest(aws)]
 
 

@@ -8,13 +8,13 @@ from enum import Enum
 
 from kubectl_eksdoc.core.model import codes, kinds
 from kubectl_eksdoc.core.model.cluster import NodePool
+from kubectl_eksdoc.core.model.commands import kubectl
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.core.model.kinds import Resource
 from kubectl_eksdoc.core.model.nodes import Node, NodeOwner
 from kubectl_eksdoc.core.model.placement import CPU
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.model.quantities import InvalidQuantity, nanos
-from kubectl_eksdoc.core.plan.drain.commands import kubectl
 from kubectl_eksdoc.core.plan.drain.landing.reserving import Adds, Homeless, Landing
 from kubectl_eksdoc.core.plan.drain.outcome import PodVerdict
 from kubectl_eksdoc.core.plan.drain.survey import Survey

@@ -6,10 +6,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 
 from kubectl_eksdoc.core.model import codes
+from kubectl_eksdoc.core.model.commands import kubectl
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, When
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.model.workloads import Workload
-from kubectl_eksdoc.core.plan.drain.commands import kubectl
 from kubectl_eksdoc.core.plan.drain.manners import Means
 from kubectl_eksdoc.core.plan.drain.order.rounds import Order
 from kubectl_eksdoc.core.plan.drain.survey import Survey

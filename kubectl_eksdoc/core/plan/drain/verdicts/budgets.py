@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from kubectl_eksdoc.core.model import codes
+from kubectl_eksdoc.core.model import codes, commands
 from kubectl_eksdoc.core.model.budgets import Budget, BudgetStatus
 from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.plan.drain import commands
 from kubectl_eksdoc.core.plan.drain.outcome import BudgetVerdict
 from kubectl_eksdoc.core.plan.drain.survey import SCALED, Survey
 from kubectl_eksdoc.core.plan.drain.verdicts.assuming import finding_as_if_fixed, is_assumed_fixed

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model import commands, kinds
 from kubectl_eksdoc.core.model.findings import Remedy
 from kubectl_eksdoc.core.model.pods import Owner, Pod
 from kubectl_eksdoc.core.model.workloads import Workload
-from kubectl_eksdoc.core.plan.drain import commands
 from kubectl_eksdoc.core.plan.drain.survey import Survey
 
 SCALED_BY_HAND = ("Deployment", "StatefulSet", "ReplicaSet", "ReplicationController")

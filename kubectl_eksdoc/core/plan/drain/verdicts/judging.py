@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 from kubectl_eksdoc.core.model import codes, kinds
 from kubectl_eksdoc.core.model.budgets import Budget
+from kubectl_eksdoc.core.model.commands import kubectl
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.core.model.nodes import Node
 from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.plan.drain.commands import kubectl
 from kubectl_eksdoc.core.plan.drain.manners import EVICTED, Manner
 from kubectl_eksdoc.core.plan.drain.outcome import PodVerdict
 from kubectl_eksdoc.core.plan.drain.survey import Survey

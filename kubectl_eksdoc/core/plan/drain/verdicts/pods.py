@@ -9,11 +9,11 @@ from dataclasses import replace
 
 from kubectl_eksdoc.core.model import codes, kinds
 from kubectl_eksdoc.core.model.codes import Code
+from kubectl_eksdoc.core.model.commands import in_turn, kubectl
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, When
 from kubectl_eksdoc.core.model.kinds import Resource
 from kubectl_eksdoc.core.model.pods import Pod, VolumeKind
 from kubectl_eksdoc.core.model.workloads import Workload
-from kubectl_eksdoc.core.plan.drain.commands import in_turn, kubectl
 from kubectl_eksdoc.core.plan.drain.manners import Manner, Means
 from kubectl_eksdoc.core.plan.drain.survey import Balanced, Survey
 from kubectl_eksdoc.core.plan.drain.targets import natural

@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from kubectl_eksdoc.core.model import codes
+from kubectl_eksdoc.core.model import codes, commands
 from kubectl_eksdoc.core.model.budgets import Amount, Budget
 from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.findings import Remedy, When
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.model.workloads import Workload
-from kubectl_eksdoc.core.plan.drain import commands
 from kubectl_eksdoc.core.plan.drain.outcome import BudgetVerdict
 from kubectl_eksdoc.core.plan.drain.survey import Survey
 from kubectl_eksdoc.core.plan.drain.verdicts import copies, surging

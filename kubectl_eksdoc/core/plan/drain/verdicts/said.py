@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from kubectl_eksdoc.core.model.codes import Code
+from kubectl_eksdoc.core.model.commands import shell
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.core.model.kinds import KindRead, ReadState
 from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.plan.drain.commands import shell
 from kubectl_eksdoc.core.plan.drain.manners import EVICTED, Manner
 from kubectl_eksdoc.core.plan.drain.outcome import PodVerdict
 from kubectl_eksdoc.core.plan.drain.targets import natural

@@ -15,8 +15,8 @@ from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.branches import Branch
 from kubectl_eksdoc.core.model.network import Service, TargetGroupBinding
 from kubectl_eksdoc.core.run.addon.rollout import rollout
-from kubectl_eksdoc.core.run.addon.stages import LONGEST_PAUSE_S, Stage, pause_s, stage_by_addon, stage_of
 from kubectl_eksdoc.core.run.addon.targets import affected
+from kubectl_eksdoc.core.run.stages import LONGEST_PAUSE_S, Stage, pause_s, stage_by_addon, stage_of
 from tests.builders import a_cluster, a_node, a_pod
 
 WORDS = ("InProgress", "Successful", "Failed", "Cancelled", "SomethingNew")

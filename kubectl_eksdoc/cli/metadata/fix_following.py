@@ -1,0 +1,249 @@
+"""A fix that this process carries out, or goes on with: written down, followed, and what came of it."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from kubectl_eksdoc import __version__
+from kubectl_eksdoc.cli import exits
+from kubectl_eksdoc.cli import look as looks
+from kubectl_eksdoc.cli.metadata import reading
+from kubectl_eksdoc.cli.metadata.fix_options import FixRequest
+from kubectl_eksdoc.cli.metadata.probe_options import Active
+from kubectl_eksdoc.cli.metadata.probing import ClockAround, manner_of
+from kubectl_eksdoc.cli.metadata.request import Request
+from kubectl_eksdoc.cli.run.confirming import confirm
+from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
+from kubectl_eksdoc.errors import AwsDenied, Drifted, LocalJournalError
+
+if TYPE_CHECKING:  # help must not pay for facts and plans
+    from kubectl_eksdoc.aws.believing import Believed
+    from kubectl_eksdoc.core.model.api_objects import Doc
+    from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
+    from kubectl_eksdoc.core.model.aws.machines import Instance
+    from kubectl_eksdoc.core.model.metadata_acts import Act
+    from kubectl_eksdoc.core.run.metadata.became import Done, Part
+    from kubectl_eksdoc.flows.metadata_fix.template import Past
+    from kubectl_eksdoc.flows.metadata_fix.world import FixWorld
+    from kubectl_eksdoc.render.metadata_fix import FixView
+    from kubectl_eksdoc.wiring.metadata import MetadataWorld
+    from kubectl_eksdoc.wiring.runs import Keeping
+
+
+def carried_out(
+    request: Request,
+    fix: FixRequest,
+    active: Active | None,
+    world: MetadataWorld,
+    act: Act,
+    view: FixView,
+    around: Surroundings,
+) -> Answer:
+    """`active`: with which pods it is proved, None without any.
+
+    Raises:
+        JournalError: it cannot be written down; nothing was done.
+        AwsError, ClusterError: it is refused.
+    """
+    from kubectl_eksdoc.flows.metadata_fix.carrying_out import carry_out
+
+    keeping = around.edges.keeping(around.edges.new_run_id(around.now()), "", around.environ)
+    begun = _begun(view, world, keeping, around)
+    with _followed(request, active, world, keeping, around) as edges:
+        around.note(f"fix {keeping.run}, journal {_path(keeping)}")
+        done = carry_out(act, begun, _token(keeping.run), edges, fix.watch_s)
+    return _answer(request, world, replace(view, run=keeping.run, journal=_path(keeping), done=done), done, around)
+
+
+def _token(run: str) -> str:
+    """By which EC2 and EKS know the same request again."""
+    return f"eksdoc-{run}"
+
+
+def _path(keeping: Keeping) -> str:
+    from kubectl_eksdoc.wiring.metadata_fixes import journal_of
+
+    return str(journal_of(keeping).path)
+
+
+def _begun(view: FixView, world: MetadataWorld, keeping: Keeping, around: Surroundings) -> Doc:
+    """The first line of the journal: what somebody else needs who goes on with it, or back."""
+    from kubectl_eksdoc.render.times import rfc3339
+
+    eks = _believed(world).cluster
+    return {
+        "run": keeping.run,
+        "at": rfc3339(around.now()),
+        "tool": __version__,
+        "who": f"{keeping.who}@{keeping.host}",
+        "cluster": {"name": eks.name, "arn": eks.arn, "context": world.cluster.identity.context},
+        "fix": view.name,
+        "wayBack": list(view.back),
+    }
+
+
+def _believed(world: MetadataWorld) -> Believed:
+    """Raises AwsDenied: nothing that AWS says can be believed."""
+    from kubectl_eksdoc.core.model.aws.asked import Unknown
+
+    if isinstance(world.aws, Unknown):
+        raise AwsDenied(f"{world.aws.why}, so nothing can be changed", "", world.aws.missing)
+    return world.aws
+
+
+@contextmanager
+def _followed(
+    request: Request, active: Active | None, world: MetadataWorld, keeping: Keeping, around: Surroundings
+) -> Iterator[FixWorld]:
+    """The edges, while the process takes Ctrl-C as a word to stop between two steps."""
+    from kubectl_eksdoc.flows.metadata_fix.world import FixWorld
+    from kubectl_eksdoc.wiring.metadata_fixes import changes_of, journal_of, node_classes_of
+
+    believed = _believed(world)
+
+    def tell(line: str) -> None:
+        around.note(f"{around.now():%H:%M:%S}Z  {line}")
+
+    with around.edges.told_to_stop() as told:
+        yield FixWorld(
+            changes_of(believed),
+            node_classes_of(request.options.connection),
+            journal_of(keeping),
+            around.edges.clock,
+            around.sleep,
+            told,
+            tell,
+            lambda group: _members(group, request, believed, around),
+            None if active is None else lambda nodes: _proofs(nodes, request, active, told, tell, around),
+        )
+
+
+def _proofs(
+    names: Sequence[str],
+    request: Request,
+    active: Active,
+    told: Callable[[], int],
+    tell: Callable[[str], object],
+    around: Surroundings,
+) -> tuple[Part, ...]:
+    from kubectl_eksdoc.core.model import kinds
+    from kubectl_eksdoc.flows.metadata_fix.proving import proofs
+
+    manner, connection = manner_of(request, active), request.options.connection
+    ground = around.edges.open_ground(connection, manner.namespace)
+    cluster = around.open_reader(request.source, connection, None).read((kinds.NODES,))
+    nodes = [node for node in cluster.nodes if node.name in names]
+    probe = around.edges.new_probe_id()
+    return proofs(nodes, ground, probe, manner, active.every, ClockAround(around), told, tell)
+
+
+def _members(
+    group: str, request: Request, believed: Believed, around: Surroundings
+) -> Mapping[str, Instance | Absent | Unknown] | Unknown:
+    """The nodes of a group as they are now, each with its instance."""
+    from kubectl_eksdoc.core.model import kinds
+    from kubectl_eksdoc.core.model.aws.asked import Unknown
+    from kubectl_eksdoc.core.plan.metadata.sources import instance_of
+    from kubectl_eksdoc.errors import ClusterError
+    from kubectl_eksdoc.wiring.metadata_fixes import changes_of
+
+    try:
+        cluster = around.open_reader(request.source, request.options.connection, None).read((kinds.NODES,))
+    except ClusterError as error:
+        return Unknown(error.message)
+    ids = {node.name: instance_of(node) for node in cluster.nodes if node.group == group}
+    told = changes_of(believed).instances([ident for ident in ids.values() if ident])
+    unnamed = Unknown("its providerID names no instance")
+    return {name: told.get(ident, unnamed) for name, ident in ids.items()}
+
+
+def tried(act: Act, request: Request, world: MetadataWorld) -> tuple[bool, tuple[str, ...]]:
+    """As `flows.metadata_fix.trying.tried`."""
+    from kubectl_eksdoc.flows.metadata_fix.trying import tried as asked
+    from kubectl_eksdoc.wiring.metadata_fixes import changes_of, node_classes_of
+
+    aws = changes_of(_believed(world))
+    return asked(act, _token("dry-run"), aws, node_classes_of(request.options.connection))
+
+
+def resumed(
+    request: Request, fix: FixRequest, active: Active | None, world: MetadataWorld, around: Surroundings
+) -> Answer:
+    """A fix that was begun before, gone on with: what is as it was meant to be is left alone.
+
+    Raises:
+        LocalJournalError: this machine has no journal of it, or none that can be understood.
+        Drifted: it is of another cluster, or not as it was.
+    """
+    from kubectl_eksdoc.flows.metadata_fix.carrying_out import go_on
+    from kubectl_eksdoc.render.metadata_fix import FixView
+    from kubectl_eksdoc.render.metadata_fix.words import action, head
+
+    keeping = around.edges.keeping(fix.resume, "", around.environ)
+    begun, act, past = _read(keeping, world)
+    back = tuple(map(str, begun.get("wayBack", ())))
+    options = request.given | {"apply": True, "resume": fix.resume}
+    view = FixView(
+        str(begun.get("fix", "")), act, world.cluster, options, back=back, run=fix.resume, recognised=world.recognised
+    )
+    around.note(f"{head(act)}, begun at {begun.get('at', 'a time that was not written down')}:")
+    confirm(world.cluster.identity, len(act.nodes), f"go on to {action(act)}", fix.given, around.ask)
+    with _followed(request, active, world, keeping, around) as edges:
+        done = go_on(act, str(begun.get("token", "")), edges, fix.watch_s, past)
+    return _answer(request, world, replace(view, journal=_path(keeping), done=done), done, around)
+
+
+def _read(keeping: Keeping, world: MetadataWorld) -> tuple[Doc, Act, Past]:
+    from kubectl_eksdoc.core.run.metadata.kept import from_doc
+    from kubectl_eksdoc.flows.metadata_fix.template import Past
+    from kubectl_eksdoc.host.update_journal import read_update
+    from kubectl_eksdoc.wiring.metadata_fixes import folder_of
+
+    entries = read_update(folder_of(keeping), keeping.run)
+    begun = next((each for each in entries if each.get("entry") == "begun"), {})
+    known = {key: each[key] for each in entries for key in ("number", "update") if each.get(key)}
+    try:
+        act = from_doc(begun["act"])
+        past = Past(int(known.get("number", 0)), str(known.get("update", "")))
+        arn, token = str(begun["cluster"]["arn"]), begun["token"]
+    except (KeyError, TypeError, ValueError) as error:
+        raise LocalJournalError(f"the journal of fix {keeping.run} cannot be understood: {error!r}") from error
+    if not isinstance(token, str) or arn != _believed(world).cluster.arn:
+        raise Drifted(f"fix {keeping.run} is of {arn}", "Name the context of that cluster.")
+    return begun, act, past
+
+
+def _answer(request: Request, world: MetadataWorld, view: FixView, done: Done, around: Surroundings) -> Answer:
+    if not done.whole and view.run:
+        around.note("go on with it:")
+        words = reading.reached_by(request, world)
+        around.note(f"  {shlex.join(['kubectl', 'eksdoc', 'imds-probe', '--apply', '--resume', view.run, *words])}")
+    if done.number:  # by hand it is what a line before has told
+        known = tuple(line.replace('"$VERSION"', str(done.number)) for line in view.back)
+        view = replace(view, back=known)
+    if not done.proofs:
+        nodes = [f"node/{name}" for name in done.act.nodes[:1]] if not done.nodes else []
+        asks = ["kubectl", "eksdoc", "imds-probe", *nodes, "--active", *reading.reached_by(request, world)]
+        view = replace(view, from_pod=shlex.join(asks))
+    return Answer(rendered(request, view, around), code(done))
+
+
+def rendered(request: Request, view: FixView, around: Surroundings) -> str:
+    from kubectl_eksdoc.render.metadata_fix import FORMATS
+
+    look = looks.decide(request.options, around.stdout, around.environ)
+    return FORMATS.render(view, request.options.output, look)
+
+
+def code(done: Done) -> int:
+    """What was broken off or failed was not brought to its end; then what is known to differ matters more than what is
+    not known."""
+    if not done.whole:
+        return exits.STOPPED
+    if done.differs:
+        return exits.FAILS
+    return exits.UNKNOWN if done.lacks else exits.CLEAN

@@ -1,0 +1,75 @@
+"""The flags of ``imds-probe --apply``: which fix, and how long it is followed."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+
+from kubectl_eksdoc.cli import values
+from kubectl_eksdoc.cli.metadata.changing_options import given_from
+from kubectl_eksdoc.cli.metadata.request import Request
+from kubectl_eksdoc.cli.run.confirming import Given
+from kubectl_eksdoc.errors import UsageError
+
+WATCH_FOR_S = 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class FixRequest:
+    """`name` is "" with `resume`, the id of a fix that was begun before. `dry`: ``none``, ``client`` or ``server``."""
+
+    name: str
+    dry: str
+    given: Given
+    watch_s: float
+    resume: str
+
+
+def add_to(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("Carrying a fix out (--active proves it from pods)")
+    group.add_argument(
+        "--apply", action="switch", default=False, help="do what --fix names, and read again what came of it"
+    )
+    group.add_argument(
+        "--fix",
+        metavar="NAME",
+        default="",
+        help="instance-options, node-class or template-version, as the answer without --apply offers them",
+    )
+    group.add_argument(
+        "--watch-for",
+        type=values.some_seconds,
+        default=WATCH_FOR_S,
+        metavar="TIME",
+        help="follow it no longer than that; a node group's update goes on in EKS (default: "
+        f"{values.duration_text(WATCH_FOR_S)})",
+    )
+    group.add_argument(
+        "--resume",
+        metavar="ID",
+        default="",
+        help="go on with a fix that was broken off, by its journal on this machine; what is done is not done again",
+    )
+
+
+def fix_from(args: argparse.Namespace, request: Request) -> FixRequest | None:
+    """None: nothing is to be carried out.
+
+    Raises:
+        UsageError: flags do not go together.
+    """
+    found = FixRequest(args.fix, args.dry, given_from(args), args.watch_for, args.resume)
+    if not args.apply:
+        if (found.name, found.watch_s, found.resume) != ("", WATCH_FOR_S, ""):
+            raise UsageError("flags that carry a fix out are given without --apply", "Add --apply if you mean it.")
+        return None
+    if bool(found.name) is bool(found.resume):
+        raise UsageError(
+            "--apply wants one fix: --fix NAME" if not found.name else "--resume goes on with a fix as it was begun",
+            "imds-probe without --apply tells which there are." if not found.name else "Leave --fix away.",
+        )
+    if request.pod:
+        raise UsageError("--apply is of nodes, and a pod is named", "Name its node, or its group: --nodegroup NAME.")
+    if found.resume and (found.dry != "none" or request.nodes or request.groups):
+        raise UsageError("--resume goes on with a fix as it was begun: no other nodes, and no dry run")
+    return found

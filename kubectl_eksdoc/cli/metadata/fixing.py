@@ -1,0 +1,157 @@
+"""``imds-probe --apply``: a fix is shown, typed back, read again, written down, carried out, and read once more."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kubectl_eksdoc.cli import exits, rights, saying
+from kubectl_eksdoc.cli.metadata import fix_following, reading
+from kubectl_eksdoc.cli.metadata.fix_options import FixRequest
+from kubectl_eksdoc.cli.metadata.probe_options import Active
+from kubectl_eksdoc.cli.metadata.request import Request
+from kubectl_eksdoc.cli.run.confirming import confirm
+from kubectl_eksdoc.cli.run.writable import check_writable
+from kubectl_eksdoc.cli.streams import say
+from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
+from kubectl_eksdoc.errors import Drifted, Forbidden, UsageError
+
+if TYPE_CHECKING:  # help must not pay for facts and plans
+    from kubectl_eksdoc.core.plan.metadata.fixes.chosen import Chosen
+    from kubectl_eksdoc.render.metadata_fix import FixView
+    from kubectl_eksdoc.wiring.metadata import MetadataWorld
+
+COMMAND = f"{reading.NAME} --apply"
+_PROVES_LITTLE = (
+    "a dry run asks nobody: whether AWS and the API server take it is not known (--dry-run=server asks them)"
+)
+_PROVES_SOME = (
+    "a dry run proves that EC2 or the API server would take the call, and not that pods reach the service then"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """What is shown of a fix. `forbidden`: why it must not be begun."""
+
+    chosen: Chosen
+    forbidden: str
+
+
+def fixing(request: Request, fix: FixRequest, active: Active | None, around: Surroundings) -> Answer:
+    """`active`: with which pods it is proved, None without any.
+
+    Raises:
+        EksdocError: the command line, the cluster or AWS is at fault; the error says which.
+    """
+    from kubectl_eksdoc.render.metadata_fix import FORMATS
+
+    FORMATS.check(request.options.output)
+    _check_source(request, fix)
+    if fix.dry == "none":
+        check_writable(around.environ, COMMAND, "imds-probe without --apply reads only")
+    try:
+        world = reading.opened(request, around)
+        saying.told(world, request.options, around)
+        if fix.resume:
+            return fix_following.resumed(request, fix, active, world, around)
+        return _fixed(request, fix, active, world, around)
+    except Forbidden as error:
+        raise rights.explained(error, COMMAND) from error
+
+
+def _check_source(request: Request, fix: FixRequest) -> None:
+    source = request.source
+    if source.live or (source.demo and fix.dry == "client"):
+        return
+    what = "--demo" if source.demo else "--snapshot"
+    raise UsageError(
+        f"--apply is of the live cluster: {what} does not go with it",
+        "--demo --apply --fix NAME --dry-run shows what would be done on the built-in cluster."
+        if source.demo
+        else "Leave --apply away to look at what the snapshot says.",
+    )
+
+
+def _fixed(
+    request: Request, fix: FixRequest, active: Active | None, world: MetadataWorld, around: Surroundings
+) -> Answer:
+    shown = _shown(request, fix, world)
+    view = _view(request, fix, shown, world)
+    if fix.dry != "none":
+        return _dry(request, fix, shown, view, world, around)
+    say(around.stderr, f"{_preview(request, view, around)}\n")
+    if shown.forbidden:
+        around.note(f"nothing is done: {shown.forbidden}")
+        return Answer(_as_data(request, view, around), exits.FAILS)
+    from kubectl_eksdoc.render.metadata_fix.words import action, head
+
+    act = shown.chosen.act
+    around.note(f"{head(act)}:")
+    confirm(world.cluster.identity, len(act.nodes), action(act), fix.given, around.ask)
+    again = reading.opened(request, around)
+    now = _shown(request, fix, again)
+    if (now.chosen.act, now.forbidden) != (act, shown.forbidden):
+        raise Drifted(
+            "the nodes, or what makes them, are not as they were when the fix was shown",
+            "Nothing was changed. Somebody has changed them meanwhile: look again.",
+        )
+    return fix_following.carried_out(request, fix, active, again, act, view, around)
+
+
+def _shown(request: Request, fix: FixRequest, world: MetadataWorld) -> _Shown:
+    """
+    Raises:
+        UsageError: there is no such fix, or not one.
+    """
+    from kubectl_eksdoc.core.plan.metadata.fixes.chooser import offered
+    from kubectl_eksdoc.core.plan.metadata.fixes.chosen import NotChosen, chosen, forbidden
+    from kubectl_eksdoc.flows.metadata import plan_imds
+
+    plan = plan_imds(reading.scope(request).of(world.cluster), world.machines, request.hops)
+    found = chosen(offered(plan, world.cluster, world.vpc), fix.name)
+    if isinstance(found, NotChosen):
+        raise UsageError(found.why, found.hint)
+    return _Shown(found, forbidden(found.act, plan.facts))
+
+
+def _view(request: Request, fix: FixRequest, shown: _Shown, world: MetadataWorld) -> FixView:
+    from kubectl_eksdoc.render.metadata_fix import FixView
+
+    chosen = shown.chosen
+    given: dict[str, object] = {"apply": True, "fix": fix.name, "dry-run": "" if fix.dry == "none" else fix.dry}
+    return FixView(
+        chosen.name,
+        chosen.act,
+        world.cluster,
+        request.given | {name: value for name, value in given.items() if value},
+        chosen.fixes,
+        tuple(line for each in chosen.fixes for line in each.back),
+        forbidden=shown.forbidden,
+        recognised=world.recognised,
+    )
+
+
+def _dry(
+    request: Request, fix: FixRequest, shown: _Shown, view: FixView, world: MetadataWorld, around: Surroundings
+) -> Answer:
+    from dataclasses import replace
+
+    well, said = (True, ()) if fix.dry == "client" else fix_following.tried(shown.chosen.act, request, world)
+    around.note(_PROVES_LITTLE if fix.dry == "client" else _PROVES_SOME)
+    code = exits.FAILS if shown.forbidden or not well else exits.CLEAN
+    return Answer(fix_following.rendered(request, replace(view, tried=said), around), code)
+
+
+def _as_data(request: Request, view: FixView, around: Surroundings) -> str:
+    """Nothing on stdout for who reads a table: it was shown on stderr."""
+    return fix_following.rendered(request, view, around) if request.options.output in ("json", "yaml") else ""
+
+
+def _preview(request: Request, view: FixView, around: Surroundings) -> str:
+    """Before anything is asked; it is no answer, so it goes to stderr."""
+    from kubectl_eksdoc.cli import look as looks
+    from kubectl_eksdoc.render.metadata_fix import FORMATS
+
+    look = looks.decide(request.options, around.stderr, around.environ)
+    return FORMATS.render(view, "wide" if request.options.output == "wide" else "table", look)

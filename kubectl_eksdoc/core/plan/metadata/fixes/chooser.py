@@ -1,0 +1,136 @@
+"""Which ways exist for some nodes whose pods do not reach the service, the one that moves least first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.core.model.nodes import NodeOwner
+from kubectl_eksdoc.core.plan.metadata.facts import MetadataFacts
+from kubectl_eksdoc.core.plan.metadata.fixes.behind import Behind, behind
+from kubectl_eksdoc.core.plan.metadata.fixes.fix import NAMES, Choice, Fix
+from kubectl_eksdoc.core.plan.metadata.fixes.on_classes import on_class
+from kubectl_eksdoc.core.plan.metadata.fixes.on_groups import NO_TEMPLATE, new_group, new_group_by_eksctl, replaced
+from kubectl_eksdoc.core.plan.metadata.fixes.on_instances import on_instances
+from kubectl_eksdoc.core.plan.metadata.fixes.on_pods import on_pods
+from kubectl_eksdoc.core.plan.metadata.fixes.on_templates import on_group_template, on_scaling_template
+from kubectl_eksdoc.core.plan.metadata.groups import NodesAlike
+from kubectl_eksdoc.core.plan.metadata.plan import MetadataPlan
+from kubectl_eksdoc.core.plan.metadata.sufferers import Sufferer
+from kubectl_eksdoc.core.rules.metadata_service import Reach
+
+_CUT = (Reach.CUT_OFF, Reach.V1_ONLY)
+
+_FIXED = {
+    NodeOwner.AUTO_MODE: "EKS Auto Mode fixes the options of its nodes, and nobody can change them",
+    NodeOwner.FARGATE: "Fargate has no instance metadata service",
+    NodeOwner.HYBRID: "a hybrid node is no EC2 instance, and has no such service",
+}
+
+
+def choices(
+    alike: NodesAlike,
+    facts: MetadataFacts,
+    hops: int,
+    sufferers: Sequence[Sufferer] = (),
+    vpc: str = "",
+    whole: Cluster | None = None,
+) -> Choice:
+    """`hops` are needed; `sufferers` those on these nodes; `vpc`: the id of the cluster's, "" where it is not known.
+    `whole`: all of the cluster, where the facts are of a part of it. Where every pod reaches the service, now and
+    later, there is nothing to choose."""
+    if not {alike.here.reach, alike.later.reach} & {*_CUT}:
+        return Choice()
+    of = behind(alike, facts, hops, whole or facts.cluster, vpc)
+    found = [*on_pods(of, sufferers)]
+    cannot: list[str] = []
+    if alike.owner in _FIXED:
+        cannot.append(f"{_FIXED[alike.owner]}: only what the pods themselves are given helps")
+    else:
+        for each in _on_nodes(of):
+            if isinstance(each, Fix):
+                found.append(each)
+            else:
+                cannot.append(each)
+    if not found and not cannot:
+        cannot.append(_nothing_known(of))
+    return Choice(tuple(sorted(found, key=lambda fix: (*fix.blast.size, NAMES.index(fix.name)))), tuple(cannot))
+
+
+def offered(plan: MetadataPlan, whole: Cluster, vpc: str = "") -> tuple[tuple[NodesAlike, Choice], ...]:
+    """For each group of the plan, in its order."""
+    return tuple(
+        (group.alike, choices(group.alike, plan.facts, plan.hops, group.sufferers, vpc, whole)) for group in plan.groups
+    )
+
+
+def _on_nodes(of: Behind) -> Iterator[Fix | str]:
+    """A text is why there is no such way."""
+    if of.alike.here.reach in _CUT:
+        running = on_instances(of)
+        yield running if running is not None else "the running instances are not known well enough to change them"
+    if of.alike.later.reach is Reach.REACHABLE:
+        yield replaced(of)
+    elif of.alike.owner is NodeOwner.KARPENTER:
+        yield on_class(of) or f"which EC2NodeClass to change is not known: {_why(of)}"
+    elif of.alike.owner is NodeOwner.MANAGED:
+        yield from _on_group(of)
+    else:
+        yield from _on_scaling_group(of)
+
+
+def _on_group(of: Behind) -> Iterator[Fix | str]:
+    group = of.group
+    if group is None:
+        yield f"whether node group {of.alike.name} has a launch template of its own is not known: {_why(of)}"
+        return
+    if group.template is None:
+        yield NO_TEMPLATE.format(group.name)
+        made = new_group_by_eksctl(of, of.eksctl) if of.eksctl else new_group(of, group)
+        yield made or _ONE_OR_TWO
+        return
+    template = of.template(group.template)
+    if template is None:
+        yield f"what launch template {group.template} says is not known: {_why(of)}"
+        return
+    yield on_group_template(of, group, template)
+
+
+_ONE_OR_TWO = "eksctl knows one hop or two, and no more: make the node group from a launch template of your own"
+
+
+def _on_scaling_group(of: Behind) -> Iterator[Fix | str]:
+    if of.alike.owner is NodeOwner.EKSCTL:
+        yield new_group_by_eksctl(of, of.eksctl or of.alike.name) or _ONE_OR_TWO
+        return
+    group = of.scaling
+    if group is None:
+        yield f"what launches the next of these nodes is not known, or is not one thing: {_why(of)}"
+        return
+    if group.template is None:
+        yield (
+            f"auto scaling group {group.name} launches from a launch configuration, which cannot be changed: give it a "
+            "launch template"
+        )
+        return
+    template = of.template(group.template)
+    if template is None:
+        yield f"what launch template {group.template} says is not known: {_why(of)}"
+        return
+    made = on_scaling_template(of, group, group.template, template)
+    yield made or (
+        f"auto scaling group {group.name} names version {template.number} of launch template "
+        f"{template.name or template.id} in a policy of several instance types: make a version with a hop limit of "
+        f"{of.hops}, and name that there"
+    )
+
+
+def _why(of: Behind) -> str:
+    """Of what is not known, as far as that was told."""
+    options = of.alike.next.options
+    return options.why if isinstance(options, Unknown) else "it was not read"
+
+
+def _nothing_known(of: Behind) -> str:
+    return f"nothing is known that would change it: {_why(of)}"

@@ -1,0 +1,81 @@
+"""One way to mend it, as data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kubectl_eksdoc.core.model.findings import Remedy, When
+from kubectl_eksdoc.core.model.metadata_acts import Act
+
+INSTANCE_OPTIONS = "instance-options"
+CONTROLLER_FLAGS = "controller-flags"
+RESTART_PODS = "restart-pods"
+OWN_ROLE = "own-role"
+NODE_CLASS = "node-class"
+TEMPLATE_VERSION = "template-version"
+REPLACE_NODES = "replace-nodes"
+NEW_GROUP = "new-group"
+
+NAMES = (
+    INSTANCE_OPTIONS,
+    CONTROLLER_FLAGS,
+    RESTART_PODS,
+    OWN_ROLE,
+    NODE_CLASS,
+    TEMPLATE_VERSION,
+    REPLACE_NODES,
+    NEW_GROUP,
+)
+"""As ``--fix`` takes them."""
+
+CARRIED_OUT = (INSTANCE_OPTIONS, NODE_CLASS, TEMPLATE_VERSION)
+"""Those that this tool can do itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Blast:
+    """How far it reaches: `nodes` are replaced, `pods` are evicted or restarted, `instances` are changed as they run.
+    `how`: by whom and how fast, a clause."""
+
+    nodes: int = 0
+    pods: int = 0
+    instances: int = 0
+    how: str = ""
+
+    @property
+    def size(self) -> tuple[int, int, int]:
+        """By which they are ordered: a node that is replaced weighs more than any number of pods."""
+        return self.nodes, self.pods, self.instances
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """`does` is a sentence without its full stop. `commands` and `back` are whole lines for a POSIX shell, in their
+    order; where no line does it, `does` says who decides. `lasts`: until when it holds, a clause; `cautions` are
+    clauses. `act`: what this tool can do of it, None where a person must."""
+
+    name: str
+    when: When
+    does: str
+    commands: tuple[str, ...]
+    back: tuple[str, ...]
+    blast: Blast
+    lasts: str = ""
+    cautions: tuple[str, ...] = ()
+    act: Act | None = None
+
+    @property
+    def remedy(self) -> Remedy:
+        return Remedy(self.does, " && ".join(self.commands), self.when)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """All that exists for some nodes, the smallest blast radius first. `cannot`: ways that people take for one and why
+    they are none here, or why there is no way at all; each a clause."""
+
+    fixes: tuple[Fix, ...] = ()
+    cannot: tuple[str, ...] = ()
+
+    def named(self, name: str) -> Fix | None:
+        return next((fix for fix in self.fixes if fix.name == name), None)

@@ -1,0 +1,214 @@
+"""Fixes of the metadata service on the tests' AWS: what EC2 and EKS are asked, and what came of it over HTTP."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from kubectl_eksdoc.aws import ec2
+from kubectl_eksdoc.aws.believing import Believed, believed
+from kubectl_eksdoc.aws.metadata_changes import MetadataChanges
+from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.aws.machines import Instance, MetadataOptions, SaidOptions, TemplateRef
+from kubectl_eksdoc.core.model.metadata_acts import Act, OnInstances, OnTemplate, SetOptions
+from kubectl_eksdoc.core.run.metadata.became import Became, Done
+from kubectl_eksdoc.core.run.stages import Stage
+from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsMissing, AwsRefused
+from kubectl_eksdoc.flows.metadata_fix.carrying_out import carry_out
+from kubectl_eksdoc.flows.metadata_fix.world import FixWorld
+from tests.aws.test_live import live, prod
+from tests.flows.metadata_fix.fixed import FakeClasses, Kept
+
+if TYPE_CHECKING:
+    from tests.aws.world.server import World
+
+__all__ = ["prod"]
+TOKEN = "eksdoc-20261122-1"
+PINNED = "1.24.7-20221101"
+ROLE = "arn:aws:iam::111122223333:role/any"
+SAID = {"HttpTokens": "required", "HttpPutResponseHopLimit": 1, "InstanceMetadataTags": "enabled"}
+
+
+@pytest.fixture
+def of(prod: World) -> Believed:
+    aws = live(prod)
+    found = believed(aws, aws.access)
+    prod.forget_calls()
+    return found
+
+
+def an_instance(prod: World) -> str:
+    asked = {"ImageId": "ami-12345678", "MinCount": 1, "MaxCount": 1, "MetadataOptions": SAID}
+    return str(prod.client("ec2").run_instances(**asked)["Instances"][0]["InstanceId"])
+
+
+def act_on(of: Believed, *ids: str) -> OnInstances:
+    found = ec2.instances(of, ids)
+    each = []
+    for ident in ids:
+        seen = found[ident]
+        assert isinstance(seen, Instance) and seen.options is not None
+        each.append(SetOptions(f"node-{ident}", ident, seen.options, 2))
+    return OnInstances(tuple(each))
+
+
+def a_group(prod: World, **data: Any) -> OnTemplate:
+    client = prod.client("ec2")
+    made = client.create_launch_template(
+        LaunchTemplateName="own", LaunchTemplateData={"InstanceType": "m5.large", "MetadataOptions": SAID, **data}
+    )
+    ident = made["LaunchTemplate"]["LaunchTemplateId"]
+    prod.client("eks").create_nodegroup(
+        clusterName="prod",
+        nodegroupName="own",
+        subnets=["subnet-1"],
+        nodeRole=ROLE,
+        launchTemplate={"id": ident, "version": "1"},
+        version="1.24",
+        releaseVersion=PINNED,
+    )
+    pinned = ("", "") if "ImageId" in data else ("1.24", PINNED)
+    return OnTemplate("own", ident, 1, SaidOptions("required", 1, tags=True), 2, *pinned, ("n0",))
+
+
+class Fast:
+    """Waits a hundredth of what it is told to."""
+
+    def monotonic(self) -> float:
+        return time.monotonic() * 100
+
+    def now(self) -> datetime:
+        return datetime.now(timezone.utc)
+
+    def sleep(self, seconds: float) -> None:
+        time.sleep(min(seconds / 100, 0.1))
+
+
+def carried_out(of: Believed, act: Act, sleep: Callable[[float], object] | None = None) -> Done:
+    clock = Fast()
+    aws, unasked = MetadataChanges(of), Unknown("not asked")
+    world = FixWorld(
+        aws, FakeClasses(), Kept(), clock, sleep or clock.sleep, lambda: 0, lambda line: None, lambda group: unasked
+    )
+    return carry_out(act, {"run": "r-1"}, TOKEN, world, watch_s=3000)
+
+
+def test_instances_keep_all_but_their_hop_limit(prod: World, of: Believed) -> None:
+    ids = [an_instance(prod) for _ in range(2)]
+    done = carried_out(of, act_on(of, *ids))
+    assert done.whole and [part.became for part in done.parts] == [Became.DONE] * 2
+    for ident in ids:
+        (found,) = prod.client("ec2").describe_instances(InstanceIds=[ident])["Reservations"]
+        options = found["Instances"][0]["MetadataOptions"]
+        assert (options["HttpPutResponseHopLimit"], options["HttpTokens"]) == (2, "required")
+        assert options["InstanceMetadataTags"] == "enabled"
+    assert prod.count("ec2:ModifyInstanceMetadataOptions") == 2
+
+
+def test_it_is_waited_for_until_it_is_in_force(prod: World, of: Believed) -> None:
+    act = act_on(of, an_instance(prod))
+    prod.hold_metadata()
+    slept: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        if len(slept) == 3:
+            prod.hold_metadata(False)
+
+    assert carried_out(of, act, sleep).whole and len(slept) >= 3
+
+
+def test_what_cannot_be_read_is_not_changed(prod: World, of: Believed) -> None:
+    act = act_on(of, an_instance(prod))
+    prod.fail("ec2:DescribeInstances", "InternalError", "later", times=1)
+    done = carried_out(of, act)
+    assert not done.whole and prod.count("ec2:ModifyInstanceMetadataOptions") == 0
+    assert "InternalError" in done.parts[0].why
+
+
+def test_a_dry_run_of_ec2_says_whether_it_would(prod: World, of: Believed) -> None:
+    act, aws = act_on(of, an_instance(prod)).each[0], MetadataChanges(of)
+    aws.set_options(act, dry=True)
+    template = a_group(prod)
+    assert aws.new_version(template, TOKEN, dry=True) == 0
+    assert aws.instances([act.instance])[act.instance] == ec2.instances(of, [act.instance])[act.instance]
+    assert act_on(of, act.instance).each[0].before == MetadataOptions("required", 1)
+    prod.deny("ec2:ModifyInstanceMetadataOptions", "ec2:CreateLaunchTemplateVersion")
+    for ask in (lambda: aws.set_options(act, dry=True), lambda: aws.new_version(template, TOKEN, dry=True)):
+        with pytest.raises(AwsDenied) as error:
+            ask()
+        assert error.value.missing.startswith("ec2:") and "Nothing was changed" in error.value.hint
+
+
+def test_an_endpoint_that_is_disabled_is_enabled(prod: World, of: Believed) -> None:
+    ident = an_instance(prod)
+    prod.client("ec2").modify_instance_metadata_options(InstanceId=ident, HttpEndpoint="disabled")
+    (each,) = act_on(of, ident).each
+    assert not each.before.endpoint and carried_out(of, OnInstances((each,))).whole
+    assert act_on(of, ident).each[0].before == each.after
+
+
+def test_what_aws_does_not_take(prod: World, of: Believed) -> None:
+    aws, act = MetadataChanges(of), act_on(of, an_instance(prod)).each[0]
+    with pytest.raises(AwsMissing):
+        aws.set_options(replace(act, instance="i-0123456789abcdef0"))
+    prod.fail("ec2:ModifyInstanceMetadataOptions", "IncorrectInstanceState", "it is stopping", 400, times=1)
+    with pytest.raises(AwsRefused):
+        aws.set_options(act)
+    prod.fail("ec2:ModifyInstanceMetadataOptions", "InternalError", "oops", 500, times=1)
+    with pytest.raises(AwsError) as error:
+        aws.set_options(act)
+    assert not isinstance(error.value, AwsRefused), "it may be done all the same"
+
+
+def test_a_new_version_keeps_what_the_old_one_says_and_the_ami_stays(prod: World, of: Believed) -> None:
+    act = a_group(prod)
+    prod.eks().ends_when_asked = 2
+    done = carried_out(of, act)
+    assert done.whole and (done.number, done.stage) == (2, Stage.SUCCESSFUL)
+    told = prod.client("ec2").describe_launch_template_versions(LaunchTemplateId=act.id, Versions=["2"])
+    (version,) = told["LaunchTemplateVersions"]
+    assert version["LaunchTemplateData"]["MetadataOptions"] == {**SAID, "HttpPutResponseHopLimit": 2}
+    assert version["LaunchTemplateData"]["InstanceType"] == "m5.large", "of the source version"
+    group = prod.client("eks").describe_nodegroup(clusterName="prod", nodegroupName="own")["nodegroup"]
+    assert (group["releaseVersion"], group["launchTemplate"]["version"]) == (PINNED, "2")
+
+
+def test_a_template_with_an_ami_gives_no_release(prod: World, of: Believed) -> None:
+    act = a_group(prod, ImageId="ami-12345678")
+    prod.eks().ends_when_asked = 1
+    assert carried_out(of, act).whole
+    group = prod.client("eks").describe_nodegroup(clusterName="prod", nodegroupName="own")["nodegroup"]
+    assert group["launchTemplate"]["version"] == "2"
+
+
+def test_a_version_and_an_update_are_found_again(prod: World, of: Believed) -> None:
+    act, aws = a_group(prod), MetadataChanges(of)
+    assert aws.version_of(act, TOKEN) == 0
+    number = aws.new_version(act, TOKEN)
+    assert aws.version_of(act, TOKEN) == number == 2 and aws.update_to(act, number) == ""
+    update = aws.update_group(act, number, TOKEN)
+    assert aws.update_to(act, number) == update.id
+    prod.deny("ec2:DescribeLaunchTemplateVersions", "eks:ListUpdates")
+    assert isinstance(aws.version_of(act, TOKEN), Unknown) and isinstance(aws.update_to(act, number), Unknown)
+    assert isinstance(aws.group("gone"), Absent)
+
+
+def test_a_group_that_is_updated_takes_no_other(prod: World, of: Believed) -> None:
+    act = a_group(prod)
+    prod.client("eks").update_nodegroup_version(
+        clusterName="prod", nodegroupName="own", launchTemplate={"id": act.id, "version": "1"}
+    )
+    with pytest.raises(AwsRefused, match="in progress"):
+        carried_out(of, act)
+
+
+def test_what_the_chooser_proposes_of_a_template_is_what_ec2_says_of_it(prod: World, of: Believed) -> None:
+    act = a_group(prod)
+    found = ec2.template_version(of, TemplateRef(act.id, version="1"))
+    assert not isinstance(found, (Absent, Unknown)) and found.options == act.before

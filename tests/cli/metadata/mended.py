@@ -1,0 +1,154 @@
+"""``imds-probe --apply`` at a terminal: nodes whose instances are those of the tests' AWS."""
+
+from __future__ import annotations
+
+import io
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kubectl_eksdoc.aws.believing import believed
+from kubectl_eksdoc.cli.main import run
+from kubectl_eksdoc.cli.run_edges import Edges
+from kubectl_eksdoc.cli.surroundings import Surroundings
+from kubectl_eksdoc.core.model.aws.machines import SaidOptions
+from kubectl_eksdoc.core.model.cluster import Cluster, Identity, NodeClass
+from kubectl_eksdoc.core.model.connection import Connection
+from kubectl_eksdoc.core.model.kinds import Resource
+from kubectl_eksdoc.core.model.nodes import MANAGED_GROUP, NODE_POOL, Node
+from kubectl_eksdoc.core.plan.metadata.sources import NODE_CLASS
+from kubectl_eksdoc.flows.ports import ClusterReader
+from kubectl_eksdoc.kube.aws_access import AwsWanted
+from kubectl_eksdoc.wiring.metadata import MetadataWorld
+from kubectl_eksdoc.wiring.sources import Progress, SourceChoice
+from tests.aws.test_live import live
+from tests.builders import a_cluster, a_node, a_pod, with_classes
+from tests.cli.addon.updated import _Typist as Typist
+from tests.cli.running import Ran
+
+if TYPE_CHECKING:
+    from tests.aws.world.server import World
+
+ONE = {"HttpTokens": "required", "HttpPutResponseHopLimit": 1, "InstanceMetadataTags": "enabled"}
+WHO = Identity("lab", "prod", "111122223333", "ap-northeast-2")
+PINNED = "1.24.7-20221101"
+
+
+@dataclass(frozen=True)
+class Fast:
+    """A clock so many times as fast."""
+
+    speed: float
+
+    def monotonic(self) -> float:
+        return time.monotonic() * self.speed
+
+    def now(self) -> datetime:
+        return datetime.now(timezone.utc)
+
+
+@dataclass
+class Desk:
+    """Somebody at a terminal, with a home of their own. `types`: what is typed, "" and nobody sits there; `happens`:
+    before anything is typed. Mutable."""
+
+    home: Path
+    config: str
+    aws: World
+    nodes: list[Node]
+    template: str
+    types: str = ""
+    happens: Callable[[], object] = lambda: None
+    told: Callable[[], int] = lambda: 0
+    environ: dict[str, str] = field(default_factory=dict)
+    hop_limit: int = 1  # that the EC2NodeClass is read with
+    speed: float = 100.0
+
+    def run(self, *argv: str) -> Ran:
+        out, err = io.StringIO(), io.StringIO()
+        code = run(["imds-probe", *argv, "--kubeconfig", self.config], out, err, around=self._around(out, err))
+        return Ran(code, out.getvalue(), err.getvalue())
+
+    def fix(self, name: str, *argv: str) -> Ran:
+        return self.run("--apply", "--fix", name, *argv)
+
+    @property
+    def journals(self) -> list[Path]:
+        return sorted((self.home / ".local/state/eksdoc/metadata-fixes").glob("*.jsonl"))
+
+    @property
+    def limits(self) -> list[int]:
+        """The hop limits of the nodes' instances."""
+        ids = [node.provider_id.rpartition("/")[2] for node in self.nodes]
+        told = self.aws.client("ec2").describe_instances(InstanceIds=ids)
+        by_id = {each["InstanceId"]: each for said in told["Reservations"] for each in said["Instances"]}
+        return [int(by_id[ident]["MetadataOptions"]["HttpPutResponseHopLimit"]) for ident in ids]
+
+    def read(self, resources: Sequence[Resource]) -> Cluster:
+        """As a reader."""
+        pods = [a_pod(f"p{at}", node=each.name) for at, each in enumerate(self.nodes)]
+        known = NodeClass("default", SaidOptions("required", self.hop_limit))
+        return replace(with_classes(a_cluster(nodes=self.nodes, pods=pods), known), identity=WHO)
+
+    def _around(self, out: io.StringIO, err: io.StringIO) -> Surroundings:
+        @contextmanager
+        def told() -> Iterator[Callable[[], int]]:
+            yield lambda: self.told()
+
+        return Surroundings(
+            out,
+            err,
+            {"HOME": str(self.home), "USER": "ann", **self.environ},
+            open_reader=self._reader,
+            open_metadata=self._opened,
+            stdin=Typist(self.types, self.happens) if self.types else io.StringIO(),
+            run_edges=Edges(told_to_stop=told, clock=Fast(self.speed)),
+            sleep=lambda seconds: time.sleep(seconds / self.speed),
+        )
+
+    def _reader(self, source: SourceChoice, connection: Connection, progress: Progress | None = None) -> ClusterReader:
+        return self
+
+    def _opened(
+        self,
+        source: SourceChoice,
+        connection: Connection,
+        wanted: AwsWanted,
+        progress: Progress | None,
+        kinds: Sequence[Resource],
+    ) -> MetadataWorld:
+        aws = live(self.aws)
+        return MetadataWorld(self.read(kinds), believed(aws, aws.access))
+
+
+def desk(home: Path, aws: World, config: str) -> Desk:
+    """Two nodes of group blue, which EKS made the template of; two of own; one of Karpenter's class default."""
+    machines, service, role = aws.client("ec2"), aws.client("eks"), "arn:aws:iam::111122223333:role/any"
+    service.create_cluster(name="prod", version="1.24", roleArn=role, resourcesVpcConfig={"subnetIds": ["subnet-1"]})
+    data = {"InstanceType": "m5.large", "MetadataOptions": ONE}
+    made = machines.create_launch_template(LaunchTemplateName="own", LaunchTemplateData=data)
+    template = str(made["LaunchTemplate"]["LaunchTemplateId"])
+    group: dict[str, Any] = {"clusterName": "prod", "subnets": ["subnet-1"], "nodeRole": role, "version": "1.24"}
+    service.create_nodegroup(nodegroupName="blue", amiType="AL2023_x86_64_STANDARD", **group)
+    own = {"launchTemplate": {"id": template, "version": "1"}, "releaseVersion": PINNED}
+    service.create_nodegroup(nodegroupName="own", **own, **group)
+    labels = [
+        {MANAGED_GROUP: "blue"},
+        {MANAGED_GROUP: "blue"},
+        {MANAGED_GROUP: "own"},
+        {MANAGED_GROUP: "own"},
+        {NODE_POOL: "general", NODE_CLASS: "default"},
+    ]
+    asked = {"ImageId": "ami-12345678", "MinCount": len(labels), "MaxCount": len(labels), "MetadataOptions": ONE}
+    ids = [each["InstanceId"] for each in machines.run_instances(**asked)["Instances"]]
+    nodes = [
+        a_node(f"n{at}", group="", provider_id=f"aws:///ap-northeast-2a/{ident}", labels=said)
+        for at, (ident, said) in enumerate(zip(ids, labels, strict=True))
+    ]
+    home.mkdir()
+    aws.forget_calls()
+    return Desk(home, config, aws, nodes, template)

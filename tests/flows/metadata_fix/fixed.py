@@ -1,0 +1,204 @@
+"""AWS and a cluster in memory, in virtual time, on which fixes are carried out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, field, replace
+
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.aws.addons import Issue, Update
+from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.aws.machines import Instance, MetadataOptions, NodeGroup, SaidOptions, TemplateRef
+from kubectl_eksdoc.core.model.metadata_acts import Act, OnClass, OnInstances, OnTemplate, SetOptions
+from kubectl_eksdoc.core.run.metadata.became import Done
+from kubectl_eksdoc.core.run.metadata.kept import from_doc
+from kubectl_eksdoc.errors import Drifted, JournalError
+from kubectl_eksdoc.flows.metadata_fix.carrying_out import carry_out, go_on
+from kubectl_eksdoc.flows.metadata_fix.template import Past
+from kubectl_eksdoc.flows.metadata_fix.world import FixWorld
+from tests.addon.updating import Time
+
+ONE, TWO = MetadataOptions("required", 1), MetadataOptions("required", 2)
+TOKEN = "eksdoc-r-1"
+TEMPLATE = OnTemplate("own", "lt-1", 3, SaidOptions("required", 1), 2, "1.30", "1.30.0-20261101", ("n0", "n1"))
+GROUP = NodeGroup("own", release="1.30.0-20261101", status="ACTIVE", template=TemplateRef("lt-1", "own", "3"))
+CLASS = OnClass("default", 1, 2, ("n0",))
+
+
+def ident(number: int) -> str:
+    return f"i-{number:08x}"
+
+
+def instances(count: int) -> OnInstances:
+    return OnInstances(tuple(SetOptions(f"n{at}", ident(at), ONE, 2) for at in range(count)))
+
+
+@dataclass
+class FakeAws:
+    """A `MetadataAws`; a change is in force `takes_s` after it was asked for. `before`: happens before each call that
+    changes something, by its number. Mutable."""
+
+    time: Time
+    held: dict[str, Instance | Absent | Unknown] = field(default_factory=dict)
+    takes_s: float = 3.0
+    before: Callable[[int], object] = lambda number: None
+    asked: list[str] = field(default_factory=list)
+    versions: dict[str, int] = field(default_factory=dict)
+    updates: dict[str, tuple[str, int, float]] = field(default_factory=dict)
+    node_group: NodeGroup = NodeGroup(
+        "own", release="1.30.0-20261101", status="ACTIVE", template=TemplateRef("lt-1", "own", "3")
+    )
+    fails: tuple[Issue, ...] = ()
+    may_describe: bool = True
+    applied: dict[str, float] = field(default_factory=dict)
+
+    def instances(self, ids: Sequence[str]) -> Mapping[str, Instance | Absent | Unknown]:
+        return {each: self._settled(each) for each in ids}
+
+    def _settled(self, ident: str) -> Instance | Absent | Unknown:
+        held = self.held[ident]
+        options = held.options if isinstance(held, Instance) else None
+        if options is None or not options.pending or self.time.s - self.applied[ident] < self.takes_s:
+            return held
+        assert isinstance(held, Instance)
+        self.held[ident] = replace(held, options=replace(options, pending=False))
+        return self.held[ident]
+
+    def set_options(self, act: SetOptions, dry: bool = False) -> None:
+        self.before(len(self.asked))
+        if dry:
+            return
+        self.asked.append(act.instance)
+        held = self.held[act.instance]
+        assert isinstance(held, Instance)
+        self.held[act.instance] = replace(held, options=replace(act.after, pending=True))
+        self.applied[act.instance] = self.time.s
+
+    def group(self, name: str) -> NodeGroup:
+        self._go_on()
+        return self.node_group
+
+    def new_version(self, act: OnTemplate, token: str, dry: bool = False) -> int:
+        self.before(len(self.asked))
+        self.asked.append("version")
+        self.versions.setdefault(token, 4 + len(self.versions))
+        return self.versions[token]
+
+    def version_of(self, act: OnTemplate, token: str) -> int | Unknown:
+        return self.versions.get(token, 0)
+
+    def update_group(self, act: OnTemplate, number: int, token: str) -> Update:
+        self.before(len(self.asked))
+        self.asked.append("update")
+        self.updates.setdefault(token, (f"u-{len(self.updates)}", number, self.time.s))
+        self.node_group = replace(self.node_group, status="UPDATING")
+        return Update(self.updates[token][0], "VersionUpdate", "InProgress")
+
+    def update_to(self, act: OnTemplate, number: int) -> str | Unknown:
+        return next((ident for ident, made, _ in self.updates.values() if made == number), "")
+
+    def update(self, group: str, ident: str) -> Update | Unknown | Absent:
+        self._go_on()
+        if not self.may_describe:
+            return Unknown("IAM does not allow it", "eks:DescribeUpdate")
+        status = "InProgress" if self.node_group.status == "UPDATING" else "Failed" if self.fails else "Successful"
+        return Update(ident, "VersionUpdate", status, errors=self.fails if status == "Failed" else ())
+
+    def _go_on(self) -> None:
+        for _, number, began_s in self.updates.values():
+            if self.time.s - began_s >= 100:
+                self.node_group = replace(self.node_group, status="ACTIVE")
+                if not self.fails:
+                    ref = TemplateRef("lt-1", "own", str(number))
+                    self.node_group = replace(self.node_group, template=ref)
+
+
+@dataclass
+class FakeClasses:
+    """A `NodeClasses` of one object. `before`: happens before a patch that is no dry run. Mutable."""
+
+    doc: Doc | Absent | Unknown = field(default_factory=lambda: a_class(1))
+    before: Callable[[], object] = lambda: None
+    dry: int = 0
+
+    def one(self, name: str) -> Doc | Absent | Unknown:
+        return deepcopy(self.doc)
+
+    def patch(self, name: str, body: Doc, dry: bool = False) -> Doc:
+        assert isinstance(self.doc, dict)
+        if dry:
+            self.dry += 1
+            return self.doc
+        assert self.dry, "the server was asked first"
+        self.before()
+        meta = self.doc["metadata"]
+        if body["metadata"]["resourceVersion"] != meta["resourceVersion"]:
+            raise Drifted("the object has been modified")
+        self.doc["spec"]["metadataOptions"] |= body["spec"]["metadataOptions"]
+        meta["resourceVersion"] = str(int(meta["resourceVersion"]) + 1)
+        return self.doc
+
+
+def a_class(hop_limit: int) -> Doc:
+    options = {"httpTokens": "required", "httpPutResponseHopLimit": hop_limit}
+    return {"metadata": {"name": "default", "resourceVersion": "7"}, "spec": {"metadataOptions": options}}
+
+
+@dataclass
+class Kept:
+    """An `UpdateJournal` in memory; `full`: after so many entries nothing more is kept. Mutable."""
+
+    entries: list[Doc] = field(default_factory=list)
+    full: int = 1_000_000
+
+    def write(self, entry: Doc) -> None:
+        if len(self.entries) >= self.full:
+            raise JournalError("no space left")
+        self.entries.append(json.loads(json.dumps(entry)))
+
+    @property
+    def past(self) -> Past:
+        found = {key: each[key] for each in self.entries for key in ("number", "update") if key in each}
+        return Past(int(found.get("number", 0)), str(found.get("update", "")))
+
+
+@dataclass
+class Case:
+    """Mutable: all of it."""
+
+    act: Act
+    time: Time = field(default_factory=Time)
+    told: int = 0
+    members: Mapping[str, Instance | Absent | Unknown] | Unknown = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.aws = FakeAws(self.time)
+        if isinstance(self.act, OnInstances):
+            self.aws.held = {
+                each.instance: Instance(each.instance, state="running", options=each.before) for each in self.act.each
+            }
+        self.classes = FakeClasses()
+        self.journal = Kept()
+        self.lines: list[str] = []
+
+    def world(self) -> FixWorld:
+        return FixWorld(
+            self.aws,
+            self.classes,
+            self.journal,
+            self.time,
+            self.time.sleep,
+            lambda: self.told,
+            self.lines.append,
+            lambda group: self.members,
+        )
+
+    def done(self, watch_s: float = 3600.0) -> Done:
+        return carry_out(self.act, {"run": "r-1"}, TOKEN, self.world(), watch_s)
+
+    def resumed(self) -> Done:
+        """By what the journal says alone."""
+        begun = self.journal.entries[0]
+        return go_on(from_doc(begun["act"]), begun["token"], self.world(), past=self.journal.past)

@@ -1,0 +1,267 @@
+"""Fixes are written down before they are asked for, read again afterwards, and can be gone on with at any point."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+
+from kubectl_eksdoc.core.model.aws.addons import Issue
+from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.aws.machines import Instance, MetadataOptions, SaidOptions
+from kubectl_eksdoc.core.model.metadata_acts import Act, OnClass, OnInstances, OnTemplate, SetOptions
+from kubectl_eksdoc.core.run.metadata.became import Became
+from kubectl_eksdoc.core.run.metadata.kept import from_doc, to_doc
+from kubectl_eksdoc.core.run.stages import Stage
+from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsMissing, AwsRefused, Drifted, JournalError, Stopped
+from tests.flows.metadata_fix.fixed import CLASS, ONE, TEMPLATE, TWO, Case, a_class, ident, instances
+
+
+class Crash(BaseException):
+    """The process is gone."""
+
+
+def entries(case: Case) -> list[str]:
+    return [str(each["entry"]) for each in case.journal.entries]
+
+
+def test_every_instance_is_written_down_before_it_is_asked_for() -> None:
+    case = Case(instances(2))
+    done = case.done()
+    assert [part.became for part in done.parts] == [Became.DONE] * 2 and done.whole and not done.lacks
+    assert entries(case) == ["begun", "asking", "asked", "asking", "asked", "ended"]
+    assert case.journal.entries[0]["act"]["each"][0]["before"]["hopLimit"] == 1, "the way back is in it"
+    assert case.time.s >= 3, "it was waited for"
+    assert any("hop limit 1 → 2" in line for line in case.lines)
+
+
+def test_who_goes_on_asks_only_for_what_is_as_it_was() -> None:
+    case = Case(instances(5))
+
+    def dies(number: int) -> None:
+        if number == 3:
+            raise Crash
+
+    case.aws.before = dies
+    with pytest.raises(Crash):
+        case.done()
+    case.aws.before = lambda number: None
+    done = case.resumed()
+    assert done.whole and case.aws.asked == [ident(at) for at in range(5)], "none is asked for twice"
+
+
+@given(some.integers(0, 12))
+def test_a_crash_at_any_entry_loses_nothing(at: int) -> None:
+    for act in (instances(3), TEMPLATE, CLASS):
+        case = Case(act)
+        case.journal.full = at
+        try:
+            case.done()
+        except (JournalError, Drifted):
+            pass
+        case.journal.full = 1_000_000
+        if not case.journal.entries:
+            assert not case.aws.asked, "what is not written down is not asked for"
+            continue
+        assert case.resumed().whole
+        assert sorted(case.aws.asked) == sorted({*case.aws.asked}), "nothing is asked for twice"
+
+
+def test_iam_denies_the_first_and_nothing_was_changed() -> None:
+    case = Case(instances(2))
+
+    def denies(number: int) -> None:
+        raise AwsDenied("IAM does not allow it", missing="ec2:ModifyInstanceMetadataOptions")
+
+    case.aws.before = denies
+    with pytest.raises(AwsDenied):
+        case.done()
+    assert entries(case) == ["begun", "asking", "refused"] and not case.aws.asked
+
+
+def test_one_that_is_refused_does_not_keep_the_others() -> None:
+    case = Case(instances(3))
+    seen: list[int] = []
+
+    def refuses(number: int) -> None:
+        seen.append(number)
+        if len(seen) == 2:
+            raise AwsRefused("the instance is in the wrong state", code="IncorrectInstanceState")
+
+    case.aws.before = refuses
+    done = case.done()
+    assert [part.became for part in done.parts] == [Became.DONE, Became.AS_BEFORE, Became.DONE]
+    assert done.parts[1].why == "the instance is in the wrong state" and not done.whole
+
+
+def test_what_is_gone_or_otherwise_by_then_is_left_alone() -> None:
+    case = Case(instances(4))
+    case.aws.held[ident(0)] = Absent("no such instance")
+    case.aws.held[ident(1)] = Instance(ident(1), state="running", options=MetadataOptions("optional", 5))
+    case.aws.held[ident(2)] = Unknown("not allowed")
+    done = case.done()
+    assert case.aws.asked == [ident(3)]
+    assert [part.became for part in done.parts] == [Became.GONE, Became.OTHER, Became.UNKNOWN, Became.DONE]
+    assert done.differs and done.lacks
+
+
+def test_it_vanishes_between_the_look_and_the_call() -> None:
+    case = Case(instances(1))
+
+    def vanishes(number: int) -> None:
+        case.aws.held[ident(0)] = Absent("no such instance")
+        raise AwsMissing("no such instance", code="InvalidInstanceID.NotFound")
+
+    case.aws.before = vanishes
+    assert case.done().parts[0].became is Became.GONE
+
+
+def test_an_answer_that_is_lost_is_looked_for() -> None:
+    case = Case(instances(2))
+
+    def lost(number: int) -> None:
+        if number == 0 and not case.aws.asked:
+            case.aws.asked.append(ident(0))
+            case.aws.held[ident(0)] = Instance(ident(0), state="running", options=TWO)
+            raise AwsError("no route")
+
+    case.aws.before = lost
+    done = case.done()
+    assert done.left == "no route" and [part.became for part in done.parts] == [Became.DONE, Became.AS_BEFORE]
+    case.aws.before = lambda number: None
+    assert case.resumed().whole and case.aws.asked == [ident(0), ident(1)]
+
+
+def test_told_to_stop_before_and_between() -> None:
+    case = Case(instances(2), told=1)
+    with pytest.raises(Stopped):
+        case.done()
+    assert not case.aws.asked
+    case = Case(instances(2))
+    case.aws.before = lambda number: setattr(case, "told", 1)
+    done = case.done()
+    assert case.aws.asked == [ident(0)] and done.left and not done.whole
+
+
+def test_a_template_is_made_and_its_group_follows() -> None:
+    case = Case(TEMPLATE, members={"n9": Instance(ident(9), state="running", options=TWO)})
+    done = case.done()
+    assert (done.number, done.update, done.stage) == (4, "u-0", Stage.SUCCESSFUL) and done.whole and not done.differs
+    assert entries(case) == ["begun", "asking", "version", "asking", "asked", "ended"]
+    assert [part.became for part in (*done.parts, *done.nodes)] == [Became.DONE] * 3
+
+
+def test_nodes_that_come_otherwise_are_told() -> None:
+    case = Case(TEMPLATE, members={"n9": Instance(ident(9), state="running", options=ONE)})
+    done = case.done()
+    assert done.whole and done.differs
+
+
+def test_an_update_that_fails_tells_why() -> None:
+    case = Case(TEMPLATE)
+    case.aws.fails = (Issue("PodEvictionFailure", "Reached max retries"),)
+    done = case.done()
+    assert done.stage is Stage.FAILED and not done.whole and done.errors[0].code == "PodEvictionFailure"
+    assert done.parts[1].became is Became.AS_BEFORE
+
+
+def test_who_may_not_describe_updates_looks_at_the_group() -> None:
+    case = Case(TEMPLATE)
+    case.aws.may_describe = False
+    done = case.done()
+    assert done.stage is Stage.SUCCESSFUL and any("by the node group itself" in line for line in case.lines)
+    case = Case(TEMPLATE)
+    case.aws.may_describe, case.aws.fails = False, (Issue("PodEvictionFailure", ""),)
+    assert case.done().stage is Stage.FAILED
+
+
+def test_a_group_takes_longer_than_anybody_watches() -> None:
+    case = Case(TEMPLATE)
+    done = case.done(watch_s=30)
+    assert done.stage is Stage.IN_PROGRESS and "watched for 30 s" in done.left
+    assert done.parts[1].became is Became.PENDING
+    assert case.resumed().whole and case.aws.asked == ["version", "update"]
+
+
+def test_a_version_whose_number_was_lost_is_found_again() -> None:
+    case = Case(TEMPLATE)
+
+    def lost(number: int) -> None:
+        if not case.aws.versions:
+            case.aws.versions["eksdoc-r-1"] = 4
+            raise AwsError("no route")
+
+    case.aws.before = lost
+    with pytest.raises(AwsError):
+        case.done()
+    assert case.resumed().number == 4 and case.aws.asked == ["update"]
+
+
+def test_a_class_is_patched_as_it_was_read() -> None:
+    case = Case(CLASS)
+    done = case.done()
+    assert done.whole and done.parts[0].became is Became.DONE and case.classes.dry == 1
+    assert entries(case) == ["begun", "asking", "asked", "ended"]
+
+
+def test_a_class_that_somebody_else_changed_is_left_alone() -> None:
+    case = Case(CLASS)
+    case.classes.doc = a_class(5)
+    with pytest.raises(Drifted, match="something else"):
+        case.done()
+    case = Case(CLASS)
+
+    def changed() -> None:
+        assert isinstance(case.classes.doc, dict)
+        case.classes.doc["metadata"]["resourceVersion"] = "8"
+
+    case.classes.before = changed
+    with pytest.raises(Drifted, match="modified"):
+        case.done()
+
+
+some_hops = some.integers(1, 64)
+some_names = some.text(max_size=8)
+some_said = some.builds(
+    SaidOptions,
+    some.sampled_from(["", "required"]),
+    some.none() | some_hops,
+    some.none() | some.booleans(),
+    some.none() | some.booleans(),
+    some.none() | some.booleans(),
+)
+some_sets = some.builds(
+    SetOptions,
+    some_names,
+    some_names,
+    some.builds(
+        MetadataOptions, some.sampled_from(["required", "optional"]), some_hops, some.booleans(), some.booleans()
+    ),
+    some_hops,
+)
+some_nodes = some.lists(some_names, max_size=3).map(tuple)
+some_acts: some.SearchStrategy[Act] = some.one_of(
+    some.builds(OnInstances, some.lists(some_sets, max_size=3).map(tuple)),
+    some.builds(
+        OnTemplate, some_names, some_names, some_hops, some_said, some_hops, some_names, some_names, some_nodes
+    ),
+    some.builds(OnClass, some_names, some.none() | some_hops, some_hops, some_nodes, some.booleans()),
+)
+
+
+@given(some_acts)
+def test_what_is_kept_is_what_was_meant(act: Act) -> None:
+    assert from_doc(to_doc(act)) == act
+
+
+def test_what_is_no_act_is_refused() -> None:
+    for doc in ({"on": "the moon"}, {}, {"on": "instances", "each": 3}):
+        with pytest.raises((KeyError, TypeError, ValueError)):
+            from_doc(doc)
+
+
+def test_an_endpoint_is_switched_on_with_the_limit() -> None:
+    off = replace(ONE, endpoint=False)
+    assert SetOptions("n", "i", off, 2).after == TWO

@@ -1,0 +1,37 @@
+"""A served cluster with the demo's EC2NodeClass, and what defines it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from kubectl_eksdoc.core.model.api_objects import at
+from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
+from kubectl_eksdoc.embedded.demo.incidents import others
+from kubectl_eksdoc.embedded.serving.access import Access, User
+from kubectl_eksdoc.embedded.serving.api import Api, Setup
+from kubectl_eksdoc.embedded.serving.clockwork import ByHand
+from kubectl_eksdoc.embedded.serving.server import Server, serving
+from tests.embedded.clients import worlds
+
+_PLURAL = "ec2nodeclasses.karpenter.k8s.aws"
+
+
+@contextmanager
+def served_classes(users: Mapping[str, User] | None = None) -> Iterator[tuple[Server, ControlPlane]]:
+    """`users`: more of them, by their tokens."""
+    plane = worlds.plane_of("small-traps", pace=None)
+    for doc in others():
+        if doc["kind"] == "CustomResourceDefinition":
+            plane.load("customresourcedefinitions.apiextensions.k8s.io", [doc])
+        elif doc["kind"] == "EC2NodeClass":
+            plane.load(_PLURAL, [doc])
+    access = Access({**worlds.SETUP.access.users, **(users or {})})
+    with serving(Api(plane, Setup(access), ByHand())) as server:
+        yield server, plane
+
+
+def hop_limit_of(plane: ControlPlane) -> int:
+    """As the cluster has it."""
+    (item,) = plane.store.list(_PLURAL)
+    return int(at(item.doc, "spec", "metadataOptions", "httpPutResponseHopLimit"))

@@ -1,0 +1,113 @@
+"""One node group of each kind: for each the true cause, now and for the next node, out of the answers of AWS."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from kubectl_eksdoc.core.model.aws.machines import MetadataOptions
+from kubectl_eksdoc.core.model.connection import Connection
+from kubectl_eksdoc.core.model.nodes import NodeOwner
+from kubectl_eksdoc.core.plan.metadata.groups import NodesAlike
+from kubectl_eksdoc.core.plan.metadata.plan import MetadataPlan
+from kubectl_eksdoc.core.plan.metadata.sufferers import Suffering
+from kubectl_eksdoc.core.rules.metadata_service import POD, Reach
+from kubectl_eksdoc.embedded.demo.metadata.world import ESTATE
+from kubectl_eksdoc.flows.metadata import KINDS, plan_imds
+from kubectl_eksdoc.kube.aws_access import AwsWanted
+from kubectl_eksdoc.wiring.aws import demo
+from kubectl_eksdoc.wiring.metadata import open_metadata
+from kubectl_eksdoc.wiring.sources import SourceChoice
+
+ONE, TWO, OLD = MetadataOptions("required", 1), MetadataOptions("required", 2), MetadataOptions("optional", 2)
+CUT, FREE = Reach.CUT_OFF, Reach.REACHABLE
+
+
+@pytest.fixture(scope="module")
+def plan() -> MetadataPlan:
+    world = open_metadata(SourceChoice(demo=True), Connection(), AwsWanted(), None, KINDS)
+    return plan_imds(world.cluster, world.machines, POD, world.inside)
+
+
+def group(plan: MetadataPlan, owner: NodeOwner, name: str) -> NodesAlike:
+    (found,) = (each.alike for each in plan.groups if (each.alike.owner, each.alike.name) == (owner, name))
+    return found
+
+
+KINDS_OF_NODES = [
+    (NodeOwner.MANAGED, "blue", OLD, OLD, FREE, FREE, "EKS, in the launch template that it makes", "AL2_x86_64"),
+    (NodeOwner.MANAGED, "green", ONE, ONE, CUT, CUT, "EKS, in the launch template that it makes", "AL2023_x86_64"),
+    (NodeOwner.MANAGED, "search", TWO, TWO, FREE, FREE, "the AMI (ImdsSupport v2.0)", ""),
+    (NodeOwner.MANAGED, "payments", ONE, ONE, CUT, CUT, "launch template demo-shop-payments version 3", ""),
+    (NodeOwner.KARPENTER, "general", ONE, ONE, CUT, CUT, "EC2NodeClass default", ""),
+    (NodeOwner.KARPENTER, "reports", TWO, ONE, FREE, CUT, "EC2NodeClass reports", ""),
+    (NodeOwner.EKSCTL, "tools", TWO, TWO, FREE, FREE, "launch template eksctl-demo-shop-nodegroup-tools version 1", ""),
+    (NodeOwner.SELF_MANAGED, "", ONE, ONE, CUT, CUT, "launch template batch-", "version 4"),
+    (NodeOwner.AUTO_MODE, "general-purpose", ONE, ONE, CUT, CUT, "EKS Auto Mode", ""),
+]
+
+
+@pytest.mark.parametrize(("owner", "name", "now", "later", "here", "there", *["by", "end"]), KINDS_OF_NODES)
+def test_each_kind_has_its_cause(
+    plan: MetadataPlan,
+    owner: NodeOwner,
+    name: str,
+    now: MetadataOptions,
+    later: MetadataOptions,
+    here: Reach,
+    there: Reach,
+    by: str,
+    end: str,
+) -> None:
+    found = group(plan, owner, name)
+    assert (found.now.options, found.next.options) == (now, later)
+    assert (found.here.reach, found.later.reach) == (here, there)
+    assert found.next.by.startswith(by) and end in found.next.by
+    assert found.changes is (here is not there)
+
+
+@pytest.mark.parametrize("owner", [NodeOwner.FARGATE, NodeOwner.HYBRID])
+def test_where_there_is_none(plan: MetadataPlan, owner: NodeOwner) -> None:
+    (found,) = (each.alike for each in plan.groups if each.alike.owner is owner)
+    assert found.now.options is found.next.options is None
+
+
+def test_every_kind_is_there_once(plan: MetadataPlan) -> None:
+    assert len(plan.groups) == len(KINDS_OF_NODES) + 2
+    assert {each.alike.owner for each in plan.groups} == set(NodeOwner)
+
+
+def suffering(plan: MetadataPlan, how: Suffering) -> dict[str, set[str]]:
+    """The groups of those that suffer so, by the beginning of their pods' names."""
+    found: dict[str, set[str]] = {}
+    for each in plan.groups:
+        for one in each.of(how):
+            found.setdefault(one.pod.name.rsplit("-", 2)[0], set()).add(each.alike.name)
+    return found
+
+
+def test_who_suffers_and_who_does_not(plan: MetadataPlan) -> None:
+    assert suffering(plan, Suffering.BROKEN) == {"aws-load-balancer-controller": {"green"}}
+    assert suffering(plan, Suffering.WILL_BREAK) == {"cluster-autoscaler": {"reports"}}
+    possible = suffering(plan, Suffering.POSSIBLE)
+    assert possible["fraud"] == {"payments"} and possible["exports"] == {"reports"} and possible["nightly"] == {""}
+    fine = {"invoices", "thumbnailer", "external-dns", "ebs-csi-controller", "karpenter", "suggest", "wiki"}
+    assert not fine & set(possible)
+
+
+def test_the_controller_is_told_by_its_log(plan: MetadataPlan) -> None:
+    (broken,) = (finding for finding in plan.findings if finding.code.name == "imds-pods-broken")
+    assert broken.subject.name == "aws-load-balancer-controller"
+    assert "its log says that it lacks its region" in broken.message and "the hop limit is 1" in broken.message
+
+
+def test_a_default_of_the_account_comes_before_the_ami() -> None:
+    """Somebody sets it: of what nobody else says, the next nodes are otherwise than those that run."""
+    opened = open_metadata(SourceChoice(demo=True), Connection(), AwsWanted(), None, KINDS)
+    set_since = demo(replace(ESTATE, defaults={"HttpPutResponseHopLimit": 1}))
+    plan = plan_imds(opened.cluster, replace(opened, aws=set_since).machines, POD)
+    search = group(plan, NodeOwner.MANAGED, "search")
+    assert (search.now.options, search.next.options) == (TWO, ONE) and search.changes
+    assert search.next.by == "hop limit by the account's default, tokens by the AMI (ImdsSupport v2.0)"
+    assert group(plan, NodeOwner.EKSCTL, "tools").next.options == TWO, "its template says all of it"
