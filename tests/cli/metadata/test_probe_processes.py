@@ -37,7 +37,8 @@ def probing(server: Server, home: Path) -> Iterator[subprocess.Popen[str]]:
     home.mkdir()
     config = kubeconfigs.one(home / "config", server.url(TOKEN), name="lab")
     words = ["imds-probe", "--active", "--all-nodes", "--yes", "--expect-nodes", "3", "--kubeconfig", config]
-    environ = {**os.environ, "PYTHONPATH": str(ROOT), "HOME": str(home), "AWS_EC2_METADATA_DISABLED": "true"}
+    plain = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
+    environ = {**plain, "PYTHONPATH": str(ROOT), "HOME": str(home), "AWS_EC2_METADATA_DISABLED": "true"}
     argv = [sys.executable, "-m", "kubectl_eksdoc", *words]
     with subprocess.Popen(
         argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT, env=environ
