@@ -76,14 +76,17 @@ def _check(names: Iterable[str], known: Set[str], what: str) -> None:
             raise UsageError(f"there is no {what} {name!r}{maybe(name, sorted(known))}")
 
 
-def plan_imds(cluster: Cluster, tell: Tell, hops: int, port: InsidePods | None = None) -> MetadataPlan:
-    """Without `port`, no pod is looked into.
+def plan_imds(
+    cluster: Cluster, tell: Tell, hops: int, port: InsidePods | None = None, whole: Cluster | None = None
+) -> MetadataPlan:
+    """Without `port`, no pod is looked into. `whole`: of which AWS is asked, where `cluster` is a part of it: a
+    snapshot holds the answers to what was asked for all of it.
 
     Raises:
         AwsError: nothing can be asked at all.
         ClusterError: the cluster cannot be talked to.
     """
-    facts = metadata_facts(cluster, tell)
+    facts = replace(metadata_facts(whole or cluster, tell), cluster=cluster)
     return plan_metadata(with_pods(facts, hops, port) if port is not None else facts, hops)
 
 

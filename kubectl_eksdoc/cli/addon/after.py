@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli import exits, rights
+from kubectl_eksdoc.cli import exits, rights, saying
 from kubectl_eksdoc.cli.addon import apply_options, reading
 from kubectl_eksdoc.cli.addon.request import addon_named
 from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions
@@ -101,10 +101,10 @@ def look_back(request: AfterRequest, around: Surroundings) -> Answer:
         )
     except Forbidden as error:
         raise rights.explained(error, NAME) from error
-    reading.told(world, options, around)
+    saying.told(world, options, around)
     view = AfterView(found, world.cluster, request.given, world.recognised)
     look = looks.decide(options, around.stdout, around.environ)
-    code = reading.code(each for one in found for each in one.findings)
+    code = saying.code(each for one in found for each in one.findings)
     if len(found) < len(names) and code == exits.CLEAN:
         code = exits.UNKNOWN  # an add-on that was left out is not known
     return Answer(FORMATS.render(view, options.output, look), code)

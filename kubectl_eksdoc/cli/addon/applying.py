@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli import exits, reaching, rights
+from kubectl_eksdoc.cli import exits, reaching, rights, saying
 from kubectl_eksdoc.cli.addon import following, reading
 from kubectl_eksdoc.cli.addon.apply_options import Apply
 from kubectl_eksdoc.cli.addon.confirming import confirm, still
@@ -89,7 +89,7 @@ def _opened(asking: _Asking) -> AddonWorld:
     from kubectl_eksdoc.wiring.addons import Reading
 
     world = reading.opened(asking.request, asking.around, Reading(KINDS, every_object()))
-    reading.told(world, asking.request.options, asking.around)
+    saying.told(world, asking.request.options, asking.around)
     return world
 
 

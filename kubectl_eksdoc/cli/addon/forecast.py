@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli import exits, rights
+from kubectl_eksdoc.cli import exits, rights, saying
 from kubectl_eksdoc.cli.addon import reading
 from kubectl_eksdoc.cli.addon.request import Request
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
@@ -48,7 +48,7 @@ def forecast(request: Request, around: Surroundings) -> Answer:
         since = _since(world, plans, sides) if request.since_when else {}
     except Forbidden as error:
         raise rights.explained(error, reading.NAME) from error
-    reading.told(world, options, around)
+    saying.told(world, options, around)
     view = AddonView(plans, world.cluster, request.given, world.recognised, steps=steps, since=since)
     look = looks.decide(options, around.stdout, around.environ)
     return Answer(FORMATS.render(view, options.output, look), code(plans, len(sides) < len(names)))
@@ -80,5 +80,5 @@ def _asked(request: Request, around: Surroundings) -> Asked:
 
 def code(plans: Sequence[AddonPlan], left_out: bool = False) -> int:
     """An add-on that was left out is not known."""
-    found = reading.code(each for plan in plans for each in plan.findings)
+    found = saying.code(each for plan in plans for each in plan.findings)
     return exits.UNKNOWN if left_out and found == exits.CLEAN else found

@@ -1,11 +1,10 @@
-"""What every face of ``addon-diff`` reads: the cluster, AWS's side of each add-on, and how that is told."""
+"""What every face of ``addon-diff`` reads: the cluster, and AWS's side of each add-on."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from kubectl_eksdoc.cli import exits
 from kubectl_eksdoc.cli.addon.request import Request
 from kubectl_eksdoc.cli.options import GlobalOptions
 from kubectl_eksdoc.cli.progress import ProgressLine
@@ -15,7 +14,6 @@ from kubectl_eksdoc.wiring.sources import SourceChoice
 
 if TYPE_CHECKING:  # help must not pay for facts and plans
     from kubectl_eksdoc.core.model.aws.addons import AddonSide
-    from kubectl_eksdoc.core.model.findings import Finding
     from kubectl_eksdoc.wiring.addons import AddonWorld, Reading
 
 NAME = "addon-diff"
@@ -53,23 +51,3 @@ def sides(world: AddonWorld, names: Sequence[str], request: Request, around: Sur
             if request.addon:
                 raise
             around.note(f"note: {name} is left out: {error.message}")
-
-
-def told(world: AddonWorld, options: GlobalOptions, around: Surroundings) -> None:
-    """On stderr: which cluster it was, and what AWS was asked if somebody looks for a fault."""
-    from kubectl_eksdoc.cli import look as looks
-    from kubectl_eksdoc.render.identity import identity_line
-
-    around.note(identity_line(world.cluster, around.now(), looks.decide(options, around.stderr, around.environ)))
-    if options.debug and world.calls:
-        around.note(f"debug: {world.calls}")
-
-
-def code(findings: Iterable[Finding]) -> int:
-    """What is known to fail matters more than what is not known."""
-    from kubectl_eksdoc.core.model.findings import Status
-
-    found = {each.status for each in findings}
-    if Status.FAIL in found:
-        return exits.FAILS
-    return exits.UNKNOWN if Status.UNKNOWN in found else exits.CLEAN

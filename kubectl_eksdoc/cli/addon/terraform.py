@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kubectl_eksdoc.cli import rights
+from kubectl_eksdoc.cli import rights, saying
 from kubectl_eksdoc.cli.addon import reading
 from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
@@ -82,7 +82,7 @@ def judge_plan(request: TerraformRequest, around: Surroundings) -> Answer:
         judgement = judge_terraform(plan, world, request.addon)
     except Forbidden as error:
         raise rights.explained(error, reading.NAME) from error
-    reading.told(world, options, around)
+    saying.told(world, options, around)
     view = TerraformView(judgement, world.eks.name, world.cluster, request.given, world.recognised)
     look = looks.decide(options, around.stdout, around.environ)
-    return Answer(FORMATS.render(view, options.output, look), reading.code(judgement.every))
+    return Answer(FORMATS.render(view, options.output, look), saying.code(judgement.every))

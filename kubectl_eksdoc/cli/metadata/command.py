@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from kubectl_eksdoc.cli import rights, values
+from kubectl_eksdoc.cli import rights, saying, values
 from kubectl_eksdoc.cli.metadata import changing_options, fix_options, probe_options, reading
 from kubectl_eksdoc.cli.metadata.fixing import fixing
 from kubectl_eksdoc.cli.metadata.probing import probing
@@ -123,11 +123,12 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
     try:
         world = reading.opened(request, around)
         scope = reading.scope(request)
-        plan = plan_imds(scope.of(world.cluster), world.machines, request.hops, world.inside)
+        whole = None if request.source.live else world.cluster
+        plan = plan_imds(scope.of(world.cluster), world.machines, request.hops, world.inside, whole)
     except Forbidden as error:
         raise rights.explained(error, NAME) from error
-    reading.told(world, options, around)
+    saying.told(world, options, around)
     pod = of_pod(plan, plan.facts.cluster.pods[0]) if request.pod else None
     view = MetadataView(plan, request.given, world.recognised, pod, offered(plan, world.cluster, world.vpc))
     look = looks.decide(options, around.stdout, around.environ)
-    return Answer(FORMATS.render(view, options.output, look), reading.code(plan.findings, request.accepted))
+    return Answer(FORMATS.render(view, options.output, look), saying.code(plan.findings, request.accepted))

@@ -14,7 +14,7 @@ from kubectl_eksdoc.cli import look as looks
 from kubectl_eksdoc.cli.metadata import reading
 from kubectl_eksdoc.cli.metadata.fix_options import FixRequest
 from kubectl_eksdoc.cli.metadata.probe_options import Active
-from kubectl_eksdoc.cli.metadata.probing import ClockAround, label, manner_of
+from kubectl_eksdoc.cli.metadata.probing import ClockAround, manner_of
 from kubectl_eksdoc.cli.metadata.request import Request
 from kubectl_eksdoc.cli.run.confirming import confirm
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
@@ -134,7 +134,7 @@ def _proofs(
     from kubectl_eksdoc.flows.metadata_fix.proving import proofs
 
     manner, connection = manner_of(request, active), request.options.connection
-    ground = around.edges.open_ground(connection, manner.namespace, label())
+    ground = around.edges.open_ground(connection, manner.namespace)
     cluster = around.open_reader(request.source, connection, None).read((kinds.NODES,))
     nodes = [node for node in cluster.nodes if node.name in names]
     probe = around.edges.new_probe_id()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli import exits, rights
+from kubectl_eksdoc.cli import exits, rights, saying
 from kubectl_eksdoc.cli.metadata import fix_following, reading
 from kubectl_eksdoc.cli.metadata.fix_options import FixRequest
 from kubectl_eksdoc.cli.metadata.probe_options import Active
@@ -52,7 +52,7 @@ def fixing(request: Request, fix: FixRequest, active: Active | None, around: Sur
         check_writable(around.environ, COMMAND, "imds-probe without --apply reads only")
     try:
         world = reading.opened(request, around)
-        reading.told(world, request.options, around)
+        saying.told(world, request.options, around)
         if fix.resume:
             return fix_following.resumed(request, fix, active, world, around)
         return _fixed(request, fix, active, world, around)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli import exits, rights
+from kubectl_eksdoc.cli import exits, rights, saying
 from kubectl_eksdoc.cli.metadata import reading
 from kubectl_eksdoc.cli.metadata.probe_options import Active
 from kubectl_eksdoc.cli.metadata.request import Request
@@ -77,10 +77,10 @@ def probing(request: Request, active: Active, around: Surroundings) -> Answer:
     asking = _Asking(request, active, around)
     try:
         read = _read(asking)
-        reading.told(read, request.options, around)
+        saying.told(read, request.options, around)
         if active.dry == "client":
             return _dry(asking, read)
-        ground = around.edges.open_ground(request.options.connection, _manner(asking).namespace, label())
+        ground = around.edges.open_ground(request.options.connection, _manner(asking).namespace)
         return _active(asking, read, ground)
     except Forbidden as error:
         raise rights.explained(error, COMMAND) from error
@@ -128,13 +128,6 @@ def manner_of(request: Request, active: Active) -> Manner:
     return Manner(active.image or IMAGE, active.namespace or of_pod or NAMESPACE, active.wait_s)
 
 
-def label() -> str:
-    """By which probes find what they made."""
-    from kubectl_eksdoc.core.plan.metadata.probing.pods import PROBE_LABEL
-
-    return PROBE_LABEL
-
-
 def _every(asking: _Asking) -> bool:
     return asking.active.every or bool(asking.request.nodes)
 
@@ -176,9 +169,7 @@ def _active(asking: _Asking, read: _Read, ground: ProbeGround) -> Answer:
         found = Probed((), "")
     view = ProbeView(cluster, plan, asking.given, found)
     text = _rendered(asking, view, FORMATS.render)
-    return Answer(
-        text, exits.INTERRUPTED if found.interrupted else reading.code(view.findings, asking.request.accepted)
-    )
+    return Answer(text, exits.INTERRUPTED if found.interrupted else saying.code(view.findings, asking.request.accepted))
 
 
 class ClockAround:
