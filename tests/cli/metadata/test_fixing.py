@@ -121,6 +121,13 @@ def test_what_changes_while_it_is_typed_is_not_what_was_shown(ann: Desk) -> None
     assert ann.limits == [7, 1, 1, 1, 1] and not ann.journals
 
 
+def test_another_cluster_is_chosen_while_it_is_typed(ann: Desk) -> None:
+    ann.types = "prod 2\n"
+    ann.happens = lambda: setattr(ann, "who", replace(ann.who, context="other", uid="another"))
+    ran = ann.fix("instance-options", "--nodegroup", "blue")
+    assert ran.code == 7 and ann.limits == [1] * 5 and not ann.journals
+
+
 def test_iam_denies_it(ann: Desk) -> None:
     ann.types = "prod 2\n"
     ann.aws.deny("ec2:ModifyInstanceMetadataOptions")
