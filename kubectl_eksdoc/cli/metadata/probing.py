@@ -40,7 +40,6 @@ _PROVES_SOME = "the server was asked; room on the nodes and the image show when 
 @dataclass(frozen=True, slots=True)
 class _Read:
     """The cluster, narrowed down to what is asked about; of AWS what is known of its nodes, or in `unasked` why not."""
-    is."""
 
     cluster: Cluster
     options: Mapping[str, MetadataOptions] = field(default_factory=dict)
