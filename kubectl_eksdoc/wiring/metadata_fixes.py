@@ -25,12 +25,13 @@ def node_classes_of(connection: Connection) -> LiveNodeClasses:
     Raises:
         ConfigError: the kubeconfig cannot be used.
     """
-    from kubectl_eksdoc.kube.config import connect
+    from kubectl_eksdoc.kube.config import connect, pinned
     from kubectl_eksdoc.kube.node_classes import LiveNodeClasses
     from kubectl_eksdoc.kube.surroundings import of_this_process
     from kubectl_eksdoc.kube.transport import Transport
     from kubectl_eksdoc.wiring.runs import sender_of
 
+    connection = pinned(connection, of_this_process())  # both talk to the same cluster
     return LiveNodeClasses(Transport(connect(connection, of_this_process())), sender_of(connection))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -108,10 +108,10 @@ def _followed(
     def tell(line: str) -> None:
         around.note(f"{around.now():%H:%M:%S}Z  {line}")
 
-    with around.edges.told_to_stop() as told:
+    with around.edges.told_to_stop() as told, closing(node_classes_of(request.options.connection)) as classes:
         yield FixWorld(
             changes_of(believed),
-            node_classes_of(request.options.connection),
+            classes,
             journal_of(keeping),
             around.edges.clock,
             around.sleep,
@@ -167,7 +167,8 @@ def tried(act: Act, request: Request, world: MetadataWorld) -> tuple[bool, tuple
     from kubectl_eksdoc.wiring.metadata_fixes import changes_of, node_classes_of
 
     aws = changes_of(_believed(world))
-    return asked(act, _token("dry-run"), aws, node_classes_of(request.options.connection))
+    with closing(node_classes_of(request.options.connection)) as classes:
+        return asked(act, _token("dry-run"), aws, classes)
 
 
 def resumed(

@@ -67,6 +67,7 @@ class Desk:
     environ: dict[str, str] = field(default_factory=dict)
     hop_limit: int = 1  # that the EC2NodeClass is read with
     speed: float = 100.0
+    who: Identity = WHO
 
     def run(self, *argv: str) -> Ran:
         out, err = io.StringIO(), io.StringIO()
@@ -92,7 +93,7 @@ class Desk:
         """As a reader."""
         pods = [a_pod(f"p{at}", node=each.name) for at, each in enumerate(self.nodes)]
         known = NodeClass("default", SaidOptions("required", self.hop_limit))
-        return replace(with_classes(a_cluster(nodes=self.nodes, pods=pods), known), identity=WHO)
+        return replace(with_classes(a_cluster(nodes=self.nodes, pods=pods), known), identity=self.who)
 
     def _around(self, out: io.StringIO, err: io.StringIO) -> Surroundings:
         @contextmanager

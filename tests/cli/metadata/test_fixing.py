@@ -121,6 +121,13 @@ def test_what_changes_while_it_is_typed_is_not_what_was_shown(ann: Desk) -> None
     assert ann.limits == [7, 1, 1, 1, 1] and not ann.journals
 
 
+def test_another_cluster_is_chosen_while_it_is_typed(ann: Desk) -> None:
+    ann.types = "prod 2\n"
+    ann.happens = lambda: setattr(ann, "who", replace(ann.who, context="other", uid="another"))
+    ran = ann.fix("instance-options", "--nodegroup", "blue")
+    assert ran.code == 7 and ann.limits == [1] * 5 and not ann.journals
+
+
 def test_iam_denies_it(ann: Desk) -> None:
     ann.types = "prod 2\n"
     ann.aws.deny("ec2:ModifyInstanceMetadataOptions")
@@ -128,6 +135,7 @@ def test_iam_denies_it(ann: Desk) -> None:
     assert ran.code == 4 and "ec2:ModifyInstanceMetadataOptions" in ran.err and "Nothing was changed" in ran.err
 
 
+@pytest.mark.long
 def test_who_is_broken_off_goes_on_with_what_is_left(ann: Desk) -> None:
     ann.types = "prod 5\n"
     ann.told = lambda: ann.aws.count("ec2:ModifyInstanceMetadataOptions") >= 2
@@ -215,6 +223,7 @@ def ben(aws: World, tmp_path: Path) -> Iterator[tuple[Desk, Any]]:
         yield desk(tmp_path / "ben", aws, config), plane
 
 
+@pytest.mark.long
 def test_a_class_is_patched(ben: tuple[Desk, Any]) -> None:
     desk, plane = ben
     dry = desk.fix("node-class", "--dry-run=server")
