@@ -71,8 +71,7 @@ def probing(request: Request, active: Active, around: Surroundings) -> Answer:
     if not request.source.live and active.dry != "client":
         raise UsageError(
             "--active asks from pods of the live cluster: --demo and --snapshot have none",
-            "--active --dry-run shows what would be made there. To practise: kubectl eksdoc rehearse --serve --demo, and "
-            "its kubeconfig.",
+            "--active --dry-run shows what would be made there. To practise: kubectl eksdoc rehearse --serve --demo.",
         )
     if not active.dry:
         check_writable(around.environ, COMMAND, "imds-probe without --active reads only")
