@@ -40,7 +40,6 @@ _PROVES_SOME = "the server was asked; room on the nodes and the image show when 
 @dataclass(frozen=True, slots=True)
 class _Read:
     """The cluster, narrowed down to what is asked about; of AWS what is known of its nodes, or in `unasked` why not."""
-    is."""
 
     cluster: Cluster
     options: Mapping[str, MetadataOptions] = field(default_factory=dict)
@@ -72,8 +71,7 @@ def probing(request: Request, active: Active, around: Surroundings) -> Answer:
     if not request.source.live and active.dry != "client":
         raise UsageError(
             "--active asks from pods of the live cluster: --demo and --snapshot have none",
-            "--active --dry-run shows what would be made there. To practise: kubectl eksdoc rehearse --serve --demo, and "
-            "its kubeconfig.",
+            "--active --dry-run shows what would be made there. To practise: kubectl eksdoc rehearse --serve --demo.",
         )
     if not active.dry:
         check_writable(around.environ, COMMAND, "imds-probe without --active reads only")
