@@ -20,6 +20,7 @@ from kubectl_eksdoc.core.model.aws.clusters import Caller, EksCluster
 from kubectl_eksdoc.core.model.aws.questions import Question
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.nodes import MANAGED_GROUP
+from kubectl_eksdoc.core.plan.metadata.fixes.chooser import offered
 from kubectl_eksdoc.flows.metadata import plan_imds
 from kubectl_eksdoc.render.look import Look
 from kubectl_eksdoc.render.metadata import FORMATS, MetadataView
@@ -91,7 +92,7 @@ def main() -> None:
     world = MetadataWorld(cluster, Believed(account, eks, Caller("111122223333", "arn"), "by its endpoint"))
     begun = time.perf_counter()
     plan = plan_imds(cluster, world.machines, 2)
-    view = MetadataView(plan, {})
+    view = MetadataView(plan, {}, offered=offered(plan, cluster, "vpc-1"))
     for output in ("table", "json"):
         FORMATS.render(view, output, Look(120))
     seconds = time.perf_counter() - begun

@@ -68,6 +68,22 @@ def imds_probe_rights() -> str:
     return _table(("right", "without it"), rows)
 
 
+def imds_fix_rights() -> str:
+    """What ``imds-probe --apply`` may use besides."""
+    lost = {
+        "ModifyInstanceMetadataOptions": "`--fix instance-options` cannot be carried out",
+        "CreateLaunchTemplateVersion": "`--fix template-version` cannot be carried out",
+        "UpdateNodegroupVersion": "`--fix template-version` makes a version that nothing uses, and ends there",
+        "DescribeUpdate": "how far an update of a node group is, is told by the group itself, and not why it failed",
+        "ListUpdates": "`--resume` does not find an update whose answer was lost, and asks for it again",
+    }
+    command = "imds-probe --apply"
+    more = (right for right in rights.BY_COMMAND[command] if right not in rights.BY_COMMAND["imds-probe"])
+    rows = [(_code(str(right)), right.lost) for right in more]
+    rows += [(_code(each.action), lost[each.operation]) for each in rights.ASKED_OF_AWS[command]]
+    return _table(("right", "without it"), rows)
+
+
 def imds_active_rights() -> str:
     """What ``imds-probe --active`` may use in the cluster, where, and what is not known or not done without it."""
     rows = [

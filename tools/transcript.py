@@ -146,6 +146,13 @@ def imds_probe_pod() -> str:
     return _console(f"$ kubectl eksdoc {' '.join(command)}", text.rstrip("\n"))
 
 
+def imds_fix() -> str:
+    """A fix that would be carried out, and the way back."""
+    command = ("imds-probe", "--demo", "--nodegroup", "payments", "--apply", "--fix", "template-version", "--dry-run")
+    text, _ = _ran(*command, expected=0)
+    return _console(f"$ kubectl eksdoc {' '.join(command)}", text.rstrip("\n"))
+
+
 def imds_probe_script() -> str:
     """What the pods of a probe run."""
     from kubectl_eksdoc.core.plan.metadata.probing.script import SCRIPT

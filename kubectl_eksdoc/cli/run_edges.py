@@ -63,5 +63,5 @@ class Edges:
     clock: RunClock = WallClock()
     read_recorded: Callable[[str], Entries | RunEvents] = read_recorded
     told_to_stop: Callable[[], AbstractContextManager[Callable[[], int]]] = _told_to_stop
-    open_ground: Callable[[Connection, str, str], ProbeGround] = open_ground
+    open_ground: Callable[[Connection, str], ProbeGround] = open_ground
     new_probe_id: Callable[[], str] = new_probe_id

@@ -12,10 +12,11 @@ from dataclasses import dataclass, field
 
 from kubectl_eksdoc.core.model.api_objects import Doc, at
 from kubectl_eksdoc.core.model.aws.machines import MetadataOptions
-from kubectl_eksdoc.core.model.metadata_probe import Ask, Report, Seen, Step, log_of
+from kubectl_eksdoc.core.model.metadata_probe import PROBE_LABEL, Ask, Report, Seen, Step, log_of
+from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.rules.metadata_service import HOST, POD, REQUIRED
+from kubectl_eksdoc.core.sim.cluster.kubelets import Pace
 
-LABEL = "eksdoc.io/imds-probe"
 _TIMEOUT = 28
 _CONNECT_MS, _ANSWER_MS = 2000.0, 3000.0
 
@@ -23,21 +24,23 @@ _CONNECT_MS, _ANSWER_MS = 2000.0, 3000.0
 @dataclass(frozen=True, slots=True)
 class MetadataServices:
     """`options` of the nodes by their names: a node without any has no service. `blocked`: nodes on which a policy
-    drops what pods on a network of their own send there; `hops`: how far away those are."""
+    drops what pods on a network of their own send there; `hops`: how far away those are. `instances`: ids by the names
+    of nodes; others get one that is made up."""
 
     options: Mapping[str, MetadataOptions] = field(default_factory=dict)
+    instances: Mapping[str, str] = field(default_factory=dict)
     blocked: Set[str] = frozenset()
     hops: int = POD
 
     def logs(self, pod: Doc, container: str) -> str | None:
         """Of a probe's pod; None of any other."""
-        if LABEL not in (at(pod, "metadata", "labels") or {}):
+        if PROBE_LABEL not in (at(pod, "metadata", "labels") or {}):
             return None
         node, on_host = str(at(pod, "spec", "nodeName") or ""), bool(at(pod, "spec", "hostNetwork"))
         options = self.options.get(node)
         if options is None or (node in self.blocked and not on_host):
             return log_of(Report(_NOTHING, _NOTHING))
-        seen = _seen(options, HOST if on_host else self.hops, f"i-{_number(node):017x}")
+        seen = _seen(options, HOST if on_host else self.hops, self.instances.get(node) or _an_id(node))
         return log_of(Report(seen, seen if options.ipv6 else _NOTHING))
 
 
@@ -50,12 +53,31 @@ def _seen(options: MetadataOptions, hops: int, instance: str) -> Seen:
     return Seen((v1, Step(Ask.TOKEN, _TIMEOUT, 0, 0.3, _ANSWER_MS)), instance if v1.code == 200 else "")
 
 
-def _number(name: str) -> int:
-    """The same in every process, for an id of an instance that nobody tells."""
+def _an_id(node: str) -> str:
+    """The same in every process, for an instance of which nobody tells."""
     made = 0
-    for byte in name.encode():
+    for byte in node.encode():
         made = (made * 257 + byte) % (1 << 64)
-    return made
+    return f"i-{made:017x}"
+
+
+RUN_S = 8.0
+
+
+@dataclass(frozen=True, slots=True)
+class WithProbes:
+    """A `Pace`: as `pace`, but that the pods of probes end by themselves."""
+
+    pace: Pace
+
+    def start_s(self, pod: Pod) -> float:
+        return self.pace.start_s(pod)
+
+    def stop_s(self, pod: Pod) -> float:
+        return self.pace.stop_s(pod)
+
+    def run_s(self, pod: Pod) -> float:
+        return RUN_S if PROBE_LABEL in pod.labels else self.pace.run_s(pod)
 
 
 def _answered(ask: Ask, code: int) -> Step:

@@ -11,9 +11,11 @@ from kubectl_eksdoc.core.sim.cluster.troubles import Troubled
 from kubectl_eksdoc.core.sim.cluster.workloads.everything import every_controller
 from kubectl_eksdoc.embedded.api.discovery import Build
 from kubectl_eksdoc.embedded.loading import Loaded
+from kubectl_eksdoc.embedded.probed import MetadataServices, WithProbes
 from kubectl_eksdoc.embedded.serving.access import Access, User
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
 from kubectl_eksdoc.embedded.serving.clockwork import Scaled
+from kubectl_eksdoc.embedded.serving.pod_logs import PodLogs
 
 
 def api_of(
@@ -24,14 +26,17 @@ def api_of(
     speed: float,
     monotonic: Callable[[], float],
     troubled: Troubled | None = None,
+    services: MetadataServices | None = None,
 ) -> Api:
     """What was `loaded` of a cluster; it says that it is the server that was read. `users` by their tokens; `monotonic`
-    gives the wall's seconds; `troubled` is the plane with what is to go wrong in it."""
+    gives the wall's seconds; `troubled` is the plane with what is to go wrong in it; `services`: the instance metadata
+    services of its nodes, where they are known."""
     plane = loaded.plane
-    (troubled or plane).start(pace, every_controller)
+    (troubled or plane).start(WithProbes(pace), every_controller)
     said = observed.identity.server_version
     build = Build(git_version=whole(said)) if versions.parse(said) is not None else Build()
-    return Api(plane, Setup(Access(users), build), Scaled(monotonic, speed))
+    logs = PodLogs() if services is None else PodLogs(services.logs)
+    return Api(plane, Setup(Access(users), build, logs=logs), Scaled(monotonic, speed))
 
 
 def whole(version: str) -> str:

@@ -16,7 +16,6 @@ from kubectl_eksdoc.core.model.nodes import Node
 from kubectl_eksdoc.core.plan.metadata.probing.diagnosis import Answers
 from kubectl_eksdoc.core.plan.metadata.probing.plan import ProbePlan, plan_probe
 from kubectl_eksdoc.core.plan.metadata.probing.pods import (
-    CONTAINER,
     Manner,
     ProbePod,
     owner_manifest,
@@ -28,7 +27,7 @@ from kubectl_eksdoc.core.plan.metadata.probing.stands import Now, stand_of, too_
 from kubectl_eksdoc.errors import ClusterError, Forbidden
 from kubectl_eksdoc.flows.ports import ProbeGround
 
-AT_ONCE = 10
+AT_ONCE = 30
 """So many nodes are probed at a time, with two pods each."""
 
 LOOK_S = 1.0
@@ -84,7 +83,9 @@ def probed(
         Forbidden, ClusterError: not even the first object can be made; nothing is left.
     """
     for stale in what.stale:
-        ground.remove(stale)
+        refused = ground.remove(stale)
+        if refused is not None:
+            tell(still_there(stale.name, what.manner.namespace, (), refused.why))
     owner = Owner(what.probe, owner_name(what.probe), "")
     heard: dict[str, Answers] = {}
     try:
@@ -176,7 +177,7 @@ def _over(
         if isinstance(now, Unknown):
             found[name] = now
         elif now is Now.READ:
-            log = ground.log(name, CONTAINER)
+            log = ground.log(name)
             found[name] = log if isinstance(log, Unknown) else report_in(log)
     return found
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from kubectl_eksdoc.core.model.api_objects import Doc, at
 from kubectl_eksdoc.core.model.aws.asked import Unknown
-from kubectl_eksdoc.core.model.metadata_probe import NotMade, Owner, PodStand
+from kubectl_eksdoc.core.model.metadata_probe import CONTAINER, PROBE_LABEL, NotMade, Owner, PodStand
 from kubectl_eksdoc.errors import ClusterError, Forbidden, Unauthorized, Unreachable
 from kubectl_eksdoc.kube.answers import NotServed, Refused
 from kubectl_eksdoc.kube.config import Access
@@ -28,15 +28,14 @@ _LOG_TRIES = 3
 
 
 class ProbeGround:
-    """A `flows.ports.ProbeGround`. `label` marks all that probes make; its value is the probe's id."""
+    """A `flows.ports.ProbeGround`. Mutable: it holds a connection."""
 
     def __init__(
-        self, access: Access, patience: Patience, namespace: str, label: str, clock: Clock, tries: Tries = Tries()
+        self, access: Access, patience: Patience, namespace: str, clock: Clock, tries: Tries = Tries()
     ) -> None:
         self._sender = Sender(Exchanges(access, patience, real_timing()))
         self._transport = Transport(access, replace(patience, tries=_LOG_TRIES))
         self._namespace = namespace
-        self._label = label
         self._clock = clock
         self._tries = tries
         root = f"/api/v1/namespaces/{namespace}"
@@ -51,14 +50,14 @@ class ProbeGround:
 
     def owners(self) -> tuple[Owner, ...] | Unknown:
         """As `flows.ports.ProbeGround.owners`."""
-        sent = self._asked("GET", self._owners, self._tries, {"labelSelector": self._label})
+        sent = self._asked("GET", self._owners, self._tries, {"labelSelector": PROBE_LABEL})
         if not sent.ok:
             return self._unknown(sent, "list configmaps")
         return tuple(self._owner(item, sent.date) for item in sent.doc.get("items") or ())
 
     def _owner(self, item: Doc, now: datetime | None) -> Owner:
         meta = item["metadata"]
-        probe = str((meta.get("labels") or {}).get(self._label, ""))
+        probe = str((meta.get("labels") or {}).get(PROBE_LABEL, ""))
         age_s = 0.0 if now is None else (now - _time(str(meta.get("creationTimestamp") or ""), now)).total_seconds()
         return Owner(probe, str(meta["name"]), str(meta.get("uid") or ""), age_s)
 
@@ -75,16 +74,16 @@ class ProbeGround:
 
     def stands(self, probe: str) -> Mapping[str, PodStand] | Unknown:
         """As `flows.ports.ProbeGround.stands`."""
-        query = {"labelSelector": f"{self._label}={probe}"}
+        query = {"labelSelector": f"{PROBE_LABEL}={probe}"}
         sent = self._sender.send("GET", self._pods, query, None)
         if not sent.ok:
             return self._unknown(sent, "list pods")
         found = [_stand(item) for item in sent.doc.get("items") or ()]
         return {stand.name: stand for stand in found}
 
-    def log(self, pod: str, container: str) -> str | Unknown:
+    def log(self, pod: str) -> str | Unknown:
         """As `flows.ports.ProbeGround.log`."""
-        query = {"container": container, "limitBytes": str(MOST_BYTES)}
+        query = {"container": CONTAINER, "limitBytes": str(MOST_BYTES)}
         try:
             answer = self._transport.get(f"{self._pods}/{pod}/log", query, right=GET_LOG, of_text=True)
         except Forbidden as error:
@@ -148,8 +147,7 @@ def _time(text: str, otherwise: datetime) -> datetime:
 def _stand(item: Doc) -> PodStand:
     status: Mapping[str, Any] = item.get("status") or {}
     containers = status.get("containerStatuses") or ()
-    name = at(item, "spec", "containers")[0]["name"] if at(item, "spec", "containers") else ""
-    state: Doc = next((each.get("state") or {} for each in containers if each.get("name") == name), {})
+    state: Doc = next((each.get("state") or {} for each in containers if each.get("name") == CONTAINER), {})
     waiting, ended = state.get("waiting") or {}, state.get("terminated")
     return PodStand(
         str(item["metadata"]["name"]),

@@ -26,12 +26,17 @@ def node_classes_of(connection: Connection) -> LiveNodeClasses:
         ConfigError: the kubeconfig cannot be used.
     """
     from kubectl_eksdoc.kube.config import connect
+    from kubectl_eksdoc.kube.exchanges import Exchanges
     from kubectl_eksdoc.kube.node_classes import LiveNodeClasses
+    from kubectl_eksdoc.kube.patience import Patience, real_timing
+    from kubectl_eksdoc.kube.sending import Sender
     from kubectl_eksdoc.kube.surroundings import of_this_process
     from kubectl_eksdoc.kube.transport import Transport
-    from kubectl_eksdoc.wiring.runs import sender_of
+    from kubectl_eksdoc.wiring.runs import CONNECT_S, SILENCE_S
 
-    return LiveNodeClasses(Transport(connect(connection, of_this_process())), sender_of(connection))
+    access = connect(connection, of_this_process())  # what is patched is of the cluster that is read
+    patience = Patience(silence=SILENCE_S, connect=CONNECT_S)
+    return LiveNodeClasses(Transport(access, patience), Sender(Exchanges(access, patience, real_timing())))
 
 
 def journal_of(keeping: Keeping) -> UpdateJournalFile:

@@ -9,9 +9,8 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.flows.ports import ProbeGround
 
 
-def open_ground(connection: Connection, namespace: str, label: str) -> ProbeGround:
-    """`label` marks what probes make.
-
+def open_ground(connection: Connection, namespace: str) -> ProbeGround:
+    """
     Raises:
         ConfigError: the kubeconfig cannot be used.
     """
@@ -24,7 +23,7 @@ def open_ground(connection: Connection, namespace: str, label: str) -> ProbeGrou
 
     around = of_this_process()
     patience = Patience(silence=SILENCE_S, connect=CONNECT_S)
-    return ProbeGround(connect(pinned(connection, around), around), patience, namespace, label, real_clock())
+    return ProbeGround(connect(pinned(connection, around), around), patience, namespace, real_clock())
 
 
 def new_probe_id() -> str:

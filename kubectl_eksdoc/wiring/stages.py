@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.core.model.cluster import Cluster
     from kubectl_eksdoc.core.model.connection import Connection
     from kubectl_eksdoc.embedded.faults.registry import Chosen
+    from kubectl_eksdoc.embedded.probed import MetadataServices
     from kubectl_eksdoc.flows.ports import Stage
 
 
@@ -50,6 +51,12 @@ def _chosen(faults: Faults, observed: Cluster) -> Chosen:
     asked = [parse(text) for text in faults.texts]
     check_nodes(asked, {node.name for node in observed.nodes})
     return made(asked, faults.seed)
+
+
+def _demo_services() -> MetadataServices:
+    from kubectl_eksdoc.embedded.demo.metadata_services import metadata_services
+
+    return metadata_services()
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +119,8 @@ def served(
     users = kubeconfigs.tokens()
     chosen = _chosen(how.faults, observed)
     troubled = Troubled(loaded.plane, chosen.cluster, lambda each: how.note(f"fault: {each.said}"), how.faults.seed)
-    api = api_of(observed, loaded, pace_of(observed), users, how.speed, time.monotonic, troubled)
+    services = _demo_services() if source.demo else None
+    api = api_of(observed, loaded, pace_of(observed), users, how.speed, time.monotonic, troubled, services)
     over = Event()  # who sleeps for a fault does not hold up the end
     with serving(Faulty(api, chosen.requests, over.wait, how.faults.seed)) as server:
         text = kubeconfigs.kubeconfig({user.name: server.url(token) for token, user in users.items()})

@@ -197,8 +197,14 @@ def test_the_region_of_the_profile_is_taken_where_nothing_else_says_one(tmp_path
     assert LiveAws(AwsAccess(NAME, "us-east-1", "ops", settings=settings)).access.region == "us-east-1"
 
 
-ELSEWHERE = (questions.UPDATE_ADDON, questions.TARGET_HEALTH)
-"""An act, and what moto's server does not answer: both are denied in test_target_health."""
+ELSEWHERE = (
+    questions.UPDATE_ADDON,
+    questions.TARGET_HEALTH,
+    questions.MODIFY_METADATA,
+    questions.CREATE_TEMPLATE_VERSION,
+    questions.UPDATE_NODE_GROUP,
+)
+"""Acts, and what moto's server does not answer: they are denied in test_target_health and in test_metadata_changes."""
 
 
 @pytest.mark.parametrize(

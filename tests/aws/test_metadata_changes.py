@@ -208,6 +208,15 @@ def test_a_group_that_is_updated_takes_no_other(prod: World, of: Believed) -> No
         carried_out(of, act)
 
 
+def test_who_may_not_update_a_group_is_told_which_action(prod: World, of: Believed) -> None:
+    act, aws = a_group(prod), MetadataChanges(of)
+    number = aws.new_version(act, TOKEN)
+    prod.deny("eks:UpdateNodegroupVersion")
+    with pytest.raises(AwsDenied) as error:
+        aws.update_group(act, number, TOKEN)
+    assert error.value.missing == "eks:UpdateNodegroupVersion" and aws.update_to(act, number) == ""
+
+
 def test_what_the_chooser_proposes_of_a_template_is_what_ec2_says_of_it(prod: World, of: Believed) -> None:
     act = a_group(prod)
     found = ec2.template_version(of, TemplateRef(act.id, version="1"))

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.connection import Connection
+from kubectl_eksdoc.core.model.metadata_probe import PROBE_LABEL
 from kubectl_eksdoc.core.model.nodes import Node
 from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.plan.metadata.probing.pods import PROBE_LABEL
 from kubectl_eksdoc.core.sim.cluster.kubelets import NEVER, Pulling, every_image
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
 from kubectl_eksdoc.core.sim.cluster.workloads.everything import every_controller

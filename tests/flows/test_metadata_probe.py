@@ -15,7 +15,7 @@ from kubectl_eksdoc.core.model.aws.machines import MetadataOptions
 from kubectl_eksdoc.core.model.metadata_probe import NotMade, Owner, PodStand, Report
 from kubectl_eksdoc.core.plan.metadata.probing.diagnosis import Cause
 from kubectl_eksdoc.core.plan.metadata.probing.plan import ProbePlan
-from kubectl_eksdoc.core.plan.metadata.probing.pods import PROBE_LABEL, Manner, owner_manifest
+from kubectl_eksdoc.core.plan.metadata.probing.pods import Manner, owner_manifest
 from kubectl_eksdoc.core.plan.metadata.probing.result import Probed, ProbedNode
 from kubectl_eksdoc.core.rules.metadata_service import Reach
 from kubectl_eksdoc.embedded.probed import MetadataServices
@@ -47,7 +47,7 @@ def run(
     tell: Callable[[str], object] = str,
     named: Sequence[str] = (),
 ) -> Probed:
-    ground = open_ground(connection(server, folder, token), manner.namespace, PROBE_LABEL)
+    ground = open_ground(connection(server, folder, token), manner.namespace)
     what = prepared(nodes_of(api), ground, "cafe", manner, named, every=not named)
     return probed(what, ground, Quick(), told, tell)
 
@@ -80,12 +80,12 @@ def test_each_node_as_its_instance_is(tmp_path: Path) -> None:
 
 
 def test_more_nodes_than_at_once(tmp_path: Path) -> None:
-    nodes = [a_node(f"n{number:02}") for number in range(12)]
+    nodes = [a_node(f"n{number:02}") for number in range(32)]
     told: list[str] = []
-    with Lab(nodes, MetadataServices({f"n{number:02}": TWO for number in range(12)})).served() as (server, api):
+    with Lab(nodes, MetadataServices({f"n{number:02}": TWO for number in range(32)})).served() as (server, api):
         done = run(server, api, tmp_path, tell=told.append)
-        assert [each.v4.reach for each in done.nodes] == [Reach.REACHABLE] * 12
-        assert told == ["20 of 24 pods were heard of", "24 of 24 pods were heard of"]
+        assert [each.v4.reach for each in done.nodes] == [Reach.REACHABLE] * 32
+        assert told == ["60 of 64 pods were heard of", "64 of 64 pods were heard of"]
         nothing_left(api, done)
 
 
@@ -198,7 +198,7 @@ def test_told_to_end_in_the_middle(tmp_path: Path, pods: int) -> None:
 def test_a_dry_run_of_the_server_finds_refusals_and_makes_nothing(tmp_path: Path) -> None:
     lab = Lab(level="baseline", users={probes.OTHER: restricted("me", rules("get namespaces"))})
     with lab.served() as (server, api):
-        ground = open_ground(connection(server, tmp_path, probes.OTHER), "default", PROBE_LABEL)
+        ground = open_ground(connection(server, tmp_path, probes.OTHER), "default")
         what = prepared(nodes_of(api), ground, "cafe", Manner(), every=True)
         refused = tried(what, ground)
         assert [name.rpartition("-")[2] for name in refused] == ["host", "host"]
@@ -280,7 +280,7 @@ class Ground:
         self.looks += 1
         return self.seen(self.looks)
 
-    def log(self, pod: str, container: str) -> str | Unknown:
+    def log(self, pod: str) -> str | Unknown:
         return self.printed
 
     def remove(self, owner: Owner) -> Unknown | None:

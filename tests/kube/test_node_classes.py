@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -32,11 +32,11 @@ READER = restricted("reader", (Rule(("get",), PLURALS, GROUPS),))
 @contextmanager
 def cluster(tmp_path: Path) -> Iterator[Callable[[str], LiveNodeClasses]]:
     """One with the demo's EC2NodeClass and what defines it, for whoever has the token."""
-    with served_classes({"reader": READER}) as (server, _):
+    with served_classes({"reader": READER}) as (server, _), ExitStack() as closed:
 
         def opened(token: str) -> LiveNodeClasses:
             config = kubeconfigs.one(tmp_path / token, server.url(token))
-            return node_classes_of(Connection(kubeconfig=config))
+            return closed.enter_context(closing(node_classes_of(Connection(kubeconfig=config))))
 
         yield opened
 
@@ -82,4 +82,5 @@ def test_what_is_not_there_and_what_may_not_be(tmp_path: Path) -> None:
 def test_a_server_that_does_not_serve_them(tmp_path: Path) -> None:
     with worlds.served("small-traps", ByHand(), pace=None) as (server, _):
         config = kubeconfigs.one(tmp_path / "config", server.url(worlds.ADMIN_TOKEN))
-        assert isinstance(node_classes_of(Connection(kubeconfig=config)).one("default"), Absent)
+        with closing(node_classes_of(Connection(kubeconfig=config))) as classes:
+            assert isinstance(classes.one("default"), Absent)

@@ -14,6 +14,7 @@ import itertools
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -41,11 +42,25 @@ def ip(*words: str) -> str:
 
 
 def why_not() -> str:
-    """Why no namespaces can be made here, "" if they can."""
+    """Why no namespaces can be made here, "" if they can. Tried some times: the first ones ever on a machine get in the
+    way of those of another worker."""
+    for _ in range(5):
+        why = _tried()
+        if not why:
+            return ""
+        time.sleep(0.1)
+    return why
+
+
+def _tried() -> str:
     name = f"{PREFIX}-{os.getpid()}-trial"
-    ran = subprocess.run(["ip", "netns", "add", name], capture_output=True, text=True)
+    uses = "test -d /proc/sys/net/ipv6 && echo 1 >/proc/sys/net/ipv4/ip_forward"
+    for words in (["add", name], ["exec", name, "sh", "-ec", uses]):
+        ran = subprocess.run(["ip", "netns", *words], capture_output=True, text=True)
+        if ran.returncode:
+            break
     subprocess.run(["ip", "netns", "del", name], capture_output=True)
-    return (ran.stderr.strip() or "ip netns add fails") if ran.returncode else ""
+    return (ran.stderr.strip() or f"ip netns {words[0]} fails") if ran.returncode else ""
 
 
 def sweep() -> None:

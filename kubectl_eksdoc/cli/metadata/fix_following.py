@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,7 @@ from kubectl_eksdoc.cli import look as looks
 from kubectl_eksdoc.cli.metadata import reading
 from kubectl_eksdoc.cli.metadata.fix_options import FixRequest
 from kubectl_eksdoc.cli.metadata.probe_options import Active
-from kubectl_eksdoc.cli.metadata.probing import ClockAround, label, manner_of
+from kubectl_eksdoc.cli.metadata.probing import ClockAround, manner_of
 from kubectl_eksdoc.cli.metadata.request import Request
 from kubectl_eksdoc.cli.run.confirming import confirm
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
@@ -112,10 +112,10 @@ def _followed(
     def tell(line: str) -> None:
         around.note(f"{around.now():%H:%M:%S}Z  {line}")
 
-    with around.edges.told_to_stop() as told:
+    with around.edges.told_to_stop() as told, closing(node_classes_of(request.options.connection)) as classes:
         yield FixWorld(
             changes_of(believed),
-            node_classes_of(request.options.connection),
+            classes,
             journal_of(keeping),
             around.edges.clock,
             around.sleep,
@@ -138,7 +138,7 @@ def _proofs(
     from kubectl_eksdoc.flows.metadata_fix.proving import proofs
 
     manner, connection = manner_of(request, active), request.options.connection
-    ground = around.edges.open_ground(connection, manner.namespace, label())
+    ground = around.edges.open_ground(connection, manner.namespace)
     cluster = around.open_reader(request.source, connection, None).read((kinds.NODES,))
     nodes = [node for node in cluster.nodes if node.name in names]
     probe = around.edges.new_probe_id()
@@ -171,7 +171,8 @@ def tried(act: Act, request: Request, world: MetadataWorld) -> tuple[bool, tuple
     from kubectl_eksdoc.wiring.metadata_fixes import changes_of, node_classes_of
 
     aws = changes_of(_believed(world))
-    return asked(act, _token("dry-run"), aws, node_classes_of(request.options.connection))
+    with closing(node_classes_of(request.options.connection)) as classes:
+        return asked(act, _token("dry-run"), aws, classes)
 
 
 def resumed(
@@ -224,6 +225,9 @@ def _read(keeping: Keeping, world: MetadataWorld) -> tuple[Doc, Act, Past]:
 def _answer(request: Request, world: MetadataWorld, view: FixView, done: Done, around: Surroundings) -> Answer:
     if not done.whole and view.run:
         _tell_resume(view.run, request, world, around)
+    if done.number:  # by hand it is what a line before has told
+        known = tuple(line.replace('"$VERSION"', str(done.number)) for line in view.back)
+        view = replace(view, back=known)
     if not done.proofs:
         nodes = [f"node/{name}" for name in done.act.nodes[:1]] if not done.nodes else []
         asks = ["kubectl", "eksdoc", "imds-probe", *nodes, "--active", *reading.reached_by(request, world)]

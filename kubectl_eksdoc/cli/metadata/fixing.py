@@ -91,7 +91,8 @@ def _fixed(
     confirm(world.cluster.identity, len(act.nodes), action(act), fix.given, around.ask)
     again = reading.opened(request, around)
     now = _shown(request, fix, again)
-    if (now.chosen.act, now.forbidden) != (act, shown.forbidden):
+    same_cluster = again.cluster.identity == world.cluster.identity  # a context may be chosen anew while one types
+    if not same_cluster or (now.chosen.act, now.forbidden) != (act, shown.forbidden):
         raise Drifted(
             "the nodes, or what makes them, are not as they were when the fix was shown",
             "Nothing was changed. Somebody has changed them meanwhile: look again.",

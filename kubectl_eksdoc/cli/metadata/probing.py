@@ -39,11 +39,12 @@ _PROVES_SOME = "the server was asked; room on the nodes and the image show when 
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """The cluster, narrowed down to what is asked about; of AWS what is known of its nodes."""
+    """The cluster, narrowed down to what is asked about; of AWS what is known of its nodes, or in `unasked` why not."""
 
     cluster: Cluster
     options: Mapping[str, MetadataOptions] = field(default_factory=dict)
     calls: str = ""
+    unasked: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,7 @@ def probing(request: Request, active: Active, around: Surroundings) -> Answer:
     if not request.source.live and active.dry != "client":
         raise UsageError(
             "--active asks from pods of the live cluster: --demo and --snapshot have none",
-            "--active --dry-run shows what would be made for the nodes there.",
+            "--active --dry-run shows what would be made there. To practise: kubectl eksdoc rehearse --serve --demo.",
         )
     if not active.dry:
         check_writable(around.environ, COMMAND, "imds-probe without --active reads only")
@@ -78,9 +79,11 @@ def probing(request: Request, active: Active, around: Surroundings) -> Answer:
     try:
         read = _read(asking)
         saying.told(read, request.options, around)
+        if read.unasked:
+            around.note(f"what EC2 says is not known, and not needed: {read.unasked}")
         if active.dry == "client":
             return _dry(asking, read)
-        ground = around.edges.open_ground(request.options.connection, _manner(asking).namespace, label())
+        ground = around.edges.open_ground(request.options.connection, _manner(asking).namespace)
         return _active(asking, read, ground)
     except Forbidden as error:
         raise rights.explained(error, COMMAND) from error
@@ -95,12 +98,13 @@ def _read(asking: _Asking) -> _Read:
     request, around = asking.request, asking.around
     try:
         world = reading.opened(request, around)
-        cluster = reading.scope(request).of(world.cluster)
-        facts = metadata_facts(cluster, world.machines)
     except (AwsError, UsageError, Forbidden) as error:
-        cluster = reading.scope(request).of(_cluster(asking))
-        around.note(f"what EC2 says is not known, and not needed: {error.message}")
-        return _Read(cluster)
+        return _Read(reading.scope(request).of(_cluster(asking)), unasked=error.message)
+    cluster = reading.scope(request).of(world.cluster)
+    try:
+        facts = metadata_facts(cluster, world.machines)
+    except AwsError as error:
+        return _Read(cluster, calls=world.calls, unasked=error.message)
     services = {node.name: service_now(node, facts).options for node in cluster.nodes}
     known = {name: options for name, options in services.items() if isinstance(options, MetadataOptions)}
     return _Read(cluster, known, world.calls)
@@ -126,13 +130,6 @@ def manner_of(request: Request, active: Active) -> Manner:
 
     of_pod = reading.scope(request).namespace if request.pod else ""
     return Manner(active.image or IMAGE, active.namespace or of_pod or NAMESPACE, active.wait_s)
-
-
-def label() -> str:
-    """By which probes find what they made."""
-    from kubectl_eksdoc.core.plan.metadata.probing.pods import PROBE_LABEL
-
-    return PROBE_LABEL
 
 
 def _every(asking: _Asking) -> bool:

@@ -86,6 +86,12 @@ class Report:
         return self.v4 if family is Family.V4 else self.v6
 
 
+PROBE_LABEL = "eksdoc.io/imds-probe"
+"""On all that a probe makes: its id."""
+
+CONTAINER = "probe"
+"""Of a probe's pods; others in them are not ours."""
+
 FIRST, LAST = "imds-probe 1", "end"
 NO_CURL = "no curl"
 

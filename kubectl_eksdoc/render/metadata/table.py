@@ -116,7 +116,9 @@ def _change(old: str, new: str) -> str:
 
 
 def _pair(options: MetadataOptions | Unknown | None) -> tuple[str, str]:
-    if not isinstance(options, MetadataOptions):
+    if options is None:
+        return "-", "-"
+    if isinstance(options, Unknown):
         return "?", "?"
     if not options.endpoint:
         return "disabled", "-"

@@ -9,7 +9,7 @@ from typing import cast
 
 from kubectl_eksdoc.core.model.aws.asked import Unknown
 from kubectl_eksdoc.core.model.documents import API_VERSION, IMDS_ACTIVE_PROBE
-from kubectl_eksdoc.core.model.metadata_probe import Seen, Step
+from kubectl_eksdoc.core.model.metadata_probe import NotMade, Seen, Step
 from kubectl_eksdoc.core.plan.metadata.probing.choice import Likes
 from kubectl_eksdoc.core.plan.metadata.probing.diagnosis import Answers, Diagnosis
 from kubectl_eksdoc.core.plan.metadata.probing.result import Probed, ProbedNode
@@ -36,10 +36,16 @@ def document(view: ProbeView) -> Fields:
             "noHostNetwork": known(plan.no_host),
         },
         "groups": [_likes(each) for each in plan.likes],
+        "refused": [_refused(name, view.refused[name]) for name in sorted(view.refused)],
         "nodes": [] if view.probed is None else [_node(each) for each in view.probed.nodes],
         "cleanup": None if view.probed is None else _cleanup(view.probed),
         "findings": [finding(each) for each in view.findings],
     }
+
+
+def _refused(pod: str, why: NotMade) -> Fields:
+    fields: Fields = {"pod": pod, "why": why.why}
+    return fields | ({"missing": why.missing} if why.missing else {})
 
 
 def _likes(likes: Likes) -> Fields:

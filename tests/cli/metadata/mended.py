@@ -36,14 +36,16 @@ if TYPE_CHECKING:
 ONE = {"HttpTokens": "required", "HttpPutResponseHopLimit": 1, "InstanceMetadataTags": "enabled"}
 WHO = Identity("lab", "prod", "111122223333", "ap-northeast-2")
 PINNED = "1.24.7-20221101"
-SPEED = 100.0
 
 
+@dataclass(frozen=True)
 class Fast:
-    """A clock a hundred times as fast."""
+    """A clock so many times as fast."""
+
+    speed: float
 
     def monotonic(self) -> float:
-        return time.monotonic() * SPEED
+        return time.monotonic() * self.speed
 
     def now(self) -> datetime:
         return datetime.now(timezone.utc)
@@ -64,6 +66,8 @@ class Desk:
     told: Callable[[], int] = lambda: 0
     environ: dict[str, str] = field(default_factory=dict)
     hop_limit: int = 1  # that the EC2NodeClass is read with
+    speed: float = 100.0
+    who: Identity = WHO
 
     def run(self, *argv: str) -> Ran:
         out, err = io.StringIO(), io.StringIO()
@@ -89,7 +93,7 @@ class Desk:
         """As a reader."""
         pods = [a_pod(f"p{at}", node=each.name) for at, each in enumerate(self.nodes)]
         known = NodeClass("default", SaidOptions("required", self.hop_limit))
-        return replace(with_classes(a_cluster(nodes=self.nodes, pods=pods), known), identity=WHO)
+        return replace(with_classes(a_cluster(nodes=self.nodes, pods=pods), known), identity=self.who)
 
     def _around(self, out: io.StringIO, err: io.StringIO) -> Surroundings:
         @contextmanager
@@ -103,8 +107,8 @@ class Desk:
             open_reader=self._reader,
             open_metadata=self._opened,
             stdin=Typist(self.types, self.happens) if self.types else io.StringIO(),
-            run_edges=Edges(told_to_stop=told, clock=Fast()),
-            sleep=lambda seconds: time.sleep(seconds / SPEED),
+            run_edges=Edges(told_to_stop=told, clock=Fast(self.speed)),
+            sleep=lambda seconds: time.sleep(seconds / self.speed),
         )
 
     def _reader(self, source: SourceChoice, connection: Connection, progress: Progress | None = None) -> ClusterReader:

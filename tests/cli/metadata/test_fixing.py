@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import stat
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +13,12 @@ import jsonschema
 import pytest
 
 import kubectl_eksdoc.render.schemas as schemas
+from kubectl_eksdoc.core.model.aws.machines import MetadataOptions
+from kubectl_eksdoc.embedded.probed import MetadataServices
 from tests.cli.metadata.mended import PINNED, Desk, desk
 from tests.embedded.clients import worlds
 from tests.fakes import kubeconfigs
+from tests.flows.probes import SPEED, TOKEN, Lab, there
 from tests.kube.classes import hop_limit_of, served_classes
 
 if TYPE_CHECKING:
@@ -117,6 +121,13 @@ def test_what_changes_while_it_is_typed_is_not_what_was_shown(ann: Desk) -> None
     assert ann.limits == [7, 1, 1, 1, 1] and not ann.journals
 
 
+def test_another_cluster_is_chosen_while_it_is_typed(ann: Desk) -> None:
+    ann.types = "prod 2\n"
+    ann.happens = lambda: setattr(ann, "who", replace(ann.who, context="other", uid="another"))
+    ran = ann.fix("instance-options", "--nodegroup", "blue")
+    assert ran.code == 7 and ann.limits == [1] * 5 and not ann.journals
+
+
 def test_iam_denies_it(ann: Desk) -> None:
     ann.types = "prod 2\n"
     ann.aws.deny("ec2:ModifyInstanceMetadataOptions")
@@ -124,6 +135,7 @@ def test_iam_denies_it(ann: Desk) -> None:
     assert ran.code == 4 and "ec2:ModifyInstanceMetadataOptions" in ran.err and "Nothing was changed" in ran.err
 
 
+@pytest.mark.long
 def test_iam_denies_the_update_when_the_version_is_made(ann: Desk) -> None:
     ann.types = "prod 2\n"
     ann.aws.deny("eks:UpdateNodegroupVersion")
@@ -136,6 +148,7 @@ def test_iam_denies_the_update_when_the_version_is_made(ann: Desk) -> None:
     assert all("describe-nodegroup" not in line for line in ran.err.splitlines())
 
 
+@pytest.mark.long
 def test_who_is_broken_off_goes_on_with_what_is_left(ann: Desk) -> None:
     ann.types = "prod 5\n"
     ann.told = lambda: ann.aws.count("ec2:ModifyInstanceMetadataOptions") >= 2
@@ -161,6 +174,7 @@ def test_a_template_and_its_group(ann: Desk) -> None:
     group = ann.aws.client("eks").describe_nodegroup(clusterName="prod", nodegroupName="own")["nodegroup"]
     assert (group["launchTemplate"]["version"], group["releaseVersion"]) == ("2", PINNED)
     seen = [(node["what"].partition(" ")[2], node["became"]) for node in told["outcome"]["nodes"]]
+    assert told["wayBack"][-1].endswith("--versions 2") and told["wayBack"][0].endswith("version=1")
     assert seen == [("(n2)", "as before"), ("(n3)", "as before")], "the tests' EKS replaces no instance"
     assert ran.code == 1
 
@@ -194,6 +208,26 @@ def test_what_does_not_fit_is_said(ann: Desk, argv: tuple[str, ...], said: str) 
     assert ann.limits == [1] * 5
 
 
+@pytest.mark.long
+def test_pods_on_the_nodes_prove_it(aws: World, tmp_path: Path) -> None:
+    """On n1 a policy is in the way, which no option of EC2 shows."""
+    two = MetadataOptions("required", 2)
+    lab = Lab(services=MetadataServices({"n0": two, "n1": two}, blocked={"n1"}))
+    with lab.served() as (server, api):
+        config = kubeconfigs.one(tmp_path / "config", server.url(TOKEN), name="lab")
+        ann = replace(desk(tmp_path / "ann", aws, config), types="prod 2\n", speed=SPEED)
+        flags = ("--nodegroup", "blue", "--active", "--all-nodes", "--wait-for", "30m", "-o", "json")
+        ran = ann.fix("instance-options", *flags)
+        assert there(api, "pods") == [] == there(api, "configmaps")
+    told = document(ran.out)["outcome"]
+    assert [part["became"] for part in told["parts"]] == ["done", "done"], ran.err
+    assert [(each["what"], each["became"]) for each in told["proofs"]] == [
+        ("a pod on n0", "done"),
+        ("a pod on n1", "something else"),
+    ]
+    assert ran.code == 1 and "cut off" in told["proofs"][1]["why"]
+
+
 @pytest.fixture
 def ben(aws: World, tmp_path: Path) -> Iterator[tuple[Desk, Any]]:
     """With a cluster that serves its EC2NodeClass."""
@@ -202,6 +236,7 @@ def ben(aws: World, tmp_path: Path) -> Iterator[tuple[Desk, Any]]:
         yield desk(tmp_path / "ben", aws, config), plane
 
 
+@pytest.mark.long
 def test_a_class_is_patched(ben: tuple[Desk, Any]) -> None:
     desk, plane = ben
     dry = desk.fix("node-class", "--dry-run=server")

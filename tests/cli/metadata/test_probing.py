@@ -49,6 +49,14 @@ class Desk:
 Opened = Callable[..., Desk]
 
 
+@pytest.fixture(autouse=True)
+def without_aws(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Whoever runs the tests may have some."""
+    for name in ("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "no-config"))
+
+
 @pytest.fixture
 def desk(tmp_path: Path, request: pytest.FixtureRequest) -> Opened:
     """Serves a lab until the test ends."""
@@ -115,6 +123,23 @@ def test_named_nodes_and_every_node(desk: Opened) -> None:
     at.nothing_left()
 
 
+def test_the_node_of_a_pod_from_its_namespace(desk: Opened) -> None:
+    pod: Doc = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "cart", "namespace": "shop", "uid": "u"},
+        "spec": {"nodeName": "green-0", "containers": [{"name": "cart", "image": "cart"}]},
+        "status": {"phase": "Running"},
+    }
+    at = desk(types="lab 1\n")
+    at.api.now(lambda plane: plane.load("namespaces", [probes.a_namespace("shop")]))
+    at.api.now(lambda plane: plane.load("pods", [pod]))
+    found = document(at.machine.run("imds-probe", "pod/cart", "-n", "shop", "--active", "-o", "json").out)
+    assert found["probe"]["namespace"] == "shop"
+    assert [each["name"] for each in found["nodes"]] == ["green-0"]
+    at.nothing_left()
+
+
 def test_what_a_wide_table_says(desk: Opened) -> None:
     ran = desk().machine.run("imds-probe", "--active", "-o", "wide")
     assert "REQUESTS" in ran.out and "none (curl 28)" in ran.out and "PUT token" in ran.out
@@ -172,6 +197,25 @@ def test_a_node_that_is_not_ready_gets_no_pod(desk: Opened) -> None:
     at = desk(Lab((a_node("blue-0", ready="Unknown"),)))
     ran = at.machine.run("imds-probe", "--active")
     assert ran.code == 5 and "its kubelet would start nothing" in " ".join(ran.out.split())
+    at.nothing_left()
+
+
+def test_without_aws_it_is_measured_all_the_same(desk: Opened) -> None:
+    ran = desk().machine.run("imds-probe", "--active")
+    assert ran.err.index("context lab") < ran.err.index("what EC2 says is not known, and not needed") and ran.code == 1
+
+
+def test_nodes_that_are_not_there(desk: Opened) -> None:
+    at = desk()
+    ran = at.machine.run("imds-probe", "node/nx", "--active")
+    assert ran.code == 2 and "there is no node 'nx'" in ran.err
+    at.nothing_left()
+
+
+def test_a_namespace_that_is_not_there(desk: Opened) -> None:
+    at = desk()
+    ran = at.machine.run("imds-probe", "--active", "--probe-namespace", "nowhere")
+    assert ran.code == 3 and 'namespaces "nowhere" not found' in ran.err
     at.nothing_left()
 
 

@@ -31,9 +31,6 @@ def _template(pool: Pool) -> Json:
 def _a_group(pool: Pool) -> Json:
     least, most = pool.size
     name, wanted = pool.group_name, len(pool.machines)
-    template = {"LaunchTemplateSpecification": _template(pool), "Overrides": [{"InstanceType": INSTANCE_TYPE}]}
-    on_demand: Json = {"OnDemandAllocationStrategy": "prioritized", "OnDemandBaseCapacity": 0}
-    on_demand |= {"OnDemandPercentageAboveBaseCapacity": 100, "SpotAllocationStrategy": "lowest-price"}
     return {
         "AutoScalingGroupARN": arn("autoscaling", f"autoScalingGroup:{pool.id}:autoScalingGroupName/{name}"),
         "AutoScalingGroupName": name,
@@ -47,12 +44,22 @@ def _a_group(pool: Pool) -> Json:
         "Instances": [_a_member(machine, pool) for machine in pool.machines],
         "MaxSize": most,
         "MinSize": least,
-        "MixedInstancesPolicy": {"InstancesDistribution": on_demand, "LaunchTemplate": template},
+        **_launched_from(pool),
         "NewInstancesProtectedFromScaleIn": False,
         "Tags": _tags(pool),
         "TerminationPolicies": ["AllocationStrategy", "OldestLaunchTemplate", "OldestInstance"],
         "VPCZoneIdentifier": ",".join(map(subnet_of, ZONES)),
     }
+
+
+def _launched_from(pool: Pool) -> Json:
+    """EKS writes a policy of instance types, be it of one; eksctl and the Terraform module a plain template."""
+    if not pool.managed:
+        return {"LaunchTemplate": _template(pool)}
+    template = {"LaunchTemplateSpecification": _template(pool), "Overrides": [{"InstanceType": INSTANCE_TYPE}]}
+    on_demand: Json = {"OnDemandAllocationStrategy": "prioritized", "OnDemandBaseCapacity": 0}
+    on_demand |= {"OnDemandPercentageAboveBaseCapacity": 100, "SpotAllocationStrategy": "lowest-price"}
+    return {"MixedInstancesPolicy": {"InstancesDistribution": on_demand, "LaunchTemplate": template}}
 
 
 def _a_member(machine: Machine, pool: Pool) -> Json:

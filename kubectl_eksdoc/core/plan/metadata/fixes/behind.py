@@ -120,8 +120,10 @@ _UNNAMED = "NAME-OF-THE-CLUSTER"
 """In commands, where a dump does not tell it: EKS knows none of that name, so nothing comes of pasting it."""
 
 
-def behind(alike: NodesAlike, facts: MetadataFacts, hops: int, whole: Cluster, vpc: str = "") -> Behind:
-    """`vpc`: the cluster's, as EKS tells it."""
+def behind(
+    alike: NodesAlike, facts: MetadataFacts, hops: int, whole: Cluster, pods: Mapping[str, int], vpc: str = ""
+) -> Behind:
+    """`pods` as `leaving` counts them; `vpc`: the cluster's, as EKS tells it."""
     who, names = whole.identity, set(alike.nodes)
     return Behind(
         alike,
@@ -131,11 +133,11 @@ def behind(alike: NodesAlike, facts: MetadataFacts, hops: int, whole: Cluster, v
         hops,
         tuple(node for node in whole.nodes if node.name in names),
         tuple(node for node in whole.nodes if (node.owner, node.group) == (alike.owner, alike.name)),
-        _leaving(whole.pods),
+        pods,
     )
 
 
-def _leaving(pods: Iterable[Pod]) -> dict[str, int]:
+def leaving(pods: Iterable[Pod]) -> dict[str, int]:
     """By node: the pods that must go elsewhere when it goes. Those of DaemonSets and static ones go with it."""
     found: dict[str, int] = {}
     for pod in pods:

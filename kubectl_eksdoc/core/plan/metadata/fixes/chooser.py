@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from kubectl_eksdoc.core.model.aws.asked import Unknown
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.nodes import NodeOwner
 from kubectl_eksdoc.core.plan.metadata.facts import MetadataFacts
-from kubectl_eksdoc.core.plan.metadata.fixes.behind import Behind, behind
+from kubectl_eksdoc.core.plan.metadata.fixes.behind import Behind, behind, leaving
 from kubectl_eksdoc.core.plan.metadata.fixes.fix import NAMES, Choice, Fix
 from kubectl_eksdoc.core.plan.metadata.fixes.on_classes import on_class
 from kubectl_eksdoc.core.plan.metadata.fixes.on_groups import NO_TEMPLATE, new_group, new_group_by_eksctl, replaced
@@ -36,13 +36,16 @@ def choices(
     sufferers: Sequence[Sufferer] = (),
     vpc: str = "",
     whole: Cluster | None = None,
+    pods: Mapping[str, int] | None = None,
 ) -> Choice:
     """`hops` are needed; `sufferers` those on these nodes; `vpc`: the id of the cluster's, "" where it is not known.
-    `whole`: all of the cluster, where the facts are of a part of it. Where every pod reaches the service, now and
-    later, there is nothing to choose."""
+    `whole`: all of the cluster, where the facts are of a part of it; `pods` of it by `leaving`, where they are counted
+    already. Where every pod reaches the service, now and later, there is nothing to choose.
+    """
     if not {alike.here.reach, alike.later.reach} & {*_CUT}:
         return Choice()
-    of = behind(alike, facts, hops, whole or facts.cluster, vpc)
+    whole = whole or facts.cluster
+    of = behind(alike, facts, hops, whole, leaving(whole.pods) if pods is None else pods, vpc)
     found = [*on_pods(of, sufferers)]
     cannot: list[str] = []
     if alike.owner in _FIXED:
@@ -60,8 +63,10 @@ def choices(
 
 def offered(plan: MetadataPlan, whole: Cluster, vpc: str = "") -> tuple[tuple[NodesAlike, Choice], ...]:
     """For each group of the plan, in its order."""
+    pods = leaving(whole.pods)
     return tuple(
-        (group.alike, choices(group.alike, plan.facts, plan.hops, group.sufferers, vpc, whole)) for group in plan.groups
+        (group.alike, choices(group.alike, plan.facts, plan.hops, group.sufferers, vpc, whole, pods))
+        for group in plan.groups
     )
 
 

@@ -9,7 +9,7 @@ from kubectl_eksdoc.core.model.aws.machines import NodeGroup
 from kubectl_eksdoc.core.model.metadata_acts import Act, OnClass, OnInstances, OnTemplate
 from kubectl_eksdoc.core.model.spelling import maybe
 from kubectl_eksdoc.core.plan.metadata.facts import MetadataFacts
-from kubectl_eksdoc.core.plan.metadata.fixes.fix import CARRIED_OUT, Choice, Fix
+from kubectl_eksdoc.core.plan.metadata.fixes.fix import CARRIED_OUT, NAMES, Choice, Fix
 from kubectl_eksdoc.core.plan.metadata.groups import NodesAlike
 
 Offered = Sequence[tuple[NodesAlike, Choice]]
@@ -76,7 +76,7 @@ def _none(offered: Offered, name: str) -> NotChosen:
         hint = "; ".join(dict.fromkeys(why)) or "Pods reach it there, now and on the next node"
         return NotChosen("there is nothing to fix on these nodes", f"{hint}.")
     known = maybe(name, there)
-    reasons = f" {'; '.join(dict.fromkeys(why))}." if why else ""
+    reasons = f" {'; '.join(dict.fromkeys(why))}." if why and name in NAMES else ""  # a slip of the pen needs none
     return NotChosen(f"there is no fix {name} for these nodes{known}", f"There are: {', '.join(there)}.{reasons}")
 
 

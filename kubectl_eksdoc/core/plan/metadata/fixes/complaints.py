@@ -16,6 +16,7 @@ class On(Enum):
     INSTANCES = "instances"
     TEMPLATES = "launch templates"
     LAUNCHES = "launches"
+    CHANGES = "changes of running instances"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,7 @@ COMPLAINTS = (
     ),
     Complaint(
         "a policy that denies ec2:ModifyInstanceMetadataOptions",
-        (On.INSTANCES,),
+        (On.CHANGES,),
         "refuses the call for all but those whom it names",
         "EC2 user guide, example policies (limit who can modify the instance metadata options)",
     ),

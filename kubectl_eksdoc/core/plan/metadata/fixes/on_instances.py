@@ -24,7 +24,7 @@ def on_instances(of: Behind) -> Fix | None:
         return None
     count = len(each)
     left = len(of.nodes) - count
-    cautions = list(complaints(On.INSTANCES))
+    cautions = list(complaints(On.INSTANCES, On.CHANGES))
     if left:
         cautions.insert(
             0, f"of {left} more {'node' if left == 1 else 'nodes'} the instance is not known, or not in force"

@@ -42,6 +42,8 @@ class _Workload:
 def on_pods(of: Behind, sufferers: Sequence[Sufferer]) -> Iterator[Fix]:
     """Of those that are broken or will break; of the merely possible ones nobody knows what they need."""
     sure = [each for each in sufferers if each.suffering is not Suffering.POSSIBLE]
+    if not sure:
+        return
     found = (_flags(of, sure), _again(of, sure), _role(of, sure))
     yield from (fix for fix in found if fix is not None)
 

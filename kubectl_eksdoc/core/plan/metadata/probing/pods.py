@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.metadata_probe import Network
+from kubectl_eksdoc.core.model.metadata_probe import CONTAINER, PROBE_LABEL, Network
 from kubectl_eksdoc.core.plan.metadata.probing.script import LONGEST_S, SCRIPT, SETTLE_S
 
 IMAGE = "public.ecr.aws/amazonlinux/amazonlinux:2023"
@@ -22,10 +22,6 @@ a region of the public partition can pull it without credentials."""
 
 NAMESPACE = "default"
 
-PROBE_LABEL = "eksdoc.io/imds-probe"
-"""On all that a probe makes: its id."""
-
-CONTAINER = "probe"
 _NOBODY = 65534
 _MARGIN_S = 30
 

@@ -1,0 +1,99 @@
+"""Probes as processes: told to end by every signal, by one who insists, and killed outright."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+
+from kubectl_eksdoc.core.model.api_objects import with_value
+from kubectl_eksdoc.core.model.aws.machines import MetadataOptions
+from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
+from kubectl_eksdoc.embedded.probed import MetadataServices
+from kubectl_eksdoc.embedded.serving.api import Api
+from kubectl_eksdoc.embedded.serving.server import Server
+from tests.fakes import kubeconfigs
+from tests.flows.probes import TOKEN, Kubelet, Lab, a_node, there
+
+pytestmark = pytest.mark.long
+
+ROOT = Path(__file__).parents[3]
+LONGEST_S = 120.0
+NODES = tuple(a_node(f"n{number}") for number in range(3))
+SERVICES = MetadataServices({f"n{number}": MetadataOptions("required", 2) for number in range(3)})
+
+
+@contextmanager
+def probing(server: Server, home: Path) -> Iterator[subprocess.Popen[str]]:
+    """``imds-probe --active`` on every node; whatever becomes of it, it is over at the end."""
+    home.mkdir()
+    config = kubeconfigs.one(home / "config", server.url(TOKEN), name="lab")
+    words = ["imds-probe", "--active", "--all-nodes", "--yes", "--expect-nodes", "3", "--kubeconfig", config]
+    plain = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
+    environ = {**plain, "PYTHONPATH": str(ROOT), "HOME": str(home), "AWS_EC2_METADATA_DISABLED": "true"}
+    argv = [sys.executable, "-m", "kubectl_eksdoc", *words]
+    with subprocess.Popen(
+        argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT, env=environ
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def until(holds: Callable[[], bool]) -> None:
+    ends_s = time.monotonic() + LONGEST_S
+    while not holds():
+        assert time.monotonic() < ends_s
+        time.sleep(0.02)
+
+
+def nothing_left(api: Api) -> bool:
+    return not there(api, "pods") and not there(api, "configmaps")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("pods", [1, 6])
+def test_told_to_end_nothing_is_left(tmp_path: Path, number: signal.Signals, pods: int) -> None:
+    with Lab(NODES, SERVICES, pace=Kubelet(start=1e6)).served() as (server, api), probing(server, tmp_path / "a") as it:
+        until(lambda: len(there(api, "pods")) >= pods)
+        it.send_signal(number)
+        out, err = it.communicate(timeout=LONGEST_S)
+        assert it.returncode == 130, err
+        assert "It was interrupted." in " ".join(out.split())
+        assert nothing_left(api)
+
+
+def test_killed_the_next_one_removes_what_is_old(tmp_path: Path) -> None:
+    lab = Lab(NODES, SERVICES)
+    with lab.served() as (server, api):
+        with probing(server, tmp_path / "a") as it:
+            until(lambda: len(there(api, "configmaps")) == 1)
+            it.kill()
+            it.communicate(timeout=LONGEST_S)
+        (left,) = there(api, "configmaps")
+        api.now(lambda plane: _made(plane, left, datetime.now(timezone.utc)))
+        with probing(server, tmp_path / "b") as it:
+            _, err = it.communicate(timeout=LONGEST_S)
+        assert it.returncode == 0 and f"may be running: {left}" in " ".join(err.split())
+        assert there(api, "configmaps") == [left], "it is young, and may be somebody's"
+        api.now(lambda plane: _made(plane, left, datetime.now(timezone.utc) - timedelta(hours=1)))
+        with probing(server, tmp_path / "c") as it:
+            _, err = it.communicate(timeout=LONGEST_S)
+        assert it.returncode == 0 and left in err
+        until(lambda: nothing_left(api))
+
+
+def _made(plane: ControlPlane, name: str, when: datetime) -> None:
+    """By the wall's clock, as the server's Date is; the lab's own time is another."""
+    item = plane.registry.get("configmaps", ("default", name))
+    text = f"{when:%Y-%m-%dT%H:%M:%SZ}"
+    plane.store.replace(item, with_value(item.doc, ("metadata", "creationTimestamp"), text))
