@@ -49,6 +49,10 @@ def instance_of(node: Node) -> str:
     return found.group(1) if found else ""
 
 
+_OVER = ("shutting-down", "terminated")
+"""EC2 tells their options for about an hour more."""
+
+
 def service_now(node: Node, facts: MetadataFacts) -> Service:
     """As the node's instance has it."""
     none = _without(node)
@@ -60,6 +64,8 @@ def service_now(node: Node, facts: MetadataFacts) -> Service:
     instance = _of(facts.told.instances, ident, f"instance {ident}")
     if isinstance(instance, Unknown):
         return Service(instance, "")
+    if instance.state in _OVER:
+        return Service(Unknown(f"instance {ident} is {instance.state}: nothing runs on it any more"), "")
     if instance.options is None:
         return Service(Unknown(f"EC2 does not tell the metadata options of {ident}"), "")
     return Service(instance.options, f"instance {ident}")

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import pytest
+
 from kubectl_eksdoc.core.model import metadata_codes as codes
 from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.aws.machines import Instance
 from kubectl_eksdoc.core.model.findings import Finding, When
 from kubectl_eksdoc.core.model.pods import Calls
 from kubectl_eksdoc.core.plan.metadata.consumers import Started
 from kubectl_eksdoc.core.plan.metadata.inside import Inside
 from kubectl_eksdoc.core.plan.metadata.plan import plan_metadata
+from kubectl_eksdoc.core.rules.metadata_service import Reach
 from kubectl_eksdoc.render.metadata.words import in_short
 from tests.builders import a_pod
 from tests.core.plan.metadata.fixes.nodes_of_all_kinds import TWO, Cloud, cloud, ident
@@ -52,6 +56,14 @@ def test_the_next_node_is_not_measured_on_one_that_runs() -> None:
     assert unknown(of) == {"the metadata options on the next node": ""}
     of.instances[ident(0)] = Unknown("the answer is not what it should be")
     assert unknown(of)["the metadata options now"] == "kubectl eksdoc imds-probe node/n0 --active"
+
+
+@pytest.mark.parametrize("state", ["shutting-down", "terminated"])
+def test_of_an_instance_that_is_gone_nothing_is_said(state: str) -> None:
+    of = cloud("managed", options=TWO)
+    of.instances[ident(0)] = Instance(ident(0), state=state, options=TWO)
+    (group,) = plan_metadata(of.facts(), 2).groups
+    assert group.alike.here.reach is Reach.UNKNOWN and state in group.alike.here.why
 
 
 def test_who_never_had_a_service_is_not_counted_among_those_that_lost_it() -> None:
