@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.core.model.aws.asked import Unknown
-from kubectl_eksdoc.errors import AwsDenied
+from kubectl_eksdoc.errors import AwsDenied, UsageError
 from kubectl_eksdoc.wiring.aws import open_aws
 from kubectl_eksdoc.wiring.sources import Progress, SourceChoice, open_reader
 
@@ -31,6 +31,7 @@ class MetadataWorld:
     cluster: Cluster
     aws: Believed | Unknown
     inside: InsidePods | None = None
+    live: bool = False
 
     @property
     def recognised(self) -> str:
@@ -46,6 +47,12 @@ class MetadataWorld:
     def vpc(self) -> str:
         """The id of the cluster's, "" where it is not known."""
         return "" if isinstance(self.aws, Unknown) else self.aws.cluster.vpc
+
+    @property
+    def profile(self) -> str:
+        """Of awscli, by which AWS is asked; "" where that is its default, or nobody is."""
+        access = None if isinstance(self.aws, Unknown) or not self.live else getattr(self.aws.aws, "access", None)
+        return str(getattr(access, "profile", ""))
 
     def machines(self, keys: MachineKeys) -> MachinesTold:
         """As `aws.machines.machines_told`."""
@@ -75,12 +82,12 @@ def open_metadata(
     progress: Progress | None,
     kinds: Sequence[Resource],
 ) -> MetadataWorld:
-    """Who may not ask which cluster it is knows nothing of AWS, and the rest all the same.
+    """Who may not ask which cluster it is, or does not say where, knows nothing of AWS, and the rest all the same.
 
     Raises:
         ConfigError, ClusterError: the cluster cannot be read.
         SnapshotError: the snapshot cannot be.
-        UsageError, AwsError: as `wiring.aws.open_aws`.
+        AwsError: as `wiring.aws.open_aws`.
     """
     if source.demo:
         return _demo(kinds)
@@ -88,8 +95,10 @@ def open_metadata(
         aws = open_aws(source, connection, wanted)
     except AwsDenied as error:
         aws = Unknown(f"nothing that AWS says can be believed: {error.message}", error.missing)
+    except UsageError as error:
+        aws = Unknown(f"AWS was not asked: {error.message}")
     cluster = open_reader(source, connection, progress).read(kinds)
-    return MetadataWorld(cluster, aws, _inside(source, connection))
+    return MetadataWorld(cluster, aws, _inside(source, connection), source.live)
 
 
 def _inside(source: SourceChoice, connection: Connection) -> InsidePods:

@@ -129,6 +129,8 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
         raise rights.explained(error, NAME) from error
     saying.told(world, options, around)
     pod = of_pod(plan, plan.facts.cluster.pods[0]) if request.pod else None
-    view = MetadataView(plan, request.given, world.recognised, pod, offered(plan, world.cluster, world.vpc))
+    view = MetadataView(
+        plan, request.given, world.recognised, pod, offered(plan, world.cluster, world.vpc, world.profile)
+    )
     look = looks.decide(options, around.stdout, around.environ)
     return Answer(FORMATS.render(view, options.output, look), saying.code(plan.findings, request.accepted))

@@ -68,6 +68,11 @@ def fix_from(args: argparse.Namespace, request: Request) -> FixRequest | None:
             "--apply wants one fix: --fix NAME" if not found.name else "--resume goes on with a fix as it was begun",
             "imds-probe without --apply tells which there are." if not found.name else "Leave --fix away.",
         )
+    if args.active and found.name == "node-class":
+        raise UsageError(
+            "--active proves a fix on nodes that run, and after node-class Karpenter makes others",
+            "Leave --active away, and probe once the new nodes are there: imds-probe --active.",
+        )
     if request.pod:
         raise UsageError("--apply is of nodes, and a pod is named", "Name its node, or its group: --nodegroup NAME.")
     if found.resume and (found.dry != "none" or request.nodes or request.groups):

@@ -93,3 +93,8 @@ def test_a_snapshot_without_answers_of_aws_tells_what_the_cluster_does(folder: P
     found = {each["name"]: each for each in document("--snapshot", path)["groups"]}
     assert found["general"]["next"]["verdict"] == "cut off", "an EC2NodeClass is of the cluster"
     assert {each["now"]["verdict"] for name, each in found.items() if name} == {"unknown"}
+
+
+def test_proof_by_pods_is_not_promised_of_a_fix_that_makes_other_nodes() -> None:
+    ran = run_cli("imds-probe", "--demo", "--apply", "--fix", "node-class", "--active", "--dry-run")
+    assert ran.code == 2 and "after node-class Karpenter makes others" in ran.err

@@ -12,7 +12,13 @@ import pytest
 
 import kubectl_eksdoc.render.schemas as schemas
 from kubectl_eksdoc.cli import rights
+from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.embedded.serving.clockwork import ByHand
+from kubectl_eksdoc.flows.metadata import KINDS
+from kubectl_eksdoc.kube.aws_access import AwsWanted
+from kubectl_eksdoc.wiring.metadata import open_metadata
+from kubectl_eksdoc.wiring.sources import SourceChoice
 from tests.aws.test_live import access, prod
 from tests.cli.metadata.probed import Probing, nodes_are_instances
 from tests.embedded.clients import worlds
@@ -127,3 +133,15 @@ def test_what_does_not_fit_is_said(ann: Probing, argv: tuple[str, ...], said: st
 def test_what_may_be_unknown_does_not_count(ann: Probing) -> None:
     codes = {each["code"] for each in document(ann)["findings"] if each["status"] == "unknown"}
     assert ann.run().code == 5 and ann.run("--accept-unknown", ",".join(codes)).code == 0
+
+
+def test_where_nothing_says_which_region_the_cluster_still_tells_what_it_can(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE", "AWS_DEFAULT_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_CONFIG_FILE", "/dev/null")
+    with worlds.served("small-traps", ByHand(), pace=None) as (server, _):
+        config = kubeconfigs.one(tmp_path / "config", server.url(worlds.ADMIN_TOKEN), name="lab")
+        world = open_metadata(SourceChoice(), Connection(kubeconfig=config), AwsWanted(), None, KINDS)
+    assert len(world.cluster.nodes) == 12 and isinstance(world.aws, Unknown) and "AWS was not asked" in world.aws.why

@@ -36,6 +36,7 @@ class Where:
     account: str = ""
     vpc: str = ""
     context: str = ""
+    profile: str = ""
 
     @property
     def in_context(self) -> tuple[str, ...]:
@@ -44,7 +45,9 @@ class Where:
 
     @property
     def in_region(self) -> tuple[str, ...]:
-        return ("--region", self.region) if self.region else ()
+        """For awscli and eksctl: in the account that was asked, whatever their default profile is."""
+        region = ("--region", self.region) if self.region else ()
+        return (*region, "--profile", self.profile) if self.profile else region
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +124,13 @@ _UNNAMED = "NAME-OF-THE-CLUSTER"
 
 
 def behind(
-    alike: NodesAlike, facts: MetadataFacts, hops: int, whole: Cluster, pods: Mapping[str, int], vpc: str = ""
+    alike: NodesAlike,
+    facts: MetadataFacts,
+    hops: int,
+    whole: Cluster,
+    pods: Mapping[str, int],
+    vpc: str = "",
+    profile: str = "",
 ) -> Behind:
     """`pods` as `leaving` counts them; `vpc`: the cluster's, as EKS tells it."""
     who, names = whole.identity, set(alike.nodes)
@@ -129,7 +138,7 @@ def behind(
         alike,
         facts,
         whole,
-        Where(who.cluster or _UNNAMED, who.region, who.account, vpc, who.context),
+        Where(who.cluster or _UNNAMED, who.region, who.account, vpc, who.context, profile),
         hops,
         tuple(node for node in whole.nodes if node.name in names),
         tuple(node for node in whole.nodes if (node.owner, node.group) == (alike.owner, alike.name)),

@@ -37,15 +37,17 @@ def choices(
     vpc: str = "",
     whole: Cluster | None = None,
     pods: Mapping[str, int] | None = None,
+    profile: str = "",
 ) -> Choice:
     """`hops` are needed; `sufferers` those on these nodes; `vpc`: the id of the cluster's, "" where it is not known.
+    `profile`: that of awscli by which AWS was asked, so that commands ask the same account.
     `whole`: all of the cluster, where the facts are of a part of it; `pods` of it by `leaving`, where they are counted
     already. Where every pod reaches the service, now and later, there is nothing to choose.
     """
     if not {alike.here.reach, alike.later.reach} & {*_CUT}:
         return Choice()
     whole = whole or facts.cluster
-    of = behind(alike, facts, hops, whole, leaving(whole.pods) if pods is None else pods, vpc)
+    of = behind(alike, facts, hops, whole, leaving(whole.pods) if pods is None else pods, vpc, profile)
     found = [*on_pods(of, sufferers)]
     cannot: list[str] = []
     if alike.owner in _FIXED:
@@ -61,11 +63,13 @@ def choices(
     return Choice(tuple(sorted(found, key=lambda fix: (*fix.blast.size, NAMES.index(fix.name)))), tuple(cannot))
 
 
-def offered(plan: MetadataPlan, whole: Cluster, vpc: str = "") -> tuple[tuple[NodesAlike, Choice], ...]:
+def offered(
+    plan: MetadataPlan, whole: Cluster, vpc: str = "", profile: str = ""
+) -> tuple[tuple[NodesAlike, Choice], ...]:
     """For each group of the plan, in its order."""
     pods = leaving(whole.pods)
     return tuple(
-        (group.alike, choices(group.alike, plan.facts, plan.hops, group.sufferers, vpc, whole, pods))
+        (group.alike, choices(group.alike, plan.facts, plan.hops, group.sufferers, vpc, whole, pods, profile))
         for group in plan.groups
     )
 

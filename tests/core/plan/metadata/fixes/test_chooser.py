@@ -311,3 +311,12 @@ def test_an_instance_whose_change_is_under_way_is_left_alone() -> None:
     found = [choices(alike, facts, POD) for alike in nodes_alike(facts)]
     acts = [one.act for each in found for one in each.fixes if isinstance(one.act, OnInstances)]
     assert [one.instance for act in acts for one in act.each] == [ident(0)]
+
+
+def test_commands_ask_the_account_that_was_asked() -> None:
+    of = cloud("managed", "managed")
+    facts = of.facts()
+    (alike, *_) = nodes_alike(facts, POD)
+    found = choices(alike, facts, POD, profile="prod")
+    asked = [command for each in found.fixes for command in (*each.commands, *each.back) if "aws e" in command]
+    assert asked and all("--profile prod" in command for command in asked)
