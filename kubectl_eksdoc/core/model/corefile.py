@@ -1,0 +1,118 @@
+"""A Corefile as it was read: its text, and where in it everything stands.
+
+The text is kept whole, so printing gives back what was parsed; an edit replaces a span of it and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """`text` without quotes and escapes, as CoreDNS takes it; ``source[start:end]`` is how it was written. `line` from
+    1: where it begins."""
+
+    text: str
+    line: int
+    start: int
+    end: int
+
+    @property
+    def last_line(self) -> int:
+        """Where it ends: a quoted one may go over several."""
+        return self.line + self.text.count("\n")
+
+    @property
+    def environment(self) -> bool:
+        """Its value is put together when CoreDNS starts: ``{$NAME}`` or ``{%NAME%}``."""
+        return "{$" in self.text or "{%" in self.text
+
+
+@dataclass(frozen=True, slots=True)
+class Directive:
+    """One use of a plugin in a block; the first of `tokens` is its name."""
+
+    tokens: tuple[Token, ...]
+
+    @property
+    def name(self) -> str:
+        return self.tokens[0].text
+
+    @property
+    def line(self) -> int:
+        return self.tokens[0].line
+
+
+@dataclass(frozen=True, slots=True)
+class Import:
+    """`target` names a snippet, or a file that this text does not hold; at the top `block` is not there."""
+
+    keyword: Token
+    target: Token
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A server block, or a snippet if `snippet` names one. `keys` are its zones as written, without commas. `body` in
+    its order; `opened` and `closed` are its braces, None where it has none (which is allowed for a single block)."""
+
+    keys: tuple[Token, ...]
+    body: tuple[Directive | Import, ...]
+    opened: Token | None = None
+    closed: Token | None = None
+    snippet: str = ""
+
+    @property
+    def directives(self) -> tuple[Directive, ...]:
+        """Its own, without those that it imports."""
+        return tuple(each for each in self.body if isinstance(each, Directive))
+
+    def named(self, name: str) -> tuple[Directive, ...]:
+        return tuple(each for each in self.directives if each.name == name)
+
+
+@dataclass(frozen=True, slots=True)
+class Corefile:
+    """`blocks` and `imports` at the top, each in their order."""
+
+    text: str
+    blocks: tuple[Block, ...] = ()
+    imports: tuple[Import, ...] = ()
+
+    def __str__(self) -> str:
+        """As it was written, to the last byte."""
+        return self.text
+
+    @property
+    def servers(self) -> tuple[Block, ...]:
+        return tuple(block for block in self.blocks if not block.snippet)
+
+    @property
+    def snippets(self) -> dict[str, Block]:
+        return {block.snippet: block for block in self.blocks if block.snippet}
+
+    def whole(self, block: Block) -> Iterator[Directive | Import]:
+        """What of `block` CoreDNS sees: with what its snippets hold in the place of their imports. An `Import` that is
+        left is of a file, which this text does not hold."""
+        for each in block.body:
+            held = self.snippets.get(each.target.text) if isinstance(each, Import) else None
+            if held is None or held is block:
+                yield each
+            else:
+                yield from self.whole(held)
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """What CoreDNS says to a Corefile that it does not take: `plugin` is "" for the grammar; `line` 0 where it names
+    none. `said` are its words, without where."""
+
+    said: str
+    line: int = 0
+    plugin: str = ""
+
+    def __str__(self) -> str:
+        where = f"Corefile:{self.line} - " if self.line else ""
+        return f"plugin/{self.plugin}: {where}{self.said}" if self.plugin else f"{where}{self.said}"

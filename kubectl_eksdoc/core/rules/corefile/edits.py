@@ -1,0 +1,101 @@
+"""Edits of a Corefile that leave every other byte as it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kubectl_eksdoc.core.model.corefile import Block, Corefile, Directive, Import, Token
+from kubectl_eksdoc.core.rules.corefile.plugins import lameducks
+
+_STEP = "    "
+"""By so much a line is moved in where nothing shows how the others are."""
+
+
+@dataclass(frozen=True, slots=True)
+class NotEdited:
+    """`why` in a clause."""
+
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """What stands at ``text[start:end]`` becomes `put`."""
+
+    start: int
+    end: int
+    put: str
+
+
+def with_lameduck(corefile: Corefile, value: str) -> str | NotEdited:
+    """Every `health` plugin waits so long when CoreDNS ends; where there is none, the first server block gets one.
+
+    Each process waits as long as the longest says, so one that is left would undo what another was given.
+    """
+    health = [each for block in corefile.blocks for each in block.named("health")]
+    changes = [change for each in health for change in _in_health(corefile.text, each, value)]
+    if not health:
+        outside = _files(corefile)
+        if outside:
+            return NotEdited(f"it imports {', '.join(outside)}, which may hold the plugin health")
+        block = next((each for each in corefile.servers if each.opened is not None), None)
+        if block is None:
+            return NotEdited("it has no server block with braces")
+        changes = [_new_health(corefile.text, block, value)]
+    return _changed(corefile.text, changes)
+
+
+def _in_health(text: str, health: Directive, value: str) -> list[_Change]:
+    held = list(lameducks((health,)))
+    if held:
+        return [_Change(token.start, token.end, value) for token in held if token.text != value]
+    opened = next((token for token in health.tokens if token.text == "{" and token.line == health.line), None)
+    indent = _indent(text, health.tokens[0].start)
+    if opened is not None:
+        follows = health.tokens[health.tokens.index(opened) + 1]
+        put = f"{_line_end(text)}{indent}{_STEP}lameduck {value}"
+        return [_Change(opened.end, opened.end, put + _apart(text, opened, follows, indent))]
+    end, new = health.tokens[-1].end, _line_end(text)
+    return [_Change(end, end, f" {{{new}{indent}{_STEP}lameduck {value}{new}{indent}}}")]
+
+
+def _new_health(text: str, block: Block, value: str) -> _Change:
+    assert block.opened is not None
+    first = next((each for each in block.body if _first(each).line > block.opened.line), None)
+    indent = _indent(text, _first(first).start) if first is not None else _STEP
+    new, at = _line_end(text), block.opened.end
+    put = f"{new}{indent}health {{{new}{indent}{_STEP}lameduck {value}{new}{indent}}}"
+    follows = _first(block.body[0]) if block.body else block.closed
+    assert follows is not None, "who is opened is closed"
+    return _Change(at, at, put + _apart(text, block.opened, follows, ""))
+
+
+def _apart(text: str, opened: Token, follows: Token, indent: str) -> str:
+    """A line end, where what follows stands on the line of the brace and must not be taken for an argument."""
+    return f"{_line_end(text)}{indent}" if follows.line == opened.line else ""
+
+
+def _first(of: Directive | Import) -> Token:
+    return of.tokens[0] if isinstance(of, Directive) else of.keyword
+
+
+def _files(corefile: Corefile) -> list[str]:
+    """What it imports and does not hold."""
+    found = [*corefile.imports, *(each for block in corefile.servers for each in corefile.whole(block))]
+    return [each.target.text for each in found if isinstance(each, Import)]
+
+
+def _indent(text: str, at: int) -> str:
+    """Before what stands there, back to the beginning of its line."""
+    begin = text.rfind("\n", 0, at) + 1
+    return text[begin:at] if text[begin:at].isspace() else ""
+
+
+def _line_end(text: str) -> str:
+    return "\r\n" if "\r\n" in text else "\n"
+
+
+def _changed(text: str, changes: list[_Change]) -> str:
+    for each in sorted(changes, key=lambda each: each.start, reverse=True):
+        text = text[: each.start] + each.put + text[each.end :]
+    return text

@@ -1,0 +1,192 @@
+"""An edit does what it says, and no other line is another one afterwards."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as some
+
+from kubectl_eksdoc.core.model.corefile import Corefile, Directive, Refusal
+from kubectl_eksdoc.core.rules.corefile.edits import NotEdited, with_lameduck
+from kubectl_eksdoc.core.rules.corefile.lexer import tokens
+from kubectl_eksdoc.core.rules.corefile.parser import parse
+from kubectl_eksdoc.core.rules.corefile.plugins import lameducks, refusals
+from tests.core.rules.corefile.test_recorded import CASES
+
+EKS = """\
+.:53 {
+    errors
+    health {
+        lameduck 5s
+      }
+    ready
+    kubernetes cluster.local in-addr.arpa ip6.arpa {
+      pods insecure
+      fallthrough in-addr.arpa ip6.arpa
+    }
+    prometheus :9153
+    forward . /etc/resolv.conf
+    cache 30
+    loop
+    reload
+    loadbalance
+}
+"""
+
+
+def read(text: str) -> Corefile:
+    found = parse(text)
+    assert isinstance(found, Corefile), str(found)
+    return found
+
+
+def waits(corefile: Corefile) -> list[str]:
+    """Of all that the server blocks have, what they import included."""
+    held = [each for block in corefile.servers for each in corefile.whole(block) if isinstance(each, Directive)]
+    return [token.text for token in lameducks(held)]
+
+
+def edited(text: str, value: str = "20s") -> str:
+    found = with_lameduck(read(text), value)
+    assert isinstance(found, str), found
+    return found
+
+
+def test_the_default_of_eks() -> None:
+    assert edited(EKS) == EKS.replace("lameduck 5s", "lameduck 20s")
+    assert edited(EKS, "5s") == EKS
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (".:53 {\n  health\n  ready\n}\n", ".:53 {\n  health {\n      lameduck 20s\n  }\n  ready\n}\n"),
+        (".:53 {\n\thealth :8080 # why\n}\n", ".:53 {\n\thealth :8080 {\n\t    lameduck 20s\n\t} # why\n}\n"),
+        (".:53 {\n  health {\n  }\n}\n", ".:53 {\n  health {\n      lameduck 20s\n  }\n}\n"),
+        (".:53 {\n  ready\n}\n", ".:53 {\n  health {\n      lameduck 20s\n  }\n  ready\n}\n"),
+        (".:53 {\r\n  health {\r\n    lameduck 5s\r\n  }\r\n}", ".:53 {\r\n  health {\r\n    lameduck 20s\r\n  }\r\n}"),
+        ('.:53 {\n health {\n lameduck "5s" # x\n }\n}', ".:53 {\n health {\n lameduck 20s # x\n }\n}"),
+        (".:53\nhealth\n", ".:53\nhealth {\n    lameduck 20s\n}\n"),
+    ],
+)
+def test_where_it_goes(before: str, after: str) -> None:
+    assert edited(before) == after
+    assert waits(read(after)) == ["20s"]
+
+
+@pytest.mark.parametrize("text", [". { }", ".:53 { # c\n}", ".:53 {\n health { }\n}"])
+def test_where_a_brace_does_not_end_its_line(text: str) -> None:
+    assert waits(read(edited(text))) == ["20s"]
+
+
+def test_a_snippet_is_edited_where_it_stands() -> None:
+    text = "(own) {\n  health {\n    lameduck 5s\n  }\n}\n.:53 {\n  import own\n}\n"
+    assert edited(text) == text.replace("5s", "20s") and waits(read(edited(text))) == ["20s"]
+
+
+def test_every_block_waits_as_long() -> None:
+    text = "a:53 {\n  health {\n    lameduck 5s\n  }\n}\nb:53 {\n  health :8081\n}\n"
+    assert waits(read(edited(text))) == ["20s", "20s"]
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [(".:53 {\n  import parts/*.conf\n}\n", "imports parts/*.conf"), (".:53\nready\n", "no server block with braces")],
+)
+def test_what_cannot_be_told_is_not_edited(text: str, why: str) -> None:
+    found = with_lameduck(read(text), "20s")
+    assert isinstance(found, NotEdited) and why in found.why
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case["accepted"]], ids=lambda case: case["name"])
+def test_whatever_coredns_takes_is_printed_as_it_was_and_can_be_edited(case: dict[str, str]) -> None:
+    text = case["corefile"]
+    assert str(read(text)) == text
+    found = with_lameduck(read(text), "20s")
+    if isinstance(found, str):
+        assert set(waits(read(found))) <= {"20s"} and not refusals(read(found))
+
+
+_WORDS = some.sampled_from(
+    ["health", "ready", "reload", "loop", "lameduck", "5s", "30", "{", "}", "{", "}", ".:53", "import", "(a)", "a", ","]
+    + ['"x y"', '"', "#", "# c", "\\", "{$E}", ":8080", "é", "\ufeff"]
+)
+_GAPS = some.sampled_from([" ", "\n", "\n    ", "\t", "\r\n", "", "  \n"])
+_TEXTS = some.lists(some.tuples(_WORDS, _GAPS), max_size=30).map(lambda parts: "".join(a + b for a, b in parts))
+
+
+@given(text=some.one_of(_TEXTS, some.text(max_size=80)))
+@example(text=EKS)
+@example(text='"')
+@example(text='.:53 {\n"a\nb" {\n}')
+def test_any_text_is_read_or_refused_and_every_token_stands_where_it_says(text: str) -> None:
+    found = parse(text)
+    held = tokens(text)
+    assert [each.start for each in held] == sorted({each.start for each in held})
+    for each in held:
+        written = text[each.start : each.end]
+        assert each.line == text.count("\n", 0, each.start) + 1
+        assert each.text == written.replace("\r", "") or written.startswith('"')
+    if isinstance(found, Refusal):
+        assert found.said
+        return
+    assert str(found) == text
+    refusals(found)
+
+
+_LINES = some.sampled_from(
+    ["errors", "health", "health :8080", "ready", "cache 30", 'log . "a # b"', "health {;lameduck 5s;}", "loop"]
+    + [
+        'health {;lameduck "5s";  lameduck 9s # last;  }',
+        "health :8081 {;}",
+        "kubernetes local {;pods insecure;}",
+        "# c",
+    ]
+)
+_COMMENTS = some.sampled_from(["", "", " # why not", "#"])
+_INDENTS = some.sampled_from(["", "  ", "\t", "      "])
+_BODIES = some.lists(some.tuples(_INDENTS, _LINES, _COMMENTS), max_size=6)
+
+
+def written(blocks: list[tuple[str, str, list[tuple[str, str, str]]]], end: str) -> str:
+    lines = []
+    for zone, gap, body in blocks:
+        lines.append(f"{zone}{gap}{{")
+        lines += [f"{indent}{line}".replace(";", f"\n{indent}  ") + comment for indent, line, comment in body]
+        lines.append("}")
+    return ("\n".join(lines) + "\n").replace("\n", end)
+
+
+_FILES = some.builds(
+    written,
+    some.lists(
+        some.tuples(
+            some.sampled_from([".:53", "(own)", "a.b:53, c:53", "bücher:53"]), some.sampled_from([" ", "\n"]), _BODIES
+        ),
+        min_size=1,
+        max_size=3,
+        unique_by=lambda block: block[0],
+    ),
+    some.sampled_from(["\n", "\r\n"]),
+)
+
+
+def others(text: str) -> list[str]:
+    """The lines that an edit may not touch: of no health plugin, and no brace alone, be it with a comment."""
+    lines = [line for line in text.split("\n") if "lameduck" not in line and "health" not in line]
+    return [line for line in lines if line.strip(" \t\r")[:1] not in ("", "{", "}")]
+
+
+@given(text=_FILES, value=some.sampled_from(["5s", "20s", "1m"]))
+@example(text=EKS, value="20s")
+def test_an_edit_touches_its_lines_alone(text: str, value: str) -> None:
+    corefile = read(text)
+    found = with_lameduck(corefile, value)
+    if isinstance(found, NotEdited):
+        assert not corefile.servers
+        return
+    after = read(found)
+    assert len(refusals(after)) == len(refusals(corefile))
+    assert others(found) == others(text)
+    blocks = [each for block in after.blocks for each in block.named("health")]
+    assert all(token.text == value for token in lameducks(blocks))
