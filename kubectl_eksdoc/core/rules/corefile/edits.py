@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kubectl_eksdoc.core.model.corefile import Block, Corefile, Directive, Import, Token
-from kubectl_eksdoc.core.rules.corefile.plugins import lameducks
+from kubectl_eksdoc.core.rules.corefile.plugins import health_plugins, lameducks
 
 _STEP = "    "
 """By so much a line is moved in where nothing shows how the others are."""
@@ -27,22 +27,28 @@ class _Change:
     put: str
 
 
-def with_lameduck(corefile: Corefile, value: str) -> str | NotEdited:
-    """Every `health` plugin waits so long when CoreDNS ends; where there is none, the first server block gets one.
-
-    Each process waits as long as the longest says, so one that is left would undo what another was given.
-    """
+def with_lameduck(corefile: Corefile, seconds: int) -> str | NotEdited:
+    """CoreDNS waits so long in all when it ends (`plugins.lameduck_s`): each of its health plugins for its share, as
+    they wait one after the other. Where there is none, the first server block gets one."""
     health = [each for block in corefile.blocks for each in block.named("health")]
+    zones = sum(zones for zones, _ in health_plugins(corefile))
+    value = _share(seconds, zones)
     changes = [change for each in health for change in _in_health(corefile.text, each, value)]
-    if not health:
+    if not zones:  # a snippet that nobody imports waits for nobody
         outside = _files(corefile)
         if outside:
             return NotEdited(f"it imports {', '.join(outside)}, which may hold the plugin health")
         block = next((each for each in corefile.servers if each.opened is not None), None)
         if block is None:
             return NotEdited("it has no server block with braces")
-        changes = [_new_health(corefile.text, block, value)]
+        changes = [_new_health(corefile.text, block, _share(seconds, max(1, len(block.keys))))]
     return _changed(corefile.text, changes)
+
+
+def _share(seconds: int, zones: int) -> str:
+    """In whole seconds, or in milliseconds rounded down."""
+    each, rest = divmod(seconds, max(1, zones))
+    return f"{seconds * 1000 // zones}ms" if rest else f"{each}s"
 
 
 def _in_health(text: str, health: Directive, value: str) -> list[_Change]:

@@ -51,6 +51,32 @@ def lameducks(directives: Iterable[Directive]) -> Iterator[Token]:
                 yield from over.arguments()[:1]
 
 
+def health_plugins(corefile: Corefile) -> tuple[tuple[int, tuple[Token, ...]], ...]:
+    """Of each server block with `health`: for how many zones it is set up, each of which waits by itself, and its
+    values of ``lameduck``, of which the last one counts. What is imported from files is not in here."""
+    found = []
+    for block in corefile.servers:
+        held = [each for each in corefile.whole(block) if isinstance(each, Directive) and each.name == "health"]
+        if held:
+            found.append((max(1, len(block.keys)), tuple(lameducks(held))))
+    return tuple(found)
+
+
+def lameduck_s(corefile: Corefile) -> float | None:
+    """So many seconds CoreDNS goes on answering after it was told to end: its health plugins wait one after the other
+    (github.com/coredns/caddy, Instance.ShutdownCallbacks). None where the environment decides, or no duration is said.
+    """
+    whole = 0.0
+    for zones, values in health_plugins(corefile):
+        if not values:
+            continue
+        length = None if values[-1].environment else go_duration(values[-1].text)
+        if length is None:
+            return None
+        whole += zones * max(0.0, length.total_seconds())  # a negative one is passed over
+    return whole
+
+
 def _health(over: Dispenser) -> None:
     while over.next():
         _address(over)

@@ -10,7 +10,7 @@ from kubectl_eksdoc.core.model.corefile import Corefile, Directive, Refusal
 from kubectl_eksdoc.core.rules.corefile.edits import NotEdited, with_lameduck
 from kubectl_eksdoc.core.rules.corefile.lexer import tokens
 from kubectl_eksdoc.core.rules.corefile.parser import parse
-from kubectl_eksdoc.core.rules.corefile.plugins import lameducks, refusals
+from kubectl_eksdoc.core.rules.corefile.plugins import lameduck_s, lameducks, refusals
 from tests.core.rules.corefile.test_recorded import CASES
 
 EKS = """\
@@ -46,15 +46,15 @@ def waits(corefile: Corefile) -> list[str]:
     return [token.text for token in lameducks(held)]
 
 
-def edited(text: str, value: str = "20s") -> str:
-    found = with_lameduck(read(text), value)
+def edited(text: str, seconds: int = 20) -> str:
+    found = with_lameduck(read(text), seconds)
     assert isinstance(found, str), found
     return found
 
 
 def test_the_default_of_eks() -> None:
     assert edited(EKS) == EKS.replace("lameduck 5s", "lameduck 20s")
-    assert edited(EKS, "5s") == EKS
+    assert edited(EKS, 5) == EKS and (lameduck_s(read(EKS)), lameduck_s(read(edited(EKS)))) == (5, 20)
 
 
 @pytest.mark.parametrize(
@@ -84,9 +84,17 @@ def test_a_snippet_is_edited_where_it_stands() -> None:
     assert edited(text) == text.replace("5s", "20s") and waits(read(edited(text))) == ["20s"]
 
 
-def test_every_block_waits_as_long() -> None:
-    text = "a:53 {\n  health {\n    lameduck 5s\n  }\n}\nb:53 {\n  health :8081\n}\n"
-    assert waits(read(edited(text))) == ["20s", "20s"]
+def test_they_wait_one_after_the_other_so_each_gets_its_share() -> None:
+    text = "a:53 {\n  health {\n    lameduck 5s\n  }\n}\nb:53, c:53 {\n  health :8081 {\n    lameduck 4s\n  }\n}\n"
+    assert lameduck_s(read(text)) == 5 + 2 * 4
+    assert waits(read(edited(text))) == ["6666ms", "6666ms"] and waits(read(edited(text, 30))) == ["10s", "10s"]
+
+
+def test_of_one_block_the_last_value_counts_and_a_negative_one_is_passed_over() -> None:
+    assert lameduck_s(read(".:53 {\n health {\n lameduck 5s\n lameduck 9s\n }\n}")) == 9
+    assert lameduck_s(read(".:53 {\n health {\n lameduck -5s\n }\n}")) == 0
+    assert lameduck_s(read(".:53 {\n health {\n lameduck {$WAIT}\n }\n}")) is None
+    assert lameduck_s(read(".:53 {\n ready\n}")) == 0
 
 
 @pytest.mark.parametrize(
@@ -94,7 +102,7 @@ def test_every_block_waits_as_long() -> None:
     [(".:53 {\n  import parts/*.conf\n}\n", "imports parts/*.conf"), (".:53\nready\n", "no server block with braces")],
 )
 def test_what_cannot_be_told_is_not_edited(text: str, why: str) -> None:
-    found = with_lameduck(read(text), "20s")
+    found = with_lameduck(read(text), 20)
     assert isinstance(found, NotEdited) and why in found.why
 
 
@@ -102,9 +110,9 @@ def test_what_cannot_be_told_is_not_edited(text: str, why: str) -> None:
 def test_whatever_coredns_takes_is_printed_as_it_was_and_can_be_edited(case: dict[str, str]) -> None:
     text = case["corefile"]
     assert str(read(text)) == text
-    found = with_lameduck(read(text), "20s")
+    found = with_lameduck(read(text), 20)
     if isinstance(found, str):
-        assert set(waits(read(found))) <= {"20s"} and not refusals(read(found))
+        assert lameduck_s(read(found)) == 20 and not refusals(read(found))
 
 
 _WORDS = some.sampled_from(
@@ -177,16 +185,16 @@ def others(text: str) -> list[str]:
     return [line for line in lines if line.strip(" \t\r")[:1] not in ("", "{", "}")]
 
 
-@given(text=_FILES, value=some.sampled_from(["5s", "20s", "1m"]))
-@example(text=EKS, value="20s")
-def test_an_edit_touches_its_lines_alone(text: str, value: str) -> None:
+@given(text=_FILES, seconds=some.integers(0, 60))
+@example(text=EKS, seconds=20)
+def test_an_edit_touches_its_lines_alone(text: str, seconds: int) -> None:
     corefile = read(text)
-    found = with_lameduck(corefile, value)
+    found = with_lameduck(corefile, seconds)
     if isinstance(found, NotEdited):
         assert not corefile.servers
         return
     after = read(found)
     assert len(refusals(after)) == len(refusals(corefile))
     assert others(found) == others(text)
-    blocks = [each for block in after.blocks for each in block.named("health")]
-    assert all(token.text == value for token in lameducks(blocks))
+    waits_s = lameduck_s(after)
+    assert waits_s is not None and seconds - 0.1 < waits_s <= seconds

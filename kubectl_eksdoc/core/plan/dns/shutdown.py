@@ -1,0 +1,83 @@
+"""How long CoreDNS may, and must, go on answering after it was told to end: the shutdown budget.
+
+Its end is: SIGTERM, `lameduck` (it answers all the while), then up to five seconds until its servers are closed, and
+SIGKILL when the grace period is over, in which the preStop hook is counted. Sources: coredns, plugin/health/health.go
+(OnFinalShutdown) and core/dnsserver/server.go (graceTimeout); EKS best practices, scalability/cluster-services
+("propagating new endpoints … between 1 to 10 seconds depending on the size of the cluster").
+
+Readiness is no part of the sum: a terminating pod is out of its EndpointSlices from its deletion on, whatever it says.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+CLOSING_S = 5
+"""So long the servers may take to close after `lameduck` (graceTimeout)."""
+MARGIN_S = 5
+"""Kept free: a SIGKILL one second too late is an answer that is lost (this tool's choice)."""
+CLIENT_S = 5
+"""So long a client waits for an answer before it asks somebody else (resolv.conf(5), timeout)."""
+FASTEST_S, SLOWEST_S, SLOWEST_NODES = 1, 10, 1000
+"""Until every kube-proxy has heard that an endpoint is gone: the range is that of EKS' best practices; that it grows
+with the number of nodes up to a thousand is an inference (confidence: low)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shutdown:
+    """Of CoreDNS' pods; seconds. `lameduck_s` is that of all its health plugins together
+    (`core.rules.corefile.plugins.lameduck_s`)."""
+
+    grace_s: int
+    pre_stop_s: int = 0
+    lameduck_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """`least_s`: with less, clients still ask a pod that is gone. `most_s`: with more, it may be killed before it has
+    closed; it is negative where not even nothing fits. `advised_s`: with the margin, 0 at least."""
+
+    shutdown: Shutdown
+    least_s: int
+    most_s: int
+    advised_s: int
+
+    @property
+    def fits(self) -> bool:
+        """There is a value that is long enough and leaves the margin."""
+        return self.least_s <= self.advised_s
+
+    @property
+    def too_short(self) -> bool:
+        return self.shutdown.lameduck_s < self.least_s
+
+    @property
+    def too_long(self) -> bool:
+        """It may be killed while it still closes its servers."""
+        return self.shutdown.lameduck_s > self.most_s
+
+
+def propagation_s(nodes: int) -> int:
+    """At the worst, of a cluster of so many nodes."""
+    share = min(max(nodes, 0), SLOWEST_NODES) / SLOWEST_NODES
+    return FASTEST_S + math.ceil((SLOWEST_S - FASTEST_S) * share)
+
+
+def budget(shutdown: Shutdown, nodes: int) -> Budget:
+    free = shutdown.grace_s - shutdown.pre_stop_s - CLOSING_S
+    return Budget(shutdown, propagation_s(nodes) + CLIENT_S, free, max(0, free - MARGIN_S))
+
+
+def grace_for(lameduck_s: float, pre_stop_s: int = 0) -> int:
+    """The grace period that so long a `lameduck` needs, the margin included."""
+    return math.ceil(lameduck_s) + pre_stop_s + CLOSING_S + MARGIN_S
+
+
+def arithmetic(lameduck_s: float, shutdown: Shutdown) -> str:
+    """Why it fits or does not: ``lameduck 30 s + closing 5 s + margin 5 s = 40 s of a grace period of 30 s``."""
+    parts = [f"preStop {shutdown.pre_stop_s} s"] if shutdown.pre_stop_s else []
+    parts += [f"lameduck {lameduck_s:g} s", f"closing {CLOSING_S} s", f"margin {MARGIN_S} s"]
+    needed = grace_for(lameduck_s, shutdown.pre_stop_s)
+    return f"{' + '.join(parts)} = {needed} s of a grace period of {shutdown.grace_s} s"
