@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.tui.sheets.cells import cells
@@ -30,6 +30,7 @@ def test_a_label_that_leaves_no_room_is_words_like_others() -> None:
 
 
 @given(st.text(alphabet="ab 가✗"), st.integers(4, 40))
+@example("aaaaaaaa가  a가가가가가", 22)
 def test_no_line_is_wider_than_there_is_room_and_no_sign_is_lost(line: str, room: int) -> None:
     parts = hanging(line, room)
     assert all(cells(part) <= room for part in parts)

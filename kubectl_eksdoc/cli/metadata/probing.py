@@ -91,6 +91,7 @@ def probing(request: Request, active: Active, around: Surroundings) -> Answer:
 
 def _read(asking: _Asking) -> _Read:
     """AWS is asked where it can be; nothing that is measured rests on it."""
+    from kubectl_eksdoc.core.model.aws.asked import Unknown
     from kubectl_eksdoc.core.model.aws.machines import MetadataOptions
     from kubectl_eksdoc.core.plan.metadata.sources import service_now
     from kubectl_eksdoc.flows.metadata import metadata_facts
@@ -101,6 +102,8 @@ def _read(asking: _Asking) -> _Read:
     except (AwsError, UsageError, Forbidden) as error:
         return _Read(reading.scope(request).of(_cluster(asking)), unasked=error.message)
     cluster = reading.scope(request).of(world.cluster)
+    if isinstance(world.aws, Unknown):
+        return _Read(cluster, unasked=world.aws.why)
     try:
         facts = metadata_facts(cluster, world.machines)
     except AwsError as error:

@@ -14,7 +14,7 @@ from textual.widgets import Static
 
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.text import shown
-from kubectl_eksdoc.tui.sheets.cells import wrapped
+from kubectl_eksdoc.tui.sheets.cells import cells, wrapped
 from kubectl_eksdoc.tui.sheets.sheet import Line
 from kubectl_eksdoc.tui.widgets.titled import Titled
 
@@ -71,6 +71,7 @@ class _Wrapped:
 def hanging(line: str, room: int) -> list[str]:
     """Of at most `room` columns each, all but the first under the words of the first."""
     match = _LABEL.match(line)
-    label = match.group() if match is not None and match.end() <= room // 2 else ""
-    first, *rest = wrapped(line[len(label) :], room - len(label))
-    return [label + first, *(" " * len(label) + part for part in rest)]
+    label = match.group() if match is not None and cells(match.group()) <= room // 2 else ""
+    wide = cells(label)
+    first, *rest = wrapped(line[len(label) :], room - wide)
+    return [label + first, *(" " * wide + part for part in rest)]
