@@ -24,7 +24,7 @@ from kubectl_eksdoc.core.model.spelling import maybe
 from kubectl_eksdoc.core.plan.metadata.facts import MetadataFacts
 from kubectl_eksdoc.core.plan.metadata.inside import choose, inside, logs_of
 from kubectl_eksdoc.core.plan.metadata.plan import MetadataPlan, plan_metadata, pods_cut_off
-from kubectl_eksdoc.core.plan.metadata.sources import instance_of
+from kubectl_eksdoc.core.plan.metadata.sources import BY_PARAMETER, instance_of
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.flows.ports import InsidePods
 
@@ -123,7 +123,7 @@ def _named(told: MachinesTold, scaled: Set[str]) -> MachineKeys:
     return MachineKeys(
         scaling_groups=_sorted(each.scaling_group for each in instances if each.id in scaled),
         templates=tuple(dict.fromkeys(filter(None, launched_from))),
-        images=_sorted(images),
+        images=_sorted(image for image in images if not image.startswith(BY_PARAMETER)),
     )
 
 

@@ -30,6 +30,9 @@ from kubectl_eksdoc.core.rules.metadata_service import AUTO_MODE, Launch, Origin
 K = TypeVar("K")
 T = TypeVar("T")
 
+BY_PARAMETER = "resolve:ssm:"
+"""How a launch template names a parameter of Systems Manager instead of an AMI (EC2 user guide, launch templates)."""
+
 NODE_CLASS = "karpenter.k8s.aws/ec2nodeclass"
 _INSTANCE = re.compile(r"\Aaws:///[^/]*/(i-[0-9a-f]{8,17})\Z")
 
@@ -176,6 +179,8 @@ def _image(template: TemplateVersion, node: Node, facts: MetadataFacts) -> Image
     """Where the template names none, as EKS's own AMIs are put in by EKS, that of the running node stands for it."""
     instance = facts.told.instances.get(instance_of(node))
     ident = template.image or (instance.image if isinstance(instance, Instance) else "")
+    if ident.startswith(BY_PARAMETER):
+        return Unknown(f"its AMI is named by a parameter ({ident}), and is looked up at each launch")
     return _of(facts.told.images, ident, f"AMI {ident or '(unknown)'}")
 
 

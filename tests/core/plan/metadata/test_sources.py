@@ -117,6 +117,12 @@ def test_what_may_not_be_asked_is_unknown(more: dict[str, Any]) -> None:
     assert isinstance(service_next(of(), facts(**given)).options, Unknown)
 
 
+def test_an_ami_that_is_named_by_a_parameter_is_not_gone() -> None:
+    silent = TemplateVersion("lt-1", "own", 3, NOTHING, "resolve:ssm:/aws/service/eks/optimized-ami")
+    told = service_next(of(), facts(**group(REF), templates={REF: silent})).options
+    assert isinstance(told, Unknown) and "looked up at each launch" in told.why
+
+
 OF_KARPENTER = of("", **{NODE_POOL: "general", NODE_CLASS: "default"})
 OF_OLDER_KARPENTER = of("", **{NODE_POOL: "general"})
 

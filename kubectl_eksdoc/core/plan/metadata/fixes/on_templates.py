@@ -35,8 +35,13 @@ _AS_CODE = (
 _SNAPSHOTS = "snapshots that its block devices are made of are not inherited from the source version: look at them"
 
 
-def on_group_template(of: Behind, group: NodeGroup, template: TemplateVersion) -> Fix:
-    """Of a managed node group with a template of its owner's."""
+def on_group_template(of: Behind, group: NodeGroup, template: TemplateVersion) -> Fix | str:
+    """Of a managed node group with a template of its owner's. Text: why not."""
+    if not (_own_ami(group, template) or group.release):
+        return (
+            f"EKS does not tell the AMI release of node group {group.name}: an update to another version of its "
+            "template could not be pinned to it, and would bring the latest AMI as well"
+        )
     act = _act(of, group, template)
     update = _update(of, act)
     rolls = f", {group.at_once} at a time" if group.at_once else ""
@@ -69,8 +74,13 @@ def on_group_template(of: Behind, group: NodeGroup, template: TemplateVersion) -
     )
 
 
+def _own_ami(group: NodeGroup, template: TemplateVersion) -> bool:
+    """The template names it, so that EKS puts in none of its own."""
+    return bool(template.image) or group.ami_type == "CUSTOM"
+
+
 def _act(of: Behind, group: NodeGroup, template: TemplateVersion) -> OnTemplate:
-    own = bool(template.image) or group.ami_type == "CUSTOM"
+    own = _own_ami(group, template)
     return OnTemplate(
         group.name,
         template.id,

@@ -155,6 +155,16 @@ def test_with_an_ami_of_its_own_neither_version_nor_release_is_given() -> None:
     assert isinstance(found.act, OnTemplate) and (found.act.version, found.act.release) == ("", "")
 
 
+def test_where_the_release_is_not_told_the_ami_would_move_so_there_is_no_such_fix() -> None:
+    of = cloud("own template")
+    group = of.groups["own"]
+    assert isinstance(group, NodeGroup)
+    of.groups["own"] = replace(group, release="")
+    found = choice(of)
+    assert found.named(TEMPLATE_VERSION) is None
+    assert any("could not be pinned" in each for each in found.cannot)
+
+
 def test_a_group_without_a_template_can_never_get_one() -> None:
     found = choice(cloud("managed"))
     assert any("it can never get one" in each and "must not be edited" in each for each in found.cannot)
