@@ -14,7 +14,7 @@ from kubectl_eksdoc.core.rules.corefile.parser import parse
 from kubectl_eksdoc.core.rules.corefile.plugins import refusals
 
 FILE = Path(__file__).parents[3] / "data" / "recordings" / "coredns-corefiles.jsonl.gz"
-CASES: list[dict[str, Any]] = [json.loads(line) for line in gzip.open(FILE, "rt", encoding="utf-8")]
+CASES: list[dict[str, Any]] = [json.loads(line) for line in gzip.decompress(FILE.read_bytes()).splitlines()]
 
 NOT_JUDGED = {
     "unknown plugin": "which plugins there are is a matter of how CoreDNS was built",
