@@ -93,15 +93,16 @@ class Corefile:
     def snippets(self) -> dict[str, Block]:
         return {block.snippet: block for block in self.blocks if block.snippet}
 
-    def whole(self, block: Block) -> Iterator[Directive | Import]:
+    def whole(self, block: Block, within: tuple[str, ...] = ()) -> Iterator[Directive | Import]:
         """What of `block` CoreDNS sees: with what its snippets hold in the place of their imports. An `Import` that is
-        left is of a file, which this text does not hold."""
+        left is of a file, which this text does not hold, or of one of the snippets that it is `within`."""
+        inside = (*within, block.snippet)
         for each in block.body:
             held = self.snippets.get(each.target.text) if isinstance(each, Import) else None
-            if held is None or held is block:
+            if held is None or held.snippet in inside:
                 yield each
             else:
-                yield from self.whole(held)
+                yield from self.whole(held, inside)
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,6 +84,11 @@ def test_a_snippet_is_edited_where_it_stands() -> None:
     assert edited(text) == text.replace("5s", "20s") and waits(read(edited(text))) == ["20s"]
 
 
+def test_snippets_that_import_each_other_are_read_once() -> None:
+    text = "(a) {\n import b\n health\n}\n(b) {\n import a\n}\n.:53 {\n import a\n}\n"
+    assert len(list(read(text).whole(read(text).servers[0]))) == 2 and lameduck_s(read(text)) == 0
+
+
 def test_they_wait_one_after_the_other_so_each_gets_its_share() -> None:
     text = "a:53 {\n  health {\n    lameduck 5s\n  }\n}\nb:53, c:53 {\n  health :8081 {\n    lameduck 4s\n  }\n}\n"
     assert lameduck_s(read(text)) == 5 + 2 * 4
