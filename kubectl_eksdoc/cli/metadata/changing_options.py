@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 
 from kubectl_eksdoc.cli import values
-from kubectl_eksdoc.cli.run.confirming import Given
 
 
 def add_to(parser: argparse.ArgumentParser) -> None:
@@ -32,7 +31,3 @@ def add_to(parser: argparse.ArgumentParser) -> None:
         metavar="[client|server]",
         help="show what would be done; server: ask the servers whether they would take it",
     )
-
-
-def given_from(args: argparse.Namespace) -> Given:
-    return Given(args.yes, args.expect_nodes)

@@ -36,9 +36,6 @@ class MetadataPlan:
     groups: tuple[GroupPlan, ...]
     findings: tuple[Finding, ...]
 
-    def group_of(self, node: str) -> NodesAlike | None:
-        return next((group.alike for group in self.groups if node in group.alike.nodes), None)
-
 
 def plan_metadata(facts: MetadataFacts, hops: int) -> MetadataPlan:
     """`hops` to the service: 2 for a pod with a network of its own, 3 where another network is below that."""
