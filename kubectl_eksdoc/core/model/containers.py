@@ -20,7 +20,7 @@ class Container:
     """`arguments`: of its command and after it, as its pod has them (what the image says itself is not known);
     `variables`: names. `more_variables`: others come from a ConfigMap or a Secret as a whole (envFrom), and their names
     are not known. `ended_before`: it is not the first one of its name in this pod; `ended_as` is the kubelet's reason
-    for the end of the one before, or of this one if it has ended (``OOMKilled``, ``Error``), "" where there was none."""
+    for the end of the one before, or of this one if it has ended (``OOMKilled``), "" where there was none."""
 
     name: str
     image: str = ""

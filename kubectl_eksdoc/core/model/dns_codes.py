@@ -116,7 +116,7 @@ NOTICES = Code(
 WITHOUT = Code(
     "dns-elsewhere",
     "Where the names of this cluster are looked up",
-    "EKS Auto Mode answers on each node, Fargate's pods ask CoreDNS on Fargate: what is judged here does not hold there.",
+    "EKS Auto Mode answers on each node, Fargate's pods ask CoreDNS on Fargate: what is judged here is not theirs.",
 )
 UNREAD = Code(
     "dns-unread",

@@ -26,8 +26,8 @@ PROPORTIONAL = tuple(
     Named("apps/v1", "Deployment", SYSTEM, name)
     for name in ("coredns-autoscaler", "dns-autoscaler", "kube-dns-autoscaler")
 )
-"""As the cluster-proportional-autoscaler is called that scales CoreDNS (kubernetes/kubernetes, dns-horizontal-autoscaler;
-the charts of it)."""
+"""As the cluster-proportional-autoscaler is called that scales CoreDNS (kubernetes/kubernetes,
+dns-horizontal-autoscaler; the charts of it)."""
 
 OBJECTS = (DEPLOYMENT, CONFIG, *PROPORTIONAL)
 

@@ -17,44 +17,26 @@ class Symptom:
     fatal: bool = False
 
 
+_OLD_ONE = "it does not take the changed Corefile and keeps the old one"
+_NO_API = "it does not reach the API server"
+_FORWARDED, _REFLECTOR = "plugin/errors, plugin/forward", "client-go, reflector"
+
 SYMPTOMS = (
     Symptom(("plugin/loop", "Loop"), "its queries come back to itself: it forwards in a circle", "plugin/loop", True),
-    Symptom(
-        ("plugin/reload", "reload failed"),
-        "it does not take the changed Corefile and keeps the old one",
-        "plugin/reload",
-    ),
-    Symptom(
-        ("Restart failed",), "it does not take the changed Corefile and keeps the old one", "caddy, instance.Restart"
-    ),
+    Symptom(("plugin/reload", "reload failed"), _OLD_ONE, "plugin/reload"),
+    Symptom(("Restart failed",), _OLD_ONE, "caddy, instance.Restart"),
     Symptom(("Corefile:", "Error during parsing"), "it does not take its Corefile", "core/dnsserver", True),
     Symptom(("bind: address already in use",), "another process has its port", "core/dnsserver", True),
-    Symptom(
-        ("plugin/kubernetes", "Kubernetes API connection failure"),
-        "it does not reach the API server",
-        "plugin/kubernetes",
-    ),
-    Symptom(
-        ("plugin/kubernetes", "Failed to watch"),
-        "it does not reach the API server, or may not read there",
-        "client-go, reflector",
-    ),
-    Symptom(("plugin/kubernetes", "i/o timeout"), "it does not reach the API server", "client-go, reflector"),
+    Symptom(("plugin/kubernetes", "Kubernetes API connection failure"), _NO_API, "plugin/kubernetes"),
+    Symptom(("plugin/kubernetes", "Failed to watch"), f"{_NO_API}, or may not read there", _REFLECTOR),
+    Symptom(("plugin/kubernetes", "i/o timeout"), _NO_API, _REFLECTOR),
     Symptom(("plugin/ready", "Still waiting on"), "plugins of it are not ready", "plugin/ready"),
-    Symptom(
-        ("plugin/errors", "i/o timeout"), "who it forwards to does not answer in time", "plugin/errors, plugin/forward"
-    ),
-    Symptom(("plugin/errors", "connection refused"), "who it forwards to refuses", "plugin/errors, plugin/forward"),
-    Symptom(
-        ("plugin/errors", "no route to host"), "it has no way to whom it forwards to", "plugin/errors, plugin/forward"
-    ),
+    Symptom(("plugin/errors", "i/o timeout"), "who it forwards to does not answer in time", _FORWARDED),
+    Symptom(("plugin/errors", "connection refused"), "who it forwards to refuses", _FORWARDED),
+    Symptom(("plugin/errors", "no route to host"), "it has no way to whom it forwards to", _FORWARDED),
     Symptom(("plugin/errors", "SERVFAIL"), "lookups end with SERVFAIL", "plugin/errors"),
     Symptom(("concurrent queries exceeded maximum",), "more is asked at once than it forwards", "plugin/forward"),
-    Symptom(
-        ("plugin/errors", "unreachable backend"),
-        "nobody of those it forwards to is healthy",
-        "plugin/errors, plugin/forward",
-    ),
+    Symptom(("plugin/errors", "unreachable backend"), "nobody of those it forwards to is healthy", _FORWARDED),
 )
 """The first one that fits a line is what it says."""
 
