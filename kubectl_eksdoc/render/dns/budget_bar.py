@@ -45,7 +45,7 @@ def _scale(marks: dict[int, str], end: int, width: int) -> str:
     line = ""
     for second, text in sorted(marks.items()):
         at = int(second * width / end)
-        if not line or at > len(line):
+        if not line or len(line) < at <= width:
             line = line.ljust(at) + text
     return line
 

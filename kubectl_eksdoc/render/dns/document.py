@@ -41,7 +41,7 @@ def document(view: DnsView) -> Fields:
 
 
 def _step(step: Step) -> Fields:
-    return {"what": step.what, "why": step.why, "moves": step.moves, "command": known(step.command)}
+    return {"what": step.what, "why": step.why, "moves": known(step.moves), "command": known(step.command)}
 
 
 def _coredns(facts: DnsFacts) -> Fields:

@@ -9,6 +9,7 @@ from kubectl_eksdoc.core.model import dns_codes as codes
 from kubectl_eksdoc.core.model.aws.asked import Unknown
 from kubectl_eksdoc.core.model.findings import Finding, Severity
 from kubectl_eksdoc.core.plan.dns.judging.failing import endpoints
+from kubectl_eksdoc.core.plan.dns.order import Step
 from kubectl_eksdoc.core.plan.dns.plan import DnsPlan, Zone
 from kubectl_eksdoc.render.dns import words
 from kubectl_eksdoc.render.dns.budget_bar import bar, legend
@@ -52,7 +53,11 @@ def _text(view: DnsView, look: Look, full: bool) -> str:
         ],
         told(Title("What will happen"), plan.outlook, look),
         titled(Title("Mend it in this order"), list(_steps(plan, look)), look),
-        titled(Title("How it ends", ": lameduck between SIGTERM and SIGKILL"), list(_ending(plan, look)), look),
+        titled(
+            Title("How it ends", ": lameduck between SIGTERM and SIGKILL"),
+            [] if words.elsewhere(plan) else list(_ending(plan, look)),
+            look,
+        ),
         drawn(Title("Pods"), _pods(plan), look, full),
         drawn(Title("Zones"), _zones(plan.zones), look, full) if full else [],
         findings(_shown(plan, full), "", look, full, named=True),
@@ -72,13 +77,19 @@ def _shown(plan: DnsPlan, full: bool) -> tuple[Finding, ...]:
 def _steps(plan: DnsPlan, look: Look) -> Iterator[str]:
     for number, step in enumerate(plan.steps, 1):
         yield from wrap(shown(f"{number}. {step.what}", look), look.columns, MARGIN, _DEEP)
-        yield from wrap(shown(f"Moves {step.moves}. Why: {step.why}.", look), look.columns, _DEEP, _DEEP)
+        yield from wrap(shown(f"{_moves(step)}Why: {step.why}.", look), look.columns, _DEEP, _DEEP)
         if step.command:
             yield f"{_DEEP}{shown(step.command, look)}"
 
 
+def _moves(step: Step) -> str:
+    return f"Moves {step.moves}. " if step.moves else ""
+
+
 def _ending(plan: DnsPlan, look: Look) -> Iterator[str]:
     end = plan.ending
+    if words.elsewhere(plan):
+        return
     if isinstance(end.budget, Unknown):
         yield from wrap(shown(f"Not known: {end.budget.why}.", look), look.columns, MARGIN)
         return

@@ -11,6 +11,8 @@ from kubectl_eksdoc.render.text import counted
 
 def verdict(plan: DnsPlan) -> str:
     """The first line."""
+    if elsewhere(plan):
+        return "DNS does not depend on CoreDNS here."
     failing = {each.code for each in plan.findings if each.status is Status.FAIL}
     worst = {each.severity for each in plan.findings if each.status is Status.FAIL}
     unknown = sum(each.status is Status.UNKNOWN for each in plan.findings)
@@ -28,10 +30,17 @@ def verdict(plan: DnsPlan) -> str:
     return f"{said}{more}."
 
 
+def elsewhere(plan: DnsPlan) -> bool:
+    """Nobody needs CoreDNS."""
+    return isinstance(plan.facts.deployed, Absent) and [each.code for each in plan.findings] == [codes.WITHOUT]
+
+
 def what(plan: DnsPlan) -> str:
     """``CoreDNS v1.11.4-eksbuild.2, an add-on of EKS: 2 of 2 pods Ready, lameduck 5 s of 30 s of grace``."""
     facts = plan.facts
     of = facts.deployed
+    if elsewhere(plan):
+        return f"{plan.findings[0].message[:1].upper()}{plan.findings[0].message[1:]}."
     if isinstance(of, (Absent, Unknown)):
         return f"CoreDNS: {of.said if isinstance(of, Absent) else of.why}."
     addon = facts.addon

@@ -17,7 +17,8 @@ from kubectl_eksdoc.core.plan.dns.judging.subjects import PLACE_ELSEWHERE, set_t
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """`what` is a sentence; `moves`: what it moves or restarts; `command` is "" where a person must decide."""
+    """`what` is a sentence; `moves`: what it moves or restarts, "" for nothing; `command` is "" where a person must
+    decide."""
 
     what: str
     why: str
@@ -44,10 +45,11 @@ def steps(findings: Sequence[Finding], end: Ending) -> tuple[Step, ...]:
     if codes.NO_BUDGET in failing:
         found.append(_of_remedy(failing[codes.NO_BUDGET], "nothing"))
     if codes.ON_SPOT in failing or codes.TOGETHER in failing:
+        spot = codes.ON_SPOT in failing
         found.append(
             Step(
-                "Place it on on-demand nodes, spread over zones.",
-                "EC2 then takes none of its nodes back",
+                "Place it on on-demand nodes, spread over zones." if spot else "Spread it over nodes and zones.",
+                "EC2 then takes none of its nodes back" if spot else "whatever takes one away leaves the others",
                 "each of its pods once, one at a time",
                 PLACE_ELSEWHERE,
             )
@@ -57,14 +59,14 @@ def steps(findings: Sequence[Finding], end: Ending) -> tuple[Step, ...]:
             Step(
                 "Have Karpenter hear of Spot notices.",
                 "all other pods on Spot nodes die without a SIGTERM as well",
-                "Karpenter restarts; no node is replaced",
+                "no node; Karpenter itself restarts",
                 _command(failing[codes.NOTICES]),
             )
         )
     return tuple(found)
 
 
-def _of_remedy(finding: Finding, moves: str = "what it says") -> Step:
+def _of_remedy(finding: Finding, moves: str = "") -> Step:
     remedy = finding.remedy[0]
     return Step(remedy.text, finding.message, moves, remedy.command)
 

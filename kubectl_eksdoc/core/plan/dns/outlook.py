@@ -14,9 +14,9 @@ from kubectl_eksdoc.core.plan.dns.judging.leaving import Ending
 from kubectl_eksdoc.core.plan.dns.judging.placed import on_spot
 from kubectl_eksdoc.core.plan.dns.shutdown import CLIENT_S
 
-NOT_READY_AFTER_S = 40
+NOT_READY_AFTER_S = "40 to 50"
 """Until a node that has stopped answering counts as NotReady, and its pods leave the endpoints
-(node-monitor-grace-period before Kubernetes 1.32; 50 s since)."""
+(node-monitor-grace-period: 40 s before Kubernetes 1.32, 50 s since)."""
 
 
 def outlook(facts: DnsFacts, end: Ending, findings: Sequence[Finding]) -> tuple[str, ...]:
@@ -25,16 +25,17 @@ def outlook(facts: DnsFacts, end: Ending, findings: Sequence[Finding]) -> tuple[
 
 
 def _sentences(facts: DnsFacts, end: Ending, failing: set[object]) -> Iterator[str]:
-    serving = max(1, len([pod for pod in facts.pods if pod.ready]))
+    ready = [pod for pod in facts.pods if pod.ready] or list(facts.pods)
+    asked = "every lookup" if len(ready) == 1 else f"1 of {len(ready)} lookups"
     if codes.LAMEDUCK_SHORT in failing and not isinstance(end.budget, Unknown) and end.lameduck_s is not None:
         gap = end.budget.least_s - end.lameduck_s
         yield (
-            f"At each drain, update or scale-down: for up to {gap:g} s, 1 of {serving} lookups goes to a pod that has "
+            f"At each drain, update or scale-down: for up to {gap:g} s, {asked} goes to a pod that has "
             f"stopped answering, and waits {CLIENT_S} s for nothing."
         )
     if codes.LAMEDUCK_LONG in failing and not isinstance(end.budget, Unknown) and end.budget.too_long:
         yield "At each drain, update or scale-down: CoreDNS is killed with questions still open."
-    yield from _taken_back(facts, on_spot(facts), len(facts.pods))
+    yield from _taken_back(facts, [each for each in on_spot(facts) if each[0] in ready], len(ready))
 
 
 def _taken_back(facts: DnsFacts, spot: Sequence[tuple[Pod, Node]], every: int) -> Iterator[str]:
@@ -61,7 +62,7 @@ def _taken_back(facts: DnsFacts, spot: Sequence[tuple[Pod, Node]], every: int) -
         share = f"its part of the lookups fails ({there} are on such nodes)"
     yield (
         f"When EC2 takes back {_or(nodes)}: nobody drains it, CoreDNS dies without a SIGTERM, and {share} until the "
-        f"node counts as gone, about {NOT_READY_AFTER_S} s; each of them waits {CLIENT_S} s first."
+        f"node counts as gone, {NOT_READY_AFTER_S} s; each of them waits {CLIENT_S} s first."
     )
 
 

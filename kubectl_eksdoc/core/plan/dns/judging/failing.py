@@ -62,14 +62,15 @@ def _pods(facts: DnsFacts, of: Deployed | None) -> Iterator[Finding]:
     pods = [pod for pod in facts.pods if not pod.deleting]
     ready = [pod for pod in pods if pod.ready]
     wanted = max(of.replicas if of is not None else 0, len(pods))
-    if wanted == 0:
+    if not pods:
+        events = Remedy("Nobody makes them: the events say why.", f"kubectl describe deployment coredns -n {SYSTEM}")
         yield Finding(
             codes.FAILING,
             Severity.CRITICAL,
             Status.FAIL,
             DEPLOYMENT,
             "there is no pod of CoreDNS: nobody answers",
-            remedy=(Remedy("Scale it up.", scale_to(2)),),
+            remedy=(events if wanted else Remedy("Scale it up.", scale_to(2)),),
         )
         return
     if len(ready) >= wanted:

@@ -70,18 +70,23 @@ def judged(facts: DnsFacts) -> Iterator[Finding]:
     if isinstance(corefile, (Absent, Unknown)):
         yield not_read("the Corefile", corefile, CONFIG)
     elif isinstance(corefile, Refusal):
-        yield _refused((corefile,))
+        yield _refused(facts, (corefile,))
     else:
         told = refusals(corefile)
         if told:
-            yield _refused(told)
+            yield _refused(facts, told)
         yield from _plugins(corefile, of)
     if not isinstance(of, (Absent, Unknown)):
         yield from _shutdown(facts, of)
         yield from _kept(facts, of)
 
 
-def _refused(told: tuple[Refusal, ...]) -> Finding:
+def _refused(facts: DnsFacts, told: tuple[Refusal, ...]) -> Finding:
+    by_hand = Remedy("Put right that line.", "kubectl edit configmap coredns -n kube-system")
+    by_values = Remedy(
+        "Put right that line in the value corefile of the add-on, and send it: by hand it would be put back.",
+        "kubectl eksdoc addon-diff coredns --configuration-values values.yaml --apply",
+    )
     return Finding(
         codes.COREFILE_REFUSED,
         Severity.CRITICAL,
@@ -91,7 +96,7 @@ def _refused(told: tuple[Refusal, ...]) -> Finding:
         tuple(map(str, told[1:])),
         (
             Remedy("Until it is mended, do not restart, drain or update anything of CoreDNS: who runs, runs on."),
-            Remedy("Put right that line.", "kubectl edit configmap coredns -n kube-system"),
+            by_hand if isinstance(facts.addon, Absent) else by_values,
         ),
     )
 
@@ -148,8 +153,8 @@ def _plugins(corefile: Corefile, of: Deployed | Absent | Unknown) -> Iterator[Fi
 def _shutdown(facts: DnsFacts, of: Deployed) -> Iterator[Finding]:
     end = ending(facts)
     if isinstance(end.budget, Unknown) or end.lameduck_s is None:
-        if isinstance(facts.corefile, Corefile) or isinstance(end.budget, Unknown):
-            yield _not_known(facts, end)
+        if isinstance(end.budget, Unknown) or (isinstance(facts.corefile, Corefile) and not refusals(facts.corefile)):
+            yield _not_known(facts, end)  # else what is wrong with the text is said already
         return
     allowed, lameduck = end.budget, end.lameduck_s
     sums = (

@@ -25,14 +25,13 @@ def scale_to(replicas: int) -> str:
     return shell("kubectl", "scale", f"deployment/{NAME}", "-n", SYSTEM, f"--replicas={replicas}")
 
 
+_LOOK_AGAIN = "Look at the live cluster; --debug shows what was asked."
+
+
 def not_read(what: str, told: Absent | Unknown, of: Subject = DEPLOYMENT) -> Finding:
     """`what` is missing, so what follows from it is unknown."""
     why, missing = (told.why, told.missing) if isinstance(told, Unknown) else (told.said, "")
-    remedy = (
-        f"Allow {missing}, or have somebody look who may."
-        if missing
-        else "Look at the live cluster; --debug shows what was asked."
-    )
+    remedy = f"Allow {missing}, or have somebody look who may." if missing else _LOOK_AGAIN
     return Finding(
         codes.UNREAD,
         Severity.MEDIUM,
