@@ -30,6 +30,8 @@ BLOCKS: Mapping[str, Callable[[], str]] = {
     "addon-rights": tables.addon_rights,
     "addon-apply": transcript.addon_apply,
     "addon-apply-rights": tables.addon_apply_rights,
+    "coredns-lameduck": transcript.coredns_lameduck,
+    "coredns-rights": tables.coredns_rights,
     "imds-fix": transcript.imds_fix,
     "imds-fix-rights": tables.imds_fix_rights,
     "imds-probe": transcript.imds_probe,
