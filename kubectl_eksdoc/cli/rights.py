@@ -125,6 +125,21 @@ _IMDS_ACTIVE = (
 _NO_PATCH = "`--fix node-class` cannot be carried out"
 _IMDS_FIX = (*_IMDS_PROBE, *(Right(verb, kinds.NODE_CLASSES, lost=_NO_PATCH) for verb in ("get", "patch")))
 
+_NO_DEPLOYMENT = "how Karpenter is configured is unknown"
+_NO_LIST = "a Karpenter without pods, and a node termination handler, are found by their pods only"
+_INTERRUPTION = (
+    *(Right("list", resource, True) for resource in _NOTHING_WITHOUT),
+    *(Right("list", resource, lost=_NO_LIST) for resource in (kinds.DEPLOYMENTS, kinds.DAEMON_SETS)),
+    Right("list", kinds.BUDGETS, lost="whether budgets hold up a drain within two minutes is unknown"),
+    Right("get", kinds.DEPLOYMENTS, lost=_NO_DEPLOYMENT),
+    Right("get", kinds.CONFIG_MAPS, lost="the queue of a Karpenter before v0.33 is unknown"),
+    Right("get", kinds.SERVICE_ACCOUNTS, lost="the role of Karpenter (IRSA) is unknown"),
+    Right("get", kinds.PODS, lost="which log is Karpenter's is unknown"),
+    Right("get", kinds.PODS, lost="whether Karpenter says that it cannot use the queue is unknown", subresource="log"),
+    Right("get", kinds.PODS, lost="the messages that Karpenter has counted are no sign of life", subresource="proxy"),
+    Right("list", kinds.EVENTS, lost="a notice is known by what EC2 says of it only"),
+)
+
 ASKED_OF_AWS: Mapping[str, tuple[Question, ...]] = {
     "addon-diff": (
         questions.CALLER,
@@ -147,6 +162,26 @@ ASKED_OF_AWS: Mapping[str, tuple[Question, ...]] = {
         questions.METADATA_DEFAULTS,
         questions.POD_IDENTITIES,
     ),
+    "interruption": (
+        questions.CALLER,
+        questions.CLUSTER,
+        questions.QUEUE_URL,
+        questions.QUEUE_ATTRIBUTES,
+        questions.RULES,
+        questions.RULE_TARGETS,
+        questions.KEY,
+        questions.KEY_POLICY,
+        questions.POD_IDENTITIES,
+        questions.POD_IDENTITY,
+        questions.ROLE,
+        questions.ROLE_POLICIES,
+        questions.ROLE_POLICY,
+        questions.ATTACHED_POLICIES,
+        questions.POLICY,
+        questions.POLICY_VERSION,
+        questions.METRICS,
+        questions.SPOT_REQUESTS,
+    ),
     "imds-probe --apply": (
         questions.MODIFY_METADATA,
         questions.CREATE_TEMPLATE_VERSION,
@@ -167,6 +202,7 @@ BY_COMMAND: Mapping[str, tuple[Right, ...]] = {
     "imds-probe": _IMDS_PROBE,
     "imds-probe --apply": _IMDS_FIX,
     "imds-probe --active": _IMDS_ACTIVE,
+    "interruption": _INTERRUPTION,
     "drain run": _RUN,
     "drain resume": _RUN,
     "drain rollback": (*_NODES, *_PODS, *(right for right in _EVICT if not right.subresource), *_JOURNAL),

@@ -23,7 +23,7 @@ class KarpenterInstall:
     """A Deployment of Karpenter. `version` is None where neither its labels nor its image tell; `tag`: the version as
     its image writes it. The queue is set in `argument` (--interruption-queue), `variable` (INTERRUPTION_QUEUE), or in
     older versions in `config_map` (karpenter-global-settings). `container`: the one that is Karpenter; `release`: of
-    Helm. `irsa`: the ARN of the role that its service account names."""
+    Helm; `metrics_port`: 0 where it names none. `irsa`: the ARN of the role that its service account names."""
 
     namespace: str
     name: str
@@ -40,6 +40,7 @@ class KarpenterInstall:
     release: str = ""
     pods: tuple[str, ...] = ()
     replicas: int = 0
+    metrics_port: int = 0
 
     @property
     def key(self) -> str:

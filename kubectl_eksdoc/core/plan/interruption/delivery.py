@@ -79,7 +79,9 @@ def _ruled(link: Link, documents: list[Doc], facts: InterruptionFacts, queue: Qu
                 return unknown(link, why, "what the statement means")
             what = f"{EVENTS} may not sqs:SendMessage to {facts.queue}: {ruling.why}"
             remedy = link.remedy if says is Says.NOTHING else (Remedy(f"Take back what denies it: {ruling.why}."),)
-            return replace(link, status=Status.FAIL, what=what, evidence=(f"for rule {arn}",), remedy=remedy)
+            return replace(
+                link, status=Status.FAIL, what=what, evidence=(f"for rule {arn}",), remedy=remedy, made=says is Says.NOTHING
+            )
     return link
 
 
@@ -92,13 +94,13 @@ def key_link(facts: InterruptionFacts, remedy: tuple[Remedy, ...]) -> Link | Non
     if isinstance(key, Unknown):
         return unknown(link, key, "the policy of the key")
     if isinstance(key, Absent):
-        return replace(link, status=Status.FAIL, what=f"there is no key {queue.key}: nothing can be sent", remedy=_SSE)
+        return replace(link, status=Status.FAIL, what=f"there is no key {queue.key}: nothing can be sent", remedy=_SSE, made=False)
     if key.manager == "AWS":
         what = f"{queue.key} is a key that AWS manages: EventBridge may not use it, and its policy cannot be changed"
-        return replace(link, status=Status.FAIL, what=what, remedy=_SSE)
+        return replace(link, status=Status.FAIL, what=what, remedy=_SSE, made=False)
     if not key.enabled:
         what = f"key {queue.key} is not enabled: nothing can be sent"
-        return replace(link, status=Status.FAIL, what=what, remedy=(Remedy("Enable it, or take another key."),))
+        return replace(link, status=Status.FAIL, what=what, remedy=(Remedy("Enable it, or take another key."),), made=False)
     if isinstance(key.policy, Unknown):
         return unknown(link, key.policy, "the policy of the key")
     return _key_ruled(link, facts, key, key.policy)
@@ -116,7 +118,7 @@ def _key_ruled(link: Link, facts: InterruptionFacts, key: Key, policy: Doc) -> L
         denied = any(each.says is Says.DENIED for _, each in bad)
         remedy = (Remedy(f"Take back what denies it: {bad[0][1].why}."),) if denied else link.remedy
         what = f"{EVENTS} may not {actions} with the key of the queue: {bad[0][1].why}"
-        return replace(link, status=Status.FAIL, what=what, remedy=remedy)
+        return replace(link, status=Status.FAIL, what=what, remedy=remedy, made=not denied)
     for action, ruling in rulings.items():
         if ruling.says is Says.UNKNOWN:
             why = f"whether {EVENTS} may {action} with the key of the queue is not known: {ruling.why}"
@@ -233,6 +235,6 @@ def failing_link(facts: InterruptionFacts, version: Version | None) -> Link | No
         what = f"EventBridge failed to deliver {total} {'event' if total == 1 else 'events'} in the last day"
         text = "Look at the policy of the queue and at its key: they decide whether EventBridge may send."
         each = tuple(f"rule {name}: {count} failed" for name, count in sorted(failed.items()))
-        return replace(link, status=Status.FAIL, what=what, evidence=each, remedy=(Remedy(text),))
+        return replace(link, status=Status.FAIL, what=what, evidence=each, remedy=(Remedy(text),), made=False)
     matched = sum(figures.matched.get(name, 0) for name in names)
     return replace(link, what=f"none failed in the last day, {matched} matched")

@@ -90,6 +90,7 @@ def installed(
         _text(at(deployment, "metadata", "annotations", _RELEASE)),
         tuple(pod.key for pod in running),
         replicas if isinstance(replicas, int) and not isinstance(replicas, bool) else 1,
+        _port(container),
     )
 
 
@@ -169,6 +170,15 @@ def _in_config_map(settings: Doc | Absent | Unknown) -> Setting | Absent | Unkno
     if not isinstance(value, str):
         return Absent(f"ConfigMap {CONFIG_MAP} has no {CONFIG_KEY}")
     return Setting(value, f"ConfigMap {CONFIG_MAP}, {CONFIG_KEY}")
+
+
+def _port(container: Mapping[str, Any]) -> int:
+    """By the name that the chart gives it."""
+    for each in _each(container.get("ports")):
+        number = each.get("containerPort")
+        if each.get("name") == "http-metrics" and isinstance(number, int) and not isinstance(number, bool):
+            return number
+    return 0
 
 
 def _cluster_name(container: Mapping[str, Any]) -> str:
