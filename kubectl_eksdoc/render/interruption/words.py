@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from kubectl_eksdoc.core.model import interruption_codes as codes
 from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.interruption import KarpenterInstall
 from kubectl_eksdoc.core.model.nodes import NodeOwner
 from kubectl_eksdoc.core.plan.interruption.plan import InterruptionPlan
-from kubectl_eksdoc.render.text import counted
+from kubectl_eksdoc.render.text import counted, joined
 
 
 def in_short(plan: InterruptionPlan) -> str:
@@ -25,11 +26,10 @@ def _who(plan: InterruptionPlan) -> str:
         auto = facts.place.auto_mode or any(node.owner is NodeOwner.AUTO_MODE for node in facts.cluster.nodes)
         return "EKS Auto Mode handles interruptions by itself: nothing is to be set." if auto else "There is no Karpenter."
     head = f"Karpenter {facts.install.version or '(version not known)'} ({facts.install.key})"
-    broken = [each for each in plan.links if each.failed and each.vital]
+    broken = [each.name for each in plan.links if each.failed and each.vital and each.code is not codes.LOG]
     if handled is False or broken:
-        first = broken[0].name if broken else "its setting"
-        more = f" and {counted(len(broken) - 1, 'more link')}" if len(broken) > 1 else ""
-        return f"{head} hears of no Spot interruption: {first}{more} {'is' if len(broken) == 1 else 'are'} broken."
+        why = f": broken {'is' if len(broken) == 1 else 'are'} {joined(broken)}" if broken else ", as its log says"
+        return f"{head} hears of no Spot interruption{why}."
     if handled is None:
         unsure = [each.name for each in plan.links if each.vital and each.status is not None and each.status.value != "pass"]
         return f"Whether {head} hears of Spot interruptions is not known: {', '.join(unsure[:3])}."

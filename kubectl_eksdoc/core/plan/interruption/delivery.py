@@ -20,6 +20,7 @@ from kubectl_eksdoc.core.rules.karpenter_versions import EventKind
 
 EVENTS = "events.amazonaws.com"
 KEY_ACTIONS = ("kms:Decrypt", "kms:GenerateDataKey")
+NO_RULE = "no rule sends these events"
 _NEEDS_QUEUE = "to be seen once the queue is there"
 
 
@@ -45,7 +46,7 @@ def queue_link(facts: InterruptionFacts, version: Version | None, remedy: tuple[
         ends = version is not None and version.older_than(versions.LOGS_SINCE)
         then = "Karpenter ends at its start" if ends else "Karpenter runs on and hears of nothing"
         where = f" in {facts.place.region}" if facts.place.region else ""
-        return replace(link, status=Status.FAIL, what=f"SQS has no queue {facts.queue}{where}: {then}")
+        return replace(link, status=Status.FAIL, what=f"SQS has none of this name{where}: {then}")
     waiting = f", {queue.waiting} messages wait" if queue.waiting else ""
     kept = f"keeps messages {queue.retention_s} s" if queue.retention_s is not None else "is there"
     return replace(link, what=f"{queue.name} {kept}{waiting}", remedy=())
@@ -162,7 +163,8 @@ def rule_links(facts: InterruptionFacts, version: Version | None, remedy: tuple[
         link = Link(
             codes.RULE, f"rule: {kind.short}", Subject("Rule", kind.name), Status.PASS, "", kind is versions.SPOT
         )
-        yield _rule_link(replace(link, remedy=remedy), facts, kind)
+        about_it = (f"source {kind.source}, detail-type {kind.detail_type}",)
+        yield _rule_link(replace(link, remedy=remedy, evidence=about_it), facts, kind)
 
 
 def _rule_link(link: Link, facts: InterruptionFacts, kind: EventKind) -> Link:
@@ -175,7 +177,7 @@ def _rule_link(link: Link, facts: InterruptionFacts, kind: EventKind) -> Link:
     if rank == _UNSURE:
         return unknown(link, why, "whether it matches all of them")
     if rank == _OTHER:
-        return replace(link, status=Status.FAIL, what=f"no rule sends {kind.detail_type} to the queue")
+        return replace(link, status=Status.FAIL, what=f"{NO_RULE} to the queue")
     return replace(link, status=Status.FAIL, what=what)
 
 

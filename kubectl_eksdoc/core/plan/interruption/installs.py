@@ -98,8 +98,12 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
 def _each(value: Any) -> Iterator[Mapping[str, Any]]:
-    yield from (each for each in value if isinstance(each, dict)) if isinstance(value, list) else ()
+    yield from (each for each in _list(value) if isinstance(each, dict))
 
 
 def _container(deployment: Doc) -> Mapping[str, Any]:
@@ -123,9 +127,10 @@ def _version(tag: str, deployment: Doc) -> Version | None:
 
 def _argument(container: Mapping[str, Any]) -> Setting | Absent | Unknown:
     words = [
-        _text(word) for name in ("command", "args") for word in (container.get(name) or ()) if isinstance(word, str)
+        _text(word) for name in ("command", "args") for word in _list(container.get(name))
     ]
-    for word, following in zip(words, [*words[1:], ""], strict=True):
+    for place, word in enumerate(words):
+        following = next(iter(words[place + 1 :]), "")
         name, equals, value = word.partition("=")
         if f"--{name.lstrip('-')}" == ARGUMENT and name.startswith("-"):
             given = value if equals else following

@@ -188,8 +188,8 @@ def _dns(outage: Outage, loser: AtRisk) -> Finding:
         tuple(f"on {name}" for name in spot),
         (
             Remedy(
-                "Move CoreDNS off them through its budget; this cordons them, and with nothing but Spot nodes it helps "
-                "nobody (kubectl uncordon afterwards).",
+                "Move CoreDNS off Spot, through its budget. It cordons the node (afterwards: kubectl uncordon), and where "
+                "there are Spot nodes only it helps nobody.",
                 move,
             ),
             Remedy(
@@ -228,7 +228,7 @@ def _others(outage: Outage, losers: Sequence[AtRisk]) -> Finding:
         if known
         else f"whether {count} would lose pods without a drain is not known{some}",
         (*evidence[:_MOST], *((f"and {len(evidence) - _MOST} more",) if len(evidence) > _MOST else ())),
-        (Remedy("Mend what is missing above: then Karpenter drains the node, and makes a new one at the notice."),),
+        (Remedy("Mend the links: then Karpenter drains the node, and makes a new one at the notice."),),
         missing="" if known else "whether anybody drains them",
     )
 

@@ -144,7 +144,7 @@ def _of_links(links: Sequence[Link], spot: bool) -> Iterator[Finding]:
     for each in links:
         alike = each.code is codes.RULE and each.status is not None and each.status is not Status.PASS
         why = each.what if each.status is Status.UNKNOWN else ""
-        lacks = alike and (each.status is Status.UNKNOWN or each.what.startswith("no rule"))
+        lacks = alike and (each.status is Status.UNKNOWN or each.what.startswith(delivery.NO_RULE))
         key = (each.code, each.status, why) if lacks else (each.code, each.name)
         merged.setdefault(key, []).append(each)
     for several in merged.values():
@@ -154,7 +154,7 @@ def _of_links(links: Sequence[Link], spot: bool) -> Iterator[Finding]:
         if len(several) == 1:
             yield finding
             continue
-        evidence = tuple(f"{each.subject.name}: {each.name.removeprefix('rule: ')}" for each in several)
+        evidence = tuple(f"{each.subject.name}: {', '.join(each.evidence)}" for each in several)
         text = (
             f"whether {len(several)} kinds of events reach the queue is not known: {several[0].what}"
             if finding.status is Status.UNKNOWN

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from kubectl_eksdoc.core.model import interruption_codes as codes
@@ -66,19 +66,24 @@ def _ruled(link: Link, facts: InterruptionFacts, policies: RolePolicies, install
     rulings = dict(_rulings(facts, policies, install))
     lacking = lacking_of(facts, policies, install)
     denied = {action: each for action, each in rulings.items() if each.says is Says.DENIED}
-    name = link.subject.name
     if denied:
         action, ruling = next(iter(denied.items()))
-        what = f"role {name} is denied {' and '.join(denied)}: {ruling.why}"
+        what = f"the role is denied {_listed(denied)}: {ruling.why}"
         return replace(link, status=Status.FAIL, what=what, remedy=(Remedy(f"Take back what denies {action}."),))
     if lacking:
-        return replace(link, status=Status.FAIL, what=f"role {name} may not {' and '.join(lacking)} on this queue")
+        return replace(link, status=Status.FAIL, what=f"the role may not {_listed(lacking)} on the queue")
     for action, ruling in rulings.items():
         if ruling.says is not Says.ALLOWED:
             missing = next((each.missing for each in policies.unread if each.missing), "")
-            why = Unknown(f"whether role {name} may {action} is not known: {ruling.why}", missing)
+            why = Unknown(f"whether the role may {action} is not known: {ruling.why}", missing)
             return unknown(link, why, "what its policies mean")
-    return replace(link, what=f"{name} may read and delete messages", remedy=())
+    return replace(link, what=f"{link.subject.name} may read and delete messages", remedy=())
+
+
+def _listed(names: Iterable[str]) -> str:
+    """``a, b and c``."""
+    *most, last = names
+    return f"{', '.join(most)} and {last}" if most else last
 
 
 def lacking_of(facts: InterruptionFacts, policies: RolePolicies, install: KarpenterInstall) -> tuple[str, ...]:

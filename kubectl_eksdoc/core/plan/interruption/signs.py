@@ -28,7 +28,7 @@ _PARSING = "failed parsing interruption message"
 _WEAK = "controller.interruption"
 _ENDED = "panic:"
 _ABOUT_QUEUE = ("GetQueueUrl", "NonExistentQueue", "QueueDoesNotExist", "sqs")
-_LONGEST = 160
+_LONGEST = 200
 _COUNTED = re.compile(r"^karpenter_interruption_received_messages(?:_total)?(?:\{[^}\n]*\})? +([0-9.eE+-]+)", re.MULTILINE)
 
 
@@ -60,7 +60,16 @@ def log_signs(text: str, version: Version | None) -> LogSigns:
     return found
 
 
+_FIELD = re.compile(r'"(time|message|error|node)" *: *"((?:[^"\\\\]|\\\\.)*)"')
+
+
 def _short(line: str) -> str:
+    """Of a line in JSON its time, message, node and error: the rest helps nobody who reads it at night."""
+    said = dict(reversed([(match.group(1), match.group(2)) for match in _FIELD.finditer(line)]))
+    if "message" in said:
+        of_node = f" (node {said['node']})" if "node" in said else ""
+        error = f": {said['error']}" if "error" in said else ""
+        line = f"{said.get('time', '')} {said['message']}{of_node}{error}"
     line = line.strip()
     return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"
 
@@ -86,7 +95,7 @@ def log_link(facts: InterruptionFacts, install: KarpenterInstall) -> Link:
         signs = log_signs(text, install.version)
         if signs.failed:
             what = "Karpenter says that it cannot use the queue"
-            text_of = "Mend what is above; from v1.4.0 on it tries again by itself. To see it:"
+            text_of = "Mend the links before it; from v1.4.0 on it tries again by itself. To see it:"
             remedy = (Remedy(text_of, _grep(install)),)
             return replace(link, status=Status.FAIL, what=what, evidence=(f"{pod}: {signs.failed}",), remedy=remedy)
     unread = [each for each in facts.logs.values() if isinstance(each, Unknown)]
