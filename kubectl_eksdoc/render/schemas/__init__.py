@@ -23,6 +23,7 @@ KINDS = (
     "ImdsActiveProbe",
     "ImdsFix",
     "ImdsProbe",
+    "Interruption",
 )
 
 

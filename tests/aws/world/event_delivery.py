@@ -2,7 +2,8 @@
 
 A rule that is disabled sends nothing; a queue takes only what its policy, and the policy of its key, allow to
 events.amazonaws.com; what is sent and what fails is counted as CloudWatch does it (AWS/Events: Invocations and
-FailedInvocations by RuleName). moto sends everything, and raises where there is no queue.
+FailedInvocations by RuleName); an event says of which account it is. moto sends everything, without that, and raises
+where there is no queue.
 
 Of moto's internals: `Rule.send_to_targets` and `_send_to_sqs_queue` deliver; `state` is a rule's; a queue has its policy
 as text in `policy` or as attribute `_policy_json`; `put_metric_data` of CloudWatch's backend takes any namespace.
@@ -23,10 +24,24 @@ def mend() -> None:
     """Once per process."""
     from moto.ec2.models.spot_requests import SpotInstanceRequest
     from moto.events.models import Rule
+    from moto.sqs.models import Queue
 
+    Queue._set_attributes = _keeping_policy(Queue._set_attributes)
     Rule.send_to_targets = _if_enabled(Rule.send_to_targets)
     Rule._send_to_sqs_queue = _if_allowed(Rule._send_to_sqs_queue)
     SpotInstanceRequest.get_filter_value = _by_status(SpotInstanceRequest.get_filter_value)
+
+
+def _keeping_policy(original: Callable[..., None]) -> Callable[..., None]:
+    """Attributes that are not named stay as they are: moto drops the policy."""
+
+    def set_attributes(self: Any, attributes: dict[str, Any], *args: Any, **kwargs: Any) -> None:
+        kept = getattr(self, "_policy_json", None)
+        original(self, attributes, *args, **kwargs)
+        if kept and "Policy" not in attributes:
+            self._policy_json = kept
+
+    return set_attributes
 
 
 def _if_enabled(original: Callable[..., None]) -> Callable[..., None]:
@@ -45,7 +60,8 @@ def _if_allowed(original: Callable[..., None]) -> Callable[..., None]:
         allowed = queue is not None and _takes(queue, self.arn, self.account_id, self.region_name)
         count(self.account_id, self.region_name, "AWS/Events", "Invocations", "RuleName", self.name)
         if allowed:
-            original(self, resource_id, event, group_id)
+            whole = {**event, "account": self.account_id} if "detail-type" in event else event
+            original(self, resource_id, whole, group_id)
         else:
             count(self.account_id, self.region_name, "AWS/Events", "FailedInvocations", "RuleName", self.name)
 

@@ -74,7 +74,8 @@ def _ruled(link: Link, facts: InterruptionFacts, policies: RolePolicies, install
         return replace(link, status=Status.FAIL, what=f"the role may not {_listed(lacking)} on the queue")
     for action, ruling in rulings.items():
         if ruling.says is not Says.ALLOWED:
-            missing = next((each.missing for each in policies.unread if each.missing), "")
+            unread = (*policies.unread, *((policies.boundary,) if isinstance(policies.boundary, Unknown) else ()))
+            missing = next((each.missing for each in unread if each.missing), "")
             why = Unknown(f"whether the role may {action} is not known: {ruling.why}", missing)
             return unknown(link, why, "what its policies mean")
     return replace(link, what=f"{link.subject.name} may read and delete messages", remedy=())
