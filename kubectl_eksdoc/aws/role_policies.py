@@ -17,8 +17,8 @@ from kubectl_eksdoc.aws.queues import policy_in
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.aws import questions
 from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
-from kubectl_eksdoc.core.model.aws.queues import RolePolicies
 from kubectl_eksdoc.core.model.aws.questions import Question
+from kubectl_eksdoc.core.model.aws.queues import RolePolicies
 
 T = TypeVar("T")
 

@@ -54,7 +54,11 @@ def figures(of: Believed, about: FiguresOf) -> Figures | Unknown:
     later."""
     until = about.until.replace(minute=0, second=0, microsecond=0) + timedelta(hours=1)
     queries = list(_queries(about))
-    asked = {"StartTime": until - timedelta(days=1), "EndTime": until, "MetricDataQueries": [each for _, each in queries]}
+    asked = {
+        "StartTime": until - timedelta(days=1),
+        "EndTime": until,
+        "MetricDataQueries": [each for _, each in queries],
+    }
 
     def made(said: Json) -> Figures:
         told = {name_of(each, "Id"): each for each in said["MetricDataResults"]}

@@ -11,11 +11,11 @@ from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.queues import FiguresOf, InterruptionKeys, InterruptionTold, Queue
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.containers import LogOf
-from kubectl_eksdoc.core.model.interruption import KarpenterInstall, SpotEvent
+from kubectl_eksdoc.core.model.interruption import KarpenterInstall, Place, SpotEvent
 from kubectl_eksdoc.core.model.named import Named
 from kubectl_eksdoc.core.plan.interruption import installs
 from kubectl_eksdoc.core.plan.interruption.delivery import candidates
-from kubectl_eksdoc.core.plan.interruption.facts import InterruptionFacts, Place
+from kubectl_eksdoc.core.plan.interruption.facts import InterruptionFacts
 from kubectl_eksdoc.core.plan.interruption.plan import InterruptionPlan, Wish, plan_interruption
 from kubectl_eksdoc.core.plan.interruption.rights import Role, role_of
 from kubectl_eksdoc.core.plan.interruption.setting import effective

@@ -1,7 +1,7 @@
 """What a live cluster says of interruptions besides its objects: Events of its nodes, and what Karpenter counts.
 
-Sources: Events of objects without a namespace are in namespace default (client-go, record); a pod's port is asked through
-the API server (the subresource ``proxy``, which takes no names of ports), which few may use.
+Sources: Events of objects without a namespace are in namespace default (client-go, record); a pod's port is asked
+through the API server (the subresource ``proxy``, which takes no names of ports), which few may use.
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ class InterruptionWorld:
 
     @property
     def around(self) -> Around:
-        from kubectl_eksdoc.core.plan.interruption.facts import Place
+        from kubectl_eksdoc.core.model.interruption import Place
         from kubectl_eksdoc.flows.interruption import Around
 
         if isinstance(self.aws, Unknown):

@@ -20,8 +20,8 @@ _KARPENTERS = "karpenter-"
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """`printed`: the document that is asked for, "" for the answer itself. `queue` and `stack` are "" for the names that
-    follow from what is there. `accepted`: finding codes that may be unknown."""
+    """`printed`: the document that is asked for, "" for the answer itself. `queue` and `stack` are "" for the names
+    that follow from what is there. `accepted`: finding codes that may be unknown."""
 
     options: GlobalOptions
     source: SourceChoice

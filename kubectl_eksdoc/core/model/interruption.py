@@ -56,3 +56,22 @@ class SpotEvent:
     node: str
     at: datetime | None = None
     claim: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Of the cluster in AWS, "" for what is not known."""
+
+    account: str = ""
+    region: str = ""
+    partition: str = "aws"
+    cluster: str = ""
+    auto_mode: bool = False
+
+    def arn(self, service: str, rest: str) -> str:
+        """In this account and region."""
+        return f"arn:{self.partition}:{service}:{self.region}:{self.account}:{rest}"
+
+    @property
+    def known(self) -> bool:
+        return bool(self.account and self.region)

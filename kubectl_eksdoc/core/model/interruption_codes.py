@@ -34,14 +34,14 @@ SETTING = Code(
 QUEUE = Code(
     "interruption-queue",
     "The interruption queue",
-    "Karpenter asks SQS for it by its name, in its own account and region. Up to v1.3 it ends where there is none; from "
-    "v1.4.0 it runs on, and hears of nothing.",
+    "Karpenter asks SQS for it by its name, in its own account and region. Up to v1.3 it ends where there is "
+    "none; from v1.4.0 it runs on, and hears of nothing.",
 )
 POLICY = Code(
     "interruption-queue-policy",
     "Whether the queue takes what EventBridge sends",
-    "Its policy must allow events.amazonaws.com sqs:SendMessage. What a condition of it means may not be known here, and "
-    "then it is unknown.",
+    "Its policy must allow events.amazonaws.com sqs:SendMessage. What a condition of it means may not be known "
+    "here, and then it is unknown.",
 )
 KEY = Code(
     "interruption-queue-key",
@@ -63,20 +63,21 @@ FAILING = Code(
 RIGHTS = Code(
     "interruption-rights",
     "What Karpenter's role may do with the queue",
-    "It needs sqs:GetQueueUrl, sqs:ReceiveMessage and sqs:DeleteMessage of the queue, up to v0.32 sqs:GetQueueAttributes, "
-    "and kms:Decrypt of a customer's key.",
+    "It needs sqs:GetQueueUrl, sqs:ReceiveMessage and sqs:DeleteMessage of the queue, up to v0.32 "
+    "sqs:GetQueueAttributes, and kms:Decrypt of a customer's key.",
 )
 LOG = Code(
     "interruption-provider-fails",
     "Karpenter's log says that it cannot use the queue",
-    "From v1.4.0 on an error is logged each time it tries again; up to v1.3 it ends with it, and is restarted for ever.",
+    "From v1.4.0 on an error is logged each time it tries again; up to v1.3 it ends with it, and is restarted "
+    "for ever.",
     (kinds.PODS,),
 )
 LIFE = Code(
     "interruption-sign-of-life",
     "Whether interruption handling has been seen to work",
-    "Messages that Karpenter has counted, nodes that it has deleted for one, or fetches that the queue has seen. That the "
-    "word interruption is in the log proves nothing: from v1.12 another controller writes it.",
+    "Messages that Karpenter has counted, nodes that it has deleted for one, or fetches that the queue has seen. "
+    "That the word interruption is in the log proves nothing: from v1.12 another controller writes it.",
     (kinds.PODS,),
 )
 HANDLER = Code(

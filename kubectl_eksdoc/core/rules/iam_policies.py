@@ -1,8 +1,8 @@
 """What policy documents say to one request, as far as they are understood here: never more.
 
-Sources: the IAM user guide (policy grammar; evaluation logic: an explicit Deny, then an Allow, else no), SQS's and KMS's
-developer guides on resource policies. A condition, a principal or a variable that is not understood may or may not match:
-the answer is UNKNOWN then, unless it does not matter.
+Sources: the IAM user guide (policy grammar; evaluation logic: an explicit Deny, then an Allow, else no), SQS's and
+KMS's developer guides on resource policies. A condition, a principal or a variable that is not understood may or may
+not match: the answer is UNKNOWN then, unless it does not matter.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ class Fits(Enum):
 @dataclass(frozen=True, slots=True)
 class Asked:
     """A request. `principals`: every name by which policies may mean who asks, as (``Service``,
-    ``events.amazonaws.com``); () where the policies are its own and name nobody. `context`: what its condition keys are,
-    names in lower case; a key that is not in it is not known."""
+    ``events.amazonaws.com``); () where the policies are its own and name nobody. `context`: what its condition keys
+    are, names in lower case; a key that is not in it is not known."""
 
     action: str
     resource: str

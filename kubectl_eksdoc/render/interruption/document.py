@@ -1,4 +1,5 @@
-"""The handling of interruptions as one plain document: what ``-o json`` and ``-o yaml`` print, as Interruption.json says.
+"""The handling of interruptions as one plain document: what ``-o json`` and ``-o yaml`` print, as Interruption.json
+says.
 
 What is not known is null, and why is said beside it.
 """
@@ -62,7 +63,11 @@ def _queue(view: InterruptionView) -> Fields | None:
     facts = view.plan.facts
     if view.plan.install is None:
         return None
-    return {"name": known(facts.queue), "arn": known(facts.queue_arn), "url": known(getattr(facts.told.queue, "url", ""))}
+    return {
+        "name": known(facts.queue),
+        "arn": known(facts.queue_arn),
+        "url": known(getattr(facts.told.queue, "url", "")),
+    }
 
 
 def _link(link: Link) -> Fields:

@@ -6,6 +6,7 @@ Comments in YAML and in a script say what the document cannot do. JSON has none:
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -22,7 +23,7 @@ _FILE = "interruption-values.yaml"
 
 
 def printed(what: str, stack: str, missing: Missing, install: KarpenterInstall) -> str:
-    """"" where nothing is missing of what this could make. `stack`: its name."""
+    """ "" where nothing is missing of what this could make. `stack`: its name."""
     return _PRINTERS[what](stack, missing, install)
 
 
@@ -33,12 +34,13 @@ def _stack(stack: str, missing: Missing, install: KarpenterInstall) -> str:
 
 
 def _about_stack(stack: str, missing: Missing, install: KarpenterInstall) -> Iterator[str]:
-    words = ("aws", "cloudformation", "deploy", "--stack-name", stack, "--template-file", "interruption.yaml")
-    yield "Only what is missing, for a stack of its own: deployed onto Karpenter's stack it would delete the rest of that."
+    region = ("--region", missing.region) if missing.region else ()
+    words = ("aws", "cloudformation", "deploy", *region, "--stack-name", stack, "--template-file", "interruption.yaml")
+    yield "Only what is missing, for a stack of its own: deployed onto Karpenter's it would delete the rest of that."
     yield shell(*words, "--capabilities", CAPABILITY)
     if missing.policy is not None and not missing.queue:
-        yield "QueuePolicy replaces the policy of the queue: this one is the policy that is there, and one statement more."
-        yield "If another stack or Terraform keeps that policy, change it there; to delete this stack deletes the policy."
+        yield "QueuePolicy replaces the policy of the queue: this one is what is there, and one statement more. If another"
+        yield "stack or Terraform keeps that policy, change it there; to delete this stack deletes the policy."
     if missing.key_policy is not None:
         yield "The policy of the queue's key is not in it, as the key is there already: --print commands has it."
     if missing.setting:
@@ -51,7 +53,11 @@ def _about_stack(stack: str, missing: Missing, install: KarpenterInstall) -> Ite
 def _commands(stack: str, missing: Missing, install: KarpenterInstall) -> str:
     if not missing.anything:
         return ""
-    lines = ["#!/bin/sh", "set -eu", *(f"# {clean(line)}" for line in _about_commands(missing))]
+    lines = ["#!/bin/sh", *(f"# {clean(line)}" for line in _about_commands(missing)), "set -eu"]
+    if missing.region:
+        lines.append(
+            f"export AWS_REGION={shlex.quote(missing.region)} AWS_DEFAULT_REGION={shlex.quote(missing.region)}"
+        )
     for step in steps(missing, install):
         lines += ["", f"# {clean(step.about)}", shell(*map(_word, step.words))]
     if missing.setting:
@@ -62,11 +68,15 @@ def _commands(stack: str, missing: Missing, install: KarpenterInstall) -> str:
 
 
 def _about_commands(missing: Missing) -> Iterator[str]:
-    yield "What interruption handling lacks. Each command can be run again; what is there is not dropped."
+    yield f"What interruption handling lacks{_in_account(missing)}. What is there is not dropped."
     if missing.rights and not missing.role:
         yield f"Which role Karpenter has is not known; it needs {', '.join(missing.rights)}: --print iam"
     for each in missing.not_known:
         yield f"Not known, and so not in it: {each}"
+
+
+def _in_account(missing: Missing) -> str:
+    return f" in account {missing.account}" if missing.account else ""
 
 
 def _word(word: str | AsJson) -> str:
@@ -91,7 +101,8 @@ def _values(_stack: str, missing: Missing, install: KarpenterInstall) -> str:
 
 
 def _about_values(install: KarpenterInstall) -> Iterator[str]:
-    yield f"To be merged into the values of the chart of Karpenter {install.tag or install.version or '(version not known)'}."
+    version = install.tag or install.version or "(version not known)"
+    yield f"To be merged into the values of the chart of Karpenter {version}."
     yield upgrade(install, _FILE)
 
 

@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubectl_eksdoc.core.model.findings import Status
-from kubectl_eksdoc.core.plan.interruption.spot import NOTICE_S, AtRisk, SpotNode
 from kubectl_eksdoc.core.plan.interruption.links import Link
 from kubectl_eksdoc.core.plan.interruption.outage import sentences
+from kubectl_eksdoc.core.plan.interruption.spot import NOTICE_S, AtRisk, SpotNode
 from kubectl_eksdoc.render.findings import findings
 from kubectl_eksdoc.render.interruption import words
 from kubectl_eksdoc.render.interruption.view import InterruptionView

@@ -5,8 +5,9 @@ events.amazonaws.com; what is sent and what fails is counted as CloudWatch does 
 FailedInvocations by RuleName); an event says of which account it is. moto sends everything, without that, and raises
 where there is no queue.
 
-Of moto's internals: `Rule.send_to_targets` and `_send_to_sqs_queue` deliver; `state` is a rule's; a queue has its policy
-as text in `policy` or as attribute `_policy_json`; `put_metric_data` of CloudWatch's backend takes any namespace.
+Of moto's internals: `Rule.send_to_targets` and `_send_to_sqs_queue` deliver; `state` is a rule's; a queue has its
+policy as text in `policy` or as attribute `_policy_json`; `put_metric_data` of CloudWatch's backend takes any
+namespace.
 """
 
 from __future__ import annotations
@@ -108,9 +109,9 @@ def _effects(policy: dict[str, Any], action: str, resource: str, rule: str) -> I
         actions = [name.lower() for name in _list(each["Action"])]
         if not any(fnmatchcase(action.lower(), name) for name in actions):
             continue
-        if any(fnmatchcase(resource, name) for name in _list(each["Resource"])) and _about_events(each["Principal"]):
-            if _holds(each.get("Condition", {}), rule):
-                yield each["Effect"]
+        named = any(fnmatchcase(resource, name) for name in _list(each["Resource"]))
+        if named and _about_events(each["Principal"]) and _holds(each.get("Condition", {}), rule):
+            yield each["Effect"]
 
 
 def _about_events(principal: Any) -> bool:
@@ -120,7 +121,10 @@ def _about_events(principal: Any) -> bool:
 def _holds(condition: dict[str, Any], rule: str) -> bool:
     context = {"aws:SourceArn": rule, "aws:SecureTransport": "true", "aws:SourceAccount": rule.split(":")[4]}
     return all(
-        any(fnmatchcase(context[key], str(value).lower() if isinstance(value, bool) else value) for value in _list(wanted))
+        any(
+            fnmatchcase(context[key], str(value).lower() if isinstance(value, bool) else value)
+            for value in _list(wanted)
+        )
         for of in condition.values()
         for key, wanted in of.items()
     )

@@ -13,7 +13,12 @@ if TYPE_CHECKING:
     from tests.aws.world.server import World
 
 ARN = "arn:aws:sqs:ap-northeast-2:111122223333:prod"
-ALLOW = {"Effect": "Allow", "Principal": {"Service": "events.amazonaws.com"}, "Action": "sqs:SendMessage", "Resource": ARN}
+ALLOW = {
+    "Effect": "Allow",
+    "Principal": {"Service": "events.amazonaws.com"},
+    "Action": "sqs:SendMessage",
+    "Resource": ARN,
+}
 WARNING = "EC2 Spot Instance Interruption Warning"
 
 

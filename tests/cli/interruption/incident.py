@@ -1,4 +1,5 @@
-"""The incident on both sides: the demo's cluster behind an API server, and the tests' AWS with the role of Karpenter."""
+"""The incident on both sides: the demo's cluster behind an API server, and the tests' AWS with the role of
+Karpenter."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ import json
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -50,8 +52,8 @@ QUEUE, ROLE, STACK = "demo-shop", "demo-shop-karpenter", "fix"
 JUDGE = jsonschema.Draft202012Validator(schemas.load("Interruption"))
 SPOT = "EC2 Spot Instance Interruption Warning"
 ALIVE = (
-    '{"level":"INFO","time":"2026-11-20T08:50:59Z","logger":"controller","message":"initiating delete from interruption '
-    'message","queue":"demo-shop","messageKind":"spot_interrupted","action":"CordonAndDrain","node":"spot-1"}\n'
+    '{"level":"INFO","time":"2026-11-20T08:50:59Z","logger":"controller","message":"initiating delete from interruption
+    ' 'message","queue":"demo-shop","messageKind":"spot_interrupted","action":"CordonAndDrain","node":"spot-1"}\n'
 )
 
 
@@ -116,10 +118,16 @@ class Incident:
         cluster = open_reader(source, connection, progress).read(wanted_kinds)
         objects, inside, signs = SingleObjects(connection), InsidePods(connection), KarpenterSigns(connection)
         try:
-            of = believed(LiveAws(self.access, self.aws.endpoint, 1), self.access)
+            of = believed(_asking(self.access, self.aws.endpoint), self.access)
         except AwsDenied as error:
             return InterruptionWorld(cluster, Unknown(error.message, error.missing), objects, inside, signs)
         return InterruptionWorld(cluster, of, objects, inside, signs)
+
+
+@cache
+def _asking(whose: AwsAccess, endpoint: str) -> LiveAws:
+    """Clients are made of large models: once for all tests."""
+    return LiveAws(whose, endpoint, 1)
 
 
 @contextlib.contextmanager

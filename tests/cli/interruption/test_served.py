@@ -65,7 +65,7 @@ def send(ann: Incident, detail_type: str = SPOT) -> list[dict[str, Any]]:
     sqs = ann.aws.client("sqs")
     url = sqs.get_queue_url(QueueName=QUEUE)["QueueUrl"]
     bodies = [json.loads(each["Body"]) for each in sqs.receive_message(QueueUrl=url).get("Messages", ())]
-    return [body for body in bodies if PARSED <= body.keys()]
+    return [body for body in bodies if body.keys() >= PARSED]
 
 
 def test_an_interruption_arrives_as_karpenter_reads_it(ann: Incident) -> None:
@@ -177,7 +177,13 @@ def test_what_a_statement_denies_no_repair_takes_back(ann: Incident) -> None:
 
 def test_a_policy_of_somebody_else_is_kept_whole(ann: Incident) -> None:
     arn = f"arn:aws:sqs:ap-northeast-2:111122223333:{QUEUE}"
-    theirs = {"Sid": "Audit", "Effect": "Allow", "Principal": {"AWS": "111122223333"}, "Action": "sqs:*", "Resource": arn}
+    theirs = {
+        "Sid": "Audit",
+        "Effect": "Allow",
+        "Principal": {"AWS": "111122223333"},
+        "Action": "sqs:*",
+        "Resource": arn,
+    }
     document = json.dumps({"Version": "2008-10-17", "Id": "own", "Statement": [theirs]})
     ann.aws.client("sqs").create_queue(QueueName=QUEUE, Attributes={"Policy": document})
     template = values_in(ann.run("--print", "stack").out)["Resources"]

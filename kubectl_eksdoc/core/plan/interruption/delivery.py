@@ -67,7 +67,9 @@ def policy_link(facts: InterruptionFacts, remedy: tuple[Remedy, ...]) -> Link:
 
 def _ruled(link: Link, documents: list[Doc], facts: InterruptionFacts, queue: Queue) -> Link:
     """Of each rule that sends to it, as conditions may name one; where none does, of a rule that may be made."""
-    arns = [rule.arn for rule in _rules(facts) if _calls(facts, rule, queue.arn)] or [facts.place.arn("events", "rule/any")]
+    arns = [rule.arn for rule in _rules(facts) if _calls(facts, rule, queue.arn)] or [
+        facts.place.arn("events", "rule/any")
+    ]
     rulings = [judged(documents, sent_by_rule(facts, "sqs:SendMessage", queue.arn, arn)) for arn in arns]
     for says in (Says.DENIED, Says.NOTHING, Says.UNKNOWN, Says.ALLOWED):
         for arn, ruling in zip(arns, rulings, strict=True):
@@ -81,7 +83,12 @@ def _ruled(link: Link, documents: list[Doc], facts: InterruptionFacts, queue: Qu
             what = f"{EVENTS} may not sqs:SendMessage to {facts.queue}: {ruling.why}"
             remedy = link.remedy if says is Says.NOTHING else (Remedy(f"Take back what denies it: {ruling.why}."),)
             return replace(
-                link, status=Status.FAIL, what=what, evidence=(f"for rule {arn}",), remedy=remedy, made=says is Says.NOTHING
+                link,
+                status=Status.FAIL,
+                what=what,
+                evidence=(f"for rule {arn}",),
+                remedy=remedy,
+                made=says is Says.NOTHING,
             )
     return link
 
@@ -95,13 +102,17 @@ def key_link(facts: InterruptionFacts, remedy: tuple[Remedy, ...]) -> Link | Non
     if isinstance(key, Unknown):
         return unknown(link, key, "the policy of the key")
     if isinstance(key, Absent):
-        return replace(link, status=Status.FAIL, what=f"there is no key {queue.key}: nothing can be sent", remedy=_SSE, made=False)
+        return replace(
+            link, status=Status.FAIL, what=f"there is no key {queue.key}: nothing can be sent", remedy=_SSE, made=False
+        )
     if key.manager == "AWS":
         what = f"{queue.key} is a key that AWS manages: EventBridge may not use it, and its policy cannot be changed"
         return replace(link, status=Status.FAIL, what=what, remedy=_SSE, made=False)
     if not key.enabled:
         what = f"key {queue.key} is not enabled: nothing can be sent"
-        return replace(link, status=Status.FAIL, what=what, remedy=(Remedy("Enable it, or take another key."),), made=False)
+        return replace(
+            link, status=Status.FAIL, what=what, remedy=(Remedy("Enable it, or take another key."),), made=False
+        )
     if isinstance(key.policy, Unknown):
         return unknown(link, key.policy, "the policy of the key")
     return _key_ruled(link, facts, key, key.policy)

@@ -8,28 +8,9 @@ from dataclasses import dataclass, field
 from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.queues import InterruptionTold
 from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.interruption import KarpenterInstall, SpotEvent
+from kubectl_eksdoc.core.model.interruption import KarpenterInstall, Place, SpotEvent
 
 _NO_KARPENTER = Absent("there is no Karpenter in this cluster")
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Of the cluster in AWS, "" for what is not known."""
-
-    account: str = ""
-    region: str = ""
-    partition: str = "aws"
-    cluster: str = ""
-    auto_mode: bool = False
-
-    def arn(self, service: str, rest: str) -> str:
-        """In this account and region."""
-        return f"arn:{self.partition}:{service}:{self.region}:{self.account}:{rest}"
-
-    @property
-    def known(self) -> bool:
-        return bool(self.account and self.region)
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,7 +65,8 @@ def handler_findings(cluster: Cluster, there: tuple[Handler, ...], karpenter_dra
                 each.on,
                 (
                     Remedy(
-                        "Keep it off Karpenter's nodes (nodeAffinity: karpenter.sh/nodepool DoesNotExist), or remove it.",
+                        "Keep it off Karpenter's nodes (nodeAffinity: karpenter.sh/nodepool DoesNotExist), or "
+                        "remove it.",
                         kubectl("get", each.kind.lower(), each.name, each.namespace, "-o", "yaml"),
                         When.TOMORROW,
                     ),

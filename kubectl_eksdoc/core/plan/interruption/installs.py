@@ -126,9 +126,7 @@ def _version(tag: str, deployment: Doc) -> Version | None:
 
 
 def _argument(container: Mapping[str, Any]) -> Setting | Absent | Unknown:
-    words = [
-        _text(word) for name in ("command", "args") for word in _list(container.get(name))
-    ]
+    words = [_text(word) for name in ("command", "args") for word in _list(container.get(name))]
     for place, word in enumerate(words):
         following = next(iter(words[place + 1 :]), "")
         name, equals, value = word.partition("=")

@@ -13,8 +13,8 @@ from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status
 @dataclass(frozen=True, slots=True)
 class Link:
     """`status` None: it cannot be judged before another one is mended, which `what` says. `vital`: no notice of a Spot
-    interruption arrives without it. `name` in a few words, `what` a clause. `made`: where it fails, a repair can make what it lacks; else a person must
-    decide."""
+    interruption arrives without it. `name` in a few words, `what` a clause. `made`: where it fails, a repair can make
+    what it lacks; else a person must decide."""
 
     code: Code
     name: str

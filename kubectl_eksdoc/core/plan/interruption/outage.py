@@ -28,8 +28,8 @@ _MEDIUM = "confidence: medium"
 
 @dataclass(frozen=True, slots=True)
 class Outage:
-    """`handled`: whether somebody drains a Spot node of Karpenter that has its notice; None where it is not known. `by`:
-    who does."""
+    """`handled`: whether somebody drains a Spot node of Karpenter that has its notice; None where it is not known.
+    `by`: who does."""
 
     handled: bool | None
     by: str
@@ -57,8 +57,8 @@ def sentences(outage: Outage) -> Iterator[str]:
         return
     if outage.handled is False:
         yield (
-            f"At the notice: nobody hears of it, nobody drains. {NOTICE_S // 60} minutes later the machine ends, and its "
-            f"pods with it, without a SIGTERM from the kubelet ({_MEDIUM})."
+            f"At the notice: nobody hears of it, nobody drains. {NOTICE_S // 60} minutes later the machine ends, "
+            f"and its pods with it, without a SIGTERM from the kubelet ({_MEDIUM})."
         )
         yield (
             f"For about {outage.unnoticed_s} s after that, Services still send to the dead pods, until the node is "
@@ -66,12 +66,13 @@ def sentences(outage: Outage) -> Iterator[str]:
         )
     elif outage.handled is None:
         yield (
-            "Whether anybody hears of the notice is not known (see above): if nobody does, the pods end with the machine "
-            f"after {NOTICE_S // 60} minutes, without a SIGTERM from the kubelet ({_MEDIUM})."
+            "Whether anybody hears of the notice is not known (see above): if nobody does, the pods end with the "
+            f"machine after {NOTICE_S // 60} minutes, without a SIGTERM from the kubelet ({_MEDIUM})."
         )
     if outage.handled is not False:
         yield (
-            f"{outage.by} cordons and drains it at the notice; system-critical pods go last (karpenter#2217; {_MEDIUM})."
+            f"{outage.by} cordons and drains it at the notice; system-critical pods go last (karpenter#2217; "
+            f"{_MEDIUM})."
             if outage.by == "Karpenter"
             else f"{outage.by} cordons and drains it at the notice."
         )
@@ -171,13 +172,20 @@ def _dns(outage: Outage, loser: AtRisk) -> Finding:
         said, severity = f"{what} that nobody drains: {_lookups(loser)} when {loser.node} goes", Severity.CRITICAL
     elif late:
         why = _held(node) if node.holds else f"other pods may take {node.before_s} s"
-        said, severity = f"{what}, drained last: on {node.name} its turn may not come within 2 minutes, as {why}", Severity.HIGH
+        said, severity = (
+            f"{what}, drained last: on {node.name} its turn may not come within 2 minutes, as {why}",
+            Severity.HIGH,
+        )
     elif outage.handled is None:
         said, severity = f"{what}, and whether anybody drains them is not known", Severity.HIGH
     else:
         said, severity = f"{what}, drained last, after {node.before_s} s of {NOTICE_S} s at most", Severity.LOW
-    status = Status.FAIL if outage.handled is False or late else Status.UNKNOWN if outage.handled is None else Status.PASS
-    spot = sorted({pod.node for each in outage.nodes for pod in each.critical if pod.labels.get("k8s-app") == "kube-dns"})
+    status = (
+        Status.FAIL if outage.handled is False or late else Status.UNKNOWN if outage.handled is None else Status.PASS
+    )
+    spot = sorted(
+        {pod.node for each in outage.nodes for pod in each.critical if pod.labels.get("k8s-app") == "kube-dns"}
+    )
     move = shell("kubectl", "drain", *spot, "--ignore-daemonsets", "--pod-selector", "k8s-app=kube-dns")
     return Finding(
         codes.OUTAGE,
@@ -188,8 +196,8 @@ def _dns(outage: Outage, loser: AtRisk) -> Finding:
         tuple(f"on {name}" for name in spot),
         (
             Remedy(
-                "Move CoreDNS off Spot, through its budget. It cordons the node (afterwards: kubectl uncordon), and where "
-                "there are Spot nodes only it helps nobody.",
+                "Move CoreDNS off Spot, through its budget. It cordons the node (afterwards: kubectl uncordon), "
+                "and where there are Spot nodes only it helps nobody.",
                 move,
             ),
             Remedy(
@@ -237,7 +245,10 @@ def others_spot(facts: InterruptionFacts) -> Iterator[Finding]:
     """Spot nodes that are not Karpenter's."""
     by_eks = (
         (NodeOwner.MANAGED, "managed node groups: EKS drains them itself, as far as two minutes allow"),
-        (NodeOwner.AUTO_MODE, "EKS Auto Mode: the service handles it, and there is nothing to set (confidence: medium)"),
+        (
+            NodeOwner.AUTO_MODE,
+            "EKS Auto Mode: the service handles it, and there is nothing to set (confidence: medium)",
+        ),
     )
     for owner, text in by_eks:
         nodes = spot_nodes(facts, owner)

@@ -114,7 +114,11 @@ def _ruling(
 ) -> Ruling:
     """In one account either side may allow it, and both may deny it. `delegated`: what the role's own policies allow
     counts only if the resource's hands that on to the account, as a key's does."""
-    context = {"aws:securetransport": "true", "aws:principalarn": policies.arn, "aws:requestedregion": facts.place.region}
+    context = {
+        "aws:securetransport": "true",
+        "aws:principalarn": policies.arn,
+        "aws:requestedregion": facts.place.region,
+    }
     own = Asked(action, resource, (), context)
     root = f"arn:{facts.place.partition}:iam::{facts.place.account}:root"
     as_role = replace(own, principals=(("AWS", policies.arn),))

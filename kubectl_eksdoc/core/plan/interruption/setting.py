@@ -70,10 +70,10 @@ def setting_link(install: KarpenterInstall, wanted: str, print_values: str) -> L
             what = f"Karpenter reads queue {said.used.queue}, and not {wanted}"
             return _failed(link, what, (where,), remedy)
         return Link(link.code, link.name, link.subject, Status.PASS, where, evidence=tuple(_passed_over(said)))
-    what = f"Karpenter is told no interruption queue: it hears of no interruption, and says nothing about it ({key} is empty)"
+    what = f"no queue is set, so Karpenter hears of no interruption, and says nothing about that ({key})"
     if said.ignored:
         what = (
-            f"Karpenter is told no queue where it looks: {said.ignored[0].where} names {said.ignored[0].queue}, and "
+            f"no queue is set where Karpenter looks: {said.ignored[0].where} names {said.ignored[0].queue}, and "
             f"{_version(install)} ignores that silently"
         )
     return _failed(link, what, tuple(_passed_over(said)), remedy)

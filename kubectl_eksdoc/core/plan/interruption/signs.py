@@ -29,7 +29,9 @@ _WEAK = "controller.interruption"
 _ENDED = "panic:"
 _ABOUT_QUEUE = ("GetQueueUrl", "NonExistentQueue", "QueueDoesNotExist", "sqs")
 _LONGEST = 200
-_COUNTED = re.compile(r"^karpenter_interruption_received_messages(?:_total)?(?:\{[^}\n]*\})? +([0-9.eE+-]+)", re.MULTILINE)
+_COUNTED = re.compile(
+    r"^karpenter_interruption_received_messages(?:_total)?(?:\{[^}\n]*\})? +([0-9.eE+-]+)", re.MULTILINE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,5 +169,3 @@ def _proof(facts: InterruptionFacts) -> str:
         '"detail":{"instance-id":"i-00000000000000000","instance-action":"terminate"}}'
     )
     return shell("aws", "sqs", "send-message", "--queue-url", url, "--message-body", body) if url else ""
-
-

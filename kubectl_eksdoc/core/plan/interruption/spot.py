@@ -67,12 +67,7 @@ def spot_nodes(facts: InterruptionFacts, owner: NodeOwner = NodeOwner.KARPENTER)
     cluster = facts.cluster
     pods = _by_node(cluster.pods)
     guards = matching(cluster.budgets, cluster.pods)
-    blocked = {
-        pod.key
-        for budget in cluster.budgets
-        if budget.status.allowed <= 0
-        for pod in guards.pods(budget)
-    }
+    blocked = {pod.key for budget in cluster.budgets if budget.status.allowed <= 0 for pod in guards.pods(budget)}
     return tuple(
         _spot_node(facts, node, pods.get(node.name, ()), blocked)
         for node in cluster.nodes
@@ -161,7 +156,9 @@ def at_risk(cluster: Cluster, nodes: Iterable[SpotNode]) -> tuple[AtRisk, ...]:
             owned.setdefault(owner_of(pod), []).append(pod)
     found = [_at_risk(owner, pods, spot) for owner, pods in owned.items() if any(pod.node in spot for pod in pods)]
     return tuple(
-        sorted(found, key=lambda e: (not e.dns, not e.critical, not e.all_at_once, -e.at_once / e.ready, str(e.subject)))
+        sorted(
+            found, key=lambda e: (not e.dns, not e.critical, not e.all_at_once, -e.at_once / e.ready, str(e.subject))
+        )
     )
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from kubectl_eksdoc.embedded.demo.aws.names import Params, at, given, role
 from kubectl_eksdoc.embedded.demo.aws.refused import Refused
 from kubectl_eksdoc.embedded.demo.meta import Json, suffix
@@ -24,7 +22,12 @@ def _policy() -> Json:
             {"Sid": "AllowLaunches", "Effect": "Allow", "Action": launch, "Resource": "*", "Condition": only_here},
             {"Sid": "AllowEnds", "Effect": "Allow", "Action": end, "Resource": "*", "Condition": only_here},
             {"Sid": "AllowReads", "Effect": "Allow", "Action": read, "Resource": "*"},
-            {"Sid": "AllowPassingRole", "Effect": "Allow", "Action": "iam:PassRole", "Resource": role(f"{CLUSTER}-node")},
+            {
+                "Sid": "AllowPassingRole",
+                "Effect": "Allow",
+                "Action": "iam:PassRole",
+                "Resource": role(f"{CLUSTER}-node"),
+            },
         ],
     }
 
@@ -61,5 +64,3 @@ def _known(params: Params) -> None:
 
 def _missing(message: str) -> Refused:
     return Refused("NoSuchEntity", message)
-
-

@@ -40,8 +40,8 @@ def _with(spec: Json, variables: Mapping[str, str]) -> None:
 
 
 _NO_QUEUE = (
-    "creating sqs provider, fetching queue url, operation error SQS: GetQueueUrl, https response error StatusCode: 400, "
-    "QueueDoesNotExist: The specified queue does not exist."
+    "creating sqs provider, fetching queue url, operation error SQS: GetQueueUrl, https response error "
+    "StatusCode: 400, QueueDoesNotExist: The specified queue does not exist."
 )
 
 

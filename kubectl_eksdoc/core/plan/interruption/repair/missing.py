@@ -1,4 +1,5 @@
-"""What has to be made or changed, by what was found: nothing that is in order is in it, and nothing that is not known."""
+"""What has to be made or changed, by what was found: nothing that is in order is in it, and nothing that is not
+known."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ from dataclasses import dataclass
 from kubectl_eksdoc.core.model import interruption_codes as codes
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.aws.clusters import part_of
 from kubectl_eksdoc.core.model.aws.queues import Key, Queue, RolePolicies, Rule
 from kubectl_eksdoc.core.model.findings import Status
 from kubectl_eksdoc.core.model.interruption import KarpenterInstall
@@ -16,8 +18,8 @@ from kubectl_eksdoc.core.plan.interruption.facts import InterruptionFacts
 from kubectl_eksdoc.core.plan.interruption.links import Link
 from kubectl_eksdoc.core.plan.interruption.rights import DECRYPT, Role, lacking_of, role_of
 from kubectl_eksdoc.core.rules import karpenter_versions as versions
-from kubectl_eksdoc.core.rules.iam_policies import Fits, merged
 from kubectl_eksdoc.core.rules.event_patterns import matches
+from kubectl_eksdoc.core.rules.iam_policies import Fits, merged
 from kubectl_eksdoc.core.rules.karpenter_versions import EventKind
 
 TARGET_ID = "KarpenterInterruptionQueueTarget"
@@ -52,6 +54,15 @@ class Missing:
     role: str = ""
     setting: bool = False
     not_known: tuple[str, ...] = ()
+
+    @property
+    def region(self) -> str:
+        """Of the queue."""
+        return part_of(self.queue_arn, 3)
+
+    @property
+    def account(self) -> str:
+        return part_of(self.queue_arn, 4)
 
     @property
     def in_stack(self) -> bool:

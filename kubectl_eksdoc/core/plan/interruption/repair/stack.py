@@ -1,7 +1,7 @@
 """What is missing as a CloudFormation template: complete in itself, for a stack of its own name.
 
-Deployed onto the stack that made the rest, it would delete the rest, as it holds nothing but what is missing. A rule that
-is there is not touched: it is somebody else's, so a new one is made beside it.
+Deployed onto the stack that made the rest, it would delete the rest, as it holds nothing but what is missing. A rule
+that is there is not touched: it is somebody else's, so a new one is made beside it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""What is missing as steps, each a command: for whoever makes it without a stack, and for what a stack cannot change."""
+"""What is missing as steps, each a command: for whoever makes it without a stack, and for what a stack cannot
+change."""
 
 from __future__ import annotations
 
