@@ -75,8 +75,8 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
         type=values.one_of(PRINTED, "document"),
         default=None,
         metavar="WHAT",
-        help="stack: a CloudFormation template with only what is missing, for a stack of its own; commands: the same as
-        " "commands of awscli and helm; iam: what the controller needs; helm-values: the setting, to be merged",
+        help="stack: a CloudFormation template with only what is missing, for a stack of its own; commands: the "
+        "same as commands of awscli and helm; iam: what the controller needs; helm-values: the setting, to be merged",
     )
     group.add_argument(
         "--stack-name",

@@ -52,8 +52,8 @@ QUEUE, ROLE, STACK = "demo-shop", "demo-shop-karpenter", "fix"
 JUDGE = jsonschema.Draft202012Validator(schemas.load("Interruption"))
 SPOT = "EC2 Spot Instance Interruption Warning"
 ALIVE = (
-    '{"level":"INFO","time":"2026-11-20T08:50:59Z","logger":"controller","message":"initiating delete from interruption
-    ' 'message","queue":"demo-shop","messageKind":"spot_interrupted","action":"CordonAndDrain","node":"spot-1"}\n'
+    '{"level":"INFO","time":"2026-11-20T08:50:59Z","logger":"controller","message":"initiating delete from '
+    'interruption message","queue":"demo-shop","messageKind":"spot_interrupted","action":"CordonAndDrain","node":"spot-1"}\n'
 )
 
 
