@@ -39,8 +39,8 @@ def _about_stack(stack: str, missing: Missing, install: KarpenterInstall) -> Ite
     yield "Only what is missing, for a stack of its own: deployed onto Karpenter's it would delete the rest of that."
     yield shell(*words, "--capabilities", CAPABILITY)
     if missing.policy is not None and not missing.queue:
-        yield "QueuePolicy replaces the policy of the queue: this one is what is there, and one statement more. If another"
-        yield "stack or Terraform keeps that policy, change it there; to delete this stack deletes the policy."
+        yield "QueuePolicy replaces the policy of the queue: this one is what is there, and one statement more. If"
+        yield "another stack or Terraform keeps that policy, change it there; to delete this stack deletes the policy."
     if missing.key_policy is not None:
         yield "The policy of the queue's key is not in it, as the key is there already: --print commands has it."
     if missing.setting:

@@ -53,7 +53,7 @@ JUDGE = jsonschema.Draft202012Validator(schemas.load("Interruption"))
 SPOT = "EC2 Spot Instance Interruption Warning"
 ALIVE = (
     '{"level":"INFO","time":"2026-11-20T08:50:59Z","logger":"controller","message":"initiating delete from '
-    'interruption message","queue":"demo-shop","messageKind":"spot_interrupted","action":"CordonAndDrain","node":"spot-1"}\n'
+    'interruption message","queue":"demo-shop","messageKind":"spot_interrupted","node":"spot-1"}\n'
 )
 
 
