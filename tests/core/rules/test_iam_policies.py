@@ -102,15 +102,21 @@ def test_the_policies_of_a_role_name_nobody() -> None:
 
 
 def test_the_reason_names_the_statement() -> None:
-    assert judged([doc(ALLOW, {**HTTP, "Condition": {"Foo": {"a": "b"}}})], ASKED).why.startswith("statement DenyHTTP may")
+    assert judged([doc(ALLOW, {**HTTP, "Condition": {"Foo": {"a": "b"}}})], ASKED).why.startswith(
+        "statement DenyHTTP may"
+    )
     assert judged([doc(ALLOW)], ASKED).why == "statement 1 allows it"
 
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=8) | st.sampled_from(["Allow", "Deny", "*", QUEUE]),
-    lambda inner: st.lists(inner, max_size=4)
-    | st.dictionaries(
-        st.sampled_from(["Effect", "Principal", "Action", "Resource", "Condition", "Sid", "Service", "x"]), inner, max_size=6
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(
+            st.sampled_from(["Effect", "Principal", "Action", "Resource", "Condition", "Sid", "Service", "x"]),
+            inner,
+            max_size=6,
+        )
     ),
     max_leaves=12,
 )
@@ -143,7 +149,10 @@ STATEMENTS = st.lists(
 )
 
 
-@given(st.none() | STATEMENTS.map(lambda each: doc(*each)) | STATEMENTS.map(lambda each: {"Id": "x", "Statement": each}), STATEMENTS)
+@given(
+    st.none() | STATEMENTS.map(lambda each: doc(*each)) | STATEMENTS.map(lambda each: {"Id": "x", "Statement": each}),
+    STATEMENTS,
+)
 def test_a_merge_keeps_every_statement_and_done_twice_is_the_same(
     kept: dict[str, Any] | None, needed: list[dict[str, Any]]
 ) -> None:
@@ -162,7 +171,9 @@ def test_a_merge_keeps_every_statement_and_done_twice_is_the_same(
 def test_a_glob_is_what_a_regular_expression_says(pattern: str, value: str) -> None:
     import re
 
-    expected = re.fullmatch("".join({"*": ".*", "?": "."}.get(each, each) for each in re.sub(r"\*+", "*", pattern)), value)
+    expected = re.fullmatch(
+        "".join({"*": ".*", "?": "."}.get(each, each) for each in re.sub(r"\*+", "*", pattern)), value
+    )
     assert _glob(pattern, value) is (expected is not None)
 
 

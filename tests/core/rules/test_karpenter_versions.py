@@ -62,6 +62,10 @@ def test_patterns(pattern: dict[str, Any], fits: Fits, meant: bool) -> None:
     assert matches(pattern, KNOWN) is fits and about(pattern, KNOWN) is meant
 
 
-@given(st.dictionaries(st.sampled_from(["source", "detail-type", "detail", "x"]), st.lists(st.none() | st.text() | st.integers())))
+@given(
+    st.dictionaries(
+        st.sampled_from(["source", "detail-type", "detail", "x"]), st.lists(st.none() | st.text() | st.integers())
+    )
+)
 def test_whatever_a_pattern_says_there_is_an_answer(pattern: dict[str, Any]) -> None:
     assert matches(pattern, KNOWN) in Fits

@@ -24,6 +24,7 @@ from kubectl_eksdoc.core.plan.interruption.spot import NOTICE_S, AtRisk, SpotNod
 
 _LATER = Version(1, 32)
 _MEDIUM = "confidence: medium"
+KARPENTER = "Karpenter"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +74,12 @@ def sentences(outage: Outage) -> Iterator[str]:
         yield (
             f"{outage.by} cordons and drains it at the notice; system-critical pods go last (karpenter#2217; "
             f"{_MEDIUM})."
-            if outage.by == "Karpenter"
+            if outage.by == KARPENTER
             else f"{outage.by} cordons and drains it at the notice."
         )
-    for each in outage.losers[:1] if outage.losers and outage.losers[0].dns else ():
-        yield _of_dns(outage, each)
+    dns = next((each for each in outage.losers if each.dns), None)
+    if dns is not None and (outage.handled is False or outage.by == KARPENTER):
+        yield _of_dns(outage, dns)
 
 
 def _of_dns(outage: Outage, loser: AtRisk) -> str:
@@ -166,7 +168,8 @@ def _left(facts: InterruptionFacts, node: SpotNode) -> str:
 
 def _dns(outage: Outage, loser: AtRisk) -> Finding:
     node = next(each for each in outage.nodes if each.name == loser.node)
-    late = bool(node.holds) or node.before_s >= NOTICE_S
+    in_turn = outage.by == KARPENTER
+    late = in_turn and (bool(node.holds) or node.before_s >= NOTICE_S)
     what = f"{loser.on_spot} of {loser.ready} ready CoreDNS replicas {_are(loser.on_spot)} on Spot nodes"
     if outage.handled is False:
         said, severity = f"{what} that nobody drains: {_lookups(loser)} when {loser.node} goes", Severity.CRITICAL
@@ -179,7 +182,8 @@ def _dns(outage: Outage, loser: AtRisk) -> Finding:
     elif outage.handled is None:
         said, severity = f"{what}, and whether anybody drains them is not known", Severity.HIGH
     else:
-        said, severity = f"{what}, drained last, after {node.before_s} s of {NOTICE_S} s at most", Severity.LOW
+        last = f"last, after {node.before_s} s of {NOTICE_S} s at most" if in_turn else f"by {outage.by}"
+        said, severity = f"{what}, drained {last}", Severity.LOW
     status = (
         Status.FAIL if outage.handled is False or late else Status.UNKNOWN if outage.handled is None else Status.PASS
     )

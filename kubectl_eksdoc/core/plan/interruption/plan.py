@@ -62,7 +62,7 @@ def plan_interruption(facts: InterruptionFacts, wish: Wish = Wish()) -> Interrup
     foreseen = outage.foresee(
         facts,
         True if by_handler and by_karpenter is not True else by_karpenter,
-        "the AWS Node Termination Handler" if by_handler and by_karpenter is not True else "Karpenter",
+        "the AWS Node Termination Handler" if by_handler and by_karpenter is not True else outage.KARPENTER,
     )
     spot = bool(foreseen.nodes)
     found = [

@@ -34,7 +34,11 @@ NOTHING: Any = Absent("there is none")
 
 def test_all_is_there() -> None:
     plan = planned()
-    assert statuses(plan) == {} and plan.outage.handled is True and codes_of(plan, "fail") == codes_of(plan, "unknown") == []
+    assert (
+        statuses(plan) == {}
+        and plan.outage.handled is True
+        and codes_of(plan, "fail") == codes_of(plan, "unknown") == []
+    )
     assert plan.missing is not None and not plan.missing.anything
 
 
@@ -167,7 +171,12 @@ def test_what_lacks_is_said_and_nothing_else(case: str) -> None:
 
 
 KEY = f"arn:aws:kms:{PLACE.region}:{PLACE.account}:key/k"
-DELEGATES = {"Effect": "Allow", "Principal": {"AWS": f"arn:aws:iam::{PLACE.account}:root"}, "Action": "kms:*", "Resource": "*"}
+DELEGATES = {
+    "Effect": "Allow",
+    "Principal": {"AWS": f"arn:aws:iam::{PLACE.account}:root"},
+    "Action": "kms:*",
+    "Resource": "*",
+}
 WITH_KEY = RolePolicies(ROLE, (("own", rights_policy(ARN, an_install(), KEY)),))
 
 
