@@ -99,10 +99,8 @@ def test_a_setting_is_merged_into_what_the_release_has() -> None:
     assert plan.missing is not None and plan.missing.setting and not plan.missing.in_stack
     script = printed("commands", plan.stack, plan.missing, an_install())
     assert "settings:\n  interruptionQueue: prod\nEOF\nhelm upgrade karpenter" in script
-    assert (
-        "--version 1.5.0 -n kube-system --reuse-values -f interruption-values.yaml" in script
+    assert "--version 1.5.0 -n kube-system --reuse-values -f interruption-values.yaml" in script
     assert "--set" not in script
-    )
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,7 @@ CONSOLIDATES = '{"level":"INFO","logger":"controller.disruption","message":"disr
 CONSOLE = f"2026-11-20T08:51:00.000Z\tINFO\tcontroller.interruption\t{ALIVE}\t{{}}"
 STARTS = '{"logger":"controller.interruption","message":"starting"}'
 PANIC = "panic: fetching queue url, AWS.SimpleQueueService.NonExistentQueue: it does not exist [recovered]"
+OLD = "karpenter_interruption_received_messages"
 V1_5, V1_12 = parse("1.5.0"), parse("1.12.0")
 
 
@@ -68,10 +69,7 @@ def test_any_text_is_read(text: str, lines: list[str]) -> None:
     [
         ('karpenter_interruption_received_messages_total{message_type="spot_interrupted"} 3\n', 3),
         ("karpenter_interruption_received_messages_total 1e+01", 10),
-        (
-            'karpenter_interruption_received_messages{message_type="a"} 1\nkarpenter_interruption_received_messages{x="b"} 2',
-            3,
-        ),
+        (f'{OLD}{{message_type="a"}} 1\n{OLD}{{message_type="b"}} 2', 3),
         ("# HELP karpenter_interruption_received_messages_total Count\n", None),
         ("karpenter_interruption_deleted_messages_total 4", None),
         ("karpenter_interruption_received_messages_total NaN", None),
