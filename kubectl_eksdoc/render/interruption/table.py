@@ -15,7 +15,7 @@ from kubectl_eksdoc.render.interruption.view import InterruptionView
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.sections import Drawn, Title, drawn, told
 from kubectl_eksdoc.render.tables import Cell, Column, Row
-from kubectl_eksdoc.render.text import shown, wrap
+from kubectl_eksdoc.render.text import counted, shown, wrap
 
 _SIGNS = {
     Status.PASS: Cell("✓", Tone.GOOD),
@@ -44,7 +44,7 @@ def _text(view: InterruptionView, look: Look, full: bool) -> str:
     sections = [
         [look.paint(line, Tone.TITLE) for line in wrap(shown(words.in_short(plan), look), look.columns)],
         drawn(Title("Links", ": from EventBridge to Karpenter"), _links(plan.links), look, full),
-        drawn(Title("Spot nodes", " of Karpenter"), _nodes(plan.outage.nodes), look, full),
+        drawn(Title("Spot nodes", " of Karpenter"), _nodes(plan.outage.nodes, full), look, full),
         drawn(Title("Who loses pods", " with one Spot node"), _losers(plan.outage.losers, full), look, full),
         told(Title("The next interruption"), sentences(plan.outage), look),
         findings(plan.findings, "", look, full, named=True),
@@ -54,11 +54,11 @@ def _text(view: InterruptionView, look: Look, full: bool) -> str:
 
 
 def _links(links: tuple[Link, ...]) -> Drawn:
-    columns = [Column(""), Column("LINK"), Column("WHAT IS THERE", floor=24, lines=2)]
+    columns = [Column(""), Column("LINK"), Column("WHAT IS THERE", floor=24, lines=3)]
     return columns, [[_SIGNS[each.status], each.name, each.what] for each in links]
 
 
-def _nodes(nodes: tuple[SpotNode, ...]) -> Drawn:
+def _nodes(nodes: tuple[SpotNode, ...], full: bool) -> Drawn:
     columns = [
         Column("NODE", floor=12, middle=True),
         Column("NODEPOOL", drop=2),
@@ -69,12 +69,11 @@ def _nodes(nodes: tuple[SpotNode, ...]) -> Drawn:
         Column("CRITICAL", right=True, short="CRIT."),
         Column("A DRAIN WAITS FOR", floor=20),
     ]
-    return columns, [_node(each) for each in nodes]
+    return columns, [_node(each, full) for each in nodes]
 
 
-def _node(each: SpotNode) -> Row:
-    waits = each.holds[0] if each.holds else "-"
-    more = f" and {len(each.holds) - 1} more" if len(each.holds) > 1 else ""
+def _node(each: SpotNode, full: bool) -> Row:
+    held = ", ".join(each.holds) if full else f"{counted(len(each.holds), 'pod')} that may not go"
     return [
         each.name,
         each.node.group or "-",
@@ -83,7 +82,7 @@ def _node(each: SpotNode) -> Row:
         Cell("NOW", Tone.BAD) if each.heard else "-",
         str(len(each.dying)),
         Cell(str(len(each.critical)), Tone.WARN) if each.critical else "-",
-        Cell(f"{waits}{more}", Tone.WARN) if each.holds else _grace(each),
+        Cell(held, Tone.WARN) if each.holds else _grace(each),
     ]
 
 

@@ -148,7 +148,8 @@ def _of_links(links: Sequence[Link], spot: bool) -> Iterator[Finding]:
         key = (each.code, each.status, why) if lacks else (each.code, each.name)
         merged.setdefault(key, []).append(each)
     for several in merged.values():
-        finding = several[0].finding(_severity(several, spot))
+        symptom = several[0].code is codes.LOG and any(e.failed and e.vital and e.code is not codes.LOG for e in links)
+        finding = several[0].finding(Severity.MEDIUM if symptom else _severity(several, spot))
         if finding is None:
             continue
         if len(several) == 1:
@@ -158,7 +159,7 @@ def _of_links(links: Sequence[Link], spot: bool) -> Iterator[Finding]:
         text = (
             f"whether {len(several)} kinds of events reach the queue is not known: {several[0].what}"
             if finding.status is Status.UNKNOWN
-            else f"{len(several)} kinds of events reach no queue: no rule of EventBridge sends them"
+            else f"no rule of EventBridge sends these {len(several)} kinds of events to the queue"
         )
         subject = Subject("Rules", ", ".join(each.name.removeprefix("rule: ") for each in several))
         yield replace(finding, subject=subject, message=text, evidence=evidence)
