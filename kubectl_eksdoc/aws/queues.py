@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from urllib.parse import unquote
 
-from kubectl_eksdoc.aws.asking import Json, found, known, name_of, text
+from kubectl_eksdoc.aws.asking import Json, found, name_of, text
 from kubectl_eksdoc.aws.believing import Believed
 from kubectl_eksdoc.aws.values import document_of
 from kubectl_eksdoc.core.model.api_objects import Doc
@@ -56,14 +56,15 @@ def key(of: Believed, ident: str) -> Key | Absent | Unknown:
         return told
     # An alias is no name for this question.
     asked = {"KeyId": told.arn, "PolicyName": "default"}
-    policy = known_policy(of, asked)
-    return Key(told.arn, told.manager, told.enabled, policy)
+    return Key(told.arn, told.manager, told.enabled, _key_policy(of, asked))
 
 
-def known_policy(of: Believed, asked: Json) -> Doc | Unknown:
-    return known(
-        of.aws, questions.KEY_POLICY, asked, lambda said: policy_in(name_of(said, "Policy"), "the policy of the key")
-    )
+def _key_policy(of: Believed, asked: Json) -> Doc | Unknown:
+    def made(said: Json) -> Doc:
+        return policy_in(name_of(said, "Policy"), "the policy of the key")
+
+    told = found(of.aws, questions.KEY_POLICY, asked, made)
+    return Unknown(told.said) if isinstance(told, Absent) else told
 
 
 def policy_in(written: str, what: str) -> Doc:

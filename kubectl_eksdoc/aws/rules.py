@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 
-from kubectl_eksdoc.aws.asking import Json, at_once, known, name_of, text
+from kubectl_eksdoc.aws.asking import Json, at_once, found, known, name_of, text
 from kubectl_eksdoc.aws.believing import Believed
 from kubectl_eksdoc.aws.values import document_of
 from kubectl_eksdoc.core.model.aws import questions
-from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.queues import Figures, FiguresOf, Rule, Target
 
 _SHAPED = ("Input", "InputPath", "InputTransformer")
@@ -35,7 +35,8 @@ def targets(of: Believed, names: Sequence[str]) -> Mapping[str, tuple[Target, ..
     """By the name of the rule; one question each."""
 
     def asked(name: str) -> tuple[Target, ...] | Unknown:
-        return known(of.aws, questions.RULE_TARGETS, {"Rule": name}, made)
+        told = found(of.aws, questions.RULE_TARGETS, {"Rule": name}, made)
+        return () if isinstance(told, Absent) else told  # the rule is gone meanwhile, and sends nothing
 
     def made(said: Json) -> tuple[Target, ...]:
         return tuple(
