@@ -24,8 +24,8 @@ from kubectl_eksdoc.core.model.aws.access import AwsAccess
 from kubectl_eksdoc.core.model.aws.addons import Addon, Update
 from kubectl_eksdoc.core.model.aws.asked import Unknown
 from kubectl_eksdoc.core.model.aws.machines import TemplateRef
-from kubectl_eksdoc.core.model.aws.queues import FiguresOf, RolePolicies
 from kubectl_eksdoc.core.model.aws.questions import Question
+from kubectl_eksdoc.core.model.aws.queues import FiguresOf, RolePolicies
 from kubectl_eksdoc.errors import (
     AwsDenied,
     AwsError,

@@ -93,7 +93,9 @@ def test_a_snapshot_without_answers_of_aws_tells_what_the_cluster_does(tmp_path:
     ran = run_cli("interruption", "--snapshot", path)
     assert ran.code == 5 and "holds no answers of AWS" in ran.out
     found = document("--snapshot", path)
-    assert statuses(found)["setting"] == "pass" and statuses(found)["queue"] == "unknown" and found["handled"] == "unknown"
+    assert (
+        statuses(found)["setting"] == "pass" and statuses(found)["queue"] == "unknown" and found["handled"] == "unknown"
+    )
     refused = run_cli("interruption", "--snapshot", path, "--print", "stack")
     assert refused.code == 2 and "in which account and region" in refused.err
     assert run_cli("interruption", "--snapshot", path, "--print", "helm-values").code == 5
@@ -123,9 +125,15 @@ def test_the_queue_and_the_stack_have_the_names_that_were_given() -> None:
     assert "--stack-name by-hand" in ran.out
     resources = values_in(ran.out)["Resources"]
     assert resources["InterruptionQueue"]["Properties"]["QueueName"] == "mine"
-    assert "interruptionQueue: mine" in run_cli("interruption", "--demo", "--print", "helm-values", "--queue", "mine").out
+    assert (
+        "interruptionQueue: mine" in run_cli("interruption", "--demo", "--print", "helm-values", "--queue", "mine").out
+    )
     assert statuses(document("--demo", "--queue", "mine"))["setting"] == "fail"
-    commands = [remedy.get("command", "") for each in document("--demo", "--queue", "mine")["findings"] for remedy in each["remedy"]]
+    commands = [
+        remedy.get("command", "")
+        for each in document("--demo", "--queue", "mine")["findings"]
+        for remedy in each["remedy"]
+    ]
     assert any("--demo --queue mine --print stack" in each for each in commands)
 
 

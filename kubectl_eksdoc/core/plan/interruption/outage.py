@@ -20,7 +20,15 @@ from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status
 from kubectl_eksdoc.core.model.nodes import NodeOwner
 from kubectl_eksdoc.core.model.versions import Version, parse
 from kubectl_eksdoc.core.plan.interruption.facts import InterruptionFacts
-from kubectl_eksdoc.core.plan.interruption.spot import NOTICE_S, AtRisk, SpotNode, at_risk, instance_of, spot_nodes
+from kubectl_eksdoc.core.plan.interruption.spot import (
+    NOTICE_S,
+    AtRisk,
+    SpotNode,
+    at_risk,
+    instance_of,
+    is_spot,
+    spot_nodes,
+)
 
 _LATER = Version(1, 32)
 _MEDIUM = "confidence: medium"
@@ -106,7 +114,7 @@ def judged(facts: InterruptionFacts, outage: Outage) -> Iterator[Finding]:
         return
     for loser in outage.losers:
         if loser.dns:
-            yield _dns(outage, loser)
+            yield _dns(facts, outage, loser)
     others = [each for each in outage.losers if not each.dns]
     if others and outage.handled is not True:
         yield _others(outage, others)
@@ -166,7 +174,7 @@ def _left(facts: InterruptionFacts, node: SpotNode) -> str:
     return f", about {int(left)} s are left" if left > 0 else ", its two minutes are over"
 
 
-def _dns(outage: Outage, loser: AtRisk) -> Finding:
+def _dns(facts: InterruptionFacts, outage: Outage, loser: AtRisk) -> Finding:
     node = next(each for each in outage.nodes if each.name == loser.node)
     in_turn = outage.by == KARPENTER
     late = in_turn and (bool(node.holds) or node.before_s >= NOTICE_S)
@@ -190,7 +198,6 @@ def _dns(outage: Outage, loser: AtRisk) -> Finding:
     spot = sorted(
         {pod.node for each in outage.nodes for pod in each.critical if pod.labels.get("k8s-app") == "kube-dns"}
     )
-    move = shell("kubectl", "drain", *spot, "--ignore-daemonsets", "--pod-selector", "k8s-app=kube-dns")
     return Finding(
         codes.OUTAGE,
         severity,
@@ -198,20 +205,24 @@ def _dns(outage: Outage, loser: AtRisk) -> Finding:
         loser.subject,
         said,
         tuple(f"on {name}" for name in spot),
-        (
-            Remedy(
-                "Move CoreDNS off Spot, through its budget. It cordons the node (afterwards: kubectl uncordon), "
-                "and where there are Spot nodes only it helps nobody.",
-                move,
-            ),
-            Remedy(
-                "Keep CoreDNS on on-demand nodes: affinity in the add-on's configuration values, whole, as it replaces "
-                "the default one.",
-                when=When.TOMORROW,
-            ),
-        ),
+        tuple(_off_spot(facts, spot)),
         missing="whether anybody drains them" if status is Status.UNKNOWN else "",
     )
+
+
+def _off_spot(facts: InterruptionFacts, spot: Sequence[str]) -> Iterator[Remedy]:
+    """To move them tonight helps only where there is another node to go to."""
+    without = (NodeOwner.FARGATE, NodeOwner.HYBRID)
+    if any(not is_spot(e) and not e.unschedulable and e.owner not in without for e in facts.cluster.nodes):
+        yield Remedy(
+            "Move CoreDNS off Spot, through its budget. It cordons the node (afterwards: kubectl uncordon).",
+            shell("kubectl", "drain", *spot, "--ignore-daemonsets", "--pod-selector", "k8s-app=kube-dns"),
+        )
+        more = ""
+    else:
+        more = "Add on-demand nodes: there are none. "
+    text = "Keep CoreDNS on on-demand nodes: affinity in the add-on's configuration values, whole, as it replaces the default."
+    yield Remedy(f"{more}{text}", when=When.TOMORROW)
 
 
 def _are(count: int) -> str:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from kubectl_eksdoc.core.model import interruption_codes as codes
 from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.aws.queues import Queue
 from kubectl_eksdoc.core.model.commands import shell
 from kubectl_eksdoc.core.model.findings import Remedy, Status, Subject
 from kubectl_eksdoc.core.model.interruption import KarpenterInstall
@@ -151,7 +152,7 @@ def _signs(facts: InterruptionFacts, install: KarpenterInstall) -> Iterator[str]
     if counted:
         yield f"it has counted {sum(counted)} messages since it started"
     figures = facts.told.figures
-    if not isinstance(figures, Unknown):
+    if not isinstance(figures, Unknown) and isinstance(facts.told.queue, Queue):
         if figures.deleted:
             yield f"{figures.deleted} messages were taken from the queue in the last day"
         if figures.empty:
