@@ -24,6 +24,7 @@ KINDS = (
     "ImdsActiveProbe",
     "ImdsFix",
     "ImdsProbe",
+    "Interruption",
 )
 
 
