@@ -68,6 +68,9 @@ def imds_probe_rights() -> str:
     return _table(("right", "without it"), rows)
 
 
+_OF_NOTICES = "as `interruption` without it, where CoreDNS is on Spot nodes of Karpenter"
+
+
 def coredns_rights() -> str:
     """What ``coredns-lameduck`` may use in the cluster and in AWS, and what is not known without it."""
     lost = {
@@ -84,7 +87,7 @@ def coredns_rights() -> str:
     rows += [
         (
             _code(each.action),
-            lost.get(each.operation, "as `interruption` without it, where CoreDNS is on its Spot nodes"),
+            lost.get(each.operation, _OF_NOTICES),
         )
         for each in sorted(rights.ASKED_OF_AWS[command], key=lambda each: each.operation not in lost)
         if each.action
