@@ -1,5 +1,5 @@
-"""A service in front of responders, as kube-proxy makes one: each flow goes to the next endpoint, and one that has ended
-is taken out only after a while. What is sent to one that is gone meets silence, as the address of a pod that is gone.
+"""A service in front of responders, as kube-proxy makes one: each flow goes to the next endpoint, and one that has
+ended is taken out only after a while. What is sent to one that is gone meets silence, as with a pod that is gone.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from tests.dns.responder import HOSTS
 
 
 class Service:
-    """On the port `port` of 127.0.0.1. Mutable: endpoints are taken out; `flows`: how many went to each, by transport."""
+    """On the port `port` of 127.0.0.1. Mutable: endpoints are taken out; `flows`: how many went to each over each
+    transport."""
 
     def __init__(self, endpoints: Sequence[int]) -> None:
         self._endpoints = list(endpoints)

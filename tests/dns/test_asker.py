@@ -23,9 +23,9 @@ NONE = ".:53 {\n health\n ready\n}\n"
 
 
 def asked_once(folder: Path, *flags: str, **wanted: object) -> Asking:
-    with responding(NONE, 1.0, *flags) as one:
-        with asking(folder, plan({"it": (HOSTS[0], one.port)}, **{"seconds": 1, "rate": 5, **wanted})) as asked:
-            asked.over()
+    wanted = {"seconds": 1, "rate": 5, **wanted}
+    with responding(NONE, 1.0, *flags) as one, asking(folder, plan({"it": (HOSTS[0], one.port)}, **wanted)) as asked:
+        asked.over()
     return asked
 
 
@@ -100,13 +100,14 @@ def test_told_twice_it_does_not_wait_for_answers(tmp_path: Path) -> None:
 @pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="a process cannot be stopped here")
 def test_seconds_in_which_it_slept_are_unknown_and_nothing_is_lost(tmp_path: Path) -> None:
     """Stopped for longer than a client would wait, as a node without any CPU left stops it."""
-    with responding(NONE) as one, asking(tmp_path, plan({"it": (HOSTS[0], one.port)}, timeout=0.4, late=0.2)) as asked:
+    wanted = {"timeout": 1.0, "late": 0.9}
+    with responding(NONE) as one, asking(tmp_path, plan({"it": (HOSTS[0], one.port)}, **wanted)) as asked:
         first = asked.process.stdout
         assert first is not None
         asked.lines.append(json.loads(first.readline()))
-        for _ in range(3):
+        for _ in range(2):
             asked.process.send_signal(signal.SIGSTOP)
-            signal.sigtimedwait([], 0.7)
+            signal.sigtimedwait([], 1.2)
             asked.process.send_signal(signal.SIGCONT)
             asked.lines.append(json.loads(first.readline()))
         asked.end()

@@ -1,7 +1,7 @@
 """The responder leaves as the real CoreDNS did: each recorded case, at a quarter of its time.
 
 Held against the recording are order and cause: what is closed at once, what goes on until lameduck is over or the kill
-comes, how it exits, and that nothing ends sooner than its cause. How much later something is seen depends on the machine.
+comes, how it exits, and that nothing ends sooner than its cause. How much later that is seen depends on the machine.
 """
 
 from __future__ import annotations
