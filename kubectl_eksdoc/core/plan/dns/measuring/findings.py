@@ -11,11 +11,11 @@ from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status
 from kubectl_eksdoc.core.plan.dns.measuring.manner import LATE_S, Happening
 from kubectl_eksdoc.core.plan.dns.measuring.moments import What
 from kubectl_eksdoc.core.plan.dns.measuring.plan import MeasurePlan
-from kubectl_eksdoc.core.plan.dns.measuring.result import Measured, MeasuredZone, offset_s
+from kubectl_eksdoc.core.plan.dns.measuring.result import Measured, MeasuredZone, offset_s, untold_s
 from kubectl_eksdoc.core.plan.probe_left import left_finding
 
 _SERVICE = Subject("Service", SERVICE, NAMESPACE)
-_SLACK_S = 2
+_SLACK_S = 3
 """Moments are known to a second, and by two clocks."""
 
 
@@ -57,9 +57,13 @@ def _of_zone(plan: MeasurePlan, measured: Measured, zone: MeasuredZone) -> Itera
             "questions that are sent on time",
             (f"in the seconds {_spans(unknown)}",),
         )
+    untold = untold_s(report, measured.ended)
+    if untold > _SLACK_S:
+        missing = "the rest of the asking pod's log"
+        yield _unknown(f"the last {untold:.0f} s were not told of {where}: the asking pod ended too soon", missing)
     if not total.sent:
         yield _unknown(f"no question was sent {where}", "what a pod there measures")
-    elif not total.bad and not total.late:
+    elif not total.bad and not total.late and not unknown and untold <= _SLACK_S:
         message = f"{where}, all {total.sent} questions through the service were answered"
         evidence = tuple(_what_it_shows(plan, measured))
         yield Finding(codes.LOST, Severity.INFO, Status.PASS, _SERVICE, message, evidence)
@@ -76,7 +80,9 @@ def _lost(
     why = sorted({w for s in service for one in report.seconds.get(s, {}).values() for w in one.why})
     evidence = [f"in the seconds {spans}"]
     evidence += [
-        f"{each.pod} was {each.what.value} at +{max(0, round(offset_s(each, report)))} s" for each in _ends(measured)
+        f"{each.pod}: {each.what.value} at +{max(0, round(offset_s(each, report)))} s"
+        for each in measured.moments
+        if each.what is not What.CAME
     ]
     evidence += [f"said: {', '.join(why)}"] if why else []
     return Finding(

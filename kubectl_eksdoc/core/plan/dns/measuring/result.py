@@ -6,10 +6,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from kubectl_eksdoc.core.model.aws.asked import Unknown
-from kubectl_eksdoc.core.model.dns_measure import Counts, Report, Stream, Target
+from kubectl_eksdoc.core.model.dns_measure import Report
 from kubectl_eksdoc.core.plan.dns.measuring.choice import Zone
 from kubectl_eksdoc.core.plan.dns.measuring.moments import Moment
-from kubectl_eksdoc.core.plan.dns.measuring.plan import MeasurePlan
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +30,13 @@ class MeasuredZone:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """`unseen`: why it is not known how CoreDNS stood, "" if it is. `left`: names of pods that were still there at the
+    """`ended`: when it was over, by the API server's clock. `unseen`: why it is not known how CoreDNS stood, "" if it is. `left`: names of pods that were still there at the
     end, of `owner`; `not_removed`: why that could not be removed. `interrupted`: somebody ended it before its time."""
 
     zones: tuple[MeasuredZone, ...]
     deed: Deed = Deed()
     moments: tuple[Moment, ...] = ()
+    ended: datetime | None = None
     unseen: str = ""
     owner: str = ""
     left: tuple[str, ...] = ()
@@ -52,18 +52,15 @@ def offset_s(moment: Moment, report: Report) -> float:
     return (moment.at - report.began).total_seconds()
 
 
-def until(report: Report, ended: datetime | None) -> Report:
+def until(report: Report | Unknown, ended: datetime | None) -> Report | Unknown:
     """What was asked before `ended` (the API server's clock): what came later is of the cleaning up."""
-    if ended is None:
+    if ended is None or isinstance(report, Unknown):
         return report
     last = (ended - report.began).total_seconds()
     kept = {stream: {t: one for t, one in of.items() if t <= last} for stream, of in report.seconds.items()}
     return replace(report, seconds=kept)
 
 
-def service_total(report: Report, plan: MeasurePlan) -> Counts:
-    return sum((report.total(stream) for stream in plan.streams if not _pod(stream, plan.targets)), Counts())
-
-
-def _pod(stream: Stream, targets: tuple[Target, ...]) -> str:
-    return next((target.pod for target in targets if target.name == stream.target), "")
+def untold_s(report: Report, ended: datetime | None) -> float:
+    """So many of its last seconds are not told of: the asker ended too soon, or its log was cut."""
+    return 0.0 if ended is None else max(0.0, (ended - report.began).total_seconds() - report.length)
