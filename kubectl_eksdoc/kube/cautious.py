@@ -60,7 +60,7 @@ class Cautious:
         error = self._refused(sent, right)
         if error is not None:
             return NotMade(error.message, right)
-        return NotMade(_how(sent, right), maybe=sent.unknown)
+        return NotMade(_how(sent, right), maybe=sent.unknown, later=sent.code == 429)
 
     def _refused(self, sent: Sent, right: str) -> ClusterError | None:
         error = refused(sent, right, self._namespace)

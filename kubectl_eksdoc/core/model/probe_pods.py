@@ -44,9 +44,10 @@ class Owner:
 
 @dataclass(frozen=True, slots=True)
 class NotMade:
-    """Something was not created. `why` in a clause; `missing`: the right without which it is not, "" if that is not
-    why. `maybe`: nobody knows, as no answer came."""
+    """Something was not created or done. `why` in a clause; `missing`: the right without which it is not, "" if that is
+    not why. `maybe`: nobody knows, as no answer came; `later`: it may be taken in when it is asked again (429)."""
 
     why: str
     missing: str = ""
     maybe: bool = False
+    later: bool = False

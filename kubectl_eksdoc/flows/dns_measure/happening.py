@@ -52,15 +52,22 @@ def _said(plan: MeasurePlan) -> str:
 
 
 def _done(plan: MeasurePlan, dns: Dns, looking: Looking, left_s: Callable[[], float]) -> NotMade | None:
-    """What a budget refuses is asked again while there is time."""
+    """What a budget refuses is asked again while there is time. Of what nobody knows whether it was taken in, it is
+    seen soon enough whether its pods go."""
+    while True:
+        refused = _asked(plan, dns)
+        if refused is None or refused.maybe:
+            return None
+        if not refused.later or left_s() <= _AGAIN_S or looking.told:
+            return refused
+        looking.for_s(_AGAIN_S)
+
+
+def _asked(plan: MeasurePlan, dns: Dns) -> NotMade | None:
     if plan.manner.happening is Happening.ROLLOUT:
         assert plan.workload is not None  # a plan without it cannot be made
         return dns.restart(plan.workload)
-    while True:
-        refused = dns.evict(plan.affected[0])
-        if refused is None or refused.missing or not refused.maybe or left_s() <= _AGAIN_S or looking.told:
-            return refused
-        looking.for_s(_AGAIN_S)
+    return dns.evict(plan.affected[0])
 
 
 def _ready(plan: MeasurePlan, looking: Looking) -> int:

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TypeVar
 
-from kubectl_eksdoc.core.model.aws.asked import Unknown
-from kubectl_eksdoc.core.model.dns_measure import Report
+from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.dns_measure import DnsService, DnsWorkload, Report
 from kubectl_eksdoc.core.model.nodes import Node
 from kubectl_eksdoc.core.model.probe_pods import NotMade, Owner, PodStand
 from kubectl_eksdoc.core.plan.dns.measuring.manner import Happening, Manner
@@ -20,6 +21,7 @@ from kubectl_eksdoc.core.plan.dns.measuring.plan import DnsFacts, MeasurePlan, p
 from kubectl_eksdoc.core.plan.dns.measuring.pods import owner_manifest, pod_manifest
 from kubectl_eksdoc.core.plan.dns.measuring.result import INTERRUPTED, Deed, Measured, MeasuredZone, until
 from kubectl_eksdoc.core.plan.probe_stands import Now, stand_of, too_late
+from kubectl_eksdoc.errors import ClusterError, Forbidden
 from kubectl_eksdoc.flows.dns_measure.happening import happened
 from kubectl_eksdoc.flows.dns_measure.looking import Looking
 from kubectl_eksdoc.flows.dns_measure.ports import Dns
@@ -28,6 +30,8 @@ from kubectl_eksdoc.flows.ports import ProbeGround
 from kubectl_eksdoc.flows.probe_pods import LOOK_S, Clock, owning
 
 _TOLD_TRIES = 3
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +51,25 @@ def prepared(nodes: Iterable[Node], ground: ProbeGround, dns: Dns, ident: str, m
 
     Raises:
         UsageError: there is nothing to measure, or not what is to happen to it.
-        ClusterError: the cluster cannot be talked to.
+        Forbidden, ClusterError: what must be known may not be read, or the cluster cannot be talked to.
     """
-    workload = dns.workload() if manner.happening is Happening.ROLLOUT else Unknown("nobody asked")
-    return plan_measure(nodes, DnsFacts(dns.service(), dns.stand(), workload, ground.owners()), ident, manner)
+    workload = dns.workload() if manner.happening is Happening.ROLLOUT else None
+    service: DnsService | Absent = _known(dns.service())
+    there: DnsWorkload | Absent | None = _known(workload)
+    facts = DnsFacts(service, _known(dns.stand()), there, ground.owners())
+    return plan_measure(nodes, facts, ident, manner)
+
+
+def _known(found: T | Unknown) -> T:
+    """
+    Raises:
+        Forbidden, ClusterError: it is not.
+    """
+    if not isinstance(found, Unknown):
+        return found
+    if found.missing:
+        raise Forbidden(found.why, "Nothing was done.", found.missing)
+    raise ClusterError(found.why, "Nothing was done.")
 
 
 def tried(plan: MeasurePlan, program: bytes, ground: ProbeGround, dns: Dns) -> dict[str, NotMade]:

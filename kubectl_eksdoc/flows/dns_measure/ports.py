@@ -26,6 +26,5 @@ class Dns(Protocol):
         ...
 
     def evict(self, pod: DnsPod, dry: bool = False) -> NotMade | None:
-        """Exactly this pod, its budget respected. `NotMade.maybe`: it may be taken in later (429), or was (no answer);
-        one that is gone is fine."""
+        """Exactly this pod, its budget respected (`NotMade.later`)."""
         ...

@@ -14,6 +14,7 @@ KINDS = (
     "AddonAftermath",
     "AddonDiff",
     "AddonUpdate",
+    "DnsMeasure",
     "DrainPlan",
     "DrainRehearsal",
     "DrainRun",

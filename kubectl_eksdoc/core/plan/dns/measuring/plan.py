@@ -64,11 +64,11 @@ class MeasurePlan:
 
 @dataclass(frozen=True, slots=True)
 class DnsFacts:
-    """What a plan is made of. `workload` is needed only where it is restarted."""
+    """What a plan is made of. `workload` None: nobody asked, as it is not restarted."""
 
-    service: DnsService | Absent | Unknown
-    stand: DnsStand | Unknown
-    workload: DnsWorkload | Absent | Unknown
+    service: DnsService | Absent
+    stand: DnsStand
+    workload: DnsWorkload | Absent | None = None
     owners: tuple[Owner, ...] | Unknown = ()
 
 
@@ -79,12 +79,8 @@ def plan_measure(nodes: Iterable[Node], facts: DnsFacts, ident: str, manner: Man
     """
     service, stand = facts.service, facts.stand
     where = f"Service {SERVICE} of namespace {NAMESPACE}"
-    if isinstance(service, Absent) or (isinstance(service, DnsService) and not service.addresses):
+    if isinstance(service, Absent) or not service.addresses:
         raise UsageError(f"there is no {where} with an address: nothing can be measured", _AUTO)
-    if isinstance(service, Unknown):
-        raise UsageError(f"the address of {where} is not known: {service.why}")
-    if isinstance(stand, Unknown):
-        raise UsageError(f"CoreDNS's pods are not known: {stand.why}")
     chosen = zones(nodes, {pod.node for pod in stand.pods})
     askers = [zone for zone in chosen if zone.node]
     pods = tuple(
@@ -103,7 +99,7 @@ _LOOK = f"kubectl get pods -n {NAMESPACE} -l {SELECTOR}"
 _AUTO = "EKS Auto Mode runs DNS on each node: there is no CoreDNS that could be rolled out."
 
 
-def _affected(happening: Happening, stand: DnsStand, workload: DnsWorkload | Absent | Unknown) -> tuple[DnsPod, ...]:
+def _affected(happening: Happening, stand: DnsStand, workload: DnsWorkload | Absent | None) -> tuple[DnsPod, ...]:
     """
     Raises:
         UsageError: it cannot happen.
@@ -112,8 +108,7 @@ def _affected(happening: Happening, stand: DnsStand, workload: DnsWorkload | Abs
     there = tuple(sorted(here, key=lambda pod: pod.name))
     if happening is Happening.ROLLOUT:
         if not isinstance(workload, DnsWorkload):
-            why = workload.why if isinstance(workload, Unknown) else "it is not there"
-            raise UsageError(f"Deployment {DEPLOYMENT} of namespace {NAMESPACE} cannot be restarted: {why}")
+            raise UsageError(f"there is no Deployment {DEPLOYMENT} in namespace {NAMESPACE} to restart")
         return there
     if happening is Happening.EVICTION:
         ready = [pod for pod in there if pod.ready]

@@ -30,8 +30,9 @@ class MeasuredZone:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """`ended`: when it was over, by the API server's clock. `unseen`: why it is not known how CoreDNS stood, "" if it is. `left`: names of pods that were still there at the
-    end, of `owner`; `not_removed`: why that could not be removed. `interrupted`: somebody ended it before its time."""
+    """`ended`: when it was over, by the API server's clock. `unseen`: why it is not known how CoreDNS stood, "" if it
+    is. `left`: names of pods still there at the end, of `owner`; `not_removed`: why that could not be removed.
+    `interrupted`: somebody ended it before its time."""
 
     zones: tuple[MeasuredZone, ...]
     deed: Deed = Deed()
