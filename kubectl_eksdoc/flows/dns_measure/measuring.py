@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TypeVar
 
-from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
-from kubectl_eksdoc.core.model.dns_measure import DnsService, DnsWorkload, Report
+from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.dns_measure import Report
 from kubectl_eksdoc.core.model.nodes import Node
 from kubectl_eksdoc.core.model.probe_pods import NotMade, Owner, PodStand
 from kubectl_eksdoc.core.plan.dns.measuring.manner import Happening, Manner
@@ -30,8 +29,6 @@ from kubectl_eksdoc.flows.ports import ProbeGround
 from kubectl_eksdoc.flows.probe_pods import LOOK_S, Clock, owning
 
 _TOLD_TRIES = 3
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,23 +50,21 @@ def prepared(nodes: Iterable[Node], ground: ProbeGround, dns: Dns, ident: str, m
         UsageError: there is nothing to measure, or not what is to happen to it.
         Forbidden, ClusterError: what must be known may not be read, or the cluster cannot be talked to.
     """
+    service, stand = dns.service(), dns.stand()
     workload = dns.workload() if manner.happening is Happening.ROLLOUT else None
-    service: DnsService | Absent = _known(dns.service())
-    there: DnsWorkload | Absent | None = _known(workload)
-    facts = DnsFacts(service, _known(dns.stand()), there, ground.owners())
-    return plan_measure(nodes, facts, ident, manner)
+    if isinstance(service, Unknown):
+        raise _not_known(service)
+    if isinstance(stand, Unknown):
+        raise _not_known(stand)
+    if isinstance(workload, Unknown):
+        raise _not_known(workload)
+    return plan_measure(nodes, DnsFacts(service, stand, workload, ground.owners()), ident, manner)
 
 
-def _known(found: T | Unknown) -> T:
-    """
-    Raises:
-        Forbidden, ClusterError: it is not.
-    """
-    if not isinstance(found, Unknown):
-        return found
+def _not_known(found: Unknown) -> ClusterError:
     if found.missing:
-        raise Forbidden(found.why, "Nothing was done.", found.missing)
-    raise ClusterError(found.why, "Nothing was done.")
+        return Forbidden(found.why, "Nothing was done.", found.missing)
+    return ClusterError(found.why, "Nothing was done.")
 
 
 def tried(plan: MeasurePlan, program: bytes, ground: ProbeGround, dns: Dns) -> dict[str, NotMade]:

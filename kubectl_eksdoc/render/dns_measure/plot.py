@@ -12,14 +12,17 @@ from kubectl_eksdoc.core.plan.dns.measuring.result import offset_s
 ANSWERED, LATE, LOST, UNKNOWN, NOTHING = "▁", "▄", "█", "?", " "
 LEGEND = f"{ANSWERED} answered  {LATE} late  {LOST} lost  {UNKNOWN} not known"
 MARKS: Mapping[What, str] = {What.TOLD: "T", What.OUT: "L", What.GONE: "G", What.CAME: "J"}
-MARK_LEGEND = "T told to end  L left the endpoints  G gone  J joined the endpoints  * several"
+MARK_LEGEND = "T told to end  L left the endpoints  G gone  J joined the endpoints; of several the first"
 
 
-def signs(report: Report, stream: Stream, step: int) -> str:
+def signs(report: Report, streams: Sequence[Stream], step: int) -> str:
     """A sign for each `step` seconds: the worst of them."""
-    of = report.seconds.get(stream, {})
-    cells = range(math.ceil(report.length / step))
-    return "".join(_sign([of[t] for t in range(cell * step, (cell + 1) * step) if t in of]) for cell in cells)
+    every = [report.seconds.get(stream, {}) for stream in streams]
+    cells: list[list[Second]] = [[] for _ in range(math.ceil(report.length / step))]
+    for of in every:
+        for t, second in of.items():
+            cells[t // step].append(second)
+    return "".join(map(_sign, cells))
 
 
 def _sign(seconds: Sequence[Second]) -> str:
@@ -45,7 +48,8 @@ def marks(report: Report, moments: Sequence[Moment], step: int) -> str:
 
 
 def _mark(what: set[What]) -> str:
-    return MARKS[next(iter(what))] if len(what) == 1 else "*" if what else " "
+    """The first by their order: what follows of itself is told below."""
+    return next((MARKS[each] for each in What if each in what), " ")
 
 
 def step_for(length: int, room: int) -> int:

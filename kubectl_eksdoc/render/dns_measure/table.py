@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from kubectl_eksdoc.core.model.aws.asked import Unknown
 from kubectl_eksdoc.core.model.dns_measure import Counts, Report, Stream
 from kubectl_eksdoc.core.plan.dns.measuring.plan import MeasurePlan
-from kubectl_eksdoc.core.plan.dns.measuring.result import Measured, MeasuredZone, offset_s
+from kubectl_eksdoc.core.plan.dns.measuring.result import Measured, MeasuredZone
 from kubectl_eksdoc.render.dns_measure import plot, words
 from kubectl_eksdoc.render.dns_measure.view import MeasureView
 from kubectl_eksdoc.render.findings import findings
@@ -53,6 +53,8 @@ def _after(view: MeasureView, measured: Measured, look: Look, full: bool) -> Ite
     yield drawn(Title("Questions", ", by where they were asked from and who was asked"), _counts(view), look, full)
     for zone in measured.zones:
         yield _plot(view.plan, measured, zone, look, full)
+    if any(isinstance(zone.report, Report) for zone in measured.zones):
+        yield _legend(measured, look)
     yield findings(view.findings, "", look, full, named=True)
 
 
@@ -75,7 +77,8 @@ def _counts(view: MeasureView) -> tuple[list[Column], list[Row]]:
         if isinstance(zone.report, Unknown):
             rows.append([zone.zone.said, Cell("not measured", Tone.UNKNOWN), *["-"] * 8])
             continue
-        rows += [_row(view.plan, zone.zone.said, stream, zone.report) for stream in view.plan.streams]
+        for place, stream in enumerate(view.plan.streams):
+            rows.append(_row(view.plan, zone.zone.said if not place else "", stream, zone.report))
     return columns, rows
 
 
@@ -111,25 +114,37 @@ def times(report: Report, stream: Stream) -> tuple[float | None, float | None]:
 def _plot(plan: MeasurePlan, measured: Measured, zone: MeasuredZone, look: Look, full: bool) -> list[str]:
     if isinstance(zone.report, Unknown) or not zone.report.length:
         return []
-    report = zone.report
-    label = min(_LABEL, max(len(_name(stream)) for stream in plan.streams)) + 2
+    report, rows = zone.report, _plotted(plan, full)
+    label = min(_LABEL, max(map(len, rows))) + 2
     room = report.length if full else look.columns - len(MARGIN) - label
     step = plot.step_for(report.length, room)
-    each = "a second" if step == 1 else f"{step} seconds"
-    lines = [f"{MARGIN}{shown(f'{plot.LEGEND}; a sign is {each}', look)}"]
-    for stream in plan.streams:
-        name = cut(shown(_name(stream), look), label - 2, look, middle=True)
-        lines.append(f"{MARGIN}{name:<{label}}{look.signs(plot.signs(report, stream, step)).rstrip()}")
+    lines = []
+    for name, streams in rows.items():
+        shortened = cut(shown(name, look), label - 2, look, middle=True)
+        lines.append(f"{MARGIN}{shortened:<{label}}{look.signs(plot.signs(report, streams, step)).rstrip()}")
     happened = plot.marks(report, measured.moments, step)
     if happened:
         lines.append(f"{MARGIN}{'':<{label}}{happened}")
-        lines += wrap(plot.MARK_LEGEND, look.columns, MARGIN)
-    for moment in measured.moments:
-        text = f"+{round(offset_s(moment, report))} s {moment.pod}: {moment.what.value}"
-        lines += wrap(shown(f"- {text}", look), look.columns, MARGIN, MARGIN * 2)
-    rest = f" {zone.zone.said}, from {zone.zone.node}, since {rfc3339(report.began)}"
+    each = "a second" if step == 1 else f"{step} seconds"
+    rest = f" {zone.zone.said}, from {zone.zone.node}, since {rfc3339(report.began)}; a sign is {each}"
     return titled(Title("Zone", rest), lines, look)
 
 
-def _name(stream: Stream) -> str:
-    return f"{stream.target} {stream.transport}"
+def _plotted(plan: MeasurePlan, full: bool) -> dict[str, list[Stream]]:
+    """What is a line: a stream; of an endpoint both transports share one, where not everything is shown."""
+    pods = {target.name for target in plan.targets if target.pod}
+    found: dict[str, list[Stream]] = {}
+    for stream in plan.streams:
+        name = stream.target if stream.target in pods and not full else f"{stream.target} {stream.transport}"
+        found.setdefault(name, []).append(stream)
+    return found
+
+
+def _legend(measured: Measured, look: Look) -> list[str]:
+    lines = [f"{MARGIN}{shown(plot.LEGEND, look)}"]
+    if measured.moments:
+        lines += wrap(shown(plot.MARK_LEGEND, look), look.columns, MARGIN)
+    for moment in measured.moments:
+        text = f"- {rfc3339(moment.at)} {moment.pod}: {moment.what.value}"
+        lines += wrap(shown(text, look), look.columns, MARGIN, MARGIN * 2)
+    return titled(Title("Signs", ", and what happened to CoreDNS's pods meanwhile"), lines, look)

@@ -7,7 +7,9 @@ from collections.abc import Iterable
 from kubectl_eksdoc.core.model.aws.asked import Unknown
 from kubectl_eksdoc.core.model.dns_measure import Counts, Report, Target
 from kubectl_eksdoc.core.plan.dns.measuring.manner import LATE_S, Happening
+from kubectl_eksdoc.core.plan.dns.measuring.moments import What
 from kubectl_eksdoc.core.plan.dns.measuring.plan import MeasurePlan
+from kubectl_eksdoc.core.plan.dns.measuring.result import Measured
 from kubectl_eksdoc.core.plan.dns.measuring.targets import MOST_ENDPOINTS
 from kubectl_eksdoc.render.dns_measure.view import MeasureView
 from kubectl_eksdoc.render.text import counted
@@ -35,7 +37,17 @@ def in_short(view: MeasureView) -> str:
     unasked = [zone for zone in measured.zones if isinstance(zone.report, Unknown)]
     rest = f" {counted(len(unasked), 'zone')} told nothing." if unasked else ""
     asked = f"Asked through the service from {zones}, {total.bad} of {total.sent} questions had no answer"
-    return f"{asked}{late}{unknown}.{rest}{ended}"
+    return f"{asked}{late}{unknown}. {_meanwhile(measured)}{rest}{ended}"
+
+
+def _meanwhile(measured: Measured) -> str:
+    """What it is worth: DNS that is left alone always answers."""
+    gone = {each.pod for each in measured.moments if each.what is What.TOLD}
+    if gone:
+        return f"{counted(len(gone), 'CoreDNS pod')} ended meanwhile."
+    if measured.unseen:
+        return "Whether a CoreDNS pod ended meanwhile is not known."
+    return "No CoreDNS pod ended meanwhile: this says nothing of a rollout or a drain."
 
 
 def through_service(plan: MeasurePlan, report: Report) -> Counts:
@@ -48,9 +60,7 @@ def would(plan: MeasurePlan) -> str:
     if not plan.pods:
         return "There is no node to ask from: nothing would be made."
     namespace = plan.manner.namespace
-    made = (
-        f"This would make {counted(len(plan.pods), 'pod')}, and the ConfigMap that owns them, in namespace {namespace}"
-    )
+    made = f"This would make {counted(len(plan.pods), 'pod')}, and the ConfigMap that owns them, in namespace"
     happening = plan.manner.happening
     pods = f" {counted(len(plan.affected), 'pod')}" if happening.changes else ""
     does = _DOES[happening]

@@ -23,6 +23,7 @@ def findings_of(plan: MeasurePlan, measured: Measured) -> tuple[Finding, ...]:
     found: list[Finding] = []
     for zone in measured.zones:
         found += _of_zone(plan, measured, zone)
+    found += _silent(plan, measured)
     found += _not_asked_from(plan)
     found += _not_done(plan, measured)
     if measured.not_removed or measured.left:
@@ -67,7 +68,6 @@ def _of_zone(plan: MeasurePlan, measured: Measured, zone: MeasuredZone) -> Itera
         message = f"{where}, all {total.sent} questions through the service were answered"
         evidence = tuple(_what_it_shows(plan, measured))
         yield Finding(codes.LOST, Severity.INFO, Status.PASS, _SERVICE, message, evidence)
-    yield from _silent(plan, measured, report, where)
 
 
 def _lost(
@@ -102,27 +102,37 @@ def _lost(
     )
 
 
-def _silent(plan: MeasurePlan, measured: Measured, report: Report, where: str) -> Iterator[Finding]:
-    """Endpoints that were silent before they were told to end."""
+def _silent(plan: MeasurePlan, measured: Measured) -> Iterator[Finding]:
+    """Endpoints that were silent before they were told to end; whoever looks at them wants to know from where."""
     for pod in dict.fromkeys(target.pod for target in plan.targets if target.pod):
-        ends = [offset_s(each, report) for each in measured.moments if each.pod == pod and each.what is not What.CAME]
-        if measured.unseen and not ends:
-            continue
-        last = min(ends, default=float("inf")) - _SLACK_S
-        streams = [stream for stream in plan.streams if _pod_of(plan, stream) == pod]
-        told = [(t, one.counts) for stream in streams for t, one in report.seconds.get(stream, {}).items() if t < last]
-        silent = [t for t, counts in told if counts.bad]
-        if silent:
+        mine = [stream for stream in plan.streams if _pod_of(plan, stream) == pod]
+        bad = {zone.zone.said: _bad_before(measured, zone.report, mine, pod) for zone in measured.zones}
+        found = {zone: seconds for zone, seconds in bad.items() if seconds}
+        if found:
+            total = sum(sum(seconds.values()) for seconds in found.values())
             yield Finding(
                 codes.ENDPOINT,
                 Severity.MEDIUM,
                 Status.FAIL,
                 Subject("Pod", pod, NAMESPACE),
-                f"{sum(counts.bad for _, counts in told)} questions to its own address had no answer {where}, though "
-                "nobody had told it to end",
-                (f"in the seconds {_spans(silent)} of {len({t for t, _ in told})}",),
+                f"{total} questions to its own address had no answer, though nobody had told it to end",
+                tuple(f"from zone {zone} in the seconds {_spans(seconds)}" for zone, seconds in found.items()),
                 (Remedy("Look at its log, its node, and network policies between the two.", _LOGS.format(pod)),),
             )
+
+
+def _bad_before(measured: Measured, report: Report | Unknown, streams: Iterable[Stream], pod: str) -> dict[int, int]:
+    """Questions without an answer by seconds, until the pod was told to end."""
+    ends = [each for each in measured.moments if each.pod == pod and each.what is not What.CAME]
+    if isinstance(report, Unknown) or (measured.unseen and not ends):
+        return {}
+    last = min((offset_s(each, report) for each in ends), default=float("inf")) - _SLACK_S
+    found: dict[int, int] = {}
+    for stream in streams:
+        for t, one in report.seconds.get(stream, {}).items():
+            if t < last and one.counts.bad:
+                found[t] = found.get(t, 0) + one.counts.bad
+    return found
 
 
 _TOP = f"kubectl top pods -n {NAMESPACE} -l k8s-app=kube-dns"

@@ -42,9 +42,7 @@ def _between(before: DnsStand, after: DnsStand) -> Iterator[Moment]:
     now = {pod.uid: pod for pod in after.pods}
     for pod in before.pods:
         there = now.get(pod.uid)
-        if pod.told_at is None and there is not None and there.told_at is not None:
-            yield Moment(there.told_at, What.TOLD, pod.name)
-        if pod.told_at is None and there is None:
+        if pod.told_at is None and (there is None or there.told_at is not None):
             yield Moment(after.at, What.TOLD, pod.name)
         if not pod.ended and (there is None or there.ended):
             yield Moment(after.at, What.GONE, pod.name)
