@@ -51,7 +51,7 @@ def report_in(log: str) -> Report | Unknown:
     try:
         began = datetime.fromtimestamp(float(head["began"]), timezone.utc)
         return Report(began, _seconds(line for line in lines if "t" in line))
-    except (KeyError, TypeError, ValueError, OverflowError, OSError) as error:
+    except (KeyError, IndexError, TypeError, ValueError, OverflowError, OSError) as error:
         return Unknown(f"its log cannot be read: {type(error).__name__}: {error}")
 
 
