@@ -1,4 +1,4 @@
-"""A cluster in virtual time in which CoreDNS leaves and pods ask: what flows and commands of a measurement are given."""
+"""A cluster in virtual time in which CoreDNS leaves and pods ask: what measurements are given in tests."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.builders import a_node
 
 START = datetime(2026, 1, 1, 10, 0, 0, tzinfo=timezone.utc)
 V4, BOTH = ("172.20.0.10",), ("172.20.0.10", "fd00::a")
-LATER = NotMade("to create pods/eviction, the server answered 429: the disruption budget coredns needs 1 healthy", later=True)
+LATER = NotMade("to create pods/eviction, the server answered 429: budget coredns needs 1", later=True)
 
 
 def in_zone(name: str, zone: str, **more: object) -> Node:

@@ -75,7 +75,7 @@ def add_to(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--measure",
         type=values.one_of(HAPPENINGS, "thing to happen while DNS is measured"),
-        default="",
+        default=None,
         metavar="[watch|rollout|eviction]",
         help="ask DNS from a pod in each zone over UDP and TCP, while you do something elsewhere (watch, the default), "
         "while the rollout of CoreDNS is restarted, or while one of its pods is evicted",
@@ -145,7 +145,7 @@ def measure_from(args: argparse.Namespace, given: Given, dry: str, accepted: tup
         UsageError: flags do not go together.
     """
     found = Measure(
-        args.measure,
+        args.measure or WATCH,
         args.measure_for,
         args.rate,
         args.answer_timeout,
@@ -158,14 +158,7 @@ def measure_from(args: argparse.Namespace, given: Given, dry: str, accepted: tup
     )
     if args.measure:
         return found
-    if (found.for_s, found.rate, found.timeout_s, found.image, found.namespace, found.wait_s) != (
-        None,
-        None,
-        None,
-        "",
-        "",
-        WAIT_S,
-    ):
+    if found != Measure(WATCH, None, None, None, "", "", WAIT_S, given, dry, accepted):
         raise UsageError(
             "flags of a measurement are given without --measure",
             "Add --measure, --measure=rollout or --measure=eviction.",

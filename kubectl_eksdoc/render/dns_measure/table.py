@@ -50,7 +50,7 @@ def _before(view: MeasureView, look: Look, full: bool) -> Iterator[list[str]]:
 
 
 def _after(view: MeasureView, measured: Measured, look: Look, full: bool) -> Iterator[list[str]]:
-    yield drawn(Title("Questions", ", by where they were asked from and who was asked"), _counts(view), look, full)
+    yield drawn(Title("Questions", ", by zone and by who was asked"), _counts(view), look, full)
     for zone in measured.zones:
         yield _plot(view.plan, measured, zone, look, full)
     if any(isinstance(zone.report, Report) for zone in measured.zones):
@@ -126,8 +126,11 @@ def _plot(plan: MeasurePlan, measured: Measured, zone: MeasuredZone, look: Look,
     if happened:
         lines.append(f"{MARGIN}{'':<{label}}{happened}")
     each = "a second" if step == 1 else f"{step} seconds"
-    rest = f" {zone.zone.said}, from {zone.zone.node}, since {rfc3339(report.began)}; a sign is {each}"
-    return titled(Title("Zone", rest), lines, look)
+    since = wrap(f"since {rfc3339(report.began)}; a sign is {each}", look.columns, MARGIN)
+    rest = f" {zone.zone.said}, from {zone.zone.node}"
+    if not full:
+        rest = cut(rest, look.columns - len("zone"), look, middle=True)
+    return titled(Title("Zone", rest), [*since, *lines], look)
 
 
 def _plotted(plan: MeasurePlan, full: bool) -> dict[str, list[Stream]]:
