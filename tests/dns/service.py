@@ -1,4 +1,4 @@
-"""A service in front of responders, as kube-proxy makes one: each flow goes to the next endpoint, and one that has
+"""A service in front of responders, as kube-proxy makes one: each flow goes to one of its endpoints, and one that has
 ended is taken out only after a while. What is sent to one that is gone meets silence, as with a pod that is gone.
 """
 
@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import random
 import threading
 from collections import Counter
 from collections.abc import Coroutine, Iterator, Sequence
@@ -20,7 +21,6 @@ class Service:
 
     def __init__(self, endpoints: Sequence[int]) -> None:
         self._endpoints = list(endpoints)
-        self._next: Counter[str] = Counter()
         self.flows: Counter[tuple[str, int]] = Counter()
         self.port = 0
         self._loop = asyncio.new_event_loop()
@@ -35,9 +35,8 @@ class Service:
         self._loop.call_soon_threadsafe(self._endpoints.remove, endpoint)
 
     def chosen(self, transport: str) -> int:
-        """Each transport has its own turns: else two that are asked in turns would always meet the same one."""
-        self._next[transport] += 1
-        endpoint = self._endpoints[self._next[transport] % len(self._endpoints)]
+        """By chance, as kube-proxy's rules do it: turns would be in step with those who ask in turns."""
+        endpoint = random.choice(self._endpoints)
         self.flows[transport, endpoint] += 1
         return endpoint
 

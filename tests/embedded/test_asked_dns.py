@@ -52,7 +52,6 @@ class Plane:
         self.plane.registry.create("pods", pod, "default")
         self.pass_s(1)
 
-
     def pods(self) -> list[Doc]:
         every = self.plane.store.list("pods")
         return [item.doc for item in every if item.doc["metadata"]["namespace"] == "kube-system"]
