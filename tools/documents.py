@@ -30,6 +30,7 @@ BLOCKS: Mapping[str, Callable[[], str]] = {
     "addon-rights": tables.addon_rights,
     "addon-apply": transcript.addon_apply,
     "addon-apply-rights": tables.addon_apply_rights,
+    "dns-measure-rights": tables.dns_measure_rights,
     "imds-fix": transcript.imds_fix,
     "imds-fix-rights": tables.imds_fix_rights,
     "imds-probe": transcript.imds_probe,

@@ -17,6 +17,7 @@ import pytest
 from kubectl_eksdoc.core.model.api_objects import with_value
 from kubectl_eksdoc.core.plan.dns.measuring.manner import OLD_S
 from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
+from kubectl_eksdoc.embedded.asked_dns import PROPAGATION_S
 from kubectl_eksdoc.embedded.serving.server import Server
 from tests.cli.dns.desks import document
 from tests.fakes import kubeconfigs
@@ -55,7 +56,7 @@ def test_a_rollout_on_a_served_cluster(tmp_path: Path, lameduck: str, code: int)
     """Two seconds until the proxies have heard of it, eight or none until it is gone."""
     words = ("--measure=rollout", "--expect-changes", "4", "--for", "90s", "--answer-timeout", "1s", "-o", "json")
     with DnsLab(objects=a_dns(lameduck)).served() as (server, api):
-        until(lambda: api.now(lambda plane: len(list(plane.store.list("pods")))) == 2)
+        until(lambda: api.now(lambda plane: plane.agenda.seconds) > 2 * PROPAGATION_S)  # its first pods serve
         with measuring(server, tmp_path / "a", *words) as it:
             out, err = it.communicate(timeout=LONGEST_S)
         assert it.returncode == code, err
