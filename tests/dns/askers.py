@@ -6,16 +6,16 @@ import json
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from kubectl_eksdoc.host.asker_archive import packed
-from tests.dns.left import LONGEST_S
+from tests.dns.left import LONGEST_S, until
 
 QUESTION = "kubernetes.default.svc.cluster.local."
 Targets = Mapping[str, tuple[str, int]]
@@ -27,12 +27,19 @@ def plan(targets: Targets, **wanted: Any) -> str:
     return json.dumps({**usual, "targets": made, **wanted})
 
 
-@dataclass
 class Asking:
-    """`lines` once it has ended. Mutable."""
+    """`lines`: what it has printed so far, each an object. Mutable: another thread reads."""
 
-    process: subprocess.Popen[str]
-    lines: list[dict[str, Any]] = field(default_factory=list)
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self.process = process
+        self.lines: list[dict[str, Any]] = []
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self.lines.append(json.loads(line))
 
     def end(self) -> None:
         """No more questions; those that are open get their time."""
@@ -40,9 +47,9 @@ class Asking:
         self.over()
 
     def over(self) -> None:
-        out, err = self.process.communicate(timeout=LONGEST_S)
-        assert err == "", err
-        self.lines += [json.loads(line) for line in out.splitlines()]
+        self.process.wait(LONGEST_S)
+        self._reader.join(LONGEST_S)
+        assert not self._reader.is_alive()
 
     def sums(self) -> dict[tuple[str, str], Counter[str]]:
         """By target and transport, from the seconds; the last line must say the same."""
@@ -72,9 +79,10 @@ def asking(folder: Path, text: str, *flags: str) -> Iterator[Asking]:
     file = folder / f"asker-{time.monotonic_ns()}.pyz"
     file.write_bytes(packed())
     argv: Sequence[str] = [sys.executable, "-I", "-S", "-B", *flags, str(file), "--plan", text]
-    with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=folder) as process:
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True, cwd=folder) as process:
+        asked = Asking(process)
         try:
-            assert process.stdout is not None
-            yield Asking(process, [json.loads(process.stdout.readline())])
+            until(lambda: bool(asked.lines), "it never began")
+            yield asked
         finally:
             process.kill()
