@@ -32,6 +32,7 @@ BLOCKS: Mapping[str, Callable[[], str]] = {
     "addon-apply-rights": tables.addon_apply_rights,
     "coredns-lameduck": transcript.coredns_lameduck,
     "coredns-rights": tables.coredns_rights,
+    "dns-measure-rights": tables.dns_measure_rights,
     "imds-fix": transcript.imds_fix,
     "imds-fix-rights": tables.imds_fix_rights,
     "imds-probe": transcript.imds_probe,

@@ -6,7 +6,8 @@ import argparse
 from collections.abc import Sequence
 
 from kubectl_eksdoc.cli import rights, saying, values
-from kubectl_eksdoc.cli.dns import reading
+from kubectl_eksdoc.cli.dns import confirm_options, measure_options, reading
+from kubectl_eksdoc.cli.dns.measuring import measuring
 from kubectl_eksdoc.cli.dns.request import Request
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
@@ -51,13 +52,16 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
         metavar="CODE,…",
         help="findings that may be unknown without exit code 5",
     )
+    measure_options.add_to(parser)
+    confirm_options.add_to(parser)
     parser.set_defaults(leaf=parser, command=run)
 
 
 def _codes(text: str) -> tuple[str, ...]:
-    from kubectl_eksdoc.core.model import dns_codes
+    from kubectl_eksdoc.core.model import dns_codes, dns_measure_codes
 
-    return values.codes((code.name for code in dns_codes.ALL), "CoreDNS")(text)
+    every = (*dns_codes.ALL, *dns_measure_codes.ALL)
+    return values.codes((code.name for code in every), "CoreDNS")(text)
 
 
 def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) -> Answer:
@@ -71,6 +75,10 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
     from kubectl_eksdoc.render.dns import FORMATS, DnsView
 
     request = Request.from_args(args, words)
+    given, dry = confirm_options.given_from(args), confirm_options.dry_from(args)
+    measure = measure_options.measure_from(args, given, dry, request.accepted)
+    if measure is not None:
+        return measuring(request.options, request.source, measure, around)
     options = request.options
     FORMATS.check(options.output)
     try:

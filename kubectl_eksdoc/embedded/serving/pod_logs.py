@@ -31,6 +31,15 @@ def nobody_knows(pod: Doc, container: str) -> str | None:
     return None
 
 
+def first_of(*printings: Printing) -> Printing:
+    """What the first one says that knows."""
+
+    def printing(pod: Doc, container: str) -> str | None:
+        return next((text for each in printings if (text := each(pod, container)) is not None), None)
+
+    return printing
+
+
 class PodLogs:
     """Mutable: whoever makes the cluster puts in what its containers print, or tells `printing` how to know it."""
 

@@ -15,6 +15,7 @@ KINDS = (
     "AddonDiff",
     "AddonUpdate",
     "CorednsLameduck",
+    "DnsMeasure",
     "DrainPlan",
     "DrainRehearsal",
     "DrainRun",
