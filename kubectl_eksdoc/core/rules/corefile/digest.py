@@ -1,6 +1,6 @@
 """The sum by which CoreDNS tells which Corefile it runs: in a line of its log, and in a metric.
 
-It is none of the text: it is the SHA-512 of the parsed blocks as Go prints them in JSON. So spaces within a line do not
+It is none of the text: it is that of the parsed blocks as Go prints them in JSON, SHA-512 now and MD5 before 1.9. So spaces within a line do not
 change it, and a line more does. Sources: coredns, plugin/reload/reload.go (parse); github.com/coredns/caddy, caddyfile
 (ServerBlock, Token); Go, encoding/json. Held against the sums that CoreDNS prints for the Corefile of kubeadm.
 """
@@ -13,13 +13,14 @@ from collections.abc import Iterable
 from kubectl_eksdoc.core.model.corefile import Block, Corefile, Directive, Import, Token
 
 
-def digest(corefile: Corefile) -> str | None:
-    """In hexadecimal digits; None where the text does not tell it: a file is imported, or the environment is asked."""
+def sums(corefile: Corefile) -> tuple[str, ...]:
+    """Each by which a version of CoreDNS may call it, in hexadecimal digits; () where the text does not tell it: a file
+    is imported, or the environment is asked."""
     blocks = [_block(corefile, block) for block in corefile.servers]
     if corefile.imports or any(block is None for block in blocks):
-        return None
-    printed = f"[{','.join(block for block in blocks if block is not None)}]"
-    return hashlib.sha512(printed.encode("utf-8", "replace")).hexdigest()
+        return ()
+    printed = f"[{','.join(block for block in blocks if block is not None)}]".encode("utf-8", "replace")
+    return hashlib.sha512(printed).hexdigest(), hashlib.md5(printed, usedforsecurity=False).hexdigest()
 
 
 def _block(corefile: Corefile, block: Block) -> str | None:

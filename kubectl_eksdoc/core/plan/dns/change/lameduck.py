@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kubectl_eksdoc.core.model import dns_codes, kinds
+from kubectl_eksdoc.core.model.aws.addons import AddonSide
 from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.corefile import Corefile, Directive, Refusal
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.core.plan.dns.change.wishes import Refused
-from kubectl_eksdoc.core.plan.dns.deployed import NAME, SYSTEM, Deployed
+from kubectl_eksdoc.core.plan.dns.deployed import DEFAULT_GRACE_S, EKS, NAME, SYSTEM, Deployed
 from kubectl_eksdoc.core.plan.dns.facts import DnsFacts
 from kubectl_eksdoc.core.plan.dns.shutdown import (
     SLOWEST_NODES,
@@ -59,7 +60,7 @@ def edited(facts: DnsFacts, seconds: int) -> Edited | tuple[Refused, ...]:
     assert isinstance(made, Corefile), "else it is bad"
     if lameduck_s(made) != seconds and lameduck_s(made) is not None:
         return (Refused(f"the edit would make CoreDNS wait {lameduck_s(made):g} s, and not {seconds} s"),)
-    return Edited(corefile.text, text, now, tuple(_still_short(facts, seconds)))
+    return Edited(corefile.text, text, now, (*_still_short(facts, seconds), *_grace_not_kept(facts, seconds)))
 
 
 def bad(text: str, deployed: Deployed | Absent | Unknown) -> Iterator[Refused]:
@@ -113,7 +114,7 @@ def _refused(facts: DnsFacts, corefile: Corefile, seconds: int, now: float | Non
             f"lameduck {seconds}s does not fit: {arithmetic(seconds, wished.shutdown)}; CoreDNS would be killed while "
             "it still answers",
             f"The largest that is safe is {wished.advised_s}s; {seconds}s needs terminationGracePeriodSeconds {needs}"
-            + (", which no schema of the add-on has." if isinstance(facts.addon, (Absent, Unknown)) is False else "."),
+            + (", for which no schema of the add-on has a key." if isinstance(facts.addon, AddonSide) else "."),
         )
     elif wished.too_short and (now is None or seconds <= now):
         yield Refused(f"lameduck {seconds}s is too short: {_why_short(wished)}", f"Give at least {wished.least_s}s.")
@@ -140,6 +141,32 @@ def _why_short(wished: Budget) -> str:
     return (
         f"until every node has heard that the pod is gone, and its clients have their answers, {wished.least_s} s may "
         "pass"
+    )
+
+
+def foreign_grace(facts: DnsFacts, seconds: int | None) -> bool:
+    """It fits the grace period of today, and not the add-on's own, to which EKS may put it back."""
+    deployed = facts.deployed
+    if seconds is None or not isinstance(facts.addon, AddonSide) or not isinstance(deployed, Deployed):
+        return False
+    if deployed.grace_by == EKS or isinstance(deployed.pre_stop_s, Unknown):
+        return False
+    return seconds > budget(Shutdown(DEFAULT_GRACE_S, deployed.pre_stop_s), 0).advised_s
+
+
+def _grace_not_kept(facts: DnsFacts, seconds: int) -> Iterator[Finding]:
+    deployed = facts.deployed
+    if not foreign_grace(facts, seconds) or not isinstance(deployed, Deployed):
+        return
+    yield Finding(
+        dns_codes.FOREIGN_GRACE,
+        Severity.HIGH,
+        Status.FAIL,
+        Subject("Deployment", NAME, SYSTEM),
+        f"lameduck {seconds}s fits the grace period of {deployed.grace_s} s that {deployed.grace_by or 'somebody'} has "
+        f"set, and not the add-on's own of {DEFAULT_GRACE_S} s, to which an update with OVERWRITE puts it back",
+        ("no schema of the add-on has a key for it",),
+        (Remedy(f"give a lameduck that fits {DEFAULT_GRACE_S} s"),),
     )
 
 
