@@ -12,10 +12,11 @@ from kubectl_eksdoc.core.sim.cluster.workloads.everything import every_controlle
 from kubectl_eksdoc.embedded.api.discovery import Build
 from kubectl_eksdoc.embedded.loading import Loaded
 from kubectl_eksdoc.embedded.probed import MetadataServices, WithProbes
+from kubectl_eksdoc.embedded.resolvers import Resolvers
 from kubectl_eksdoc.embedded.serving.access import Access, User
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
 from kubectl_eksdoc.embedded.serving.clockwork import Scaled
-from kubectl_eksdoc.embedded.serving.pod_logs import PodLogs
+from kubectl_eksdoc.embedded.serving.pod_logs import PodLogs, nobody_knows
 
 
 def api_of(
@@ -35,8 +36,9 @@ def api_of(
     (troubled or plane).start(WithProbes(pace), every_controller)
     said = observed.identity.server_version
     build = Build(git_version=whole(said)) if versions.parse(said) is not None else Build()
-    logs = PodLogs() if services is None else PodLogs(services.logs)
-    return Api(plane, Setup(Access(users), build, logs=logs), Scaled(monotonic, speed))
+    resolvers = Resolvers(plane)
+    logs = PodLogs(nobody_knows if services is None else services.logs, resolvers.lines)
+    return Api(plane, Setup(Access(users), build, logs=logs, ports=resolvers.answer), Scaled(monotonic, speed))
 
 
 def whole(version: str) -> str:
