@@ -7,10 +7,12 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
-from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.api_objects import Doc, at, with_value
 from kubectl_eksdoc.core.model.applies import Applied, Conflict, Conflicting
 from kubectl_eksdoc.core.model.aws.addons import AddonSide
+from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.clusters import EksCluster
+from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.findings import Finding
 from kubectl_eksdoc.core.plan.addon.facts import Asked
 from kubectl_eksdoc.core.plan.addon.judging import calls
@@ -20,9 +22,12 @@ from kubectl_eksdoc.core.plan.addon.prediction import FieldChange
 from kubectl_eksdoc.core.plan.dns.change.change import Change, changed
 from kubectl_eksdoc.core.plan.dns.change.lameduck import foreign_grace
 from kubectl_eksdoc.core.plan.dns.change.wishes import Wishes
-from kubectl_eksdoc.core.plan.dns.deployed import CONFIG, COREFILE, DEFAULT_GRACE_S
+from kubectl_eksdoc.core.plan.dns.deployed import CONFIG, COREFILE, DEFAULT_GRACE_S, OBJECTS
 from kubectl_eksdoc.core.plan.dns.facts import DnsFacts
 from kubectl_eksdoc.core.run.addon.guards import Guard, to_acknowledge
+from kubectl_eksdoc.core.rules.api.ownership.applying import apply
+from kubectl_eksdoc.core.rules.api.ownership.conflicts import Conflicts
+from kubectl_eksdoc.core.rules.api.schema import schema_of
 from kubectl_eksdoc.flows.addon import JudgeBy
 from kubectl_eksdoc.flows.addon_sending import Prepared, prepared
 from kubectl_eksdoc.flows.ports import Objects
@@ -39,6 +44,12 @@ class ConfigMaps(Protocol):
             ClusterError: the server does not take it, or nobody knows.
         """
         ...
+
+
+MANAGER = "eksdoc"
+"""The field manager of this tool."""
+_NOW = "2000-01-01T00:00:00Z"
+"""Entries get a time, which nobody looks at here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +87,10 @@ def ready(
     eks: EksCluster,
     objects: Objects,
     judge: JudgeBy,
-    maps: ConfigMaps | None = None,
     force: bool = False,
     accepted: Collection[str] = (),
 ) -> Ready:
-    """`accepted`: fields that may be reset; `maps`: who tells of conflicts, None where nobody is asked.
+    """`accepted`: fields that may be reset; `force`: a self-managed Corefile is taken from whoever has it.
 
     Raises:
         ClusterError: the cluster cannot be talked to.
@@ -95,7 +105,7 @@ def ready(
     if change.managed:
         assert isinstance(facts.addon, AddonSide), "else it is not managed"
         return _of_addon(facts, facts.addon, change, eks, objects, judge, accepted)
-    return _of_map(change, maps, force)
+    return _of_map(facts, change, force)
 
 
 def _of_addon(
@@ -150,20 +160,41 @@ def _grace(facts: DnsFacts, change: Change, plan: AddonPlan) -> Iterator[Guard]:
         )
 
 
-def _of_map(change: Change, maps: ConfigMaps | None, force: bool) -> Ready:
+def _of_map(facts: DnsFacts, change: Change, force: bool) -> Ready:
+    """Its conflicts are foretold by the owners of today's fields: the server has the last word."""
     assert change.corefile is not None, "else it is nothing"
-    config: Doc = {
+    live = facts.objects.get(CONFIG)
+    assert isinstance(live, dict), "its text was read"
+    version = at(live, "metadata", "resourceVersion")
+    config = config_map(change.corefile.after)
+    schema = schema_of(CONFIG.api_version, CONFIG.kind)
+    found = apply(live, config, MANAGER, False, _NOW, schema)
+    # Whoever has changed it since it was read is not overwritten: the server compares the version.
+    sent = with_value(config, ("metadata", "resourceVersion"), version) if version else config
+    if not isinstance(found, Conflicts):
+        return Ready(change, config=sent)
+    conflicts = tuple(sorted({Conflict(each.field, each.owner.manager) for each in found.found}))
+    who = ", ".join(f"{each.field} is {each.owner}'s" for each in conflicts)
+    guard = Guard(
+        f"somebody else has the Corefile, and would change it again or lose it: {who}",
+        "Change it where it is declared, or take it: --force-conflicts.",
+    )
+    return Ready(change, config=sent, guards=() if force else (guard,), conflicts=conflicts)
+
+
+def config_map(text: str) -> Doc:
+    """The Corefile alone, as it is applied: no other field of the ConfigMap becomes ours."""
+    return {
         "apiVersion": CONFIG.api_version,
         "kind": CONFIG.kind,
         "metadata": {"name": CONFIG.name, "namespace": CONFIG.namespace},
-        "data": {COREFILE: change.corefile.after},
+        "data": {COREFILE: text},
     }
-    found = maps.apply(config, dry=True) if maps is not None else Applied({})
-    if not isinstance(found, Conflicting):
-        return Ready(change, config=config)
-    who = ", ".join(f"{each.field} is {each.owner}'s" for each in found.conflicts)
-    guard = Guard(
-        f"somebody else has the Corefile, and would have to change it or lose it: {who}",
-        "Change it where it is declared, or take it: --force-conflicts.",
-    )
-    return Ready(change, config=config, guards=() if force else (guard,), conflicts=found.conflicts)
+
+
+def facts_of(cluster: Cluster, objects: Objects, addon: AddonSide | Absent | Unknown) -> DnsFacts:
+    """
+    Raises:
+        ClusterError: the cluster cannot be talked to.
+    """
+    return DnsFacts(cluster, {of: objects.one(of) for of in OBJECTS}, addon)

@@ -12,7 +12,7 @@ from typing import Protocol
 
 from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.run.dns.taking_up import Stand, Taken, Told, Wanted, stand
+from kubectl_eksdoc.core.run.dns.taking_up import Stand, Told, Verified, Wanted, stand
 from kubectl_eksdoc.core.run.dns.telling import metrics_of
 from kubectl_eksdoc.errors import ClusterError
 
@@ -54,24 +54,6 @@ class Verifying:
     sleep: Callable[[float], object]
     told: Callable[[], int]
     tell: Callable[[str], object]
-
-
-@dataclass(frozen=True, slots=True)
-class Verified:
-    """Of every pod, by name. `unread`: why the pods themselves are not known, a clause; `left`: why it was not looked
-    at any longer though something may still come."""
-
-    stands: tuple[Stand, ...]
-    seconds: float
-    left: str = ""
-    unread: str = ""
-
-    def of(self, taken: Taken) -> tuple[Stand, ...]:
-        return tuple(each for each in self.stands if each.taken is taken)
-
-    @property
-    def all(self) -> bool:
-        return bool(self.stands) and not self.unread and all(each.taken is Taken.VERIFIED for each in self.stands)
 
 
 def failed_before(world: Verifying) -> Mapping[str, float | None]:

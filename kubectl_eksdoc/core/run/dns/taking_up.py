@@ -25,8 +25,9 @@ class Taken(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """`sums` by which CoreDNS calls the Corefile, () where its text does not tell them. `failed`: reloads that had failed in each pod
-    (``namespace/name``) before, None where that is not known; a pod that is not in there has come since."""
+    """`sums` by which CoreDNS calls the Corefile, () where its text does not tell them. `failed`: reloads that had
+    failed in each pod (``namespace/name``) before, None where that is not known; a pod that is not in there has come
+    since."""
 
     sums: tuple[str, ...]
     failed: Mapping[str, float | None]
@@ -111,3 +112,21 @@ def _doubt(what: str, found: Absent | Unknown) -> tuple[str, str]:
     if isinstance(found, Absent):
         return f"{what}: {found.said}", ""
     return f"{what}: {found.why}", found.missing
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """Of every pod, by name. `unread`: why the pods themselves are not known, a clause; `left`: why it was not looked
+    at any longer though something may still come."""
+
+    stands: tuple[Stand, ...]
+    seconds: float
+    left: str = ""
+    unread: str = ""
+
+    def of(self, taken: Taken) -> tuple[Stand, ...]:
+        return tuple(each for each in self.stands if each.taken is taken)
+
+    @property
+    def all(self) -> bool:
+        return bool(self.stands) and not self.unread and all(each.taken is Taken.VERIFIED for each in self.stands)
