@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from kubectl_eksdoc.core.model import addon_codes, addon_past_codes, codes, metadata_codes, metadata_probe_codes
+from kubectl_eksdoc.core.model import (
+    addon_codes,
+    addon_past_codes,
+    codes,
+    dns_codes,
+    metadata_codes,
+    metadata_probe_codes,
+)
 
 _HEAD = """\
 # Finding codes
@@ -18,7 +25,7 @@ CODE,…` says which codes may stay unknown. The kinds are those without which t
 def page() -> str:
     parts = [_HEAD]
     of_metadata = (*metadata_codes.ALL, *metadata_probe_codes.ALL)
-    every = (*codes.ALL, *addon_codes.ALL, *addon_past_codes.ALL, *of_metadata)
+    every = (*codes.ALL, *addon_codes.ALL, *addon_past_codes.ALL, *of_metadata, *dns_codes.ALL)
     for code in sorted(every, key=lambda c: c.name):
         needs = ", ".join(f"`{resource.full_name}`" for resource in code.needs)
         parts.append(f"## {code.name}\n\n**{code.title}.** {code.about}\n")

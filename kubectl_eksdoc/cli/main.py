@@ -125,6 +125,7 @@ def tree(prog: str = PROG) -> Parser:
     """The parser with every command. A new command is one module with `add_to`, and one line here."""
     from kubectl_eksdoc.cli import drain, options_list, rehearse
     from kubectl_eksdoc.cli.addon import command as addon_diff
+    from kubectl_eksdoc.cli.dns import command as coredns_lameduck
     from kubectl_eksdoc.cli.metadata import command as imds_probe
     from kubectl_eksdoc.cli.run import asking as run_asking
     from kubectl_eksdoc.cli.run import drain as run_drain
@@ -142,6 +143,7 @@ def tree(prog: str = PROG) -> Parser:
     rehearse.add_to(commands, level=1)
     addon_diff.add_to(commands)
     imds_probe.add_to(commands)
+    coredns_lameduck.add_to(commands)
     options_list.add_to(commands)
     return parser
 

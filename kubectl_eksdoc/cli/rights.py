@@ -125,6 +125,17 @@ _IMDS_ACTIVE = (
 _NO_PATCH = "`--fix node-class` cannot be carried out"
 _IMDS_FIX = (*_IMDS_PROBE, *(Right(verb, kinds.NODE_CLASSES, lost=_NO_PATCH) for verb in ("get", "patch")))
 
+_NO_OBJECT = "what CoreDNS is judged by is unknown: how long it answers while it ends, or who scales it"
+_COREDNS = (
+    *(Right("list", resource, True) for resource in _NOTHING_WITHOUT),
+    Right("list", kinds.BUDGETS),
+    Right("list", kinds.ENDPOINT_SLICES),
+    Right("list", kinds.AUTOSCALERS),
+    *(Right("get", resource, lost=_NO_OBJECT) for resource in (kinds.DEPLOYMENTS, kinds.CONFIG_MAPS)),
+    Right("get", kinds.PODS, lost="whether its containers restart, and why, is unknown"),
+    Right("get", kinds.PODS, lost="whether it prints errors is unknown", subresource="log"),
+)
+
 ASKED_OF_AWS: Mapping[str, tuple[Question, ...]] = {
     "addon-diff": (
         questions.CALLER,
@@ -147,6 +158,13 @@ ASKED_OF_AWS: Mapping[str, tuple[Question, ...]] = {
         questions.METADATA_DEFAULTS,
         questions.POD_IDENTITIES,
     ),
+    "coredns-lameduck": (
+        questions.CALLER,
+        questions.CLUSTER,
+        questions.ADDON,
+        questions.ADDON_VERSIONS,
+        questions.ADDON_CONFIGURATION,
+    ),
     "imds-probe --apply": (
         questions.MODIFY_METADATA,
         questions.CREATE_TEMPLATE_VERSION,
@@ -167,6 +185,7 @@ BY_COMMAND: Mapping[str, tuple[Right, ...]] = {
     "imds-probe": _IMDS_PROBE,
     "imds-probe --apply": _IMDS_FIX,
     "imds-probe --active": _IMDS_ACTIVE,
+    "coredns-lameduck": _COREDNS,
     "drain run": _RUN,
     "drain resume": _RUN,
     "drain rollback": (*_NODES, *_PODS, *(right for right in _EVICT if not right.subresource), *_JOURNAL),

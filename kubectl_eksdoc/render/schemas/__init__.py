@@ -14,6 +14,7 @@ KINDS = (
     "AddonAftermath",
     "AddonDiff",
     "AddonUpdate",
+    "CorednsLameduck",
     "DrainPlan",
     "DrainRehearsal",
     "DrainRun",

@@ -66,6 +66,22 @@ class DnsFacts:
         return parse(text) if isinstance(text, str) else text
 
     @property
+    def corefile_by(self) -> str:
+        """Who owns its text by the managedFields, "" where nobody is told."""
+        return deployments.corefile_by(self.objects.get(CONFIG, _NOT_ASKED))
+
+    @property
+    def configured_corefile(self) -> str | Unknown | None:
+        """The one in the add-on's configuration values; None for none, or where EKS does not manage it."""
+        if isinstance(self.addon, AddonSide):
+            values = self.addon.values
+            if isinstance(values, Unknown):
+                return values
+            text = values.get("corefile")
+            return text if isinstance(text, str) else None
+        return self.addon if isinstance(self.addon, Unknown) else None
+
+    @property
     def pods(self) -> tuple[Pod, ...]:
         """CoreDNS' own, the ended ones left out; they are known by the label that the service kube-dns selects by."""
         return dns_pods(self.cluster)
