@@ -10,24 +10,23 @@ from typing import Protocol
 from kubectl_eksdoc.core.model.api_objects import Doc, at, with_value
 from kubectl_eksdoc.core.model.applies import Applied, Conflict, Conflicting
 from kubectl_eksdoc.core.model.aws.addons import AddonSide
-from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.clusters import EksCluster
-from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.findings import Finding
 from kubectl_eksdoc.core.plan.addon.facts import Asked
 from kubectl_eksdoc.core.plan.addon.judging import calls
+from kubectl_eksdoc.core.plan.addon.merging import differences
 from kubectl_eksdoc.core.plan.addon.modes import Fate, Mode
 from kubectl_eksdoc.core.plan.addon.plan import AddonPlan
 from kubectl_eksdoc.core.plan.addon.prediction import FieldChange
 from kubectl_eksdoc.core.plan.dns.change.change import Change, changed
 from kubectl_eksdoc.core.plan.dns.change.lameduck import foreign_grace
 from kubectl_eksdoc.core.plan.dns.change.wishes import Wishes
-from kubectl_eksdoc.core.plan.dns.deployed import CONFIG, COREFILE, DEFAULT_GRACE_S, OBJECTS
+from kubectl_eksdoc.core.plan.dns.deployed import CONFIG, COREFILE, DEFAULT_GRACE_S
 from kubectl_eksdoc.core.plan.dns.facts import DnsFacts
-from kubectl_eksdoc.core.run.addon.guards import Guard, to_acknowledge
 from kubectl_eksdoc.core.rules.api.ownership.applying import apply
 from kubectl_eksdoc.core.rules.api.ownership.conflicts import Conflicts
 from kubectl_eksdoc.core.rules.api.schema import schema_of
+from kubectl_eksdoc.core.run.addon.guards import Guard, to_acknowledge
 from kubectl_eksdoc.flows.addon import JudgeBy
 from kubectl_eksdoc.flows.addon_sending import Prepared, prepared
 from kubectl_eksdoc.flows.ports import Objects
@@ -66,6 +65,13 @@ class Ready:
     @property
     def plan(self) -> AddonPlan | None:
         return self.update.plan if self.update is not None else None
+
+    @property
+    def changes(self) -> int:
+        """Configuration values, at the top, that become others; or the one Corefile."""
+        if self.plan is None:
+            return int(self.config is not None)
+        return len({path[0] for path in differences(self.change.before or {}, self.plan.asked.values or {})})
 
     @property
     def weighty(self) -> tuple[Finding, ...]:
@@ -190,11 +196,3 @@ def config_map(text: str) -> Doc:
         "metadata": {"name": CONFIG.name, "namespace": CONFIG.namespace},
         "data": {COREFILE: text},
     }
-
-
-def facts_of(cluster: Cluster, objects: Objects, addon: AddonSide | Absent | Unknown) -> DnsFacts:
-    """
-    Raises:
-        ClusterError: the cluster cannot be talked to.
-    """
-    return DnsFacts(cluster, {of: objects.one(of) for of in OBJECTS}, addon)

@@ -15,6 +15,7 @@ KINDS = (
     "AddonDiff",
     "AddonUpdate",
     "CorednsLameduck",
+    "DnsChange",
     "DrainPlan",
     "DrainRehearsal",
     "DrainRun",

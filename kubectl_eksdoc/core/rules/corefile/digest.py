@@ -1,8 +1,9 @@
 """The sum by which CoreDNS tells which Corefile it runs: in a line of its log, and in a metric.
 
-It is none of the text: it is that of the parsed blocks as Go prints them in JSON, SHA-512 now and MD5 in older versions.
-So spaces within a line do not change it, and a line more does. Sources: coredns, plugin/reload/reload.go (parse);
-github.com/coredns/caddy, caddyfile (ServerBlock, Token); Go, encoding/json. Held against the sums that CoreDNS prints for the Corefile of kubeadm.
+It is none of the text: it is that of the parsed blocks as Go prints them in JSON, SHA-512 now and MD5 in older
+versions. So spaces within a line do not change it, and a line more does. Sources: coredns, plugin/reload/reload.go
+(parse); github.com/coredns/caddy, caddyfile (ServerBlock, Token); Go, encoding/json. Held against the sums that CoreDNS
+prints for the Corefile of kubeadm.
 """
 
 from __future__ import annotations

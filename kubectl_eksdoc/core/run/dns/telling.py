@@ -11,6 +11,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from kubectl_eksdoc.core.model.corefile import Directive, Refusal
+from kubectl_eksdoc.core.rules.corefile.parser import parse
+
 _VERSION = re.compile(r'^coredns_reload_version_info\{[^}]*\bvalue="([0-9a-f]+)"[^}]*\}\s+1(?:\.0+)?\s*$', re.MULTILINE)
 _FAILED = re.compile(
     r"^coredns_reload_failed_(?:total|count)(?:_total)?(?:\{[^}]*\})?\s+([0-9.eE+]+)\s*$", re.MULTILINE
@@ -22,6 +25,7 @@ _KEEPS = (
     "plugin/reload: Corefile load failed",
 )
 _LONGEST = 240
+_OWN_HOST = ("", "0.0.0.0", "::", "[::]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +52,20 @@ def metrics_of(text: str) -> Metrics | None:
         return None
     versions = _VERSION.findall(text)
     return Metrics(versions[-1] if versions else "", float(failed.group(1)))
+
+
+def metrics_port(text: str) -> int | None:
+    """On which CoreDNS with that Corefile tells its metrics to others; None for nowhere: by default only its own pod
+    hears them (plugin/metrics: localhost:9153)."""
+    corefile = parse(text)
+    if isinstance(corefile, Refusal):
+        return None
+    for each in (each for block in corefile.servers for each in corefile.whole(block)):
+        if isinstance(each, Directive) and each.name == "prometheus" and len(each.tokens) > 1:
+            host, _, port = each.tokens[1].text.rpartition(":")
+            if host in _OWN_HOST and port.isdigit():
+                return int(port)
+    return None
 
 
 def logged(text: str) -> Logged:

@@ -50,8 +50,9 @@ def node_terms(affinity: Doc) -> tuple[NodeTerm, ...] | None:
 
 
 def of_pods(affinity: Doc) -> Doc:
-    """What it asks of other pods."""
-    return {key: value for key, value in affinity.items() if key != _NODES and value}
+    """What it requires of other pods: what it only prefers keeps no pod from a node."""
+    found = {key: at(affinity, key, _REQUIRED) for key in ("podAffinity", "podAntiAffinity")}
+    return {key: value for key, value in found.items() if value}
 
 
 def _terms(affinity: Doc) -> list[Any]:

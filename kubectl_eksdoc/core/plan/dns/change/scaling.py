@@ -5,23 +5,21 @@ Sources: EKS user guide, autoscaling of CoreDNS (versions, the formula); the add
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 
 from kubectl_eksdoc.core.model import dns_codes, kinds
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
-from kubectl_eksdoc.core.model.placement import CPU
 from kubectl_eksdoc.core.model.versions import parse
 from kubectl_eksdoc.core.plan.addon.schema.allowed import SchemaPaths
 from kubectl_eksdoc.core.plan.dns.change.wishes import Refused, Scale
 from kubectl_eksdoc.core.plan.dns.deployed import NAME, SYSTEM
 from kubectl_eksdoc.core.plan.dns.facts import DnsFacts
+from kubectl_eksdoc.core.plan.dns.judging.placed import wanted_replicas
 
 KEY = "autoScaling"
 _FIRST_MINOR = 25
 _FROM = "v1.9.3-eksbuild.15 (1.25, 1.26), v1.10.1-eksbuild.11 (1.27, 1.28), v1.11.1-eksbuild.9 (from 1.29 on)"
-_NODES_EACH, _MILLICORES_EACH = 16, 256_000
 
 
 def not_scaled(facts: DnsFacts, kubernetes: str, version: str, schema: SchemaPaths | None) -> Iterator[Refused]:
@@ -65,18 +63,12 @@ def _others(facts: DnsFacts) -> Iterator[Refused]:
         )
 
 
-def wanted(cluster: Cluster) -> int | None:
-    """Replicas by EKS' formula, ``max(nodes/16, cores/256)``; None where the nodes are not known."""
-    if not cluster.read_of(kinds.NODES).known:
-        return None
-    cores = sum(node.allocatable.get(CPU, 0) for node in cluster.nodes)
-    return max(math.ceil(len(cluster.nodes) / _NODES_EACH), math.ceil(cores / _MILLICORES_EACH))
-
-
 def few(cluster: Cluster, scale: Scale) -> Iterator[Finding]:
     """Where the autoscaler will have more at once, or may not have as many as it should."""
-    found = wanted(cluster)
-    if found is None or found <= scale.least:
+    if not cluster.read_of(kinds.NODES).known:
+        return
+    found = wanted_replicas(cluster.nodes)
+    if found <= scale.least:
         return
     capped = found > scale.most
     yield Finding(
