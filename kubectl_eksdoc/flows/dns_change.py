@@ -10,11 +10,12 @@ from typing import Protocol
 from kubectl_eksdoc.core.model.api_objects import Doc, at, with_value
 from kubectl_eksdoc.core.model.applies import Applied, Conflict, Conflicting
 from kubectl_eksdoc.core.model.aws.addons import AddonSide
+from kubectl_eksdoc.core.model.aws.asked import Unknown
 from kubectl_eksdoc.core.model.aws.clusters import EksCluster
 from kubectl_eksdoc.core.model.findings import Finding
 from kubectl_eksdoc.core.plan.addon.facts import Asked
 from kubectl_eksdoc.core.plan.addon.judging import calls
-from kubectl_eksdoc.core.plan.addon.merging import differences
+from kubectl_eksdoc.core.plan.addon.merging import Missing, differences
 from kubectl_eksdoc.core.plan.addon.modes import Fate, Mode
 from kubectl_eksdoc.core.plan.addon.plan import AddonPlan
 from kubectl_eksdoc.core.plan.addon.prediction import FieldChange
@@ -123,15 +124,29 @@ def _of_addon(
     judge: JudgeBy,
     accepted: Collection[str],
 ) -> Ready:
-    """With NONE, which refuses what was not foreseen; with OVERWRITE only where somebody else has what is set, and then
-    with the values that keep what else people have set."""
-    found = prepared(facts.cluster, eks, side, objects, Asked(Mode.NONE, change.values), True, judge)
+    """With NONE, which refuses what was not foreseen; with OVERWRITE only where somebody else has what is set. What else
+    people have set goes with it as far as a value keeps it."""
+    asked = Asked(Mode.NONE, change.values)
+    found = prepared(facts.cluster, eks, side, objects, asked, True, judge)
+    kept = _keeping(found.plan, change)
+    if kept != change.values:
+        asked = Asked(Mode.NONE, kept)
+        found = prepared(facts.cluster, eks, side, objects, asked, True, judge)
     if found.plan.conflict:
-        way = found.plan.way_out
-        values = way.values if way is not None and way.usable else change.values
-        found = prepared(facts.cluster, eks, side, objects, Asked(Mode.OVERWRITE, values), True, judge)
+        found = prepared(facts.cluster, eks, side, objects, Asked(Mode.OVERWRITE, kept), True, judge)
     guards = (*found.guards, *_not_accepted(found.plan, change, accepted), *_grace(facts, change, found.plan))
     return Ready(change, found, guards=guards)
+
+
+def _keeping(plan: AddonPlan, change: Change) -> Doc:
+    """The values with what people have set live beside the add-on's values, so that no mode takes it."""
+    values, wished, schema = change.values or {}, set(change.set), plan.facts.target.schema
+    for each in plan.changes:
+        if not each.at_risk or not each.config or each.config[0] in wished or isinstance(each.live, Missing):
+            continue
+        if isinstance(schema, Unknown) or not schema.refuses(each.config):
+            values = with_value(values, each.config, each.live)
+    return values
 
 
 def resets(plan: AddonPlan, change: Change) -> tuple[FieldChange, ...]:

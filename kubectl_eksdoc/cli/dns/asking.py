@@ -51,6 +51,8 @@ class Asking:
     def reached_by(self, world: AddonWorld) -> tuple[str, ...]:
         """The words that lead to the same cluster, of ours."""
         options = self.request.options
+        if self.request.source.demo:
+            return ("--demo", "--dry-run")  # nothing of it can be changed
         words = self.kubectl(world)
         aws = {"--cluster-name": options.cluster_name, "--region": options.region, "--profile": options.profile}
         return (*words, *(word for flag, value in aws.items() if value for word in (flag, value)))

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from kubectl_eksdoc.core.plan.addon.merging import MISSING, differences, value_at
-from kubectl_eksdoc.core.plan.addon.schema.allowed import spelled
-from kubectl_eksdoc.core.plan.dns.change.change import COREFILE, Change
-from kubectl_eksdoc.core.plan.dns.change.landing import Landing
+from kubectl_eksdoc.core.plan.dns.change.change import Change
+from kubectl_eksdoc.core.plan.dns.change.landing import Landing, Seat
 from kubectl_eksdoc.core.run.dns.taking_up import Stand, Taken
 from kubectl_eksdoc.render.dns_change import words
 from kubectl_eksdoc.render.dns_change.view import DnsChangeView
@@ -89,35 +87,27 @@ def _wrapped(lines: list[str], look: Look) -> list[str]:
 def _corefile(change: Change, look: Look) -> list[str]:
     if change.corefile is None:
         return []
-    tones = {"+": Tone.GOOD, "-": Tone.BAD}
-    lines = [
-        look.paint(MARGIN + shown(line, look), tones[line[0]]) if line[:1] in tones else MARGIN + shown(line, look)
-        for line in words.diff(change.corefile)
-    ]
+    lines = _coloured(words.diff(change.corefile), look)
     return titled(Title("Corefile"), lines or [f"{MARGIN}its text stays; it is not in the add-on's values yet"], look)
 
 
 def _values(change: Change, view: DnsChangeView, look: Look) -> list[str]:
-    if change.before is None or (view.values is None and change.values is None):
+    after = view.values if view.values is not None else change.values
+    if change.before is None or after is None:
         return []
-    after = view.values if view.values is not None else change.values or {}
-    lines: list[str] = []
-    for path in differences(change.before, after):
-        name = ".".join(path)
-        if path == (COREFILE,):
-            lines.append(f"{name}: {_stands_there(change.before, path)} → the whole new Corefile")
-        else:
-            lines.append(f"{name}: {_stands_there(change.before, path)} → {_stands_there(after, path)}")
+    lines = _coloured(words.values_diff(change.before, after), look)
     if change.affinity_source:
-        lines.append(f"The affinity is given as a whole, made of that of {change.affinity_source}.")
-    return titled(Title("Configuration values", ": today and new"), _wrapped(lines, look), look)
+        said = f"The affinity is given as a whole, made of that of {change.affinity_source}."
+        lines += _wrapped([said], look)
+    return titled(Title("Configuration values", ": today and new, the Corefile left out"), lines, look)
 
 
-def _stands_there(values: dict[str, object], path: tuple[str, ...]) -> str:
-    found = value_at(values, path)
-    if found is MISSING:
-        return "nothing"
-    return "another text" if path == (COREFILE,) else spelled(found)
+def _coloured(lines: list[str], look: Look) -> list[str]:
+    tones = {"+": Tone.GOOD, "-": Tone.BAD}
+    return [
+        look.paint(MARGIN + shown(line, look), tones[line[0]]) if line[:1] in tones else MARGIN + shown(line, look)
+        for line in lines
+    ]
 
 
 def _landing(found: Landing | None, refused: bool, look: Look, full: bool) -> list[str]:
@@ -130,7 +120,9 @@ def _landing(found: Landing | None, refused: bool, look: Look, full: bool) -> li
         Column("CAPACITY", drop=1),
         Column("A POD OF COREDNS", floor=20),
     ]
-    kept = found.seats if full else [*found.fitting[:2], *[each for each in found.seats if not each.fits][:_MOST]]
+    kept = (
+        found.seats if full else [*_one_of_each_zone(found), *[seat for seat in found.seats if not seat.fits][:_MOST]]
+    )
     rows: list[Row] = [
         [
             each.node,
@@ -144,6 +136,10 @@ def _landing(found: Landing | None, refused: bool, look: Look, full: bool) -> li
     if len(kept) < len(found.seats):
         lines += [f"{MARGIN}{look.ellipsis} and {len(found.seats) - len(kept)} more (-o wide)"]
     return lines
+
+
+def _one_of_each_zone(found: Landing) -> list[Seat]:
+    return list({seat.zone: seat for seat in reversed(found.fitting)}.values())[::-1]
 
 
 def _sent(view: DnsChangeView, look: Look) -> list[str]:

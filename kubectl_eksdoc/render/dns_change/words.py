@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import difflib
+from typing import cast
 
+from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.commands import shell
-from kubectl_eksdoc.core.plan.dns.change.change import Change, Texts
+from kubectl_eksdoc.core.model.corefile import Corefile
+from kubectl_eksdoc.core.plan.dns.change.change import COREFILE, Change, Texts
 from kubectl_eksdoc.core.plan.dns.change.wishes import Place
+from kubectl_eksdoc.core.rules.corefile.parser import parse
+from kubectl_eksdoc.core.rules.corefile.plugins import lameduck_s
 from kubectl_eksdoc.core.run.dns.taking_up import Taken, Verified
 from kubectl_eksdoc.core.run.stages import Stage
 from kubectl_eksdoc.render.dns_change.view import DnsChangeView
+from kubectl_eksdoc.render.encode import Json, to_yaml
 from kubectl_eksdoc.render.text import counted, joined
 
 
@@ -80,6 +86,26 @@ def diff(texts: Texts) -> list[str]:
     """Unified, with enough around it to see which server block it is in."""
     before, after = texts.before.splitlines(), texts.after.splitlines()
     return list(difflib.unified_diff(before, after, "Corefile (today)", "Corefile (new)", lineterm="", n=3))
+
+
+def values_diff(before: Doc, after: Doc) -> list[str]:
+    """Of the add-on's values as YAML; the Corefile is named only."""
+    old, new = _as_yaml(before), _as_yaml(after)
+    found = difflib.unified_diff(old, new, "values (today)", "values (new)", lineterm="", n=2)
+    return [line for line in found if not line.startswith("@@")]
+
+
+def _as_yaml(values: Doc) -> list[str]:
+    text = values.get(COREFILE)
+    named = f"{len(text.splitlines())} lines, lameduck {_lameduck(text)}" if isinstance(text, str) else ""
+    said = values | ({COREFILE: named} if named else {})
+    return to_yaml(cast(Json, {key: said[key] for key in sorted(said)})).splitlines() if said else []
+
+
+def _lameduck(text: str) -> str:
+    corefile = parse(text)
+    found = lameduck_s(corefile) if isinstance(corefile, Corefile) else None
+    return "?" if found is None else f"{found:g}s"
 
 
 def command(said: tuple[str, ...]) -> str:
