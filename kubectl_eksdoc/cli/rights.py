@@ -136,6 +136,18 @@ _COREDNS = (
     Right("get", kinds.PODS, lost="whether it prints errors is unknown", subresource="log"),
 )
 
+_BY_LOG = "whether a pod has taken a new Corefile up is told by its log alone"
+_BY_METRIC = "whether a pod that refuses a new Corefile, or has started since, runs it is not known"
+_HAND_MADE = "a CoreDNS that EKS does not manage is not changed"
+_COREDNS_CHANGE = (
+    *(right for right in _COREDNS if right.subresource != "log"),
+    *(Right("get", each, lost=_SINGLE) for each in (kinds.BUDGETS, kinds.SERVICE_ACCOUNTS)),
+    Right("list", kinds.NAMESPACES, lost="where an affinity picks namespaces by their labels, nothing is placed"),
+    Right("get", kinds.PODS, lost=_BY_METRIC, subresource="log"),
+    Right("get", kinds.PODS, lost=_BY_LOG, subresource="proxy"),
+    Right("patch", kinds.CONFIG_MAPS, lost=_HAND_MADE),
+)
+
 ASKED_OF_AWS: Mapping[str, tuple[Question, ...]] = {
     "addon-diff": (
         questions.CALLER,
@@ -165,6 +177,7 @@ ASKED_OF_AWS: Mapping[str, tuple[Question, ...]] = {
         questions.ADDON_VERSIONS,
         questions.ADDON_CONFIGURATION,
     ),
+    "coredns-lameduck --apply": (questions.UPDATE_ADDON, questions.UPDATE, questions.UPDATES),
     "imds-probe --apply": (
         questions.MODIFY_METADATA,
         questions.CREATE_TEMPLATE_VERSION,
@@ -186,6 +199,7 @@ BY_COMMAND: Mapping[str, tuple[Right, ...]] = {
     "imds-probe --apply": _IMDS_FIX,
     "imds-probe --active": _IMDS_ACTIVE,
     "coredns-lameduck": _COREDNS,
+    "coredns-lameduck --apply": _COREDNS_CHANGE,
     "drain run": _RUN,
     "drain resume": _RUN,
     "drain rollback": (*_NODES, *_PODS, *(right for right in _EVICT if not right.subresource), *_JOURNAL),

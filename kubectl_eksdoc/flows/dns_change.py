@@ -124,8 +124,8 @@ def _of_addon(
     judge: JudgeBy,
     accepted: Collection[str],
 ) -> Ready:
-    """With NONE, which refuses what was not foreseen; with OVERWRITE only where somebody else has what is set. What else
-    people have set goes with it as far as a value keeps it."""
+    """With NONE, which refuses what was not foreseen; with OVERWRITE only where somebody else has what is set. What
+    else people have set goes with it as far as a value keeps it."""
     asked = Asked(Mode.NONE, change.values)
     found = prepared(facts.cluster, eks, side, objects, asked, True, judge)
     kept = _keeping(found.plan, change)

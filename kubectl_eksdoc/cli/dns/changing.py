@@ -64,14 +64,13 @@ def _check_source(asking: Asking) -> None:
 
 def _opened(asking: Asking) -> AddonWorld:
     from kubectl_eksdoc.core.model import kinds
-    from kubectl_eksdoc.core.plan.addon.rendering import every_object
+    from kubectl_eksdoc.core.plan.addon.rendering import objects_of
     from kubectl_eksdoc.core.plan.dns.deployed import OBJECTS
-    from kubectl_eksdoc.flows import addon, dns
+    from kubectl_eksdoc.flows.dns import KINDS
     from kubectl_eksdoc.wiring.addons import Reading
 
-    wanted = tuple(dict.fromkeys((*addon.KINDS, *dns.KINDS, kinds.NAMESPACES)))
-    objects = tuple(dict.fromkeys((*every_object(), *OBJECTS)))
-    return addon_reading.opened(asking.request, asking.around, Reading(wanted, objects))
+    objects = tuple(dict.fromkeys((*objects_of(ADDON), *OBJECTS)))
+    return addon_reading.opened(asking.request, asking.around, Reading((*KINDS, kinds.NAMESPACES), objects))
 
 
 def _changed(asking: Asking, world: AddonWorld) -> Answer:

@@ -64,7 +64,8 @@ Render = Callable[[str, Doc, Site], "list[Doc]"]
 
 
 class AddonService:
-    """An add-on on one cluster, vpc-cni unless `render` is another's. Mutable: `version` and `values` are those of the last update that succeeded.
+    """An add-on on one cluster, vpc-cni unless `render` is another's. Mutable: `version` and `values` are those of the
+    last update that succeeded.
 
     `values` is the configuration document as the user wrote it, JSON or YAML, "" where there is none.
     """
