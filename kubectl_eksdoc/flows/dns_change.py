@@ -41,6 +41,7 @@ class ConfigMaps(Protocol):
 
         Raises:
             Forbidden, Unauthorized: it may not be changed.
+            Drifted: it is not the version any more that `doc` names.
             ClusterError: the server does not take it, or nobody knows.
         """
         ...
@@ -134,7 +135,7 @@ def _of_addon(
         found = prepared(facts.cluster, eks, side, objects, asked, True, judge)
     if found.plan.conflict:
         found = prepared(facts.cluster, eks, side, objects, Asked(Mode.OVERWRITE, kept), True, judge)
-    guards = (*found.guards, *_not_accepted(found.plan, change, accepted), *_grace(facts, change, found.plan))
+    guards = (*found.guards, *not_accepted(found.plan, change, accepted), *_grace(facts, change, found.plan))
     return Ready(change, found, guards=guards)
 
 
@@ -161,7 +162,8 @@ def resets(plan: AddonPlan, change: Change) -> tuple[FieldChange, ...]:
     )
 
 
-def _not_accepted(plan: AddonPlan, change: Change, accepted: Collection[str]) -> Iterator[Guard]:
+def not_accepted(plan: AddonPlan, change: Change, accepted: Collection[str]) -> Iterator[Guard]:
+    """Why it is not sent. `accepted`: fields as they are called in messages."""
     left = [each for each in resets(plan, change) if calls(each.field) not in accepted]
     if left:
         names = ", ".join(calls(each.field) for each in left)

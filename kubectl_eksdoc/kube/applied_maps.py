@@ -7,7 +7,7 @@ import re
 from kubectl_eksdoc.core.model.api_objects import Doc, at
 from kubectl_eksdoc.core.model.applies import Applied, Conflict, Conflicting
 from kubectl_eksdoc.core.rules.api.statuses import Status
-from kubectl_eksdoc.errors import ClusterError, Forbidden
+from kubectl_eksdoc.errors import ClusterError, Drifted, Forbidden
 from kubectl_eksdoc.kube.answers import Refused
 from kubectl_eksdoc.kube.sending import Sender
 from kubectl_eksdoc.kube.sent import MANAGER, Sent, refused
@@ -37,6 +37,8 @@ class AppliedMaps:
         if conflicts:
             return Conflicting(conflicts)
         what = f"ConfigMap {namespace}/{name}"
+        if sent.code == 409:
+            raise Drifted(f"{what} is not as it was: {sent.said}", "Nothing was changed. Look again.")
         error = refused(sent, RIGHT, namespace)
         if isinstance(error, Forbidden):
             look = f"Ask for the right, or look: kubectl auth can-i {RIGHT} -n {namespace}"

@@ -175,17 +175,17 @@ def _looked_at(
     """After the change: what pods say of the new Corefile (`after`, "" for none)."""
     from kubectl_eksdoc.core.plan.dns.change.lameduck import has_reload
     from kubectl_eksdoc.core.run.dns.judged import judged
-    from kubectl_eksdoc.core.run.stages import Stage
     from kubectl_eksdoc.flows.dns_verify import verified
 
     ended = view.ended
-    undone = ended is not None and ended.stage is not Stage.SUCCESSFUL
+    undone = ended is not None and not ended.whole  # whoever has stopped to follow it looks at no pods either
     reloads = view.change.corefile.reloads if view.change is not None and view.change.corefile else has_reload(after)
     seen: Verified | None = None
     if after and reloads and not undone:
         asking.around.note("now each pod is asked whether it has taken the new Corefile up; Ctrl-C only stops that")
         seen = verified(_wanted(after, failed), begun_s, looking, apply.verify_s)
-    found = judged(seen, reloads or not after) if not undone else ()
+    rolled = view.change is not None and view.change.affinity is not None and view.change.managed
+    found = judged(seen, reloads or not after, rolled) if not undone else ()
     done = replace(view, verified=seen, after=found)
     if (seen is not None and seen.left) or (ended is not None and ended.left):
         asking.around.note(f"look again: {_again(asking, world, view.run)}")

@@ -107,6 +107,12 @@ def test_what_does_not_fit_is_refused_with_the_arithmetic(ann: Desk) -> None:
     assert ann.updates == 0 and "lameduck 5s" in ann.corefile
 
 
+def test_a_hand_edit_of_what_the_add_on_owns_is_refused_with_the_reason(ann: Desk) -> None:
+    ran = ann.apply("--set", "lameduck=20s", "--force-conflicts", *SCRIPT)
+    assert ran.code == 1 and "a hand edit is put back by its next update" in " ".join(ran.err.split())
+    assert ann.updates == 0 and "lameduck 5s" in ann.corefile
+
+
 def test_a_corefile_that_coredns_would_refuse_is_never_sent(ann: Desk) -> None:
     ann.edits(lambda text: text.replace("    reload\n", "    reload 1s\n"))
     ran = ann.apply("--set", "lameduck=20s", *SCRIPT)

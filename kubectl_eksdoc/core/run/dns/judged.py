@@ -14,10 +14,11 @@ _LOGS = "kubectl logs -n kube-system -l k8s-app=kube-dns --tail 50 --prefix"
 _DEPLOYMENT = Subject("Deployment", "coredns", "kube-system")
 
 
-def judged(verified: Verified | None, reloads: bool) -> tuple[Finding, ...]:
-    """`reloads`: CoreDNS looks by itself; where it does not, nobody was asked."""
+def judged(verified: Verified | None, reloads: bool, rolled: bool = False) -> tuple[Finding, ...]:
+    """`reloads`: CoreDNS looks by itself; where it does not, nobody was asked. `rolled`: its pods were made anew by the
+    same change."""
     if not reloads:
-        return (_restart(),)
+        return (_made_anew() if rolled else _restart(),)
     if verified is None:
         return ()
     found = [_of_pod(each) for each in verified.stands if each.taken is not Taken.VERIFIED]
@@ -33,6 +34,19 @@ def _restart() -> Finding:
         "the Corefile has no plugin reload: no pod takes the new one up until it is made anew",
         ("pods that leave in that rollout still wait as long as the old Corefile says",),
         (Remedy("restart them, one after the other", RESTART), Remedy("look how far it is", _WATCH)),
+    )
+
+
+def _made_anew() -> Finding:
+    return Finding(
+        NOT_TAKEN_UP,
+        Severity.LOW,
+        Status.UNKNOWN,
+        _DEPLOYMENT,
+        "its pods were made anew by the same change, and without the plugin reload nothing tells which Corefile they run",
+        ("a pod that starts reads the Corefile that its node knows then",),
+        (Remedy("to be sure, restart them once more", RESTART),),
+        "what its pods run",
     )
 
 
