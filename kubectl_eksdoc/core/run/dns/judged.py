@@ -43,7 +43,7 @@ def _made_anew() -> Finding:
         Severity.LOW,
         Status.UNKNOWN,
         _DEPLOYMENT,
-        "its pods were made anew by the same change, and without the plugin reload nothing tells which Corefile they run",
+        "its pods were made anew by the same change; without the plugin reload nothing tells which Corefile they run",
         ("a pod that starts reads the Corefile that its node knows then",),
         (Remedy("to be sure, restart them once more", RESTART),),
         "what its pods run",
