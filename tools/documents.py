@@ -30,6 +30,8 @@ BLOCKS: Mapping[str, Callable[[], str]] = {
     "addon-rights": tables.addon_rights,
     "addon-apply": transcript.addon_apply,
     "addon-apply-rights": tables.addon_apply_rights,
+    "coredns-lameduck": transcript.coredns_lameduck,
+    "coredns-rights": tables.coredns_rights,
     "coredns-change": transcript.coredns_change,
     "coredns-change-refused": transcript.coredns_change_refused,
     "coredns-change-rights": tables.coredns_change_rights,

@@ -68,6 +68,23 @@ def imds_probe_rights() -> str:
     return _table(("right", "without it"), rows)
 
 
+def coredns_rights() -> str:
+    """What ``coredns-lameduck`` may use in the cluster and in AWS, and what is not known without it."""
+    lost = {
+        "DescribeCluster": "nothing that AWS says is believed: all of it is unknown",
+        "DescribeAddon": "whether CoreDNS is an add-on of EKS, and what its configuration holds, is unknown",
+        "DescribeAddonVersions": "nothing: which versions EKS offers matters to a change only",
+        "DescribeAddonConfiguration": "nothing: what the version takes matters to a change only",
+    }
+    command = "coredns-lameduck"
+    rows = [
+        (_code(str(right)), right.lost or "nothing can be said: the command ends with exit code 3")
+        for right in rights.BY_COMMAND[command]
+    ]
+    rows += [(_code(each.action), lost[each.operation]) for each in rights.ASKED_OF_AWS[command] if each.action]
+    return _table(("right", "without it"), rows)
+
+
 def imds_fix_rights() -> str:
     """What ``imds-probe --apply`` may use besides."""
     lost = {

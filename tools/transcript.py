@@ -133,6 +133,12 @@ def addon_apply() -> str:
     return _console(f"$ kubectl eksdoc {' '.join(command)}", f"[…]\n\n{sent.rstrip()}")
 
 
+def coredns_lameduck() -> str:
+    """The page on the incident of the demo."""
+    text, _ = _ran("coredns-lameduck", "--demo", expected=1)
+    return _console("$ kubectl eksdoc coredns-lameduck --demo", text.rstrip("\n"))
+
+
 def imds_probe() -> str:
     """One line and one sentence for each cause."""
     text, _ = _ran("imds-probe", "--demo", expected=1)

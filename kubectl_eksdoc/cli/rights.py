@@ -128,9 +128,9 @@ _IMDS_FIX = (*_IMDS_PROBE, *(Right(verb, kinds.NODE_CLASSES, lost=_NO_PATCH) for
 _NO_OBJECT = "what CoreDNS is judged by is unknown: how long it answers while it ends, or who scales it"
 _COREDNS = (
     *(Right("list", resource, True) for resource in _NOTHING_WITHOUT),
-    Right("list", kinds.BUDGETS),
-    Right("list", kinds.ENDPOINT_SLICES),
-    Right("list", kinds.AUTOSCALERS),
+    Right("list", kinds.BUDGETS, lost="whether a budget keeps its pods from going all at once is unknown"),
+    Right("list", kinds.ENDPOINT_SLICES, lost="which of its pods are asked is unknown"),
+    Right("list", kinds.AUTOSCALERS, lost="whether somebody scales it is unknown"),
     *(Right("get", resource, lost=_NO_OBJECT) for resource in (kinds.DEPLOYMENTS, kinds.CONFIG_MAPS)),
     Right("get", kinds.PODS, lost="whether its containers restart, and why, is unknown"),
     Right("get", kinds.PODS, lost="whether it prints errors is unknown", subresource="log"),

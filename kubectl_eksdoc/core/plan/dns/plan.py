@@ -11,7 +11,7 @@ from kubectl_eksdoc.core.model.commands import Reach
 from kubectl_eksdoc.core.model.findings import Finding, Severity, Status, in_order, reached
 from kubectl_eksdoc.core.model.nodes import NodeOwner
 from kubectl_eksdoc.core.plan.dns.facts import DnsFacts
-from kubectl_eksdoc.core.plan.dns.judging import failing, leaving, placed
+from kubectl_eksdoc.core.plan.dns.judging import configured, failing, lasting, leaving, placed
 from kubectl_eksdoc.core.plan.dns.judging.leaving import Ending, ending
 from kubectl_eksdoc.core.plan.dns.judging.subjects import ADDON, DEPLOYMENT, not_read
 from kubectl_eksdoc.core.plan.dns.order import Step, steps
@@ -67,7 +67,9 @@ def _findings(facts: DnsFacts) -> Iterator[Finding]:
         yield not_read("whether CoreDNS is an add-on of EKS", facts.addon, ADDON)
     elif not isinstance(facts.addon, Absent) and isinstance(facts.addon.values, Unknown):
         yield not_read("the configuration of the add-on", facts.addon.values, ADDON)
+    yield from configured.judged(facts)
     yield from leaving.judged(facts)
+    yield from lasting.judged(facts)
     yield from failing.judged(facts)
     yield from placed.judged(facts)
     yield from _elsewhere(facts)

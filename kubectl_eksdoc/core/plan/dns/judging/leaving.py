@@ -1,4 +1,4 @@
-"""How CoreDNS ends: the shutdown budget of what is, and whether the Corefile lets it."""
+"""How CoreDNS ends: the shutdown budget of what is."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ from dataclasses import dataclass
 
 from kubectl_eksdoc.core.model import dns_codes as codes
 from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
-from kubectl_eksdoc.core.model.corefile import Corefile, Import, Refusal
+from kubectl_eksdoc.core.model.corefile import Corefile
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, When
-from kubectl_eksdoc.core.plan.dns.deployed import DEFAULT_GRACE_S, EKS, Deployed
+from kubectl_eksdoc.core.model.kinds import NODES
+from kubectl_eksdoc.core.plan.dns.deployed import Deployed
 from kubectl_eksdoc.core.plan.dns.facts import DnsFacts
-from kubectl_eksdoc.core.plan.dns.judging.subjects import CONFIG, DEPLOYMENT, not_read, set_to
+from kubectl_eksdoc.core.plan.dns.judging.subjects import CONFIG, set_to
 from kubectl_eksdoc.core.plan.dns.shutdown import (
     CLIENT_S,
+    SLOWEST_NODES,
     Budget,
     Shutdown,
     arithmetic,
@@ -50,104 +52,24 @@ def ending(facts: DnsFacts) -> Ending:
         return Ending(Unknown("the grace period of CoreDNS' pods is not known"), lameduck)
     if isinstance(of.pre_stop_s, Unknown):
         return Ending(of.pre_stop_s, lameduck)
-    return Ending(budget(Shutdown(of.grace_s, of.pre_stop_s, lameduck or 0.0), len(facts.cluster.nodes)), lameduck)
+    return Ending(budget(Shutdown(of.grace_s, of.pre_stop_s, lameduck or 0.0), _nodes(facts)), lameduck)
+
+
+def _nodes(facts: DnsFacts) -> int:
+    """Where they were not read, as many as make the most of a difference."""
+    return SLOWEST_NODES if facts.cluster.unread(NODES) else len(facts.cluster.nodes)
 
 
 def _lameduck(facts: DnsFacts) -> float | None:
     corefile = facts.corefile
-    return lameduck_s(corefile) if isinstance(corefile, Corefile) and not files_of(corefile) else None
-
-
-def files_of(corefile: Corefile) -> tuple[str, ...]:
-    """The files that it imports, which may say anything."""
-    found = [*corefile.imports, *(each for block in corefile.servers for each in corefile.whole(block))]
-    return tuple(each.target.text for each in found if isinstance(each, Import))
+    return lameduck_s(corefile) if isinstance(corefile, Corefile) and not corefile.files else None
 
 
 def judged(facts: DnsFacts) -> Iterator[Finding]:
-    """Of the shutdown and of the Corefile."""
-    of, corefile = facts.deployed, facts.corefile
-    if isinstance(corefile, (Absent, Unknown)):
-        yield not_read("the Corefile", corefile, CONFIG)
-    elif isinstance(corefile, Refusal):
-        yield _refused(facts, (corefile,))
-    else:
-        told = refusals(corefile)
-        if told:
-            yield _refused(facts, told)
-        yield from _plugins(corefile, of)
+    """Nothing where the Deployment is not known."""
+    of = facts.deployed
     if not isinstance(of, (Absent, Unknown)):
         yield from _shutdown(facts, of)
-        yield from _kept(facts, of)
-
-
-def _refused(facts: DnsFacts, told: tuple[Refusal, ...]) -> Finding:
-    by_hand = Remedy("Put right that line.", "kubectl edit configmap coredns -n kube-system")
-    by_values = Remedy(
-        "Put right that line in the value corefile of the add-on, and send it: by hand it would be put back.",
-        "kubectl eksdoc addon-diff coredns --configuration-values values.yaml --apply",
-    )
-    return Finding(
-        codes.COREFILE_REFUSED,
-        Severity.CRITICAL,
-        Status.FAIL,
-        CONFIG,
-        f"CoreDNS would not take this Corefile: {told[0]}",
-        tuple(map(str, told[1:])),
-        (
-            Remedy("Until it is mended, do not restart, drain or update anything of CoreDNS: who runs, runs on."),
-            by_hand if isinstance(facts.addon, Absent) else by_values,
-        ),
-    )
-
-
-def _plugins(corefile: Corefile, of: Deployed | Absent | Unknown) -> Iterator[Finding]:
-    used = {each.name for block in corefile.servers for each in corefile.whole(block) if not isinstance(each, Import)}
-    if files_of(corefile):
-        return  # they may hold any plugin
-    if "reload" not in used:
-        yield Finding(
-            codes.NO_RELOAD,
-            Severity.LOW,
-            Status.FAIL,
-            CONFIG,
-            "no server block has the plugin reload: a changed Corefile is taken up at the next restart only",
-            remedy=(
-                Remedy(
-                    "After a change, once its budget allows it.",
-                    "kubectl rollout restart deployment/coredns -n kube-system",
-                ),
-                Remedy("Add the line reload to the first server block.", when=When.TOMORROW),
-            ),
-        )
-    if isinstance(of, (Absent, Unknown)) or of.readiness is None:
-        return
-    wanted = {"/ready": "ready", "/health": "health"}.get(of.readiness.path)
-    if wanted is not None and wanted not in used:
-        yield Finding(
-            codes.NO_READY,
-            Severity.CRITICAL,
-            Status.FAIL,
-            DEPLOYMENT,
-            f"the readiness probe asks {of.readiness.path}, and no server block has the plugin {wanted}: no pod of it "
-            "becomes Ready",
-            remedy=(Remedy(f"Add the line {wanted} to the first server block."),),
-        )
-    elif wanted == "health":
-        yield Finding(
-            codes.READINESS_ASKS_HEALTH,
-            Severity.MEDIUM,
-            Status.FAIL,
-            DEPLOYMENT,
-            "the readiness probe asks /health, which is 200 before CoreDNS can answer and all through its lameduck",
-            remedy=(
-                Remedy(
-                    "Update the add-on (v1.9.3-eksbuild.3, v1.10.1-eksbuild.6 and later ask /ready), and see that the "
-                    "Corefile has the plugin ready first.",
-                    when=When.TOMORROW,
-                ),
-            ),
-        )
 
 
 def _shutdown(facts: DnsFacts, of: Deployed) -> Iterator[Finding]:
@@ -156,9 +78,9 @@ def _shutdown(facts: DnsFacts, of: Deployed) -> Iterator[Finding]:
         if isinstance(end.budget, Unknown) or (isinstance(facts.corefile, Corefile) and not refusals(facts.corefile)):
             yield _not_known(facts, end)  # else what is wrong with the text is said already
         return
-    allowed, lameduck = end.budget, end.lameduck_s
+    allowed, lameduck, nodes = end.budget, end.lameduck_s, _nodes(facts)
     sums = (
-        f"at least: {propagation_s(len(facts.cluster.nodes))} s until {len(facts.cluster.nodes)} nodes have heard of "
+        f"at least: {propagation_s(nodes)} s until {nodes} nodes have heard of "
         f"it (estimated; EKS says 1 to 10 s) + {CLIENT_S} s of a client's patience = {allowed.least_s} s",
         f"at most: {arithmetic(lameduck, allowed.shutdown)}; the largest safe lameduck is {allowed.advised_s} s",
         f"{ADVISED_BY_EKS_S} s, as EKS' best practices advise, would need a grace period of "
@@ -221,7 +143,7 @@ def _more_grace(allowed: Budget, lameduck: float) -> Remedy:
 
 def _not_known(facts: DnsFacts, end: Ending) -> Finding:
     corefile = facts.corefile
-    files = files_of(corefile) if isinstance(corefile, Corefile) else ()
+    files = corefile.files if isinstance(corefile, Corefile) else ()
     if isinstance(end.budget, Unknown):
         why = end.budget.why
     elif files:
@@ -238,58 +160,4 @@ def _not_known(facts: DnsFacts, end: Ending) -> Finding:
             Remedy("Measure it: a pod asks while one of CoreDNS leaves.", "kubectl eksdoc coredns-lameduck --measure"),
         ),
         missing="the duration of lameduck" if end.lameduck_s is None else "the time of the preStop hook",
-    )
-
-
-def _kept(facts: DnsFacts, of: Deployed) -> Iterator[Finding]:
-    """What of it an update of the add-on takes back."""
-    addon = facts.addon
-    if isinstance(addon, (Absent, Unknown)):
-        return
-    if of.grace_s != DEFAULT_GRACE_S:
-        yield Finding(
-            codes.FOREIGN_GRACE,
-            Severity.MEDIUM,
-            Status.FAIL,
-            DEPLOYMENT,
-            f"the grace period is {of.grace_s} s{_by(of.grace_by)}; the add-on has no key for it, and an update with "
-            f"OVERWRITE puts it back to {DEFAULT_GRACE_S} s",
-            remedy=(
-                Remedy(
-                    "Look before each update what it takes back, and set it again after.",
-                    "kubectl eksdoc addon-diff coredns",
-                    When.TOMORROW,
-                ),
-            ),
-        )
-    yield from _corefile_kept(facts)
-
-
-def _by(owner: str) -> str:
-    return f" (set by {owner})" if owner and owner != EKS else ""
-
-
-def _corefile_kept(facts: DnsFacts) -> Iterator[Finding]:
-    from_values = facts.configured_corefile
-    text = facts.text
-    if not isinstance(text, str) or isinstance(from_values, Unknown):
-        return
-    owner = facts.corefile_by
-    if from_values == text or (from_values is None and owner in ("", EKS)):
-        return
-    advised = ending(facts).advised_s
-    what = "another one is in its configuration" if from_values is not None else "it is not in its configuration"
-    yield Finding(
-        codes.FOREIGN_COREFILE,
-        Severity.MEDIUM,
-        Status.FAIL,
-        CONFIG,
-        f"the Corefile was changed by hand{_by(owner)}, and {what}: an update with OVERWRITE puts it back",
-        remedy=(
-            Remedy(
-                "Give it to the add-on: what --set sends is the whole Corefile as it is, with that change.",
-                set_to(advised) if advised else "",
-                When.TOMORROW,
-            ),
-        ),
     )
