@@ -121,7 +121,7 @@ def test_what_coredns_would_not_take_is_refused_by_each(world: World) -> None:
     assert "interval value must be greater" in world.log(world.pods[0], 121).refused
     world.sets(COREFILE.replace("reload", "reload {"))
     world.passes(120)
-    assert "parse failed" in world.log(world.pods[0], 121).refused
+    assert "Syntax error" in world.log(world.pods[0], 121).refused
 
 
 def test_without_reload_nobody_looks(world: World) -> None:

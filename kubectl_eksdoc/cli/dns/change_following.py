@@ -173,6 +173,8 @@ def _looked_at(
     looking: Verifying,
 ) -> Answer:
     """After the change: what pods say of the new Corefile (`after`, "" for none)."""
+    from kubectl_eksdoc.core.model.commands import Reach
+    from kubectl_eksdoc.core.model.findings import reached
     from kubectl_eksdoc.core.plan.dns.change.lameduck import has_reload
     from kubectl_eksdoc.core.run.dns.judged import judged
     from kubectl_eksdoc.flows.dns_verify import verified
@@ -185,7 +187,9 @@ def _looked_at(
         asking.around.note("now each pod is asked whether it has taken the new Corefile up; Ctrl-C only stops that")
         seen = verified(_wanted(after, failed), begun_s, looking, apply.verify_s)
     rolled = view.change is not None and view.change.affinity is not None and view.change.managed
-    found = judged(seen, reloads or not after, rolled) if not undone else ()
+    reach = Reach(asking.reached_by(world), asking.kubectl(world), asking.reached_by(world))
+    told = judged(seen, reloads or not after, rolled) if not undone else ()
+    found = tuple(reached(each, reach) for each in told)
     done = replace(view, verified=seen, after=found)
     if (seen is not None and seen.left) or (ended is not None and ended.left):
         asking.around.note(f"look again: {_again(asking, world, view.run)}")

@@ -113,6 +113,10 @@ def prepared(asking: Asking, world: AddonWorld) -> Ready:
 
 
 def _view(asking: Asking, world: AddonWorld, ready: Ready) -> DnsChangeView:
+    from dataclasses import replace
+
+    from kubectl_eksdoc.core.model.commands import Reach
+    from kubectl_eksdoc.core.model.findings import reached
     from kubectl_eksdoc.core.plan.addon.judging import calls
     from kubectl_eksdoc.flows.dns_change import resets
     from kubectl_eksdoc.render.dns_change import DnsChangeView, commands
@@ -122,6 +126,8 @@ def _view(asking: Asking, world: AddonWorld, ready: Ready) -> DnsChangeView:
     values = plan.asked.values if plan is not None else None
     mode = plan.asked.mode.value if plan is not None else ""
     command, back = "", ()  # type: tuple[str, tuple[str, ...]]
+    reach = Reach(asking.reached_by(world), asking.kubectl(world), asking.reached_by(world))
+    change = replace(change, findings=tuple(reached(each, reach) for each in change.findings))
     if ready.update is not None and values is not None:
         command = commands.update_addon(world.eks, change.version, mode, values)
         words = asking.reached_by(world)

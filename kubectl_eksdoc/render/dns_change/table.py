@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kubectl_eksdoc.core.plan.dns.change.change import Change
+from kubectl_eksdoc.core.plan.dns.change.change import COREFILE, Change
 from kubectl_eksdoc.core.plan.dns.change.landing import Landing, Seat
 from kubectl_eksdoc.core.run.dns.taking_up import Stand, Taken
 from kubectl_eksdoc.render.dns_change import words
@@ -63,7 +63,8 @@ def _after(view: DnsChangeView, look: Look, full: bool) -> list[list[str]]:
     lines = [f"{each.code}: {each.message}" for each in view.ended.errors] if view.ended is not None else []
     if view.ended is not None and view.ended.left:
         lines.append(f"It is followed no longer: {view.ended.left}.")
-    rollouts = [str(each) for each in view.ended.rollouts] if view.ended is not None else []
+    rolls = view.change is None or bool(set(view.change.set) - {COREFILE})
+    rollouts = [str(each) for each in view.ended.rollouts if rolls or not each.done] if view.ended is not None else []
     return [
         _verdict(view, look),
         titled(Title("What EKS says"), _wrapped(lines, look), look),

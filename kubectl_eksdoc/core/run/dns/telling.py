@@ -74,6 +74,7 @@ def logged(text: str) -> Logged:
         runs = _RUNS.search(line)
         if runs is not None:
             found = Logged(runs.group(1))
-        elif any(each in line for each in _KEEPS):
-            found = Logged("", line.strip()[:_LONGEST])
+        for each in _KEEPS:
+            if each in line:
+                found = Logged("", line.partition(each)[2].lstrip(": ").strip()[:_LONGEST] or each)
     return found

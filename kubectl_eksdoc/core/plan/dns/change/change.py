@@ -9,6 +9,7 @@ from kubectl_eksdoc.core.model import dns_change_codes
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.aws.addons import AddonSide
 from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.commands import shell
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, in_order
 from kubectl_eksdoc.core.plan.addon.merging import differences, merged
 from kubectl_eksdoc.core.plan.addon.schema.allowed import SchemaPaths, spelled
@@ -167,10 +168,8 @@ def _two_steps(wishes: Wishes, corefile: object, rolls: bool) -> Iterator[Findin
     if not (rolls and isinstance(corefile, Edited) and corefile.before != corefile.after):
         return
     now = "an unknown time" if corefile.now_s is None else f"{corefile.now_s:g} s"
-    first, then = (
-        f"--set lameduck={wishes.lameduck_s}s --apply",
-        f"--place {wishes.place.value if wishes.place else ''}",
-    )
+    place = wishes.place.value if wishes.place is not None else ""
+    first, then = ("--set", f"lameduck={wishes.lameduck_s}s", "--apply"), ("--place", place, "--apply")
     yield Finding(
         dns_change_codes.TWO_STEPS,
         Severity.MEDIUM,
@@ -178,7 +177,10 @@ def _two_steps(wishes: Wishes, corefile: object, rolls: bool) -> Iterator[Findin
         Subject("Deployment", NAME, SYSTEM),
         f"the rollout that --place begins ends pods that have not read the new Corefile: they wait {now}, as today",
         ("a new Corefile is read after the kubelet's sync and CoreDNS' reload interval; a rollout begins at once",),
-        (Remedy(f"take two steps: first {first}, and once every pod has taken it up, {then} --apply"),),
+        (
+            Remedy("take two steps: first the Corefile", shell("kubectl", "eksdoc", "coredns-lameduck", *first)),
+            Remedy("once every pod has taken it up", shell("kubectl", "eksdoc", "coredns-lameduck", *then)),
+        ),
     )
 
 

@@ -92,6 +92,13 @@ def _has(corefile: Corefile, plugin: str) -> bool:
 
 
 def _refused(facts: DnsFacts, corefile: Corefile, seconds: int, now: float | None) -> Iterator[Refused]:
+    if corefile.files:
+        yield Refused(
+            f"it imports {', '.join(corefile.files)}, which may hold the plugin health: how long CoreDNS would wait in "
+            "all is not known",
+            "Put what that holds into the Corefile itself, or change it by hand.",
+            "what the imported files hold",
+        )
     for each in refusals(corefile):
         yield Refused(f"CoreDNS refuses the Corefile of today: {each}", "Mend it first: its next pod does not start.")
     deployed = facts.deployed

@@ -156,6 +156,10 @@ def test_a_grace_period_that_eks_may_put_back_is_told() -> None:
         (SHORT.replace("reload", "reload 1s"), "interval value must be greater"),
         (SHORT.replace("reload", "reload {"), "cannot be parsed"),
         (SHORT.replace("    ready\n", ""), "no plugin ready"),
+        (
+            SHORT.replace("    ready\n", "    ready\n    import custom/*\n"),
+            "custom/*, which may hold the plugin health",
+        ),
         (SHORT.replace("    health {\n        lameduck 5s\n      }\n", "    import custom/*\n"), "imports custom/*"),
     ],
 )
@@ -228,7 +232,7 @@ def test_a_version_or_cluster_that_cannot_scale_is_refused() -> None:
 def test_a_rollout_with_an_unread_lameduck_is_advised_in_two_steps() -> None:
     found = change(Wishes(20, Place.ON_DEMAND))
     assert [each.code.name for each in found.findings] == ["dns-change-two-steps"]
-    assert "--set lameduck=20s --apply" in found.findings[0].remedy[0].text
+    assert "--set lameduck=20s --apply" in found.findings[0].remedy[0].command
     assert change(Wishes(20)).findings == () == change(ON_DEMAND).findings
 
 
