@@ -141,7 +141,7 @@ def _of_addon(
 
 def _keeping(plan: AddonPlan, change: Change) -> Doc:
     """The values with what people have set live beside the add-on's values, so that no mode takes it."""
-    values, wished, schema = change.values or {}, set(change.set), plan.facts.target.schema
+    values, wished, schema = change.values or {}, {*change.set, *change.given}, plan.facts.target.schema
     for each in plan.changes:
         if not each.at_risk or not each.config or each.config[0] in wished or isinstance(each.live, Missing):
             continue
@@ -152,7 +152,7 @@ def _keeping(plan: AddonPlan, change: Change) -> Doc:
 
 def resets(plan: AddonPlan, change: Change) -> tuple[FieldChange, ...]:
     """What the call takes from people besides what is wished."""
-    mode, wished = plan.asked.mode, set(change.set)
+    mode, wished = plan.asked.mode, {*change.set, *change.given}
     return tuple(
         each
         for each in plan.changes

@@ -28,6 +28,11 @@ class Request(Protocol):
     def source(self) -> SourceChoice: ...
 
     @property
+    def accepted(self) -> tuple[str, ...]:
+        """Finding codes that may be unknown."""
+        ...
+
+    @property
     def given(self) -> Mapping[str, object]: ...
 
 

@@ -80,7 +80,7 @@ def _changed(asking: Asking, world: AddonWorld) -> Answer:
     ready = prepared(asking, world)
     view = _view(asking, world, ready)
     if apply is None:
-        return Answer(rendered(asking, view), code(view))
+        return Answer(rendered(asking, view), code(asking, view))
     if apply.dry != "none":
         return _dry(asking, apply, world, ready, view)
     say(around.stderr, f"{_preview(asking, view)}\n")
@@ -89,7 +89,7 @@ def _changed(asking: Asking, world: AddonWorld) -> Answer:
         return Answer(as_data(asking, view), exits.FAILS)
     if ready.change.nothing:
         around.note("nothing is changed: it is so already, and kept where it lasts")
-        return Answer(as_data(asking, view), _left(view))
+        return Answer(as_data(asking, view), _left(asking, view))
     what = f"{ADDON} {ready.change.version}" if ready.change.managed else f"{ADDON} Corefile"
     confirm(world.eks.name, what, view.changes, ready.weighty, apply, around.ask)
     again = _opened(asking)
@@ -182,21 +182,23 @@ def _dry(asking: Asking, apply: DnsApply, world: AddonWorld, ready: Ready, view:
         around.note(
             _PROVES_LITTLE if ready.change.managed else "a dry run asks nobody; --dry-run=server asks the server"
         )
-        return Answer(rendered(asking, view), code(view))
+        return Answer(rendered(asking, view), code(asking, view))
     well, said = change_following.tried(asking, apply, ready)
     around.note(f"dry run: {said}")
     around.note("it proves that the server takes it, and not that CoreDNS does")
     tried = replace(view, tried=said)
-    return Answer(rendered(asking, tried), code(tried) if well else exits.FAILS)
+    return Answer(rendered(asking, tried), code(asking, tried) if well else exits.FAILS)
 
 
-def code(view: DnsChangeView) -> int:
+def code(asking: Asking, view: DnsChangeView) -> int:
     """Of what is shown, and not done."""
-    return exits.FAILS if view.guards else _left(view)
+    return exits.FAILS if view.guards else _left(asking, view)
 
 
-def _left(view: DnsChangeView) -> int:
-    return exits.FAILS if view.change is not None and view.change.not_done else saying.code(view.findings)
+def _left(asking: Asking, view: DnsChangeView) -> int:
+    if view.change is not None and view.change.not_done:
+        return exits.FAILS
+    return saying.code(view.findings, asking.request.accepted)
 
 
 def _preview(asking: Asking, view: DnsChangeView) -> str:

@@ -62,6 +62,9 @@ def test_what_is_set_lasts_and_a_hand_edit_does_not(ann: Desk) -> None:
     assert "lameduck 7s" in ann.corefile
     assert ann.service.update(resolve_conflicts="OVERWRITE").status == "Successful"
     assert ann.corefile == kept, "the hand edit is lost, and what was set through the add-on is not"
+    ann.edits(lambda text: text.replace("lameduck 20s", "lameduck 7s"))
+    again = ann.apply("--set", "lameduck=20s", "--yes", "--expect-changes", "0", *UNKNOWN)
+    assert again.code == 0 and ann.corefile == kept and ann.updates == 2, "its values have it, and it holds again"
 
 
 def test_a_corefile_that_somebody_has_edited_keeps_the_edit(ann: Desk) -> None:

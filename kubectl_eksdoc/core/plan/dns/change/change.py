@@ -44,7 +44,8 @@ class Texts:
 class Change:
     """`values` are the add-on's of after, whole; None for one that EKS does not manage. `refusals`: why it is not done,
     () where it can be. `not_done`: what is wished of a CoreDNS that EKS does not manage and is left to whoever does,
-    each the words of a command."""
+    each the words of a command. `holds`: where it runs is live as it is wished. `given`: the values at the top that
+    the wishes set, be it to what they are."""
 
     wishes: Wishes
     managed: bool
@@ -58,13 +59,15 @@ class Change:
     refusals: tuple[Refused, ...] = ()
     findings: tuple[Finding, ...] = ()
     not_done: tuple[tuple[str, ...], ...] = ()
+    holds: bool = True
+    given: tuple[str, ...] = ()
 
     @property
     def nothing(self) -> bool:
         """It is so already, and kept where it lasts."""
-        if self.managed:
-            return self.values is not None and not differences(self.before or {}, self.values)
-        return self.corefile is None or self.corefile.same
+        if not (self.holds and (self.corefile is None or self.corefile.same)):
+            return False
+        return not self.managed or (self.values is not None and not differences(self.before or {}, self.values))
 
     @property
     def set(self) -> tuple[str, ...]:
@@ -132,13 +135,15 @@ def _of_addon(facts: DnsFacts, side: AddonSide, values: Doc, wishes: Wishes, kub
         lands,
         tuple(refusals),
         in_order(found),
+        holds=not isinstance(spot, Placed) or spot.holds,
+        given=tuple(sorted(new)),
     )
 
 
 def _together(values: Doc, new: Doc) -> Doc:
     """Today's values with the new ones: those that are given as a whole replace, others are merged."""
     rest = {key: value for key, value in values.items() if key not in _WHOLE or key not in new}
-    return merged(rest, new).values
+    return merged(rest, {key: value for key, value in new.items() if value != {}}).values
 
 
 _WHOLE = (COREFILE, AFFINITY, SPREAD)

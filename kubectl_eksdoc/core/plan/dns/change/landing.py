@@ -11,12 +11,14 @@ from dataclasses import dataclass, replace
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.nodes import Node
+from kubectl_eksdoc.core.model.nodes import Node, Taint
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.dns.change.affinity import node_terms
 from kubectl_eksdoc.core.plan.dns.change.wishes import Refused
 from kubectl_eksdoc.core.plan.dns.facts import DnsFacts
+from kubectl_eksdoc.core.plan.dns.judging.placed import SPOT
 from kubectl_eksdoc.core.rules.scheduling.occupancy import Occupancy
+from kubectl_eksdoc.core.rules.scheduling.refusals import Filter
 
 LEAST_NODES = LEAST_ZONES = 2
 _READ = (kinds.NODES, kinds.PODS)
@@ -24,7 +26,7 @@ _READ = (kinds.NODES, kinds.PODS)
 
 @dataclass(frozen=True, slots=True)
 class Seat:
-    """One node: why a pod of CoreDNS cannot run there, in the scheduler's words; () where it can."""
+    """One node: why a pod of CoreDNS cannot run there, in the scheduler's words or plainer ones; () where it can."""
 
     node: str
     zone: str
@@ -123,5 +125,19 @@ def _why(node: Node, occupancy: Occupancy, like: Pod) -> Iterator[str]:
     if node.deletion_at is not None:
         yield "it is being deleted"
     refusal = occupancy.refusal(occupancy.class_of(like), node.name)
-    if refusal is not None:
+    if refusal is None:
+        return
+    taints = [taint.key for taint in node.taints if taint.effect in _KEEP_OUT and not _tolerates(like, taint)]
+    if refusal.filter is Filter.TAINT_TOLERATION and taints:
+        yield f"its taint {' and '.join(taints)} is not tolerated"
+    elif refusal.filter is Filter.NODE_AFFINITY and node.capacity_type == SPOT:
+        yield "it is a Spot node"
+    else:
         yield from refusal.reasons
+
+
+_KEEP_OUT = ("NoSchedule", "NoExecute")
+
+
+def _tolerates(like: Pod, taint: Taint) -> bool:
+    return like.tolerates(taint.key, taint.value, taint.effect)

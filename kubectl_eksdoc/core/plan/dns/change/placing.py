@@ -30,12 +30,14 @@ _BUDGET: Doc = {"enabled": True, "maxUnavailable": 1}
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """`values`: what of the add-on's values is set; `affinity` as it becomes, {} for none; `source`: whose it was."""
+    """`values`: what of the add-on's values is set, {} for what is taken away; `affinity` as it becomes, {} for none;
+    `source`: whose it was. `holds`: the live Deployment has it."""
 
     values: Doc
     affinity: Doc
     source: str
     landing: Landing | None = None
+    holds: bool = True
 
 
 def placed(facts: DnsFacts, values: Doc, place: Place, schema: SchemaPaths | None) -> Placed | tuple[Refused, ...]:
@@ -47,10 +49,13 @@ def placed(facts: DnsFacts, values: Doc, place: Place, schema: SchemaPaths | Non
     if isinstance(today, Refused):
         return (today,)
     source, before = today
-    if place is Place.ANY:
-        return Placed({affinities.KEY: affinities.with_spot(before)}, affinities.with_spot(before), source)
-    after = affinities.without_spot(before)
     live = at(_deployment(facts), "spec", "template", "spec", "affinity") or {}
+    if place is Place.ANY:
+        any_node = affinities.with_spot(before)
+        if any_node == before and affinities.KEY not in values:
+            return Placed({}, any_node, "")  # nobody keeps it from any
+        return Placed({affinities.KEY: any_node}, any_node, source, holds=live == any_node)
+    after = affinities.without_spot(before)
     if affinities.of_pods(after) != affinities.of_pods(live if isinstance(live, dict) else {}):
         why = "the affinity among pods that the add-on's values ask for is another one than that of today's pods"
         hint = "Bring the add-on in order first: kubectl eksdoc addon-diff coredns tells why it does not hold."
@@ -65,7 +70,7 @@ def placed(facts: DnsFacts, values: Doc, place: Place, schema: SchemaPaths | Non
     refused = too_few(lands)
     if refused is not None:
         return (Lacking(refused.why, refused.hint, refused.missing, lands),)
-    return Placed(new, after, source, lands)
+    return Placed(new, after, source, lands, live == after)
 
 
 @dataclass(frozen=True, slots=True)

@@ -181,10 +181,11 @@ def test_two_nodes_in_two_zones_must_take_it() -> None:
     found = change(ON_DEMAND, nodes=one_zone)
     assert "of 3 nodes only 2 nodes (n-a, n-b) in 1 zone would take" in why(found) and found.landing is not None
     reasons = {seat.node: seat.why for seat in found.landing.seats}
-    assert reasons["n-a"] == () and "affinity" in reasons["n-c"][0]
+    assert reasons["n-a"] == () and reasons["n-c"] == ("it is a Spot node",)
     taint = replace(MANY[1], taints=(Taint("mine", "", "NoSchedule"),))
     tainted = change(ON_DEMAND, nodes=[MANY[0], taint, MANY[2]])
-    assert "only 1 node (n-a) in 1 zone" in why(tainted)
+    assert "only 1 node (n-a) in 1 zone" in why(tainted) and tainted.landing is not None
+    assert ("its taint mine is not tolerated",) in {seat.why for seat in tainted.landing.seats}
     tolerant = [replace(pod, tolerations=(Toleration("mine", "Exists"),)) for pod in made.PODS]
     assert change(ON_DEMAND, nodes=[MANY[0], taint, MANY[2]], pods=tolerant).refusals == ()
     assert "only 1 node" in why(change(ON_DEMAND, nodes=[MANY[0], replace(MANY[1], ready="Unknown"), MANY[2]]))
@@ -202,6 +203,22 @@ def test_place_any_takes_it_back() -> None:
     values = {"affinity": without_spot(AFFINITY), "replicaCount": 3}
     found = change(Wishes(place=Place.ANY), values)
     assert found.values == {"affinity": AFFINITY, "replicaCount": 3} and found.refusals == ()
+
+
+def test_place_any_of_what_is_anywhere_is_nothing() -> None:
+    found = change(Wishes(place=Place.ANY))
+    assert found.nothing and found.values == {} and found.affinity_source == ""
+    only_ours = change(Wishes(place=Place.ANY), {"affinity": without_spot({})}, doc=made.deployment())
+    assert only_ours.values == {} and not only_ours.nothing
+
+
+def test_what_holds_in_the_values_alone_is_sent_again() -> None:
+    twenty = made.lameduck("20s")
+    assert not change(Wishes(20), {"corefile": twenty}, text=SHORT).nothing, "somebody has changed it live"
+    values = change(ON_DEMAND).values
+    assert values is not None and not change(ON_DEMAND, values).nothing, "the Deployment has it not"
+    there = made.deployment(affinity=values["affinity"])
+    assert change(ON_DEMAND, values, doc=there).nothing
 
 
 def test_a_budget_comes_where_none_is() -> None:
