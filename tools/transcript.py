@@ -173,6 +173,21 @@ def coredns_change_refused() -> str:
     return _console(f"$ kubectl eksdoc {' '.join(command)}", text.rstrip("\n"))
 
 
+def interruption() -> str:
+    """One page: what is broken, and what the next interruption takes."""
+    text, _ = _ran("interruption", "--demo", expected=1)
+    return _console("$ kubectl eksdoc interruption --demo", text.rstrip("\n"))
+
+
+def interruption_stack() -> str:
+    """What is missing, without the rules that are alike."""
+    command = ("interruption", "--demo", "--print", "stack")
+    text, _ = _ran(*command, expected=0)
+    start, end = text.index("  RebalanceRule:"), text.index("  InterruptionRights:")
+    shown = f"{text[:start]}  […]\n{text[end:]}"
+    return _console(f"$ kubectl eksdoc {' '.join(command)}", shown.rstrip("\n"))
+
+
 def imds_probe_script() -> str:
     """What the pods of a probe run."""
     from kubectl_eksdoc.core.plan.metadata.probing.script import SCRIPT

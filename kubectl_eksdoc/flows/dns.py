@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.aws.addons import AddonSide
 from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.core.model.nodes import NodeOwner
 from kubectl_eksdoc.core.plan.dns.deployed import OBJECTS
 from kubectl_eksdoc.core.plan.dns.facts import DnsFacts, dns_pods, inside, logs_of
+from kubectl_eksdoc.core.plan.dns.judging.placed import on_spot
+from kubectl_eksdoc.core.plan.dns.notices import notices_of
+from kubectl_eksdoc.core.plan.interruption.plan import InterruptionPlan
 from kubectl_eksdoc.flows.ports import InsidePods, Objects
 
 KINDS = (kinds.NODES, kinds.PODS, kinds.BUDGETS, kinds.ENDPOINT_SLICES, kinds.AUTOSCALERS)
@@ -28,6 +33,17 @@ def dns_facts(
         ClusterError: the cluster cannot be talked to.
     """
     return DnsFacts(cluster, {of: objects.one(of) for of in OBJECTS}, addon, auto_mode=auto_mode)
+
+
+def with_notices(facts: DnsFacts, look: Callable[[], InterruptionPlan]) -> DnsFacts:
+    """With who hears of Spot notices, where CoreDNS is on Spot nodes of Karpenter; elsewhere nobody looks.
+
+    Raises:
+        AwsError, ClusterError: as `flows.interruption.look_at_interruption`.
+    """
+    if not any(node.owner is NodeOwner.KARPENTER for _, node in on_spot(facts)):
+        return facts
+    return replace(facts, notices=notices_of(look()))
 
 
 def with_pods(facts: DnsFacts, port: InsidePods) -> DnsFacts:

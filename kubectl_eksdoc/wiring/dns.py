@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
 from kubectl_eksdoc.errors import AwsDenied, AwsMissing
 from kubectl_eksdoc.wiring.aws import open_aws_or_none
+from kubectl_eksdoc.wiring.interruption import of_live, open_interruption
 from kubectl_eksdoc.wiring.metadata import inside_pods
 from kubectl_eksdoc.wiring.sources import Progress, SourceChoice, open_reader
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from kubectl_eksdoc.aws.believing import Believed
     from kubectl_eksdoc.core.model.aws.addons import AddonSide
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.core.model.named import Named
     from kubectl_eksdoc.flows.ports import InsidePods, Objects
     from kubectl_eksdoc.kube.aws_access import AwsWanted
+    from kubectl_eksdoc.wiring.interruption import InterruptionWorld
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +44,8 @@ class DnsWorld:
     objects: Objects
     inside: InsidePods
     aws: Believed | Unknown
+    karpenter: Callable[[], InterruptionWorld]
+    """By which it is told who hears of Spot notices; asked only where that matters."""
 
     @property
     def recognised(self) -> str:
@@ -88,14 +93,23 @@ def open_dns(
         from kubectl_eksdoc.kube.single_objects import SingleObjects
 
         cluster = open_reader(source, connection, progress).read(reading.kinds)
-        return DnsWorld(cluster, SingleObjects(connection), inside_pods(source, connection), aws)
+        karpenter = partial(of_live, cluster, connection, aws)
+        return DnsWorld(cluster, SingleObjects(connection), inside_pods(source, connection), aws, karpenter)
     from kubectl_eksdoc.objects.held_objects import HeldObjects
 
     where = "the demo" if source.demo else f"the snapshot {source.snapshot}"
     held = HeldObjects(reading.objects, where)
     kinds = tuple(dict.fromkeys((*reading.kinds, *held.resources)))
     cluster = open_reader(source, connection, progress, held).read(kinds)
-    return DnsWorld(cluster, held, _of_demo(cluster) if source.demo else inside_pods(source, connection), aws)
+    inside = _of_demo(cluster) if source.demo else inside_pods(source, connection)
+    return DnsWorld(cluster, held, inside, aws, partial(_karpenter, source, connection, wanted))
+
+
+def _karpenter(source: SourceChoice, connection: Connection, wanted: AwsWanted) -> InterruptionWorld:
+    """Of a dump or the demo, which cost nothing to be read again."""
+    from kubectl_eksdoc.flows.interruption import KINDS
+
+    return open_interruption(source, connection, wanted, None, KINDS)
 
 
 def _of_demo(cluster: Cluster) -> InsidePods:

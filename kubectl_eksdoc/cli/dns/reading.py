@@ -51,12 +51,18 @@ def reach(request: Request, world: DnsWorld) -> Reach:
 
 
 def facts_of(world: DnsWorld) -> DnsFacts:
-    """With a look into its pods.
+    """With a look into its pods, and at who hears of Spot notices.
 
     Raises:
         ClusterError, AwsError: something cannot be asked at all.
     """
-    from kubectl_eksdoc.flows.dns import dns_facts, with_pods
+    from kubectl_eksdoc.core.plan.interruption.plan import InterruptionPlan, Wish
+    from kubectl_eksdoc.flows.dns import dns_facts, with_notices, with_pods
+    from kubectl_eksdoc.flows.interruption import look_at_interruption
+
+    def looked() -> InterruptionPlan:
+        karpenter = world.karpenter()
+        return look_at_interruption(karpenter.cluster, karpenter.around, Wish())
 
     facts = dns_facts(world.cluster, world.objects, world.addon(ADDON), world.auto_mode)
-    return with_pods(facts, world.inside)
+    return with_pods(with_notices(facts, looked), world.inside)

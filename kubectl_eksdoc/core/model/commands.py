@@ -74,4 +74,11 @@ class Reach:
             words = self.applying if " --apply" in command else self.ours
         else:
             words = self.kubectl if command.startswith("kubectl ") else ()
-        return f"{command} {shell(*words)}" if words and command else command
+        if not words:
+            return command
+        at = min((found for each in _AFTER if (found := command.find(each)) >= 0), default=len(command))
+        return f"{command[:at]} {shell(*words)}{command[at:]}"
+
+
+_AFTER = (" > ", " && ", " | ")
+"""What the first command ends at."""

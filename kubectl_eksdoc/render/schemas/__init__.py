@@ -25,6 +25,7 @@ KINDS = (
     "ImdsActiveProbe",
     "ImdsFix",
     "ImdsProbe",
+    "Interruption",
 )
 
 

@@ -31,10 +31,12 @@ class Inside:
 
 @dataclass(frozen=True, slots=True)
 class Notices:
-    """Whether somebody drains Spot nodes when EC2 takes them back: `heard`, and why or why not in a clause."""
+    """Whether somebody drains Spot nodes when EC2 takes them back: `heard`, and why or why not in a clause; `mend`: the
+    command that makes what is missing, "" where there is none."""
 
     heard: bool
     why: str
+    mend: str = ""
 
 
 @dataclass(frozen=True, slots=True)

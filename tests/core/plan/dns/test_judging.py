@@ -52,7 +52,8 @@ def on_spot(*, both: bool = False, notices: Notices | Unknown | None = None, **l
     return made if notices is None else replace(made, notices=notices)
 
 
-UNHEARD = Notices(False, "its queue does not exist")
+MEND = "kubectl eksdoc interruption --print stack > interruption.yaml && aws cloudformation deploy"
+UNHEARD = Notices(False, "its queue does not exist", MEND)
 
 FAILS: dict[str, tuple[Callable[[], DnsFacts], str, Severity]] = {
     "dns-lameduck-short": (lambda: facts(text=lameduck("5s")), "stops answering 2 s before", Severity.HIGH),
@@ -281,7 +282,7 @@ def test_the_incident_is_told_in_order() -> None:
     assert [step.command for step in found.steps] == [
         "kubectl eksdoc coredns-lameduck --set lameduck=20s --apply --context prod",
         "kubectl eksdoc coredns-lameduck --place on-demand --apply --context prod",
-        "kubectl eksdoc interruption --context prod",
+        "kubectl eksdoc interruption --print stack --context prod > interruption.yaml && aws cloudformation deploy",
     ]
     drained, taken = found.outlook
     assert "for up to 2 s, 1 of 2 lookups" in drained

@@ -86,7 +86,7 @@ def _notices(facts: DnsFacts, spot: Sequence[tuple[Pod, Node]]) -> Iterator[Find
     of_karpenter = [node for _, node in spot if node.owner is NodeOwner.KARPENTER]
     others = [node for _, node in spot if node.owner in (NodeOwner.SELF_MANAGED, NodeOwner.EKSCTL)]
     told = facts.notices
-    remedy = Remedy("What is missing, and how to make it.", shell("kubectl", "eksdoc", "interruption"))
+    look = Remedy("What is missing, and how to make it.", shell("kubectl", "eksdoc", "interruption"))
     if of_karpenter and isinstance(told, Unknown):
         yield Finding(
             codes.NOTICES,
@@ -94,7 +94,7 @@ def _notices(facts: DnsFacts, spot: Sequence[tuple[Pod, Node]]) -> Iterator[Find
             Status.UNKNOWN,
             DEPLOYMENT,
             f"whether Karpenter hears of Spot notices is not known: {told.why}",
-            remedy=(remedy,),
+            remedy=(look,),
             missing=told.missing or "Karpenter's interruption queue",
         )
     elif of_karpenter and not isinstance(told, Unknown) and not told.heard:
@@ -105,7 +105,7 @@ def _notices(facts: DnsFacts, spot: Sequence[tuple[Pod, Node]]) -> Iterator[Find
             DEPLOYMENT,
             f"nobody drains {_nodes(of_karpenter)} when EC2 takes it back, as {told.why}: its CoreDNS dies without a "
             "SIGTERM, and no lameduck helps",
-            remedy=(remedy,),
+            remedy=(Remedy("Make what is missing, and nothing else.", told.mend), look) if told.mend else (look,),
         )
     if others:
         yield Finding(
@@ -115,7 +115,7 @@ def _notices(facts: DnsFacts, spot: Sequence[tuple[Pod, Node]]) -> Iterator[Find
             DEPLOYMENT,
             f"whether somebody drains {_nodes(others)} when EC2 takes it back is not known: a self-managed group needs "
             "the node-termination-handler for it",
-            remedy=(remedy,),
+            remedy=(look,),
             missing="who hears of Spot notices there",
         )
 
