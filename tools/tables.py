@@ -193,6 +193,15 @@ def addon_apply_rights() -> str:
     return _table(("right", "without it"), rows)
 
 
+def coredns_change_rights() -> str:
+    """What ``coredns-lameduck --apply`` may use besides."""
+    command = "coredns-lameduck --apply"
+    more = (right for right in rights.BY_COMMAND[command] if right not in rights.BY_COMMAND["coredns-lameduck"])
+    rows = [(_code(str(right)), right.lost) for right in more]
+    rows += [(_code(each.action), _ASKED[each.operation]) for each in rights.ASKED_OF_AWS[command]]
+    return _table(("right", "without it"), rows)
+
+
 _ASKED = {
     "UpdateAddon": "nothing is changed: `--apply` ends with exit code 4",
     "DescribeUpdate": "the add-on itself is looked at instead, which does not tell why an update failed",

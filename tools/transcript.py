@@ -159,6 +159,20 @@ def imds_fix() -> str:
     return _console(f"$ kubectl eksdoc {' '.join(command)}", text.rstrip("\n"))
 
 
+def coredns_change() -> str:
+    """What would be sent, without the lines that are as long as a Corefile."""
+    command = ("coredns-lameduck", "--demo", "--set", "lameduck=20s")
+    text, _ = _ran(*command, expected=0)
+    return _console(f"$ kubectl eksdoc {' '.join(command)}", text[: text.index("WHAT IS SENT")].rstrip() + "\n\n[…]")
+
+
+def coredns_change_refused() -> str:
+    """The arithmetic."""
+    command = ("coredns-lameduck", "--demo", "--set", "lameduck=30s")
+    text, _ = _ran(*command, expected=1)
+    return _console(f"$ kubectl eksdoc {' '.join(command)}", text.rstrip("\n"))
+
+
 def interruption() -> str:
     """One page: what is broken, and what the next interruption takes."""
     text, _ = _ran("interruption", "--demo", expected=1)

@@ -191,6 +191,18 @@ _ASKED_OF_INTERRUPTION = (
     questions.SPOT_REQUESTS,
 )
 
+_BY_LOG = "whether a pod has taken a new Corefile up is told by its log alone"
+_BY_METRIC = "whether a pod that refuses a new Corefile, or has started since, runs it is not known"
+_HAND_MADE = "a CoreDNS that EKS does not manage is not changed"
+_COREDNS_CHANGE = (
+    *(each for each in _COREDNS if not each.subresource and each.resource is not kinds.SERVICE_ACCOUNTS),
+    *(Right("get", each, lost=_SINGLE) for each in (kinds.BUDGETS, kinds.SERVICE_ACCOUNTS)),
+    Right("list", kinds.NAMESPACES, lost="where an affinity picks namespaces by their labels, nothing is placed"),
+    Right("get", kinds.PODS, lost=_BY_METRIC, subresource="log"),
+    Right("get", kinds.PODS, lost=_BY_LOG, subresource="proxy"),
+    Right("patch", kinds.CONFIG_MAPS, lost=_HAND_MADE),
+)
+
 ASKED_OF_AWS: Mapping[str, tuple[Question, ...]] = {
     "addon-diff": (
         questions.CALLER,
@@ -219,6 +231,7 @@ ASKED_OF_AWS: Mapping[str, tuple[Question, ...]] = {
         questions.ADDON_CONFIGURATION,
         *_ASKED_OF_INTERRUPTION,
     ),
+    "coredns-lameduck --apply": (questions.UPDATE_ADDON, questions.UPDATE, questions.UPDATES),
     "interruption": _ASKED_OF_INTERRUPTION,
     "imds-probe --apply": (
         questions.MODIFY_METADATA,
@@ -241,6 +254,7 @@ BY_COMMAND: Mapping[str, tuple[Right, ...]] = {
     "imds-probe --apply": _IMDS_FIX,
     "imds-probe --active": _IMDS_ACTIVE,
     "coredns-lameduck": _COREDNS,
+    "coredns-lameduck --apply": _COREDNS_CHANGE,
     "interruption": _INTERRUPTION,
     "coredns-lameduck --measure": _DNS_MEASURE,
     "drain run": _RUN,

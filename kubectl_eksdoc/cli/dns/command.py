@@ -6,7 +6,8 @@ import argparse
 from collections.abc import Sequence
 
 from kubectl_eksdoc.cli import rights, saying, values
-from kubectl_eksdoc.cli.dns import confirm_options, measure_options, reading
+from kubectl_eksdoc.cli.dns import change_options, confirm_options, measure_options, reading
+from kubectl_eksdoc.cli.dns.changing import changing
 from kubectl_eksdoc.cli.dns.measuring import measuring
 from kubectl_eksdoc.cli.dns.request import Request
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
@@ -19,16 +20,22 @@ NAME = reading.NAME
 _ABOUT = """\
 Say whether lookups survive the nodes they are answered on: how long CoreDNS goes on answering when it is told to end,
 how long it must and may, where it runs, whether it fails now, and in which order to mend it.
-Reads the cluster and AWS, and changes nothing.
+Reads the cluster and AWS, and changes nothing, unless --apply changes CoreDNS the way that lasts, once you have typed
+that you mean it; without it, what --set, --place and --autoscale would change is shown.
 
 Examples:
   %(prog)s
   %(prog)s -o wide
+  %(prog)s --set lameduck=20s
+  %(prog)s --set lameduck=20s --apply
+  %(prog)s --place on-demand --autoscale 3:10 --apply --dry-run
   %(prog)s --demo
 """
 
 _EXIT_CODES = """\
 Exit codes: 0 lookups survive, 1 findings that fail, 5 something is unknown; 2 usage, 3 cluster, 4 AWS.
+With --apply: 0 it is done, and every pod has taken it up; 1 refused, or something is not as it was meant to be, 5
+something is not known, 6 it failed, goes on, or a pod has not taken it up yet, 7 it is not as it was shown.
 Global flags: kubectl eksdoc options
 """
 
@@ -52,15 +59,16 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
         metavar="CODE,…",
         help="findings that may be unknown without exit code 5",
     )
+    change_options.add_to(parser)
     measure_options.add_to(parser)
     confirm_options.add_to(parser)
     parser.set_defaults(leaf=parser, command=run)
 
 
 def _codes(text: str) -> tuple[str, ...]:
-    from kubectl_eksdoc.core.model import dns_codes, dns_measure_codes
+    from kubectl_eksdoc.core.model import addon_codes, dns_change_codes, dns_codes, dns_measure_codes
 
-    every = (*dns_codes.ALL, *dns_measure_codes.ALL)
+    every = (*dns_codes.ALL, *dns_change_codes.ALL, *dns_measure_codes.ALL, *addon_codes.ALL)
     return values.codes((code.name for code in every), "CoreDNS")(text)
 
 
@@ -77,8 +85,11 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
     request = Request.from_args(args, words)
     given, dry = confirm_options.given_from(args), confirm_options.dry_from(args)
     measure = measure_options.measure_from(args, given, dry, request.accepted)
+    wishes, apply = change_options.wishes_from(args), change_options.apply_from(args, given, dry, bool(measure))
     if measure is not None:
         return measuring(request.options, request.source, measure, around)
+    if wishes is not None or apply is not None:
+        return changing(request, wishes, apply, around)
     options = request.options
     FORMATS.check(options.output)
     try:

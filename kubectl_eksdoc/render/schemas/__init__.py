@@ -16,6 +16,7 @@ KINDS = (
     "AddonUpdate",
     "CorednsLameduck",
     "DnsMeasure",
+    "DnsChange",
     "DrainPlan",
     "DrainRehearsal",
     "DrainRun",
