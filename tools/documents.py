@@ -32,6 +32,7 @@ BLOCKS: Mapping[str, Callable[[], str]] = {
     "addon-apply-rights": tables.addon_apply_rights,
     "coredns-lameduck": transcript.coredns_lameduck,
     "coredns-rights": tables.coredns_rights,
+    "dns-measure-rights": tables.dns_measure_rights,
     "coredns-change": transcript.coredns_change,
     "coredns-change-refused": transcript.coredns_change_refused,
     "coredns-change-rights": tables.coredns_change_rights,

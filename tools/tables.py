@@ -113,9 +113,18 @@ def imds_fix_rights() -> str:
 
 def imds_active_rights() -> str:
     """What ``imds-probe --active`` may use in the cluster, where, and what is not known or not done without it."""
+    return _of_probe("imds-probe --active")
+
+
+def dns_measure_rights() -> str:
+    """What ``coredns-lameduck --measure`` may use in the cluster, where, and what is not known or done without it."""
+    return _of_probe("coredns-lameduck --measure")
+
+
+def _of_probe(command: str) -> str:
     rows = [
         (_code(str(right)), "the probe's" if right.probe else "all", right.lost or "nothing is measured")
-        for right in rights.BY_COMMAND["imds-probe --active"]
+        for right in rights.BY_COMMAND[command]
     ]
     return _table(("right", "namespace", "without it"), rows)
 

@@ -153,8 +153,9 @@ def tree(prog: str = PROG) -> Parser:
 def _bare(parser: Parser) -> dict[str, str]:
     """Every flag that may stand alone, and what it then means."""
     from kubectl_eksdoc.cli import drain_options
+    from kubectl_eksdoc.cli.dns import measure_options
 
-    return dict.fromkeys(parser.switches(), "true") | drain_options.BARE
+    return dict.fromkeys(parser.switches(), "true") | drain_options.BARE | measure_options.BARE
 
 
 def _bug(error: Exception) -> EksdocError:

@@ -122,6 +122,21 @@ _IMDS_ACTIVE = (
     Right("get", kinds.PODS, True, subresource="log", probe=True),
 )
 
+_UNSEEN = "when a pod left the endpoints is not known, nor which endpoints serve"
+_NO_ROLLOUT = "`--measure=rollout` restarts nothing"
+_RESTART = tuple(Right(verb, kinds.DEPLOYMENTS, lost=_NO_ROLLOUT) for verb in ("get", "patch"))
+_EVICT_ONE = (Right("create", kinds.PODS, lost="`--measure=eviction` evicts nothing", subresource="eviction"),)
+_DNS_MEASURE = (
+    *(Right("list", resource, True) for resource in _NOTHING_WITHOUT),
+    Right("get", kinds.SERVICES, True),
+    Right("list", kinds.ENDPOINT_SLICES, lost=_UNSEEN),
+    *(right for right in _IMDS_ACTIVE if right.probe),
+    *_RESTART,
+    *_EVICT_ONE,
+)
+MEASURED_WITH: Mapping[str, tuple[Right, ...]] = {"rollout": _RESTART, "eviction": _EVICT_ONE}
+"""What is needed besides, in CoreDNS's own namespace, by what is to happen while DNS is measured."""
+
 _NO_PATCH = "`--fix node-class` cannot be carried out"
 _IMDS_FIX = (*_IMDS_PROBE, *(Right(verb, kinds.NODE_CLASSES, lost=_NO_PATCH) for verb in ("get", "patch")))
 
@@ -241,6 +256,7 @@ BY_COMMAND: Mapping[str, tuple[Right, ...]] = {
     "coredns-lameduck": _COREDNS,
     "coredns-lameduck --apply": _COREDNS_CHANGE,
     "interruption": _INTERRUPTION,
+    "coredns-lameduck --measure": _DNS_MEASURE,
     "drain run": _RUN,
     "drain resume": _RUN,
     "drain rollback": (*_NODES, *_PODS, *(right for right in _EVICT if not right.subresource), *_JOURNAL),

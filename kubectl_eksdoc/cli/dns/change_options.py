@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import values
+from kubectl_eksdoc.cli.run.confirming import Given
 from kubectl_eksdoc.errors import UsageError
 
 if TYPE_CHECKING:  # help must not pay for plans
@@ -19,12 +20,12 @@ LAMEDUCK = "lameduck"
 
 @dataclass(frozen=True, slots=True)
 class DnsApply:
-    """`dry`: ``none``, ``client`` or ``server``. `expect` None: no number of changes was named. `accepted`: codes of
-    what may be unknown; `resets`: fields that the update may reset. `force`: a Corefile that EKS does not manage is
+    """`dry`: ``client``, ``server`` or "" (no dry run). `expect` None: no number of changes was named. `accepted`:
+    codes of what may be unknown; `resets`: fields that the update may reset. `force`: a Corefile that EKS does not manage is
     taken from whoever has it. `watch_s` of the update and its rollout, `verify_s` of the pods afterwards. `resume`: the
     id of a change that was begun before, "" for a new one."""
 
-    dry: str = "none"
+    dry: str = ""
     yes: bool = False
     expect: int | None = None
     accepted: tuple[str, ...] = ()
@@ -80,20 +81,6 @@ def _add_applying(group: argparse._ArgumentGroup) -> None:
         help="take the Corefile of a CoreDNS that EKS does not manage from whoever has it",
     )
     group.add_argument(
-        "--yes",
-        "-y",
-        action="switch",
-        default=False,
-        help="ask nothing; only together with the number of changes that is expected",
-    )
-    group.add_argument(
-        "--expect-changes",
-        type=values.count,
-        default=None,
-        metavar="N",
-        help="do nothing (exit code 7) unless exactly N values become others",
-    )
-    group.add_argument(
         "--watch-for",
         type=values.some_seconds,
         default=WATCH_FOR_S,
@@ -113,14 +100,6 @@ def _add_applying(group: argparse._ArgumentGroup) -> None:
         metavar="ID",
         default="",
         help="look again at a change that was begun before, by its journal on this machine; changes nothing",
-    )
-    group.add_argument(
-        "--dry-run",
-        dest="dry",
-        type=values.one_of(("none", "client", "server"), "dry run"),
-        default="none",
-        metavar="[client|server]",
-        help="show what would be sent, and the way back; server: ask the API server whether it would take it",
     )
 
 
@@ -165,16 +144,16 @@ def _scale(text: str) -> Scale | None:
     return found
 
 
-def apply_from(args: argparse.Namespace) -> DnsApply | None:
-    """None: nothing is to be carried out.
+def apply_from(args: argparse.Namespace, given: Given, dry: str, measured: bool) -> DnsApply | None:
+    """None: nothing is to be carried out. `given` and `dry` are the measurement's, too, if there is one.
 
     Raises:
         UsageError: flags do not go together.
     """
     found = DnsApply(
-        args.dry,
-        args.yes,
-        args.expect_changes,
+        dry,
+        given.yes,
+        given.expect,
         args.accept_unknown,
         args.accept_reset,
         args.force_conflicts,
@@ -183,8 +162,14 @@ def apply_from(args: argparse.Namespace) -> DnsApply | None:
         args.resume,
     )
     wished = bool(args.set or args.place or args.autoscale)
+    if measured and (wished or args.apply):
+        raise UsageError(
+            "--measure looks how CoreDNS is, and a change makes it another", "Change it first, and then measure."
+        )
     if not args.apply:
         usual = DnsApply(accepted=found.accepted, resets=found.resets, force=found.force)
+        if measured:
+            usual = replace(usual, dry=dry, yes=given.yes, expect=given.expect)
         if found != usual or (not wished and (found.resets or found.force)):
             raise UsageError("flags that carry a change out are given without --apply", "Add --apply if you mean it.")
         return None
@@ -192,6 +177,6 @@ def apply_from(args: argparse.Namespace) -> DnsApply | None:
         raise UsageError("--resume looks at a change as it was begun: no wish goes with it", "Leave the wish away.")
     if not wished and not found.resume:
         raise UsageError("--apply wants to know what: --set, --place or --autoscale", "For example --set lameduck=20s.")
-    if found.resume and (found.yes or found.dry != "none" or found.resets or found.force):
+    if found.resume and (found.yes or found.dry or found.resets or found.force):
         raise UsageError("--resume looks at a change as it was begun: no flag of a new one goes with it")
     return found

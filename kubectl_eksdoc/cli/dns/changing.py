@@ -39,7 +39,7 @@ def changing(request: Request, wishes: Wishes | None, apply: DnsApply | None, ar
     FORMATS.check(request.options.output)
     asking = Asking(request, wishes, apply, around)
     _check_source(asking)
-    if apply is not None and apply.dry == "none" and not apply.resume:
+    if apply is not None and not apply.dry and not apply.resume:
         check_writable(around.environ, COMMAND, f"{NAME} without --apply reads only")
     try:
         world = _opened(asking)
@@ -81,7 +81,7 @@ def _changed(asking: Asking, world: AddonWorld) -> Answer:
     view = _view(asking, world, ready)
     if apply is None:
         return Answer(rendered(asking, view), code(asking, view))
-    if apply.dry != "none":
+    if apply.dry:
         return _dry(asking, apply, world, ready, view)
     say(around.stderr, f"{_preview(asking, view)}\n")
     if ready.guards:
@@ -162,7 +162,7 @@ def _given(asking: Asking) -> dict[str, object]:
         said["place"] = wishes.place.value if wishes.place is not None else ""
         said["autoscale"] = str(wishes.scale) if wishes.scale is not None else ""
     if apply is not None:
-        said |= {"apply": True, "dry-run": "" if apply.dry == "none" else apply.dry, "resume": apply.resume}
+        said |= {"apply": True, "dry-run": apply.dry, "resume": apply.resume}
         said |= {"accept-reset": list(apply.resets), "force-conflicts": apply.force}
     return {name: value for name, value in said.items() if value}
 

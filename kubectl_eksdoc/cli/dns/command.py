@@ -6,8 +6,9 @@ import argparse
 from collections.abc import Sequence
 
 from kubectl_eksdoc.cli import rights, saying, values
-from kubectl_eksdoc.cli.dns import change_options, reading
+from kubectl_eksdoc.cli.dns import change_options, confirm_options, measure_options, reading
 from kubectl_eksdoc.cli.dns.changing import changing
+from kubectl_eksdoc.cli.dns.measuring import measuring
 from kubectl_eksdoc.cli.dns.request import Request
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
@@ -59,13 +60,15 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
         help="findings that may be unknown without exit code 5",
     )
     change_options.add_to(parser)
+    measure_options.add_to(parser)
+    confirm_options.add_to(parser)
     parser.set_defaults(leaf=parser, command=run)
 
 
 def _codes(text: str) -> tuple[str, ...]:
-    from kubectl_eksdoc.core.model import addon_codes, dns_change_codes, dns_codes
+    from kubectl_eksdoc.core.model import addon_codes, dns_change_codes, dns_codes, dns_measure_codes
 
-    every = (*dns_codes.ALL, *dns_change_codes.ALL, *addon_codes.ALL)
+    every = (*dns_codes.ALL, *dns_change_codes.ALL, *dns_measure_codes.ALL, *addon_codes.ALL)
     return values.codes((code.name for code in every), "CoreDNS")(text)
 
 
@@ -80,7 +83,11 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
     from kubectl_eksdoc.render.dns import FORMATS, DnsView
 
     request = Request.from_args(args, words)
-    wishes, apply = change_options.wishes_from(args), change_options.apply_from(args)
+    given, dry = confirm_options.given_from(args), confirm_options.dry_from(args)
+    measure = measure_options.measure_from(args, given, dry, request.accepted)
+    wishes, apply = change_options.wishes_from(args), change_options.apply_from(args, given, dry, bool(measure))
+    if measure is not None:
+        return measuring(request.options, request.source, measure, around)
     if wishes is not None or apply is not None:
         return changing(request, wishes, apply, around)
     options = request.options

@@ -35,6 +35,15 @@ def nobody_knows(pod: Doc, container: str) -> str | None:
     return None
 
 
+def first_of(*printings: Printing) -> Printing:
+    """What the first one says that knows."""
+
+    def printing(pod: Doc, container: str) -> str | None:
+        return next((text for each in printings if (text := each(pod, container)) is not None), None)
+
+    return printing
+
+
 def nobody_knows_when(pod: Doc, container: str) -> Sequence[tuple[float, str]] | None:
     """What it prints, and how long ago."""
     return None

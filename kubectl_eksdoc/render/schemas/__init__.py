@@ -15,6 +15,7 @@ KINDS = (
     "AddonDiff",
     "AddonUpdate",
     "CorednsLameduck",
+    "DnsMeasure",
     "DnsChange",
     "DrainPlan",
     "DrainRehearsal",
