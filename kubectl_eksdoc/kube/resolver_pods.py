@@ -25,7 +25,8 @@ GET_PROXY, GET_LOG = "get pods/proxy", "get pods/log"
 """The rights this needs, in the namespace of CoreDNS."""
 
 CONTAINER = "coredns"
-MOST_BYTES = 256 << 10
+MOST_BYTES = 1 << 20
+"""Of a log. One that is longer is cut off at its end, so that what came last is not in it: nothing follows from it."""
 _AT_ONCE = 8
 _HASTY = Patience(tries=2, tries_to_connect=2)
 
@@ -39,9 +40,11 @@ class ResolverPods:
         listed: Callable[[], tuple[Pod, ...] | Unknown],
         around: Surroundings | None = None,
         patience: Patience = _HASTY,
+        most_bytes: int = MOST_BYTES,
     ) -> None:
         """`listed`: the pods, now. Raises ConfigError: the kubeconfig cannot be used."""
         self._listed = listed
+        self._most_bytes = most_bytes
         self._transport = Transport(connect(connection, around or of_this_process()), patience)
 
     def pods(self) -> tuple[Pod, ...] | Unknown:
@@ -54,8 +57,12 @@ class ResolverPods:
 
     def logs(self, pods: Collection[str], since_s: int) -> Mapping[str, str | Absent | Unknown]:
         """As `flows.dns_verify.Resolvers.logs`."""
-        query = {"container": CONTAINER, "sinceSeconds": str(max(1, since_s)), "limitBytes": str(MOST_BYTES)}
-        return self._each(pods, lambda path: (f"{path}/log", query), GET_LOG)
+        most = self._most_bytes
+        query = {"container": CONTAINER, "sinceSeconds": str(max(1, since_s)), "limitBytes": str(most)}
+        found = self._each(pods, lambda path: (f"{path}/log", query), GET_LOG)
+        cut = Unknown(f"it has printed more than {most} bytes since, which are not read to their end")
+        whole = {pod: not isinstance(text, str) or len(text.encode()) < most for pod, text in found.items()}
+        return {pod: text if whole[pod] else cut for pod, text in found.items()}
 
     def close(self) -> None:
         self._transport.close()

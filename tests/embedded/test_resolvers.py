@@ -145,6 +145,14 @@ def test_who_may_not_and_who_is_not_there_is_told(world: World) -> None:
     assert isinstance(gone, Absent)
 
 
+def test_a_log_that_is_cut_off_says_nothing(world: World) -> None:
+    world.sets(NEW)
+    world.passes(120)
+    with closing(ResolverPods(world.connection(), lambda: (), most_bytes=64)) as asked:
+        (log,) = asked.logs(world.pods[:1], 121).values()
+    assert isinstance(log, Unknown) and "more than 64 bytes" in log.why and not log.missing
+
+
 def test_a_map_is_applied_or_it_is_said_who_has_it(world: World) -> None:
     theirs = world.connection("viewer")
     with pytest.raises(Forbidden) as raised:
