@@ -68,6 +68,33 @@ def imds_probe_rights() -> str:
     return _table(("right", "without it"), rows)
 
 
+_OF_NOTICES = "as `interruption` without it, where CoreDNS is on Spot nodes of Karpenter"
+
+
+def coredns_rights() -> str:
+    """What ``coredns-lameduck`` may use in the cluster and in AWS, and what is not known without it."""
+    lost = {
+        "DescribeCluster": "nothing that AWS says is believed: all of it is unknown",
+        "DescribeAddon": "whether CoreDNS is an add-on of EKS, and what its configuration holds, is unknown",
+        "DescribeAddonVersions": "nothing: which versions EKS offers matters to a change only",
+        "DescribeAddonConfiguration": "nothing: what the version takes matters to a change only",
+    }
+    command = "coredns-lameduck"
+    rows = [
+        (_code(str(right)), right.lost or "nothing can be said: the command ends with exit code 3")
+        for right in rights.BY_COMMAND[command]
+    ]
+    rows += [
+        (
+            _code(each.action),
+            lost.get(each.operation, _OF_NOTICES),
+        )
+        for each in sorted(rights.ASKED_OF_AWS[command], key=lambda each: each.operation not in lost)
+        if each.action
+    ]
+    return _table(("right", "without it"), rows)
+
+
 def imds_fix_rights() -> str:
     """What ``imds-probe --apply`` may use besides."""
     lost = {
@@ -114,6 +141,39 @@ _TOLD = {
 }
 
 
+def interruption_rights() -> str:
+    """What ``interruption`` may use in the cluster and in AWS, and what is not known without it."""
+    rows = [
+        (_code(str(right)), right.lost or "nothing can be said: the command ends with exit code 3")
+        for right in rights.BY_COMMAND["interruption"]
+    ]
+    asked = (each for each in rights.ASKED_OF_AWS["interruption"] if each.action)
+    rows += [(_code(each.action), _OF_INTERRUPTION[each.operation]) for each in asked]
+    return _table(("right", "without it"), rows)
+
+
+_OF_ROLE = "what the role of Karpenter may do is unknown"
+_OF_INTERRUPTION = {
+    "DescribeCluster": "nothing that AWS says is believed: all of it is unknown",
+    "GetQueueUrl": "whether there is a queue is unknown",
+    "GetQueueAttributes": "the queue, its policy and its key are unknown",
+    "ListRules": "the rules of EventBridge are unknown",
+    "ListTargetsByRule": "where the rules send is unknown",
+    "DescribeKey": "with a KMS key: whether EventBridge may use it is unknown",
+    "GetKeyPolicy": "with a KMS key: whether EventBridge may use it is unknown",
+    "ListPodIdentityAssociations": "the role of a Karpenter whose service account names none is unknown",
+    "DescribePodIdentityAssociation": "the role of a Karpenter whose service account names none is unknown",
+    "GetRole": f"{_OF_ROLE}: it may have a permissions boundary",
+    "ListRolePolicies": _OF_ROLE,
+    "GetRolePolicy": _OF_ROLE,
+    "ListAttachedRolePolicies": _OF_ROLE,
+    "GetPolicy": _OF_ROLE,
+    "GetPolicyVersion": _OF_ROLE,
+    "GetMetricData": "failed deliveries are unknown, and fetches from the queue are no sign of life",
+    "DescribeSpotInstanceRequests": "a notice is known by Events of the cluster only",
+}
+
+
 def addon_after_rights() -> str:
     """What ``addon-diff --after`` may use besides."""
     lost = {
@@ -130,6 +190,15 @@ def addon_after_rights() -> str:
 def addon_apply_rights() -> str:
     """What ``addon-diff --apply`` may use besides; in the cluster it is nothing."""
     rows = [(_code(each.action), _ASKED[each.operation]) for each in rights.ASKED_OF_AWS["addon-diff --apply"]]
+    return _table(("right", "without it"), rows)
+
+
+def coredns_change_rights() -> str:
+    """What ``coredns-lameduck --apply`` may use besides."""
+    command = "coredns-lameduck --apply"
+    more = (right for right in rights.BY_COMMAND[command] if right not in rights.BY_COMMAND["coredns-lameduck"])
+    rows = [(_code(str(right)), right.lost) for right in more]
+    rows += [(_code(each.action), _ASKED[each.operation]) for each in rights.ASKED_OF_AWS[command]]
     return _table(("right", "without it"), rows)
 
 

@@ -133,6 +133,12 @@ def addon_apply() -> str:
     return _console(f"$ kubectl eksdoc {' '.join(command)}", f"[…]\n\n{sent.rstrip()}")
 
 
+def coredns_lameduck() -> str:
+    """The page on the incident of the demo."""
+    text, _ = _ran("coredns-lameduck", "--demo", expected=1)
+    return _console("$ kubectl eksdoc coredns-lameduck --demo", text.rstrip("\n"))
+
+
 def imds_probe() -> str:
     """One line and one sentence for each cause."""
     text, _ = _ran("imds-probe", "--demo", expected=1)
@@ -151,6 +157,35 @@ def imds_fix() -> str:
     command = ("imds-probe", "--demo", "--nodegroup", "payments", "--apply", "--fix", "template-version", "--dry-run")
     text, _ = _ran(*command, expected=0)
     return _console(f"$ kubectl eksdoc {' '.join(command)}", text.rstrip("\n"))
+
+
+def coredns_change() -> str:
+    """What would be sent, without the lines that are as long as a Corefile."""
+    command = ("coredns-lameduck", "--demo", "--set", "lameduck=20s")
+    text, _ = _ran(*command, expected=0)
+    return _console(f"$ kubectl eksdoc {' '.join(command)}", text[: text.index("WHAT IS SENT")].rstrip() + "\n\n[…]")
+
+
+def coredns_change_refused() -> str:
+    """The arithmetic."""
+    command = ("coredns-lameduck", "--demo", "--set", "lameduck=30s")
+    text, _ = _ran(*command, expected=1)
+    return _console(f"$ kubectl eksdoc {' '.join(command)}", text.rstrip("\n"))
+
+
+def interruption() -> str:
+    """One page: what is broken, and what the next interruption takes."""
+    text, _ = _ran("interruption", "--demo", expected=1)
+    return _console("$ kubectl eksdoc interruption --demo", text.rstrip("\n"))
+
+
+def interruption_stack() -> str:
+    """What is missing, without the rules that are alike."""
+    command = ("interruption", "--demo", "--print", "stack")
+    text, _ = _ran(*command, expected=0)
+    start, end = text.index("  RebalanceRule:"), text.index("  InterruptionRights:")
+    shown = f"{text[:start]}  […]\n{text[end:]}"
+    return _console(f"$ kubectl eksdoc {' '.join(command)}", shown.rstrip("\n"))
 
 
 def imds_probe_script() -> str:

@@ -42,10 +42,15 @@ def values_of(text: str) -> Doc:
 
 def schema_of(text: str) -> Doc | Unknown:
     """The JSON Schema, decoded but not judged."""
+    return document_of(text, "the configuration schema")
+
+
+def document_of(text: str, what: str) -> Doc | Unknown:
+    """A JSON object, as policies and the patterns of rules are; `what` it is is named where it cannot be read."""
     try:
         return _object(_json(text))
     except _NotReadable as error:
-        return Unknown(f"the configuration schema cannot be read: {error}")
+        return Unknown(f"{what} cannot be read: {error}")
 
 
 def _decoded(text: str) -> Any:

@@ -126,6 +126,7 @@ def tree(prog: str = PROG) -> Parser:
     from kubectl_eksdoc.cli import drain, options_list, rehearse
     from kubectl_eksdoc.cli.addon import command as addon_diff
     from kubectl_eksdoc.cli.dns import command as coredns_lameduck
+    from kubectl_eksdoc.cli.interruption import command as interruption
     from kubectl_eksdoc.cli.metadata import command as imds_probe
     from kubectl_eksdoc.cli.run import asking as run_asking
     from kubectl_eksdoc.cli.run import drain as run_drain
@@ -144,6 +145,7 @@ def tree(prog: str = PROG) -> Parser:
     addon_diff.add_to(commands)
     imds_probe.add_to(commands)
     coredns_lameduck.add_to(commands)
+    interruption.add_to(commands)
     options_list.add_to(commands)
     return parser
 

@@ -13,6 +13,7 @@ from kubectl_eksdoc.embedded.api.discovery import Build
 from kubectl_eksdoc.embedded.asked_dns import AskedDns
 from kubectl_eksdoc.embedded.loading import Loaded
 from kubectl_eksdoc.embedded.probed import MetadataServices, WithProbes
+from kubectl_eksdoc.embedded.resolvers import Resolvers
 from kubectl_eksdoc.embedded.serving.access import Access, User
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
 from kubectl_eksdoc.embedded.serving.clockwork import Scaled
@@ -37,8 +38,9 @@ def api_of(
     (troubled or plane).start(WithProbes(pace, dns), every_controller)
     said = observed.identity.server_version
     build = Build(git_version=whole(said)) if versions.parse(said) is not None else Build()
-    logs = PodLogs(first_of(dns.logs, *(() if services is None else (services.logs,))))
-    return Api(plane, Setup(Access(users), build, logs=logs), Scaled(monotonic, speed))
+    resolvers = Resolvers(plane)
+    logs = PodLogs(first_of(dns.logs, *(() if services is None else (services.logs,))), resolvers.lines)
+    return Api(plane, Setup(Access(users), build, logs=logs, ports=resolvers.answer), Scaled(monotonic, speed))
 
 
 def whole(version: str) -> str:

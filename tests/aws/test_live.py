@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kubectl_eksdoc.aws import ec2, eks, node_groups
+from kubectl_eksdoc.aws import ec2, eks, interruption, node_groups, queues, role_policies, rules
 from kubectl_eksdoc.aws.asking import AT_ONCE, at_once
 from kubectl_eksdoc.aws.believing import Believed, believed
 from kubectl_eksdoc.aws.live import LiveAws
@@ -25,6 +25,7 @@ from kubectl_eksdoc.core.model.aws.addons import Addon, Update
 from kubectl_eksdoc.core.model.aws.asked import Unknown
 from kubectl_eksdoc.core.model.aws.machines import TemplateRef
 from kubectl_eksdoc.core.model.aws.questions import Question
+from kubectl_eksdoc.core.model.aws.queues import FiguresOf, RolePolicies
 from kubectl_eksdoc.errors import (
     AwsDenied,
     AwsError,
@@ -91,10 +92,40 @@ def everything(of: Believed) -> dict[Question, Any]:
         questions.TEMPLATE_VERSIONS: ec2.template_version(of, TEMPLATE),
         questions.METADATA_DEFAULTS: ec2.account_defaults(of),
         questions.SCALING_GROUPS: ec2.scaling_groups(of, ["own"]),
+        **of_interruption(of),
     }
 
 
+def of_interruption(of: Believed) -> dict[Question, Any]:
+    """Several questions make one answer: its parts by the question that each rests on."""
+    queue, key = queues.queue(of, QUEUE), queues.key(of, f"alias/{QUEUE}")
+    role = role_policies.role_policies(of, ROLE.format(ACCOUNT))
+    unread = role.unread if isinstance(role, RolePolicies) else (role,)
+    return {
+        questions.QUEUE_URL: getattr(queue, "url", queue),
+        questions.QUEUE_ATTRIBUTES: getattr(queue, "arn", queue),
+        questions.RULES: rules.rules(of),
+        questions.RULE_TARGETS: rules.targets(of, [QUEUE]),
+        questions.KEY: getattr(key, "manager", key),
+        questions.KEY_POLICY: getattr(key, "policy", key),
+        questions.POD_IDENTITY: role_policies.identity(of, "shop", "cart"),
+        questions.ROLE: getattr(role, "boundary", role),
+        questions.ATTACHED_POLICIES: _of(unread, "iam:ListAttachedRolePolicies") or "read",
+        questions.POLICY: _of(unread, "iam:GetPolicy") or "read",
+        questions.POLICY_VERSION: _of(unread, "iam:GetPolicyVersion") or "read",
+        questions.ROLE_POLICIES: _of(unread, "iam:ListRolePolicies") or "read",
+        questions.ROLE_POLICY: _of(unread, "iam:GetRolePolicy") or "read",
+        questions.METRICS: rules.figures(of, FiguresOf(QUEUE, (QUEUE,), NOW)),
+        questions.SPOT_REQUESTS: interruption.notices(of, INSTANCES) or "none has a notice",
+    }
+
+
+def _of(unread: Iterable[Any], action: str) -> list[Any]:
+    return [each for each in unread if isinstance(each, Unknown) and each.missing == action]
+
+
 IMAGE, TEMPLATE = "ami-12345678", TemplateRef("", "own", "1")
+QUEUE = "interruptions"
 INSTANCES = ["i-0123456789abcdef0"]
 """Not there: that is an answer, too."""
 
@@ -114,8 +145,24 @@ def whole(prod: World) -> World:
         AvailabilityZones=["ap-northeast-2a"],
         LaunchTemplate={"LaunchTemplateName": "own", "Version": "1"},
     )
+    with_queue(prod)
     prod.forget_calls()
     return prod
+
+
+def with_queue(prod: World) -> None:
+    """A queue with a key, a rule that sends to it, and a role with policies of every sort."""
+    sqs, events, kms, iam = (prod.client(name) for name in ("sqs", "events", "kms", "iam"))
+    sqs.create_queue(QueueName=QUEUE)
+    events.put_rule(Name=QUEUE, EventPattern='{"source": ["aws.ec2"]}')
+    events.put_targets(Rule=QUEUE, Targets=[{"Id": "1", "Arn": f"arn:aws:sqs:{REGION}:{ACCOUNT}:{QUEUE}"}])
+    key = kms.create_key()["KeyMetadata"]["KeyId"]
+    kms.create_alias(AliasName=f"alias/{QUEUE}", TargetKeyId=key)
+    document = '{"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "sqs:*", "Resource": "*"}]}'
+    policy = iam.create_policy(PolicyName="own", PolicyDocument=document)["Policy"]["Arn"]
+    iam.create_role(RoleName="reader", AssumeRolePolicyDocument="{}", PermissionsBoundary=policy)
+    iam.attach_role_policy(RoleName="reader", PolicyArn=policy)
+    iam.put_role_policy(RoleName="reader", PolicyName="inline", PolicyDocument=document)
 
 
 def test_a_cluster_is_believed_and_all_of_it_known_and_counted(whole: World) -> None:

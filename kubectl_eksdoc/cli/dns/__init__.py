@@ -1,5 +1,5 @@
-"""``kubectl eksdoc coredns-lameduck``.
+"""``kubectl eksdoc coredns-lameduck``: whether DNS survives its nodes.
 
-Belongs here: its flags and options, in which order things are shown, typed back and done.
-Never here: the shutdown budget, Corefiles, numbers and their meaning.
+Belongs here: its flags, which face answers, and the exit code.
+Never here: rules, words of the answer, talking to AWS or the cluster.
 """

@@ -22,7 +22,8 @@ def add_to(parser: argparse.ArgumentParser) -> None:
         type=values.count,
         default=None,
         metavar="N",
-        help="do nothing (exit code 7) unless exactly N pods are made, replaced or evicted",
+        help="do nothing (exit code 7) unless exactly N values become others; with --measure: unless exactly N pods "
+        "are made, replaced or evicted",
     )
     group.add_argument(
         "--dry-run",

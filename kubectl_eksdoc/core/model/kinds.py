@@ -77,6 +77,7 @@ MUTATING_WEBHOOKS = Resource(
 )
 TARGET_GROUP_BINDINGS = Resource("TargetGroupBinding", "targetgroupbindings", "elbv2.k8s.aws", "v1beta1", custom=True)
 CONFIG_MAPS = Resource("ConfigMap", "configmaps")
+EVENTS = Resource("Event", "events")
 SERVICE_ACCOUNTS = Resource("ServiceAccount", "serviceaccounts")
 CONTROLLER_REVISIONS = Resource("ControllerRevision", "controllerrevisions", "apps")
 SECURITY_GROUP_POLICIES = Resource(

@@ -14,7 +14,9 @@ KINDS = (
     "AddonAftermath",
     "AddonDiff",
     "AddonUpdate",
+    "CorednsLameduck",
     "DnsMeasure",
+    "DnsChange",
     "DrainPlan",
     "DrainRehearsal",
     "DrainRun",
@@ -24,6 +26,7 @@ KINDS = (
     "ImdsActiveProbe",
     "ImdsFix",
     "ImdsProbe",
+    "Interruption",
 )
 
 

@@ -54,6 +54,10 @@ class Gate:
         return self._application(environ, start)
 
 
+_SIGNED_AS = {"monitoring": "cloudwatch"}
+"""Services that sign with another name than botocore, and IAM, know them by."""
+
+
 def _named(environ: dict[str, Any], body: bytes) -> Call | None:
     """The call that a signed request makes; None for what nobody signed or no model knows."""
     scope = _SCOPE.search(environ.get("HTTP_AUTHORIZATION", ""))
@@ -63,7 +67,8 @@ def _named(environ: dict[str, Any], body: bytes) -> Call | None:
     from moto.core.routing import get_service_router
     from werkzeug.exceptions import HTTPException
 
-    key, region, service = scope.groups()
+    key, region, signed = scope.groups()
+    service = _SIGNED_AS.get(signed, signed)
     copy = {**environ, "wsgi.input": io.BytesIO(body)}
     try:
         operation, in_path = get_service_router(service).match(Request(copy))
@@ -79,7 +84,7 @@ def _params(environ: dict[str, Any], body: bytes) -> dict[str, Any]:
     found: dict[str, Any] = dict(parse_qsl(environ.get("QUERY_STRING", "")))
     if environ.get("CONTENT_TYPE", "").startswith("application/x-www-form-urlencoded"):
         return {**found, **dict(parse_qsl(body.decode()))}
-    return {**found, **json.loads(body)} if body else found
+    return {**found, **json.loads(body)} if body and "json" in environ.get("CONTENT_TYPE", "json") else found
 
 
 def _refused(environ: dict[str, Any], start: Callable[..., Any], call: Call, refusal: Refusal) -> list[bytes]:

@@ -20,6 +20,7 @@ from werkzeug.serving import make_server
 from tests.aws.world import (
     callers,
     eks_calls,
+    event_delivery,
     instance_metadata,
     nodegroups,
     stacks,
@@ -40,7 +41,7 @@ def _mend() -> None:
     """Complete and mend moto, once per process: done twice, what wraps its methods would wrap itself."""
     stacks.mend()
     eks_calls.register()
-    for mended in (nodegroups, instance_metadata, templates_and_images, callers):
+    for mended in (nodegroups, instance_metadata, templates_and_images, callers, event_delivery):
         mended.mend()
 
 
@@ -129,6 +130,18 @@ class World:
         from moto.ec2.models import ec2_backends
 
         instance_metadata.hold(ec2_backends[account][region], held)
+
+    def take_back(self, instance: str, account: str = ACCOUNT, region: str = REGION) -> None:
+        """A Spot instance gets its notice."""
+        from moto.ec2.models import ec2_backends
+
+        event_delivery.mark(ec2_backends[account][region], instance)
+
+    def count_fetches(self, queue: str, empty: int = 0, deleted: int = 0, region: str = REGION) -> None:
+        """What CloudWatch counts of a queue that somebody reads, now."""
+        for metric, value in (("NumberOfEmptyReceives", empty), ("NumberOfMessagesDeleted", deleted)):
+            if value:
+                event_delivery.count(ACCOUNT, region, "AWS/SQS", metric, "QueueName", queue, value)
 
     def publish_image(
         self, name: str, imds_support: str | None = None, description: str = "", region: str = REGION

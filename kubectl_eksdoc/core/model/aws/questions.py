@@ -57,6 +57,22 @@ TARGET_HEALTH = Question(
     needs=("elasticloadbalancing:DescribeTargetHealth",),
 )
 
+POD_IDENTITY = Question("eks", "DescribePodIdentityAssociation")
+SPOT_REQUESTS = Question("ec2", "DescribeSpotInstanceRequests", "SpotInstanceRequests", at_once=200)
+QUEUE_URL = Question("sqs", "GetQueueUrl")
+QUEUE_ATTRIBUTES = Question("sqs", "GetQueueAttributes")
+RULES = Question("events", "ListRules", "Rules")
+RULE_TARGETS = Question("events", "ListTargetsByRule", "Targets")
+KEY = Question("kms", "DescribeKey")
+KEY_POLICY = Question("kms", "GetKeyPolicy")
+ROLE = Question("iam", "GetRole")
+ATTACHED_POLICIES = Question("iam", "ListAttachedRolePolicies", "AttachedPolicies")
+POLICY = Question("iam", "GetPolicy")
+POLICY_VERSION = Question("iam", "GetPolicyVersion")
+ROLE_POLICIES = Question("iam", "ListRolePolicies", "PolicyNames")
+ROLE_POLICY = Question("iam", "GetRolePolicy")
+METRICS = Question("cloudwatch", "GetMetricData", "MetricDataResults")
+
 UPDATE_ADDON = Question("eks", "UpdateAddon")
 MODIFY_METADATA = Question("ec2", "ModifyInstanceMetadataOptions")
 CREATE_TEMPLATE_VERSION = Question("ec2", "CreateLaunchTemplateVersion")
@@ -82,6 +98,21 @@ ALL: tuple[Question, ...] = (
     METADATA_DEFAULTS,
     SCALING_GROUPS,
     TARGET_HEALTH,
+    POD_IDENTITY,
+    SPOT_REQUESTS,
+    QUEUE_URL,
+    QUEUE_ATTRIBUTES,
+    RULES,
+    RULE_TARGETS,
+    KEY,
+    KEY_POLICY,
+    ROLE,
+    ATTACHED_POLICIES,
+    POLICY,
+    POLICY_VERSION,
+    ROLE_POLICIES,
+    ROLE_POLICY,
+    METRICS,
     UPDATE_ADDON,
     MODIFY_METADATA,
     CREATE_TEMPLATE_VERSION,

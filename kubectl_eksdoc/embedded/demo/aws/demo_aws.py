@@ -9,6 +9,7 @@ from typing import Any
 from kubectl_eksdoc.embedded.demo.aws import (
     addons,
     clusters,
+    figures,
     images,
     insights,
     instances,
@@ -16,6 +17,7 @@ from kubectl_eksdoc.embedded.demo.aws import (
     node_groups,
     pod_identities,
     queues,
+    roles,
     scaling_groups,
     updates,
 )
@@ -53,7 +55,11 @@ _OF_ESTATE: Mapping[str, Mapping[str, Callable[[Estate, Params], Json]]] = {
     },
 }
 _ALWAYS: Mapping[str, Mapping[str, Answer]] = {
-    "ec2": {"DescribeImages": images.describe_images},
+    "cloudwatch": {"GetMetricData": figures.get_metric_data},
+    "ec2": {
+        "DescribeImages": images.describe_images,
+        "DescribeSpotInstanceRequests": instances.describe_spot_instance_requests,
+    },
     "eks": {
         "DescribeAddon": addons.describe_addon,
         "DescribeAddonConfiguration": addons.describe_addon_configuration,
@@ -65,6 +71,12 @@ _ALWAYS: Mapping[str, Mapping[str, Answer]] = {
         "ListInsights": insights.list_insights,
     },
     "events": {"ListRules": queues.list_rules, "ListTargetsByRule": queues.list_targets_by_rule},
+    "iam": {
+        "GetRole": roles.get_role,
+        "GetRolePolicy": roles.get_role_policy,
+        "ListAttachedRolePolicies": roles.list_attached_role_policies,
+        "ListRolePolicies": roles.list_role_policies,
+    },
     "sqs": {"GetQueueAttributes": queues.get_queue_attributes, "GetQueueUrl": queues.get_queue_url},
     "ssm": {"GetParameter": images.get_parameter},
     "sts": {"GetCallerIdentity": _get_caller_identity},

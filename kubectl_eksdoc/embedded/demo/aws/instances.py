@@ -11,7 +11,7 @@ from kubectl_eksdoc.embedded.demo.aws.pools import INSTANCE_TYPE, OWNED, Estate,
 from kubectl_eksdoc.embedded.demo.aws.refused import Refused
 from kubectl_eksdoc.embedded.demo.meta import Json, suffix
 from kubectl_eksdoc.embedded.demo.nodes import address, instance_id
-from kubectl_eksdoc.embedded.demo.world import ACCOUNT, CLUSTER, REGION, VPC, Machine
+from kubectl_eksdoc.embedded.demo.world import ACCOUNT, CLUSTER, MACHINES, REGION, VPC, Machine
 
 _PREFIX = "i-"
 
@@ -136,4 +136,30 @@ def _tags(machine: Machine, pool: Pool) -> dict[str, str]:
         "karpenter.sh/nodepool": pool.name,
         f"kubernetes.io/cluster/{CLUSTER}": "owned",
         **pool.tags,
+    }
+
+
+_STATES: Mapping[str, Field] = {
+    "instance-id": lambda request: request["InstanceId"],
+    "state": lambda request: request["State"],
+    "status-code": lambda request: request["Status"]["Code"],
+}
+
+
+def describe_spot_instance_requests(params: Params) -> Json:
+    """One for each Spot instance, all of them fulfilled: nobody has a notice."""
+    requests = [_spot_request(machine) for machine in MACHINES if machine.pool == "general"]
+    return {"SpotInstanceRequests": list(kept(requests, params, _STATES))}
+
+
+def _spot_request(machine: Machine) -> Json:
+    status = {"Code": "fulfilled", "Message": "Your spot request is fulfilled.", "UpdateTime": launched(machine)}
+    ident = an_id("sir", instance_id(machine))
+    return {
+        "SpotInstanceRequestId": ident,
+        "InstanceId": instance_id(machine),
+        "State": "active",
+        "Status": status,
+        "Type": "one-time",
+        "CreateTime": launched(machine),
     }

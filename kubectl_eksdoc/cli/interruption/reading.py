@@ -1,0 +1,37 @@
+"""What ``interruption`` reads: the cluster, and AWS's side of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kubectl_eksdoc.cli import reaching, saying
+from kubectl_eksdoc.cli.interruption.request import Request
+from kubectl_eksdoc.cli.progress import ProgressLine
+from kubectl_eksdoc.cli.surroundings import Surroundings
+
+if TYPE_CHECKING:  # help must not pay for facts and plans
+    from kubectl_eksdoc.wiring.interruption import InterruptionWorld
+
+NAME = "interruption"
+
+
+def opened(request: Request, around: Surroundings) -> InterruptionWorld:
+    """
+    Raises:
+        EksdocError: as `wiring.interruption.open_interruption`.
+    """
+    from kubectl_eksdoc.flows.interruption import KINDS
+    from kubectl_eksdoc.kube.aws_access import AwsWanted
+
+    options = request.options
+    wanted = AwsWanted(options.cluster_name, options.region, options.profile)
+    with ProgressLine(around.stderr) as progress:
+        return around.open_interruption(request.source, options.connection, wanted, progress, KINDS)
+
+
+def reached_by(request: Request, world: saying.WasRead) -> tuple[str, ...]:
+    """The words that lead to the same cluster once more."""
+    options = request.options
+    words = reaching.words(request.source, options, world.cluster.identity.context)
+    aws = {"--cluster-name": options.cluster_name, "--region": options.region, "--profile": options.profile}
+    return (*words, *(word for flag, value in aws.items() if value for word in (flag, value)))

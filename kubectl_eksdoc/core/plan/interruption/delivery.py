@@ -1,0 +1,253 @@
+"""From EventBridge to the queue: whether it is there, takes what comes, and is sent all that Karpenter reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from kubectl_eksdoc.core.model import interruption_codes as codes
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.aws.queues import Key, Queue, Rule, Target
+from kubectl_eksdoc.core.model.findings import Remedy, Status, Subject
+from kubectl_eksdoc.core.model.versions import Version
+from kubectl_eksdoc.core.plan.interruption.facts import InterruptionFacts
+from kubectl_eksdoc.core.plan.interruption.links import Link, unknown
+from kubectl_eksdoc.core.rules import karpenter_versions as versions
+from kubectl_eksdoc.core.rules.event_patterns import about, matches
+from kubectl_eksdoc.core.rules.iam_policies import Asked, Fits, Says, judged
+from kubectl_eksdoc.core.rules.karpenter_versions import EventKind
+
+EVENTS = "events.amazonaws.com"
+KEY_ACTIONS = ("kms:Decrypt", "kms:GenerateDataKey")
+NO_RULE = "no rule sends these events"
+_NEEDS_QUEUE = "to be seen once the queue is there"
+
+
+def sent_by_rule(facts: InterruptionFacts, action: str, resource: str, rule: str) -> Asked:
+    """What EventBridge asks when it sends for a rule (its user guide, resource-based policies: aws:SourceArn is that of
+    the rule)."""
+    context = {
+        "aws:sourcearn": rule,
+        "aws:sourceaccount": facts.place.account,
+        "aws:securetransport": "true",
+        "aws:principalservicename": EVENTS,
+        "aws:principalisawsservice": "true",
+    }
+    return Asked(action, resource, (("Service", EVENTS),), {key: value for key, value in context.items() if value})
+
+
+def queue_link(facts: InterruptionFacts, version: Version | None, remedy: tuple[Remedy, ...]) -> Link:
+    queue = facts.told.queue
+    link = Link(codes.QUEUE, "queue", Subject("Queue", facts.queue), Status.PASS, "", remedy=remedy)
+    if isinstance(queue, Unknown):
+        return unknown(link, queue, "the queue")
+    if isinstance(queue, Absent):
+        ends = version is not None and version.older_than(versions.LOGS_SINCE)
+        then = "Karpenter ends at its start" if ends else "Karpenter runs on and hears of nothing"
+        where = f" in {facts.place.region}" if facts.place.region else ""
+        return replace(link, status=Status.FAIL, what=f"SQS has none of this name{where}: {then}")
+    waiting = f", {queue.waiting} messages wait" if queue.waiting else ""
+    kept = f"keeps messages {queue.retention_s} s" if queue.retention_s is not None else "is there"
+    return replace(link, what=f"{queue.name} {kept}{waiting}", remedy=())
+
+
+def policy_link(facts: InterruptionFacts, remedy: tuple[Remedy, ...]) -> Link:
+    queue = facts.told.queue
+    link = Link(codes.POLICY, "queue policy", Subject("Queue", facts.queue), None, _NEEDS_QUEUE, remedy=remedy)
+    if not isinstance(queue, Queue):
+        return link
+    if isinstance(queue.policy, Unknown):
+        return unknown(link, queue.policy, "the policy of the queue")
+    if queue.policy is None:
+        what = "the queue has no policy, so EventBridge may not send to it"
+        return replace(link, status=Status.FAIL, what=what)
+    return replace(_ruled(link, [queue.policy], facts, queue), evidence=())
+
+
+def _ruled(link: Link, documents: list[Doc], facts: InterruptionFacts, queue: Queue) -> Link:
+    """Of each rule that sends to it, as conditions may name one; where none does, of a rule that may be made."""
+    arns = [rule.arn for rule in _rules(facts) if _calls(facts, rule, queue.arn)] or [
+        facts.place.arn("events", "rule/any")
+    ]
+    rulings = [judged(documents, sent_by_rule(facts, "sqs:SendMessage", queue.arn, arn)) for arn in arns]
+    for says in (Says.DENIED, Says.NOTHING, Says.UNKNOWN, Says.ALLOWED):
+        for arn, ruling in zip(arns, rulings, strict=True):
+            if ruling.says is not says:
+                continue
+            if says is Says.ALLOWED:
+                return replace(link, status=Status.PASS, what=f"{EVENTS} may send ({ruling.why})", remedy=())
+            if says is Says.UNKNOWN:
+                why = Unknown(f"whether {EVENTS} may send is not known: {ruling.why}")
+                return unknown(link, why, "what the statement means")
+            what = f"{EVENTS} may not sqs:SendMessage to {facts.queue}: {ruling.why}"
+            remedy = link.remedy if says is Says.NOTHING else (Remedy(f"Take back what denies it: {ruling.why}."),)
+            return replace(
+                link,
+                status=Status.FAIL,
+                what=what,
+                evidence=(f"for rule {arn}",),
+                remedy=remedy,
+                made=says is Says.NOTHING,
+            )
+    return link
+
+
+def key_link(facts: InterruptionFacts, remedy: tuple[Remedy, ...]) -> Link | None:
+    """None where the queue has no key of KMS: there is nothing to judge."""
+    queue, key = facts.told.queue, facts.told.key
+    if not isinstance(queue, Queue) or not queue.key:
+        return None
+    link = Link(codes.KEY, "queue key", Subject("Key", queue.key), Status.PASS, "", remedy=remedy)
+    if isinstance(key, Unknown):
+        return unknown(link, key, "the policy of the key")
+    if isinstance(key, Absent):
+        return replace(
+            link, status=Status.FAIL, what=f"there is no key {queue.key}: nothing can be sent", remedy=_SSE, made=False
+        )
+    if key.manager == "AWS":
+        what = f"{queue.key} is a key that AWS manages: EventBridge may not use it, and its policy cannot be changed"
+        return replace(link, status=Status.FAIL, what=what, remedy=_SSE, made=False)
+    if not key.enabled:
+        what = f"key {queue.key} is not enabled: nothing can be sent"
+        return replace(
+            link, status=Status.FAIL, what=what, remedy=(Remedy("Enable it, or take another key."),), made=False
+        )
+    if isinstance(key.policy, Unknown):
+        return unknown(link, key.policy, "the policy of the key")
+    return _key_ruled(link, facts, key, key.policy)
+
+
+_SSE = (Remedy("Let SQS encrypt the queue itself (SqsManagedSseEnabled), or give it a key of your own."),)
+
+
+def _key_ruled(link: Link, facts: InterruptionFacts, key: Key, policy: Doc) -> Link:
+    rule = facts.place.arn("events", "rule/any")
+    rulings = {action: judged([policy], sent_by_rule(facts, action, key.arn, rule)) for action in KEY_ACTIONS}
+    bad = [(action, each) for action, each in rulings.items() if each.says in (Says.DENIED, Says.NOTHING)]
+    if bad:
+        actions = " and ".join(action for action, _ in bad)
+        denied = any(each.says is Says.DENIED for _, each in bad)
+        remedy = (Remedy(f"Take back what denies it: {bad[0][1].why}."),) if denied else link.remedy
+        what = f"{EVENTS} may not {actions} with the key of the queue: {bad[0][1].why}"
+        return replace(link, status=Status.FAIL, what=what, remedy=remedy, made=not denied)
+    for action, ruling in rulings.items():
+        if ruling.says is Says.UNKNOWN:
+            why = f"whether {EVENTS} may {action} with the key of the queue is not known: {ruling.why}"
+            return unknown(link, Unknown(why), "what the statement means")
+    return replace(link, what=f"{EVENTS} may use it", remedy=())
+
+
+def _rules(facts: InterruptionFacts) -> tuple[Rule, ...]:
+    return facts.told.rules if isinstance(facts.told.rules, tuple) else ()
+
+
+def known_of(facts: InterruptionFacts, kind: EventKind) -> Mapping[str, str]:
+    """What every event of the kind has."""
+    said = {"account": facts.place.account, "region": facts.place.region}
+    return {"source": kind.source, "detail-type": kind.detail_type, **{k: v for k, v in said.items() if v}}
+
+
+def candidates(facts: InterruptionFacts, version: Version | None) -> tuple[str, ...]:
+    """Names of the rules whose targets are worth a question: they may be for one of the kinds."""
+    kinds = versions.kinds_of(version)
+    return tuple(
+        rule.name
+        for rule in _rules(facts)
+        if isinstance(rule.pattern, Unknown)
+        or (isinstance(rule.pattern, dict) and any(about(rule.pattern, known_of(facts, kind)) for kind in kinds))
+    )
+
+
+def _targets(facts: InterruptionFacts, rule: Rule) -> tuple[Target, ...] | Unknown:
+    return facts.told.targets.get(rule.name, ())
+
+
+def _calls(facts: InterruptionFacts, rule: Rule, arn: str) -> bool:
+    found = _targets(facts, rule)
+    return isinstance(found, tuple) and any(each.arn == arn for each in found)
+
+
+def rule_links(facts: InterruptionFacts, version: Version | None, remedy: tuple[Remedy, ...]) -> Iterator[Link]:
+    """One for each kind of event that this version reads."""
+    for kind in versions.kinds_of(version):
+        link = Link(
+            codes.RULE, f"rule: {kind.short}", Subject("Rule", kind.name), Status.PASS, "", kind is versions.SPOT
+        )
+        about_it = (f"source {kind.source}, detail-type {kind.detail_type}",)
+        yield _rule_link(replace(link, remedy=remedy, evidence=about_it), facts, kind)
+
+
+def _rule_link(link: Link, facts: InterruptionFacts, kind: EventKind) -> Link:
+    if isinstance(facts.told.rules, Unknown):
+        return unknown(link, facts.told.rules, "the rules of EventBridge")
+    tries = sorted((_tried(facts, rule, kind) for rule in _rules(facts)), key=lambda each: each[0])
+    rank, what, why = next((each for each in tries if each[0] < _OTHER), (_OTHER, "", Unknown("")))
+    if rank == _DELIVERS:
+        return replace(link, what=what, remedy=())
+    if rank == _UNSURE:
+        return unknown(link, why, "whether it matches all of them")
+    if rank == _OTHER:
+        return replace(link, status=Status.FAIL, what=f"{NO_RULE} to the queue")
+    return replace(link, status=Status.FAIL, what=what)
+
+
+_DELIVERS, _UNSURE, _DISABLED, _SHAPED, _ELSEWHERE, _OTHER = range(6)
+
+
+def _tried(facts: InterruptionFacts, rule: Rule, kind: EventKind) -> tuple[int, str, Unknown]:
+    """How near one rule comes to delivering this kind: a rank, and what is so."""
+    nothing = Unknown("")
+    if rule.pattern is None:
+        return _OTHER, "", nothing
+    known = known_of(facts, kind)
+    fits = Fits.MAYBE if isinstance(rule.pattern, Unknown) else matches(rule.pattern, known)
+    meant = isinstance(rule.pattern, Unknown) or about(rule.pattern, known)
+    if fits is Fits.NO:
+        return _OTHER, "", nothing
+    found = _targets(facts, rule)
+    if isinstance(found, Unknown):
+        return (_UNSURE, "", found) if meant else (_OTHER, "", nothing)
+    mine = [each for each in found if each.arn == facts.queue_arn]
+    if not mine:
+        calls = "has no target" if not found else f"calls {found[0].arn}, and not the queue"
+        whole = meant and fits is Fits.YES and not found
+        return (_ELSEWHERE, f"rule {rule.name} {calls}", nothing) if whole else (_OTHER, "", nothing)
+    if not rule.enabled:
+        return _DISABLED, f"rule {rule.name} is disabled", nothing
+    if all(each.shaped for each in mine):
+        return _SHAPED, f"rule {rule.name} sends something else than the event, which Karpenter cannot read", nothing
+    if fits is Fits.MAYBE:
+        return _UNSURE, "", Unknown(f"rule {rule.name} may match some of them only: {_narrowed(rule, known)}")
+    return _DELIVERS, rule.name, nothing
+
+
+def _narrowed(rule: Rule, known: Mapping[str, str]) -> str:
+    if isinstance(rule.pattern, Unknown):
+        return rule.pattern.why
+    more = sorted(set(rule.pattern or ()) - set(known))
+    return f"its pattern asks for {', '.join(more)} as well" if more else "its pattern is not understood here"
+
+
+def failing_link(facts: InterruptionFacts, version: Version | None) -> Link | None:
+    """None where there is nothing of which CloudWatch could be asked."""
+    names = [
+        rule.name
+        for rule in _rules(facts)
+        if rule.name in candidates(facts, version) and _calls(facts, rule, facts.queue_arn)
+    ]
+    if not names:
+        return None
+    link = Link(codes.FAILING, "deliveries", Subject("Queue", facts.queue), Status.PASS, "", False)
+    figures = facts.told.figures
+    if isinstance(figures, Unknown):
+        return unknown(link, figures, "FailedInvocations of the rules")
+    failed = {name: count for name in names if (count := figures.failed.get(name))}
+    if failed:
+        total = sum(failed.values())
+        what = f"EventBridge failed to deliver {total} {'event' if total == 1 else 'events'} in the last day"
+        text = "Look at the policy of the queue and at its key: they decide whether EventBridge may send."
+        each = tuple(f"rule {name}: {count} failed" for name, count in sorted(failed.items()))
+        return replace(link, status=Status.FAIL, what=what, evidence=each, remedy=(Remedy(text),), made=False)
+    matched = sum(figures.matched.get(name, 0) for name in names)
+    return replace(link, what=f"none failed in the last day, {matched} matched")

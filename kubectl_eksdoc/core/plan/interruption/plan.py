@@ -1,0 +1,224 @@
+"""The whole answer: every link, what the next interruption takes, what is found, and what is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from kubectl_eksdoc.core.model import interruption_codes as codes
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.commands import in_turn, shell
+from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
+from kubectl_eksdoc.core.model.interruption import KarpenterInstall
+from kubectl_eksdoc.core.model.nodes import NodeOwner
+from kubectl_eksdoc.core.plan.interruption import delivery, outage, rights, signs
+from kubectl_eksdoc.core.plan.interruption.facts import InterruptionFacts
+from kubectl_eksdoc.core.plan.interruption.handlers import Handler, handler_findings, handlers
+from kubectl_eksdoc.core.plan.interruption.links import Link, handled
+from kubectl_eksdoc.core.plan.interruption.outage import Outage
+from kubectl_eksdoc.core.plan.interruption.repair.missing import Missing, missing
+from kubectl_eksdoc.core.plan.interruption.repair.stack import CAPABILITY
+from kubectl_eksdoc.core.plan.interruption.setting import setting_link
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """`queue`: the name that was asked for, "" for what is set; `stack`: the name of the stack that is printed.
+    `again`: the words that lead to the same cluster once more."""
+
+    queue: str = ""
+    stack: str = ""
+    again: tuple[str, ...] = ()
+
+    def printed(self, what: str) -> str:
+        """The command that prints one of the documents."""
+        more = ("--queue", self.queue) if self.queue else ()
+        return shell("kubectl", "eksdoc", "interruption", *self.again, *more, "--print", what)
+
+
+@dataclass(frozen=True, slots=True)
+class InterruptionPlan:
+    """`missing` is None where there is no Karpenter for which anything could be made."""
+
+    facts: InterruptionFacts
+    links: tuple[Link, ...]
+    outage: Outage
+    handlers: tuple[Handler, ...]
+    findings: tuple[Finding, ...]
+    missing: Missing | None = None
+    stack: str = ""
+
+    @property
+    def install(self) -> KarpenterInstall | None:
+        return self.facts.install if isinstance(self.facts.install, KarpenterInstall) else None
+
+
+def plan_interruption(facts: InterruptionFacts, wish: Wish = Wish()) -> InterruptionPlan:
+    links = tuple(_links(facts, facts.install, wish)) if isinstance(facts.install, KarpenterInstall) else ()
+    by_karpenter = _drains(facts, links)
+    there = handlers(facts.cluster)
+    by_handler = any(each.on for each in there)
+    foreseen = outage.foresee(
+        facts,
+        True if by_handler and by_karpenter is not True else by_karpenter,
+        "the AWS Node Termination Handler" if by_handler and by_karpenter is not True else outage.KARPENTER,
+    )
+    spot = bool(foreseen.nodes)
+    found = [
+        *outage.judged(facts, foreseen),
+        *_of_install(facts, foreseen),
+        *_of_links(links, spot),
+        *handler_findings(facts.cluster, there, by_karpenter),
+        *outage.others_spot(facts),
+    ]
+    needed = missing(facts, facts.install, links) if isinstance(facts.install, KarpenterInstall) else None
+    stack = stack_name(facts, wish)
+    return InterruptionPlan(facts, links, foreseen, there, tuple(_told_once(_worst_first(found))), needed, stack)
+
+
+def stack_name(facts: InterruptionFacts, wish: Wish) -> str:
+    """As CloudFormation takes names: letters, digits and hyphens, a letter first, 128 at most."""
+    plain = "".join(each if each.isascii() and each.isalnum() else "-" for each in f"{facts.queue}-interruption")
+    return wish.stack or (plain if plain[:1].isalpha() else f"k-{plain}")[:128]
+
+
+def _drains(facts: InterruptionFacts, links: Sequence[Link]) -> bool | None:
+    """Whether Karpenter drains at a notice. What has been seen to work counts more than what could not be looked at."""
+    if isinstance(facts.install, Unknown):
+        return None
+    alive = any(each.code is codes.LIFE and each.status is Status.PASS for each in links)
+    found = handled(links)
+    return True if found is None and alive else found
+
+
+def _links(facts: InterruptionFacts, install: KarpenterInstall, wish: Wish) -> Iterator[Link]:
+    version = install.version
+    deploy = in_turn(f"{wish.printed('stack')} > interruption.yaml", _deploy(facts, wish))
+    first = Remedy("Make what is missing, and nothing else, as a stack of its own:", deploy)
+    printed = Remedy("Put the policy with its one statement more; the rest of it stays:", wish.printed("commands"))
+    made: list[Link] = [setting_link(install, wish.queue, wish.printed("helm-values"))]
+    made.append(delivery.queue_link(facts, version, (first,)))
+    made.append(delivery.policy_link(facts, (printed,)))
+    key = delivery.key_link(facts, (printed,))
+    made += [key] if key is not None else []
+    made += delivery.rule_links(facts, version, (first,))
+    made.append(rights.rights_link(facts, install, (first,)))
+    made.append(signs.log_link(facts, install))
+    failing = delivery.failing_link(facts, version)
+    made += [failing] if failing is not None else []
+    made.append(signs.life_link(facts, install, any(each.vital and each.failed for each in made)))
+    yield from made
+
+
+def _deploy(facts: InterruptionFacts, wish: Wish) -> str:
+    stack = stack_name(facts, wish)
+    region = ("--region", facts.place.region) if facts.place.region else ()
+    words = ("aws", "cloudformation", "deploy", *region, "--stack-name", stack, "--template-file", "interruption.yaml")
+    return shell(*words, "--capabilities", CAPABILITY)
+
+
+_SAME = Remedy("It is in the same stack.")
+
+
+def _worst_first(findings: Sequence[Finding]) -> list[Finding]:
+    """Of one severity in the order of the chain: what comes first is mended first."""
+    statuses, severities = (Status.FAIL, Status.UNKNOWN, Status.PASS), list(Severity)
+    return sorted(findings, key=lambda each: (statuses.index(each.status), severities.index(each.severity)))
+
+
+def _told_once(findings: Sequence[Finding]) -> Iterator[Finding]:
+    """The long command stands at the first that needs it."""
+    told: set[Remedy] = set()
+    for each in findings:
+        stacks = [remedy for remedy in each.remedy if " cloudformation deploy " in remedy.command]
+        if any(remedy in told for remedy in stacks):
+            each = replace(each, remedy=tuple(_SAME if remedy in told else remedy for remedy in each.remedy))
+        told.update(stacks)
+        yield each
+
+
+def _of_links(links: Sequence[Link], spot: bool) -> Iterator[Finding]:
+    """Rules that lack for the same reason are one finding."""
+    merged: dict[tuple[object, ...], list[Link]] = {}
+    for each in links:
+        alike = each.code is codes.RULE and each.status is not None and each.status is not Status.PASS
+        why = each.what if each.status is Status.UNKNOWN else ""
+        lacks = alike and (each.status is Status.UNKNOWN or each.what.startswith(delivery.NO_RULE))
+        key = (each.code, each.status, why) if lacks else (each.code, each.name)
+        merged.setdefault(key, []).append(each)
+    for several in merged.values():
+        symptom = several[0].code is codes.LOG and any(e.failed and e.vital and e.code is not codes.LOG for e in links)
+        finding = several[0].finding(Severity.MEDIUM if symptom else _severity(several, spot))
+        if finding is None:
+            continue
+        if len(several) == 1:
+            yield finding
+            continue
+        evidence = tuple(f"{each.subject.name}: {', '.join(each.evidence)}" for each in several)
+        text = (
+            f"whether {len(several)} kinds of events reach the queue is not known: {several[0].what}"
+            if finding.status is Status.UNKNOWN
+            else f"no rule of EventBridge sends these {len(several)} kinds of events to the queue"
+        )
+        subject = Subject("Rules", ", ".join(each.name.removeprefix("rule: ") for each in several))
+        yield replace(finding, subject=subject, message=text, evidence=evidence)
+
+
+def _severity(several: Sequence[Link], spot: bool) -> Severity:
+    vital = any(each.vital for each in several)
+    if several[0].status is Status.UNKNOWN:
+        return Severity.MEDIUM if vital else Severity.LOW
+    if vital:
+        return Severity.CRITICAL if spot else Severity.HIGH
+    return Severity.MEDIUM
+
+
+def _of_install(facts: InterruptionFacts, foreseen: Outage) -> Iterator[Finding]:
+    subject = Subject("Cluster", facts.place.cluster or facts.cluster.identity.cluster or "unknown")
+    if isinstance(facts.install, Unknown):
+        missing_right = facts.install.missing
+        yield Finding(
+            codes.KARPENTER,
+            Severity.HIGH if foreseen.nodes else Severity.MEDIUM,
+            Status.UNKNOWN,
+            subject,
+            f"how Karpenter is configured is not known: {facts.install.why}",
+            remedy=(Remedy(f"Allow {missing_right}, or have somebody look who may."),) if missing_right else (),
+            missing=missing_right or "the Deployment of Karpenter",
+        )
+    if isinstance(facts.install, Absent):
+        nodes = [node.name for node in facts.cluster.nodes if node.owner is NodeOwner.KARPENTER]
+        if nodes:
+            yield Finding(
+                codes.KARPENTER,
+                Severity.CRITICAL if foreseen.nodes else Severity.HIGH,
+                Status.FAIL,
+                subject,
+                f"{len(nodes)} nodes of Karpenter, and no Karpenter in the cluster: nobody drains or replaces them",
+                tuple(nodes[:5]),
+                (
+                    Remedy(
+                        "Find out where it went: it may be scaled to nothing, or removed.",
+                        shell("kubectl", "get", "deployments", "-A", "-l", "app.kubernetes.io/name=karpenter"),
+                    ),
+                ),
+            )
+        elif facts.cluster.unread(kinds.DEPLOYMENTS):
+            yield Finding(
+                codes.KARPENTER,
+                Severity.LOW,
+                Status.UNKNOWN,
+                subject,
+                "no pod of Karpenter runs; whether there is a Deployment of it without pods is not known",
+                missing="list deployments.apps",
+            )
+    for other in facts.others:
+        yield Finding(
+            codes.KARPENTER,
+            Severity.LOW,
+            Status.UNKNOWN,
+            Subject("Deployment", other.partition("/")[2], other.partition("/")[0]),
+            "a second Karpenter, which was not looked at",
+            missing="how it is configured",
+        )

@@ -1,0 +1,100 @@
+"""Which queue Karpenter is told to read, by its version: the first link."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from kubectl_eksdoc.core.model import interruption_codes as codes
+from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.commands import shell
+from kubectl_eksdoc.core.model.findings import Remedy, Status, Subject
+from kubectl_eksdoc.core.model.interruption import KarpenterInstall, Setting
+from kubectl_eksdoc.core.plan.interruption.links import Link, unknown
+from kubectl_eksdoc.core.rules import karpenter_versions as versions
+
+Said = Setting | Absent | Unknown
+
+
+@dataclass(frozen=True, slots=True)
+class Effective:
+    """`used`: what this version goes by; `ignored`: what is written where this version does not look."""
+
+    used: Said
+    ignored: tuple[Setting, ...] = ()
+
+    @property
+    def queue(self) -> str:
+        """Its name, "" where none is set or where it is not known."""
+        return self.used.queue if isinstance(self.used, Setting) else ""
+
+
+def effective(install: KarpenterInstall) -> Effective:
+    """The argument wins over the variable, and both over the ConfigMap."""
+    new, old = (install.argument, install.variable), install.config_map
+    by_map, by_variable = versions.reads_config_map(install.version), versions.reads_variable(install.version)
+    looked_at = (*(new if by_variable else ()), *((old,) if by_map is not False else ()))
+    passed_over = (*(() if by_variable else new), *((old,) if by_map is False else ()))
+    ignored = tuple(each for each in passed_over if isinstance(each, Setting) and each.queue)
+    used: Said = next((each for each in looked_at if not _nothing(each)), Absent("no queue is set"))
+    if used is old and by_map is None and isinstance(used, Setting):
+        used = Unknown(
+            f"{used.where} names queue {used.queue}, which counts up to v0.32 only, and the version is not known"
+        )
+    return Effective(used, ignored)
+
+
+def _nothing(said: Said) -> bool:
+    return isinstance(said, Absent) or (isinstance(said, Setting) and not said.queue)
+
+
+def setting_link(install: KarpenterInstall, wanted: str, print_values: str) -> Link:
+    """`wanted`: the name the queue is to have, "" for whatever is set; `print_values`: the command that prints the
+    values."""
+    said = effective(install)
+    link = Link(codes.SETTING, "setting", Subject("Deployment", install.name, install.namespace), Status.PASS, "")
+    if isinstance(said.used, Unknown):
+        return unknown(link, said.used, "the value of the setting")
+    key = ".".join(versions.helm_key(install.version))
+    file = "interruption-values.yaml"
+    remedy = (
+        Remedy(
+            f"Merge {key} into the values of the chart, with every other value as it is.",
+            f"{print_values} > {file} && {upgrade(install, file)}",
+        ),
+    )
+    if isinstance(said.used, Setting):
+        where = f"{said.used.queue}, by {said.used.where} of container {install.container or 'controller'}"
+        where = where if "ConfigMap" not in said.used.where else f"{said.used.queue}, by {said.used.where}"
+        if wanted and wanted != said.used.queue:
+            what = f"Karpenter reads queue {said.used.queue}, and not {wanted}"
+            return _failed(link, what, (where,), remedy)
+        return Link(link.code, link.name, link.subject, Status.PASS, where, evidence=tuple(_passed_over(said)))
+    what = f"no queue is set, so Karpenter hears of no interruption, and says nothing about that ({key})"
+    if said.ignored:
+        what = (
+            f"no queue is set where Karpenter looks: {said.ignored[0].where} names {said.ignored[0].queue}, and "
+            f"{_version(install)} ignores that silently"
+        )
+    return _failed(link, what, tuple(_passed_over(said)), remedy)
+
+
+def _failed(link: Link, what: str, evidence: tuple[str, ...], remedy: tuple[Remedy, ...]) -> Link:
+    return Link(link.code, link.name, link.subject, Status.FAIL, what, evidence=evidence, remedy=remedy)
+
+
+def _passed_over(said: Effective) -> Iterator[str]:
+    for each in said.ignored:
+        yield f"{each.where} names {each.queue}: not read by this version"
+
+
+def _version(install: KarpenterInstall) -> str:
+    return f"Karpenter {install.version}" if install.version else "this version"
+
+
+def upgrade(install: KarpenterInstall, file: str) -> str:
+    """The chart of the version that runs, with all the values it was given and those of the file."""
+    chart = "oci://public.ecr.aws/karpenter/karpenter"
+    version = ("--version", install.tag) if install.tag else ()
+    words = ("helm", "upgrade", install.release or "karpenter", chart, *version, "-n", install.namespace)
+    return shell(*words, "--reuse-values", "-f", file)

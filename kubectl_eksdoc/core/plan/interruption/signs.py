@@ -1,0 +1,172 @@
+"""What Karpenter itself says: its log, its counters, and what the queue has seen of it.
+
+Sources: pkg/controllers/interruption of aws/karpenter-provider-aws (messages and metrics), its controllers.go (what
+happens where the queue cannot be had). Deletions for another reason (consolidation, drift, expiry) are logged alike, by
+another message: only the message below is a sign of life.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from kubectl_eksdoc.core.model import interruption_codes as codes
+from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.aws.queues import Queue
+from kubectl_eksdoc.core.model.commands import shell
+from kubectl_eksdoc.core.model.findings import Remedy, Status, Subject
+from kubectl_eksdoc.core.model.interruption import KarpenterInstall
+from kubectl_eksdoc.core.model.versions import Version
+from kubectl_eksdoc.core.plan.interruption.facts import InterruptionFacts
+from kubectl_eksdoc.core.plan.interruption.links import Link, unknown
+from kubectl_eksdoc.core.rules import karpenter_versions as versions
+
+FAILED = ("failed to create valid sqs provider", "creating sqs provider")
+ALIVE = "initiating delete from interruption message"
+_READS = "watching interruption queue"
+_PARSING = "failed parsing interruption message"
+_WEAK = "controller.interruption"
+_ENDED = "panic:"
+_ABOUT_QUEUE = ("GetQueueUrl", "NonExistentQueue", "QueueDoesNotExist", "sqs")
+_LONGEST = 200
+_COUNTED = re.compile(
+    r"^karpenter_interruption_received_messages(?:_total)?(?:\{[^}\n]*\})? +([0-9.eE+-]+)", re.MULTILINE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class LogSigns:
+    """Lines of one log, the last of each; "" where there is none. `failed` only where nothing after it shows that it
+    works."""
+
+    failed: str = ""
+    alive: str = ""
+    reads: str = ""
+    unreadable: str = ""
+
+
+def log_signs(text: str, version: Version | None) -> LogSigns:
+    """Whatever the text is. Lines come in their order, the newest last."""
+    found = LogSigns()
+    ended = False
+    for line in text.splitlines():
+        ended = ended or line.lstrip().startswith(_ENDED)
+        if any(each in line for each in FAILED) or (ended and any(each in line for each in _ABOUT_QUEUE)):
+            found = replace(found, failed=_short(line))
+        elif ALIVE in line:
+            found = replace(found, failed="", alive=_short(line))
+        elif _READS in line or (_WEAK in line and version is not None and version.older_than(versions.STATUS_SINCE)):
+            found = replace(found, reads=_short(line))
+        elif _PARSING in line:
+            found = replace(found, unreadable=_short(line))
+    return found
+
+
+_FIELD = re.compile(r'"(time|message|error|node)" *: *"((?:[^"\\\\]|\\\\.)*)"')
+
+
+def _short(line: str) -> str:
+    """Of a line in JSON its time, message, node and error: the rest helps nobody who reads it at night."""
+    said = dict(reversed([(match.group(1), match.group(2)) for match in _FIELD.finditer(line)]))
+    if "message" in said:
+        of_node = f" (node {said['node']})" if "node" in said else ""
+        error = f": {said['error']}" if "error" in said else ""
+        line = f"{said.get('time', '')} {said['message']}{of_node}{error}"
+    line = line.strip()
+    return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"
+
+
+def messages_counted(metrics: str) -> int | None:
+    """Messages that were received since this pod started; None where it counts none: none came, or nobody reads."""
+    found = [number for match in _COUNTED.finditer(metrics) if (number := _number(match.group(1))) is not None]
+    return sum(found) if found else None
+
+
+def _number(text: str) -> int | None:
+    try:
+        return int(float(text))
+    except (ValueError, OverflowError):
+        return None
+
+
+def log_link(facts: InterruptionFacts, install: KarpenterInstall) -> Link:
+    """Whether Karpenter says that it cannot use the queue."""
+    link = Link(codes.LOG, "Karpenter's log", Subject("Deployment", install.name, install.namespace), Status.PASS, "")
+    read = {pod: text for pod, text in facts.logs.items() if isinstance(text, str)}
+    for pod, text in read.items():
+        signs = log_signs(text, install.version)
+        if signs.failed:
+            what = "Karpenter says that it cannot use the queue"
+            text_of = "Mend the links before it; from v1.4.0 on it tries again by itself. To see it:"
+            remedy = (Remedy(text_of, _grep(install)),)
+            return replace(link, status=Status.FAIL, what=what, evidence=(f"{pod}: {signs.failed}",), remedy=remedy)
+    unread = [each for each in facts.logs.values() if isinstance(each, Unknown)]
+    if not read:
+        why = unread[0] if unread else Unknown(_no_pods(install))
+        return _to_look(unknown(link, why, "the log of Karpenter"), install)
+    return replace(link, what=f"no error about the queue in the last lines of {_pods(len(read))}")
+
+
+def _no_pods(install: KarpenterInstall) -> str:
+    return "none of its pods is there to ask" if not install.pods else "none of its pods has a log"
+
+
+def _grep(install: KarpenterInstall) -> str:
+    logs = shell("kubectl", "logs", "-n", install.namespace, f"deployment/{install.name}", "--tail=2000")
+    return f"{logs} | grep -iE 'sqs provider|interruption message'"
+
+
+def _to_look(link: Link, install: KarpenterInstall) -> Link:
+    return replace(link, remedy=(*link.remedy[:1], Remedy("Look yourself:", _grep(install))))
+
+
+def _pods(count: int) -> str:
+    return f"{count} pod{'' if count == 1 else 's'}"
+
+
+def life_link(facts: InterruptionFacts, install: KarpenterInstall, broken: bool) -> Link:
+    """Whether it has been seen to work. `broken`: something before it is known to be wrong."""
+    subject = Subject("Deployment", install.name, install.namespace)
+    link = Link(codes.LIFE, "sign of life", subject, Status.PASS, "", False)
+    for sign in _signs(facts, install):
+        return replace(link, what=sign)
+    if broken:
+        return replace(link, status=None, what="none; to be seen once the rest is mended")
+    why = Unknown("nothing has been seen of it: no message counted, none in the logs, no fetch counted by SQS")
+    figures = facts.told.figures
+    missing = figures.missing if isinstance(figures, Unknown) else ""
+    said = unknown(link, Unknown(why.why, missing), "a message that came")
+    return replace(said, remedy=(Remedy("Send it a message that is about no node, and ask again:", _proof(facts)),))
+
+
+def _signs(facts: InterruptionFacts, install: KarpenterInstall) -> Iterator[str]:
+    """The surest first."""
+    alive = [
+        f"{pod} has logged: {signs.alive}"
+        for pod, text in facts.logs.items()
+        if isinstance(text, str) and (signs := log_signs(text, install.version)).alive and not signs.failed
+    ]
+    yield from alive
+    counted = [count for text in facts.metrics.values() if isinstance(text, str) and (count := messages_counted(text))]
+    if counted:
+        yield f"it has counted {sum(counted)} messages since it started"
+    figures = facts.told.figures
+    if not isinstance(figures, Unknown) and isinstance(facts.told.queue, Queue):
+        if figures.deleted:
+            yield f"{figures.deleted} messages were taken from the queue in the last day"
+        if figures.empty:
+            yield "somebody fetches from the queue all the time, and nothing has come yet"
+
+
+def _proof(facts: InterruptionFacts) -> str:
+    """A message as EventBridge would send it, about an instance that nobody has: Karpenter counts and deletes it."""
+    queue = facts.told.queue
+    url = getattr(queue, "url", "")
+    body = (
+        '{"version":"0","source":"aws.ec2","detail-type":"EC2 Spot Instance Interruption Warning",'
+        f'"id":"00000000-0000-0000-0000-000000000000","account":"{facts.place.account}",'
+        f'"region":"{facts.place.region}","time":"2026-01-01T00:00:00Z","resources":[],'
+        '"detail":{"instance-id":"i-00000000000000000","instance-action":"terminate"}}'
+    )
+    return shell("aws", "sqs", "send-message", "--queue-url", url, "--message-body", body) if url else ""

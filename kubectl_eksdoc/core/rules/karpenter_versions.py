@@ -1,0 +1,85 @@
+"""What Karpenter does about interruptions, and since which version. Source: the tags of aws/karpenter-provider-aws
+(charts/karpenter/templates/deployment.yaml, pkg/controllers/controllers.go, pkg/controllers/interruption, and the
+CloudFormation template of its website); confidence high unless it is said otherwise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kubectl_eksdoc.core.model.versions import Version
+
+VARIABLE_SINCE = Version(0, 32, 0)
+"""From here on INTERRUPTION_QUEUE and --interruption-queue are read."""
+
+CONFIG_MAP_UNTIL = Version(0, 33, 0)
+"""From here on the chart makes no ConfigMap karpenter-global-settings, and its old key is silently ignored."""
+
+DENY_HTTP_SINCE = Version(1, 0, 0)
+LOGS_SINCE = Version(1, 4, 0)
+"""From here on a queue that cannot be had is an error in the log; before, Karpenter ends (panic)."""
+
+STATUS_SINCE = Version(1, 12, 0)
+"""From here on ``controller.interruption`` in the log is that of another controller as well, which needs no queue."""
+
+OLD_KEY, NEW_KEY = ("settings", "aws", "interruptionQueueName"), ("settings", "interruptionQueue")
+CONFIG_MAP, CONFIG_KEY = "karpenter-global-settings", "aws.interruptionQueueName"
+VARIABLE, ARGUMENT = "INTERRUPTION_QUEUE", "--interruption-queue"
+
+
+@dataclass(frozen=True, slots=True)
+class EventKind:
+    """One kind of event that Karpenter reads from the queue. `name` as its documentation calls the rule."""
+
+    name: str
+    short: str
+    source: str
+    detail_type: str
+    since: Version | None = None
+
+
+SPOT = EventKind("SpotInterruptionRule", "spot interruption", "aws.ec2", "EC2 Spot Instance Interruption Warning")
+KINDS = (
+    SPOT,
+    EventKind("RebalanceRule", "rebalance", "aws.ec2", "EC2 Instance Rebalance Recommendation"),
+    EventKind("InstanceStateChangeRule", "state change", "aws.ec2", "EC2 Instance State-change Notification"),
+    EventKind("ScheduledChangeRule", "scheduled change", "aws.health", "AWS Health Event"),
+    EventKind(
+        "CapacityReservationInterruptionRule",
+        "capacity reservation",
+        "aws.ec2",
+        "EC2 Capacity Reservation Instance Interruption Warning",
+        Version(1, 10, 0),
+    ),
+)
+
+
+def kinds_of(version: Version | None) -> tuple[EventKind, ...]:
+    """Those that this version reads; of one that is not known, those that all do."""
+    return tuple(
+        kind for kind in KINDS if kind.since is None or (version is not None and not version.older_than(kind.since))
+    )
+
+
+def reads_variable(version: Version | None) -> bool:
+    return version is None or not version.older_than(VARIABLE_SINCE)
+
+
+def reads_config_map(version: Version | None) -> bool | None:
+    """None where the version is not known: it depends on it."""
+    return None if version is None else version.older_than(CONFIG_MAP_UNTIL)
+
+
+def helm_key(version: Version | None) -> tuple[str, ...]:
+    """By which the chart of this version is told the queue."""
+    return OLD_KEY if version is not None and version.older_than(VARIABLE_SINCE) else NEW_KEY
+
+
+def actions_of(version: Version | None) -> tuple[str, ...]:
+    """What the controller needs of the queue."""
+    old = ("sqs:GetQueueAttributes",) if version is not None and version.older_than(CONFIG_MAP_UNTIL) else ()
+    return ("sqs:DeleteMessage", *old, "sqs:GetQueueUrl", "sqs:ReceiveMessage")
+
+
+def denies_http(version: Version | None) -> bool:
+    """Whether the documented queue policy of this version refuses what comes without TLS."""
+    return version is None or not version.older_than(DENY_HTTP_SINCE)

@@ -1,0 +1,13 @@
+"""Whether Karpenter hears of interruptions, in every format; and what is missing, as documents.
+
+Belongs here: which links, nodes and findings are shown, in which order and in which words; how documents are written.
+Never here: what Karpenter, SQS or EventBridge do (that is `core.plan.interruption`), what is asked of AWS or the
+cluster.
+"""
+
+from __future__ import annotations
+
+from kubectl_eksdoc.render.interruption.formats import FORMATS
+from kubectl_eksdoc.render.interruption.view import InterruptionView
+
+__all__ = ["FORMATS", "InterruptionView"]

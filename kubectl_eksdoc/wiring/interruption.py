@@ -1,0 +1,135 @@
+"""All that the handling of interruptions is judged by, of whatever is read: the cluster, and AWS's side of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.aws.clusters import part_of
+from kubectl_eksdoc.wiring.aws import open_aws_or_none
+from kubectl_eksdoc.wiring.sources import Progress, SourceChoice, open_reader
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kubectl_eksdoc.aws.believing import Believed
+    from kubectl_eksdoc.core.model.aws.queues import InterruptionKeys, InterruptionTold
+    from kubectl_eksdoc.core.model.cluster import Cluster
+    from kubectl_eksdoc.core.model.connection import Connection
+    from kubectl_eksdoc.core.model.kinds import Resource
+    from kubectl_eksdoc.flows.interruption import Around, Signs
+    from kubectl_eksdoc.flows.ports import InsidePods, Objects
+    from kubectl_eksdoc.kube.aws_access import AwsWanted
+
+
+@dataclass(frozen=True, slots=True)
+class InterruptionWorld:
+    """The cluster as it was read, and what more can be asked; of AWS nothing is known where it could not be believed,
+    and why."""
+
+    cluster: Cluster
+    aws: Believed | Unknown
+    objects: Objects
+    inside: InsidePods
+    signs: Signs
+
+    @property
+    def recognised(self) -> str:
+        """How it is known that AWS describes the cluster that was read, a clause; "" where nothing of AWS is known."""
+        return "" if isinstance(self.aws, Unknown) else self.aws.by
+
+    @property
+    def calls(self) -> str:
+        """What was sent to AWS so far, "" where nothing is."""
+        return "" if isinstance(self.aws, Unknown) else str(getattr(self.aws.aws, "said", ""))
+
+    @property
+    def around(self) -> Around:
+        from kubectl_eksdoc.core.model.interruption import Place
+        from kubectl_eksdoc.flows.interruption import Around
+
+        if isinstance(self.aws, Unknown):
+            who = self.cluster.identity
+            place = Place(who.account, who.region, cluster=who.cluster)
+        else:
+            eks = self.aws.cluster
+            place = Place(eks.account, eks.region, part_of(eks.arn, 1), eks.name, eks.auto_mode)
+        return Around(self.objects, self.inside, self.signs, self.tell, place)
+
+    def tell(self, keys: InterruptionKeys) -> InterruptionTold:
+        """As `aws.interruption.interruption_told`."""
+        from kubectl_eksdoc.aws.interruption import interruption_told, nothing_told
+
+        return nothing_told(self.aws, keys) if isinstance(self.aws, Unknown) else interruption_told(self.aws, keys)
+
+
+def open_interruption(
+    source: SourceChoice,
+    connection: Connection,
+    wanted: AwsWanted,
+    progress: Progress | None,
+    kinds: Sequence[Resource],
+) -> InterruptionWorld:
+    """Who may not ask which cluster it is, or does not say where, knows nothing of AWS, and the rest all the same.
+
+    Raises:
+        ConfigError, ClusterError: the cluster cannot be read.
+        SnapshotError: the snapshot cannot be.
+        AwsError: as `wiring.aws.open_aws`.
+    """
+    if source.demo:
+        return _demo(kinds)
+    aws = open_aws_or_none(source, connection, wanted)
+    return _live(connection, progress, kinds, aws) if source.live else _held(source, connection, progress, kinds, aws)
+
+
+def _live(
+    connection: Connection, progress: Progress | None, kinds: Sequence[Resource], aws: Believed | Unknown
+) -> InterruptionWorld:
+    return of_live(open_reader(SourceChoice(), connection, progress).read(kinds), connection, aws)
+
+
+def of_live(cluster: Cluster, connection: Connection, aws: Believed | Unknown) -> InterruptionWorld:
+    """Of a live cluster that was read. Raises ConfigError."""
+    from kubectl_eksdoc.kube.inside_pods import InsidePods
+    from kubectl_eksdoc.kube.karpenter_signs import KarpenterSigns
+    from kubectl_eksdoc.kube.single_objects import SingleObjects
+
+    signs = KarpenterSigns(connection)
+    return InterruptionWorld(cluster, aws, SingleObjects(connection), InsidePods(connection), signs)
+
+
+def _held(
+    source: SourceChoice,
+    connection: Connection,
+    progress: Progress | None,
+    kinds: Sequence[Resource],
+    aws: Believed | Unknown,
+) -> InterruptionWorld:
+    from kubectl_eksdoc.core.model.kinds import PODS
+    from kubectl_eksdoc.objects.held_karpenter import HeldKarpenter
+    from kubectl_eksdoc.objects.held_pods import HeldPods
+
+    where = f"the snapshot {source.snapshot}"
+    held = HeldKarpenter(where)
+    cluster = open_reader(source, connection, progress, held).read(kinds)
+    again = partial(open_reader, source, connection, None)
+    inside = HeldPods(lambda raw: again(raw).read([PODS]), where)
+    return InterruptionWorld(cluster, aws, held, inside, held)
+
+
+def _demo(kinds: Sequence[Resource]) -> InterruptionWorld:
+    """The demo's cluster and account, and Karpenter in it as the incident left it."""
+    from kubectl_eksdoc.core.model.kinds import PODS
+    from kubectl_eksdoc.embedded.demo.interruption.cluster import extend, logs
+    from kubectl_eksdoc.embedded.demo.reader import DemoReader
+    from kubectl_eksdoc.objects.held_karpenter import HeldKarpenter
+    from kubectl_eksdoc.objects.held_pods import HeldPods
+    from kubectl_eksdoc.wiring.aws import demo
+
+    held = HeldKarpenter("the demo")
+    cluster = DemoReader(held, extend).read(kinds)
+    inside = HeldPods(lambda raw: DemoReader(raw, extend).read([PODS]), "the demo", logs())
+    return InterruptionWorld(cluster, demo(), held, inside, held)

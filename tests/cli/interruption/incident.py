@@ -1,0 +1,209 @@
+"""The incident on both sides: the demo's cluster behind an API server, and the tests' AWS with the role of
+Karpenter."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import jsonschema
+import yaml
+
+import kubectl_eksdoc.render.schemas as schemas
+from kubectl_eksdoc.aws.believing import believed
+from kubectl_eksdoc.aws.live import LiveAws
+from kubectl_eksdoc.cli.main import run
+from kubectl_eksdoc.cli.surroundings import Surroundings
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.api_objects import Doc, with_value
+from kubectl_eksdoc.core.model.aws.access import AwsAccess
+from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
+from kubectl_eksdoc.embedded.demo.interruption.cluster import extend, logs
+from kubectl_eksdoc.embedded.demo.meta import NOW
+from kubectl_eksdoc.embedded.demo.reader import DemoReader
+from kubectl_eksdoc.embedded.loading import load
+from kubectl_eksdoc.embedded.serving.api import Api
+from kubectl_eksdoc.embedded.serving.clockwork import ByHand
+from kubectl_eksdoc.embedded.serving.server import serving
+from kubectl_eksdoc.errors import AwsDenied
+from kubectl_eksdoc.kube.inside_pods import InsidePods
+from kubectl_eksdoc.kube.karpenter_signs import KarpenterSigns
+from kubectl_eksdoc.kube.single_objects import SingleObjects
+from kubectl_eksdoc.objects.raw_objects import RawObjects
+from kubectl_eksdoc.wiring.interruption import InterruptionWorld
+from kubectl_eksdoc.wiring.sources import open_reader
+from tests.aws.test_live import access
+from tests.cli.running import Ran
+from tests.embedded.clients import worlds
+from tests.fakes import kubeconfigs
+
+if TYPE_CHECKING:
+    from tests.aws.world.server import World
+
+QUEUE, ROLE, STACK = "demo-shop", "demo-shop-karpenter", "fix"
+JUDGE = jsonschema.Draft202012Validator(schemas.load("Interruption"))
+SPOT = "EC2 Spot Instance Interruption Warning"
+ALIVE = (
+    '{"level":"INFO","time":"2026-11-20T08:50:59Z","logger":"controller","message":"initiating delete from '
+    'interruption message","queue":"demo-shop","messageKind":"spot_interrupted","node":"spot-1"}\n'
+)
+
+
+@dataclass
+class Incident:
+    """Somebody with a kubeconfig and the keys of the account. Mutable: AWS and the cluster behind it are."""
+
+    config: str
+    aws: World
+    access: AwsAccess
+    api: Api
+
+    def run(self, *argv: str) -> Ran:
+        out, err = io.StringIO(), io.StringIO()
+        around = Surroundings(out, err, {}, open_interruption=self._opened)
+        code = run(["interruption", *argv, "--kubeconfig", self.config], out, err, around=around)
+        return Ran(code, out.getvalue(), err.getvalue())
+
+    def document(self, *argv: str) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self.run(*argv, "-o", "json").out)
+        assert [error.message for error in JUDGE.iter_errors(found)] == []
+        return found
+
+    def failing(self, *argv: str) -> set[str]:
+        """Names of the links that are broken."""
+        return {each["name"] for each in self.document(*argv)["links"] if each["status"] == "fail"}
+
+    def unsure(self, *argv: str) -> set[str]:
+        return {each["name"] for each in self.document(*argv)["links"] if each["status"] == "unknown"}
+
+    def deploy(self, template: str, name: str = STACK) -> None:
+        """The template as it was printed, by the official client."""
+        stacks = self.aws.client("cloudformation")
+        stacks.create_stack(StackName=name, TemplateBody=template, Capabilities=["CAPABILITY_NAMED_IAM"])
+        assert stacks.describe_stacks(StackName=name)["Stacks"][0]["StackStatus"] == "CREATE_COMPLETE"
+
+    def mended(self) -> str:
+        """All that is missing is made, Karpenter logs no error any more, and has been seen to fetch. The URL."""
+        self.deploy(self.run("--print", "stack").out)
+        self.works()
+        return str(self.aws.client("sqs").get_queue_url(QueueName=QUEUE)["QueueUrl"])
+
+    def works(self) -> None:
+        self.printed("another line\n")
+        self.aws.count_fetches(QUEUE, empty=30)
+
+    def printed(self, text: str) -> None:
+        """What the leading Karpenter has printed."""
+        leader = next(iter(logs()))
+        self.api.logs.put(leader.namespace, leader.pod, leader.container, text)
+
+    def changed(self, resource: str, namespace: str, name: str, path: tuple[str, ...], value: Any) -> None:
+        """One field of one object."""
+
+        def change(plane: ControlPlane) -> None:
+            item = plane.registry.get(resource, (namespace, name))
+            plane.registry.update(item, with_value(item.doc, path, value))
+
+        self.api.now(change)
+
+    def _opened(self, source: Any, connection: Any, wanted: Any, progress: Any, wanted_kinds: Any) -> InterruptionWorld:
+        cluster = open_reader(source, connection, progress).read(wanted_kinds)
+        objects, inside, signs = SingleObjects(connection), InsidePods(connection), KarpenterSigns(connection)
+        try:
+            of = believed(_asking(self.access, self.aws.endpoint), self.access)
+        except AwsDenied as error:
+            return InterruptionWorld(cluster, Unknown(error.message, error.missing), objects, inside, signs)
+        return InterruptionWorld(cluster, of, objects, inside, signs)
+
+
+@cache
+def _asking(whose: AwsAccess, endpoint: str) -> LiveAws:
+    """Clients are made of large models: once for all tests."""
+    return LiveAws(whose, endpoint, 1)
+
+
+@contextlib.contextmanager
+def happened(aws: World, folder: Path) -> Iterator[Incident]:
+    """With Spot instances behind the Spot nodes."""
+    raw = RawObjects()
+    DemoReader(raw, extend).read((*kinds.ALL, kinds.NODE_CLASSES))
+    plane = load(map(_placed(_instances(aws)), raw.documents()), NOW).plane
+    api = Api(plane, worlds.SETUP, ByHand())
+    for log, text in logs().items():
+        api.logs.put(log.namespace, log.pod, log.container, text, log.previous)
+    _role(aws)
+    with serving(api) as server:
+        config = kubeconfigs.one(folder / "config", server.url(worlds.ADMIN_TOKEN), name="lab")
+        yield Incident(config, aws, access(aws), api)
+    assert list(api.faults) == []
+
+
+def _instances(aws: World) -> dict[str, str]:
+    made = aws.client("ec2").request_spot_instances(InstanceCount=2, LaunchSpecification={"ImageId": "ami-12345678"})
+    return dict(zip(("spot-1", "spot-2"), (each["InstanceId"] for each in made["SpotInstanceRequests"]), strict=True))
+
+
+def _placed(instances: dict[str, str]) -> Any:
+    def placed(doc: Doc) -> Doc:
+        name = doc["metadata"]["name"]
+        if doc["kind"] != "Node" or name not in instances:
+            return doc
+        return with_value(doc, ("spec", "providerID"), f"aws:///ap-northeast-2a/{instances[name]}")
+
+    return placed
+
+
+def _role(aws: World) -> None:
+    iam = aws.client("iam")
+    iam.create_role(RoleName=ROLE, AssumeRolePolicyDocument="{}")
+    allowed = {"Effect": "Allow", "Action": ["ec2:Describe*", "ec2:CreateFleet"], "Resource": "*"}
+    document = json.dumps({"Version": "2012-10-17", "Statement": [allowed]})
+    iam.put_role_policy(RoleName=ROLE, PolicyName="launches", PolicyDocument=document)
+    aws.forget_calls()
+
+
+def carry_out(script: str, aws: World) -> list[str]:
+    """The printed script, each command of awscli by the official client; what is not of AWS comes back."""
+    others = []
+    heredoc = ""
+    for line in script.splitlines():
+        if heredoc:
+            heredoc = "" if line == heredoc else heredoc
+        elif "<<'" in line:
+            heredoc = line.rpartition("<<'")[2].rstrip("'")
+        elif line.startswith("aws "):
+            _call(shlex.split(line), aws)
+        elif line and not line.startswith(("#", "set ", "export ")):
+            others.append(line)
+    return others
+
+
+def _call(words: list[str], aws: World) -> None:
+    _, service, operation, *flags = words
+    given = {_camel(flag): value for flag, value in zip(flags[::2], flags[1::2], strict=True)}
+    getattr(aws.client(service), operation.replace("-", "_"))(**{k: _value(k, v) for k, v in given.items()})
+
+
+def _camel(flag: str) -> str:
+    return "".join(word.capitalize() for word in flag.removeprefix("--").split("-"))
+
+
+_AS_TEXT = ("EventPattern", "Policy", "PolicyDocument", "MessageBody")
+
+
+def _value(name: str, text: str) -> Any:
+    if name in _AS_TEXT or text[:1] not in "[{":
+        return text
+    return json.loads(text)
+
+
+def values_in(text: str) -> Any:
+    return yaml.safe_load(text)

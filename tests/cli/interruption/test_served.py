@@ -1,0 +1,271 @@
+"""``interruption`` over HTTP on both sides: the incident, what is printed for it made, and every part of it removed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from kubectl_eksdoc.cli import rights
+from tests.aws.test_live import prod
+from tests.cli.interruption.incident import ALIVE, QUEUE, ROLE, SPOT, Incident, carry_out, happened, values_in
+
+if TYPE_CHECKING:
+    from tests.aws.world.server import World
+
+__all__ = ["prod"]
+KINDS = {"spot interruption", "rebalance", "state change", "scheduled change"}
+RULES = {f"rule: {kind}" for kind in KINDS}
+PARSED = {"version", "account", "detail-type", "id", "region", "resources", "source", "time", "detail"}
+"""What Karpenter's parser reads of a message (pkg/controllers/interruption/messages, Metadata), and the rest of it."""
+
+
+@pytest.fixture
+def ann(prod: World, tmp_path: Path) -> Iterator[Incident]:
+    with happened(prod, tmp_path) as incident:
+        yield incident
+
+
+def test_the_incident(ann: Incident) -> None:
+    ran = ann.run()
+    assert ran.code == 1 and "hears of no Spot interruption: broken are queue" in ran.out
+    found = ann.document()
+    assert ann.failing() == {"queue", *RULES, "role's rights", "Karpenter's log"} and found["handled"] == "no"
+    dns = next(each for each in found["findings"] if each["subject"]["name"] == "coredns")
+    assert (dns["code"], dns["severity"], dns["status"]) == ("interruption-outage", "critical", "fail")
+    assert "kubectl drain spot-1" in dns["remedy"][0]["command"]
+
+
+def test_the_printed_stack_makes_all_of_it(ann: Incident) -> None:
+    ann.mended()
+    found = ann.document()
+    assert {each["status"] for each in found["links"]} == {"pass"} and found["handled"] == "yes"
+    assert [each for each in found["findings"] if each["status"] != "pass"] == []
+    again = ann.run("--print", "stack")
+    assert (again.code, again.out) == (0, "") and "nothing is missing" in again.err
+    assert ann.run().code == 0
+
+
+def test_the_printed_commands_make_all_of_it(ann: Incident) -> None:
+    script = ann.run("--print", "commands").out
+    assert carry_out(script, ann.aws) == []
+    ann.works()
+    assert ann.failing() == ann.unsure() == set()
+
+
+def send(ann: Incident, detail_type: str = SPOT) -> list[dict[str, Any]]:
+    """An event of the kind, and what of it is in the queue and can be read by Karpenter."""
+    detail = {"instance-id": "i-0123456789abcdef0", "instance-action": "terminate"}
+    source = "aws.health" if "Health" in detail_type else "aws.ec2"
+    entry = {"Source": source, "DetailType": detail_type, "Detail": json.dumps(detail)}
+    ann.aws.client("events").put_events(Entries=[entry])
+    sqs = ann.aws.client("sqs")
+    url = sqs.get_queue_url(QueueName=QUEUE)["QueueUrl"]
+    bodies = [json.loads(each["Body"]) for each in sqs.receive_message(QueueUrl=url).get("Messages", ())]
+    return [body for body in bodies if body.keys() >= PARSED]
+
+
+def test_an_interruption_arrives_as_karpenter_reads_it(ann: Incident) -> None:
+    ann.mended()
+    (body,) = send(ann)
+    assert (body["source"], body["detail-type"], body["detail"]["instance-action"]) == ("aws.ec2", SPOT, "terminate")
+    assert body["account"] == "111122223333" and body["region"] == "ap-northeast-2"
+    assert len(send(ann, "AWS Health Event")) == 1 and send(ann, "EC2 Fleet Error") == []
+
+
+def the_rule(ann: Incident, detail_type: str = SPOT) -> str:
+    rules = ann.aws.client("events").list_rules()["Rules"]
+    return next(each["Name"] for each in rules if detail_type in each.get("EventPattern", ""))
+
+
+def of_rule(what: str, detail_type: str = SPOT) -> Callable[[Incident, str], None]:
+    def undo(ann: Incident, _: str) -> None:
+        events, name = ann.aws.client("events"), the_rule(ann, detail_type)
+        arn = f"arn:aws:sqs:ap-northeast-2:111122223333:{QUEUE}"
+        target = {"Id": "KarpenterInterruptionQueueTarget", "Arn": arn}
+        if what == "disabled":
+            events.disable_rule(Name=name)
+        elif what == "shaped":
+            shape = {"InputPathsMap": {"id": "$.detail.instance-id"}, "InputTemplate": '{"instance": "<id>"}'}
+            events.put_targets(Rule=name, Targets=[{**target, "InputTransformer": shape}])
+        elif what == "elsewhere":
+            events.put_targets(Rule=name, Targets=[{**target, "Arn": f"{arn}-other"}])
+        else:
+            events.remove_targets(Rule=name, Ids=[target["Id"]])
+            if what == "gone":
+                events.delete_rule(Name=name)
+
+    return undo
+
+
+def with_policy(change: Callable[[dict[str, Any]], dict[str, Any]]) -> Callable[[Incident, str], None]:
+    def undo(ann: Incident, url: str) -> None:
+        sqs = ann.aws.client("sqs")
+        policy = json.loads(sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["All"])["Attributes"]["Policy"])
+        sqs.set_queue_attributes(QueueUrl=url, Attributes={"Policy": json.dumps(change(policy))})
+
+    return undo
+
+
+def without_allow(policy: dict[str, Any]) -> dict[str, Any]:
+    return {**policy, "Statement": [each for each in policy["Statement"] if each["Effect"] != "Allow"]}
+
+
+def with_deny(policy: dict[str, Any]) -> dict[str, Any]:
+    allow = next(each for each in policy["Statement"] if each["Effect"] == "Allow")
+    return {**policy, "Statement": [*policy["Statement"], {**allow, "Sid": "No", "Effect": "Deny"}]}
+
+
+def without_rights(ann: Incident, _: str) -> None:
+    ann.aws.client("iam").delete_role_policy(RoleName=ROLE, PolicyName=f"{QUEUE}-interruption-queue")
+
+
+def with_key(ann: Incident, url: str) -> None:
+    key = ann.aws.client("kms").create_key()["KeyMetadata"]["KeyId"]
+    ann.aws.client("sqs").set_queue_attributes(QueueUrl=url, Attributes={"KmsMasterKeyId": key})
+
+
+def without_queue(ann: Incident, url: str) -> None:
+    ann.aws.client("sqs").delete_queue(QueueUrl=url)
+
+
+REBALANCE = "EC2 Instance Rebalance Recommendation"
+UNDONE: dict[str, tuple[Callable[[Incident, str], None], set[str], bool]] = {
+    "rule gone": (of_rule("gone"), {"rule: spot interruption"}, True),
+    "target gone": (of_rule("no target"), {"rule: spot interruption"}, True),
+    "rule disabled": (of_rule("disabled"), {"rule: spot interruption"}, True),
+    "event shaped": (of_rule("shaped"), {"rule: spot interruption"}, True),
+    "rule calls another queue": (of_rule("elsewhere"), {"rule: spot interruption"}, True),
+    "another kind gone": (of_rule("gone", REBALANCE), {"rule: rebalance"}, False),
+    "health gone": (of_rule("gone", "AWS Health Event"), {"rule: scheduled change"}, False),
+    "policy without the statement": (with_policy(without_allow), {"queue policy"}, True),
+    "policy denies": (with_policy(with_deny), {"queue policy"}, True),
+    "role without rights": (without_rights, {"role's rights"}, False),
+    "key of others": (with_key, {"queue key", "role's rights"}, True),
+    "queue gone": (without_queue, {"queue"}, True),
+}
+
+
+@pytest.mark.parametrize("what", sorted(UNDONE))
+def test_what_is_removed_is_reported_and_nothing_else(ann: Incident, what: str) -> None:
+    undo, broken, undelivered = UNDONE[what]
+    url = ann.mended()
+    undo(ann, url)
+    assert ann.failing() == broken and ann.run().code == 1
+    if what != "queue gone":
+        assert bool(send(ann)) is not undelivered
+
+
+@pytest.mark.parametrize("what", sorted(set(UNDONE) - {"policy denies"}))
+def test_the_printed_commands_mend_each_of_it(ann: Incident, what: str) -> None:
+    url = ann.mended()
+    UNDONE[what][0](ann, url)
+    carry_out(ann.run("--print", "commands").out, ann.aws)
+    assert ann.failing() == set() and len(send(ann)) == 1
+
+
+def test_what_a_statement_denies_no_repair_takes_back(ann: Incident) -> None:
+    with_policy(with_deny)(ann, ann.mended())
+    found = ann.document()
+    (finding,) = (each for each in found["findings"] if each["code"] == "interruption-queue-policy")
+    assert "Take back what denies it: statement No denies it" in finding["remedy"][0]["text"]
+    assert found["missing"]["anything"] is False
+
+
+def test_a_policy_of_somebody_else_is_kept_whole(ann: Incident) -> None:
+    arn = f"arn:aws:sqs:ap-northeast-2:111122223333:{QUEUE}"
+    theirs = {
+        "Sid": "Audit",
+        "Effect": "Allow",
+        "Principal": {"AWS": "111122223333"},
+        "Action": "sqs:*",
+        "Resource": arn,
+    }
+    document = json.dumps({"Version": "2008-10-17", "Id": "own", "Statement": [theirs]})
+    ann.aws.client("sqs").create_queue(QueueName=QUEUE, Attributes={"Policy": document})
+    template = values_in(ann.run("--print", "stack").out)["Resources"]
+    assert "InterruptionQueue" not in template
+    policy = template["InterruptionQueuePolicy"]["Properties"]["PolicyDocument"]
+    assert policy["Statement"][0] == theirs and policy["Id"] == "own" and len(policy["Statement"]) == 2
+    url = ann.mended()
+    kept = ann.aws.client("sqs").get_queue_attributes(QueueUrl=url, AttributeNames=["All"])["Attributes"]["Policy"]
+    assert json.loads(kept)["Statement"][0] == theirs and ann.failing() == set()
+
+
+LOST = {
+    "eks:DescribeCluster": {"queue", *RULES, "role's rights"},
+    "sqs:GetQueueUrl": {"queue"},
+    "sqs:GetQueueAttributes": {"queue"},
+    "events:ListRules": RULES,
+    "events:ListTargetsByRule": RULES,
+    "eks:ListPodIdentityAssociations": set(),  # the service account names its role, and that comes first
+    "iam:GetRole": {"role's rights"},
+    "iam:ListRolePolicies": {"role's rights"},
+    "iam:GetRolePolicy": {"role's rights"},
+    "iam:ListAttachedRolePolicies": {"role's rights"},
+    "cloudwatch:GetMetricData": {"deliveries", "sign of life"},
+    "ec2:DescribeSpotInstanceRequests": set(),
+}
+
+
+@pytest.mark.parametrize("action", sorted(LOST))
+def test_what_may_not_be_asked_is_unknown_and_names_the_action(ann: Incident, action: str) -> None:
+    ann.mended()
+    ann.aws.deny(action)
+    found = ann.document()
+    assert LOST[action] <= ann.unsure() and ann.failing() == set()
+    if action != "eks:ListPodIdentityAssociations":
+        assert action in {each.get("missing") for each in found["findings"]} and ann.run().code == 5
+
+
+def test_every_action_was_tried() -> None:
+    asked = {each.action for each in rights.ASKED_OF_AWS["interruption"] if each.action}
+    elsewhere = {
+        "eks:DescribePodIdentityAssociation",
+        "iam:GetPolicy",
+        "iam:GetPolicyVersion",
+        "kms:DescribeKey",
+        "kms:GetKeyPolicy",
+    }
+    assert asked - set(LOST) == elsewhere, "tried in test_roles_and_keys"
+
+
+def test_a_notice_is_seen_while_it_lasts(ann: Incident) -> None:
+    requests = ann.aws.client("ec2").describe_spot_instance_requests()["SpotInstanceRequests"]
+    ann.aws.take_back(requests[0]["InstanceId"])
+    ran = ann.run()
+    assert ran.code == 1 and "has a notice NOW" in ran.out
+    finding = next(each for each in ann.document()["findings"] if each["code"] == "interruption-now")
+    assert finding["severity"] == "critical" and finding["subject"]["name"] == "spot-1"
+    assert "EC2 says marked-for-termination" in finding["message"]
+    assert finding["remedy"][0]["command"].startswith("kubectl drain spot-1 ")
+    assert any(each.startswith("kube-system/coredns-") for each in finding["evidence"])
+
+
+def test_a_message_that_came_is_proof_and_an_error_before_it_is_over(ann: Incident) -> None:
+    ann.deploy(ann.run("--print", "stack").out)
+    assert ann.failing() == {"Karpenter's log"}
+    failed = '{"level":"ERROR","message":"failed to create valid sqs provider"}\n'
+    ann.printed(failed + ALIVE)
+    found = {each["name"]: each for each in ann.document()["links"]}
+    assert found["Karpenter's log"]["status"] == found["sign of life"]["status"] == "pass"
+    assert "initiating delete from interruption message" in found["sign of life"]["what"]
+    ann.printed(ALIVE + failed)
+    assert ann.failing() == {"Karpenter's log"}
+
+
+def test_without_any_sign_it_is_unknown_and_a_message_is_proposed(ann: Incident) -> None:
+    ann.deploy(ann.run("--print", "stack").out)
+    ann.printed("started\n")
+    ran = ann.run("-o", "json")
+    (finding,) = (each for each in json.loads(ran.out)["findings"] if each["status"] == "unknown")
+    assert ran.code == 5 and finding["code"] == "interruption-sign-of-life"
+    carry_out(finding["remedy"][0]["command"], ann.aws)
+    sqs = ann.aws.client("sqs")
+    url = sqs.get_queue_url(QueueName=QUEUE)["QueueUrl"]
+    (message,) = sqs.receive_message(QueueUrl=url)["Messages"]
+    assert json.loads(message["Body"]).keys() == PARSED
+    assert ann.run("--accept-unknown", "interruption-sign-of-life").code == 0

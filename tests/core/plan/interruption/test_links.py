@@ -1,0 +1,226 @@
+"""Each link of the chain: what is there, what lacks, and what is not known."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.aws.queues import Figures, Key, RolePolicies, Rule, Target
+from kubectl_eksdoc.core.model.interruption import Setting
+from kubectl_eksdoc.core.model.pods import RoleBy
+from kubectl_eksdoc.core.plan.interruption.plan import Wish, plan_interruption
+from kubectl_eksdoc.core.plan.interruption.repair.missing import allow_statement, key_statement, rights_policy
+from kubectl_eksdoc.core.plan.interruption.setting import effective
+from tests.core.plan.interruption.healthy import (
+    ARN,
+    PLACE,
+    ROLE,
+    a_queue,
+    an_install,
+    codes_of,
+    facts,
+    planned,
+    statuses,
+    the_rules,
+    told,
+    with_rule,
+)
+
+DENIED = Unknown("IAM does not allow it", "sqs:GetQueueUrl")
+NOTHING: Any = Absent("there is none")
+
+
+def test_all_is_there() -> None:
+    plan = planned()
+    assert (
+        statuses(plan) == {}
+        and plan.outage.handled is True
+        and codes_of(plan, "fail") == codes_of(plan, "unknown") == []
+    )
+    assert plan.missing is not None and not plan.missing.anything
+
+
+MAP = Setting("prod", "ConfigMap karpenter-global-settings, aws.interruptionQueueName")
+NEW = Setting("prod", "variable INTERRUPTION_QUEUE")
+
+
+@pytest.mark.parametrize(
+    ("version", "variable", "config_map", "status"),
+    [
+        ("0.31.0", NOTHING, MAP, ""),
+        ("0.31.0", NEW, NOTHING, "fail"),  # it does not look there yet
+        ("0.32.1", NOTHING, MAP, ""),
+        ("0.32.1", NEW, NOTHING, ""),
+        ("0.33.0", NOTHING, MAP, "fail"),  # the old key, silently ignored
+        ("0.33.0", NEW, MAP, ""),
+        ("1.5.0", Setting("", NEW.where), NOTHING, "fail"),
+        ("1.5.0", Unknown("it is taken from Secret x"), NOTHING, "unknown"),
+        ("1.5.0", NOTHING, Unknown("forbidden", "get configmaps"), "fail"),
+        ("0.31.0", NOTHING, Unknown("forbidden", "get configmaps"), "unknown"),
+        ("", NOTHING, MAP, "unknown"),
+        ("", NEW, MAP, ""),
+    ],
+)
+def test_both_spellings_of_the_setting(version: str, variable: Any, config_map: Any, status: str) -> None:
+    plan = planned(an_install(version, variable=variable, config_map=config_map))
+    assert statuses(plan).get("setting", "") == status
+
+
+def test_an_ignored_key_is_named_with_the_one_that_counts() -> None:
+    plan = planned(an_install("0.33.0", variable=NOTHING, config_map=MAP))
+    (finding,) = (each for each in plan.findings if each.code.name == "interruption-setting")
+    assert "Karpenter v0.33.0 ignores that silently" in finding.message and MAP.where in finding.message
+    assert "settings.interruptionQueue" in finding.remedy[0].text and "--reuse-values" in finding.remedy[0].command
+    old = planned(an_install("0.31.0", variable=NOTHING))
+    (finding,) = (each for each in old.findings if each.code.name == "interruption-setting")
+    assert "settings.aws.interruptionQueueName" in finding.remedy[0].text
+
+
+def test_an_argument_wins_over_the_variable() -> None:
+    said = effective(an_install(argument=Setting("other", "argument --interruption-queue")))
+    assert said.queue == "other"
+
+
+def test_another_queue_than_the_wanted_one() -> None:
+    plan = plan_interruption(facts(), Wish("other"))
+    assert statuses(plan) == {"setting": "fail"}
+
+
+SPOT = "spot interruption"
+SPOT_LINK = f"rule: {SPOT}"
+ELSEWHERE = (Target("1", f"{ARN}-other"),)
+
+
+def rules_with(**more: Any) -> dict[str, Any]:
+    return {"rules": with_rule(SPOT, the_rules(), **more)}
+
+
+def targets_with(targets: Any) -> dict[str, Any]:
+    return {"targets": {**told().targets, SPOT: targets}}
+
+
+CASES: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
+    "no queue": ({"queue": NOTHING}, {"queue": "fail", "queue policy": "-", "sign of life": "-"}),
+    "queue not known": ({"queue": DENIED}, {"queue": "unknown", "queue policy": "-", "sign of life": "unknown"}),
+    "no policy": ({"queue": a_queue(policy=None)}, {"queue policy": "fail"}),
+    "policy cannot be read": ({"queue": a_queue(policy=Unknown("no JSON"))}, {"queue policy": "unknown"}),
+    "policy denies": (
+        {"queue": a_queue(policy={"Statement": [allow_statement(ARN), {**allow_statement(ARN), "Effect": "Deny"}]})},
+        {"queue policy": "fail"},
+    ),
+    "condition is not understood": (
+        {"queue": a_queue(policy={"Statement": [{**allow_statement(ARN), "Condition": {"X": {"y": "z"}}}]})},
+        {"queue policy": "unknown"},
+    ),
+    "rules not known": ({"rules": DENIED}, {f"rule: {rule.name}": "unknown" for rule in the_rules()}),
+    "no rule": ({"rules": tuple(each for each in the_rules() if each.name != SPOT)}, {SPOT_LINK: "fail"}),
+    "rule disabled": (rules_with(state="DISABLED"), {SPOT_LINK: "fail"}),
+    "rule narrowed": (
+        rules_with(pattern={"source": ["aws.ec2"], "detail": {"instance-id": ["i-1"]}}),
+        {SPOT_LINK: "unknown"},
+    ),
+    "pattern cannot be read": (rules_with(pattern=Unknown("no JSON")), {SPOT_LINK: "unknown"}),
+    "no target": (targets_with(()), {SPOT_LINK: "fail"}),
+    "another target": (targets_with(ELSEWHERE), {SPOT_LINK: "fail"}),
+    "targets not known": (targets_with(DENIED), {SPOT_LINK: "unknown"}),
+    "shaped": (targets_with((Target("1", ARN, True),)), {SPOT_LINK: "fail"}),
+    "deliveries failed": ({"figures": Figures(failed={SPOT: 3}, empty=1)}, {"deliveries": "fail"}),
+    "no figures": ({"figures": DENIED}, {"deliveries": "unknown", "sign of life": "unknown"}),
+    "never seen": ({"figures": Figures()}, {"sign of life": "unknown"}),
+    "no rights": ({"policies": RolePolicies(ROLE)}, {"role's rights": "fail"}),
+    "role gone": ({"policies": NOTHING}, {"role's rights": "fail"}),
+    "policies not known": ({"policies": DENIED}, {"role's rights": "unknown"}),
+    "a policy unread": (
+        {"policies": RolePolicies(ROLE, (("own", rights_policy(ARN, an_install())),), (DENIED,))},
+        {"role's rights": "unknown"},
+    ),
+    "bounded": (
+        {"policies": RolePolicies(ROLE, (("own", rights_policy(ARN, an_install())),), boundary={"Statement": []})},
+        {"role's rights": "fail"},
+    ),
+    "boundary unread": (
+        {"policies": RolePolicies(ROLE, (("own", rights_policy(ARN, an_install())),), boundary=DENIED)},
+        {"role's rights": "unknown"},
+    ),
+    "queue allows the role": (
+        {
+            "policies": RolePolicies(ROLE),
+            "queue": a_queue(
+                policy={
+                    "Statement": [
+                        allow_statement(ARN),
+                        {"Effect": "Allow", "Principal": {"AWS": ROLE}, "Action": "sqs:*", "Resource": ARN},
+                    ]
+                }
+            ),
+        },
+        {},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", sorted(CASES))
+def test_what_lacks_is_said_and_nothing_else(case: str) -> None:
+    aws, expected = CASES[case]
+    plan = planned(**aws)
+    assert statuses(plan) == expected
+    assert bool(codes_of(plan, "fail")) is ("fail" in expected.values())
+    assert bool(codes_of(plan, "unknown")) is ("unknown" in expected.values())
+
+
+KEY = f"arn:aws:kms:{PLACE.region}:{PLACE.account}:key/k"
+DELEGATES = {
+    "Effect": "Allow",
+    "Principal": {"AWS": f"arn:aws:iam::{PLACE.account}:root"},
+    "Action": "kms:*",
+    "Resource": "*",
+}
+WITH_KEY = RolePolicies(ROLE, (("own", rights_policy(ARN, an_install(), KEY)),))
+
+
+@pytest.mark.parametrize(
+    ("key", "policies", "expected"),
+    [
+        (Key(KEY, "CUSTOMER", policy={"Statement": [DELEGATES, key_statement()]}), WITH_KEY, {}),
+        (Key(KEY, "CUSTOMER", policy={"Statement": [DELEGATES]}), WITH_KEY, {"queue key": "fail"}),
+        (Key(KEY, "CUSTOMER", policy={"Statement": [key_statement()]}), WITH_KEY, {"role's rights": "fail"}),
+        (Key(KEY, "CUSTOMER", policy={"Statement": [DELEGATES, key_statement()]}), None, {"role's rights": "fail"}),
+        (Key(KEY, "CUSTOMER", False, {"Statement": [DELEGATES, key_statement()]}), WITH_KEY, {"queue key": "fail"}),
+        (Key(KEY, "AWS"), WITH_KEY, {"queue key": "fail"}),
+        (Key(KEY, "CUSTOMER", policy=DENIED), WITH_KEY, {"queue key": "unknown", "role's rights": "unknown"}),
+        (DENIED, WITH_KEY, {"queue key": "unknown"}),
+        (Absent("gone"), WITH_KEY, {"queue key": "fail"}),
+    ],
+)
+def test_the_key_of_the_queue(key: Any, policies: Any, expected: dict[str, str]) -> None:
+    more = {} if policies is None else {"policies": policies}
+    assert statuses(planned(queue=a_queue(key=KEY), key=key, **more)) == expected
+
+
+@pytest.mark.parametrize(
+    ("install", "identity", "status"),
+    [
+        (an_install(irsa=NOTHING), ROLE, ""),
+        (an_install(irsa=NOTHING), NOTHING, "unknown"),
+        (an_install(irsa=Unknown("forbidden", "get serviceaccounts")), NOTHING, "unknown"),
+        (an_install(role_by=RoleBy.KEYS), ROLE, "unknown"),
+        (an_install(irsa=NOTHING), DENIED, "unknown"),
+    ],
+)
+def test_whose_role_it_is(install: Any, identity: Any, status: str) -> None:
+    plan = planned(install, identity=identity)
+    assert statuses(plan).get("role's rights", "") == status
+
+
+def test_the_fifth_rule_is_wanted_from_v1_10_on() -> None:
+    four = the_rules("1.9.0")
+    assert statuses(planned(an_install("1.9.0"), rules=four)) == {}
+    plan = planned(an_install("1.10.0"), rules=four)
+    assert statuses(plan) == {"rule: capacity reservation": "fail"} and plan.outage.handled is True
+
+
+def test_a_rule_for_whatever_comes_delivers_too() -> None:
+    whole = Rule("all", PLACE.arn("events", "rule/all"), {"source": [{"prefix": "aws."}]})
+    assert statuses(planned(rules=(whole,), targets={"all": (Target("1", ARN),)})) == {}

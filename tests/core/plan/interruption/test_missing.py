@@ -1,0 +1,123 @@
+"""What a repair makes: only what lacks, whole policies, the right spelling."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.aws.queues import Key, RolePolicies, Target
+from kubectl_eksdoc.core.plan.interruption.plan import Wish, stack_name
+from kubectl_eksdoc.core.plan.interruption.repair.missing import helm_values
+from kubectl_eksdoc.core.plan.interruption.repair.stack import template
+from kubectl_eksdoc.core.plan.interruption.repair.steps import steps
+from kubectl_eksdoc.render.interruption.printing import printed
+from tests.core.plan.interruption.healthy import (
+    ARN,
+    PLACE,
+    ROLE,
+    a_queue,
+    an_install,
+    facts,
+    planned,
+    the_rules,
+    told,
+    with_rule,
+)
+
+GONE: Any = Absent("there is none")
+
+
+def resources(plan: Any) -> set[str]:
+    return set(template(plan.missing, plan.install)["Resources"])
+
+
+def test_nothing_lacks_and_nothing_is_made() -> None:
+    plan = planned()
+    assert resources(plan) == set() and list(steps(plan.missing, an_install())) == []
+    assert printed("stack", plan.stack, plan.missing, an_install()) == ""
+    assert printed("commands", plan.stack, plan.missing, an_install()) == ""
+
+
+def test_each_thing_that_lacks_is_made_alone() -> None:
+    spot = tuple(each for each in the_rules() if each.name != "spot interruption")
+    assert resources(planned(rules=spot)) == {"SpotInterruptionRule"}
+    assert resources(planned(policies=RolePolicies(ROLE))) == {"InterruptionRights"}
+    assert resources(planned(queue=a_queue(policy=None))) == {"InterruptionQueuePolicy"}
+    assert resources(planned(queue=GONE)) == {"InterruptionQueue", "InterruptionQueuePolicy"}
+
+
+def test_what_is_not_known_is_not_made_but_said() -> None:
+    plan = planned(queue=Unknown("denied", "sqs:GetQueueUrl"), policies=RolePolicies(ROLE))
+    assert resources(plan) == {"InterruptionRights"}
+    assert plan.missing is not None and plan.missing.not_known == ("queue: denied",)
+    assert "# Not known, and so not in it: queue: denied" in printed("stack", plan.stack, plan.missing, an_install())
+
+
+def test_a_rule_that_is_disabled_is_enabled_by_a_command_and_made_anew_by_a_stack() -> None:
+    plan = planned(rules=with_rule("spot interruption", the_rules(), state="DISABLED"))
+    assert resources(plan) == {"SpotInterruptionRule"}
+    assert [step.words for step in steps(plan.missing, an_install())] == [  # type: ignore[arg-type]
+        ("aws", "events", "enable-rule", "--name", "spot interruption")
+    ]
+
+
+def test_a_rule_of_somebody_else_is_left_alone() -> None:
+    targets = {**told().targets, "spot interruption": (Target("1", f"{ARN}-other"),)}
+    plan = planned(targets=targets)
+    words = [step.words[:5] for step in steps(plan.missing, an_install())]  # type: ignore[arg-type]
+    assert words[0] == ("aws", "events", "put-rule", "--name", "prod-SpotInterruptionRule")
+
+
+def test_the_policy_of_a_key_is_kept_whole() -> None:
+    key = f"arn:aws:kms:{PLACE.region}:{PLACE.account}:key/k"
+    own = {"Sid": "Root", "Effect": "Allow", "Principal": {"AWS": ROLE}, "Action": "kms:*", "Resource": "*"}
+    plan = planned(queue=a_queue(key=key), key=Key(key, "CUSTOMER", policy={"Id": "x", "Statement": own}))
+    assert plan.missing is not None and plan.missing.key_policy is not None
+    assert plan.missing.key_policy["Id"] == "x" and plan.missing.key_policy["Statement"][0] == own
+    script = printed("commands", plan.stack, plan.missing, an_install())
+    assert f"aws kms put-key-policy --key-id {key} --policy-name default --policy" in script
+
+
+@pytest.mark.parametrize(
+    ("version", "values"),
+    [
+        ("0.31.1", {"settings": {"aws": {"interruptionQueueName": "prod"}}}),
+        ("0.32.0", {"settings": {"interruptionQueue": "prod"}}),
+        ("0.33.0", {"settings": {"interruptionQueue": "prod"}}),
+        ("1.5.0", {"settings": {"interruptionQueue": "prod"}}),
+    ],
+)
+def test_both_spellings_of_helm(version: str, values: dict[str, Any]) -> None:
+    assert helm_values("prod", an_install(version)) == values
+
+
+def test_a_setting_is_merged_into_what_the_release_has() -> None:
+    plan = planned(an_install(variable=GONE))
+    assert plan.missing is not None and plan.missing.setting and not plan.missing.in_stack
+    script = printed("commands", plan.stack, plan.missing, an_install())
+    assert "settings:\n  interruptionQueue: prod\nEOF\nhelm upgrade karpenter" in script
+    assert "--version 1.5.0 -n kube-system --reuse-values -f interruption-values.yaml" in script
+    assert "--set" not in script
+
+
+@pytest.mark.parametrize(
+    ("queue", "wish", "name"),
+    [
+        ("prod", "", "prod-interruption"),
+        ("my_cluster.a", "", "my-cluster-a-interruption"),
+        ("0prod", "", "k-0prod-interruption"),
+        ("q" * 200, "", "q" * 128),
+        ("prod", "mine", "mine"),
+    ],
+)
+def test_the_stack_has_a_name_of_its_own(queue: str, wish: str, name: str) -> None:
+    assert stack_name(replace(facts(), queue=queue), Wish(stack=wish)) == name
+
+
+def test_without_a_role_that_is_known_the_rights_are_printed_only() -> None:
+    plan = planned(an_install(irsa=GONE), identity=GONE)
+    assert resources(plan) == set() and plan.missing is not None and plan.missing.not_known
+    assert '"sqs:ReceiveMessage"' in printed("iam", plan.stack, plan.missing, an_install())
