@@ -113,7 +113,7 @@ def add_to(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument(
         "--wait-for",
-        type=values.some_seconds,
+        type=_wait,
         default=WAIT_S,
         metavar="TIME",
         help="how long the pods may take until they run, pulling the image included (default: "
@@ -127,6 +127,15 @@ def _for(text: str) -> float:
     found = values.some_seconds(text)
     if found > LONGEST_FOR_S:
         raise argparse.ArgumentTypeError(f"{text} is too long: at most {values.duration_text(LONGEST_FOR_S)}")
+    return found
+
+
+def _wait(text: str) -> float:
+    from kubectl_eksdoc.core.plan.dns.measuring.manner import LONGEST_WAIT_S
+
+    found = values.some_seconds(text)
+    if found > LONGEST_WAIT_S:
+        raise argparse.ArgumentTypeError(f"{text} is too long: at most {values.duration_text(LONGEST_WAIT_S)}")
     return found
 
 

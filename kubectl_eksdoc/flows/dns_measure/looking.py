@@ -11,7 +11,8 @@ from kubectl_eksdoc.flows.probe_pods import LOOK_S, Clock
 
 
 class Looking:
-    """Mutable: it keeps how CoreDNS stood at each look. `told`: how often the process was told to end."""
+    """Mutable: it keeps how CoreDNS stood at each look; `unseen`: why the last one saw nothing, or not all. `told`: how
+    often the process was told to end."""
 
     def __init__(self, dns: Dns, clock: Clock, told: Callable[[], int]) -> None:
         self._dns = dns
@@ -33,7 +34,7 @@ class Looking:
         if isinstance(found, Unknown):
             self.unseen = found.why
         else:
-            self.unseen = self.unseen if not isinstance(found.serving, Unknown) else found.serving.why
+            self.unseen = found.serving.why if isinstance(found.serving, Unknown) else ""
             self.stands.append(found)
 
     def until(self, holds: Callable[[], bool], longest_s: float) -> bool:

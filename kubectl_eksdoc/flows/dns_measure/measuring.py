@@ -28,7 +28,7 @@ from kubectl_eksdoc.flows.dns_measure.reports import asked, report_in
 from kubectl_eksdoc.flows.ports import ProbeGround
 from kubectl_eksdoc.flows.probe_pods import LOOK_S, Clock, owning
 
-_TOLD_TRIES = 3
+_LOG_TRIES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +179,7 @@ def _now(name: str, stands: Mapping[str, PodStand], ground: ProbeGround, waited_
 
 def _log(ground: ProbeGround, name: str) -> Report | Unknown:
     found: str | Unknown = Unknown("its log was not read")
-    for _ in range(_TOLD_TRIES):
+    for _ in range(_LOG_TRIES):
         found = ground.log(name)
         if not isinstance(found, Unknown):
             return report_in(found)

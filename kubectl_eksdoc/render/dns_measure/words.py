@@ -100,7 +100,7 @@ def _done(plan: MeasurePlan) -> Iterable[str]:
         yield "a rollout that hangs is stopped with kubectl rollout undo deployment/coredns -n kube-system"
     if plan.manner.happening is Happening.EVICTION:
         yield f"evicted, once its budget allows it: {names}; its ReplicaSet makes another one"
-        if plan.manner.happening.changes and len([t for t in plan.targets if t.pod]) <= 1:
+        if len({target.pod for target in plan.targets if target.pod}) <= 1:
             yield "it is the only one that serves: there is no DNS until the other one is ready"
 
 

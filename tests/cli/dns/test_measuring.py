@@ -150,6 +150,7 @@ def test_told_to_end() -> None:
         (("--rate", "5"), "without --measure"),
         (("--measure=reboot",), "no thing to happen"),
         (("--measure", "--for", "2h"), "too long"),
+        (("--measure", "--wait-for", "1h"), "too long"),
         (("--measure", "--rate", "1000"), "flood"),
         (("--measure", "--demo"), "--demo and --snapshot have none"),
     ],

@@ -22,7 +22,7 @@ from kubectl_eksdoc.core.model.dns_measure import (
 from kubectl_eksdoc.core.model.nodes import Node
 from kubectl_eksdoc.core.model.probe_pods import Owner
 from kubectl_eksdoc.core.plan.dns.measuring.choice import Zone, zones
-from kubectl_eksdoc.core.plan.dns.measuring.manner import OLD_S, Happening, Manner
+from kubectl_eksdoc.core.plan.dns.measuring.manner import MOST_A_SECOND, OLD_S, Happening, Manner
 from kubectl_eksdoc.core.plan.dns.measuring.targets import absent_families, targets
 from kubectl_eksdoc.errors import UsageError
 
@@ -91,8 +91,14 @@ def plan_measure(nodes: Iterable[Node], facts: DnsFacts, ident: str, manner: Man
     others = tuple(owner for owner in owners if owner not in stale)
     workload = facts.workload if isinstance(facts.workload, DnsWorkload) else None
     affected = _affected(manner.happening, stand, facts.workload) if pods else ()
-    absent = absent_families(service)
-    return MeasurePlan(ident, manner, chosen, pods, targets(service, stand), absent, affected, workload, stale, others)
+    asked, absent = targets(service, stand), absent_families(service)
+    plan = MeasurePlan(ident, manner, chosen, pods, asked, absent, affected, workload, stale, others)
+    if manner.rate * len(plan.streams) > MOST_A_SECOND:
+        raise UsageError(
+            f"{manner.rate * len(plan.streams):g} questions a second from each pod are too many",
+            f"At most {MOST_A_SECOND}, to {len(plan.streams)} addresses and transports: --rate N",
+        )
+    return plan
 
 
 _LOOK = f"kubectl get pods -n {NAMESPACE} -l {SELECTOR}"

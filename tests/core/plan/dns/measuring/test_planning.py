@@ -10,11 +10,12 @@ import pytest
 from kubectl_eksdoc.core.model.dns_measure import DnsPod, DnsService, DnsStand, DnsWorkload
 from kubectl_eksdoc.core.model.nodes import COMPUTE_TYPE
 from kubectl_eksdoc.core.plan.dns.measuring.choice import OS, Zone, zones
-from kubectl_eksdoc.core.plan.dns.measuring.manner import Happening, Manner
+from kubectl_eksdoc.core.plan.dns.measuring.manner import LONGEST_FOR_S, LONGEST_WAIT_S, OLD_S, Happening, Manner
 from kubectl_eksdoc.core.plan.dns.measuring.plan import DnsFacts, MeasurePlan, plan_measure
 from kubectl_eksdoc.core.plan.dns.measuring.pods import FILE, manifests
 from kubectl_eksdoc.core.plan.dns.measuring.targets import MOST_ENDPOINTS
 from kubectl_eksdoc.core.rules.pod_security import violations
+from kubectl_eksdoc.errors import UsageError
 from tests.builders import NOW
 from tests.flows.dns_worlds import BOTH, NODES, PODS, START, V4, in_zone
 
@@ -86,6 +87,17 @@ def test_pods_that_do_not_serve_are_not_asked_and_many_are_bounded() -> None:
     many = tuple(DnsPod(f"p{n:02}", f"u{n}", "n0", (f"10.0.0.{n}",)) for n in range(20))
     assert [each.pod for each in planned(pods=(*PODS, gone)).targets] == ["", "coredns-1", "coredns-2"]
     assert len(planned(pods=many).targets) == 1 + MOST_ENDPOINTS
+
+
+def test_a_flood_is_no_measurement() -> None:
+    many = tuple(DnsPod(f"p{n:02}", f"u{n}", "n0", (f"10.0.0.{n}",)) for n in range(20))
+    with pytest.raises(UsageError, match="too many"):
+        planned(pods=many, manner=Manner(rate=100))
+
+
+def test_no_measurement_is_as_old_as_what_is_swept() -> None:
+    longest = Manner(Happening.ROLLOUT, for_s=LONGEST_FOR_S, wait_s=LONGEST_WAIT_S)
+    assert longest.deadline_s <= OLD_S
 
 
 def test_what_is_typed_back_counts_what_is_made_and_what_goes() -> None:
