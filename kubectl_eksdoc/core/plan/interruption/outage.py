@@ -221,7 +221,7 @@ def _off_spot(facts: InterruptionFacts, spot: Sequence[str]) -> Iterator[Remedy]
         more = ""
     else:
         more = "Add on-demand nodes: there are none. "
-    text = "Keep CoreDNS on on-demand nodes: affinity in the add-on's configuration values, whole: it replaces the default."
+    text = "Keep CoreDNS on on-demand nodes: affinity in the add-on's configuration values, whole, as it replaces it."
     yield Remedy(f"{more}{text}", when=When.TOMORROW)
 
 
