@@ -160,6 +160,7 @@ def _now(facts: InterruptionFacts, outage: Outage) -> Iterator[Finding]:
             Status.UNKNOWN,
             Subject("Cluster", facts.place.cluster or facts.cluster.identity.cluster or "unknown"),
             f"whether EC2 is about to take a Spot node back is not known: {notices.why}",
+            (f"nor from Events of the cluster: {facts.events.why}",) if isinstance(facts.events, Unknown) else (),
             remedy=(Remedy(f"Allow {notices.missing}."),) if notices.missing else (),
             missing=notices.missing or "the state of the Spot requests",
         )

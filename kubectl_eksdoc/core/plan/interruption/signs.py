@@ -135,7 +135,8 @@ def life_link(facts: InterruptionFacts, install: KarpenterInstall, broken: bool)
         return replace(link, status=None, what="none; to be seen once the rest is mended")
     why = Unknown("nothing has been seen of it: no message counted, none in the logs, no fetch counted by SQS")
     figures = facts.told.figures
-    missing = figures.missing if isinstance(figures, Unknown) else ""
+    untold = (figures, *facts.metrics.values())
+    missing = next((each.missing for each in untold if isinstance(each, Unknown) and each.missing), "")
     said = unknown(link, Unknown(why.why, missing), "a message that came")
     return replace(said, remedy=(Remedy("Send it a message that is about no node, and ask again:", _proof(facts)),))
 
