@@ -20,6 +20,8 @@ from kubectl_eksdoc.core.rules.karpenter_versions import EventKind
 
 EVENTS = "events.amazonaws.com"
 KEY_ACTIONS = ("kms:Decrypt", "kms:GenerateDataKey")
+NAMELESS = Unknown("which queue Karpenter reads is not known, so nothing can be held against it")
+NOWHERE = Unknown("in which account and region the queue would be is not known")
 NO_RULE = "no rule sends these events"
 _NEEDS_QUEUE = "to be seen once the queue is there"
 
@@ -40,6 +42,8 @@ def sent_by_rule(facts: InterruptionFacts, action: str, resource: str, rule: str
 def queue_link(facts: InterruptionFacts, version: Version | None, remedy: tuple[Remedy, ...]) -> Link:
     queue = facts.told.queue
     link = Link(codes.QUEUE, "queue", Subject("Queue", facts.queue), Status.PASS, "", remedy=remedy)
+    if not facts.queue:
+        return unknown(link, NAMELESS, "the name of the queue")
     if isinstance(queue, Unknown):
         return unknown(link, queue, "the queue")
     if isinstance(queue, Absent):
@@ -181,6 +185,8 @@ def rule_links(facts: InterruptionFacts, version: Version | None, remedy: tuple[
 def _rule_link(link: Link, facts: InterruptionFacts, kind: EventKind) -> Link:
     if isinstance(facts.told.rules, Unknown):
         return unknown(link, facts.told.rules, "the rules of EventBridge")
+    if not facts.queue_arn:
+        return unknown(link, NAMELESS if not facts.queue else NOWHERE, "the queue")
     tries = sorted((_tried(facts, rule, kind) for rule in _rules(facts)), key=lambda each: each[0])
     rank, what, why = next((each for each in tries if each[0] < _OTHER), (_OTHER, "", Unknown("")))
     if rank == _DELIVERS:

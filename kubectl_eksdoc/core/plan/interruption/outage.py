@@ -268,8 +268,8 @@ def others_spot(facts: InterruptionFacts) -> Iterator[Finding]:
     )
     for owner, text in by_eks:
         nodes = spot_nodes(facts, owner)
-        if nodes:
-            count = f"{len(nodes)} Spot node{'' if len(nodes) == 1 else 's'}"
+        if nodes or (owner is NodeOwner.AUTO_MODE and facts.place.auto_mode):
+            count = f"{len(nodes) or 'no'} Spot node{'' if len(nodes) == 1 else 's'}"
             yield Finding(
                 codes.NOT_OURS,
                 Severity.INFO,
