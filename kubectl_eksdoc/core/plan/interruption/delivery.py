@@ -52,7 +52,7 @@ def queue_link(facts: InterruptionFacts, version: Version | None, remedy: tuple[
         where = f" in {facts.place.region}" if facts.place.region else ""
         return replace(link, status=Status.FAIL, what=f"SQS has none of this name{where}: {then}")
     waiting = f", {queue.waiting} messages wait" if queue.waiting else ""
-    kept = f"keeps messages {queue.retention_s} s" if queue.retention_s is not None else "is there"
+    kept = "is there" if queue.retention_s is None else f"is there, and keeps messages {queue.retention_s} s"
     return replace(link, what=f"{queue.name} {kept}{waiting}", remedy=())
 
 
@@ -256,4 +256,4 @@ def failing_link(facts: InterruptionFacts, version: Version | None) -> Link | No
         each = tuple(f"rule {name}: {count} failed" for name, count in sorted(failed.items()))
         return replace(link, status=Status.FAIL, what=what, evidence=each, remedy=(Remedy(text),), made=False)
     matched = sum(figures.matched.get(name, 0) for name in names)
-    return replace(link, what=f"none failed in the last day, {matched} matched")
+    return replace(link, what=f"none failed in the last day; {matched} events matched")

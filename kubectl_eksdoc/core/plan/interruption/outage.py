@@ -79,11 +79,11 @@ def sentences(outage: Outage) -> Iterator[str]:
             f"machine after {NOTICE_S // 60} minutes, without a SIGTERM from the kubelet ({_MEDIUM})."
         )
     if outage.handled is not False:
+        who = outage.by if outage.handled else f"If it hears of it, {outage.by}"
         yield (
-            f"{outage.by} cordons and drains it at the notice; system-critical pods go last (karpenter#2217; "
-            f"{_MEDIUM})."
+            f"{who} cordons and drains it at the notice; system-critical pods go last (karpenter#2217; {_MEDIUM})."
             if outage.by == KARPENTER
-            else f"{outage.by} cordons and drains it at the notice."
+            else f"{who} cordons and drains it at the notice."
         )
     dns = next((each for each in outage.losers if each.dns), None)
     if dns is not None and (outage.handled is False or outage.by == KARPENTER):
@@ -222,8 +222,8 @@ def _off_spot(facts: InterruptionFacts, spot: Sequence[str]) -> Iterator[Remedy]
         more = ""
     else:
         more = "Add on-demand nodes: there are none. "
-    text = "Keep CoreDNS on on-demand nodes: affinity in the add-on's configuration values, whole, as it replaces it."
-    yield Remedy(f"{more}{text}", when=When.TOMORROW)
+    keep = "Keep CoreDNS on on-demand nodes: affinity in the add-on's configuration values, whole,"
+    yield Remedy(f"{more}{keep} as it replaces the default one.", when=When.TOMORROW)
 
 
 def _are(count: int) -> str:
@@ -252,7 +252,13 @@ def _others(outage: Outage, losers: Sequence[AtRisk]) -> Finding:
         if known
         else f"whether {count} would lose pods without a drain is not known{some}",
         (*evidence[:_MOST], *((f"and {len(evidence) - _MOST} more",) if len(evidence) > _MOST else ())),
-        (Remedy("Mend the links: then Karpenter drains the node, and makes a new one at the notice."),),
+        (
+            Remedy(
+                "Mend the links: then Karpenter drains the node, and makes a new one at the notice."
+                if known
+                else "Find out what is not known of the links: if all of them hold, Karpenter drains the node."
+            ),
+        ),
         missing="" if known else "whether anybody drains them",
     )
 

@@ -111,7 +111,7 @@ def targets_with(targets: Any) -> dict[str, Any]:
 
 
 CASES: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
-    "no queue": ({"queue": NOTHING}, {"queue": "fail", "queue policy": "-", "sign of life": "-"}),
+    "no queue": ({"queue": NOTHING}, {"queue": "fail", "queue policy": "-"}),
     "queue not known": ({"queue": DENIED}, {"queue": "unknown", "queue policy": "-", "sign of life": "unknown"}),
     "no policy": ({"queue": a_queue(policy=None)}, {"queue policy": "fail"}),
     "policy cannot be read": ({"queue": a_queue(policy=Unknown("no JSON"))}, {"queue policy": "unknown"}),
