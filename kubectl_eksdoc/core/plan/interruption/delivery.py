@@ -15,7 +15,7 @@ from kubectl_eksdoc.core.plan.interruption.facts import InterruptionFacts
 from kubectl_eksdoc.core.plan.interruption.links import Link, unknown
 from kubectl_eksdoc.core.rules import karpenter_versions as versions
 from kubectl_eksdoc.core.rules.event_patterns import about, matches
-from kubectl_eksdoc.core.rules.iam_policies import Asked, Fits, Says, judged
+from kubectl_eksdoc.core.rules.iam_policies import Asked, Fits, Ruling, Says, judged
 from kubectl_eksdoc.core.rules.karpenter_versions import EventKind
 
 EVENTS = "events.amazonaws.com"
@@ -71,9 +71,7 @@ def policy_link(facts: InterruptionFacts, remedy: tuple[Remedy, ...]) -> Link:
 
 def _ruled(link: Link, documents: list[Doc], facts: InterruptionFacts, queue: Queue) -> Link:
     """Of each rule that sends to it, as conditions may name one; where none does, of a rule that may be made."""
-    arns = [rule.arn for rule in _rules(facts) if _calls(facts, rule, queue.arn)] or [
-        facts.place.arn("events", "rule/any")
-    ]
+    arns = _senders(facts, queue)
     rulings = [judged(documents, sent_by_rule(facts, "sqs:SendMessage", queue.arn, arn)) for arn in arns]
     for says in (Says.DENIED, Says.NOTHING, Says.UNKNOWN, Says.ALLOWED):
         for arn, ruling in zip(arns, rulings, strict=True):
@@ -95,6 +93,26 @@ def _ruled(link: Link, documents: list[Doc], facts: InterruptionFacts, queue: Qu
                 made=says is Says.NOTHING,
             )
     return link
+
+
+def _senders(facts: InterruptionFacts, queue: Queue) -> list[str]:
+    """ARNs of the rules that call it; where none does, that of one that may be made."""
+    return [rule.arn for rule in _rules(facts) if _calls(facts, rule, queue.arn)] or [_new_rule(facts)]
+
+
+def _new_rule(facts: InterruptionFacts) -> str:
+    return facts.place.arn("events", "rule/any")
+
+
+def takes_new_rules(facts: InterruptionFacts) -> bool:
+    """Whether a rule that is yet to be made may send to the queue that is there: its policy may name the others."""
+    queue = facts.told.queue
+    if not isinstance(queue, Queue) or not isinstance(queue.policy, dict):
+        return True  # else it is made, or not known
+    return (
+        judged([queue.policy], sent_by_rule(facts, "sqs:SendMessage", queue.arn, _new_rule(facts))).says
+        is not Says.NOTHING
+    )
 
 
 def key_link(facts: InterruptionFacts, remedy: tuple[Remedy, ...]) -> Link | None:
@@ -126,8 +144,7 @@ _SSE = (Remedy("Let SQS encrypt the queue itself (SqsManagedSseEnabled), or give
 
 
 def _key_ruled(link: Link, facts: InterruptionFacts, key: Key, policy: Doc) -> Link:
-    rule = facts.place.arn("events", "rule/any")
-    rulings = {action: judged([policy], sent_by_rule(facts, action, key.arn, rule)) for action in KEY_ACTIONS}
+    rulings = {action: _worst(facts, policy, action, key.arn) for action in KEY_ACTIONS}
     bad = [(action, each) for action, each in rulings.items() if each.says in (Says.DENIED, Says.NOTHING)]
     if bad:
         actions = " and ".join(action for action, _ in bad)
@@ -140,6 +157,15 @@ def _key_ruled(link: Link, facts: InterruptionFacts, key: Key, policy: Doc) -> L
             why = f"whether {EVENTS} may {action} with the key of the queue is not known: {ruling.why}"
             return unknown(link, Unknown(why), "what the statement means")
     return replace(link, what=f"{EVENTS} may use it", remedy=())
+
+
+def _worst(facts: InterruptionFacts, policy: Doc, action: str, key: str) -> Ruling:
+    """Of the rules that send."""
+    queue = facts.told.queue
+    senders = _senders(facts, queue) if isinstance(queue, Queue) else [_new_rule(facts)]
+    rulings = [judged([policy], sent_by_rule(facts, action, key, arn)) for arn in senders]
+    order = (Says.DENIED, Says.NOTHING, Says.UNKNOWN, Says.ALLOWED)
+    return min(rulings, key=lambda each: order.index(each.says))
 
 
 def _rules(facts: InterruptionFacts) -> tuple[Rule, ...]:
