@@ -81,7 +81,9 @@ def interruption_facts(cluster: Cluster, around: Around, queue: str = "") -> Int
     if not isinstance(install, KarpenterInstall):
         unknown = install if isinstance(install, Unknown) else Unknown(install.said)
         return replace(facts, install=unknown, told=around.tell(InterruptionKeys(instances=spot)))
-    name = queue or effective(install).queue or install.cluster_name or around.place.cluster
+    said = effective(install)
+    proposed = "" if isinstance(said.used, Unknown) else install.cluster_name or around.place.cluster
+    name = queue or said.queue or proposed
     facts = replace(facts, install=install, queue=name, logs=_logs(install, around), metrics=_metrics(install, around))
     return _told(facts, install, around.tell, spot)
 

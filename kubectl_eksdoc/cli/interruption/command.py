@@ -135,6 +135,11 @@ def _printed(plan: InterruptionPlan, request: Request, around: Surroundings) -> 
             "there is no Karpenter here whose queue could be made, or it could not be looked at",
             "Without --print it is said what was found.",
         )
+    if not missing.queue_name:
+        raise UsageError(
+            "which queue Karpenter is to read is not known: its setting is taken from elsewhere",
+            "Give --queue NAME; without --print it is said from where.",
+        )
     if not missing.queue_arn and request.printed != "helm-values":
         raise UsageError(
             "in which account and region the queue is to be is not known: AWS was not asked, or did not say",

@@ -30,8 +30,9 @@ def _who(plan: InterruptionPlan) -> str:
     head = f"Karpenter {facts.install.version or '(version not known)'} ({facts.install.key})"
     broken = [each.name for each in plan.links if each.failed and each.vital and each.code is not codes.LOG]
     if handled is False or broken:
-        why = f": broken {'is' if len(broken) == 1 else 'are'} {joined(broken)}" if broken else ", as its log says"
-        return f"{head} hears of no Spot interruption{why}."
+        one = len(broken) == 1
+        links = f"the link{'' if one else 's'} {joined(broken)} {'is' if one else 'are'} broken"
+        return f"{head} hears of no Spot interruption: {links if broken else 'its log says so'}."
     if handled is None:
         unsure = [
             each.name for each in plan.links if each.vital and each.status is not None and each.status.value != "pass"
@@ -60,7 +61,7 @@ def _spot(plan: InterruptionPlan) -> str:
         if outage.interrupted
         else ""
     )
-    return f"{counted(len(outage.nodes), 'Spot node')} of Karpenter, {counted(pods, 'pod')} on them{names}.{now}"
+    return f"{counted(len(outage.nodes), 'Spot node')} of Karpenter with {counted(pods, 'pod')}{names}.{now}"
 
 
 def karpenter(install: KarpenterInstall) -> str:

@@ -131,8 +131,8 @@ def _asking(whose: AwsAccess, endpoint: str) -> LiveAws:
 
 
 @contextlib.contextmanager
-def happened(aws: World, folder: Path) -> Iterator[Incident]:
-    """With Spot instances behind the Spot nodes."""
+def happened(aws: World, folder: Path, token: str = worlds.ADMIN_TOKEN) -> Iterator[Incident]:
+    """With Spot instances behind the Spot nodes; `token`: whose rights somebody has."""
     raw = RawObjects()
     DemoReader(raw, extend).read((*kinds.ALL, kinds.NODE_CLASSES))
     plane = load(map(_placed(_instances(aws)), raw.documents()), NOW).plane
@@ -141,7 +141,7 @@ def happened(aws: World, folder: Path) -> Iterator[Incident]:
         api.logs.put(log.namespace, log.pod, log.container, text, log.previous)
     _role(aws)
     with serving(api) as server:
-        config = kubeconfigs.one(folder / "config", server.url(worlds.ADMIN_TOKEN), name="lab")
+        config = kubeconfigs.one(folder / "config", server.url(token), name="lab")
         yield Incident(config, aws, access(aws), api)
     assert list(api.faults) == []
 

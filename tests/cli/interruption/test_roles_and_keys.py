@@ -12,6 +12,7 @@ import pytest
 
 from tests.aws.test_live import prod
 from tests.cli.interruption.incident import QUEUE, ROLE, Incident, carry_out, happened, values_in
+from tests.embedded.clients import worlds
 
 if TYPE_CHECKING:
     from tests.aws.world.server import World
@@ -147,6 +148,15 @@ def test_what_may_not_be_read_of_the_cluster_is_unknown(ann: Incident) -> None:
     ann.changed("deployments.apps", "kube-system", "karpenter", ("spec", "template", "spec", "containers"), [])
     found = ann.document()
     assert found["karpenter"]["queue"] is None and found["handled"] == "no"
+
+
+def test_who_may_only_list_nodes_and_pods_is_told_what_is_missing(prod: World, tmp_path: Path) -> None:
+    with happened(prod, tmp_path, worlds.DRAINER_TOKEN) as bob:
+        ran = bob.run()
+        found = bob.document()
+    assert ran.code == 5 and found["handled"] == "unknown" and found["karpenter"] is None
+    missing = {each["missing"] for each in found["findings"] if each["status"] == "unknown"}
+    assert {"get deployments.apps", "list poddisruptionbudgets.policy", "list daemonsets.apps"} <= missing
 
 
 def test_events_tell_of_a_notice(ann: Incident) -> None:

@@ -31,7 +31,7 @@ def ann(prod: World, tmp_path: Path) -> Iterator[Incident]:
 
 def test_the_incident(ann: Incident) -> None:
     ran = ann.run()
-    assert ran.code == 1 and "hears of no Spot interruption: broken are queue" in ran.out
+    assert ran.code == 1 and "hears of no Spot interruption: the links queue" in ran.out
     found = ann.document()
     assert ann.failing() == {"queue", *RULES, "role's rights", "Karpenter's log"} and found["handled"] == "no"
     dns = next(each for each in found["findings"] if each["subject"]["name"] == "coredns")

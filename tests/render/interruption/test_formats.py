@@ -124,7 +124,7 @@ def test_nothing_steers_the_terminal(name: str, output: str) -> None:
     ("name", "said"),
     [
         ("healthy", "hears of Spot interruptions. 1 Spot node of Karpenter"),
-        ("not set", "hears of no Spot interruption: broken is setting."),
+        ("not set", "hears of no Spot interruption: the link setting is broken."),
         ("no karpenter", "There is no Karpenter. No node is known to be Spot."),
         ("gone", "There is no Karpenter, and 2 nodes that it made."),
         ("not known", "How Karpenter is configured is not known"),

@@ -15,11 +15,13 @@ from kubectl_eksdoc.core.plan.interruption.facts import InterruptionFacts
 from kubectl_eksdoc.core.plan.interruption.links import Link, unknown
 from kubectl_eksdoc.core.rules import karpenter_versions as versions
 from kubectl_eksdoc.core.rules.event_patterns import about, matches
-from kubectl_eksdoc.core.rules.iam_policies import Asked, Fits, Says, judged
+from kubectl_eksdoc.core.rules.iam_policies import Asked, Fits, Ruling, Says, judged
 from kubectl_eksdoc.core.rules.karpenter_versions import EventKind
 
 EVENTS = "events.amazonaws.com"
 KEY_ACTIONS = ("kms:Decrypt", "kms:GenerateDataKey")
+NAMELESS = Unknown("which queue Karpenter reads is not known, so nothing can be held against it")
+NOWHERE = Unknown("in which account and region the queue would be is not known")
 NO_RULE = "no rule sends these events"
 _NEEDS_QUEUE = "to be seen once the queue is there"
 
@@ -40,6 +42,8 @@ def sent_by_rule(facts: InterruptionFacts, action: str, resource: str, rule: str
 def queue_link(facts: InterruptionFacts, version: Version | None, remedy: tuple[Remedy, ...]) -> Link:
     queue = facts.told.queue
     link = Link(codes.QUEUE, "queue", Subject("Queue", facts.queue), Status.PASS, "", remedy=remedy)
+    if not facts.queue:
+        return unknown(link, NAMELESS, "the name of the queue")
     if isinstance(queue, Unknown):
         return unknown(link, queue, "the queue")
     if isinstance(queue, Absent):
@@ -48,7 +52,7 @@ def queue_link(facts: InterruptionFacts, version: Version | None, remedy: tuple[
         where = f" in {facts.place.region}" if facts.place.region else ""
         return replace(link, status=Status.FAIL, what=f"SQS has none of this name{where}: {then}")
     waiting = f", {queue.waiting} messages wait" if queue.waiting else ""
-    kept = f"keeps messages {queue.retention_s} s" if queue.retention_s is not None else "is there"
+    kept = "is there" if queue.retention_s is None else f"is there, and keeps messages {queue.retention_s} s"
     return replace(link, what=f"{queue.name} {kept}{waiting}", remedy=())
 
 
@@ -67,9 +71,7 @@ def policy_link(facts: InterruptionFacts, remedy: tuple[Remedy, ...]) -> Link:
 
 def _ruled(link: Link, documents: list[Doc], facts: InterruptionFacts, queue: Queue) -> Link:
     """Of each rule that sends to it, as conditions may name one; where none does, of a rule that may be made."""
-    arns = [rule.arn for rule in _rules(facts) if _calls(facts, rule, queue.arn)] or [
-        facts.place.arn("events", "rule/any")
-    ]
+    arns = _senders(facts, queue)
     rulings = [judged(documents, sent_by_rule(facts, "sqs:SendMessage", queue.arn, arn)) for arn in arns]
     for says in (Says.DENIED, Says.NOTHING, Says.UNKNOWN, Says.ALLOWED):
         for arn, ruling in zip(arns, rulings, strict=True):
@@ -91,6 +93,26 @@ def _ruled(link: Link, documents: list[Doc], facts: InterruptionFacts, queue: Qu
                 made=says is Says.NOTHING,
             )
     return link
+
+
+def _senders(facts: InterruptionFacts, queue: Queue) -> list[str]:
+    """ARNs of the rules that call it; where none does, that of one that may be made."""
+    return [rule.arn for rule in _rules(facts) if _calls(facts, rule, queue.arn)] or [_new_rule(facts)]
+
+
+def _new_rule(facts: InterruptionFacts) -> str:
+    return facts.place.arn("events", "rule/any")
+
+
+def takes_new_rules(facts: InterruptionFacts) -> bool:
+    """Whether a rule that is yet to be made may send to the queue that is there: its policy may name the others."""
+    queue = facts.told.queue
+    if not isinstance(queue, Queue) or not isinstance(queue.policy, dict):
+        return True  # else it is made, or not known
+    return (
+        judged([queue.policy], sent_by_rule(facts, "sqs:SendMessage", queue.arn, _new_rule(facts))).says
+        is not Says.NOTHING
+    )
 
 
 def key_link(facts: InterruptionFacts, remedy: tuple[Remedy, ...]) -> Link | None:
@@ -122,8 +144,7 @@ _SSE = (Remedy("Let SQS encrypt the queue itself (SqsManagedSseEnabled), or give
 
 
 def _key_ruled(link: Link, facts: InterruptionFacts, key: Key, policy: Doc) -> Link:
-    rule = facts.place.arn("events", "rule/any")
-    rulings = {action: judged([policy], sent_by_rule(facts, action, key.arn, rule)) for action in KEY_ACTIONS}
+    rulings = {action: _worst(facts, policy, action, key.arn) for action in KEY_ACTIONS}
     bad = [(action, each) for action, each in rulings.items() if each.says in (Says.DENIED, Says.NOTHING)]
     if bad:
         actions = " and ".join(action for action, _ in bad)
@@ -136,6 +157,15 @@ def _key_ruled(link: Link, facts: InterruptionFacts, key: Key, policy: Doc) -> L
             why = f"whether {EVENTS} may {action} with the key of the queue is not known: {ruling.why}"
             return unknown(link, Unknown(why), "what the statement means")
     return replace(link, what=f"{EVENTS} may use it", remedy=())
+
+
+def _worst(facts: InterruptionFacts, policy: Doc, action: str, key: str) -> Ruling:
+    """Of the rules that send."""
+    queue = facts.told.queue
+    senders = _senders(facts, queue) if isinstance(queue, Queue) else [_new_rule(facts)]
+    rulings = [judged([policy], sent_by_rule(facts, action, key, arn)) for arn in senders]
+    order = (Says.DENIED, Says.NOTHING, Says.UNKNOWN, Says.ALLOWED)
+    return min(rulings, key=lambda each: order.index(each.says))
 
 
 def _rules(facts: InterruptionFacts) -> tuple[Rule, ...]:
@@ -181,6 +211,8 @@ def rule_links(facts: InterruptionFacts, version: Version | None, remedy: tuple[
 def _rule_link(link: Link, facts: InterruptionFacts, kind: EventKind) -> Link:
     if isinstance(facts.told.rules, Unknown):
         return unknown(link, facts.told.rules, "the rules of EventBridge")
+    if not facts.queue_arn:
+        return unknown(link, NAMELESS if not facts.queue else NOWHERE, "the queue")
     tries = sorted((_tried(facts, rule, kind) for rule in _rules(facts)), key=lambda each: each[0])
     rank, what, why = next((each for each in tries if each[0] < _OTHER), (_OTHER, "", Unknown("")))
     if rank == _DELIVERS:
@@ -250,4 +282,4 @@ def failing_link(facts: InterruptionFacts, version: Version | None) -> Link | No
         each = tuple(f"rule {name}: {count} failed" for name, count in sorted(failed.items()))
         return replace(link, status=Status.FAIL, what=what, evidence=each, remedy=(Remedy(text),), made=False)
     matched = sum(figures.matched.get(name, 0) for name in names)
-    return replace(link, what=f"none failed in the last day, {matched} matched")
+    return replace(link, what=f"none failed in the last day; {matched} events matched")

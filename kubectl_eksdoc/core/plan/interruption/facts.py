@@ -15,7 +15,8 @@ _NO_KARPENTER = Absent("there is no Karpenter in this cluster")
 
 @dataclass(frozen=True, slots=True)
 class InterruptionFacts:
-    """`queue`: the name that is asked for: what Karpenter is configured with, or what it is to be. `others`: further
+    """`queue`: the name that is asked for: what Karpenter is configured with, or what it is to be; "" where it is
+    configured, and nobody knows with what. `others`: further
     Deployments of Karpenter, which are not judged. `logs` and `metrics` by pod (``namespace/name``)."""
 
     cluster: Cluster
@@ -32,4 +33,4 @@ class InterruptionFacts:
     def queue_arn(self) -> str:
         """Of the queue, be it there or not; "" where nobody knows where it would be."""
         from_aws = getattr(self.told.queue, "arn", "")
-        return from_aws or (self.place.arn("sqs", self.queue) if self.place.known else "")
+        return from_aws or (self.place.arn("sqs", self.queue) if self.place.known and self.queue else "")

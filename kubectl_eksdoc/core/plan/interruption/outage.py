@@ -16,7 +16,7 @@ from kubectl_eksdoc.core.model import interruption_codes as codes
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.aws.asked import Unknown
 from kubectl_eksdoc.core.model.commands import shell
-from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, When
+from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.core.model.nodes import NodeOwner
 from kubectl_eksdoc.core.model.versions import Version, parse
 from kubectl_eksdoc.core.plan.interruption.facts import InterruptionFacts
@@ -79,11 +79,11 @@ def sentences(outage: Outage) -> Iterator[str]:
             f"machine after {NOTICE_S // 60} minutes, without a SIGTERM from the kubelet ({_MEDIUM})."
         )
     if outage.handled is not False:
+        who = outage.by if outage.handled else f"If it hears of it, {outage.by}"
         yield (
-            f"{outage.by} cordons and drains it at the notice; system-critical pods go last (karpenter#2217; "
-            f"{_MEDIUM})."
+            f"{who} cordons and drains it at the notice; system-critical pods go last (karpenter#2217; {_MEDIUM})."
             if outage.by == KARPENTER
-            else f"{outage.by} cordons and drains it at the notice."
+            else f"{who} cordons and drains it at the notice."
         )
     dns = next((each for each in outage.losers if each.dns), None)
     if dns is not None and (outage.handled is False or outage.by == KARPENTER):
@@ -108,13 +108,14 @@ def _held(node: SpotNode) -> str:
     return f"{node.holds[0]}{more} may not go before it"
 
 
-def judged(facts: InterruptionFacts, outage: Outage) -> Iterator[Finding]:
+def judged(facts: InterruptionFacts, outage: Outage, again: Sequence[str] = ()) -> Iterator[Finding]:
+    """`again`: the words that lead to the same cluster once more."""
     yield from _now(facts, outage)
     if not outage.nodes:
         return
     for loser in outage.losers:
         if loser.dns:
-            yield _dns(facts, outage, loser)
+            yield _dns(facts, outage, loser, again)
     others = [each for each in outage.losers if not each.dns]
     if others and outage.handled is not True:
         yield _others(outage, others)
@@ -160,6 +161,7 @@ def _now(facts: InterruptionFacts, outage: Outage) -> Iterator[Finding]:
             Status.UNKNOWN,
             Subject("Cluster", facts.place.cluster or facts.cluster.identity.cluster or "unknown"),
             f"whether EC2 is about to take a Spot node back is not known: {notices.why}",
+            (f"nor from Events of the cluster: {facts.events.why}",) if isinstance(facts.events, Unknown) else (),
             remedy=(Remedy(f"Allow {notices.missing}."),) if notices.missing else (),
             missing=notices.missing or "the state of the Spot requests",
         )
@@ -174,7 +176,7 @@ def _left(facts: InterruptionFacts, node: SpotNode) -> str:
     return f", about {int(left)} s are left" if left > 0 else ", its two minutes are over"
 
 
-def _dns(facts: InterruptionFacts, outage: Outage, loser: AtRisk) -> Finding:
+def _dns(facts: InterruptionFacts, outage: Outage, loser: AtRisk, again: Sequence[str]) -> Finding:
     node = next(each for each in outage.nodes if each.name == loser.node)
     in_turn = outage.by == KARPENTER
     late = in_turn and (bool(node.holds) or node.before_s >= NOTICE_S)
@@ -205,24 +207,18 @@ def _dns(facts: InterruptionFacts, outage: Outage, loser: AtRisk) -> Finding:
         loser.subject,
         said,
         tuple(f"on {name}" for name in spot),
-        tuple(_off_spot(facts, spot)),
+        (_off_spot(facts, again),),
         missing="whether anybody drains them" if status is Status.UNKNOWN else "",
     )
 
 
-def _off_spot(facts: InterruptionFacts, spot: Sequence[str]) -> Iterator[Remedy]:
-    """To move them tonight helps only where there is another node to go to."""
+def _off_spot(facts: InterruptionFacts, again: Sequence[str]) -> Remedy:
+    """That page says in which order: a longer lameduck comes before its pods are moved."""
     without = (NodeOwner.FARGATE, NodeOwner.HYBRID)
-    if any(not is_spot(e) and not e.unschedulable and e.owner not in without for e in facts.cluster.nodes):
-        yield Remedy(
-            "Move CoreDNS off Spot, through its budget. It cordons the node (afterwards: kubectl uncordon).",
-            shell("kubectl", "drain", *spot, "--ignore-daemonsets", "--pod-selector", "k8s-app=kube-dns"),
-        )
-        more = ""
-    else:
-        more = "Add on-demand nodes: there are none. "
-    text = "Keep CoreDNS on on-demand nodes: affinity in the add-on's values, whole, as it replaces the default."
-    yield Remedy(f"{more}{text}", when=When.TOMORROW)
+    there = any(not is_spot(e) and not e.unschedulable and e.owner not in without for e in facts.cluster.nodes)
+    first = "" if there else "Add on-demand nodes: there are none. "
+    command = shell("kubectl", "eksdoc", "coredns-lameduck", *again)
+    return Remedy(f"{first}Place CoreDNS on on-demand nodes; in which order, and with which commands:", command)
 
 
 def _are(count: int) -> str:
@@ -251,7 +247,13 @@ def _others(outage: Outage, losers: Sequence[AtRisk]) -> Finding:
         if known
         else f"whether {count} would lose pods without a drain is not known{some}",
         (*evidence[:_MOST], *((f"and {len(evidence) - _MOST} more",) if len(evidence) > _MOST else ())),
-        (Remedy("Mend the links: then Karpenter drains the node, and makes a new one at the notice."),),
+        (
+            Remedy(
+                "Mend the links: then Karpenter drains the node, and makes a new one at the notice."
+                if known
+                else "Find out what is not known of the links: if all of them hold, Karpenter drains the node."
+            ),
+        ),
         missing="" if known else "whether anybody drains them",
     )
 
@@ -267,8 +269,8 @@ def others_spot(facts: InterruptionFacts) -> Iterator[Finding]:
     )
     for owner, text in by_eks:
         nodes = spot_nodes(facts, owner)
-        if nodes:
-            count = f"{len(nodes)} Spot node{'' if len(nodes) == 1 else 's'}"
+        if nodes or (owner is NodeOwner.AUTO_MODE and facts.place.auto_mode):
+            count = f"{len(nodes) or 'no'} Spot node{'' if len(nodes) == 1 else 's'}"
             yield Finding(
                 codes.NOT_OURS,
                 Severity.INFO,

@@ -66,7 +66,7 @@ def plan_interruption(facts: InterruptionFacts, wish: Wish = Wish()) -> Interrup
     )
     spot = bool(foreseen.nodes)
     found = [
-        *outage.judged(facts, foreseen),
+        *outage.judged(facts, foreseen, wish.again),
         *_of_install(facts, foreseen),
         *_of_links(links, spot),
         *handler_findings(facts.cluster, there, by_karpenter),

@@ -12,6 +12,7 @@ from kubectl_eksdoc.core.model.aws.queues import Key, Queue, RolePolicies
 from kubectl_eksdoc.core.model.findings import Remedy, Status, Subject
 from kubectl_eksdoc.core.model.interruption import KarpenterInstall
 from kubectl_eksdoc.core.model.pods import RoleBy
+from kubectl_eksdoc.core.plan.interruption.delivery import NAMELESS, NOWHERE
 from kubectl_eksdoc.core.plan.interruption.facts import InterruptionFacts
 from kubectl_eksdoc.core.plan.interruption.links import Link, unknown
 from kubectl_eksdoc.core.rules.iam_policies import Asked, Ruling, Says, judged
@@ -58,7 +59,7 @@ def rights_link(facts: InterruptionFacts, install: KarpenterInstall, remedy: tup
         what = f"there is no role {subject.name}: Karpenter cannot call AWS at all"
         return replace(link, status=Status.FAIL, what=what, remedy=(Remedy("Make the role, or name another one."),))
     if not facts.queue_arn:
-        return unknown(link, Unknown("in which account and region the queue is, is not known"), "the queue's ARN")
+        return unknown(link, NOWHERE if facts.queue else NAMELESS, "the queue")
     return _ruled(link, facts, policies, install)
 
 

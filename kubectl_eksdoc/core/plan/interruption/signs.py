@@ -129,15 +129,17 @@ def life_link(facts: InterruptionFacts, install: KarpenterInstall, broken: bool)
     """Whether it has been seen to work. `broken`: something before it is known to be wrong."""
     subject = Subject("Deployment", install.name, install.namespace)
     link = Link(codes.LIFE, "sign of life", subject, Status.PASS, "", False)
-    for sign in _signs(facts, install):
+    for sign in (*_signs(facts, install), *(() if broken else _fetches(facts))):
         return replace(link, what=sign)
     if broken:
         return replace(link, status=None, what="none; to be seen once the rest is mended")
     why = Unknown("nothing has been seen of it: no message counted, none in the logs, no fetch counted by SQS")
     figures = facts.told.figures
-    missing = figures.missing if isinstance(figures, Unknown) else ""
+    untold = (figures, *facts.metrics.values())
+    missing = next((each.missing for each in untold if isinstance(each, Unknown) and each.missing), "")
     said = unknown(link, Unknown(why.why, missing), "a message that came")
-    return replace(said, remedy=(Remedy("Send it a message that is about no node, and ask again:", _proof(facts)),))
+    proof = _proof(facts)
+    return replace(said, remedy=(Remedy("Send it a message about no node, and ask again:", proof),)) if proof else said
 
 
 def _signs(facts: InterruptionFacts, install: KarpenterInstall) -> Iterator[str]:
@@ -151,6 +153,10 @@ def _signs(facts: InterruptionFacts, install: KarpenterInstall) -> Iterator[str]
     counted = [count for text in facts.metrics.values() if isinstance(text, str) and (count := messages_counted(text))]
     if counted:
         yield f"it has counted {sum(counted)} messages since it started"
+
+
+def _fetches(facts: InterruptionFacts) -> Iterator[str]:
+    """That somebody reads the queue is a sign only where Karpenter can be who does."""
     figures = facts.told.figures
     if not isinstance(figures, Unknown) and isinstance(facts.told.queue, Queue):
         if figures.deleted:

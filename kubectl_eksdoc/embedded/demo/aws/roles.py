@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from kubectl_eksdoc.embedded.demo.aws.names import Params, at, given, role
 from kubectl_eksdoc.embedded.demo.aws.refused import Refused
 from kubectl_eksdoc.embedded.demo.meta import Json, suffix
@@ -54,7 +56,7 @@ def get_role_policy(params: Params) -> Json:
     _known(params)
     if given(params, "PolicyName") != _INLINE:
         raise _missing(f"The role policy with name {params['PolicyName']} cannot be found.")
-    return {"RoleName": ROLE, "PolicyName": _INLINE, "PolicyDocument": _policy()}
+    return {"RoleName": ROLE, "PolicyName": _INLINE, "PolicyDocument": json.dumps(_policy())}
 
 
 def _known(params: Params) -> None:

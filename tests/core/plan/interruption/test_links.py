@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
-from kubectl_eksdoc.core.model.aws.queues import Figures, Key, RolePolicies, Rule, Target
+from kubectl_eksdoc.core.model.aws.queues import NOT_ASKED, Figures, Key, RolePolicies, Rule, Target
 from kubectl_eksdoc.core.model.interruption import Setting
 from kubectl_eksdoc.core.model.pods import RoleBy
 from kubectl_eksdoc.core.plan.interruption.plan import Wish, plan_interruption
@@ -83,6 +84,14 @@ def test_an_argument_wins_over_the_variable() -> None:
     assert said.queue == "other"
 
 
+def test_a_queue_of_an_unknown_name_is_nobodys_fault() -> None:
+    install = an_install(variable=Unknown("it is taken from Secret x"))
+    plan = plan_interruption(replace(facts(install), queue="", told=replace(told(), queue=NOT_ASKED)))
+    found = statuses(plan)
+    assert set(found.values()) == {"unknown", "-"} and "queue" in found and SPOT_LINK in found
+    assert plan.outage.handled is None and codes_of(plan, "fail") == []
+
+
 def test_another_queue_than_the_wanted_one() -> None:
     plan = plan_interruption(facts(), Wish("other"))
     assert statuses(plan) == {"setting": "fail"}
@@ -102,7 +111,7 @@ def targets_with(targets: Any) -> dict[str, Any]:
 
 
 CASES: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
-    "no queue": ({"queue": NOTHING}, {"queue": "fail", "queue policy": "-", "sign of life": "-"}),
+    "no queue": ({"queue": NOTHING}, {"queue": "fail", "queue policy": "-"}),
     "queue not known": ({"queue": DENIED}, {"queue": "unknown", "queue policy": "-", "sign of life": "unknown"}),
     "no policy": ({"queue": a_queue(policy=None)}, {"queue policy": "fail"}),
     "policy cannot be read": ({"queue": a_queue(policy=Unknown("no JSON"))}, {"queue policy": "unknown"}),

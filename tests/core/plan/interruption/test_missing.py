@@ -10,7 +10,12 @@ import pytest
 from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.queues import Key, RolePolicies, Target
 from kubectl_eksdoc.core.plan.interruption.plan import Wish, stack_name
-from kubectl_eksdoc.core.plan.interruption.repair.missing import helm_values
+from kubectl_eksdoc.core.plan.interruption.repair.missing import (
+    allow_statement,
+    helm_values,
+    key_statement,
+    rights_policy,
+)
 from kubectl_eksdoc.core.plan.interruption.repair.stack import template
 from kubectl_eksdoc.core.plan.interruption.repair.steps import steps
 from kubectl_eksdoc.render.interruption.printing import printed
@@ -22,6 +27,7 @@ from tests.core.plan.interruption.healthy import (
     an_install,
     facts,
     planned,
+    statuses,
     the_rules,
     told,
     with_rule,
@@ -69,6 +75,32 @@ def test_a_rule_of_somebody_else_is_left_alone() -> None:
     plan = planned(targets=targets)
     words = [step.words[:5] for step in steps(plan.missing, an_install())]  # type: ignore[arg-type]
     assert words[0] == ("aws", "events", "put-rule", "--name", "prod-SpotInterruptionRule")
+
+
+def test_a_policy_that_names_the_rules_that_are_there_gets_a_statement_for_a_new_one() -> None:
+    rules = the_rules()
+    named = {"ArnEquals": {"aws:SourceArn": [rule.arn for rule in rules]}}
+    queue = a_queue(policy={"Statement": [{**allow_statement(ARN), "Condition": named}]})
+    assert statuses(planned(queue=queue)) == {}
+    fewer = tuple(each for each in rules if each.name != "spot interruption")
+    plan = planned(queue=queue, rules=fewer)
+    assert statuses(plan) == {"rule: spot interruption": "fail"}
+    assert resources(plan) == {"SpotInterruptionRule", "InterruptionQueuePolicy"}
+
+
+def test_a_key_policy_that_names_the_rules_is_judged_by_them() -> None:
+    key = f"arn:aws:kms:{PLACE.region}:{PLACE.account}:key/k"
+    named = {"ArnLike": {"aws:SourceArn": [rule.arn for rule in the_rules()]}}
+    own = {
+        "Effect": "Allow",
+        "Principal": {"AWS": f"arn:aws:iam::{PLACE.account}:root"},
+        "Action": "kms:*",
+        "Resource": "*",
+    }
+    policy = {"Statement": [own, {**key_statement(), "Condition": named}]}
+    rights = RolePolicies(ROLE, (("own", rights_policy(ARN, an_install(), key)),))
+    plan = planned(queue=a_queue(key=key), key=Key(key, "CUSTOMER", policy=policy), policies=rights)
+    assert statuses(plan) == {}
 
 
 def test_the_policy_of_a_key_is_kept_whole() -> None:

@@ -152,6 +152,14 @@ def test_spot_nodes_of_others_are_not_judged() -> None:
     assert plan.links == () and plan.missing is None and not plan.outage.nodes
 
 
+def test_auto_mode_is_told_even_without_nodes() -> None:
+    nothing = InterruptionFacts(a_cluster(), place=replace(PLACE, auto_mode=True), told=told())
+    plan = plan_interruption(nothing)
+    assert [each.message for each in plan.findings] == [
+        "no Spot nodes of EKS Auto Mode: the service handles it, and there is nothing to set (confidence: medium)"
+    ]
+
+
 def test_nodes_of_karpenter_without_karpenter() -> None:
     plan = planned(GONE, a_shop())
     assert "interruption-karpenter" in codes_of(plan, "fail") and plan.outage.handled is False

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from kubectl_eksdoc.embedded.demo.aws.demo_aws import DemoAws
+from kubectl_eksdoc.embedded.demo.aws.roles import ROLE
+from kubectl_eksdoc.embedded.demo.meta import NOW
 from kubectl_eksdoc.embedded.demo.world import CLUSTER
 
 Question = tuple[str, str, dict[str, Any]]
@@ -75,6 +77,16 @@ def _of_the_rest(aws: DemoAws) -> Iterator[Question]:
     yield "events", "ListRules", {}
     for rule in aws.ask("events", "ListRules", {})["Rules"]:
         yield "events", "ListTargetsByRule", {"Rule": rule["Name"]}
+    marked = [{"Name": "status-code", "Values": ["fulfilled", "marked-for-termination"]}]
+    yield "ec2", "DescribeSpotInstanceRequests", {}
+    yield "ec2", "DescribeSpotInstanceRequests", {"Filters": marked}
+    for operation in ("GetRole", "ListRolePolicies", "ListAttachedRolePolicies"):
+        yield "iam", operation, {"RoleName": ROLE}
+    for name in aws.ask("iam", "ListRolePolicies", {"RoleName": ROLE})["PolicyNames"]:
+        yield "iam", "GetRolePolicy", {"RoleName": ROLE, "PolicyName": name}
+    of_queue = {"Namespace": "AWS/SQS", "MetricName": "NumberOfEmptyReceives"}
+    query = {"Id": "m0", "MetricStat": {"Metric": of_queue, "Period": 3600, "Stat": "Sum"}}
+    yield "cloudwatch", "GetMetricData", {"MetricDataQueries": [query], "StartTime": NOW, "EndTime": NOW}
     yield "sqs", "GetQueueUrl", {"QueueName": "shop-orders"}
     url = aws.ask("sqs", "GetQueueUrl", {"QueueName": "shop-orders"})["QueueUrl"]
     yield "sqs", "GetQueueAttributes", {"QueueUrl": url, "AttributeNames": ["All"]}

@@ -20,7 +20,7 @@ QUESTIONS = every()
 
 def name_of(question: Question) -> str:
     service, operation, params = question
-    return f"{service}-{operation}-{json.dumps(params)}"
+    return f"{service}-{operation}-{json.dumps(params, default=str)}"
 
 
 def test_every_operation_is_asked() -> None:

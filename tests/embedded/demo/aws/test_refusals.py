@@ -29,6 +29,14 @@ REFUSED: list[tuple[str, str, dict[str, Any], str, str]] = [
     ("eks", "ListUpdates", {**NAMED, "addonName": "adot"}, GONE, NO_ADDON),
     ("eks", "ListUpdates", {**NAMED, "nodegroupName": "red"}, GONE, "No node group found for name: red."),
     ("eks", "DescribeNodegroup", {**OURS, "nodegroupName": "red"}, GONE, "No node group found for name: red."),
+    ("iam", "GetRole", {"RoleName": "x"}, "NoSuchEntity", "The role with name x cannot be found."),
+    (
+        "iam",
+        "GetRolePolicy",
+        {"RoleName": "demo-shop-karpenter", "PolicyName": "x"},
+        "NoSuchEntity",
+        "The role policy with name x cannot be found.",
+    ),
     ("eks", "DescribeUpdate", {**NAMED, "updateId": ID}, GONE, f"No update found for ID: {ID}"),
     ("eks", "DescribeInsight", {**OURS, "id": ID}, GONE, f"No insight found for id: {ID}"),
     (

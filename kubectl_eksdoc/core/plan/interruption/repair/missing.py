@@ -13,7 +13,7 @@ from kubectl_eksdoc.core.model.aws.clusters import part_of
 from kubectl_eksdoc.core.model.aws.queues import Key, Queue, RolePolicies, Rule
 from kubectl_eksdoc.core.model.findings import Status
 from kubectl_eksdoc.core.model.interruption import KarpenterInstall
-from kubectl_eksdoc.core.plan.interruption.delivery import EVENTS, KEY_ACTIONS, known_of
+from kubectl_eksdoc.core.plan.interruption.delivery import EVENTS, KEY_ACTIONS, known_of, takes_new_rules
 from kubectl_eksdoc.core.plan.interruption.facts import InterruptionFacts
 from kubectl_eksdoc.core.plan.interruption.links import Link
 from kubectl_eksdoc.core.plan.interruption.rights import DECRYPT, Role, lacking_of, role_of
@@ -79,17 +79,19 @@ def missing(facts: InterruptionFacts, install: KarpenterInstall, links: Sequence
     queue, key = facts.told.queue, facts.told.key
     role = role_of(install, facts.told.identity)
     arn, made = facts.queue_arn, {each.code for each in links if each.failed and each.made}
-    policies = facts.told.policies
+    policies, rules = facts.told.policies, tuple(_rule(facts, kind) for kind in _kinds(links, install))
+    # A stack makes new rules even where one is there that could be mended.
+    refused = bool(rules) and not takes_new_rules(facts)
     rights = lacking_of(facts, policies, install) if isinstance(policies, RolePolicies) else ()
     return Missing(
         facts.queue,
         arn,
         codes.QUEUE in failed,
         queue.url if isinstance(queue, Queue) else "",
-        _policy(arn, install, queue) if {codes.QUEUE, codes.POLICY} & made else None,
+        _policy(arn, install, queue) if {codes.QUEUE, codes.POLICY} & made or refused else None,
         key.arn if isinstance(key, Key) else "",
         _key_policy(key) if codes.KEY in made else None,
-        tuple(_rule(facts, kind) for kind in _kinds(links, install)),
+        rules,
         rights if codes.RIGHTS in failed else (),
         role.arn.rpartition("/")[2] if isinstance(role, Role) else "",
         codes.SETTING in failed,

@@ -1,0 +1,162 @@
+"""What is asked for interruptions: in rounds, each thing once, and nothing that nobody named."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.aws.queues import InterruptionKeys, InterruptionTold
+from kubectl_eksdoc.core.model.containers import Container, LogOf
+from kubectl_eksdoc.core.model.interruption import KarpenterInstall, SpotEvent
+from kubectl_eksdoc.core.model.named import Named
+from kubectl_eksdoc.core.plan.interruption.plan import Wish
+from kubectl_eksdoc.flows.interruption import Around, interruption_facts, look_at_interruption
+from tests.builders import a_cluster, a_pod
+from tests.core.plan.interruption.healthy import PLACE, ROLE, a_queue, a_spot_node, told
+
+LABELS = {"app.kubernetes.io/name": "karpenter", "pod-template-hash": "abc"}
+KARPENTER = a_pod("karpenter-abc-1", "kube-system", owner="ReplicaSet/karpenter-abc", labels=LABELS)
+POD = KARPENTER.key
+
+
+def deployment(**env: str) -> Doc:
+    container = {
+        "name": "controller",
+        "image": "public.ecr.aws/karpenter/controller:1.5.0",
+        "env": [{"name": name, "value": value} for name, value in env.items()],
+        "ports": [{"name": "http-metrics", "containerPort": 8080}],
+    }
+    return {"spec": {"replicas": 1, "template": {"spec": {"containers": [container], "serviceAccountName": "k"}}}}
+
+
+@dataclass
+class Everybody:
+    """Whoever is asked: objects by kind, logs and counters of the pod, and AWS. Mutable: `asked` is what was."""
+
+    objects: Mapping[str, Any]
+    aws: InterruptionTold = field(default_factory=told)
+    ended: bool = False
+    asked: list[Any] = field(default_factory=list)
+
+    def one(self, of: Named) -> Doc | Absent | Unknown:
+        self.asked.append(of.kind)
+        found: Doc | Absent | Unknown = self.objects.get(of.kind, Absent(f"there is no {of}"))
+        return found
+
+    def containers(self, pods: Collection[str]) -> Mapping[str, tuple[Container, ...] | Absent | Unknown]:
+        return {pod: (Container("controller", ended_before=self.ended), Container("sidecar")) for pod in pods}
+
+    def logs(self, asked: Collection[LogOf]) -> Mapping[LogOf, str | Absent | Unknown]:
+        self.asked += asked
+        return {log: f"{log.container} {log.previous}" for log in asked}
+
+    def events(self) -> tuple[SpotEvent, ...] | Unknown:
+        self.asked.append("events")
+        return ()
+
+    def metrics(self, pod: str, port: int) -> str | Absent | Unknown:
+        self.asked.append((pod, port))
+        return ""
+
+    def tell(self, keys: InterruptionKeys) -> InterruptionTold:
+        self.asked.append(keys)
+        wanted = {
+            "queue": bool(keys.queue),
+            "rules": keys.rules,
+            "targets": bool(keys.targets),
+            "key": bool(keys.key),
+            "identity": keys.account is not None,
+            "policies": bool(keys.role),
+            "figures": keys.figures is not None,
+            "notices": bool(keys.instances),
+        }
+        return InterruptionTold(**{name: getattr(self.aws, name) for name, yes in wanted.items() if yes})
+
+    @property
+    def around(self) -> Around:
+        return Around(self, self, self, self.tell, PLACE)
+
+    @property
+    def rounds(self) -> list[InterruptionKeys]:
+        return [each for each in self.asked if isinstance(each, InterruptionKeys)]
+
+
+ACCOUNT = {"metadata": {"annotations": {"eks.amazonaws.com/role-arn": ROLE}}}
+SPOT = a_spot_node("spot-0", provider_id="aws:///eu-west-1a/i-0123")
+
+
+def test_two_rounds_and_nothing_twice() -> None:
+    who = Everybody({"Deployment": deployment(INTERRUPTION_QUEUE="prod"), "ServiceAccount": ACCOUNT})
+    cluster = a_cluster(nodes=[SPOT], pods=[KARPENTER])
+    facts = interruption_facts(cluster, who.around)
+    first, second = who.rounds
+    assert (first.queue, first.rules, first.account, first.instances) == (
+        "prod",
+        True,
+        ("kube-system", "k"),
+        ("i-0123",),
+    )
+    assert (second.queue, second.rules, second.role) == ("", False, ROLE) and len(second.targets) == 4
+    given = [each.name for keys in who.rounds for each in fields(keys) if getattr(keys, each.name)]
+    assert len(given) == len(set(given))
+    assert isinstance(facts.install, KarpenterInstall) and facts.logs == {POD: "controller False"}
+    assert (POD, 8080) in who.asked and who.asked.count("events") == 1
+
+
+def test_one_that_ended_is_asked_why() -> None:
+    who = Everybody({"Deployment": deployment(INTERRUPTION_QUEUE="prod")}, ended=True)
+    assert interruption_facts(a_cluster(pods=[KARPENTER]), who.around).logs == {
+        POD: "controller True\ncontroller False"
+    }
+
+
+def test_without_spot_nodes_nobody_is_asked_for_notices() -> None:
+    who = Everybody({"Deployment": deployment(INTERRUPTION_QUEUE="prod")})
+    interruption_facts(a_cluster(pods=[KARPENTER]), who.around)
+    assert "events" not in who.asked and not any(keys.instances for keys in who.rounds)
+
+
+def test_without_karpenter_only_notices_are_asked_for() -> None:
+    who = Everybody({})
+    facts = interruption_facts(a_cluster(nodes=[SPOT]), who.around)
+    assert [keys.instances for keys in who.rounds] == [("i-0123",)] and isinstance(facts.install, Absent)
+
+
+def test_a_deployment_that_may_not_be_read_leaves_the_rest() -> None:
+    denied = Unknown("forbidden", "get deployments.apps")
+    who = Everybody({"Deployment": denied})
+    facts = interruption_facts(a_cluster(nodes=[SPOT], pods=[KARPENTER]), who.around)
+    assert facts.install == denied and len(who.rounds) == 1
+
+
+def test_the_key_of_the_queue_is_asked_for_where_it_has_one() -> None:
+    who = Everybody({"Deployment": deployment(INTERRUPTION_QUEUE="prod")}, told(queue=a_queue(key="alias/k")))
+    interruption_facts(a_cluster(pods=[KARPENTER]), who.around)
+    assert [keys.key for keys in who.rounds] == ["", "alias/k"]
+
+
+def test_which_queue_is_asked_for() -> None:
+    def name(wanted: str = "", **env: str) -> str:
+        who = Everybody({"Deployment": deployment(**env)})
+        return interruption_facts(a_cluster(pods=[KARPENTER]), who.around, wanted).queue
+
+    assert name(INTERRUPTION_QUEUE="set", CLUSTER_NAME="other") == "set"
+    assert name(CLUSTER_NAME="other") == "other" and name() == "prod", "then the cluster's"
+    assert name("mine", INTERRUPTION_QUEUE="set") == "mine"
+    unknown = deployment()
+    unknown["spec"]["template"]["spec"]["containers"][0]["envFrom"] = [{"secretRef": {"name": "s"}}]
+    who = Everybody({"Deployment": unknown})
+    facts = interruption_facts(a_cluster(pods=[KARPENTER]), who.around)
+    assert facts.queue == "" and who.rounds[0].queue == ""
+
+
+def test_a_second_karpenter_is_named() -> None:
+    labels = {**LABELS}
+    other = a_pod("k-abc-1", "infra", owner="ReplicaSet/k-abc", labels=labels)
+    who = Everybody({"Deployment": deployment(INTERRUPTION_QUEUE="prod")})
+    plan = look_at_interruption(a_cluster(pods=[other, KARPENTER]), who.around, Wish())
+    (finding,) = (each for each in plan.findings if each.code.name == "interruption-karpenter")
+    assert finding.subject.name == "karpenter" and finding.status.value == "unknown"
