@@ -30,6 +30,7 @@ class Fit(str, Enum):
     TOO_OLD = "too old"
     TOO_NEW = "too new"
     UNTESTED = "untested"  # its makers test others, and do not say that this one fails
+    ABSENT = "absent"  # and it has to be there
     UNKNOWN = "unknown"
 
 

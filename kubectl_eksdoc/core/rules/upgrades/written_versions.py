@@ -4,12 +4,13 @@ An API server hands out every object in every version that it serves: that one i
 proof of anything. What was written stays written down for long, too, so each sign comes with what else may explain it.
 
 Sources: kubectl pkg/util/apply.go (GetOriginalConfiguration); apimachinery meta/v1 ManagedFieldsEntry (an entry each
-for manager, operation, apiVersion and subresource); EKS user guide and issues on FlowSchemas (confidence: medium).
+for manager, operation, apiVersion and subresource); public listings of EKS
+clusters for the objects that EKS brings (confidence: medium).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
@@ -90,7 +91,7 @@ _APF = Innocent(
 )
 _EKS = Innocent(
     "EKS writes it and brings its own objects along at an upgrade",
-    Source("EKS user guide, cluster roles and users created by EKS; kubernetes-field-management", Confidence.MEDIUM),
+    Source("EKS best practices, scale-control-plane; public listings of EKS clusters", Confidence.MEDIUM),
 )
 _OF_KUBERNETES = Innocent(
     "a controller of the control plane wrote it, and is upgraded with it",
@@ -98,17 +99,21 @@ _OF_KUBERNETES = Innocent(
 )
 _EKS_OWN = {
     "PodSecurityPolicy": ("eks.privileged",),
-    "FlowSchema": ("eks-exempt", "eks-monitoring", "eks-leader-election", "eks-workload-high", "eks-workload-low"),
+    "FlowSchema": ("eks-exempt", "eks-leader-election", "eks-monitoring", "eks-workload-high"),
     "PriorityLevelConfiguration": ("eks-monitoring",),
 }
+_EKS_MANAGERS = ("eks", "eks-internal")
 _CONTROL_PLANE = ("kube-controller-manager", "kube-scheduler", "kube-apiserver", "cloud-controller-manager")
+_KEPT_BY_SERVER = "apf.kubernetes.io/autoupdate-spec"
+"""Annotation of the FlowSchemas and PriorityLevelConfigurations that the API server brings and keeps ("true")."""
 
 
-def innocent(sign: Written, name: str) -> Innocent | None:
+def innocent(sign: Written, name: str, annotations: Mapping[str, str] | None = None) -> Innocent | None:
     """Why this sign on the object of that name is none of the user's manifests or clients; None where it may be."""
-    if sign.manager.startswith("api-priority-and-fairness-config-"):
+    kept = (annotations or {}).get(_KEPT_BY_SERVER) == "true" and sign.api_version.startswith("flowcontrol.")
+    if kept or sign.manager.startswith("api-priority-and-fairness-config-"):
         return _APF
-    if sign.manager in ("eks", "eks-addon-manager") or name in _EKS_OWN.get(sign.kind, ()):
+    if sign.manager in _EKS_MANAGERS or name in _EKS_OWN.get(sign.kind, ()):
         return _EKS
     if sign.manager in _CONTROL_PLANE:
         return _OF_KUBERNETES
