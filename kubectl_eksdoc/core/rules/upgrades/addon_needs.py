@@ -180,7 +180,7 @@ _GUIDE = Source("EKS user guide, update-cluster")
 
 def placed(software: Software, installed: Installed, now: Version, step: Version, nodes: str = "") -> Placed:
     """Where it stands in the step from `now` to the next minor `step`, after which nodes of the family `nodes` come
-    (AL2023; "" for those that are there). Whether a need with `only_if` concerns the cluster is the caller's to know."""
+    (AL2023; "" for those that are there). Whether a need with `only_if` concerns the cluster, the caller knows."""
     if software == KUBE_PROXY:
         why = "it must never be newer than the control plane"
         return Placed(Place.AFTER_CONTROL_PLANE, why, minor_of(step), _POLICY)

@@ -1,8 +1,8 @@
 """What nodes run: families of AMIs by node group and by node, up to which version, cgroups, containerd, and what an
 update of a group can change.
 
-Sources: botocore 1.44.5 eks (AMITypes, UpdateNodegroupVersionRequest); EKS user guide, kubernetes-versions, nodes/al2023,
-eks-ami-deprecation-faqs, launch-templates; Kubernetes release notes of 1.26, 1.35 and 1.36.
+Sources: botocore 1.44.5 eks (AMITypes, UpdateNodegroupVersionRequest); EKS user guide, kubernetes-versions,
+nodes/al2023, eks-ami-deprecation-faqs, launch-templates; Kubernetes release notes of 1.26, 1.35 and 1.36.
 """
 
 from __future__ import annotations

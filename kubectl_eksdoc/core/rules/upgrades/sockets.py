@@ -103,9 +103,11 @@ def reached(path: str, kind: str = "", sub_path: str = "") -> tuple[Reached, ...
 
     That a mount is read-only protects nothing: to connect is no write to the file system.
     """
-    at = _plain(f"{path}/{sub_path}" if sub_path else path)
+    volume, at = _plain(path), _plain(f"{path}/{sub_path}")
+    if not _within(at, volume):
+        return ()  # the kubelet refuses a subPath that leads out of its volume
     found = [each for socket in SOCKETS if (each := _reaches(socket, at, kind, bool(sub_path))) is not None]
-    return tuple(found) or tuple(_looks_like(f"{path}/{sub_path}" if sub_path else path, at))
+    return tuple(found) or tuple(_looks_like(f"{path}/{sub_path}", at))
 
 
 def flagged_by_dds(path: str) -> bool:
@@ -131,8 +133,7 @@ def _reaches(socket: Socket, at: str, kind: str, narrowed: bool) -> Reached | No
         if kind in _NOT_SOCKETS and not narrowed:
             return None
         return Reached(socket, How.ITSELF, at, _then(socket, How.ITSELF, kind, narrowed))
-    above = "/" if at == "/" else f"{at}/"
-    if socket.path.startswith(above) and (narrowed or kind in _FOLDERS):
+    if _within(socket.path, at) and (narrowed or kind in _FOLDERS):
         return Reached(socket, How.FOLDER, at, _then(socket, How.FOLDER, kind, narrowed))
     return None
 
@@ -143,6 +144,11 @@ def _then(socket: Socket, how: How, kind: str, narrowed: bool) -> Then:
     if how is How.FOLDER:
         return Then.MISSING
     return Then.EMPTY if narrowed or kind in _MADE else Then.WILL_NOT_START
+
+
+def _within(path: str, folder: str) -> bool:
+    """Both plain; a folder is within itself."""
+    return path == folder or path.startswith("/" if folder == "/" else f"{folder}/")
 
 
 def _looks_like(given: str, at: str) -> Iterator[Reached]:
@@ -164,10 +170,8 @@ def _plain(path: str) -> str:
     return "/" + "/".join(parts)
 
 
-_PATH_END = r"(?![A-Za-z0-9_.-])"
-_WRITTEN = {
-    socket.path: re.compile(rf"(?<![A-Za-z0-9_.-])(?:/var)?{re.escape(socket.path)}{_PATH_END}") for socket in SOCKETS
-}
+_WRITTEN = {socket.path: re.compile(rf"{re.escape(socket.path)}(?![A-Za-z0-9_.-])") for socket in SOCKETS}
+"""Below whatever it is mounted: ``/host/var/run/docker.sock``."""
 
 
 def _says(word: str, socket: Socket) -> bool:
