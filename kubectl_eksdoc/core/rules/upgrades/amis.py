@@ -14,6 +14,7 @@ from enum import Enum
 
 from kubectl_eksdoc.core.model.aws.asked import Unknown
 from kubectl_eksdoc.core.model.versions import Version, parse
+from kubectl_eksdoc.core.rules.upgrades.sockets import DOCKERSHIM_ENDS
 from kubectl_eksdoc.core.rules.upgrades.sourced import Confidence, Fit, Source, Verdict, in_words, minor_of
 
 
@@ -122,7 +123,7 @@ def runtime_fits(runtime: str, kubelet: Version) -> Verdict:
     name, separator, text = runtime.partition("://")
     version, wanted = parse(text), minor_of(kubelet)
     if name == "docker" and separator:
-        if Version(1, 23) < wanted:
+        if not wanted < DOCKERSHIM_ENDS:
             return Verdict(Fit.TOO_OLD, "Docker is no runtime of a kubelet from 1.24 on", _NO_DOCKER)
         return Verdict(Fit.FITS, "kubelets before 1.24 run with Docker", _NO_DOCKER)
     if name != "containerd" or version is None:

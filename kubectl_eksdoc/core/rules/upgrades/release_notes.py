@@ -84,8 +84,8 @@ RELEASE_NOTES = (
         "kubelet-serving-certificates",
         24,
         _PLANE,
-        "No serving certificate is issued for a kubelet with a name or address that cannot be verified: kubectl exec and"
-        " logs then fail there.",
+        "No serving certificate is issued for a kubelet with a name or address that cannot be verified: kubectl exec"
+        " and logs then fail there.",
         "Check the DHCP options of the VPC and the names of nodes of your own.",
         _about(About.KIND, "CertificateSigningRequest.certificates.k8s.io"),
     ),

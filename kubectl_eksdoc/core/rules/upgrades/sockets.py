@@ -17,6 +17,7 @@ from kubectl_eksdoc.core.model.versions import Version
 from kubectl_eksdoc.core.rules.upgrades.sourced import Confidence, Source
 
 DOCKERSHIM_ENDS = Version(1, 24)
+"""Nodes of this version, or of AMIs for it, have no Docker; what is said here of "then" is said of them."""
 
 _GUIDE = Source("EKS user guide, dockershim-deprecation")
 _LINK = Source("awslabs/amazon-eks-ami, containerd.service.d/10-compat-symlink.conf", Confidence.MEDIUM)

@@ -234,3 +234,16 @@ def test_a_step_that_no_version_spans_says_so() -> None:
 @given(st.integers(20, 40), st.none() | st.builds(Version, st.just(1), st.integers(14, 50), st.integers(0, 20)))
 def test_kube_proxy_is_never_before_the_control_plane(now: int, installed: Version | None) -> None:
     assert placed(KUBE_PROXY, installed, v(f"1.{now}"), v(f"1.{now + 1}")).place is Place.AFTER_CONTROL_PLANE
+
+
+def test_it_says_why() -> None:
+    ebs, cni = needs(EBS_CSI, v("1.23"))[0], the(VPC_CNI, "1.12")
+    assert meets(ebs, None).why.startswith("aws-ebs-csi-driver is not installed: from 1.23 on")
+    assert meets(cni, None).why == "vpc-cni is not installed"
+    assert meets(cni, v("1.11.4")).why == "1.12 or newer is needed, it is 1.11.4: older ones crash on 1.26"
+    assert meets(cni, UNKNOWN).why == UNKNOWN.why
+    assert fits(METRICS_SERVER, v("0.9.0"), v("1.33")).why == (
+        "metrics-server 0.9.0 is supported with Kubernetes 1.34 and newer, not 1.33"
+    )
+    assert fits(KEDA, v("2.17.1"), v("1.33")).why == "KEDA 2.17.1 is tested with Kubernetes 1.30 to 1.32, not 1.33"
+    assert fits(KARPENTER, v("1.15.0"), v("1.36")).why == "its table ends with 1.14, it is 1.15.0"

@@ -203,3 +203,14 @@ def test_of_the_newest_versions_one_page_was_read() -> None:
 def test_who_can_only_look_outside_of_the_cluster() -> None:
     outside = [each.id for each in RELEASE_NOTES if each.concerns_only(About.NODE_FLAG)]
     assert outside == ["container-runtime-flag", "keep-terminated-pod-volumes", "pod-infra-container-image"]
+
+
+def test_it_says_why() -> None:
+    assert cgroup_fits(Family.AL2, v(35), fargate=True).why.startswith("Fargate lets")
+    assert cgroup_fits(Family.BOTTLEROCKET, v(35)).why.startswith("Bottlerocket lets")
+    assert offered(Family.UBUNTU, v(30)).why.startswith("Canonical publishes it")
+    assert offered(Family.UNKNOWN, v(30)).why.startswith("it is an AMI of the owner's own")
+    assert runtime_fits("containerd://1.7.27", v(36)).why == "1.35 is the last with containerd 1.x, it is 1.7.27"
+    newest, before = (runtime_fits("containerd://2.1.4", v(minor)).source for minor in (36, 35))
+    assert newest is not None and before is not None
+    assert (newest.confidence, before.confidence) == (Confidence.MEDIUM, Confidence.HIGH)

@@ -171,3 +171,15 @@ def test_a_newer_control_plane_never_makes_it_newer(plane: Version, other: Versi
     order = [Fit.TOO_NEW, Fit.FITS, Fit.TOO_OLD]
     now, then = (order.index(kubelet_skew(each, other).fit) for each in (plane, v(plane.minor + 1)))
     assert now <= then
+
+
+def test_it_says_why() -> None:
+    assert kubelet_skew(v(33), v(32)).why == "the kubelet (1.32) is 1 minor behind, 3 are allowed"
+    assert kube_proxy_skew(v(33), v(29)).why == "kube-proxy (1.29) is 4 minors behind, 3 are allowed"
+    assert kubelet_skew(v(32), v(33)).why == (
+        "the kubelet (1.33) is newer than the control plane (1.32), which is never allowed"
+    )
+    assert beside_kubelet(v(24), v(27)).why == "kube-proxy is 3 minors older than the kubelet, 2 are allowed"
+    assert beside_kubelet(v(24), v(21)).why == "kube-proxy is 3 minors newer than the kubelet, 2 are allowed"
+    assert beside_kubelet(None, v(27)).why == "the version of kube-proxy is unknown"
+    assert beside_kubelet(v(27), None).why == "the version of the kubelet is unknown"

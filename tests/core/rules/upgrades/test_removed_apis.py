@@ -150,7 +150,9 @@ def test_two_ways_in_a_row_are_one(start: int, first: int, second: int) -> None:
 @pytest.mark.parametrize(
     ("api_version", "now", "expected"),
     [
+        ("v1beta1", 23, "flowcontrol.apiserver.k8s.io/v1beta2"),
         ("v1beta1", 25, "flowcontrol.apiserver.k8s.io/v1beta2"),
+        ("v1beta2", 26, "flowcontrol.apiserver.k8s.io/v1beta3"),
         ("v1beta2", 28, "flowcontrol.apiserver.k8s.io/v1beta3"),
         ("v1beta2", 29, "flowcontrol.apiserver.k8s.io/v1"),
         ("v1beta3", 31, "flowcontrol.apiserver.k8s.io/v1"),
@@ -169,7 +171,7 @@ def test_what_to_write_where_there_is_one_way_only() -> None:
 def test_what_to_write_where_there_is_nothing() -> None:
     assert instead(the("policy/v1beta1", "PodSecurityPolicy"), Version(1, 24)) == ""
     assert isinstance(instead(the("scheduling.k8s.io/v1beta1", "Workload"), Version(1, 42)), Unknown)
-    assert isinstance(instead(the("flowcontrol.apiserver.k8s.io/v1beta1", "FlowSchema"), Version(1, 20)), Unknown)
+    assert isinstance(instead(the("flowcontrol.apiserver.k8s.io/v1beta1", "FlowSchema"), Version(1, 22)), Unknown)
 
 
 @BY_NAME
