@@ -71,8 +71,9 @@ _LAST_OF: Mapping[str, str] = {"client.authentication.k8s.io": "client.authentic
 
 
 def instead(row: RemovedApi, now: Version) -> str | Unknown:
-    """The apiVersion to write already now, the newest that a server of `now` serves; "" where nothing replaces it
-    (PodSecurityPolicy). Unknown where the source names none."""
+    """The apiVersion to write in its place: the one that the source names, of flowcontrol, where several followed each
+    other, the newest that a server of `now` serves already. It may be on the way out itself (`removed_api`). "" where
+    nothing replaces it (PodSecurityPolicy); Unknown where the source names none."""
     if row.kind == "PodSecurityPolicy":
         return ""
     for since, version in _STEPS.get(row.group, ()):

@@ -28,9 +28,10 @@ class Caveat:
 
 
 EQUAL_NODES = Caveat(
-    "the text of UpdateClusterVersion asks that managed nodes have the cluster's version before it is updated; the user"
-    " guide allows the skew, and the insight on kubelet skew is what EKS goes by in practice",
-    Source("botocore 1.44.5 eks, UpdateClusterVersion, against EKS user guide, update-cluster", Confidence.MEDIUM),
+    "UpdateClusterVersion, and the user guide's first lines on it, ask that managed and Fargate nodes have the cluster's"
+    " version before it is updated; further down the user guide allows the skew, and the insight on kubelet skew is what"
+    " EKS goes by in practice",
+    Source("botocore 1.44.5 eks, UpdateClusterVersion; EKS user guide, update-cluster", Confidence.MEDIUM),
 )
 
 

@@ -14,6 +14,7 @@ from kubectl_eksdoc.core.rules.upgrades.deprecated_requests import (
     deprecated_requests,
 )
 from kubectl_eksdoc.core.rules.upgrades.removed_apis import removed_api
+from kubectl_eksdoc.embedded.serving.metrics import DeprecatedUse, text
 
 BUDGETS = DeprecatedRequest("policy", "v1beta1", "poddisruptionbudgets", "", "1.25")
 AS_SERVED = (
@@ -33,6 +34,19 @@ def test_what_a_server_writes() -> None:
     assert deprecated_requests(AS_SERVED) == DeprecatedRequests((BUDGETS,))
 
 
+def test_what_the_embedded_server_writes() -> None:
+    uses = [
+        DeprecatedUse("policy", "v1beta1", "poddisruptionbudgets", "1.25"),
+        DeprecatedUse("", "v1", "endpoints", ""),
+        DeprecatedUse("policy", "v1beta1", "pods", 'of "now"\\', "eviction"),
+    ]
+    read = deprecated_requests(text(uses).decode())
+    assert read.unread == ()
+    assert set(read.requests) == {
+        DeprecatedRequest(each.group, each.version, each.resource, each.subresource, each.removed) for each in uses
+    }
+
+
 def test_it_leads_to_the_table() -> None:
     assert BUDGETS.row == removed_api("policy/v1beta1", "PodDisruptionBudget")
     assert BUDGETS.removed == Version(1, 25)
@@ -45,7 +59,7 @@ def test_a_server_without_any_says_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
+    "said",
     [
         line('group="policy",version="v1beta1",resource="poddisruptionbudgets",removed_release="1.25",'),
         line(' group = "policy" , version="v1beta1",resource="poddisruptionbudgets",removed_release="1.25" ', "\t1.0"),
@@ -56,8 +70,8 @@ def test_a_server_without_any_says_nothing() -> None:
         "  " + line('version="v1beta1",group="policy",resource="poddisruptionbudgets",removed_release="1.25"', " 1\r"),
     ],
 )
-def test_the_format_allows_more(text: str) -> None:
-    assert deprecated_requests(text) == DeprecatedRequests((BUDGETS,))
+def test_the_format_allows_more(said: str) -> None:
+    assert deprecated_requests(said) == DeprecatedRequests((BUDGETS,))
 
 
 def test_a_label_that_is_missing_is_empty() -> None:
@@ -125,14 +139,14 @@ _REQUESTS = st.builds(
 
 @given(st.lists(_REQUESTS, max_size=4))
 def test_whatever_is_written_is_read(requests: list[DeprecatedRequest]) -> None:
-    text = "".join(
+    written = "".join(
         line(
             f'group="{_escaped(each.group)}",version="{_escaped(each.version)}",resource="{_escaped(each.resource)}",'
             f'subresource="{_escaped(each.subresource)}",removed_release="{_escaped(each.removed_release)}"'
         )
         for each in requests
     )
-    assert deprecated_requests(text) == DeprecatedRequests(tuple(sorted(set(requests))))
+    assert deprecated_requests(written) == DeprecatedRequests(tuple(sorted(set(requests))))
 
 
 @given(st.text(alphabet=st.sampled_from('{}",=\\ \tn1av\n'), max_size=60))
