@@ -28,9 +28,9 @@ class Caveat:
 
 
 EQUAL_NODES = Caveat(
-    "UpdateClusterVersion, and the user guide's first lines on it, ask that managed and Fargate nodes have the cluster's"
-    " version before it is updated; further down the user guide allows the skew, and the insight on kubelet skew is what"
-    " EKS goes by in practice",
+    "UpdateClusterVersion and the first lines of the user guide's page ask that managed and Fargate nodes have the"
+    " cluster's version before it is updated; further down that page allows the skew, and the insight on kubelet skew"
+    " is what EKS goes by in practice",
     Source("botocore 1.44.5 eks, UpdateClusterVersion; EKS user guide, update-cluster", Confidence.MEDIUM),
 )
 
