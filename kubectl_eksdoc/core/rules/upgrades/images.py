@@ -1,0 +1,42 @@
+"""Container images as references: their repository's last part, and the version that a tag tells.
+
+Source of the form: distribution/reference, reference.go (domain/path:tag@digest).
+"""
+
+from __future__ import annotations
+
+from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.versions import Version, parse
+
+
+def repository(image: str) -> str:
+    """Without registry, tag and digest: ``argoproj/argocd`` of ``quay.io/argoproj/argocd:v3.1.0``."""
+    path = _untagged(image)
+    first, slash, rest = path.partition("/")
+    registry = slash and ("." in first or ":" in first or first == "localhost")
+    return rest if registry else path
+
+
+def short_name(image: str) -> str:
+    """The last part of its repository: ``argocd``."""
+    return repository(image).rpartition("/")[2]
+
+
+def tag_of(image: str) -> str:
+    """ "" where it has none."""
+    name = image.partition("@")[0].rpartition("/")[2]
+    return name.partition(":")[2]
+
+
+def version_of(image: str) -> Version | Unknown:
+    """What its tag says: ``v1.12.6-eksbuild.1``, ``2.4.7``. Others (``latest``, a commit, none) tell nothing."""
+    tag = tag_of(image)
+    if not tag:
+        return Unknown(f"the image {image} has no tag")
+    return parse(tag) or Unknown(f'the tag "{tag}" of the image is no version')
+
+
+def _untagged(image: str) -> str:
+    path = image.partition("@")[0]
+    before, slash, name = path.rpartition("/")
+    return f"{before}{slash}{name.partition(':')[0]}"
