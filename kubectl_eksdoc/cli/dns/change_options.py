@@ -21,9 +21,9 @@ LAMEDUCK = "lameduck"
 @dataclass(frozen=True, slots=True)
 class DnsApply:
     """`dry`: ``client``, ``server`` or "" (no dry run). `expect` None: no number of changes was named. `accepted`:
-    codes of what may be unknown; `resets`: fields that the update may reset. `force`: a Corefile that EKS does not manage is
-    taken from whoever has it. `watch_s` of the update and its rollout, `verify_s` of the pods afterwards. `resume`: the
-    id of a change that was begun before, "" for a new one."""
+    codes of what may be unknown; `resets`: fields that the update may reset. `force`: a Corefile that EKS does not
+    manage is taken from whoever has it. `watch_s` of the update and its rollout, `verify_s` of the pods afterwards.
+    `resume`: the id of a change that was begun before, "" for a new one."""
 
     dry: str = ""
     yes: bool = False
