@@ -25,7 +25,14 @@ def sockets(path: str, kind: str = "", sub_path: str = "") -> tuple[Socket, ...]
 
 
 @pytest.mark.parametrize(
-    "path", ["/var/run/docker.sock", "/run/docker.sock", "//var/./run//docker.sock/", "/var/lib/../run/docker.sock"]
+    "path",
+    [
+        "/var/run/docker.sock",
+        "/run/docker.sock",
+        "//var/./run//docker.sock/",
+        "/var/lib/../run/docker.sock",
+        "/run/x/y/../../docker.sock",
+    ],
 )
 def test_the_socket_itself(path: str) -> None:
     (found,) = reached(path)
