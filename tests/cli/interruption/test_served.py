@@ -36,7 +36,7 @@ def test_the_incident(ann: Incident) -> None:
     assert ann.failing() == {"queue", *RULES, "role's rights", "Karpenter's log"} and found["handled"] == "no"
     dns = next(each for each in found["findings"] if each["subject"]["name"] == "coredns")
     assert (dns["code"], dns["severity"], dns["status"]) == ("interruption-outage", "critical", "fail")
-    assert "kubectl drain spot-1" in dns["remedy"][0]["command"]
+    assert dns["remedy"][0]["command"].startswith("kubectl eksdoc coredns-lameduck ")
 
 
 def test_the_printed_stack_makes_all_of_it(ann: Incident) -> None:
