@@ -6,6 +6,9 @@ from kubectl_eksdoc.core.model import (
     addon_codes,
     addon_past_codes,
     codes,
+    dns_change_codes,
+    dns_codes,
+    dns_measure_codes,
     interruption_codes,
     metadata_codes,
     metadata_probe_codes,
@@ -25,7 +28,8 @@ CODE,…` says which codes may stay unknown. The kinds are those without which t
 def page() -> str:
     parts = [_HEAD]
     of_metadata = (*metadata_codes.ALL, *metadata_probe_codes.ALL)
-    every = (*codes.ALL, *addon_codes.ALL, *addon_past_codes.ALL, *of_metadata, *interruption_codes.ALL)
+    of_coredns = (*dns_codes.ALL, *dns_change_codes.ALL, *dns_measure_codes.ALL)
+    every = (*codes.ALL, *addon_codes.ALL, *addon_past_codes.ALL, *of_metadata, *of_coredns, *interruption_codes.ALL)
     for code in sorted(every, key=lambda c: c.name):
         needs = ", ".join(f"`{resource.full_name}`" for resource in code.needs)
         parts.append(f"## {code.name}\n\n**{code.title}.** {code.about}\n")

@@ -68,6 +68,33 @@ def imds_probe_rights() -> str:
     return _table(("right", "without it"), rows)
 
 
+_OF_NOTICES = "as `interruption` without it, where CoreDNS is on Spot nodes of Karpenter"
+
+
+def coredns_rights() -> str:
+    """What ``coredns-lameduck`` may use in the cluster and in AWS, and what is not known without it."""
+    lost = {
+        "DescribeCluster": "nothing that AWS says is believed: all of it is unknown",
+        "DescribeAddon": "whether CoreDNS is an add-on of EKS, and what its configuration holds, is unknown",
+        "DescribeAddonVersions": "nothing: which versions EKS offers matters to a change only",
+        "DescribeAddonConfiguration": "nothing: what the version takes matters to a change only",
+    }
+    command = "coredns-lameduck"
+    rows = [
+        (_code(str(right)), right.lost or "nothing can be said: the command ends with exit code 3")
+        for right in rights.BY_COMMAND[command]
+    ]
+    rows += [
+        (
+            _code(each.action),
+            lost.get(each.operation, _OF_NOTICES),
+        )
+        for each in sorted(rights.ASKED_OF_AWS[command], key=lambda each: each.operation not in lost)
+        if each.action
+    ]
+    return _table(("right", "without it"), rows)
+
+
 def imds_fix_rights() -> str:
     """What ``imds-probe --apply`` may use besides."""
     lost = {
@@ -86,9 +113,18 @@ def imds_fix_rights() -> str:
 
 def imds_active_rights() -> str:
     """What ``imds-probe --active`` may use in the cluster, where, and what is not known or not done without it."""
+    return _of_probe("imds-probe --active")
+
+
+def dns_measure_rights() -> str:
+    """What ``coredns-lameduck --measure`` may use in the cluster, where, and what is not known or done without it."""
+    return _of_probe("coredns-lameduck --measure")
+
+
+def _of_probe(command: str) -> str:
     rows = [
         (_code(str(right)), "the probe's" if right.probe else "all", right.lost or "nothing is measured")
-        for right in rights.BY_COMMAND["imds-probe --active"]
+        for right in rights.BY_COMMAND[command]
     ]
     return _table(("right", "namespace", "without it"), rows)
 
@@ -154,6 +190,15 @@ def addon_after_rights() -> str:
 def addon_apply_rights() -> str:
     """What ``addon-diff --apply`` may use besides; in the cluster it is nothing."""
     rows = [(_code(each.action), _ASKED[each.operation]) for each in rights.ASKED_OF_AWS["addon-diff --apply"]]
+    return _table(("right", "without it"), rows)
+
+
+def coredns_change_rights() -> str:
+    """What ``coredns-lameduck --apply`` may use besides."""
+    command = "coredns-lameduck --apply"
+    more = (right for right in rights.BY_COMMAND[command] if right not in rights.BY_COMMAND["coredns-lameduck"])
+    rows = [(_code(str(right)), right.lost) for right in more]
+    rows += [(_code(each.action), _ASKED[each.operation]) for each in rights.ASKED_OF_AWS[command]]
     return _table(("right", "without it"), rows)
 
 

@@ -133,6 +133,12 @@ def addon_apply() -> str:
     return _console(f"$ kubectl eksdoc {' '.join(command)}", f"[…]\n\n{sent.rstrip()}")
 
 
+def coredns_lameduck() -> str:
+    """The page on the incident of the demo."""
+    text, _ = _ran("coredns-lameduck", "--demo", expected=1)
+    return _console("$ kubectl eksdoc coredns-lameduck --demo", text.rstrip("\n"))
+
+
 def imds_probe() -> str:
     """One line and one sentence for each cause."""
     text, _ = _ran("imds-probe", "--demo", expected=1)
@@ -150,6 +156,20 @@ def imds_fix() -> str:
     """A fix that would be carried out, and the way back."""
     command = ("imds-probe", "--demo", "--nodegroup", "payments", "--apply", "--fix", "template-version", "--dry-run")
     text, _ = _ran(*command, expected=0)
+    return _console(f"$ kubectl eksdoc {' '.join(command)}", text.rstrip("\n"))
+
+
+def coredns_change() -> str:
+    """What would be sent, without the lines that are as long as a Corefile."""
+    command = ("coredns-lameduck", "--demo", "--set", "lameduck=20s")
+    text, _ = _ran(*command, expected=0)
+    return _console(f"$ kubectl eksdoc {' '.join(command)}", text[: text.index("WHAT IS SENT")].rstrip() + "\n\n[…]")
+
+
+def coredns_change_refused() -> str:
+    """The arithmetic."""
+    command = ("coredns-lameduck", "--demo", "--set", "lameduck=30s")
+    text, _ = _ran(*command, expected=1)
     return _console(f"$ kubectl eksdoc {' '.join(command)}", text.rstrip("\n"))
 
 

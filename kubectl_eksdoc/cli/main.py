@@ -125,6 +125,7 @@ def tree(prog: str = PROG) -> Parser:
     """The parser with every command. A new command is one module with `add_to`, and one line here."""
     from kubectl_eksdoc.cli import drain, options_list, rehearse
     from kubectl_eksdoc.cli.addon import command as addon_diff
+    from kubectl_eksdoc.cli.dns import command as coredns_lameduck
     from kubectl_eksdoc.cli.interruption import command as interruption
     from kubectl_eksdoc.cli.metadata import command as imds_probe
     from kubectl_eksdoc.cli.run import asking as run_asking
@@ -143,6 +144,7 @@ def tree(prog: str = PROG) -> Parser:
     rehearse.add_to(commands, level=1)
     addon_diff.add_to(commands)
     imds_probe.add_to(commands)
+    coredns_lameduck.add_to(commands)
     interruption.add_to(commands)
     options_list.add_to(commands)
     return parser
@@ -151,8 +153,9 @@ def tree(prog: str = PROG) -> Parser:
 def _bare(parser: Parser) -> dict[str, str]:
     """Every flag that may stand alone, and what it then means."""
     from kubectl_eksdoc.cli import drain_options
+    from kubectl_eksdoc.cli.dns import measure_options
 
-    return dict.fromkeys(parser.switches(), "true") | drain_options.BARE
+    return dict.fromkeys(parser.switches(), "true") | drain_options.BARE | measure_options.BARE
 
 
 def _bug(error: Exception) -> EksdocError:

@@ -122,8 +122,38 @@ _IMDS_ACTIVE = (
     Right("get", kinds.PODS, True, subresource="log", probe=True),
 )
 
+_UNSEEN = "when a pod left the endpoints is not known, nor which endpoints serve"
+_NO_ROLLOUT = "`--measure=rollout` restarts nothing"
+_RESTART = tuple(Right(verb, kinds.DEPLOYMENTS, lost=_NO_ROLLOUT) for verb in ("get", "patch"))
+_EVICT_ONE = (Right("create", kinds.PODS, lost="`--measure=eviction` evicts nothing", subresource="eviction"),)
+_DNS_MEASURE = (
+    *(Right("list", resource, True) for resource in _NOTHING_WITHOUT),
+    Right("get", kinds.SERVICES, True),
+    Right("list", kinds.ENDPOINT_SLICES, lost=_UNSEEN),
+    *(right for right in _IMDS_ACTIVE if right.probe),
+    *_RESTART,
+    *_EVICT_ONE,
+)
+MEASURED_WITH: Mapping[str, tuple[Right, ...]] = {"rollout": _RESTART, "eviction": _EVICT_ONE}
+"""What is needed besides, in CoreDNS's own namespace, by what is to happen while DNS is measured."""
+
 _NO_PATCH = "`--fix node-class` cannot be carried out"
 _IMDS_FIX = (*_IMDS_PROBE, *(Right(verb, kinds.NODE_CLASSES, lost=_NO_PATCH) for verb in ("get", "patch")))
+
+_NO_OBJECT = "what CoreDNS is judged by is unknown: how long it answers while it ends, or who scales it"
+_NO_NOTICES = "where CoreDNS is on Spot nodes of Karpenter: whether it hears of notices may be unknown"
+_COREDNS = (
+    *(Right("list", resource, True) for resource in _NOTHING_WITHOUT),
+    Right("list", kinds.BUDGETS, lost="whether a budget keeps its pods from going all at once is unknown"),
+    Right("list", kinds.ENDPOINT_SLICES, lost="which of its pods are asked is unknown"),
+    Right("list", kinds.AUTOSCALERS, lost="whether somebody scales it is unknown"),
+    *(Right("get", resource, lost=_NO_OBJECT) for resource in (kinds.DEPLOYMENTS, kinds.CONFIG_MAPS)),
+    Right("get", kinds.PODS, lost="whether its containers restart, and why, is unknown"),
+    Right("get", kinds.PODS, lost="whether it prints errors is unknown", subresource="log"),
+    Right("get", kinds.SERVICE_ACCOUNTS, lost=_NO_NOTICES),
+    Right("get", kinds.PODS, lost=_NO_NOTICES, subresource="proxy"),
+    Right("list", kinds.EVENTS, lost=_NO_NOTICES),
+)
 
 _NO_DEPLOYMENT = "how Karpenter is configured is unknown"
 _NO_LIST = "a Karpenter without pods, and a node termination handler, are found by their pods only"
@@ -138,6 +168,39 @@ _INTERRUPTION = (
     Right("get", kinds.PODS, lost="whether Karpenter says that it cannot use the queue is unknown", subresource="log"),
     Right("get", kinds.PODS, lost="the messages that Karpenter has counted are no sign of life", subresource="proxy"),
     Right("list", kinds.EVENTS, lost="a notice is known by what EC2 says of it only"),
+)
+
+_ASKED_OF_INTERRUPTION = (
+    questions.CALLER,
+    questions.CLUSTER,
+    questions.QUEUE_URL,
+    questions.QUEUE_ATTRIBUTES,
+    questions.RULES,
+    questions.RULE_TARGETS,
+    questions.KEY,
+    questions.KEY_POLICY,
+    questions.POD_IDENTITIES,
+    questions.POD_IDENTITY,
+    questions.ROLE,
+    questions.ROLE_POLICIES,
+    questions.ROLE_POLICY,
+    questions.ATTACHED_POLICIES,
+    questions.POLICY,
+    questions.POLICY_VERSION,
+    questions.METRICS,
+    questions.SPOT_REQUESTS,
+)
+
+_BY_LOG = "whether a pod has taken a new Corefile up is told by its log alone"
+_BY_METRIC = "whether a pod that refuses a new Corefile, or has started since, runs it is not known"
+_HAND_MADE = "a CoreDNS that EKS does not manage is not changed"
+_COREDNS_CHANGE = (
+    *(each for each in _COREDNS if not each.subresource and each.resource is not kinds.SERVICE_ACCOUNTS),
+    *(Right("get", each, lost=_SINGLE) for each in (kinds.BUDGETS, kinds.SERVICE_ACCOUNTS)),
+    Right("list", kinds.NAMESPACES, lost="where an affinity picks namespaces by their labels, nothing is placed"),
+    Right("get", kinds.PODS, lost=_BY_METRIC, subresource="log"),
+    Right("get", kinds.PODS, lost=_BY_LOG, subresource="proxy"),
+    Right("patch", kinds.CONFIG_MAPS, lost=_HAND_MADE),
 )
 
 ASKED_OF_AWS: Mapping[str, tuple[Question, ...]] = {
@@ -162,26 +225,14 @@ ASKED_OF_AWS: Mapping[str, tuple[Question, ...]] = {
         questions.METADATA_DEFAULTS,
         questions.POD_IDENTITIES,
     ),
-    "interruption": (
-        questions.CALLER,
-        questions.CLUSTER,
-        questions.QUEUE_URL,
-        questions.QUEUE_ATTRIBUTES,
-        questions.RULES,
-        questions.RULE_TARGETS,
-        questions.KEY,
-        questions.KEY_POLICY,
-        questions.POD_IDENTITIES,
-        questions.POD_IDENTITY,
-        questions.ROLE,
-        questions.ROLE_POLICIES,
-        questions.ROLE_POLICY,
-        questions.ATTACHED_POLICIES,
-        questions.POLICY,
-        questions.POLICY_VERSION,
-        questions.METRICS,
-        questions.SPOT_REQUESTS,
+    "coredns-lameduck": (
+        questions.ADDON,
+        questions.ADDON_VERSIONS,
+        questions.ADDON_CONFIGURATION,
+        *_ASKED_OF_INTERRUPTION,
     ),
+    "coredns-lameduck --apply": (questions.UPDATE_ADDON, questions.UPDATE, questions.UPDATES),
+    "interruption": _ASKED_OF_INTERRUPTION,
     "imds-probe --apply": (
         questions.MODIFY_METADATA,
         questions.CREATE_TEMPLATE_VERSION,
@@ -202,7 +253,10 @@ BY_COMMAND: Mapping[str, tuple[Right, ...]] = {
     "imds-probe": _IMDS_PROBE,
     "imds-probe --apply": _IMDS_FIX,
     "imds-probe --active": _IMDS_ACTIVE,
+    "coredns-lameduck": _COREDNS,
+    "coredns-lameduck --apply": _COREDNS_CHANGE,
     "interruption": _INTERRUPTION,
+    "coredns-lameduck --measure": _DNS_MEASURE,
     "drain run": _RUN,
     "drain resume": _RUN,
     "drain rollback": (*_NODES, *_PODS, *(right for right in _EVICT if not right.subresource), *_JOURNAL),

@@ -7,8 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
+from kubectl_eksdoc.wiring.core_dns import open_dns, packed_asker
 from kubectl_eksdoc.wiring.metadata_probe import new_probe_id, open_ground
 from kubectl_eksdoc.wiring.runs import (
     Hooks,
@@ -28,9 +29,17 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.core.model.connection import Connection
     from kubectl_eksdoc.core.model.journal import Entries
     from kubectl_eksdoc.core.model.permissions import Permission
+    from kubectl_eksdoc.core.model.probe_pods import Marks
     from kubectl_eksdoc.core.model.run_events import RunEvents
+    from kubectl_eksdoc.flows.dns_measure.ports import Dns
     from kubectl_eksdoc.flows.ports import Field, ProbeGround, Runs, Trial
     from kubectl_eksdoc.flows.run.draining import Clock as RunClock
+
+
+class OpenGround(Protocol):
+    """Where pods of ours run, found by their marks."""
+
+    def __call__(self, connection: Connection, namespace: str, marks: Marks = ...) -> ProbeGround: ...
 
 
 class WallClock:
@@ -63,5 +72,7 @@ class Edges:
     clock: RunClock = WallClock()
     read_recorded: Callable[[str], Entries | RunEvents] = read_recorded
     told_to_stop: Callable[[], AbstractContextManager[Callable[[], int]]] = _told_to_stop
-    open_ground: Callable[[Connection, str], ProbeGround] = open_ground
+    open_ground: OpenGround = open_ground
+    open_dns: Callable[[Connection], Dns] = open_dns
+    packed_asker: Callable[[], bytes] = packed_asker
     new_probe_id: Callable[[], str] = new_probe_id

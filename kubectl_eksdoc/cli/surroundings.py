@@ -25,6 +25,7 @@ if TYPE_CHECKING:  # the first paint must not pay for what it does not need
     from kubectl_eksdoc.tui.opening import Opening
     from kubectl_eksdoc.tui.replay.again import Again
     from kubectl_eksdoc.wiring.addons import AddonWorld, Reading
+    from kubectl_eksdoc.wiring.dns import DnsReading, DnsWorld
     from kubectl_eksdoc.wiring.interruption import InterruptionWorld
     from kubectl_eksdoc.wiring.metadata import MetadataWorld
     from kubectl_eksdoc.wiring.stages import Faults, Serving
@@ -35,6 +36,7 @@ OpenAddons = Callable[["SourceChoice", "Connection", "AwsWanted", "Progress | No
 OpenMetadata = Callable[
     ["SourceChoice", "Connection", "AwsWanted", "Progress | None", "Sequence[Resource]"], "MetadataWorld"
 ]
+OpenDns = Callable[["SourceChoice", "Connection", "AwsWanted", "Progress | None", "DnsReading"], "DnsWorld"]
 OpenInterruption = Callable[
     ["SourceChoice", "Connection", "AwsWanted", "Progress | None", "Sequence[Resource]"], "InterruptionWorld"
 ]
@@ -86,6 +88,14 @@ def _open_metadata(
     return open_metadata(source, connection, wanted, progress, kinds)
 
 
+def _open_dns(
+    source: SourceChoice, connection: Connection, wanted: AwsWanted, progress: Progress | None, reading: DnsReading
+) -> DnsWorld:
+    from kubectl_eksdoc.wiring.dns import open_dns
+
+    return open_dns(source, connection, wanted, progress, reading)
+
+
 def _open_interruption(
     source: SourceChoice,
     connection: Connection,
@@ -122,6 +132,7 @@ class Surroundings:
     serve: Serve = _serve
     open_addons: OpenAddons = _open_addons
     open_metadata: OpenMetadata = _open_metadata
+    open_dns: OpenDns = _open_dns
     open_interruption: OpenInterruption = _open_interruption
     read_values: Callable[[str], Doc] = _read_values
     stdin: TextIO | None = None

@@ -12,10 +12,12 @@ from dataclasses import dataclass, field
 
 from kubectl_eksdoc.core.model.api_objects import Doc, at
 from kubectl_eksdoc.core.model.aws.machines import MetadataOptions
+from kubectl_eksdoc.core.model.dns_measure import MEASURE_LABEL
 from kubectl_eksdoc.core.model.metadata_probe import PROBE_LABEL, Ask, Report, Seen, Step, log_of
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.rules.metadata_service import HOST, POD, REQUIRED
-from kubectl_eksdoc.core.sim.cluster.kubelets import Pace
+from kubectl_eksdoc.core.sim.cluster.kubelets import NEVER, Pace
+from kubectl_eksdoc.embedded.asked_dns import AskedDns
 
 _TIMEOUT = 28
 _CONNECT_MS, _ANSWER_MS = 2000.0, 3000.0
@@ -66,17 +68,22 @@ RUN_S = 8.0
 
 @dataclass(frozen=True, slots=True)
 class WithProbes:
-    """A `Pace`: as `pace`, but that the pods of probes end by themselves."""
+    """A `Pace`: as `pace`, but that the pods of probes end by themselves, those that measure DNS do not, and those of
+    CoreDNS stop as `dns` says."""
 
     pace: Pace
+    dns: AskedDns | None = None
 
     def start_s(self, pod: Pod) -> float:
         return self.pace.start_s(pod)
 
     def stop_s(self, pod: Pod) -> float:
-        return self.pace.stop_s(pod)
+        own_s = None if self.dns is None else self.dns.stop_s(pod)
+        return self.pace.stop_s(pod) if own_s is None else own_s
 
     def run_s(self, pod: Pod) -> float:
+        if MEASURE_LABEL in pod.labels:
+            return NEVER
         return RUN_S if PROBE_LABEL in pod.labels else self.pace.run_s(pod)
 
 

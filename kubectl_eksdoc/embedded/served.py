@@ -10,12 +10,14 @@ from kubectl_eksdoc.core.sim.cluster.kubelets import Pace
 from kubectl_eksdoc.core.sim.cluster.troubles import Troubled
 from kubectl_eksdoc.core.sim.cluster.workloads.everything import every_controller
 from kubectl_eksdoc.embedded.api.discovery import Build
+from kubectl_eksdoc.embedded.asked_dns import AskedDns
 from kubectl_eksdoc.embedded.loading import Loaded
 from kubectl_eksdoc.embedded.probed import MetadataServices, WithProbes
+from kubectl_eksdoc.embedded.resolvers import Resolvers
 from kubectl_eksdoc.embedded.serving.access import Access, User
 from kubectl_eksdoc.embedded.serving.api import Api, Setup
 from kubectl_eksdoc.embedded.serving.clockwork import Scaled
-from kubectl_eksdoc.embedded.serving.pod_logs import PodLogs
+from kubectl_eksdoc.embedded.serving.pod_logs import PodLogs, first_of
 
 
 def api_of(
@@ -32,11 +34,13 @@ def api_of(
     gives the wall's seconds; `troubled` is the plane with what is to go wrong in it; `services`: the instance metadata
     services of its nodes, where they are known."""
     plane = loaded.plane
-    (troubled or plane).start(WithProbes(pace), every_controller)
+    dns = AskedDns(plane, speed)
+    (troubled or plane).start(WithProbes(pace, dns), every_controller)
     said = observed.identity.server_version
     build = Build(git_version=whole(said)) if versions.parse(said) is not None else Build()
-    logs = PodLogs() if services is None else PodLogs(services.logs)
-    return Api(plane, Setup(Access(users), build, logs=logs), Scaled(monotonic, speed))
+    resolvers = Resolvers(plane)
+    logs = PodLogs(first_of(dns.logs, *(() if services is None else (services.logs,))), resolvers.lines)
+    return Api(plane, Setup(Access(users), build, logs=logs, ports=resolvers.answer), Scaled(monotonic, speed))
 
 
 def whole(version: str) -> str:

@@ -1,44 +1,32 @@
 """The active probe of the metadata service: look where it may run, make its pods, wait, read what they say, clean up.
 
-What it makes belongs to one object, which is made first and removed at the end, whatever happened between: also after
-Ctrl-C. Of a process that was killed, the kubelet ends the pods after their deadline, and the next probe removes them.
+What it makes belongs to one object (`flows.probe_pods`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Protocol
 
 from kubectl_eksdoc.core.model.aws.asked import Unknown
 from kubectl_eksdoc.core.model.aws.machines import MetadataOptions
-from kubectl_eksdoc.core.model.metadata_probe import NotMade, Owner, PodStand, report_in
+from kubectl_eksdoc.core.model.metadata_probe import report_in
 from kubectl_eksdoc.core.model.nodes import Node
+from kubectl_eksdoc.core.model.probe_pods import NotMade, Owner, PodStand
 from kubectl_eksdoc.core.plan.metadata.probing.diagnosis import Answers
 from kubectl_eksdoc.core.plan.metadata.probing.plan import ProbePlan, plan_probe
 from kubectl_eksdoc.core.plan.metadata.probing.pods import (
     Manner,
     ProbePod,
     owner_manifest,
-    owner_name,
     pod_manifest,
 )
 from kubectl_eksdoc.core.plan.metadata.probing.result import INTERRUPTED, Probed, probed_nodes
-from kubectl_eksdoc.core.plan.metadata.probing.stands import Now, stand_of, too_late
-from kubectl_eksdoc.errors import ClusterError, Forbidden
+from kubectl_eksdoc.core.plan.probe_stands import Now, stand_of, too_late
 from kubectl_eksdoc.flows.ports import ProbeGround
+from kubectl_eksdoc.flows.probe_pods import LOOK_S, Clock, owning
 
 AT_ONCE = 30
 """So many nodes are probed at a time, with two pods each."""
-
-LOOK_S = 1.0
-GONE_S = 30.0
-"""So long the garbage collector is waited for, in the end."""
-
-
-class Clock(Protocol):
-    def monotonic(self) -> float: ...
-
-    def sleep(self, seconds: float) -> object: ...
 
 
 def prepared(
@@ -82,43 +70,31 @@ def probed(
     Raises:
         Forbidden, ClusterError: not even the first object can be made; nothing is left.
     """
-    for stale in what.stale:
-        refused = ground.remove(stale)
-        if refused is not None:
-            tell(still_there(stale.name, what.manner.namespace, (), refused.why))
-    owner = Owner(what.probe, owner_name(what.probe), "")
+    manifest = owner_manifest(what.probe, what.manner)
+
+    def heard(owner: Owner) -> dict[str, Answers]:
+        return _heard_all(what, owner, ground, clock, told, tell)
+
+    answers, cleared = owning(ground, what.probe, manifest, what.stale, clock, tell, heard)
+    nodes = probed_nodes(what, answers, options or {})
+    return Probed(nodes, cleared.owner, cleared.left, cleared.not_removed, told() > 0)
+
+
+def _heard_all(
+    what: ProbePlan,
+    owner: Owner,
+    ground: ProbeGround,
+    clock: Clock,
+    told: Callable[[], int],
+    tell: Callable[[str], object],
+) -> dict[str, Answers]:
     heard: dict[str, Answers] = {}
-    try:
-        owner = _owned(ground, what)
-        for wave in _waves(what):
-            if told():
-                break
-            heard |= _heard(wave, what, owner, ground, clock, told)
-            tell(f"{len(heard)} of {len(what.pods)} pods were heard of")
-    except BaseException:
-        not_removed, left = _removed(owner, ground, clock)
-        if not_removed or left:
-            tell(still_there(owner.name, what.manner.namespace, left, not_removed))
-        raise
-    not_removed, left = _removed(owner, ground, clock)
-    return Probed(probed_nodes(what, heard, options or {}), owner.name, left, not_removed, told() > 0)
-
-
-def still_there(owner: str, namespace: str, left: Sequence[str], not_removed: str) -> str:
-    """What is left, and the command that takes it away."""
-    command = f"kubectl delete configmap {owner} -n {namespace}"
-    if not_removed:
-        return f"ConfigMap {owner} and its pods could not be removed ({not_removed}): {command}"
-    return f"{len(left)} pods of ConfigMap {owner}, which is deleted, have not gone yet: {', '.join(left)}"
-
-
-def _owned(ground: ProbeGround, what: ProbePlan) -> Owner:
-    made = ground.make_owner(owner_manifest(what.probe, what.manner))
-    if isinstance(made, Owner):
-        return made
-    if made.missing:
-        raise Forbidden(made.why, "", made.missing)
-    raise ClusterError(f"nothing can be made in namespace {what.manner.namespace}: {made.why}")
+    for wave in _waves(what):
+        if told():
+            break
+        heard |= _heard(wave, what, owner, ground, clock, told)
+        tell(f"{len(heard)} of {len(what.pods)} pods were heard of")
+    return heard
 
 
 def _waves(what: ProbePlan) -> Iterator[list[ProbePod]]:
@@ -180,24 +156,3 @@ def _over(
             log = ground.log(name)
             found[name] = log if isinstance(log, Unknown) else report_in(log)
     return found
-
-
-def _removed(owner: Owner, ground: ProbeGround, clock: Clock) -> tuple[str, tuple[str, ...]]:
-    """Why the owner could not be removed, and the pods that are still there."""
-    try:
-        refused = ground.remove(owner)
-        if refused is not None:
-            return refused.why, ()
-        begun_s = clock.monotonic()
-        while True:
-            stands = ground.stands(owner.probe)
-            if isinstance(stands, Unknown) and stands.missing:
-                return "", ()
-            left = () if isinstance(stands, Unknown) else tuple(sorted(stands))
-            if not left and not isinstance(stands, Unknown):
-                return "", ()
-            if clock.monotonic() - begun_s >= GONE_S:
-                return "", left
-            clock.sleep(LOOK_S)
-    except ClusterError as error:
-        return error.message, ()

@@ -14,8 +14,8 @@ from kubectl_eksdoc.core.model.containers import Container, LogOf
 from kubectl_eksdoc.core.model.journal import Begun, Entries, Entry, Phase, RunSummary
 from kubectl_eksdoc.core.model.kinds import Resource
 from kubectl_eksdoc.core.model.locks import Held
-from kubectl_eksdoc.core.model.metadata_probe import NotMade, Owner, PodStand
 from kubectl_eksdoc.core.model.named import Named
+from kubectl_eksdoc.core.model.probe_pods import NotMade, Owner, PodStand
 from kubectl_eksdoc.core.rules.api.statuses import Lost, Status
 from kubectl_eksdoc.core.rules.news import News
 from kubectl_eksdoc.core.sim.cluster.kubelets import Pace
@@ -294,7 +294,7 @@ class Stage(ClusterReader, Protocol):
 
 
 class ProbeGround(Protocol):
-    """The namespace in which probes of the metadata service run. Everything may raise Unauthorized or ConfigError:
+    """The namespace in which short-lived pods of ours run. Everything may raise Unauthorized or ConfigError:
     nothing can be asked any more. `Unknown.missing` is the right without which something is not had."""
 
     def pod_security(self) -> str | Unknown:
@@ -305,7 +305,9 @@ class ProbeGround(Protocol):
         """Of all probes that are there, this one's and others'."""
         ...
 
-    def make_owner(self, doc: Doc) -> Owner | NotMade: ...
+    def make_owner(self, doc: Doc, dry: bool = False) -> Owner | NotMade:
+        """`dry`: the server only says whether it would."""
+        ...
 
     def make_pod(self, doc: Doc, dry: bool = False) -> NotMade | None:
         """`dry`: the server only says whether it would."""

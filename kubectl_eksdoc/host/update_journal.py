@@ -30,6 +30,11 @@ def fixes_folder(environ: Mapping[str, str], home: str) -> Path:
     return state_folder(environ, home) / "metadata-fixes"
 
 
+def dns_folder(environ: Mapping[str, str], home: str) -> Path:
+    """Of changes of a CoreDNS that EKS does not manage. Raises LocalJournalError: there is no home."""
+    return state_folder(environ, home) / "dns-changes"
+
+
 class UpdateJournalFile:
     """A `flows.ports.UpdateJournal`. Mutable: it holds a file, which is made with the first entry."""
 

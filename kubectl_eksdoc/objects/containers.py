@@ -33,6 +33,7 @@ class State(Lean):
 class Fares(Lean):
     name: str | None = None
     ready: bool | None = None
+    restart_count: int | None = None
     state: State | None = None
     last_state: State | None = None
 
@@ -77,7 +78,15 @@ def _container(given: Described, fares: Fares) -> Container:
         _runs(fares.state or State()),
         fares.ready is True,
         fares.last_state is not None and fares.last_state.terminated is not None,
+        _ended_as(fares),
+        fares.restart_count or 0,
     )
+
+
+def _ended_as(fares: Fares) -> str:
+    """This one's end is the later."""
+    ends = (state.terminated for state in (fares.state, fares.last_state) if state is not None)
+    return next((str(end.get("reason") or "") for end in ends if end is not None), "")
 
 
 def _runs(state: State) -> Runs:

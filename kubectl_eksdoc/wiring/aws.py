@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.errors import AwsDenied, UsageError
 from kubectl_eksdoc.wiring.sources import SourceChoice
 
 if TYPE_CHECKING:
@@ -31,6 +32,20 @@ def open_aws(source: SourceChoice, connection: Connection, wanted: AwsWanted) ->
     if source.demo:
         return demo()
     return recorded(source.snapshot) if source.snapshot else live(open_live(connection, wanted))
+
+
+def open_aws_or_none(source: SourceChoice, connection: Connection, wanted: AwsWanted) -> Believed | Unknown:
+    """Who may not ask which cluster it is, or does not say where, knows nothing of AWS, and the rest all the same.
+
+    Raises:
+        ConfigError, SnapshotError, AwsError: as `open_aws`.
+    """
+    try:
+        return open_aws(source, connection, wanted)
+    except AwsDenied as error:
+        return Unknown(f"nothing that AWS says can be believed: {error.message}", error.missing)
+    except UsageError as error:
+        return Unknown(f"AWS was not asked: {error.message}")
 
 
 def live(aws: LiveAws) -> Believed:

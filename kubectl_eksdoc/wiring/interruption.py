@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.core.model.aws.asked import Unknown
 from kubectl_eksdoc.core.model.aws.clusters import part_of
-from kubectl_eksdoc.errors import AwsDenied, UsageError
-from kubectl_eksdoc.wiring.aws import open_aws
+from kubectl_eksdoc.wiring.aws import open_aws_or_none
 from kubectl_eksdoc.wiring.sources import Progress, SourceChoice, open_reader
 
 if TYPE_CHECKING:
@@ -82,23 +81,22 @@ def open_interruption(
     """
     if source.demo:
         return _demo(kinds)
-    try:
-        aws = open_aws(source, connection, wanted)
-    except AwsDenied as error:
-        aws = Unknown(f"nothing that AWS says can be believed: {error.message}", error.missing)
-    except UsageError as error:
-        aws = Unknown(f"AWS was not asked: {error.message}")
+    aws = open_aws_or_none(source, connection, wanted)
     return _live(connection, progress, kinds, aws) if source.live else _held(source, connection, progress, kinds, aws)
 
 
 def _live(
     connection: Connection, progress: Progress | None, kinds: Sequence[Resource], aws: Believed | Unknown
 ) -> InterruptionWorld:
+    return of_live(open_reader(SourceChoice(), connection, progress).read(kinds), connection, aws)
+
+
+def of_live(cluster: Cluster, connection: Connection, aws: Believed | Unknown) -> InterruptionWorld:
+    """Of a live cluster that was read. Raises ConfigError."""
     from kubectl_eksdoc.kube.inside_pods import InsidePods
     from kubectl_eksdoc.kube.karpenter_signs import KarpenterSigns
     from kubectl_eksdoc.kube.single_objects import SingleObjects
 
-    cluster = open_reader(SourceChoice(), connection, progress).read(kinds)
     signs = KarpenterSigns(connection)
     return InterruptionWorld(cluster, aws, SingleObjects(connection), InsidePods(connection), signs)
 

@@ -7,8 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.core.model.aws.asked import Unknown
-from kubectl_eksdoc.errors import AwsDenied, UsageError
-from kubectl_eksdoc.wiring.aws import open_aws
+from kubectl_eksdoc.wiring.aws import open_aws_or_none
 from kubectl_eksdoc.wiring.sources import Progress, SourceChoice, open_reader
 
 if TYPE_CHECKING:
@@ -91,21 +90,17 @@ def open_metadata(
     """
     if source.demo:
         return _demo(kinds)
-    try:
-        aws = open_aws(source, connection, wanted)
-    except AwsDenied as error:
-        aws = Unknown(f"nothing that AWS says can be believed: {error.message}", error.missing)
-    except UsageError as error:
-        aws = Unknown(f"AWS was not asked: {error.message}")
+    aws = open_aws_or_none(source, connection, wanted)
     cluster = open_reader(source, connection, progress).read(kinds)
-    return MetadataWorld(cluster, aws, _inside(source, connection), source.live)
+    return MetadataWorld(cluster, aws, inside_pods(source, connection), source.live)
 
 
-def _inside(source: SourceChoice, connection: Connection) -> InsidePods:
+def inside_pods(source: SourceChoice, connection: Connection) -> InsidePods:
+    """Who looks into pods of a cluster, or of a dump of one. Raises ConfigError."""
     if source.live:
-        from kubectl_eksdoc.kube import inside_pods
+        from kubectl_eksdoc.kube.inside_pods import InsidePods
 
-        return inside_pods.InsidePods(connection)
+        return InsidePods(connection)
     from kubectl_eksdoc.core.model.kinds import PODS
     from kubectl_eksdoc.objects.held_pods import HeldPods
 

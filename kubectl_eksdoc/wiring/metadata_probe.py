@@ -1,16 +1,20 @@
-"""What the active probe of the metadata service needs of a live cluster."""
+"""What short-lived pods of ours need of a live cluster."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kubectl_eksdoc.core.model.metadata_probe import MARKS
+
 if TYPE_CHECKING:
     from kubectl_eksdoc.core.model.connection import Connection
+    from kubectl_eksdoc.core.model.probe_pods import Marks
     from kubectl_eksdoc.flows.ports import ProbeGround
 
 
-def open_ground(connection: Connection, namespace: str) -> ProbeGround:
-    """
+def open_ground(connection: Connection, namespace: str, marks: Marks = MARKS) -> ProbeGround:
+    """`marks`: of what runs there.
+
     Raises:
         ConfigError: the kubeconfig cannot be used.
     """
@@ -23,7 +27,7 @@ def open_ground(connection: Connection, namespace: str) -> ProbeGround:
 
     around = of_this_process()
     patience = Patience(silence=SILENCE_S, connect=CONNECT_S)
-    return ProbeGround(connect(pinned(connection, around), around), patience, namespace, real_clock())
+    return ProbeGround(connect(pinned(connection, around), around), patience, namespace, real_clock(), marks)
 
 
 def new_probe_id() -> str:

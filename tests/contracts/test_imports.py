@@ -43,6 +43,9 @@ PLANTED = (
     ("wiring/sources.py", "boto3", "Only aws speaks to AWS"),
     ("cli/main.py", "textual", "Only tui draws screens"),
     ("tui/words.py", "kubectl_eksdoc.kube.config", "Screens are given what they show"),
+    ("asker/questions.py", "kubectl_eksdoc.errors", "Imports go down only"),
+    ("kube/asking_names.py", "dns", "Only the asker speaks DNS"),
+    ("wiring/sources.py", "kubectl_eksdoc.asker.asked", "The asker runs elsewhere"),
 )
 
 

@@ -12,7 +12,8 @@ import pytest
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.aws.asked import Unknown
 from kubectl_eksdoc.core.model.aws.machines import MetadataOptions
-from kubectl_eksdoc.core.model.metadata_probe import NotMade, Owner, PodStand, Report
+from kubectl_eksdoc.core.model.metadata_probe import Report
+from kubectl_eksdoc.core.model.probe_pods import NotMade, Owner, PodStand
 from kubectl_eksdoc.core.plan.metadata.probing.diagnosis import Cause
 from kubectl_eksdoc.core.plan.metadata.probing.plan import ProbePlan
 from kubectl_eksdoc.core.plan.metadata.probing.pods import Manner, owner_manifest
@@ -268,7 +269,7 @@ class Ground:
     def owners(self) -> tuple[Owner, ...] | Unknown:
         return self.there
 
-    def make_owner(self, doc: Doc) -> Owner | NotMade:
+    def make_owner(self, doc: Doc, dry: bool = False) -> Owner | NotMade:
         self.acts.append(f"owner {doc['metadata']['name']}")
         return self.made
 

@@ -9,6 +9,7 @@ import pytest
 
 from kubectl_eksdoc.core.model.aws.asked import Unknown
 from kubectl_eksdoc.core.model.aws.machines import MetadataOptions
+from kubectl_eksdoc.core.model.metadata_probe import MARKS
 from kubectl_eksdoc.core.plan.metadata.probing.pods import Manner
 from kubectl_eksdoc.core.plan.metadata.probing.result import Probed
 from kubectl_eksdoc.core.rules.metadata_service import Reach
@@ -60,7 +61,7 @@ def of(method: str, part: str) -> Fault:
 def run(server: Server, api: Api, folder: Path) -> Probed:
     access = connect(connection(server, folder), of_this_process())
     patience = Patience(first_pause=0.01, longest_pause=0.02)
-    ground = ProbeGround(access, patience, "default", real_clock(), QUICK)
+    ground = ProbeGround(access, patience, "default", real_clock(), MARKS, QUICK)
     what = prepared(nodes_of(api), ground, "cafe", Manner(), every=True)
     return probed(what, ground, Quick(), probes.never_told, str)
 
@@ -113,7 +114,7 @@ def test_an_owner_that_cannot_be_removed_is_named(tmp_path: Path) -> None:
     tries = 10**6
     with Lab(services=SERVICES).served() as (_, api), serving(Unlucky(api, fault, tries, code=503)) as server:
         access = connect(connection(server, tmp_path), of_this_process())
-        ground = ProbeGround(access, Patience(), "default", real_clock(), Tries(0.1, 0.01, 0.02))
+        ground = ProbeGround(access, Patience(), "default", real_clock(), MARKS, Tries(0.1, 0.01, 0.02))
         what = prepared(nodes_of(api), ground, "cafe", Manner(), every=True)
         found = probed(what, ground, Quick(), probes.never_told, str)
         assert found.nodes[0].v4.reach is Reach.REACHABLE

@@ -7,9 +7,8 @@ whole, is typed back by add-on and version whatever `--yes` says; what is unknow
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
-from kubectl_eksdoc.cli.addon.apply_options import Apply
 from kubectl_eksdoc.cli.run.confirming import typed_back
 from kubectl_eksdoc.errors import Drifted, UsageError
 
@@ -22,12 +21,25 @@ IN_A_SCRIPT = (
 )
 
 
+class Given(Protocol):
+    """What the command line says in place of what is typed."""
+
+    @property
+    def yes(self) -> bool: ...
+
+    @property
+    def expect(self) -> int | None: ...
+
+    @property
+    def accepted(self) -> tuple[str, ...]: ...
+
+
 def confirm(
     cluster: str,
     acknowledgement: str,
     changes: int,
     weighty: Sequence[Finding],
-    given: Apply,
+    given: Given,
     ask: Callable[[str], str],
 ) -> None:
     """`acknowledgement`: the add-on and its target, as they are typed back.

@@ -48,7 +48,23 @@ def carried_out(
     reached_by: Sequence[str],
     around: Surroundings,
 ) -> Answer:
-    """
+    """As `carry`."""
+    done, ended = carry(request, apply, world, ready, view, written, around)
+    return _answer(request, world, done, ended, reached_by, around)
+
+
+def carry(
+    request: Request,
+    apply: Apply,
+    world: AddonWorld,
+    ready: Prepared,
+    view: UpdateView,
+    written: tuple[Keeping, UpdateJournalFile],
+    around: Surroundings,
+    more: Doc | None = None,
+) -> tuple[UpdateView, Ended]:
+    """`more`: what else somebody needs of it who looks at the journal later.
+
     Raises:
         JournalError: it cannot be written down; nothing was sent.
         AwsError: EKS does not take it.
@@ -62,13 +78,13 @@ def carried_out(
     if not isinstance(ready.back, Unknown):
         journal.beside(_VALUES, as_json(ready.back.values) + "\n")
     call = _call(ready, keeping)
-    begun = _begun(call, world, ready, keeping, view, around)
+    begun = _begun(call, world, ready, keeping, view, around) | (more or {})
     expected = expected_of(ready.plan, ready.sending.keeps)
     with _followed(request, apply, world, expected, journal, around) as (what, edges):
         around.note(f"run {keeping.run}, journal {journal.path}")
         around.note("from here on EKS does it: Ctrl-C stops only that it is followed")
         ended = carry_out(call, begun, what, edges)
-    return _answer(request, world, replace(view, ended=ended, journal=str(journal.path)), ended, reached_by, around)
+    return replace(view, ended=ended, journal=str(journal.path)), ended
 
 
 def _call(ready: Prepared, keeping: Keeping) -> UpdateCall:
@@ -159,7 +175,15 @@ def _followed(
 def resumed(
     request: Request, apply: Apply, world: AddonWorld, reached_by: Sequence[str], around: Surroundings
 ) -> Answer:
-    """An update that was asked for before, looked at again.
+    """As `look_again`."""
+    view, ended, _ = look_again(request, apply, world, around)
+    return _answer(request, world, view, ended, reached_by, around)
+
+
+def look_again(
+    request: Request, apply: Apply, world: AddonWorld, around: Surroundings
+) -> tuple[UpdateView, Ended, Doc]:
+    """An update that was asked for before, and the first entry of its journal.
 
     Raises:
         LocalJournalError: this machine has no journal of it, or it was never asked for.
@@ -174,7 +198,7 @@ def resumed(
     with _followed(request, apply, world, expected, journal, around) as (what, edges):
         ended = follow(ident, what, edges, health)
     view = replace(_view_again(request, world, begun), ended=ended, journal=str(journal.path), run=keeping.run)
-    return _answer(request, world, view, ended, reached_by, around)
+    return view, ended, begun
 
 
 def _read(keeping: Keeping, request: Request, world: AddonWorld) -> tuple[Doc, str, Expected, dict[str, Health]]:

@@ -10,19 +10,17 @@ from kubectl_eksdoc.cli import exits, rights, saying
 from kubectl_eksdoc.cli.metadata import reading
 from kubectl_eksdoc.cli.metadata.probe_options import Active
 from kubectl_eksdoc.cli.metadata.request import Request
+from kubectl_eksdoc.cli.probe_pods import ClockAround, check_allowed, rendered, show
 from kubectl_eksdoc.cli.progress import ProgressLine
 from kubectl_eksdoc.cli.run.confirming import confirm
 from kubectl_eksdoc.cli.run.writable import check_writable
-from kubectl_eksdoc.cli.streams import say
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.permissions import Permission
 from kubectl_eksdoc.errors import AwsError, Forbidden, UsageError
 
 if TYPE_CHECKING:  # help must not pay for facts and plans
     from kubectl_eksdoc.core.model.aws.machines import MetadataOptions
     from kubectl_eksdoc.core.model.cluster import Cluster
-    from kubectl_eksdoc.core.plan.metadata.probing.plan import ProbePlan
     from kubectl_eksdoc.core.plan.metadata.probing.pods import Manner
     from kubectl_eksdoc.flows.ports import ProbeGround
     from kubectl_eksdoc.render.look import Look
@@ -167,7 +165,9 @@ def _active(asking: _Asking, read: _Read, ground: ProbeGround) -> Answer:
         around.note(_PROVES_SOME)
         return Answer(_rendered(asking, view, FORMATS.render), exits.FAILS if view.refused else exits.CLEAN)
     if plan.pods:
-        _check_allowed(asking, plan)
+        needed = [right for right in rights.BY_COMMAND[COMMAND] if right.required and right.probe]
+        namespace = plan.manner.namespace
+        check_allowed([(right, namespace) for right in needed], asking.request.options, around)
         _show(asking, ProbeView(cluster, plan, asking.given))
         confirm(cluster.identity, len(plan.nodes), "probe", asking.active.given, around.ask)
         with around.edges.told_to_stop() as told:
@@ -179,45 +179,11 @@ def _active(asking: _Asking, read: _Read, ground: ProbeGround) -> Answer:
     return Answer(text, exits.INTERRUPTED if found.interrupted else saying.code(view.findings, asking.request.accepted))
 
 
-class ClockAround:
-    """Time as the command's surroundings have it."""
-
-    def __init__(self, around: Surroundings) -> None:
-        self._around = around
-
-    def monotonic(self) -> float:
-        return self._around.edges.clock.monotonic()
-
-    def sleep(self, seconds: float) -> object:
-        return self._around.sleep(seconds)
-
-
-def _check_allowed(asking: _Asking, plan: ProbePlan) -> None:
-    """
-    Raises:
-        Forbidden: rights are missing without which nothing can be measured, or not be deleted; it names all of them.
-    """
-    namespace = plan.manner.namespace
-    needed = [right for right in rights.BY_COMMAND[COMMAND] if right.required and right.probe]
-    asked = {Permission(right.verb, right.resource, right.subresource, namespace): str(right) for right in needed}
-    missing = asking.around.edges.denied(asking.request.options.connection, tuple(asked))
-    if missing:
-        said = "; ".join(each.said for each in missing)
-        raise Forbidden(f"the cluster does not let you: {said}", "Nothing was done.", asked[missing[0]])
-
-
 def _show(asking: _Asking, view: ProbeView) -> None:
-    """Before anything is made; it is no answer, so it goes to stderr."""
-    from kubectl_eksdoc.cli import look as looks
     from kubectl_eksdoc.render.metadata_probe import FORMATS
 
-    around, options = asking.around, asking.request.options
-    look = looks.decide(options, around.stderr, around.environ)
-    say(around.stderr, f"{FORMATS.render(view, 'wide' if options.output == 'wide' else 'table', look)}\n")
+    show(FORMATS, view, asking.request.options, asking.around)
 
 
 def _rendered(asking: _Asking, view: ProbeView, render: Render) -> str:
-    from kubectl_eksdoc.cli import look as looks
-
-    options, around = asking.request.options, asking.around
-    return render(view, options.output, looks.decide(options, around.stdout, around.environ))
+    return rendered(render, view, asking.request.options, asking.around)

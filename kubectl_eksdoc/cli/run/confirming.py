@@ -32,27 +32,53 @@ def name_of(who: Identity) -> str:
     return who.cluster or who.context.rpartition("/")[2]
 
 
-def confirm(who: Identity, nodes: int, what: str, given: Given, ask: Ask, also: Sequence[str] = ()) -> None:
-    """`what` is done to so many nodes, as in ``drain``; each of `also` must be typed back, too.
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """What is counted and typed back, and the flag that expects a number of it."""
+
+    one: str
+    many: str
+    flag: str
+
+    def said(self, count: int) -> str:
+        return f"1 {self.one}" if count == 1 else f"{count} {self.many}"
+
+
+NODES = Counted("node", "nodes", "--expect-nodes")
+CHANGES = Counted("pod", "pods", "--expect-changes")
+
+
+def confirm(
+    who: Identity, count: int, what: str, given: Given, ask: Ask, also: Sequence[str] = (), of: Counted = NODES
+) -> None:
+    """`what` is done to so many nodes (or what `of` says), as in ``drain``; each of `also` must be typed back, too.
 
     Raises:
         Drifted: the expectation is wrong; nothing was done.
         UsageError: what was typed is something else, or nobody can be asked.
     """
-    if given.expect is not None and given.expect != nodes:
+    if given.expect is not None and given.expect != count:
         raise Drifted(
-            f"--expect-nodes {given.expect} is wrong: this would {what} {nodes}",
+            f"{of.flag} {given.expect} is wrong: this would {what} {count}",
             "Nothing was done. Read the plan again; something has changed since the number was written down.",
         )
     if given.yes and given.expect is None:
         raise UsageError(
-            "--yes needs the expectation: how many nodes it is about",
-            f"Add --expect-nodes {nodes} if that is what the plan says that you have read.",
+            f"--yes needs the expectation: how many {of.many} it is about",
+            f"Add {of.flag} {count} if that is what the plan says that you have read.",
         )
+
+    def asked(question: str) -> str:
+        try:
+            return ask(question)
+        except UsageError as error:
+            hint = f"In a script: --yes {of.flag} N, with the number of {of.many} of the plan that you have read."
+            raise UsageError(error.message, hint) from error
+
     if not given.yes:
-        typed_back(f"{name_of(who)} {nodes}", f"to {what} {_counted(nodes)} of {name_of(who) or 'this cluster'}", ask)
+        typed_back(f"{name_of(who)} {count}", f"to {what} {of.said(count)} of {name_of(who) or 'this cluster'}", asked)
     for word in also:
-        typed_back(word, f"to delete {word} past its budget", ask)
+        typed_back(word, f"to delete {word} past its budget", asked)
 
 
 def typed_back(wanted: str, why: str, ask: Ask) -> None:
@@ -61,7 +87,3 @@ def typed_back(wanted: str, why: str, ask: Ask) -> None:
     typed = ask(f"Type {wanted!r} {why}, anything else to leave it: ")
     if typed.split() != wanted.split():
         raise UsageError(f"what was typed is not {wanted!r}", "Nothing was done.")
-
-
-def _counted(nodes: int) -> str:
-    return "1 node" if nodes == 1 else f"{nodes} nodes"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from dataclasses import dataclass
 
 _UNFIT_FOR_A_FILE = re.compile(r"[^A-Za-z0-9._-]+")
 _LONGEST_FILE = 200  # characters before the ending; file systems take 255 bytes
@@ -56,3 +57,28 @@ def resource_word(kind: str, group: str = "") -> str:
     """How kubectl is told the kind: ``deployment``, ``rollout.argoproj.io``. Its own groups need no naming."""
     word = kind.lower()
     return f"{word}.{group}" if "." in group else word
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """The words that lead to the same cluster: for ``kubectl eksdoc``, for any other kubectl command, and for one of
+    ours that carries something out (``--apply``)."""
+
+    ours: tuple[str, ...] = ()
+    kubectl: tuple[str, ...] = ()
+    applying: tuple[str, ...] = ()
+
+    def of(self, command: str) -> str:
+        """`command` with the words that it needs; one that is neither of them as it is."""
+        if command.startswith("kubectl eksdoc"):
+            words = self.applying if " --apply" in command else self.ours
+        else:
+            words = self.kubectl if command.startswith("kubectl ") else ()
+        if not words:
+            return command
+        at = min((found for each in _AFTER if (found := command.find(each)) >= 0), default=len(command))
+        return f"{command[:at]} {shell(*words)}{command[at:]}"
+
+
+_AFTER = (" > ", " && ", " | ")
+"""What the first command ends at."""

@@ -19,7 +19,8 @@ class Runs(Enum):
 class Container:
     """`arguments`: of its command and after it, as its pod has them (what the image says itself is not known);
     `variables`: names. `more_variables`: others come from a ConfigMap or a Secret as a whole (envFrom), and their names
-    are not known. `ended_before`: it is not the first one of its name in this pod."""
+    are not known. `ended_before`: it is not the first one of its name in this pod; `ended_as` is the kubelet's reason
+    for the end of the one before, or of this one if it has ended (``OOMKilled``), "" where there was none."""
 
     name: str
     image: str = ""
@@ -29,6 +30,8 @@ class Container:
     runs: Runs = Runs.UNTOLD
     ready: bool = False
     ended_before: bool = False
+    ended_as: str = ""
+    restarts: int = 0
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -93,6 +93,12 @@ class Corefile:
     def snippets(self) -> dict[str, Block]:
         return {block.snippet: block for block in self.blocks if block.snippet}
 
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The files that its server blocks import, which may hold anything."""
+        found = [*self.imports, *(each for block in self.servers for each in self.whole(block))]
+        return tuple(each.target.text for each in found if isinstance(each, Import))
+
     def whole(self, block: Block, within: tuple[str, ...] = ()) -> Iterator[Directive | Import]:
         """What of `block` CoreDNS sees: with what its snippets hold in the place of their imports. An `Import` that is
         left is of a file, which this text does not hold, or of one of the snippets that it is `within`."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from kubectl_eksdoc.core.model.codes import Code
+from kubectl_eksdoc.core.model.commands import Reach
 
 
 class Severity(str, Enum):
@@ -63,6 +64,11 @@ class Finding:
     evidence: tuple[str, ...] = ()
     remedy: tuple[Remedy, ...] = ()
     missing: str = ""
+
+
+def reached(finding: Finding, reach: Reach) -> Finding:
+    """With commands that lead to the cluster that was read."""
+    return replace(finding, remedy=tuple(replace(each, command=reach.of(each.command)) for each in finding.remedy))
 
 
 _STATUS_RANK = {Status.FAIL: 0, Status.UNKNOWN: 1, Status.PASS: 2}

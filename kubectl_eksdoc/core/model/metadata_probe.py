@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.probe_pods import Marks
 
 
 class Family(str, Enum):
@@ -92,6 +93,8 @@ PROBE_LABEL = "eksdoc.io/imds-probe"
 CONTAINER = "probe"
 """Of a probe's pods; others in them are not ours."""
 
+MARKS = Marks(PROBE_LABEL, CONTAINER)
+
 FIRST, LAST = "imds-probe 1", "end"
 NO_CURL = "no curl"
 
@@ -138,39 +141,3 @@ def log_of(report: Report) -> str:
         if seen.instance:
             lines.append(f"{family.value} id {seen.instance}")
     return "\n".join([*lines, LAST, ""])
-
-
-@dataclass(frozen=True, slots=True)
-class PodStand:
-    """How a probe's pod stands, as the API tells it. `reason` and `message` of the pod itself; `waiting` and its words
-    of the container that has not started; `ended` is the container's exit code, None while it has none, `ended_by` what
-    else the kubelet says of that."""
-
-    name: str
-    phase: str = "Pending"
-    reason: str = ""
-    message: str = ""
-    waiting: str = ""
-    waiting_message: str = ""
-    ended: int | None = None
-    ended_by: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Owner:
-    """What owns a probe's pods, as it is in the cluster; `age_s` by the server's own clock."""
-
-    probe: str
-    name: str
-    uid: str
-    age_s: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class NotMade:
-    """Something was not created. `why` in a clause; `missing`: the right without which it is not, "" if that is not
-    why. `maybe`: nobody knows, as no answer came."""
-
-    why: str
-    missing: str = ""
-    maybe: bool = False

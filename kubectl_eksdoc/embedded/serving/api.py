@@ -27,7 +27,7 @@ from kubectl_eksdoc.embedded.serving.access import Access, Action, User, check
 from kubectl_eksdoc.embedded.serving.clockwork import ByHand, Clockwork
 from kubectl_eksdoc.embedded.serving.messages import Reply, Request, status_reply
 from kubectl_eksdoc.embedded.serving.metrics import DeprecatedUse
-from kubectl_eksdoc.embedded.serving.objects import Objects
+from kubectl_eksdoc.embedded.serving.objects import Objects, Ports, nobody_listens
 from kubectl_eksdoc.embedded.serving.pod_logs import PodLogs
 from kubectl_eksdoc.embedded.serving.policies import Holds, Policies
 from kubectl_eksdoc.embedded.serving.reading import TOO_OLD_TO_CONTINUE, TooOldToContinue
@@ -50,7 +50,8 @@ T = TypeVar("T")
 class Setup:
     """`address` is where it is served, as ``/api`` tells; `deprecated` what ``/metrics`` says was used before.
     `watch_cache`: as servers have it that are not told otherwise (--watch-cache). `holds` evaluates the expressions of
-    admission policies; `logs`: what containers print."""
+    admission policies; `logs`: what containers print; `ports`: what they say on their
+    ports."""
 
     access: Access = field(default_factory=Access)
     build: Build = field(default_factory=Build)
@@ -59,6 +60,7 @@ class Setup:
     watch_cache: bool = True
     holds: Holds = expressions.holds
     logs: PodLogs = field(default_factory=PodLogs)
+    ports: Ports = nobody_listens
 
 
 class Api:
@@ -75,7 +77,7 @@ class Api:
         self._setup = setup
         self._clockwork = clockwork or ByHand()
         self._changed = threading.Condition(threading.Lock())
-        self._objects = Objects(plane, Policies(plane.store, setup.holds), setup.watch_cache, setup.logs)
+        self._objects = Objects(plane, Policies(plane.store, setup.holds), setup.watch_cache, setup.logs, setup.ports)
         self._streaming = Streaming(plane.agenda, self._clockwork, self._changed, self._advance, monotonic)
         self._catalogue: tuple[int, Catalogue] | None = None
         self._stirred = False

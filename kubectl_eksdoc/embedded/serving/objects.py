@@ -28,12 +28,25 @@ from kubectl_eksdoc.embedded.serving.validation import check_unconditional, vali
 from kubectl_eksdoc.embedded.serving.watching import Event
 from kubectl_eksdoc.objects.single import encode
 
+Ports = Callable[[Doc, str, str], "Reply | None"]
+"""What a pod says on one of its ports to a path; None where nobody listens."""
+
+
+def nobody_listens(pod: Doc, port: str, path: str) -> Reply | None:
+    """Its containers are not simulated."""
+    return None
+
 
 class Objects:
     """Answers for the objects of one control plane."""
 
     def __init__(
-        self, plane: ControlPlane, policies: Policies, watch_cache: bool = True, logs: PodLogs | None = None
+        self,
+        plane: ControlPlane,
+        policies: Policies,
+        watch_cache: bool = True,
+        logs: PodLogs | None = None,
+        ports: Ports = nobody_listens,
     ) -> None:
         self._plane = plane
         self._watch_cache = watch_cache
@@ -42,6 +55,7 @@ class Objects:
         self._schemas = Schemas(plane.store)
         self.policies = policies
         self.logs = logs or PodLogs()
+        self.ports = ports
 
     def answer(self, verb: str, request: Request, target: Target) -> Reply:
         """

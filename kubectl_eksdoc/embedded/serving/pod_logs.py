@@ -7,7 +7,7 @@ Source: kubelet v1.36, pkg/kubelet/kubelet_pods.go (validateContainerLogStatus) 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from kubectl_eksdoc.core.model.api_objects import Doc, at
 from kubectl_eksdoc.core.rules.api.statuses import Cause, Named, bad_request, invalid
@@ -26,17 +26,37 @@ Printing = Callable[[Doc, str], str | None]
 """What a container (by its name) of a pod prints; None where that is not known."""
 
 
+Aged = Callable[[Doc, str], "Sequence[tuple[float, str]] | None"]
+"""The same line by line, each with its age in seconds, the oldest first."""
+
+
 def nobody_knows(pod: Doc, container: str) -> str | None:
     """What it prints."""
     return None
 
 
-class PodLogs:
-    """Mutable: whoever makes the cluster puts in what its containers print, or tells `printing` how to know it."""
+def first_of(*printings: Printing) -> Printing:
+    """What the first one says that knows."""
 
-    def __init__(self, printing: Printing = nobody_knows) -> None:
+    def printing(pod: Doc, container: str) -> str | None:
+        return next((text for each in printings if (text := each(pod, container)) is not None), None)
+
+    return printing
+
+
+def nobody_knows_when(pod: Doc, container: str) -> Sequence[tuple[float, str]] | None:
+    """What it prints, and how long ago."""
+    return None
+
+
+class PodLogs:
+    """Mutable: whoever makes the cluster puts in what its containers print, or tells `printing` how to know it, or
+    `aged` where it matters when it was; of all others every line is of this moment."""
+
+    def __init__(self, printing: Printing = nobody_knows, aged: Aged = nobody_knows_when) -> None:
         self._held: dict[tuple[str, str, str, bool], str] = {}
         self._printing = printing
+        self._aged = aged
 
     def put(self, namespace: str, pod: str, container: str, text: str, previous: bool = False) -> None:
         """All that the container has printed; `previous`: the one that ran before, and ended."""
@@ -48,12 +68,16 @@ class PodLogs:
             Refusal: 400, there is no log; 422, an option cannot be.
         """
         tail, limit = _number(request, "tailLines", 0), _number(request, "limitBytes", 1)
+        since = _number(request, "sinceSeconds", 1)
         if not at(pod, "spec", "nodeName"):
             return Reply(204, content_type="")
         meta, previous = pod["metadata"], request.flag("previous")
         ended = _ended(pod, container, previous)
         where = str(meta.get("namespace") or ""), str(meta["name"]), container
         text = self._held.get((*where, ended))
+        aged = self._aged(pod, container) if text is None and not ended else None
+        if aged is not None:
+            text = "".join(line for age, line in aged if since is None or age <= since)
         if text is None:
             text = self._printing(pod, container)
         if text is None:

@@ -124,6 +124,20 @@ def _exec(plane: ControlPlane, objects: Objects, request: Request, target: Targe
     raise Refusal(Status(501, "", f"the embedded server does not answer {target.subresource}"))
 
 
+def _proxy(plane: ControlPlane, objects: Objects, request: Request, target: Target) -> Reply:
+    """``pods/NAME:PORT/proxy/PATH``. Sources: pkg/registry/core/pod/rest/subresources.go (ProxyREST),
+    pkg/registry/core/pod/strategy.go (ResourceLocation)."""
+    name, _, port = target.name.partition(":")
+    item = plane.registry.get(target.resource, (target.namespace, name))
+    _, _, path = request.path.partition(f"/{target.name}/proxy")
+    found = objects.ports(item.doc, port, path)
+    if found is not None:
+        return found
+    where = f"{at(item.doc, 'status', 'podIP') or ''}:{port or 80}"
+    said = f"error trying to reach service: dial tcp {where}: connect: connection refused"
+    raise Refusal(Status(503, "ServiceUnavailable", said))
+
+
 def _container_of(pod: Doc, asked: str) -> str:
     """The one that is asked for, or the only one (pkg/registry/core/pod/strategy.go, LogLocation, streamLocation).
 
@@ -144,4 +158,11 @@ def _names(pod: Doc, kind: str) -> list[str]:
     return [str(each["name"]) for each in at(pod, "spec", kind) or ()]
 
 
-_ANSWERS: dict[str, _Answering] = {"eviction": _evict, "scale": _scale, "log": _log, "exec": _exec, "attach": _exec}
+_ANSWERS: dict[str, _Answering] = {
+    "eviction": _evict,
+    "scale": _scale,
+    "log": _log,
+    "exec": _exec,
+    "attach": _exec,
+    "proxy": _proxy,
+}

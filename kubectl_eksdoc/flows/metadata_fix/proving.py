@@ -10,8 +10,9 @@ from kubectl_eksdoc.core.plan.metadata.probing.result import ProbedNode
 from kubectl_eksdoc.core.rules.metadata_service import Reach
 from kubectl_eksdoc.core.run.metadata.became import Became, Part
 from kubectl_eksdoc.errors import ClusterError
-from kubectl_eksdoc.flows.metadata_probe import Clock, prepared, probed
+from kubectl_eksdoc.flows.metadata_probe import prepared, probed
 from kubectl_eksdoc.flows.ports import ProbeGround
+from kubectl_eksdoc.flows.probe_pods import Clock
 
 _BECAME = {Reach.REACHABLE: Became.DONE, Reach.UNKNOWN: Became.UNKNOWN}
 

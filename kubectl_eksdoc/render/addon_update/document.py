@@ -39,7 +39,7 @@ def document(view: UpdateView) -> Fields:
         "refusals": [{"why": each.why, "hint": each.hint} for each in view.guards],
         "toAcknowledge": strings(each.message for each in view.weighty),
         "wayBack": _back(view),
-        "outcome": None if view.ended is None else _outcome(view.ended),
+        "outcome": None if view.ended is None else outcome(view.ended),
         "findings": [finding(each) for each in view.plan.findings] if view.plan is not None else [],
     }
 
@@ -55,7 +55,8 @@ def _back(view: UpdateView) -> Fields | None:
     }
 
 
-def _outcome(ended: Ended) -> Fields:
+def outcome(ended: Ended) -> Fields:
+    """What came of it."""
     return {
         "update": ended.id,
         "stage": ended.stage.value,

@@ -9,7 +9,8 @@ from typing import cast
 
 from kubectl_eksdoc.core.model.aws.asked import Unknown
 from kubectl_eksdoc.core.model.documents import API_VERSION, IMDS_ACTIVE_PROBE
-from kubectl_eksdoc.core.model.metadata_probe import NotMade, Seen, Step
+from kubectl_eksdoc.core.model.metadata_probe import Seen, Step
+from kubectl_eksdoc.core.model.probe_pods import NotMade
 from kubectl_eksdoc.core.plan.metadata.probing.choice import Likes
 from kubectl_eksdoc.core.plan.metadata.probing.diagnosis import Answers, Diagnosis
 from kubectl_eksdoc.core.plan.metadata.probing.result import Probed, ProbedNode

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.findings import Finding
-from kubectl_eksdoc.core.model.metadata_probe import NotMade
+from kubectl_eksdoc.core.model.probe_pods import NotMade
 from kubectl_eksdoc.core.plan.metadata.probing.plan import ProbePlan
 from kubectl_eksdoc.core.plan.metadata.probing.result import Probed, findings_of
 

@@ -1,6 +1,6 @@
 """UpdateAddon of the tests' AWS, carried out on a cluster: DescribeUpdate then tells how it ended.
 
-``aws.eks().carry_out = carried_out(aws.eks(), service)``: from then on an update of vpc-cni has ended when the call
+``aws.eks().carry_out = carried_out(aws.eks(), service)``: from then on an update of the add-on has ended when the call
 that began it returns. What `service` has is not read from the tests' AWS: create the add-on there with the same.
 """
 
@@ -12,11 +12,11 @@ from tests.addon.stand_in.service import AddonService
 from tests.aws.world.eks_state import EksState, Update
 
 
-def carried_out(eks: EksState, service: AddonService) -> Callable[[Update], None]:
+def carried_out(eks: EksState, service: AddonService, addon: str = "vpc-cni") -> Callable[[Update], None]:
     """For `EksState.carry_out`. An update of anything else stays under way."""
 
     def carry_out(update: Update) -> None:
-        if update.addon != "vpc-cni":
+        if update.addon != addon:
             return
         asked = {param["type"]: param["value"] for param in update.params}
         outcome = service.update(

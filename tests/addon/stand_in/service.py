@@ -1,4 +1,4 @@
-"""EKS's add-on service for vpc-cni: the chart's objects, applied by server-side apply as manager ``eks``.
+"""EKS's add-on service: the objects of a chart (of vpc-cni unless told otherwise), applied as manager ``eks``.
 
 Stands in for AWS, so it knows nothing of what kubectl_eksdoc predicts: chart and server's rules are all it is made of.
 
@@ -19,7 +19,7 @@ amazon-vpc-cni-k8s issues 2607 and 2150) and what is an understanding of this st
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -59,15 +59,23 @@ class Outcome:
     preserved: tuple[str, ...] = ()
 
 
+Render = Callable[[str, Doc, Site], "list[Doc]"]
+"""What a version makes of values, in the order in which it is applied."""
+
+
 class AddonService:
-    """vpc-cni on one cluster. Mutable: `version` and `values` are those of the last update that succeeded.
+    """An add-on on one cluster, vpc-cni unless `render` is another's. Mutable: `version` and `values` are those of the
+    last update that succeeded.
 
     `values` is the configuration document as the user wrote it, JSON or YAML, "" where there is none.
     """
 
-    def __init__(self, objects: Objects, version: str, values: str = "", site: Site = Site()) -> None:
+    def __init__(
+        self, objects: Objects, version: str, values: str = "", site: Site = Site(), render: Render = rendered
+    ) -> None:
         """The add-on as it is there already; `install` makes one."""
         self.objects, self.version, self.values, self.site = objects, version, values, site
+        self.render = render
 
     @classmethod
     def install(
@@ -81,7 +89,7 @@ class AddonService:
 
     def copy(self, objects: Objects) -> AddonService:
         """The same add-on, on a copy of its objects."""
-        return AddonService(objects, self.version, self.values, self.site)
+        return AddonService(objects, self.version, self.values, self.site, self.render)
 
     def update(
         self,
@@ -93,16 +101,16 @@ class AddonService:
         """UpdateAddon and its end. Raises ValueError: a version that is not known, values that are no object."""
         wanted = version or self.version
         values = self.values if configuration_values is None else configuration_values
-        configs = [self._fitting(each) for each in rendered(wanted, _document(values), self.site)]
+        configs = [self._fitting(each) for each in self.render(wanted, _document(values), self.site)]
         outcome = _WAYS[resolve_conflicts](self.objects, configs)
         if outcome.status == "Successful":
             self.version, self.values = wanted, values
         return outcome
 
     def _fitting(self, config: Doc) -> Doc:
-        """With the selector that the live DaemonSet has, which no update can change (it is immutable)."""
+        """With the selector that the live workload has, which no update can change (it is immutable)."""
         live = self.objects.get(config["kind"], config["metadata"]["name"])
-        if config["kind"] != "DaemonSet" or live is None:
+        if config["kind"] not in ("DaemonSet", "Deployment") or live is None:
             return config
         return {**config, "spec": {**config["spec"], "selector": live["spec"]["selector"]}}
 

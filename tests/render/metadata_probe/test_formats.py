@@ -14,8 +14,9 @@ import yaml
 from kubectl_eksdoc.core.model import metadata_probe_codes
 from kubectl_eksdoc.core.model.aws.asked import Unknown
 from kubectl_eksdoc.core.model.aws.machines import MetadataOptions
-from kubectl_eksdoc.core.model.metadata_probe import Ask, NotMade, Owner, Report, Seen, Step
+from kubectl_eksdoc.core.model.metadata_probe import Ask, Report, Seen, Step
 from kubectl_eksdoc.core.model.nodes import COMPUTE_TYPE, NodeOwner
+from kubectl_eksdoc.core.model.probe_pods import NotMade, Owner
 from kubectl_eksdoc.core.plan.metadata.probing.diagnosis import Answers, Cause
 from kubectl_eksdoc.core.plan.metadata.probing.plan import ProbePlan, plan_probe
 from kubectl_eksdoc.core.plan.metadata.probing.pods import Manner

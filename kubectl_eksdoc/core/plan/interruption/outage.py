@@ -222,8 +222,8 @@ def _off_spot(facts: InterruptionFacts, spot: Sequence[str]) -> Iterator[Remedy]
         more = ""
     else:
         more = "Add on-demand nodes: there are none. "
-    keep = "Keep CoreDNS on on-demand nodes: affinity in the add-on's configuration values, whole,"
-    yield Remedy(f"{more}{keep} as it replaces the default one.", when=When.TOMORROW)
+    text = "Keep CoreDNS on on-demand nodes: affinity in the add-on's values, whole, as it replaces the default."
+    yield Remedy(f"{more}{text}", when=When.TOMORROW)
 
 
 def _are(count: int) -> str:

@@ -35,9 +35,8 @@ def with_lameduck(corefile: Corefile, seconds: int) -> str | NotEdited:
     value = _share(seconds, zones)
     changes = [change for each in health for change in _in_health(corefile.text, each, value)]
     if not zones:  # a snippet that nobody imports waits for nobody
-        outside = _files(corefile)
-        if outside:
-            return NotEdited(f"it imports {', '.join(outside)}, which may hold the plugin health")
+        if corefile.files:
+            return NotEdited(f"it imports {', '.join(corefile.files)}, which may hold the plugin health")
         block = next((each for each in corefile.servers if each.opened is not None), None)
         if block is None:
             return NotEdited("it has no server block with braces")
@@ -83,12 +82,6 @@ def _apart(text: str, opened: Token, follows: Token, indent: str) -> str:
 
 def _first(of: Directive | Import) -> Token:
     return of.tokens[0] if isinstance(of, Directive) else of.keyword
-
-
-def _files(corefile: Corefile) -> list[str]:
-    """What it imports and does not hold."""
-    found = [*corefile.imports, *(each for block in corefile.servers for each in corefile.whole(block))]
-    return [each.target.text for each in found if isinstance(each, Import)]
 
 
 def _indent(text: str, at: int) -> str:

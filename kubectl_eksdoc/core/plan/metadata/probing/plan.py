@@ -6,8 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from kubectl_eksdoc.core.model.aws.asked import Unknown
-from kubectl_eksdoc.core.model.metadata_probe import Network, Owner
+from kubectl_eksdoc.core.model.metadata_probe import Network
 from kubectl_eksdoc.core.model.nodes import Node
+from kubectl_eksdoc.core.model.probe_pods import Owner
 from kubectl_eksdoc.core.plan.metadata.probing.choice import Likes, likes
 from kubectl_eksdoc.core.plan.metadata.probing.pods import Manner, ProbePod, probe_pods
 

@@ -13,6 +13,7 @@ from kubectl_eksdoc.core.model.metadata_probe import Family, Network
 from kubectl_eksdoc.core.plan.metadata.probing.choice import NOTHING_TO_ASK
 from kubectl_eksdoc.core.plan.metadata.probing.diagnosis import Answers, Cause, Diagnosis, diagnosis
 from kubectl_eksdoc.core.plan.metadata.probing.plan import ProbePlan
+from kubectl_eksdoc.core.plan.probe_left import left_finding
 from kubectl_eksdoc.core.rules.metadata_service import Reach
 
 
@@ -70,7 +71,8 @@ def findings_of(plan: ProbePlan, probed: Probed) -> tuple[Finding, ...]:
     found: list[Finding] = [_finding(plan, same) for same in _together(plan, probed.nodes)]
     found += _unprobed(plan)
     if probed.not_removed or probed.left:
-        found.append(_left(plan, probed))
+        namespace = plan.manner.namespace
+        found.append(left_finding(codes.LEFT, probed.owner, namespace, probed.left, probed.not_removed))
     return in_order(found)
 
 
@@ -173,23 +175,3 @@ def _unprobed(plan: ProbePlan) -> Iterator[Finding]:
             f"{len(each.nodes)} node{'' if len(each.nodes) == 1 else 's'} cannot be probed: {each.why_not}",
             missing="what a pod there measures",
         )
-
-
-def _left(plan: ProbePlan, probed: Probed) -> Finding:
-    namespace = plan.manner.namespace
-    if probed.not_removed:
-        message = f"ConfigMap {probed.owner} and its pods could not be removed: {probed.not_removed}"
-        command = f"kubectl delete configmap {probed.owner} -n {namespace}"
-    else:
-        pods = "1 pod has" if len(probed.left) == 1 else f"{len(probed.left)} pods have"
-        message = f"{pods} not gone yet, though what owned them is deleted"
-        command = f"kubectl delete pods -n {namespace} {' '.join(probed.left)}"
-    return Finding(
-        codes.LEFT,
-        Severity.LOW,
-        Status.FAIL,
-        Subject("ConfigMap", probed.owner, namespace),
-        message,
-        probed.left,
-        (Remedy("Remove them.", command),),
-    )

@@ -7,12 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from kubectl_eksdoc.core.model.aws.asked import Unknown
-from kubectl_eksdoc.core.model.metadata_probe import Network, PodStand
+from kubectl_eksdoc.core.model.metadata_probe import Network
 from kubectl_eksdoc.core.model.nodes import COMPUTE_TYPE, Node
+from kubectl_eksdoc.core.model.probe_pods import PodStand
 from kubectl_eksdoc.core.plan.metadata.probing.choice import OS, TEMPLATE_VERSION, likes
 from kubectl_eksdoc.core.plan.metadata.probing.pods import Manner, manifests, probe_pods
 from kubectl_eksdoc.core.plan.metadata.probing.script import LONGEST_S, SETTLE_S
-from kubectl_eksdoc.core.plan.metadata.probing.stands import Now, stand_of, too_late
+from kubectl_eksdoc.core.plan.probe_stands import Now, stand_of, too_late
 from kubectl_eksdoc.errors import UsageError
 from tests.builders import a_node
 

@@ -1,6 +1,6 @@
 """What is to be made of a probe's pod as it stands: its log is to be read, it is to be waited for, or it will not run.
 
-A pod that did not run says nothing of the metadata service. Reasons as the kubelet has them: pkg/kubelet/lifecycle/
+A pod that did not run says nothing of what it was to ask. Reasons as the kubelet has them: pkg/kubelet/lifecycle/
 predicate.go (OutOfcpu …, TaintToleration), pkg/kubelet/images/types.go, pkg/kubelet/container/sync_result.go,
 pkg/kubelet/active_deadline.go (DeadlineExceeded).
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 from enum import Enum
 
 from kubectl_eksdoc.core.model.aws.asked import Unknown
-from kubectl_eksdoc.core.model.metadata_probe import PodStand
+from kubectl_eksdoc.core.model.probe_pods import PodStand
 
 _NO_IMAGE = ("ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "RegistryUnavailable")
 _NO_START = ("CreateContainerConfigError", "CreateContainerError", "RunContainerError", "StartError")

@@ -1,0 +1,100 @@
+"""One question and what comes back, over UDP or TCP, each from a socket of its own, as a resolver of libc has it.
+
+A port that is used again would be a flow that kube-proxy already knows, and go where the last one went.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+import socket
+from collections.abc import Iterator
+from enum import Enum
+
+from kubectl_eksdoc.asker.asked import UDP, Stream
+from kubectl_eksdoc.asker.questions import Question
+
+_LARGEST = 65535
+
+
+class End(str, Enum):
+    """What became of a question."""
+
+    ANSWERED = "answered"
+    LATE = "late"  # an answer, after more time than applications like
+    LOST = "lost"  # nothing within the timeout
+    REFUSED = "refused"  # nobody listens there, or the way there is closed: told at once
+    FAILED = "failed"  # an answer that is none: SERVFAIL, REFUSED, truncated
+
+
+_CLOSED = {
+    errno.ECONNREFUSED: "refused",
+    errno.ECONNRESET: "reset",
+    errno.ECONNABORTED: "aborted",
+    errno.EPIPE: "closed",
+    errno.EHOSTUNREACH: "unreachable",
+}
+"""What the other side, or somebody on the way, tells. A network without a route (ENETUNREACH) is our own fault."""
+
+
+async def ask(stream: Stream, question: Question, timeout_s: float) -> tuple[End, str]:
+    """What became of it, and the reason if it was `FAILED` or `REFUSED`.
+
+    Raises:
+        OSError: this machine cannot ask (no sockets left, no memory); nothing is known of the other one.
+    """
+    how = _udp if stream.transport == UDP else _tcp
+    try:
+        said = await asyncio.wait_for(how(stream, question), timeout_s)
+    except (asyncio.TimeoutError, TimeoutError):
+        return End.LOST, ""
+    except EOFError:
+        return End.REFUSED, "closed without an answer"
+    except OSError as error:
+        if error.errno == errno.ETIMEDOUT:
+            return End.LOST, ""
+        if error.errno not in _CLOSED:
+            raise
+        return End.REFUSED, _CLOSED[error.errno]
+    return (End.FAILED, said) if said else (End.ANSWERED, "")
+
+
+@contextlib.contextmanager
+def _socket(stream: Stream, kind: socket.SocketKind) -> Iterator[socket.socket]:
+    with socket.socket(socket.AF_INET6 if stream.v6 else socket.AF_INET, kind) as made:
+        made.setblocking(False)
+        yield made
+
+
+async def _udp(stream: Stream, question: Question) -> str:
+    loop = asyncio.get_running_loop()
+    with _socket(stream, socket.SOCK_DGRAM) as sock:
+        sock.connect((stream.address, stream.port))
+        await loop.sock_sendall(sock, question.wire)
+        while True:
+            judged = question.judged(await loop.sock_recv(sock, _LARGEST))
+            if judged is not None:
+                return judged
+
+
+async def _tcp(stream: Stream, question: Question) -> str:
+    loop = asyncio.get_running_loop()
+    with _socket(stream, socket.SOCK_STREAM) as sock:
+        await loop.sock_connect(sock, (stream.address, stream.port))
+        await loop.sock_sendall(sock, len(question.wire).to_bytes(2, "big") + question.wire)
+        while True:
+            length = int.from_bytes(await _exactly(sock, 2), "big")
+            judged = question.judged(await _exactly(sock, length))
+            if judged is not None:
+                return judged
+
+
+async def _exactly(sock: socket.socket, length: int) -> bytes:
+    loop, held = asyncio.get_running_loop(), b""
+    while len(held) < length:
+        more = await loop.sock_recv(sock, length - len(held))
+        if not more:
+            raise EOFError
+        held += more
+    return held

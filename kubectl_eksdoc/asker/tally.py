@@ -1,0 +1,137 @@
+"""What came of the questions of each second, and which of it can be believed.
+
+A machine that was too busy to send on time, or to look for answers, must not call that the other one's fault. So stalls
+are kept, and what came of a question is believed by the time in which this program was awake.
+"""
+
+from __future__ import annotations
+
+import bisect
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from kubectl_eksdoc.asker.asked import Asked, Stream
+from kubectl_eksdoc.asker.exchanges import End
+
+STALL_S = 0.2
+"""Sent so much after it was due, a question is one of another second; awake so much too late, answers were not seen."""
+
+_ROUNDING_S = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """One question: when it was due, sent and over, in the loop's seconds; `sent` None: it was not, by our fault."""
+
+    due: float
+    sent: float | None
+    over: float
+    end: End | None
+    why: str = ""
+
+
+@dataclass
+class Stalls:
+    """When this program was not awake, in its order. Mutable."""
+
+    spans: list[tuple[float, float]] = field(default_factory=list)
+
+    def add(self, begin: float, end: float) -> None:
+        if end - begin >= STALL_S:
+            self.spans.append((begin, end))
+
+    def within(self, begin: float, end: float) -> float:
+        """Seconds of that time."""
+        first = bisect.bisect_left(self.spans, begin, key=lambda span: span[1])
+        found = 0.0
+        for from_s, until_s in self.spans[first:]:
+            if from_s >= end:
+                break
+            found += max(0.0, min(end, until_s) - max(begin, from_s))
+        return found
+
+
+@dataclass
+class Second:
+    """Of one stream. `unsure`: sent, but what became of it is our own fault as likely as not; `unsent`: due, but this
+    machine was too busy. Mutable."""
+
+    sent: int = 0
+    ends: dict[End, int] = field(default_factory=lambda: defaultdict(int))
+    unsure: int = 0
+    unsent: int = 0
+    reasons: set[str] = field(default_factory=set)
+    latencies: list[float] = field(default_factory=list)
+
+    def add(self, other: Second) -> None:
+        self.sent += other.sent
+        self.unsure += other.unsure
+        self.unsent += other.unsent
+        self.reasons |= other.reasons
+        self.latencies += other.latencies
+        for end, count in other.ends.items():
+            self.ends[end] += count
+
+
+class Tally:
+    """Mutable: it hears of every question when it is over, and tells of each second once."""
+
+    def __init__(self, asked: Asked, began: float) -> None:
+        self._asked = asked
+        self._began = began
+        self.stalls = Stalls()
+        self._ended: dict[int, dict[Stream, list[Ended]]] = defaultdict(lambda: defaultdict(list))
+        self._sums = {stream: Second() for stream in asked.streams}
+
+    def second_of(self, due: float) -> int:
+        return int(due - self._began + _ROUNDING_S)
+
+    def hear(self, stream: Stream, ended: Ended) -> None:
+        self._ended[self.second_of(ended.due)][stream].append(ended)
+
+    def take(self, number: int) -> dict[Stream, Second]:
+        """Of one second, in which nothing is open any more; it is forgotten but for the sum."""
+        heard = self._ended.pop(number, {})
+        found = {stream: self._counted(heard[stream]) for stream in self._asked.streams if stream in heard}
+        for stream, second in found.items():
+            self._sums[stream].add(second)
+        return found
+
+    @property
+    def numbers(self) -> list[int]:
+        """Seconds that were not taken yet."""
+        return sorted(self._ended)
+
+    @property
+    def sums(self) -> dict[Stream, Second]:
+        return self._sums
+
+    def _counted(self, every: Iterable[Ended]) -> Second:
+        second = Second()
+        for one in every:
+            if one.sent is None:
+                second.unsent += 1
+                continue
+            second.sent += 1
+            end = self._believed(one, one.sent)
+            if end is None:
+                second.unsure += 1
+                continue
+            second.ends[end] += 1
+            if one.why:
+                second.reasons.add(one.why)
+            if end in (End.ANSWERED, End.LATE):
+                second.latencies.append(one.over - one.sent)
+        return second
+
+    def _believed(self, one: Ended, sent: float) -> End | None:
+        """None: it cannot be told. Who refuses or answers badly does so whoever is busy."""
+        if one.end in (None, End.REFUSED, End.FAILED):
+            return one.end
+        awake_s = one.over - sent - self.stalls.within(sent, one.over)
+        if one.end is End.LOST:
+            return End.LOST if awake_s >= self._asked.timeout / 2 else None
+        if one.over - sent <= self._asked.late:
+            return End.ANSWERED
+        return End.LATE if awake_s > self._asked.late else None

@@ -1,0 +1,332 @@
+"""A change of CoreDNS that this process makes, or looks at again: written down, sent, and looked at in each pod."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from kubectl_eksdoc import __version__
+from kubectl_eksdoc.cli import exits
+from kubectl_eksdoc.cli.addon import following
+from kubectl_eksdoc.cli.addon.apply_options import Apply
+from kubectl_eksdoc.cli.addon.request import Request as AddonRequest
+from kubectl_eksdoc.cli.dns.asking import Asking, rendered
+from kubectl_eksdoc.cli.dns.change_options import DnsApply
+from kubectl_eksdoc.cli.dns.reading import ADDON, NAME
+from kubectl_eksdoc.cli.surroundings import Answer
+from kubectl_eksdoc.errors import AwsError, Drifted, EksdocError, JournalError, LocalJournalError
+
+if TYPE_CHECKING:  # help must not pay for facts and plans
+    from kubectl_eksdoc.core.model.api_objects import Doc
+    from kubectl_eksdoc.core.model.aws.asked import Unknown
+    from kubectl_eksdoc.core.model.pods import Pod
+    from kubectl_eksdoc.core.run.addon.ended import Ended
+    from kubectl_eksdoc.core.run.dns.taking_up import Verified, Wanted
+    from kubectl_eksdoc.flows.dns_change import Ready
+    from kubectl_eksdoc.flows.dns_verify import Verifying
+    from kubectl_eksdoc.host.update_journal import UpdateJournalFile
+    from kubectl_eksdoc.render.addon_update import UpdateView
+    from kubectl_eksdoc.render.dns_change import DnsChangeView
+    from kubectl_eksdoc.wiring.addons import AddonWorld
+    from kubectl_eksdoc.wiring.runs import Keeping
+
+_MAP = ".configmap-of-before.json"
+
+
+def carried_out(asking: Asking, apply: DnsApply, world: AddonWorld, ready: Ready, view: DnsChangeView) -> Answer:
+    """
+    Raises:
+        JournalError: it cannot be written down; nothing was sent.
+        AwsError, ClusterError: it is not taken.
+    """
+    from kubectl_eksdoc.flows.dns_verify import failed_before
+
+    around = asking.around
+    keeping = around.edges.keeping(around.edges.new_run_id(around.now()), "", around.environ)
+    texts = ready.change.corefile
+    after = texts.after if texts is not None and not texts.same else ""
+    with _looking(asking, after) as looking:
+        failed = failed_before(looking) if after else {}
+        begun_s = looking.clock.monotonic()
+        more = {"dns": {"corefile": after, "failed": dict(failed)}}
+        if ready.change.managed:
+            done = _updated(asking, apply, world, ready, view, keeping, more)
+        else:
+            done = _applied(asking, apply, world, ready, view, keeping, more)
+        return _looked_at(asking, apply, world, done, after, failed, begun_s, looking)
+
+
+def tried(asking: Asking, apply: DnsApply, ready: Ready) -> tuple[bool, str]:
+    """What the API server says to it, and whether it would take it.
+
+    Raises:
+        ClusterError: it would not, or cannot be asked.
+    """
+    from kubectl_eksdoc.core.model.applies import Conflicting
+    from kubectl_eksdoc.wiring.dns_change import maps_of
+
+    if ready.config is None:
+        return False, "there is nothing to try"
+    found = maps_of(asking.request.options.connection).apply(ready.config, apply.force, dry=True)
+    if isinstance(found, Conflicting):
+        return False, "; ".join(f"{each.field} is {each.owner}'s" for each in found.conflicts)
+    return True, "the server would take it"
+
+
+def _updated(
+    asking: Asking,
+    apply: DnsApply,
+    world: AddonWorld,
+    ready: Ready,
+    view: DnsChangeView,
+    keeping: Keeping,
+    more: Doc,
+) -> DnsChangeView:
+    from kubectl_eksdoc.core.run.addon.guards import changing
+    from kubectl_eksdoc.render.addon_update import Sent, UpdateView
+    from kubectl_eksdoc.render.addon_update.commands import way_back_text
+    from kubectl_eksdoc.wiring.addon_updates import journal_of
+
+    assert ready.update is not None, "it is the add-on's"
+    journal, plan, version = journal_of(keeping), ready.update.plan, ready.change.version
+    words, file = asking.reached_by(world), str(following.values_file(journal))
+    back = way_back_text(ready.update.back, world.eks.name, world.eks.region, file, words)
+    sent = Sent(ADDON, version, version, view.mode, view.values)
+    shown = UpdateView(sent, world.cluster, view.options, plan, len(changing(plan)), back=back, run=keeping.run)
+    request, how = _as_addon(asking, view.mode), _as_update(apply)
+    try:
+        made, ended = following.carry(request, how, world, ready.update, shown, (keeping, journal), asking.around, more)
+    except AwsError:
+        if journal.path.exists():
+            asking.around.note(f"journal {journal.path}; look again: {_again(asking, world, keeping.run)}")
+        raise
+    lines = () if isinstance(back, str) else back.commands
+    return replace(view, ended=ended, run=keeping.run, journal=made.journal, back=lines or view.back)
+
+
+def _applied(
+    asking: Asking,
+    apply: DnsApply,
+    world: AddonWorld,
+    ready: Ready,
+    view: DnsChangeView,
+    keeping: Keeping,
+    more: Doc,
+) -> DnsChangeView:
+    from kubectl_eksdoc.core.model.applies import Conflicting
+    from kubectl_eksdoc.flows.dns_change import config_map
+    from kubectl_eksdoc.render.addon.commands import as_json
+    from kubectl_eksdoc.render.dns_change.commands import back_of_map
+    from kubectl_eksdoc.wiring.dns_change import journal_of, maps_of
+
+    texts, config = ready.change.corefile, ready.config
+    assert texts is not None and config is not None, "something is applied"
+    around, journal = asking.around, journal_of(keeping)
+    file = journal.beside(_MAP, as_json(config_map(texts.before)) + "\n")
+    back = back_of_map(str(file), asking.kubectl(world))
+    journal.write({"entry": "begun", **_begun(asking, world, keeping), **more, "wayBack": list(back)})
+    around.note(f"run {keeping.run}, journal {journal.path}")
+    try:
+        found = maps_of(asking.request.options.connection).apply(config, apply.force)
+    except EksdocError as error:
+        _note(asking, journal, {"entry": "refused", "why": str(error)})
+        raise
+    if isinstance(found, Conflicting):
+        who = "; ".join(f"{each.field} is {each.owner}'s" for each in found.conflicts)
+        _note(asking, journal, {"entry": "refused", "why": who})
+        raise Drifted(f"somebody has taken the Corefile since: {who}", "Nothing was changed. Look again.")
+    _note(asking, journal, {"entry": "applied"})
+    return replace(view, applied=True, run=keeping.run, journal=str(journal.path), back=back)
+
+
+def _note(asking: Asking, journal: UpdateJournalFile, entry: Doc) -> None:
+    """What has happened is told all the same where it cannot be written down."""
+    try:
+        journal.write(entry)
+    except JournalError as error:
+        asking.around.note(f"the journal lacks what came then: {error.message}")
+
+
+def _begun(asking: Asking, world: AddonWorld, keeping: Keeping) -> Doc:
+    from kubectl_eksdoc.render.times import rfc3339
+
+    return {
+        "run": keeping.run,
+        "at": rfc3339(asking.around.now()),
+        "tool": __version__,
+        "who": f"{keeping.who}@{keeping.host}",
+        "cluster": {"name": world.eks.name, "arn": world.eks.arn, "context": world.cluster.identity.context},
+    }
+
+
+def _looked_at(
+    asking: Asking,
+    apply: DnsApply,
+    world: AddonWorld,
+    view: DnsChangeView,
+    after: str,
+    failed: Mapping[str, float | None],
+    begun_s: float,
+    looking: Verifying,
+) -> Answer:
+    """After the change: what pods say of the new Corefile (`after`, "" for none)."""
+    from kubectl_eksdoc.core.model.commands import Reach
+    from kubectl_eksdoc.core.model.findings import reached
+    from kubectl_eksdoc.core.plan.dns.change.lameduck import has_reload
+    from kubectl_eksdoc.core.run.dns.judged import judged
+    from kubectl_eksdoc.flows.dns_verify import verified
+
+    ended = view.ended
+    undone = ended is not None and not ended.whole  # whoever has stopped to follow it looks at no pods either
+    reloads = view.change.corefile.reloads if view.change is not None and view.change.corefile else has_reload(after)
+    seen: Verified | None = None
+    if after and reloads and not undone:
+        asking.around.note("now each pod is asked whether it has taken the new Corefile up; Ctrl-C only stops that")
+        seen = verified(_wanted(after, failed), begun_s, looking, apply.verify_s)
+    rolled = view.change is not None and view.change.affinity is not None and view.change.managed
+    reach = Reach(asking.reached_by(world), asking.kubectl(world), asking.reached_by(world))
+    told = judged(seen, reloads or not after, rolled) if not undone else ()
+    found = tuple(reached(each, reach) for each in told)
+    done = replace(view, verified=seen, after=found)
+    if (seen is not None and seen.left) or (ended is not None and ended.left):
+        asking.around.note(f"look again: {_again(asking, world, view.run)}")
+    return Answer(rendered(asking, done), code(done, apply))
+
+
+def code(view: DnsChangeView, apply: DnsApply) -> int:
+    """What was not brought to its end; then what is known to be wrong matters more than what is not known."""
+    from kubectl_eksdoc.core.model.findings import Status
+    from kubectl_eksdoc.core.run.dns.taking_up import Taken
+
+    ended, seen = view.ended, view.verified
+    if ended is not None and not ended.whole:
+        return exits.STOPPED
+    wrong = [each for each in view.after if each.status is Status.FAIL]
+    if (ended is not None and ended.differs) or (wrong and not (seen is not None and not seen.of(Taken.REFUSED))):
+        return exits.FAILS
+    if wrong:
+        return exits.STOPPED  # not yet
+    unknown = any(each.status is Status.UNKNOWN and each.code.name not in apply.accepted for each in view.after)
+    return exits.UNKNOWN if unknown or (ended is not None and _lacks(ended, apply)) else exits.CLEAN
+
+
+def _lacks(ended: Ended, apply: DnsApply) -> bool:
+    from kubectl_eksdoc.core.model.addon_codes import FIELD_UNKNOWN
+    from kubectl_eksdoc.core.run.addon.outcome import Verdict
+
+    if FIELD_UNKNOWN.name in apply.accepted:
+        return bool(ended.of(Verdict.NOT_READ) or ended.unread)
+    return ended.lacks
+
+
+def _wanted(text: str, failed: Mapping[str, float | None]) -> Wanted:
+    from kubectl_eksdoc.core.model.corefile import Corefile
+    from kubectl_eksdoc.core.rules.corefile.digest import sums
+    from kubectl_eksdoc.core.rules.corefile.parser import parse
+    from kubectl_eksdoc.core.run.dns.taking_up import Wanted
+
+    corefile = parse(text)
+    return Wanted(sums(corefile) if isinstance(corefile, Corefile) else (), failed)
+
+
+@contextmanager
+def _looking(asking: Asking, text: str) -> Iterator[Verifying]:
+    from kubectl_eksdoc.core.run.dns.telling import metrics_port
+    from kubectl_eksdoc.flows.dns_verify import Verifying
+    from kubectl_eksdoc.wiring.dns_change import resolvers_of
+
+    around = asking.around
+    connection = asking.request.options.connection
+    with around.edges.told_to_stop() as told, closing(resolvers_of(connection, _listed(asking))) as resolvers:
+        yield Verifying(
+            resolvers,
+            metrics_port(text),
+            around.edges.clock,
+            around.sleep,
+            told,
+            lambda line: around.note(f"{around.now():%H:%M:%S}Z  {line}"),
+        )
+
+
+def _listed(asking: Asking) -> Callable[[], tuple[Pod, ...] | Unknown]:
+    from kubectl_eksdoc.core.model.aws.asked import Unknown
+    from kubectl_eksdoc.core.model.kinds import PODS
+    from kubectl_eksdoc.core.plan.dns.facts import dns_pods
+
+    def listed() -> tuple[Pod, ...] | Unknown:
+        options, source = asking.request.options, asking.request.source
+        cluster = asking.around.open_reader(source, options.connection, None).read((PODS,))
+        read = cluster.read_of(PODS)
+        if not read.known:
+            return Unknown(read.detail, "list pods")
+        return tuple(pod for pod in dns_pods(cluster) if not pod.deleting)
+
+    return listed
+
+
+def resumed(asking: Asking, apply: DnsApply, world: AddonWorld) -> Answer:
+    """A change that was begun before, looked at again.
+
+    Raises:
+        LocalJournalError: this machine has no journal of it, or it was never made.
+        Drifted: it is of another cluster.
+    """
+    from kubectl_eksdoc.render.dns_change import DnsChangeView
+    from kubectl_eksdoc.wiring.dns_change import journal_of
+
+    keeping = asking.around.edges.keeping(apply.resume, "", asking.around.environ)
+    options = {**asking.request.given, "apply": True, "resume": apply.resume}
+    view = DnsChangeView(world.cluster, options, run=keeping.run, recognised=world.recognised)
+    journal = journal_of(keeping)
+    if journal.path.exists():
+        begun = _read_map(keeping, world)
+        view = replace(view, applied=True, journal=str(journal.path), back=tuple(map(str, begun.get("wayBack", ()))))
+    else:
+        again, ended, begun = following.look_again(_as_addon(asking, "NONE"), _as_update(apply), world, asking.around)
+        view = _of_update(view, again, ended)
+    dns = begun.get("dns")
+    after = str(dns.get("corefile", "")) if isinstance(dns, dict) else ""
+    failed = dns.get("failed", {}) if isinstance(dns, dict) else {}
+    with _looking(asking, after) as looking:
+        passed = asking.around.now() - datetime.fromisoformat(str(begun["at"]).replace("Z", "+00:00"))
+        begun_s = looking.clock.monotonic() - max(0.0, passed.total_seconds())
+        return _looked_at(asking, apply, world, view, after, failed, begun_s, looking)
+
+
+def _of_update(view: DnsChangeView, again: UpdateView, ended: Ended) -> DnsChangeView:
+    back = () if isinstance(again.back, str) else again.back.commands
+    sent = again.sent
+    return replace(view, mode=sent.mode, values=sent.values, ended=ended, journal=again.journal, back=back)
+
+
+def _read_map(keeping: Keeping, world: AddonWorld) -> Doc:
+    from kubectl_eksdoc.host.update_journal import read_update
+    from kubectl_eksdoc.wiring.dns_change import folder_of
+
+    entries = read_update(folder_of(keeping), keeping.run)
+    begun = next((each for each in entries if each.get("entry") == "begun"), None)
+    if begun is None or not any(each.get("entry") == "applied" for each in entries):
+        raise LocalJournalError(f"the change {keeping.run} was not made, or nobody knows", "Look at the ConfigMap.")
+    cluster = begun.get("cluster")
+    arn = cluster.get("arn") if isinstance(cluster, dict) else ""
+    if arn != world.eks.arn:
+        raise Drifted(f"the change {keeping.run} is of {arn}", "Name its context.")
+    return begun
+
+
+def _again(asking: Asking, world: AddonWorld, run: str) -> str:
+    from kubectl_eksdoc.core.model.commands import shell
+
+    return shell("kubectl", "eksdoc", NAME, "--apply", "--resume", run, *asking.reached_by(world))
+
+
+def _as_addon(asking: Asking, mode: str) -> AddonRequest:
+    request = asking.request
+    return AddonRequest(request.options, request.source, ADDON, "", mode, None)
+
+
+def _as_update(apply: DnsApply) -> Apply:
+    return Apply(False, True, apply.yes, apply.expect, apply.accepted, apply.watch_s, apply.resume)

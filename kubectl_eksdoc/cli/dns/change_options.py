@@ -1,0 +1,182 @@
+"""The flags that change CoreDNS: what is wished of it, how it is confirmed, and how long it is looked at."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from kubectl_eksdoc.cli import values
+from kubectl_eksdoc.cli.run.confirming import Given
+from kubectl_eksdoc.errors import UsageError
+
+if TYPE_CHECKING:  # help must not pay for plans
+    from kubectl_eksdoc.core.plan.dns.change.wishes import Scale, Wishes
+
+WATCH_FOR_S = 1800.0
+VERIFY_FOR_S = 180.0
+LAMEDUCK = "lameduck"
+
+
+@dataclass(frozen=True, slots=True)
+class DnsApply:
+    """`dry`: ``client``, ``server`` or "" (no dry run). `expect` None: no number of changes was named. `accepted`:
+    codes of what may be unknown; `resets`: fields that the update may reset. `force`: a Corefile that EKS does not manage is
+    taken from whoever has it. `watch_s` of the update and its rollout, `verify_s` of the pods afterwards. `resume`: the
+    id of a change that was begun before, "" for a new one."""
+
+    dry: str = ""
+    yes: bool = False
+    expect: int | None = None
+    accepted: tuple[str, ...] = ()
+    resets: tuple[str, ...] = ()
+    force: bool = False
+    watch_s: float = WATCH_FOR_S
+    verify_s: float = VERIFY_FOR_S
+    resume: str = ""
+
+
+def add_to(parser: argparse.ArgumentParser) -> None:
+    _add_wishes(parser.add_argument_group("What is to be another way (shown; nothing is changed without --apply)"))
+    _add_applying(parser.add_argument_group("Carrying it out"))
+
+
+def _add_wishes(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        "--set",
+        metavar="lameduck=TIME",
+        default="",
+        help="so long CoreDNS goes on answering when it is told to end, such as lameduck=20s",
+    )
+    group.add_argument(
+        "--place",
+        type=values.one_of(("on-demand", "any"), "place"),
+        default=None,
+        metavar="on-demand|any",
+        help="on-demand: never on Spot nodes, if two nodes in two zones take it; any: undoes that",
+    )
+    group.add_argument(
+        "--autoscale",
+        metavar="MIN:MAX",
+        default="",
+        help="have the add-on's own autoscaler keep so many replicas, such as 3:10",
+    )
+
+
+def _add_applying(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        "--apply", action="switch", default=False, help="do it, and look until every pod has taken it up"
+    )
+    group.add_argument(
+        "--accept-reset",
+        type=_names,
+        default=(),
+        metavar="FIELD,…",
+        help="fields that somebody has set and that the update may reset, as they are named when it is refused",
+    )
+    group.add_argument(
+        "--force-conflicts",
+        action="switch",
+        default=False,
+        help="take the Corefile of a CoreDNS that EKS does not manage from whoever has it",
+    )
+    group.add_argument(
+        "--watch-for",
+        type=values.some_seconds,
+        default=WATCH_FOR_S,
+        metavar="TIME",
+        help="follow the update and its rollout no longer than that; it goes on in EKS (default: "
+        f"{values.duration_text(WATCH_FOR_S)})",
+    )
+    group.add_argument(
+        "--verify-for",
+        type=values.some_seconds,
+        default=VERIFY_FOR_S,
+        metavar="TIME",
+        help=f"look so long whether each pod takes the new Corefile up (default: {values.duration_text(VERIFY_FOR_S)})",
+    )
+    group.add_argument(
+        "--resume",
+        metavar="ID",
+        default="",
+        help="look again at a change that was begun before, by its journal on this machine; changes nothing",
+    )
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in text.split(",") if name.strip())
+
+
+def wishes_from(args: argparse.Namespace) -> Wishes | None:
+    """None: nothing is wished.
+
+    Raises:
+        UsageError: a wish cannot be.
+    """
+    if not (args.set or args.place or args.autoscale):
+        return None
+    from kubectl_eksdoc.core.plan.dns.change.wishes import Place, Wishes
+
+    place = Place(args.place) if args.place else None
+    return Wishes(_lameduck(args.set), place, _scale(args.autoscale))
+
+
+def _lameduck(text: str) -> int | None:
+    from kubectl_eksdoc.core.plan.dns.change.wishes import Refused, lameduck_wished
+
+    if not text:
+        return None
+    key, equals, value = text.partition("=")
+    if key != LAMEDUCK or not equals:
+        raise UsageError(f"--set {text!r} is not known", "What can be set so far: --set lameduck=20s.")
+    found = lameduck_wished(value)
+    if isinstance(found, Refused):
+        raise UsageError(f"--set: {found.why}", found.hint)
+    return found
+
+
+def _scale(text: str) -> Scale | None:
+    from kubectl_eksdoc.core.plan.dns.change.wishes import Refused, scale_wished
+
+    found = scale_wished(text) if text else None
+    if isinstance(found, Refused):
+        raise UsageError(f"--autoscale: {found.why}", found.hint)
+    return found
+
+
+def apply_from(args: argparse.Namespace, given: Given, dry: str, measured: bool) -> DnsApply | None:
+    """None: nothing is to be carried out. `given` and `dry` are the measurement's, too, if there is one.
+
+    Raises:
+        UsageError: flags do not go together.
+    """
+    found = DnsApply(
+        dry,
+        given.yes,
+        given.expect,
+        args.accept_unknown,
+        args.accept_reset,
+        args.force_conflicts,
+        args.watch_for,
+        args.verify_for,
+        args.resume,
+    )
+    wished = bool(args.set or args.place or args.autoscale)
+    if measured and (wished or args.apply):
+        raise UsageError(
+            "--measure looks how CoreDNS is, and a change makes it another", "Change it first, and then measure."
+        )
+    if not args.apply:
+        usual = DnsApply(accepted=found.accepted, resets=found.resets, force=found.force)
+        if measured:
+            usual = replace(usual, dry=dry, yes=given.yes, expect=given.expect)
+        if found != usual or (not wished and (found.resets or found.force)):
+            raise UsageError("flags that carry a change out are given without --apply", "Add --apply if you mean it.")
+        return None
+    if wished and found.resume:
+        raise UsageError("--resume looks at a change as it was begun: no wish goes with it", "Leave the wish away.")
+    if not wished and not found.resume:
+        raise UsageError("--apply wants to know what: --set, --place or --autoscale", "For example --set lameduck=20s.")
+    if found.resume and (found.yes or found.dry or found.resets or found.force):
+        raise UsageError("--resume looks at a change as it was begun: no flag of a new one goes with it")
+    return found

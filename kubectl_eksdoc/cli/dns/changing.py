@@ -1,0 +1,211 @@
+"""``coredns-lameduck --set | --place | --autoscale``: a change is shown, typed back, read again, and carried out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kubectl_eksdoc.cli import exits, rights, saying
+from kubectl_eksdoc.cli.addon import reading as addon_reading
+from kubectl_eksdoc.cli.addon.confirming import confirm, still
+from kubectl_eksdoc.cli.dns.asking import Asking, Request, as_data, rendered
+from kubectl_eksdoc.cli.dns.change_options import DnsApply
+from kubectl_eksdoc.cli.dns.reading import ADDON, NAME
+from kubectl_eksdoc.cli.run.writable import check_writable
+from kubectl_eksdoc.cli.streams import say
+from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
+from kubectl_eksdoc.errors import Drifted, Forbidden, UsageError
+
+if TYPE_CHECKING:  # help must not pay for facts and plans
+    from kubectl_eksdoc.core.plan.dns.change.wishes import Wishes
+    from kubectl_eksdoc.flows.dns_change import Ready
+    from kubectl_eksdoc.render.dns_change import DnsChangeView
+    from kubectl_eksdoc.wiring.addons import AddonWorld
+
+COMMAND = f"{NAME} --apply"
+_PROVES_LITTLE = (
+    "a dry run asks EKS nothing: whether it takes the values, and which fields it finds in conflict, is foretold only"
+)
+_ASKS_NOBODY = "a dry run asks nobody; --dry-run=server asks the API server whether it would take it"
+
+
+def changing(request: Request, wishes: Wishes | None, apply: DnsApply | None, around: Surroundings) -> Answer:
+    """
+    Raises:
+        EksdocError: the command line, the cluster or AWS is at fault; the error says which.
+    """
+    from kubectl_eksdoc.cli.dns import change_following
+    from kubectl_eksdoc.render.dns_change import FORMATS
+
+    FORMATS.check(request.options.output)
+    asking = Asking(request, wishes, apply, around)
+    _check_source(asking)
+    if apply is not None and not apply.dry and not apply.resume:
+        check_writable(around.environ, COMMAND, f"{NAME} without --apply reads only")
+    try:
+        world = _opened(asking)
+        saying.told(world, request.options, around)
+        if apply is not None and apply.resume:
+            return change_following.resumed(asking, apply, world)
+        return _changed(asking, world)
+    except Forbidden as error:
+        raise rights.explained(error, COMMAND) from error
+
+
+def _check_source(asking: Asking) -> None:
+    source, apply = asking.request.source, asking.apply
+    if apply is None or source.live or (source.demo and apply.dry == "client"):
+        return
+    what = "--demo" if source.demo else "--snapshot"
+    raise UsageError(
+        f"--apply is of the live cluster: {what} does not go with it",
+        "Leave --apply away to look at what would be changed.",
+    )
+
+
+def _opened(asking: Asking) -> AddonWorld:
+    from kubectl_eksdoc.core.model import kinds
+    from kubectl_eksdoc.core.plan.addon.rendering import objects_of
+    from kubectl_eksdoc.core.plan.dns.deployed import OBJECTS
+    from kubectl_eksdoc.flows.dns import KINDS
+    from kubectl_eksdoc.wiring.addons import Reading
+
+    objects = tuple(dict.fromkeys((*objects_of(ADDON), *OBJECTS)))
+    return addon_reading.opened(asking.request, asking.around, Reading((*KINDS, kinds.NAMESPACES), objects))
+
+
+def _changed(asking: Asking, world: AddonWorld) -> Answer:
+    from kubectl_eksdoc.cli.dns import change_following
+
+    around, apply = asking.around, asking.apply
+    ready = prepared(asking, world)
+    view = _view(asking, world, ready)
+    if apply is None:
+        return Answer(rendered(asking, view), code(asking, view))
+    if apply.dry:
+        return _dry(asking, apply, world, ready, view)
+    say(around.stderr, f"{_preview(asking, view)}\n")
+    if ready.guards:
+        around.note(f"nothing is changed: {'; '.join(guard.why for guard in ready.guards)}")
+        return Answer(as_data(asking, view), exits.FAILS)
+    if ready.change.nothing:
+        around.note("nothing is changed: it is so already, and kept where it lasts")
+        return Answer(as_data(asking, view), _left(asking, view))
+    what = f"{ADDON} {ready.change.version}" if ready.change.managed else f"{ADDON} Corefile"
+    confirm(world.eks.name, what, view.changes, ready.weighty, apply, around.ask)
+    again = _opened(asking)
+    if again.eks.arn != world.eks.arn or prepared(asking, again).same != ready.same:
+        raise Drifted(
+            "CoreDNS is not as it was when the change was shown",
+            "Nothing was changed. Somebody has changed it, its values or its fields meanwhile: look again.",
+        )
+    return change_following.carried_out(asking, apply, world, ready, view)
+
+
+def prepared(asking: Asking, world: AddonWorld) -> Ready:
+    from kubectl_eksdoc.flows.dns import dns_facts
+    from kubectl_eksdoc.flows.dns_change import ready
+    from kubectl_eksdoc.wiring.dns_change import side_of
+
+    assert asking.wishes is not None, "something is wished"
+    apply = asking.apply or DnsApply()
+    facts = dns_facts(world.cluster, world.objects, side_of(world, ADDON), world.eks.auto_mode)
+    return ready(facts, asking.wishes, world.eks, world.objects, world.judge, apply.force, apply.resets)
+
+
+def _view(asking: Asking, world: AddonWorld, ready: Ready) -> DnsChangeView:
+    from dataclasses import replace
+
+    from kubectl_eksdoc.core.model.commands import Reach
+    from kubectl_eksdoc.core.model.findings import reached
+    from kubectl_eksdoc.core.plan.addon.judging import calls
+    from kubectl_eksdoc.flows.dns_change import resets
+    from kubectl_eksdoc.render.dns_change import DnsChangeView, commands
+
+    change, plan = ready.change, ready.plan
+    apply = asking.apply or DnsApply()
+    values = plan.asked.values if plan is not None else None
+    mode = plan.asked.mode.value if plan is not None else ""
+    command, back = "", ()  # type: tuple[str, tuple[str, ...]]
+    reach = Reach(asking.reached_by(world), asking.kubectl(world), asking.reached_by(world))
+    change = replace(change, findings=tuple(reached(each, reach) for each in change.findings))
+    if ready.update is not None and values is not None:
+        command = commands.update_addon(world.eks, change.version, mode, values)
+        words = asking.reached_by(world)
+        back = commands.back_of_update(ready.update.back, world.eks, "values-of-before.json", words)
+    elif ready.config is not None:
+        command = commands.apply_config(ready.config, apply.force, asking.kubectl(world))
+        back = commands.back_of_map("configmap-of-before.json", asking.kubectl(world))
+    return DnsChangeView(
+        world.cluster,
+        _given(asking),
+        change,
+        plan,
+        mode,
+        values,
+        ready.config,
+        tuple(calls(each.field) for each in resets(plan, change)) if plan is not None else (),
+        ready.guards,
+        ready.conflicts,
+        tuple(still(ready.weighty, apply.accepted)),
+        ready.changes,
+        command,
+        back,
+        recognised=world.recognised,
+    )
+
+
+def _given(asking: Asking) -> dict[str, object]:
+    wishes, apply = asking.wishes, asking.apply
+    said: dict[str, object] = dict(asking.request.given)
+    if wishes is not None:
+        said["set"] = f"lameduck={wishes.lameduck_s}s" if wishes.lameduck_s is not None else ""
+        said["place"] = wishes.place.value if wishes.place is not None else ""
+        said["autoscale"] = str(wishes.scale) if wishes.scale is not None else ""
+    if apply is not None:
+        said |= {"apply": True, "dry-run": apply.dry, "resume": apply.resume}
+        said |= {"accept-reset": list(apply.resets), "force-conflicts": apply.force}
+    return {name: value for name, value in said.items() if value}
+
+
+def _dry(asking: Asking, apply: DnsApply, world: AddonWorld, ready: Ready, view: DnsChangeView) -> Answer:
+    from dataclasses import replace
+
+    from kubectl_eksdoc.cli.dns import change_following
+
+    around = asking.around
+    if apply.dry == "server" and ready.change.managed:
+        raise UsageError(
+            "EKS has no dry run of an update, so there is no --dry-run=server of an add-on",
+            "--dry-run shows what would be sent, and what it would change.",
+        )
+    if apply.dry != "server":
+        around.note(
+            _PROVES_LITTLE if ready.change.managed else "a dry run asks nobody; --dry-run=server asks the server"
+        )
+        return Answer(rendered(asking, view), code(asking, view))
+    well, said = change_following.tried(asking, apply, ready)
+    around.note(f"dry run: {said}")
+    around.note("it proves that the server takes it, and not that CoreDNS does")
+    tried = replace(view, tried=said)
+    return Answer(rendered(asking, tried), code(asking, tried) if well else exits.FAILS)
+
+
+def code(asking: Asking, view: DnsChangeView) -> int:
+    """Of what is shown, and not done."""
+    return exits.FAILS if view.guards else _left(asking, view)
+
+
+def _left(asking: Asking, view: DnsChangeView) -> int:
+    if view.change is not None and view.change.not_done:
+        return exits.FAILS
+    return saying.code(view.findings, asking.request.accepted)
+
+
+def _preview(asking: Asking, view: DnsChangeView) -> str:
+    """Before anything is asked; it is no answer, so it goes to stderr."""
+    from kubectl_eksdoc.cli import look as looks
+    from kubectl_eksdoc.render.dns_change import FORMATS
+
+    around = asking.around
+    look = looks.decide(asking.request.options, around.stderr, around.environ)
+    return FORMATS.render(view, "wide" if asking.output == "wide" else "table", look)

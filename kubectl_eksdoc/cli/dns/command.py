@@ -1,0 +1,103 @@
+"""``kubectl eksdoc coredns-lameduck``: its flags, and its answer."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+
+from kubectl_eksdoc.cli import rights, saying, values
+from kubectl_eksdoc.cli.dns import change_options, confirm_options, measure_options, reading
+from kubectl_eksdoc.cli.dns.changing import changing
+from kubectl_eksdoc.cli.dns.measuring import measuring
+from kubectl_eksdoc.cli.dns.request import Request
+from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
+from kubectl_eksdoc.cli.parser import Parser
+from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
+from kubectl_eksdoc.errors import Forbidden
+
+NAME = reading.NAME
+
+_ABOUT = """\
+Say whether lookups survive the nodes they are answered on: how long CoreDNS goes on answering when it is told to end,
+how long it must and may, where it runs, whether it fails now, and in which order to mend it.
+Reads the cluster and AWS, and changes nothing, unless --apply changes CoreDNS the way that lasts, once you have typed
+that you mean it; without it, what --set, --place and --autoscale would change is shown.
+
+Examples:
+  %(prog)s
+  %(prog)s -o wide
+  %(prog)s --set lameduck=20s
+  %(prog)s --set lameduck=20s --apply
+  %(prog)s --place on-demand --autoscale 3:10 --apply --dry-run
+  %(prog)s --demo
+"""
+
+_EXIT_CODES = """\
+Exit codes: 0 lookups survive, 1 findings that fail, 5 something is unknown; 2 usage, 3 cluster, 4 AWS.
+With --apply: 0 it is done, and every pod has taken it up; 1 refused, or something is not as it was meant to be, 5
+something is not known, 6 it failed, goes on, or a pod has not taken it up yet, 7 it is not as it was shown.
+Global flags: kubectl eksdoc options
+"""
+
+
+def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
+    """Add ``coredns-lameduck``."""
+    parser = commands.add_parser(
+        NAME,
+        help="whether DNS survives its nodes, and how to make it",
+        usage="%(prog)s [flags]",
+        description=_ABOUT,
+        epilog=_EXIT_CODES,
+    )
+    GlobalOptions.add_to(parser, level=LEVELS - 1)
+    SourceOptions.add_to(parser)
+    group = parser.add_argument_group("What is judged")
+    group.add_argument(
+        "--accept-unknown",
+        type=_codes,
+        default=(),
+        metavar="CODE,…",
+        help="findings that may be unknown without exit code 5",
+    )
+    change_options.add_to(parser)
+    measure_options.add_to(parser)
+    confirm_options.add_to(parser)
+    parser.set_defaults(leaf=parser, command=run)
+
+
+def _codes(text: str) -> tuple[str, ...]:
+    from kubectl_eksdoc.core.model import addon_codes, dns_change_codes, dns_codes, dns_measure_codes
+
+    every = (*dns_codes.ALL, *dns_change_codes.ALL, *dns_measure_codes.ALL, *addon_codes.ALL)
+    return values.codes((code.name for code in every), "CoreDNS")(text)
+
+
+def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) -> Answer:
+    """
+    Raises:
+        EksdocError: the command line, the cluster or AWS is at fault; the error says which.
+    """
+    # Imported late: help and errors of usage must not pay for what only an answer needs.
+    from kubectl_eksdoc.cli import look as looks
+    from kubectl_eksdoc.core.plan.dns.plan import plan_dns
+    from kubectl_eksdoc.render.dns import FORMATS, DnsView
+
+    request = Request.from_args(args, words)
+    given, dry = confirm_options.given_from(args), confirm_options.dry_from(args)
+    measure = measure_options.measure_from(args, given, dry, request.accepted)
+    wishes, apply = change_options.wishes_from(args), change_options.apply_from(args, given, dry, bool(measure))
+    if measure is not None:
+        return measuring(request.options, request.source, measure, around)
+    if wishes is not None or apply is not None:
+        return changing(request, wishes, apply, around)
+    options = request.options
+    FORMATS.check(options.output)
+    try:
+        world = reading.opened(request, around)
+        plan = plan_dns(reading.facts_of(world), reading.reach(request, world))
+    except Forbidden as error:
+        raise rights.explained(error, NAME) from error
+    saying.told(world, options, around)
+    look = looks.decide(options, around.stdout, around.environ)
+    view = DnsView(plan, request.given, world.recognised)
+    return Answer(FORMATS.render(view, options.output, look), saying.code(plan.findings, request.accepted))

@@ -1,0 +1,68 @@
+"""What every face of ``coredns-lameduck`` reads: the cluster, CoreDNS's objects and pods, and AWS's side of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kubectl_eksdoc.cli import reaching
+from kubectl_eksdoc.cli.dns.request import Request
+from kubectl_eksdoc.cli.progress import ProgressLine
+from kubectl_eksdoc.cli.surroundings import Surroundings
+
+if TYPE_CHECKING:  # help must not pay for facts and plans
+    from kubectl_eksdoc.core.model.commands import Reach
+    from kubectl_eksdoc.core.plan.dns.facts import DnsFacts
+    from kubectl_eksdoc.wiring.dns import DnsWorld
+
+NAME = "coredns-lameduck"
+ADDON = "coredns"
+
+
+def opened(request: Request, around: Surroundings) -> DnsWorld:
+    """
+    Raises:
+        EksdocError: as `wiring.dns.open_dns`.
+    """
+    from kubectl_eksdoc.core.plan.dns.deployed import OBJECTS
+    from kubectl_eksdoc.flows.dns import KINDS
+    from kubectl_eksdoc.kube.aws_access import AwsWanted
+    from kubectl_eksdoc.wiring.dns import DnsReading
+
+    options = request.options
+    wanted = AwsWanted(options.cluster_name, options.region, options.profile)
+    with ProgressLine(around.stderr) as progress:
+        return around.open_dns(request.source, options.connection, wanted, progress, DnsReading(KINDS, OBJECTS))
+
+
+def reach(request: Request, world: DnsWorld) -> Reach:
+    """By which words a command that is proposed leads to the same cluster. Of the demo nothing can be changed, and a
+    snapshot does not say how its cluster is reached."""
+    from kubectl_eksdoc.core.model.commands import Reach
+
+    source, options = request.source, request.options
+    words = reaching.words(source, options, world.cluster.identity.context)
+    if source.demo:
+        return Reach(words, (), (*words, "--dry-run"))
+    if not source.live:
+        return Reach(words)
+    aws = {"--cluster-name": options.cluster_name, "--region": options.region, "--profile": options.profile}
+    ours = (*words, *(word for flag, value in aws.items() if value for word in (flag, value)))
+    return Reach(ours, words, ours)
+
+
+def facts_of(world: DnsWorld) -> DnsFacts:
+    """With a look into its pods, and at who hears of Spot notices.
+
+    Raises:
+        ClusterError, AwsError: something cannot be asked at all.
+    """
+    from kubectl_eksdoc.core.plan.interruption.plan import InterruptionPlan, Wish
+    from kubectl_eksdoc.flows.dns import dns_facts, with_notices, with_pods
+    from kubectl_eksdoc.flows.interruption import look_at_interruption
+
+    def looked() -> InterruptionPlan:
+        karpenter = world.karpenter()
+        return look_at_interruption(karpenter.cluster, karpenter.around, Wish())
+
+    facts = dns_facts(world.cluster, world.objects, world.addon(ADDON), world.auto_mode)
+    return with_pods(with_notices(facts, looked), world.inside)

@@ -1,0 +1,59 @@
+"""What every command does that makes short-lived pods: its clock, its rights, what is shown before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, TypeVar
+
+from kubectl_eksdoc.cli.options import GlobalOptions
+from kubectl_eksdoc.cli.rights import Right
+from kubectl_eksdoc.cli.streams import say
+from kubectl_eksdoc.cli.surroundings import Surroundings
+from kubectl_eksdoc.core.model.permissions import Permission
+from kubectl_eksdoc.errors import Forbidden
+
+if TYPE_CHECKING:  # help must not pay for facts and plans
+    from kubectl_eksdoc.render.formats import Formats
+    from kubectl_eksdoc.render.look import Look
+
+V = TypeVar("V")
+
+
+class ClockAround:
+    """Time as the command's surroundings have it."""
+
+    def __init__(self, around: Surroundings) -> None:
+        self._around = around
+
+    def monotonic(self) -> float:
+        return self._around.edges.clock.monotonic()
+
+    def sleep(self, seconds: float) -> object:
+        return self._around.sleep(seconds)
+
+
+def check_allowed(needed: Iterable[tuple[Right, str]], options: GlobalOptions, around: Surroundings) -> None:
+    """`needed`: rights, each in a namespace.
+
+    Raises:
+        Forbidden: rights are missing without which nothing can be measured, or not be deleted; it names all of them.
+    """
+    asked = {Permission(right.verb, right.resource, right.subresource, where): str(right) for right, where in needed}
+    missing = around.edges.denied(options.connection, tuple(asked))
+    if missing:
+        said = "; ".join(each.said for each in missing)
+        raise Forbidden(f"the cluster does not let you: {said}", "Nothing was done.", asked[missing[0]])
+
+
+def show(formats: Formats[V], view: V, options: GlobalOptions, around: Surroundings) -> None:
+    """Before anything is made; it is no answer, so it goes to stderr."""
+    from kubectl_eksdoc.cli import look as looks
+
+    look = looks.decide(options, around.stderr, around.environ)
+    say(around.stderr, f"{formats.render(view, 'wide' if options.output == 'wide' else 'table', look)}\n")
+
+
+def rendered(render: Callable[[V, str, Look], str], view: V, options: GlobalOptions, around: Surroundings) -> str:
+    from kubectl_eksdoc.cli import look as looks
+
+    return render(view, options.output, looks.decide(options, around.stdout, around.environ))

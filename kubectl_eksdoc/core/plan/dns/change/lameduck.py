@@ -1,0 +1,182 @@
+"""The Corefile with another lameduck, or why there is none: what CoreDNS would not take is never sent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from kubectl_eksdoc.core.model import dns_codes, kinds
+from kubectl_eksdoc.core.model.aws.addons import AddonSide
+from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.corefile import Corefile, Directive, Refusal
+from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
+from kubectl_eksdoc.core.plan.dns.change.wishes import Refused
+from kubectl_eksdoc.core.plan.dns.deployed import DEFAULT_GRACE_S, EKS, NAME, SYSTEM, Deployed
+from kubectl_eksdoc.core.plan.dns.facts import DnsFacts
+from kubectl_eksdoc.core.plan.dns.shutdown import (
+    SLOWEST_NODES,
+    Budget,
+    Shutdown,
+    arithmetic,
+    budget,
+    grace_for,
+)
+from kubectl_eksdoc.core.rules.corefile.edits import NotEdited, with_lameduck
+from kubectl_eksdoc.core.rules.corefile.parser import parse
+from kubectl_eksdoc.core.rules.corefile.plugins import lameduck_s, refusals
+
+CONFIG = Subject("ConfigMap", NAME, SYSTEM)
+
+
+@dataclass(frozen=True, slots=True)
+class Edited:
+    """The Corefile before and after; `now_s`: so long CoreDNS waits today, None where the text does not tell."""
+
+    before: str
+    after: str
+    now_s: float | None
+    findings: tuple[Finding, ...] = ()
+
+
+def edited(facts: DnsFacts, seconds: int) -> Edited | tuple[Refused, ...]:
+    corefile = facts.corefile
+    if isinstance(corefile, Unknown):
+        return (Refused(f"the Corefile is not known: {corefile.why}", "", corefile.missing or corefile.why),)
+    if isinstance(corefile, Absent):
+        return (Refused(f"there is no Corefile to change: {corefile.said}", "Is CoreDNS what answers here?"),)
+    if isinstance(corefile, Refusal):
+        return (Refused(f"the Corefile of today cannot be parsed: {corefile}", "Mend it first."),)
+    now = lameduck_s(corefile)
+    found = tuple(_refused(facts, corefile, seconds, now))
+    if found:
+        return found
+    text = with_lameduck(corefile, seconds)
+    if isinstance(text, NotEdited):
+        return (Refused(f"the Corefile is not edited: {text.why}", "Change it by hand where that stands."),)
+    wrong = tuple(bad(text, facts.deployed))
+    if wrong:
+        return wrong
+    made = parse(text)
+    assert isinstance(made, Corefile), "else it is bad"
+    if lameduck_s(made) != seconds and lameduck_s(made) is not None:
+        return (Refused(f"the edit would make CoreDNS wait {lameduck_s(made):g} s, and not {seconds} s"),)
+    return Edited(corefile.text, text, now, (*_still_short(facts, seconds), *_grace_not_kept(facts, seconds)))
+
+
+def bad(text: str, deployed: Deployed | Absent | Unknown) -> Iterator[Refused]:
+    """Why CoreDNS would not start with it, or never become Ready."""
+    corefile = parse(text)
+    if isinstance(corefile, Refusal):
+        yield Refused(f"CoreDNS would refuse the Corefile: {corefile}", "It is not sent.")
+        return
+    for each in refusals(corefile):
+        yield Refused(f"CoreDNS would refuse the Corefile: {each}", "It is not sent.")
+    path = deployed.readiness.path if isinstance(deployed, Deployed) and deployed.readiness is not None else ""
+    if path == "/ready" and not _has(corefile, "ready"):
+        yield Refused(
+            "the readiness probe asks /ready, and the Corefile has no plugin ready: a pod that starts with it never "
+            "becomes Ready",
+            "Add the plugin ready to its first server block.",
+        )
+
+
+def has_reload(text: str) -> bool:
+    """CoreDNS looks by itself whether its Corefile has changed; one that cannot be parsed is not taken up."""
+    corefile = parse(text)
+    return isinstance(corefile, Corefile) and _has(corefile, "reload")
+
+
+def _has(corefile: Corefile, plugin: str) -> bool:
+    held = (each for block in corefile.servers for each in corefile.whole(block))
+    return any(isinstance(each, Directive) and each.name == plugin for each in held)
+
+
+def _refused(facts: DnsFacts, corefile: Corefile, seconds: int, now: float | None) -> Iterator[Refused]:
+    if corefile.files:
+        yield Refused(
+            f"it imports {', '.join(corefile.files)}, which may hold the plugin health: how long CoreDNS would wait in "
+            "all is not known",
+            "Put what that holds into the Corefile itself, or change it by hand.",
+            "what the imported files hold",
+        )
+    for each in refusals(corefile):
+        yield Refused(f"CoreDNS refuses the Corefile of today: {each}", "Mend it first: its next pod does not start.")
+    deployed = facts.deployed
+    if isinstance(deployed, (Absent, Unknown)):
+        why = deployed.why if isinstance(deployed, Unknown) else deployed.said
+        missing = (deployed.missing if isinstance(deployed, Unknown) else "") or "Deployment coredns"
+        yield Refused(f"how long CoreDNS may take to end is not known: {why}", "", missing)
+        return
+    if isinstance(deployed.pre_stop_s, Unknown):
+        yield Refused(
+            f"how long CoreDNS may take to end is not known: {deployed.pre_stop_s.why}",
+            "Write the preStop hook as a plain sleep, or take it away: lameduck does its work.",
+            "the length of the preStop hook",
+        )
+        return
+    wished = budget(Shutdown(deployed.grace_s, deployed.pre_stop_s, seconds), _nodes(facts))
+    if seconds > wished.advised_s:
+        needs = grace_for(seconds, deployed.pre_stop_s)
+        yield Refused(
+            f"lameduck {seconds}s does not fit: {arithmetic(seconds, wished.shutdown)}; CoreDNS would be killed while "
+            "it still answers",
+            f"The largest that is safe is {wished.advised_s}s; {seconds}s needs terminationGracePeriodSeconds {needs}"
+            + (", for which no schema of the add-on has a key." if isinstance(facts.addon, AddonSide) else "."),
+        )
+    elif wished.too_short and (now is None or seconds <= now):
+        yield Refused(f"lameduck {seconds}s is too short: {_why_short(wished)}", f"Give at least {wished.least_s}s.")
+
+
+def _still_short(facts: DnsFacts, seconds: int) -> Iterator[Finding]:
+    deployed = facts.deployed
+    if not isinstance(deployed, Deployed) or isinstance(deployed.pre_stop_s, Unknown):
+        return
+    wished = budget(Shutdown(deployed.grace_s, deployed.pre_stop_s, seconds), _nodes(facts))
+    if wished.too_short:
+        yield Finding(
+            dns_codes.LAMEDUCK_SHORT,
+            Severity.MEDIUM,
+            Status.FAIL,
+            CONFIG,
+            f"lameduck {seconds}s is longer than today's and still too short: {_why_short(wished)}",
+            (),
+            (Remedy(f"give {max(wished.least_s, wished.advised_s)}s, where the grace period allows it"),),
+        )
+
+
+def _why_short(wished: Budget) -> str:
+    return (
+        f"until every node has heard that the pod is gone, and its clients have their answers, {wished.least_s} s may "
+        "pass"
+    )
+
+
+def foreign_grace(facts: DnsFacts, seconds: int | None) -> bool:
+    """It fits the grace period of today, and not the add-on's own, to which EKS may put it back."""
+    deployed = facts.deployed
+    if seconds is None or not isinstance(facts.addon, AddonSide) or not isinstance(deployed, Deployed):
+        return False
+    if deployed.grace_by == EKS or isinstance(deployed.pre_stop_s, Unknown):
+        return False
+    return seconds > budget(Shutdown(DEFAULT_GRACE_S, deployed.pre_stop_s), 0).advised_s
+
+
+def _grace_not_kept(facts: DnsFacts, seconds: int) -> Iterator[Finding]:
+    deployed = facts.deployed
+    if not foreign_grace(facts, seconds) or not isinstance(deployed, Deployed):
+        return
+    yield Finding(
+        dns_codes.FOREIGN_GRACE,
+        Severity.HIGH,
+        Status.FAIL,
+        Subject("Deployment", NAME, SYSTEM),
+        f"lameduck {seconds}s fits the grace period of {deployed.grace_s} s that {deployed.grace_by or 'somebody'} has "
+        f"set, and not the add-on's own of {DEFAULT_GRACE_S} s, to which an update with OVERWRITE puts it back",
+        ("no schema of the add-on has a key for it",),
+        (Remedy(f"give a lameduck that fits {DEFAULT_GRACE_S} s"),),
+    )
+
+
+def _nodes(facts: DnsFacts) -> int:
+    """Where they were not read, the slowest is assumed."""
+    return len(facts.cluster.nodes) if facts.cluster.read_of(kinds.NODES).known else SLOWEST_NODES

@@ -1,0 +1,158 @@
+"""CoreDNS's Deployment and ConfigMap as documents: what of them is judged.
+
+Sources: core/v1 PodSpec, apps/v1 Deployment; the manifests of EKS 1.23 to 1.36 (aws/eksctl, assets).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from kubectl_eksdoc.core.model.api_objects import Doc, at
+from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.named import Named
+from kubectl_eksdoc.core.rules.api.ownership.entries import MalformedEntries, read
+
+SYSTEM, NAME = "kube-system", "coredns"
+DEPLOYMENT = Named("apps/v1", "Deployment", SYSTEM, NAME)
+CONFIG = Named("v1", "ConfigMap", SYSTEM, NAME)
+COREFILE = "Corefile"
+SERVICE = "kube-dns"
+LABEL = ("k8s-app", "kube-dns")
+DEFAULT_GRACE_S = 30
+
+PROPORTIONAL = tuple(
+    Named("apps/v1", "Deployment", SYSTEM, name)
+    for name in ("coredns-autoscaler", "dns-autoscaler", "kube-dns-autoscaler")
+)
+"""As the cluster-proportional-autoscaler is called that scales CoreDNS (kubernetes/kubernetes,
+dns-horizontal-autoscaler; the charts of it)."""
+
+OBJECTS = (DEPLOYMENT, CONFIG, *PROPORTIONAL)
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """An HTTP probe; `period_s` times `failures` until its word counts."""
+
+    path: str
+    port: str
+    period_s: int = 10
+    failures: int = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Deployed:
+    """`pre_stop_s` is Unknown where the hook is not a plain sleep. `readiness` is None for no HTTP probe; `memory` is
+    the limit as written, "" for none. `spread_over`: topology keys that the scheduler is asked to spread over;
+    `grace_by`: who owns the grace period, "" where nobody is told."""
+
+    replicas: int
+    version: str
+    grace_s: int = DEFAULT_GRACE_S
+    pre_stop_s: int | Unknown = 0
+    readiness: Probe | None = None
+    memory: str = ""
+    spread_over: tuple[str, ...] = ()
+    node_selector: tuple[tuple[str, str], ...] = ()
+    grace_by: str = ""
+    of_eks: bool = False
+
+
+def deployed(doc: Doc) -> Deployed:
+    """Of the Deployment. What has another shape than the API's is taken as not there."""
+    pod = at(doc, "spec", "template", "spec")
+    pod = pod if isinstance(pod, dict) else {}
+    container = _container(pod)
+    grace = pod.get("terminationGracePeriodSeconds")
+    replicas = at(doc, "spec", "replicas")
+    image = str(container.get("image") or "")
+    owners = _owners(doc, _GRACE)
+    return Deployed(
+        replicas if isinstance(replicas, int) else 1,
+        image.partition("@")[0].rpartition(":")[2] if ":" in image.rpartition("/")[2] else "",
+        grace if isinstance(grace, int) else DEFAULT_GRACE_S,
+        _pre_stop(at(container, "lifecycle", "preStop")),
+        _probe(at(container, "readinessProbe")),
+        str(at(container, "resources", "limits", "memory") or ""),
+        tuple(sorted(set(_spread_over(pod)))),
+        tuple(sorted((str(key), str(value)) for key, value in (pod.get("nodeSelector") or {}).items())),
+        owners,
+        EKS in _managers(doc),
+    )
+
+
+EKS = "eks"
+"""The field manager of EKS's add-ons."""
+_GRACE = ("f:spec", "f:template", "f:spec", "f:terminationGracePeriodSeconds")
+_TEXT = ("f:data", f"f:{COREFILE}")
+
+
+def corefile_of(config: Doc | Absent | Unknown) -> str | Absent | Unknown:
+    """The text of the ConfigMap."""
+    if isinstance(config, (Absent, Unknown)):
+        return config
+    text = at(config, "data", COREFILE)
+    return text if isinstance(text, str) else Absent(f"ConfigMap {SYSTEM}/{NAME} has no key {COREFILE}")
+
+
+def corefile_by(config: Doc | Absent | Unknown) -> str:
+    """Who owns the Corefile's text by the managedFields, "" where nobody is told."""
+    return "" if isinstance(config, (Absent, Unknown)) else _owners(config, _TEXT)
+
+
+def _owners(doc: Doc, path: tuple[str, ...]) -> str:
+    try:
+        found = sorted({owner.manager for owner, entry in read(doc).items() if path in entry.fields})
+    except MalformedEntries:
+        return ""
+    return ", ".join(found)
+
+
+def _managers(doc: Doc) -> set[str]:
+    entries = at(doc, "metadata", "managedFields")
+    return {str(each.get("manager")) for each in entries or () if isinstance(each, dict)}
+
+
+def _container(pod: Doc) -> Doc:
+    listed = [each for each in pod.get("containers") or () if isinstance(each, dict)]
+    return next((each for each in listed if each.get("name") == NAME), listed[0] if listed else {})
+
+
+def _pre_stop(hook: Any) -> int | Unknown:
+    if not isinstance(hook, dict) or not hook:
+        return 0
+    seconds = at(hook, "sleep", "seconds")
+    if isinstance(seconds, int):
+        return seconds
+    command = at(hook, "exec", "command")
+    words = " ".join(map(str, command)).split() if isinstance(command, list) else []
+    if len(words) >= 2 and words[-2].rpartition("/")[2] == "sleep" and words[-1].isdigit():
+        return int(words[-1])
+    return Unknown(f"how long the preStop hook takes is not told by its spec ({', '.join(sorted(hook))})")
+
+
+def _probe(probe: Any) -> Probe | None:
+    path = at(probe, "httpGet", "path") if isinstance(probe, dict) else None
+    if path is None:
+        return None
+    period, failures = probe.get("periodSeconds"), probe.get("failureThreshold")
+    return Probe(
+        str(path),
+        str(at(probe, "httpGet", "port") or ""),
+        period if isinstance(period, int) else 10,
+        failures if isinstance(failures, int) else 3,
+    )
+
+
+def _spread_over(pod: Doc) -> Iterator[str]:
+    """By constraints, and by anti-affinity among its own pods, whether required or preferred."""
+    for each in pod.get("topologySpreadConstraints") or ():
+        if isinstance(each, dict):
+            yield str(each.get("topologyKey") or "")
+    anti = at(pod, "affinity", "podAntiAffinity")
+    for each in (anti or {}).get("requiredDuringSchedulingIgnoredDuringExecution") or ():
+        yield str(each.get("topologyKey") or "")
+    for each in (anti or {}).get("preferredDuringSchedulingIgnoredDuringExecution") or ():
+        yield str(at(each, "podAffinityTerm", "topologyKey") or "")

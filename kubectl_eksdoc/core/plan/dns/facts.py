@@ -1,0 +1,132 @@
+"""What CoreDNS is judged by."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.aws.addons import AddonSide
+from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.core.model.containers import Container, LogOf
+from kubectl_eksdoc.core.model.corefile import Corefile, Refusal
+from kubectl_eksdoc.core.model.named import Named
+from kubectl_eksdoc.core.model.nodes import Node
+from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.plan.dns import deployed as deployments
+from kubectl_eksdoc.core.plan.dns.deployed import CONFIG, DEPLOYMENT, LABEL, PROPORTIONAL, SYSTEM, Deployed
+from kubectl_eksdoc.core.plan.dns.symptoms import Seen, symptoms, together
+from kubectl_eksdoc.core.rules.corefile.parser import parse
+
+
+@dataclass(frozen=True, slots=True)
+class Inside:
+    """Of one of CoreDNS' pods: its container, and what its logs tell; `unread` is what of them was not had."""
+
+    container: Container | None = None
+    seen: tuple[Seen, ...] = ()
+    unread: tuple[Unknown, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Notices:
+    """Whether somebody drains Spot nodes when EC2 takes them back: `heard`, and why or why not in a clause; `mend`: the
+    command that makes what is missing, "" where there is none."""
+
+    heard: bool
+    why: str
+    mend: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DnsFacts:
+    """`objects`: the documents of `deployed.OBJECTS`. `addon`: what EKS says of the add-on coredns, Absent where it is
+    not managed by EKS. `inside`: by the pod's ``namespace/name``. `auto_mode`: EKS makes nodes itself, and answers
+    there. `notices` of Karpenter's nodes."""
+
+    cluster: Cluster
+    objects: Mapping[Named, Doc | Absent | Unknown]
+    addon: AddonSide | Absent | Unknown = Unknown("nobody asked EKS")
+    inside: Mapping[str, Inside] = field(default_factory=dict)
+    auto_mode: bool | Unknown = Unknown("nobody asked EKS")
+    notices: Notices | Unknown = Unknown("nobody looked at Karpenter's interruption queue")
+
+    @property
+    def deployed(self) -> Deployed | Absent | Unknown:
+        doc = self.objects.get(DEPLOYMENT, _NOT_ASKED)
+        return doc if isinstance(doc, (Absent, Unknown)) else deployments.deployed(doc)
+
+    @property
+    def text(self) -> str | Absent | Unknown:
+        """The Corefile as the ConfigMap has it."""
+        return deployments.corefile_of(self.objects.get(CONFIG, _NOT_ASKED))
+
+    @property
+    def corefile(self) -> Corefile | Refusal | Absent | Unknown:
+        text = self.text
+        return parse(text) if isinstance(text, str) else text
+
+    @property
+    def corefile_by(self) -> str:
+        """Who owns its text by the managedFields, "" where nobody is told."""
+        return deployments.corefile_by(self.objects.get(CONFIG, _NOT_ASKED))
+
+    @property
+    def configured_corefile(self) -> str | Unknown | None:
+        """The one in the add-on's configuration values; None for none, or where EKS does not manage it."""
+        if isinstance(self.addon, AddonSide):
+            values = self.addon.values
+            if isinstance(values, Unknown):
+                return values
+            text = values.get("corefile")
+            return text if isinstance(text, str) else None
+        return self.addon if isinstance(self.addon, Unknown) else None
+
+    @property
+    def pods(self) -> tuple[Pod, ...]:
+        """CoreDNS' own, the ended ones left out; they are known by the label that the service kube-dns selects by."""
+        return dns_pods(self.cluster)
+
+    def node_of(self, pod: Pod) -> Node | None:
+        return next((node for node in self.cluster.nodes if node.name == pod.node), None)
+
+    @property
+    def proportional(self) -> str:
+        """The proportional autoscaler of CoreDNS that is there, "" for none that is known."""
+        return next((of.name for of in PROPORTIONAL if isinstance(self.objects.get(of), dict)), "")
+
+
+_NOT_ASKED = Unknown("it was not asked for")
+
+
+def dns_pods(cluster: Cluster) -> tuple[Pod, ...]:
+    key, value = LABEL
+    return tuple(
+        pod for pod in cluster.pods if pod.namespace == SYSTEM and pod.labels.get(key) == value and not pod.finished
+    )
+
+
+def inside(containers: Sequence[Container] | Absent | Unknown, logs: Mapping[LogOf, str | Absent | Unknown]) -> Inside:
+    """`logs`: those of the pod that were asked for."""
+    if isinstance(containers, Unknown):
+        return Inside(unread=(containers,))
+    if isinstance(containers, Absent):
+        return Inside(unread=(Unknown(f"it is gone: {containers.said}"),))
+    container = next((each for each in containers if each.name == deployments.NAME), None)
+    texts = [text for text in logs.values() if isinstance(text, str)]
+    unread = tuple(text for text in logs.values() if isinstance(text, Unknown))
+    return Inside(container, together(seen for text in texts for seen in symptoms(text)), unread)
+
+
+def logs_of(pod: Pod, containers: Sequence[Container] | Absent | Unknown) -> tuple[LogOf, ...]:
+    """What to read of it: of the container that runs, and of the one before where that ended."""
+    if isinstance(containers, (Absent, Unknown)):
+        return ()
+    found: list[LogOf] = []
+    for each in containers:
+        if each.name == deployments.NAME:
+            found.append(LogOf(pod.namespace, pod.name, each.name))
+            if each.ended_before:
+                found.append(LogOf(pod.namespace, pod.name, each.name, previous=True))
+    return tuple(found)

@@ -1,0 +1,97 @@
+"""Whether CoreDNS takes its Corefile, and whether that has the plugins without which something does not work."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kubectl_eksdoc.core.model import dns_codes as codes
+from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.corefile import Corefile, Import, Refusal
+from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, When
+from kubectl_eksdoc.core.plan.dns.deployed import Deployed
+from kubectl_eksdoc.core.plan.dns.facts import DnsFacts
+from kubectl_eksdoc.core.plan.dns.judging.subjects import CONFIG, DEPLOYMENT, not_read
+from kubectl_eksdoc.core.rules.corefile.plugins import refusals
+
+
+def judged(facts: DnsFacts) -> Iterator[Finding]:
+    """Of the text as the ConfigMap has it."""
+    corefile = facts.corefile
+    if isinstance(corefile, (Absent, Unknown)):
+        yield not_read("the Corefile", corefile, CONFIG)
+    elif isinstance(corefile, Refusal):
+        yield _refused(facts, (corefile,))
+    else:
+        told = refusals(corefile)
+        if told:
+            yield _refused(facts, told)
+        yield from _plugins(corefile, facts.deployed)
+
+
+def _refused(facts: DnsFacts, told: tuple[Refusal, ...]) -> Finding:
+    by_hand = Remedy("Put right that line.", "kubectl edit configmap coredns -n kube-system")
+    by_values = Remedy(
+        "Put right that line in the value corefile of the add-on, and send it: by hand it would be put back.",
+        "kubectl eksdoc addon-diff coredns --configuration-values values.yaml --apply",
+    )
+    return Finding(
+        codes.COREFILE_REFUSED,
+        Severity.CRITICAL,
+        Status.FAIL,
+        CONFIG,
+        f"CoreDNS would not take this Corefile: {told[0]}",
+        tuple(map(str, told[1:])),
+        (
+            Remedy("Until it is mended, do not restart, drain or update anything of CoreDNS: who runs, runs on."),
+            by_hand if isinstance(facts.addon, Absent) else by_values,
+        ),
+    )
+
+
+def _plugins(corefile: Corefile, of: Deployed | Absent | Unknown) -> Iterator[Finding]:
+    used = {each.name for block in corefile.servers for each in corefile.whole(block) if not isinstance(each, Import)}
+    if corefile.files:
+        return  # they may hold any plugin
+    if "reload" not in used:
+        yield Finding(
+            codes.NO_RELOAD,
+            Severity.LOW,
+            Status.FAIL,
+            CONFIG,
+            "no server block has the plugin reload: a changed Corefile is taken up at the next restart only",
+            remedy=(
+                Remedy(
+                    "After a change, once its budget allows it.",
+                    "kubectl rollout restart deployment/coredns -n kube-system",
+                ),
+                Remedy("Add the line reload to the first server block.", when=When.TOMORROW),
+            ),
+        )
+    if isinstance(of, (Absent, Unknown)) or of.readiness is None:
+        return
+    wanted = {"/ready": "ready", "/health": "health"}.get(of.readiness.path)
+    if wanted is not None and wanted not in used:
+        yield Finding(
+            codes.NO_READY,
+            Severity.CRITICAL,
+            Status.FAIL,
+            DEPLOYMENT,
+            f"the readiness probe asks {of.readiness.path}, and no server block has the plugin {wanted}: no pod of it "
+            "becomes Ready",
+            remedy=(Remedy(f"Add the line {wanted} to the first server block."),),
+        )
+    elif wanted == "health":
+        yield Finding(
+            codes.READINESS_ASKS_HEALTH,
+            Severity.MEDIUM,
+            Status.FAIL,
+            DEPLOYMENT,
+            "the readiness probe asks /health, which is 200 before CoreDNS can answer and all through its lameduck",
+            remedy=(
+                Remedy(
+                    "Update the add-on (v1.9.3-eksbuild.3, v1.10.1-eksbuild.6 and later ask /ready), and see that the "
+                    "Corefile has the plugin ready first.",
+                    when=When.TOMORROW,
+                ),
+            ),
+        )

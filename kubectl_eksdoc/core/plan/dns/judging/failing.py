@@ -1,0 +1,206 @@
+"""Whether CoreDNS fails now: its pods, what ended them, what they print, and who of them is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from kubectl_eksdoc.core.model import dns_codes as codes
+from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.containers import Runs
+from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, When
+from kubectl_eksdoc.core.model.kinds import ENDPOINT_SLICES, PODS
+from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.plan.dns.deployed import SERVICE, SYSTEM, Deployed
+from kubectl_eksdoc.core.plan.dns.facts import DnsFacts, Inside
+from kubectl_eksdoc.core.plan.dns.judging.subjects import DEPLOYMENT, PLACE_ELSEWHERE, SERVED, not_read, scale_to
+from kubectl_eksdoc.core.plan.dns.symptoms import together
+
+OUT_OF_MEMORY = "OOMKilled"
+EKS_MEMORY = "170Mi"
+"""The limit that EKS gives CoreDNS."""
+_NOTHING_SEEN = Inside()
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoints:
+    """By the uids of pods: who of them is in the service, and Ready there."""
+
+    ready: frozenset[str]
+    there: frozenset[str]
+
+
+def endpoints(facts: DnsFacts) -> Endpoints | Unknown:
+    """Of the service kube-dns."""
+    unread = facts.cluster.unread(ENDPOINT_SLICES)
+    if unread:
+        return Unknown(
+            f"EndpointSlices could not be read: {unread[0].detail or unread[0].state.value}",
+            f"list {ENDPOINT_SLICES.full_name}",
+        )
+    slices = [each for each in facts.cluster.endpoint_slices if (each.namespace, each.service) == (SYSTEM, SERVICE)]
+    every = [each for of in slices for each in of.endpoints]
+    return Endpoints(frozenset(each.pod_uid for each in every if each.ready), frozenset(each.pod_uid for each in every))
+
+
+def judged(facts: DnsFacts) -> Iterator[Finding]:
+    """What somebody does something about before any edit."""
+    of = facts.deployed
+    if isinstance(of, (Absent, Unknown)) and not facts.pods:
+        return  # that CoreDNS is not there is said elsewhere
+    unread = facts.cluster.unread(PODS)
+    if unread:
+        yield not_read("which pods CoreDNS has", Unknown(unread[0].detail or "pods could not be read", "list pods"))
+        return
+    yield from _pods(facts, of if isinstance(of, Deployed) else None)
+    yield from _out_of_memory(facts, of if isinstance(of, Deployed) else None)
+    yield from _printed(facts)
+    yield from _served(facts)
+
+
+def _pods(facts: DnsFacts, of: Deployed | None) -> Iterator[Finding]:
+    pods = [pod for pod in facts.pods if not pod.deleting]
+    ready = [pod for pod in pods if pod.ready]
+    wanted = max(of.replicas if of is not None else 0, len(pods))
+    if not pods:
+        events = Remedy("Nobody makes them: the events say why.", f"kubectl describe deployment coredns -n {SYSTEM}")
+        yield Finding(
+            codes.FAILING,
+            Severity.CRITICAL,
+            Status.FAIL,
+            DEPLOYMENT,
+            "there is no pod of CoreDNS: nobody answers",
+            remedy=(events if wanted else Remedy("Scale it up.", scale_to(2)),),
+        )
+        return
+    if len(ready) >= wanted:
+        return
+    bad = [pod for pod in pods if not pod.ready]
+    yield Finding(
+        codes.FAILING,
+        Severity.HIGH if ready else Severity.CRITICAL,
+        Status.FAIL,
+        DEPLOYMENT,
+        f"{len(ready)} of {wanted} pods are Ready" + ("" if ready else ": nobody answers"),
+        tuple(f"{pod.name}: {pod.not_ready_because or pod.phase}" for pod in bad),
+        _first_aid(facts, bad, len(ready)),
+    )
+
+
+def _first_aid(facts: DnsFacts, bad: Sequence[Pod], ready: int) -> tuple[Remedy, ...]:
+    """Before anything is edited."""
+    found = []
+    if ready:
+        found.append(Remedy("First more of them: who is Ready carries the rest.", scale_to(ready + max(2, len(bad)))))
+    placed = [pod for pod in bad if pod.node]
+    if not placed:
+        found.append(
+            Remedy(
+                "They find no node: the events say why.",
+                f"kubectl describe pods -n {SYSTEM} -l k8s-app=kube-dns",
+            )
+        )
+    elif any((node := facts.node_of(pod)) is not None and node.capacity_type == "spot" for pod in placed):
+        found.append(Remedy("Then away from Spot.", PLACE_ELSEWHERE))
+    if placed:
+        found.append(Remedy("What it printed last.", f"kubectl logs -n {SYSTEM} {placed[0].name} --previous"))
+    return tuple(found)
+
+
+def _out_of_memory(facts: DnsFacts, of: Deployed | None) -> Iterator[Finding]:
+    looked = ((pod, facts.inside.get(pod.key, _NOTHING_SEEN).container) for pod in facts.pods)
+    ended = [(pod, container) for pod, container in looked if container is not None]
+    killed = [pod for pod, container in ended if container.ended_as == OUT_OF_MEMORY]
+    if killed:
+        limit = of.memory if of is not None and of.memory else "its limit"
+        default = " (what EKS gives it)" if limit == EKS_MEMORY else ""
+        yield Finding(
+            codes.FAILING,
+            Severity.HIGH,
+            Status.FAIL,
+            DEPLOYMENT,
+            f"{_pods_text(len(killed))} ended for want of memory: the limit is {limit}{default}",
+            tuple(sorted(pod.name for pod in killed)),
+            (
+                Remedy("First more of them, so that each has less to do.", scale_to(len(facts.pods) + 2)),
+                Remedy(
+                    "Raise resources.limits.memory: in the add-on's configuration values, not by kubectl edit.",
+                    "kubectl eksdoc addon-diff coredns",
+                    When.TOMORROW,
+                ),
+            ),
+        )
+    restarts = [
+        (pod, container)
+        for pod, container in ended
+        if container.restarts and pod not in killed and _lately(facts, pod, container.runs)
+    ]
+    if restarts:
+        yield Finding(
+            codes.FAILING,
+            Severity.MEDIUM,
+            Status.FAIL,
+            DEPLOYMENT,
+            f"{_pods_text(len(restarts))} restarted a short while ago",
+            tuple(f"{pod.name}: {each.restarts} times, {each.ended_as or 'no reason told'}" for pod, each in restarts),
+            (Remedy("What it printed last.", f"kubectl logs -n {SYSTEM} {restarts[0][0].name} --previous"),),
+        )
+
+
+_LATELY_S = 3600
+
+
+def _lately(facts: DnsFacts, pod: Pod, runs: Runs) -> bool:
+    """A restart of last month is nobody's business tonight."""
+    if runs is not Runs.RUNNING or not pod.ready or pod.ready_at is None:
+        return True
+    return (facts.cluster.observed_at - pod.ready_at).total_seconds() < _LATELY_S
+
+
+def _printed(facts: DnsFacts) -> Iterator[Finding]:
+    seen = together(each for pod in facts.pods for each in facts.inside.get(pod.key, _NOTHING_SEEN).seen)
+    for each in seen:
+        yield Finding(
+            codes.FAILING,
+            Severity.HIGH if each.symptom.fatal else Severity.MEDIUM,
+            Status.FAIL,
+            DEPLOYMENT,
+            f"its logs say that {each.symptom.means} ({each.times} of the last lines)",
+            (each.line, f"printed by CoreDNS' {each.symptom.source}"),
+            (Remedy("Read on.", f"kubectl logs -n {SYSTEM} -l k8s-app=kube-dns --tail=100"),),
+        )
+    unread = [told for pod in facts.pods for told in facts.inside.get(pod.key, _NOT_LOOKED).unread]
+    if unread:
+        yield not_read(f"what {_pods_text(len(unread))} printed", unread[0])
+
+
+_NOT_LOOKED = Inside(unread=(Unknown("nobody looked into the pod"),))
+
+
+def _served(facts: DnsFacts) -> Iterator[Finding]:
+    told = endpoints(facts)
+    if isinstance(told, Unknown):
+        yield not_read("who is asked", told, SERVED)
+        return
+    ready = [pod for pod in facts.pods if pod.ready and not pod.deleting]
+    missing = [pod for pod in ready if pod.uid not in told.ready]
+    if not missing:
+        return
+    yield Finding(
+        codes.NOT_SERVING,
+        Severity.HIGH if len(missing) < len(ready) else Severity.CRITICAL,
+        Status.FAIL,
+        Subject("Service", SERVICE, SYSTEM),
+        f"{len(missing)} of {len(ready)} Ready pods are no ready endpoints of {SERVICE}: they are asked by nobody",
+        tuple(pod.name for pod in missing),
+        (
+            Remedy(
+                "See whether the service's selector fits, and whether EndpointSlices are written at all.",
+                f"kubectl get endpointslices -n {SYSTEM} -l kubernetes.io/service-name={SERVICE}",
+            ),
+        ),
+    )
+
+
+def _pods_text(count: int) -> str:
+    return f"{count} pod{'' if count == 1 else 's'}"

@@ -1,0 +1,163 @@
+"""How CoreDNS ends: the shutdown budget of what is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from kubectl_eksdoc.core.model import dns_codes as codes
+from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.corefile import Corefile
+from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, When
+from kubectl_eksdoc.core.model.kinds import NODES
+from kubectl_eksdoc.core.plan.dns.deployed import Deployed
+from kubectl_eksdoc.core.plan.dns.facts import DnsFacts
+from kubectl_eksdoc.core.plan.dns.judging.subjects import CONFIG, set_to
+from kubectl_eksdoc.core.plan.dns.shutdown import (
+    CLIENT_S,
+    SLOWEST_NODES,
+    Budget,
+    Shutdown,
+    arithmetic,
+    budget,
+    grace_for,
+    propagation_s,
+)
+from kubectl_eksdoc.core.rules.corefile.plugins import lameduck_s, refusals
+
+ADVISED_BY_EKS_S = 30
+"""EKS best practices, scalability/cluster-services: "we recommend setting CoreDNS lameduck duration to 30 seconds"; it
+does not fit the grace period that EKS gives CoreDNS (issue 728 of that guide)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """`budget` is Unknown where something of it is; `lameduck_s` is None where the text does not say it."""
+
+    budget: Budget | Unknown
+    lameduck_s: float | None
+
+    @property
+    def advised_s(self) -> int:
+        """What to set, 0 where nothing is long enough and fits."""
+        found = self.budget
+        return 0 if isinstance(found, Unknown) or not found.fits else found.advised_s
+
+
+def ending(facts: DnsFacts) -> Ending:
+    """Of the Deployment and the Corefile as they are."""
+    lameduck = _lameduck(facts)
+    of = facts.deployed
+    if isinstance(of, (Absent, Unknown)):
+        return Ending(Unknown("the grace period of CoreDNS' pods is not known"), lameduck)
+    if isinstance(of.pre_stop_s, Unknown):
+        return Ending(of.pre_stop_s, lameduck)
+    return Ending(budget(Shutdown(of.grace_s, of.pre_stop_s, lameduck or 0.0), _nodes(facts)), lameduck)
+
+
+def _nodes(facts: DnsFacts) -> int:
+    """Where they were not read, as many as make the most of a difference."""
+    return SLOWEST_NODES if facts.cluster.unread(NODES) else len(facts.cluster.nodes)
+
+
+def _lameduck(facts: DnsFacts) -> float | None:
+    corefile = facts.corefile
+    return lameduck_s(corefile) if isinstance(corefile, Corefile) and not corefile.files else None
+
+
+def judged(facts: DnsFacts) -> Iterator[Finding]:
+    """Nothing where the Deployment is not known."""
+    of = facts.deployed
+    if not isinstance(of, (Absent, Unknown)):
+        yield from _shutdown(facts, of)
+
+
+def _shutdown(facts: DnsFacts, of: Deployed) -> Iterator[Finding]:
+    end = ending(facts)
+    if isinstance(end.budget, Unknown) or end.lameduck_s is None:
+        if isinstance(end.budget, Unknown) or (isinstance(facts.corefile, Corefile) and not refusals(facts.corefile)):
+            yield _not_known(facts, end)  # else what is wrong with the text is said already
+        return
+    allowed, lameduck, nodes = end.budget, end.lameduck_s, _nodes(facts)
+    sums = (
+        f"at least: {propagation_s(nodes)} s until {nodes} nodes have heard of "
+        f"it (estimated; EKS says 1 to 10 s) + {CLIENT_S} s of a client's patience = {allowed.least_s} s",
+        f"at most: {arithmetic(lameduck, allowed.shutdown)}; the largest safe lameduck is {allowed.advised_s} s",
+        f"{ADVISED_BY_EKS_S} s, as EKS' best practices advise, would need a grace period of "
+        f"{grace_for(ADVISED_BY_EKS_S, allowed.shutdown.pre_stop_s)} s",
+    )
+    if allowed.too_short:
+        yield Finding(
+            codes.LAMEDUCK_SHORT,
+            Severity.HIGH,
+            Status.FAIL,
+            CONFIG,
+            f"{_said(lameduck)}: CoreDNS stops answering {allowed.least_s - lameduck:g} s before everybody has heard "
+            "that it leaves, at each drain, update and scale-down",
+            sums,
+            _lengthen(allowed),
+        )
+    elif lameduck > allowed.advised_s:
+        killed = allowed.too_long
+        yield Finding(
+            codes.LAMEDUCK_LONG,
+            Severity.HIGH if killed else Severity.MEDIUM,
+            Status.FAIL,
+            CONFIG,
+            f"{_said(lameduck)} of {of.grace_s} s of grace: CoreDNS "
+            + ("is killed before it has ended" if killed else "has less than 5 s of margin until it is killed"),
+            sums,
+            _shorten(allowed),
+        )
+
+
+def _said(lameduck: float) -> str:
+    return f"lameduck is {lameduck:g} s" if lameduck else "there is no lameduck"
+
+
+def _lengthen(allowed: Budget) -> tuple[Remedy, ...]:
+    if allowed.fits:
+        return (Remedy("Nothing is restarted: CoreDNS reloads its Corefile.", set_to(allowed.advised_s)),)
+    return (_more_grace(allowed, allowed.least_s),)
+
+
+def _shorten(allowed: Budget) -> tuple[Remedy, ...]:
+    if allowed.fits:
+        return (
+            Remedy("Nothing is restarted: CoreDNS reloads its Corefile.", set_to(allowed.advised_s)),
+            _more_grace(allowed, allowed.shutdown.lameduck_s),
+        )
+    return (_more_grace(allowed, max(allowed.least_s, allowed.shutdown.lameduck_s)),)
+
+
+def _more_grace(allowed: Budget, lameduck: float) -> Remedy:
+    needed = grace_for(lameduck, allowed.shutdown.pre_stop_s)
+    return Remedy(
+        f"Or give its pods {needed} s of grace: no schema of the add-on has a key for it, so an update with OVERWRITE "
+        "takes it back.",
+        "kubectl patch deployment coredns -n kube-system --type merge -p "
+        f'\'{{"spec":{{"template":{{"spec":{{"terminationGracePeriodSeconds":{needed}}}}}}}}}\'',
+        When.TOMORROW,
+    )
+
+
+def _not_known(facts: DnsFacts, end: Ending) -> Finding:
+    corefile = facts.corefile
+    files = corefile.files if isinstance(corefile, Corefile) else ()
+    if isinstance(end.budget, Unknown):
+        why = end.budget.why
+    elif files:
+        why = f"the Corefile imports {', '.join(files)}"
+    else:
+        why = "lameduck is taken from the environment, or is no duration"
+    return Finding(
+        codes.LAMEDUCK_UNKNOWN,
+        Severity.MEDIUM,
+        Status.UNKNOWN,
+        CONFIG,
+        f"how long CoreDNS goes on answering while it ends is not known: {why}",
+        remedy=(
+            Remedy("Measure it: a pod asks while one of CoreDNS leaves.", "kubectl eksdoc coredns-lameduck --measure"),
+        ),
+        missing="the duration of lameduck" if end.lameduck_s is None else "the time of the preStop hook",
+    )

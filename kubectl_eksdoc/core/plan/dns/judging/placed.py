@@ -1,0 +1,277 @@
+"""Where CoreDNS runs, and who moves it: Spot, nodes and zones, budgets, spread, and who sets its replicas."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from kubectl_eksdoc.core.model import dns_codes as codes
+from kubectl_eksdoc.core.model.aws.addons import AddonSide
+from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.commands import shell
+from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, When
+from kubectl_eksdoc.core.model.kinds import AUTOSCALERS, BUDGETS, NODES, PODS
+from kubectl_eksdoc.core.model.nodes import Node, NodeOwner
+from kubectl_eksdoc.core.model.placement import CPU
+from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.plan.dns.deployed import NAME, SYSTEM, Deployed
+from kubectl_eksdoc.core.plan.dns.facts import DnsFacts
+from kubectl_eksdoc.core.plan.dns.judging.subjects import (
+    DEPLOYMENT,
+    PLACE_ELSEWHERE,
+    SET,
+    not_read,
+    scale_to,
+)
+
+ZONE = "topology.kubernetes.io/zone"
+NODES_EACH, CORES_EACH = 16, 256
+"""The add-on's autoscaler wants one replica for so many (EKS user guide, coredns-autoscaling)."""
+SPOT = "spot"
+
+
+def judged(facts: DnsFacts) -> Iterator[Finding]:
+    """Of running pods; nothing where they or the nodes are not known."""
+    unread = facts.cluster.unread(NODES, PODS)
+    if unread:
+        yield not_read(
+            "where CoreDNS runs",
+            Unknown(unread[0].detail or unread[0].state.value, f"list {unread[0].resource.full_name}"),
+        )
+        return
+    there = [(pod, node) for pod in facts.pods if (node := facts.node_of(pod)) is not None and not pod.deleting]
+    of = facts.deployed
+    if there:
+        yield from _spot(facts, there)
+        yield from _together(there)
+        yield from _leaving(there)
+        yield from _budget(facts, [pod for pod, _ in there])
+    if isinstance(of, Deployed):
+        yield from _replicas(facts, of)
+        if ZONE not in of.spread_over:
+            yield _not_spread()
+    yield from _scalers(facts)
+
+
+def on_spot(facts: DnsFacts) -> tuple[tuple[Pod, Node], ...]:
+    """Of CoreDNS' pods those on nodes that EC2 may take back."""
+    found = [(pod, facts.node_of(pod)) for pod in facts.pods if not pod.deleting]
+    return tuple((pod, node) for pod, node in found if node is not None and node.capacity_type == SPOT)
+
+
+def _spot(facts: DnsFacts, there: Sequence[tuple[Pod, Node]]) -> Iterator[Finding]:
+    spot = [(pod, node) for pod, node in there if node.capacity_type == SPOT]
+    if not spot:
+        return
+    every = len(spot) == len(there)
+    yield Finding(
+        codes.ON_SPOT,
+        Severity.CRITICAL if every and len({node.name for _, node in spot}) == 1 else Severity.HIGH,
+        Status.FAIL,
+        DEPLOYMENT,
+        f"{'all ' if every else ''}{len(spot)} of {len(there)} pods run on Spot instances"
+        + (": together they may be taken back at once" if every else ""),
+        tuple(f"{pod.name} on {node.name} ({node.zone or 'zone unknown'}, {_whose(node)})" for pod, node in spot),
+        (
+            Remedy(
+                "A rollout, one pod after the other: first raise lameduck, so that it loses nothing.", PLACE_ELSEWHERE
+            ),
+        ),
+    )
+    yield from _notices(facts, spot)
+
+
+def _notices(facts: DnsFacts, spot: Sequence[tuple[Pod, Node]]) -> Iterator[Finding]:
+    """Managed node groups drain Spot nodes themselves, as well as they can; Karpenter does if it hears of it."""
+    of_karpenter = [node for _, node in spot if node.owner is NodeOwner.KARPENTER]
+    others = [node for _, node in spot if node.owner in (NodeOwner.SELF_MANAGED, NodeOwner.EKSCTL)]
+    told = facts.notices
+    look = Remedy("What is missing, and how to make it.", shell("kubectl", "eksdoc", "interruption"))
+    if of_karpenter and isinstance(told, Unknown):
+        yield Finding(
+            codes.NOTICES,
+            Severity.MEDIUM,
+            Status.UNKNOWN,
+            DEPLOYMENT,
+            f"whether Karpenter hears of Spot notices is not known: {told.why}",
+            remedy=(look,),
+            missing=told.missing or "Karpenter's interruption queue",
+        )
+    elif of_karpenter and not isinstance(told, Unknown) and not told.heard:
+        yield Finding(
+            codes.NOTICES,
+            Severity.CRITICAL,
+            Status.FAIL,
+            DEPLOYMENT,
+            f"nobody drains {_nodes(of_karpenter)} when EC2 takes it back, as {told.why}: its CoreDNS dies without a "
+            "SIGTERM, and no lameduck helps",
+            remedy=(Remedy("Make what is missing, and nothing else.", told.mend), look) if told.mend else (look,),
+        )
+    if others:
+        yield Finding(
+            codes.NOTICES,
+            Severity.MEDIUM,
+            Status.UNKNOWN,
+            DEPLOYMENT,
+            f"whether somebody drains {_nodes(others)} when EC2 takes it back is not known: a self-managed group needs "
+            "the node-termination-handler for it",
+            remedy=(look,),
+            missing="who hears of Spot notices there",
+        )
+
+
+def _together(there: Sequence[tuple[Pod, Node]]) -> Iterator[Finding]:
+    nodes, zones = {node.name for _, node in there}, {node.zone for _, node in there if node.zone}
+    if len(there) < 2:
+        return
+    if len(nodes) == 1:
+        yield _all_in(f"all {len(there)} pods are on one node, {there[0][1].name}", Severity.HIGH)
+    elif len(zones) == 1:
+        yield _all_in(f"all {len(there)} pods are in one zone, {min(zones)}", Severity.MEDIUM)
+
+
+def _all_in(said: str, severity: Severity) -> Finding:
+    return Finding(
+        codes.TOGETHER,
+        severity,
+        Status.FAIL,
+        DEPLOYMENT,
+        said,
+        remedy=(
+            Remedy("See why: which nodes it may go to.", f"kubectl get pods -n {SYSTEM} -l k8s-app=kube-dns -o wide"),
+            Remedy("Its placement, by the add-on's configuration.", PLACE_ELSEWHERE, When.TOMORROW),
+        ),
+    )
+
+
+def _leaving(there: Sequence[tuple[Pod, Node]]) -> Iterator[Finding]:
+    going = [(pod, node) for pod, node in there if node.unschedulable or node.deletion_at is not None]
+    if going:
+        yield Finding(
+            codes.LEAVING,
+            Severity.MEDIUM if len(going) < len(there) else Severity.HIGH,
+            Status.FAIL,
+            DEPLOYMENT,
+            f"{len(going)} of {len(there)} pods are on nodes that are cordoned or being deleted",
+            tuple(f"{pod.name} on {node.name}" for pod, node in going),
+            (
+                Remedy(
+                    "Plan that drain: it shows when each of them goes, and what its budget allows.",
+                    shell("kubectl", "eksdoc", "drain", "plan", *sorted({node.name for _, node in going})),
+                ),
+            ),
+        )
+
+
+def _budget(facts: DnsFacts, pods: Sequence[Pod]) -> Iterator[Finding]:
+    unread = facts.cluster.unread(BUDGETS)
+    if unread:
+        yield not_read("which budget CoreDNS has", Unknown(unread[0].detail or "unread", f"list {BUDGETS.full_name}"))
+        return
+    budgets = [each for each in facts.cluster.budgets if each.namespace == SYSTEM]
+    if any(each.selector.matches(pods[0].labels) for each in budgets):
+        return  # what it allows is the drain's business
+    yield Finding(
+        codes.NO_BUDGET,
+        Severity.MEDIUM,
+        Status.FAIL,
+        DEPLOYMENT,
+        "no PodDisruptionBudget selects its pods: a drain of several nodes may evict all at once",
+        remedy=(
+            Remedy(
+                "The add-on makes one from v1.9.3-eksbuild.6 and v1.10.1-eksbuild.3 on; until then by hand.",
+                f"kubectl create poddisruptionbudget {NAME} -n {SYSTEM} --selector=k8s-app=kube-dns "
+                "--max-unavailable=1",
+            ),
+        ),
+    )
+
+
+def wanted_replicas(nodes: Sequence[Node]) -> int:
+    """By the formula of the add-on's autoscaler, and two at least."""
+    cores = sum(node.allocatable.get(CPU, 0) for node in nodes) / 1000
+    return max(2, math.ceil(len(nodes) / NODES_EACH), math.ceil(cores / CORES_EACH))
+
+
+def _replicas(facts: DnsFacts, of: Deployed) -> Iterator[Finding]:
+    wanted = wanted_replicas(facts.cluster.nodes)
+    if of.replicas >= wanted:
+        return
+    scaler = shell(*SET, "--autoscale", f"{max(2, wanted)}:{max(10, wanted * 3)}", "--apply")
+    yield Finding(
+        codes.TOO_FEW,
+        Severity.HIGH if of.replicas < 2 else Severity.LOW,
+        Status.FAIL,
+        DEPLOYMENT,
+        f"it has {_count(of.replicas)}"
+        + (": while that one is replaced, nobody answers" if of.replicas < 2 else "")
+        + f"; EKS's formula wants {wanted} for {len(facts.cluster.nodes)} nodes",
+        remedy=(
+            Remedy("Scale it up.", scale_to(wanted)),
+            Remedy("Have the add-on scale it.", scaler, When.TOMORROW),
+        ),
+    )
+
+
+def _not_spread() -> Finding:
+    return Finding(
+        codes.NO_SPREAD,
+        Severity.LOW,
+        Status.FAIL,
+        DEPLOYMENT,
+        "nothing asks for its pods to be in different zones: where they are after the next rollout is chance",
+        remedy=(
+            Remedy(
+                "The add-on's configuration has topologySpreadConstraints from v1.9.3-eksbuild.11 and "
+                "v1.10.1-eksbuild.7 on; --place sets them as well.",
+                PLACE_ELSEWHERE,
+                When.TOMORROW,
+            ),
+        ),
+    )
+
+
+def scalers(facts: DnsFacts) -> tuple[str, ...]:
+    """Who sets its replicas, as far as it is known."""
+    found = []
+    if isinstance(facts.addon, AddonSide) and not isinstance(facts.addon.values, Unknown):
+        said = facts.addon.values.get("autoScaling")
+        if isinstance(said, dict) and said.get("enabled") is True:
+            found.append("the add-on's autoScaling")
+    found += [
+        f"HorizontalPodAutoscaler {each.name}"
+        for each in facts.cluster.autoscalers
+        if (each.namespace, each.target_kind, each.target_name) == (SYSTEM, "Deployment", NAME)
+    ]
+    if facts.proportional:
+        found.append(f"the proportional autoscaler {facts.proportional}")
+    return tuple(found)
+
+
+def _scalers(facts: DnsFacts) -> Iterator[Finding]:
+    unread = facts.cluster.unread(AUTOSCALERS)
+    found = scalers(facts)
+    if len(found) > 1:
+        yield Finding(
+            codes.TWO_SCALERS,
+            Severity.MEDIUM,
+            Status.FAIL,
+            DEPLOYMENT,
+            f"its replicas are set by {' and by '.join(found)}: they undo each other's work",
+            remedy=(Remedy("Keep one of them; with the managed add-on, its own.", when=When.TOMORROW),),
+        )
+    elif unread and not isinstance(facts.deployed, (Absent, Unknown)):
+        yield not_read("who scales CoreDNS", Unknown(unread[0].detail or "unread", f"list {AUTOSCALERS.full_name}"))
+
+
+def _whose(node: Node) -> str:
+    return f"{node.owner.value} {node.group}".strip()
+
+
+def _nodes(nodes: Sequence[Node]) -> str:
+    names = sorted({node.name for node in nodes})
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _count(replicas: int) -> str:
+    return "one replica" if replicas == 1 else f"{replicas} replicas"

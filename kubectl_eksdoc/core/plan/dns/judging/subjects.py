@@ -1,0 +1,43 @@
+"""On what the findings are, and the remedies that several of them share."""
+
+from __future__ import annotations
+
+from kubectl_eksdoc.core.model import dns_codes as codes
+from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.commands import shell
+from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
+from kubectl_eksdoc.core.plan.dns.deployed import NAME, SERVICE, SYSTEM
+
+DEPLOYMENT = Subject("Deployment", NAME, SYSTEM)
+CONFIG = Subject("ConfigMap", NAME, SYSTEM)
+SERVED = Subject("Service", SERVICE, SYSTEM)
+ADDON = Subject("Addon", NAME)
+
+SET = ("kubectl", "eksdoc", "coredns-lameduck")
+PLACE_ELSEWHERE = shell(*SET, "--place", "on-demand", "--apply")
+
+
+def set_to(seconds: int) -> str:
+    return shell(*SET, "--set", f"lameduck={seconds}s", "--apply")
+
+
+def scale_to(replicas: int) -> str:
+    return shell("kubectl", "scale", f"deployment/{NAME}", "-n", SYSTEM, f"--replicas={replicas}")
+
+
+_LOOK_AGAIN = "Look at the live cluster; --debug shows what was asked."
+
+
+def not_read(what: str, told: Absent | Unknown, of: Subject = DEPLOYMENT) -> Finding:
+    """`what` is missing, so what follows from it is unknown."""
+    why, missing = (told.why, told.missing) if isinstance(told, Unknown) else (told.said, "")
+    remedy = f"Allow {missing}, or have somebody look who may." if missing else _LOOK_AGAIN
+    return Finding(
+        codes.UNREAD,
+        Severity.MEDIUM,
+        Status.UNKNOWN,
+        of,
+        f"{what} is not known: {why}",
+        remedy=(Remedy(remedy),),
+        missing=missing or what,
+    )

@@ -1,0 +1,67 @@
+"""What came of a measurement: of each zone what its pod printed, what was done meanwhile, and how CoreDNS stood."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.dns_measure import Report
+from kubectl_eksdoc.core.plan.dns.measuring.choice import Zone
+from kubectl_eksdoc.core.plan.dns.measuring.moments import Moment
+
+
+@dataclass(frozen=True, slots=True)
+class Deed:
+    """What was done to CoreDNS, and when by the API server's clock (None: it was not). `refused`: why not; `finished`:
+    the pods that were to go have gone, and as many are ready as before."""
+
+    done_at: datetime | None = None
+    refused: str = ""
+    missing: str = ""
+    finished: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredZone:
+    zone: Zone
+    report: Report | Unknown
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """`ended`: when it was over, by the API server's clock. `unseen`: why it is not known how CoreDNS stood, "" if it
+    is. `left`: names of pods still there at the end, of `owner`; `not_removed`: why that could not be removed.
+    `interrupted`: somebody ended it before its time."""
+
+    zones: tuple[MeasuredZone, ...]
+    deed: Deed = Deed()
+    moments: tuple[Moment, ...] = ()
+    ended: datetime | None = None
+    unseen: str = ""
+    owner: str = ""
+    left: tuple[str, ...] = ()
+    not_removed: str = ""
+    interrupted: bool = False
+
+
+INTERRUPTED = Unknown("it was interrupted before the pod had told anything")
+
+
+def offset_s(moment: Moment, report: Report) -> float:
+    """Of the report's seconds; the clocks of nodes and API server are both kept by AWS."""
+    return (moment.at - report.began).total_seconds()
+
+
+def until(report: Report | Unknown, ended: datetime | None) -> Report | Unknown:
+    """What was asked before `ended` (the API server's clock): what came later is of the cleaning up."""
+    if ended is None or isinstance(report, Unknown):
+        return report
+    last = (ended - report.began).total_seconds()
+    kept = {stream: {t: one for t, one in of.items() if t <= last} for stream, of in report.seconds.items()}
+    return replace(report, seconds=kept)
+
+
+def untold_s(report: Report, ended: datetime | None) -> float:
+    """So many of its last seconds are not told of: the asker ended too soon, or its log was cut."""
+    return 0.0 if ended is None else max(0.0, (ended - report.began).total_seconds() - report.length)

@@ -1,0 +1,75 @@
+"""In which order CoreDNS is mended: what moves nothing comes first, and makes safe what moves something.
+
+A longer lameduck is reloaded within two minutes and restarts nobody; to place pods anew is a rollout, in which each old
+pod leaves with the lameduck that it has; the queue is for the nodes' next notice, and Karpenter restarts for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kubectl_eksdoc.core.model import dns_codes as codes
+from kubectl_eksdoc.core.model.findings import Finding, Status
+from kubectl_eksdoc.core.plan.dns.judging.leaving import Ending
+from kubectl_eksdoc.core.plan.dns.judging.subjects import PLACE_ELSEWHERE, set_to
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """`what` is a sentence; `moves`: what it moves or restarts, "" for nothing; `command` is "" where a person must
+    decide."""
+
+    what: str
+    why: str
+    moves: str
+    command: str = ""
+
+
+_FIRST_AID = (codes.FAILING, codes.NOT_SERVING, codes.NO_READY, codes.COREFILE_REFUSED)
+
+
+def steps(findings: Sequence[Finding], end: Ending) -> tuple[Step, ...]:
+    """Of what fails; () where there is nothing to mend."""
+    failing = {each.code: each for each in reversed(findings) if each.status is Status.FAIL}
+    found = [_of_remedy(failing[code]) for code in _FIRST_AID if code in failing and failing[code].remedy]
+    if (codes.LAMEDUCK_SHORT in failing or codes.LAMEDUCK_LONG in failing) and end.advised_s:
+        found.append(
+            Step(
+                f"Set lameduck to {end.advised_s} s.",
+                "whatever leaves after it, leaves without a lost answer",
+                "nothing; CoreDNS reloads its Corefile within two minutes",
+                set_to(end.advised_s),
+            )
+        )
+    if codes.NO_BUDGET in failing:
+        found.append(_of_remedy(failing[codes.NO_BUDGET], "nothing"))
+    if codes.ON_SPOT in failing or codes.TOGETHER in failing:
+        spot = codes.ON_SPOT in failing
+        found.append(
+            Step(
+                "Place it on on-demand nodes, spread over zones." if spot else "Spread it over nodes and zones.",
+                "EC2 then takes none of its nodes back" if spot else "whatever takes one away leaves the others",
+                "each of its pods once, one at a time",
+                PLACE_ELSEWHERE,
+            )
+        )
+    if codes.NOTICES in failing:
+        found.append(
+            Step(
+                "Have Karpenter hear of Spot notices.",
+                "all other pods on Spot nodes die without a SIGTERM as well",
+                "no node; Karpenter itself restarts",
+                _command(failing[codes.NOTICES]),
+            )
+        )
+    return tuple(found)
+
+
+def _of_remedy(finding: Finding, moves: str = "") -> Step:
+    remedy = finding.remedy[0]
+    return Step(remedy.text, finding.message, moves, remedy.command)
+
+
+def _command(finding: Finding) -> str:
+    return next((each.command for each in finding.remedy if each.command), "")

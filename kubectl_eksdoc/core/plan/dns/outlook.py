@@ -1,0 +1,83 @@
+"""What will happen to lookups, by what is: when a node is drained, when EC2 takes one back, and at a rollout."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from kubectl_eksdoc.core.model import dns_codes as codes
+from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.findings import Finding, Status
+from kubectl_eksdoc.core.model.nodes import Node, NodeOwner
+from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.plan.dns.facts import DnsFacts
+from kubectl_eksdoc.core.plan.dns.judging.leaving import Ending
+from kubectl_eksdoc.core.plan.dns.judging.placed import on_spot
+from kubectl_eksdoc.core.plan.dns.shutdown import CLIENT_S
+
+NOT_READY_AFTER_S = "40 to 50"
+"""Until a node that has stopped answering counts as NotReady, and its pods leave the endpoints
+(node-monitor-grace-period: 40 s before Kubernetes 1.32, 50 s since)."""
+
+
+def outlook(facts: DnsFacts, end: Ending, findings: Sequence[Finding]) -> tuple[str, ...]:
+    """A sentence for each thing that will go wrong; () where nothing is known to."""
+    return tuple(_sentences(facts, end, {each.code for each in findings if each.status is Status.FAIL}))
+
+
+def _sentences(facts: DnsFacts, end: Ending, failing: set[object]) -> Iterator[str]:
+    ready = [pod for pod in facts.pods if pod.ready] or list(facts.pods)
+    asked = "every lookup" if len(ready) == 1 else f"1 of {len(ready)} lookups"
+    if codes.LAMEDUCK_SHORT in failing and not isinstance(end.budget, Unknown) and end.lameduck_s is not None:
+        gap = end.budget.least_s - end.lameduck_s
+        yield (
+            f"At each drain, update or scale-down: for up to {gap:g} s, {asked} goes to a pod that has "
+            f"stopped answering, and waits {CLIENT_S} s for nothing."
+        )
+    if codes.LAMEDUCK_LONG in failing and not isinstance(end.budget, Unknown) and end.budget.too_long:
+        yield "At each drain, update or scale-down: CoreDNS is killed with questions still open."
+    yield from _taken_back(facts, [each for each in on_spot(facts) if each[0] in ready], len(ready))
+
+
+def _taken_back(facts: DnsFacts, spot: Sequence[tuple[Pod, Node]], every: int) -> Iterator[str]:
+    if not spot:
+        return
+    unheard = [node for _, node in spot if _unheard(facts, node)]
+    nodes = sorted({node.name for _, node in spot})
+    counted = f"{every} CoreDNS pod{'' if every == 1 else 's'}"
+    there = f"{len(spot)} of {counted}"
+    if not unheard and _doubted(facts, [node for _, node in spot]):
+        yield (
+            f"When EC2 takes back {_or(nodes)}: whether somebody drains it is not known; if nobody does, {there} "
+            f"{'dies' if len(spot) == 1 else 'die'} without a SIGTERM, and no lameduck helps."
+        )
+        return
+    if not unheard:
+        yield (
+            f"When EC2 takes back {_or(nodes)}: somebody drains it within two minutes, critical pods last; CoreDNS "
+            "leaves as at any drain, if the others are gone in time."
+        )
+        return
+    share = f"all lookups fail ({there})" if len(spot) == every else f"{len(spot)} of {every} lookups fail"
+    if len(nodes) > 1:
+        share = f"its part of the lookups fails ({there} are on such nodes)"
+    yield (
+        f"When EC2 takes back {_or(nodes)}: nobody drains it, CoreDNS dies without a SIGTERM, and {share} until the "
+        f"node counts as gone, {NOT_READY_AFTER_S} s; each of them waits {CLIENT_S} s first."
+    )
+
+
+def _doubted(facts: DnsFacts, nodes: Sequence[Node]) -> bool:
+    owners = {node.owner for node in nodes}
+    if owners & {NodeOwner.SELF_MANAGED, NodeOwner.EKSCTL}:
+        return True
+    return NodeOwner.KARPENTER in owners and isinstance(facts.notices, Unknown)
+
+
+def _unheard(facts: DnsFacts, node: Node) -> bool:
+    """Known to be so."""
+    told = facts.notices
+    return node.owner is NodeOwner.KARPENTER and not isinstance(told, Unknown) and not told.heard
+
+
+def _or(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"

@@ -1,0 +1,62 @@
+"""Whether DNS survives its nodes: the cluster, CoreDNS's objects, its add-on and its pods, put together and judged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.aws.addons import AddonSide
+from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.core.model.nodes import NodeOwner
+from kubectl_eksdoc.core.plan.dns.deployed import OBJECTS
+from kubectl_eksdoc.core.plan.dns.facts import DnsFacts, dns_pods, inside, logs_of
+from kubectl_eksdoc.core.plan.dns.judging.placed import on_spot
+from kubectl_eksdoc.core.plan.dns.notices import notices_of
+from kubectl_eksdoc.core.plan.interruption.plan import InterruptionPlan
+from kubectl_eksdoc.flows.ports import InsidePods, Objects
+
+KINDS = (kinds.NODES, kinds.PODS, kinds.BUDGETS, kinds.ENDPOINT_SLICES, kinds.AUTOSCALERS)
+"""What of the cluster is read as a whole."""
+
+MOST_PODS = 20
+"""Into so many is looked: two requests each, and the others tell no more."""
+
+
+def dns_facts(
+    cluster: Cluster, objects: Objects, addon: AddonSide | Absent | Unknown, auto_mode: bool | Unknown
+) -> DnsFacts:
+    """Without a look into the pods.
+
+    Raises:
+        ClusterError: the cluster cannot be talked to.
+    """
+    return DnsFacts(cluster, {of: objects.one(of) for of in OBJECTS}, addon, auto_mode=auto_mode)
+
+
+def with_notices(facts: DnsFacts, look: Callable[[], InterruptionPlan]) -> DnsFacts:
+    """With who hears of Spot notices, where CoreDNS is on Spot nodes of Karpenter; elsewhere nobody looks.
+
+    Raises:
+        AwsError, ClusterError: as `flows.interruption.look_at_interruption`.
+    """
+    if not any(node.owner is NodeOwner.KARPENTER for _, node in on_spot(facts)):
+        return facts
+    return replace(facts, notices=notices_of(look()))
+
+
+def with_pods(facts: DnsFacts, port: InsidePods) -> DnsFacts:
+    """With what is found inside the pods; those that do not run well come first.
+
+    Raises:
+        ClusterError: the cluster cannot be talked to.
+    """
+    pods = sorted(dns_pods(facts.cluster), key=lambda pod: (pod.ready and not pod.restarted, pod.key))[:MOST_PODS]
+    containers = port.containers([pod.key for pod in pods])
+    asked = {pod.key: logs_of(pod, containers[pod.key]) for pod in pods}
+    logs = port.logs([log for each in asked.values() for log in each])
+    return replace(
+        facts,
+        inside={key: inside(containers[key], {log: logs[log] for log in each}) for key, each in asked.items()},
+    )

@@ -1,0 +1,215 @@
+"""A change of CoreDNS made ready: of the add-on as one update that addon-diff has judged, of a self-managed one as the
+apply of its ConfigMap."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+from kubectl_eksdoc.core.model.api_objects import Doc, at, with_value
+from kubectl_eksdoc.core.model.applies import Applied, Conflict, Conflicting
+from kubectl_eksdoc.core.model.aws.addons import AddonSide
+from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.aws.clusters import EksCluster
+from kubectl_eksdoc.core.model.findings import Finding
+from kubectl_eksdoc.core.plan.addon.facts import Asked
+from kubectl_eksdoc.core.plan.addon.judging import calls
+from kubectl_eksdoc.core.plan.addon.merging import Missing, differences
+from kubectl_eksdoc.core.plan.addon.modes import Fate, Mode
+from kubectl_eksdoc.core.plan.addon.plan import AddonPlan
+from kubectl_eksdoc.core.plan.addon.prediction import FieldChange
+from kubectl_eksdoc.core.plan.dns.change.change import Change, changed
+from kubectl_eksdoc.core.plan.dns.change.lameduck import foreign_grace
+from kubectl_eksdoc.core.plan.dns.change.wishes import Wishes
+from kubectl_eksdoc.core.plan.dns.deployed import CONFIG, COREFILE, DEFAULT_GRACE_S
+from kubectl_eksdoc.core.plan.dns.facts import DnsFacts
+from kubectl_eksdoc.core.rules.api.ownership.applying import apply
+from kubectl_eksdoc.core.rules.api.ownership.conflicts import Conflicts
+from kubectl_eksdoc.core.rules.api.schema import schema_of
+from kubectl_eksdoc.core.run.addon.guards import Guard, to_acknowledge
+from kubectl_eksdoc.flows.addon import JudgeBy
+from kubectl_eksdoc.flows.addon_sending import Prepared, prepared
+from kubectl_eksdoc.flows.ports import Objects
+
+
+class ConfigMaps(Protocol):
+    """ConfigMaps, as they are applied by the server."""
+
+    def apply(self, doc: Doc, force: bool = False, dry: bool = False) -> Applied | Conflicting:
+        """`force` takes fields from whoever has them; `dry`: only what would come of it.
+
+        Raises:
+            Forbidden, Unauthorized: it may not be changed.
+            Drifted: it is not the version any more that `doc` names.
+            ClusterError: the server does not take it, or nobody knows.
+        """
+        ...
+
+
+MANAGER = "eksdoc"
+"""The field manager of this tool."""
+_NOW = "2000-01-01T00:00:00Z"
+"""Entries get a time, which nobody looks at here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """`update`: as it would be sent, None where nothing is to be asked of EKS. `config`: what would be applied, None
+    where nothing is. `guards`: why it must not be."""
+
+    change: Change
+    update: Prepared | None = None
+    config: Doc | None = None
+    guards: tuple[Guard, ...] = ()
+    conflicts: tuple[Conflict, ...] = ()
+
+    @property
+    def plan(self) -> AddonPlan | None:
+        return self.update.plan if self.update is not None else None
+
+    @property
+    def changes(self) -> int:
+        """Configuration values, at the top, that become others; or the one Corefile."""
+        if self.plan is None:
+            return int(self.config is not None)
+        return len({path[0] for path in differences(self.change.before or {}, self.plan.asked.values or {})})
+
+    @property
+    def weighty(self) -> tuple[Finding, ...]:
+        """What must be acknowledged."""
+        return () if self.plan is None else to_acknowledge(self.plan)
+
+    @property
+    def same(self) -> object:
+        """What must not be another between the moment it was shown and the one it is sent."""
+        change = self.change
+        texts = change.corefile and (change.corefile.before, change.corefile.after)
+        update = self.update.same if self.update is not None else None
+        return texts, change.values, [each.why for each in self.guards], update, self.conflicts
+
+
+def ready(
+    facts: DnsFacts,
+    wishes: Wishes,
+    eks: EksCluster,
+    objects: Objects,
+    judge: JudgeBy,
+    force: bool = False,
+    accepted: Collection[str] = (),
+) -> Ready:
+    """`accepted`: fields that may be reset; `force`: a self-managed Corefile is taken from whoever has it.
+
+    Raises:
+        ClusterError: the cluster cannot be talked to.
+    """
+    change = changed(facts, wishes, eks.version)
+    guards = tuple(Guard(each.why, each.hint) for each in change.refusals)
+    if change.managed and force:
+        why = "the Corefile is the add-on's: a hand edit is put back by its next update with OVERWRITE"
+        guards += (Guard(why, "Leave --force-conflicts away: it is set by the add-on's configuration values."),)
+    if guards or change.nothing:
+        return Ready(change, guards=guards)
+    if change.managed:
+        assert isinstance(facts.addon, AddonSide), "else it is not managed"
+        return _of_addon(facts, facts.addon, change, eks, objects, judge, accepted)
+    return _of_map(facts, change, force)
+
+
+def _of_addon(
+    facts: DnsFacts,
+    side: AddonSide,
+    change: Change,
+    eks: EksCluster,
+    objects: Objects,
+    judge: JudgeBy,
+    accepted: Collection[str],
+) -> Ready:
+    """With NONE, which refuses what was not foreseen; with OVERWRITE only where somebody else has what is set. What
+    else people have set goes with it as far as a value keeps it."""
+    asked = Asked(Mode.NONE, change.values)
+    found = prepared(facts.cluster, eks, side, objects, asked, True, judge)
+    kept = _keeping(found.plan, change)
+    if kept != change.values:
+        asked = Asked(Mode.NONE, kept)
+        found = prepared(facts.cluster, eks, side, objects, asked, True, judge)
+    if found.plan.conflict:
+        found = prepared(facts.cluster, eks, side, objects, Asked(Mode.OVERWRITE, kept), True, judge)
+    guards = (*found.guards, *not_accepted(found.plan, change, accepted), *_grace(facts, change, found.plan))
+    return Ready(change, found, guards=guards)
+
+
+def _keeping(plan: AddonPlan, change: Change) -> Doc:
+    """The values with what people have set live beside the add-on's values, so that no mode takes it."""
+    values, wished, schema = change.values or {}, {*change.set, *change.given}, plan.facts.target.schema
+    for each in plan.changes:
+        if not each.at_risk or not each.config or each.config[0] in wished or isinstance(each.live, Missing):
+            continue
+        if isinstance(schema, Unknown) or not schema.refuses(each.config):
+            values = with_value(values, each.config, each.live)
+    return values
+
+
+def resets(plan: AddonPlan, change: Change) -> tuple[FieldChange, ...]:
+    """What the call takes from people besides what is wished."""
+    mode, wished = plan.asked.mode, {*change.set, *change.given}
+    return tuple(
+        each
+        for each in plan.changes
+        if each.at_risk
+        and each.fate(mode) in (Fate.RESET, Fate.REMOVED)
+        and not (each.config and each.config[0] in wished)
+    )
+
+
+def not_accepted(plan: AddonPlan, change: Change, accepted: Collection[str]) -> Iterator[Guard]:
+    """Why it is not sent. `accepted`: fields as they are called in messages."""
+    left = [each for each in resets(plan, change) if calls(each.field) not in accepted]
+    if left:
+        names = ", ".join(calls(each.field) for each in left)
+        yield Guard(
+            f"with {plan.asked.mode.value}, which it needs, EKS would also reset what somebody has set: {names}",
+            f"If that is meant: --accept-reset '{','.join(calls(each.field) for each in left)}'.",
+        )
+
+
+def _grace(facts: DnsFacts, change: Change, plan: AddonPlan) -> Iterator[Guard]:
+    """A lameduck that fits only a grace period which this very call puts back."""
+    if plan.asked.mode is Mode.OVERWRITE and foreign_grace(facts, change.wishes.lameduck_s):
+        yield Guard(
+            f"with OVERWRITE, which it needs, EKS puts the grace period back to {DEFAULT_GRACE_S} s, and "
+            f"lameduck {change.wishes.lameduck_s}s does not fit that",
+            "Give a lameduck that fits the add-on's own grace period.",
+        )
+
+
+def _of_map(facts: DnsFacts, change: Change, force: bool) -> Ready:
+    """Its conflicts are foretold by the owners of today's fields: the server has the last word."""
+    assert change.corefile is not None, "else it is nothing"
+    live = facts.objects.get(CONFIG)
+    assert isinstance(live, dict), "its text was read"
+    version = at(live, "metadata", "resourceVersion")
+    config = config_map(change.corefile.after)
+    schema = schema_of(CONFIG.api_version, CONFIG.kind)
+    found = apply(live, config, MANAGER, False, _NOW, schema)
+    # Whoever has changed it since it was read is not overwritten: the server compares the version.
+    sent = with_value(config, ("metadata", "resourceVersion"), version) if version else config
+    if not isinstance(found, Conflicts):
+        return Ready(change, config=sent)
+    conflicts = tuple(sorted({Conflict(each.field, each.owner.manager) for each in found.found}))
+    who = ", ".join(f"{each.field} is {each.owner}'s" for each in conflicts)
+    guard = Guard(
+        f"somebody else has the Corefile, and would change it again or lose it: {who}",
+        "Change it where it is declared, or take it: --force-conflicts.",
+    )
+    return Ready(change, config=sent, guards=() if force else (guard,), conflicts=conflicts)
+
+
+def config_map(text: str) -> Doc:
+    """The Corefile alone, as it is applied: no other field of the ConfigMap becomes ours."""
+    return {
+        "apiVersion": CONFIG.api_version,
+        "kind": CONFIG.kind,
+        "metadata": {"name": CONFIG.name, "namespace": CONFIG.namespace},
+        "data": {COREFILE: text},
+    }

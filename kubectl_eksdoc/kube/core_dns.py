@@ -1,0 +1,127 @@
+"""CoreDNS of a live cluster: its service, endpoints and pods as they stand, and what may be done to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+from kubectl_eksdoc.core.model.acts import RESTARTED_AT
+from kubectl_eksdoc.core.model.api_objects import Doc, at
+from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.dns_measure import (
+    DEPLOYMENT,
+    NAMESPACE,
+    SELECTOR,
+    SERVICE,
+    DnsPod,
+    DnsService,
+    DnsStand,
+    DnsWorkload,
+)
+from kubectl_eksdoc.core.model.pods import ENDED
+from kubectl_eksdoc.core.model.probe_pods import NotMade
+from kubectl_eksdoc.kube.cautious import Cautious
+from kubectl_eksdoc.kube.config import Access
+from kubectl_eksdoc.kube.patience import Patience
+from kubectl_eksdoc.kube.sent import JSON, MERGE_PATCH, Clock, Sent
+from kubectl_eksdoc.kube.surroundings import utc_now
+from kubectl_eksdoc.kube.tries import Tries
+
+_CORE, _APPS = f"/api/v1/namespaces/{NAMESPACE}", f"/apis/apps/v1/namespaces/{NAMESPACE}"
+_SLICES = f"/apis/discovery.k8s.io/v1/namespaces/{NAMESPACE}/endpointslices"
+_OF_SERVICE = {"labelSelector": f"kubernetes.io/service-name={SERVICE}"}
+
+
+class CoreDns:
+    """A `flows.dns_measure.ports.Dns`. Mutable: it holds a connection."""
+
+    def __init__(self, access: Access, patience: Patience, clock: Clock, tries: Tries = Tries()) -> None:
+        self._server = Cautious(access, patience, NAMESPACE, clock, tries)
+
+    def service(self) -> DnsService | Absent | Unknown:
+        """As `flows.dns_measure.ports.Dns.service`."""
+        sent = self._server.asked("GET", f"{_CORE}/services/{SERVICE}")
+        if not sent.ok:
+            return self._absent(sent, "get services")
+        spec = sent.doc.get("spec") or {}
+        single = [spec["clusterIP"]] if spec.get("clusterIP") else []
+        addresses = [str(each) for each in spec.get("clusterIPs") or single if each != "None"]
+        return DnsService(tuple(addresses), _port(spec.get("ports") or ()))
+
+    def workload(self) -> DnsWorkload | Absent | Unknown:
+        """As `flows.dns_measure.ports.Dns.workload`."""
+        sent = self._server.asked("GET", f"{_APPS}/deployments/{DEPLOYMENT}")
+        if not sent.ok:
+            return self._absent(sent, "get deployments.apps")
+        replicas = at(sent.doc, "spec", "replicas")
+        return DnsWorkload(str(sent.doc["metadata"].get("uid") or ""), 1 if replicas is None else int(replicas))
+
+    def stand(self) -> DnsStand | Unknown:
+        """As `flows.dns_measure.ports.Dns.stand`."""
+        pods = self._server.once(f"{_CORE}/pods", {"labelSelector": SELECTOR})
+        if not pods.ok:
+            return self._server.unknown(pods, "list pods")
+        slices = self._server.once(_SLICES, _OF_SERVICE)
+        items = slices.doc.get("items") or ()
+        serving = _serving(items) if slices.ok else self._server.unknown(slices, "list endpointslices.discovery.k8s.io")
+        port = next((_port(item.get("ports") or ()) for item in items), 53) if slices.ok else 53
+        return DnsStand(pods.date or utc_now(), tuple(map(_pod, pods.doc.get("items") or ())), serving, port)
+
+    def restart(self, of: DnsWorkload, dry: bool = False) -> NotMade | None:
+        """As `flows.dns_measure.ports.Dns.restart`: the uid is a precondition."""
+        now = utc_now().strftime("%Y-%m-%dT%H:%M:%SZ")
+        patch: Doc = {
+            "metadata": {"uid": of.uid},
+            "spec": {"template": {"metadata": {"annotations": {RESTARTED_AT: now}}}},
+        }
+        path = f"{_APPS}/deployments/{DEPLOYMENT}"
+        done = self._server.changed("PATCH", path, "patch deployments.apps", patch, MERGE_PATCH, dry)
+        return done if isinstance(done, NotMade) else None
+
+    def evict(self, pod: DnsPod, dry: bool = False) -> NotMade | None:
+        """As `flows.dns_measure.ports.Dns.evict`. Without the UID a pod that came in its place would be evicted."""
+        options: Doc = {"preconditions": {"uid": pod.uid}} | ({"dryRun": ["All"]} if dry else {})
+        meta = {"name": pod.name, "namespace": NAMESPACE}
+        body: Doc = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": meta, "deleteOptions": options}
+        done = self._server.changed("POST", f"{_CORE}/pods/{pod.name}/eviction", "create pods/eviction", body, JSON)
+        return done if isinstance(done, NotMade) else None
+
+    def _absent(self, sent: Sent, right: str) -> Absent | Unknown:
+        return Absent(sent.said) if sent.code == 404 else self._server.unknown(sent, right)
+
+
+def _port(ports: Iterable[Mapping[str, Any]]) -> int:
+    """That of UDP; of TCP it is the same wherever DNS is served."""
+    return next((int(each["port"]) for each in ports if each.get("protocol") == "UDP" and each.get("port")), 53)
+
+
+def _serving(items: Iterable[Doc]) -> frozenset[str]:
+    """A pod that is being deleted is not ready there, whatever its probes say (discovery/v1 EndpointConditions)."""
+    every = [each for item in items for each in item.get("endpoints") or ()]
+    ready = [each for each in every if (each.get("conditions") or {}).get("ready") is not False]
+    return frozenset(str(address) for each in ready for address in each.get("addresses") or ())
+
+
+def _pod(item: Doc) -> DnsPod:
+    meta, status = item["metadata"], item.get("status") or {}
+    addresses = [str(each["ip"]) for each in status.get("podIPs") or () if each.get("ip")]
+    conditions = {each.get("type"): each.get("status") for each in status.get("conditions") or ()}
+    return DnsPod(
+        str(meta["name"]),
+        str(meta.get("uid") or ""),
+        str(at(item, "spec", "nodeName") or ""),
+        tuple(addresses or [str(status["podIP"])] if status.get("podIP") or addresses else ()),
+        conditions.get("Ready") == "True",
+        _told_at(meta),
+        status.get("phase") in ENDED,
+    )
+
+
+def _told_at(meta: Mapping[str, Any]) -> datetime | None:
+    """The deletion timestamp is that of the request and the grace period (meta/v1 ObjectMeta)."""
+    text = meta.get("deletionTimestamp")
+    if not text:
+        return None
+    deadline = datetime.strptime(str(text), "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=timezone.utc)
+    return deadline - timedelta(seconds=int(meta.get("deletionGracePeriodSeconds") or 0))

@@ -1,0 +1,29 @@
+"""What ``-o`` offers for CoreDNS."""
+
+from __future__ import annotations
+
+from kubectl_eksdoc.render.dns.view import DnsView
+from kubectl_eksdoc.render.encode import Json
+from kubectl_eksdoc.render.formats import Formats, documents
+from kubectl_eksdoc.render.look import Look
+
+
+def _table(view: DnsView, look: Look) -> str:
+    from kubectl_eksdoc.render.dns.table import table
+
+    return table(view, look)
+
+
+def _wide(view: DnsView, look: Look) -> str:
+    from kubectl_eksdoc.render.dns.table import wide
+
+    return wide(view, look)
+
+
+def _document(view: DnsView) -> Json:
+    from kubectl_eksdoc.render.dns.document import document
+
+    return document(view)
+
+
+FORMATS: Formats[DnsView] = Formats("coredns-lameduck", {"table": _table, "wide": _wide, **documents(_document)})

@@ -1,0 +1,31 @@
+"""What ``-o`` offers for a change of CoreDNS."""
+
+from __future__ import annotations
+
+from kubectl_eksdoc.render.dns_change.view import DnsChangeView
+from kubectl_eksdoc.render.encode import Json
+from kubectl_eksdoc.render.formats import Formats, documents
+from kubectl_eksdoc.render.look import Look
+
+
+def _table(view: DnsChangeView, look: Look) -> str:
+    from kubectl_eksdoc.render.dns_change.table import table
+
+    return table(view, look)
+
+
+def _wide(view: DnsChangeView, look: Look) -> str:
+    from kubectl_eksdoc.render.dns_change.table import wide
+
+    return wide(view, look)
+
+
+def _document(view: DnsChangeView) -> Json:
+    from kubectl_eksdoc.render.dns_change.document import document
+
+    return document(view)
+
+
+FORMATS: Formats[DnsChangeView] = Formats(
+    "a change of CoreDNS", {"table": _table, "wide": _wide, **documents(_document)}
+)

@@ -1,0 +1,121 @@
+"""All that CoreDNS is judged by, of whatever is read: the cluster, single objects, its pods, and the add-on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
+from kubectl_eksdoc.errors import AwsDenied, AwsMissing
+from kubectl_eksdoc.wiring.aws import open_aws_or_none
+from kubectl_eksdoc.wiring.interruption import of_live, open_interruption
+from kubectl_eksdoc.wiring.metadata import inside_pods
+from kubectl_eksdoc.wiring.sources import Progress, SourceChoice, open_reader
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Sequence
+
+    from kubectl_eksdoc.aws.believing import Believed
+    from kubectl_eksdoc.core.model.aws.addons import AddonSide
+    from kubectl_eksdoc.core.model.cluster import Cluster
+    from kubectl_eksdoc.core.model.connection import Connection
+    from kubectl_eksdoc.core.model.kinds import Resource
+    from kubectl_eksdoc.core.model.named import Named
+    from kubectl_eksdoc.flows.ports import InsidePods, Objects
+    from kubectl_eksdoc.kube.aws_access import AwsWanted
+    from kubectl_eksdoc.wiring.interruption import InterruptionWorld
+
+
+@dataclass(frozen=True, slots=True)
+class DnsReading:
+    """Lists of `kinds`, and `objects` by their names."""
+
+    kinds: Sequence[Resource]
+    objects: Collection[Named]
+
+
+@dataclass(frozen=True, slots=True)
+class DnsWorld:
+    """The cluster as it was read, and what more can be asked; of AWS nothing is known where it could not be believed,
+    and why."""
+
+    cluster: Cluster
+    objects: Objects
+    inside: InsidePods
+    aws: Believed | Unknown
+    karpenter: Callable[[], InterruptionWorld]
+    """By which it is told who hears of Spot notices; asked only where that matters."""
+
+    @property
+    def recognised(self) -> str:
+        """How it is known that AWS describes the cluster that was read, a clause; "" where nothing of AWS is known."""
+        return "" if isinstance(self.aws, Unknown) else self.aws.by
+
+    @property
+    def calls(self) -> str:
+        """What was sent to AWS so far, "" where nothing is."""
+        return "" if isinstance(self.aws, Unknown) else str(getattr(self.aws.aws, "said", ""))
+
+    @property
+    def auto_mode(self) -> bool | Unknown:
+        return self.aws if isinstance(self.aws, Unknown) else self.aws.cluster.auto_mode
+
+    def addon(self, name: str) -> AddonSide | Absent | Unknown:
+        """As it is installed; Absent where EKS does not manage it.
+
+        Raises:
+            AwsError: nothing can be asked.
+        """
+        if isinstance(self.aws, Unknown):
+            return self.aws
+        from kubectl_eksdoc.aws.addon_side import addon_side
+
+        try:
+            return addon_side(self.aws, name, None)
+        except AwsMissing as error:
+            return Absent(error.message)
+        except AwsDenied as error:
+            return Unknown(error.message, error.missing)
+
+
+def open_dns(
+    source: SourceChoice, connection: Connection, wanted: AwsWanted, progress: Progress | None, reading: DnsReading
+) -> DnsWorld:
+    """
+    Raises:
+        ConfigError, ClusterError: the cluster cannot be read.
+        SnapshotError: the snapshot cannot be.
+        AwsError: as `wiring.aws.open_aws`.
+    """
+    aws = open_aws_or_none(source, connection, wanted)
+    if source.live:
+        from kubectl_eksdoc.kube.single_objects import SingleObjects
+
+        cluster = open_reader(source, connection, progress).read(reading.kinds)
+        karpenter = partial(of_live, cluster, connection, aws)
+        return DnsWorld(cluster, SingleObjects(connection), inside_pods(source, connection), aws, karpenter)
+    from kubectl_eksdoc.objects.held_objects import HeldObjects
+
+    where = "the demo" if source.demo else f"the snapshot {source.snapshot}"
+    held = HeldObjects(reading.objects, where)
+    kinds = tuple(dict.fromkeys((*reading.kinds, *held.resources)))
+    cluster = open_reader(source, connection, progress, held).read(kinds)
+    inside = _of_demo(cluster) if source.demo else inside_pods(source, connection)
+    return DnsWorld(cluster, held, inside, aws, partial(_karpenter, source, connection, wanted))
+
+
+def _karpenter(source: SourceChoice, connection: Connection, wanted: AwsWanted) -> InterruptionWorld:
+    """Of a dump or the demo, which cost nothing to be read again."""
+    from kubectl_eksdoc.flows.interruption import KINDS
+
+    return open_interruption(source, connection, wanted, None, KINDS)
+
+
+def _of_demo(cluster: Cluster) -> InsidePods:
+    from kubectl_eksdoc.core.model.kinds import PODS
+    from kubectl_eksdoc.embedded.demo.dns_logs import logs
+    from kubectl_eksdoc.embedded.demo.reader import DemoReader
+    from kubectl_eksdoc.objects.held_pods import HeldPods
+
+    return HeldPods(lambda raw: DemoReader(raw).read([PODS]), "the demo", logs(cluster))

@@ -1,0 +1,72 @@
+"""What carries a change of CoreDNS out, and looks at its pods: the API server, and a journal on this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
+from kubectl_eksdoc.errors import AwsDenied, AwsMissing
+
+if TYPE_CHECKING:
+    from kubectl_eksdoc.core.model.aws.addons import AddonSide
+    from kubectl_eksdoc.core.model.connection import Connection
+    from kubectl_eksdoc.core.model.pods import Pod
+    from kubectl_eksdoc.host.update_journal import UpdateJournalFile
+    from kubectl_eksdoc.kube.applied_maps import AppliedMaps
+    from kubectl_eksdoc.kube.resolver_pods import ResolverPods
+    from kubectl_eksdoc.wiring.addons import AddonWorld
+    from kubectl_eksdoc.wiring.runs import Keeping
+
+
+def side_of(world: AddonWorld, name: str) -> AddonSide | Absent | Unknown:
+    """As it is installed; Absent where EKS does not manage it.
+
+    Raises:
+        AwsError: nothing can be asked.
+    """
+    try:
+        return world.side(name, None)
+    except AwsMissing as error:
+        return Absent(error.message)
+    except AwsDenied as error:
+        return Unknown(error.message, error.missing)
+
+
+def maps_of(connection: Connection) -> AppliedMaps:
+    """
+    Raises:
+        ConfigError: the kubeconfig cannot be used.
+    """
+    from kubectl_eksdoc.kube.applied_maps import AppliedMaps
+    from kubectl_eksdoc.kube.config import connect
+    from kubectl_eksdoc.kube.exchanges import Exchanges
+    from kubectl_eksdoc.kube.patience import Patience, real_timing
+    from kubectl_eksdoc.kube.sending import Sender
+    from kubectl_eksdoc.kube.surroundings import of_this_process
+    from kubectl_eksdoc.wiring.runs import CONNECT_S, SILENCE_S
+
+    patience = Patience(silence=SILENCE_S, connect=CONNECT_S)
+    return AppliedMaps(Sender(Exchanges(connect(connection, of_this_process()), patience, real_timing())))
+
+
+def resolvers_of(connection: Connection, listed: Callable[[], tuple[Pod, ...] | Unknown]) -> ResolverPods:
+    """`listed`: CoreDNS' pods, now. Raises ConfigError: the kubeconfig cannot be used."""
+    from kubectl_eksdoc.kube.resolver_pods import ResolverPods
+
+    return ResolverPods(connection, listed)
+
+
+def journal_of(keeping: Keeping) -> UpdateJournalFile:
+    """Of the change that `keeping` names. Raises LocalJournalError: there is no folder for it."""
+    from kubectl_eksdoc.host.update_journal import UpdateJournalFile
+
+    return UpdateJournalFile(folder_of(keeping), keeping.run)
+
+
+def folder_of(keeping: Keeping) -> Path:
+    """Raises LocalJournalError: there is none."""
+    from kubectl_eksdoc.host.update_journal import dns_folder
+
+    return dns_folder(keeping.environ, keeping.home)

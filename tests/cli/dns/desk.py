@@ -1,0 +1,195 @@
+"""``coredns-lameduck --apply`` on a served cluster: EKS is stood in for, and CoreDNS's pods take a Corefile up."""
+
+from __future__ import annotations
+
+import io
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kubectl_eksdoc.aws.believing import believed
+from kubectl_eksdoc.cli.main import run
+from kubectl_eksdoc.cli.run_edges import Edges
+from kubectl_eksdoc.cli.surroundings import Surroundings
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.connection import Connection
+from kubectl_eksdoc.embedded.resolvers import Resolvers
+from kubectl_eksdoc.embedded.serving.access import ADMIN, Access, User
+from kubectl_eksdoc.embedded.serving.api import Api, Setup
+from kubectl_eksdoc.embedded.serving.clockwork import Scaled
+from kubectl_eksdoc.embedded.serving.pod_logs import PodLogs
+from kubectl_eksdoc.embedded.serving.server import Server, serving
+from kubectl_eksdoc.kube.aws_access import AwsWanted
+from kubectl_eksdoc.kube.namespace_lists import NamespaceLists
+from kubectl_eksdoc.kube.single_objects import SingleObjects
+from kubectl_eksdoc.wiring.addons import AddonWorld, Reading
+from kubectl_eksdoc.wiring.sources import Progress, SourceChoice, open_reader
+from tests.addon.stand_in import coredns
+from tests.addon.stand_in.carried_out import carried_out
+from tests.addon.stand_in.served import Served
+from tests.addon.stand_in.service import AddonService
+from tests.aws.test_live import live
+from tests.cli.addon.updated import _Typist as Typist
+from tests.cli.metadata.mended import Fast
+from tests.cli.running import Ran
+from tests.embedded.clients import worlds
+from tests.fakes import kubeconfigs
+
+if TYPE_CHECKING:
+    from tests.aws.world.server import World
+
+VERSION, KUBERNETES = "v1.10.1-eksbuild.11", "1.28"
+NAMES = {"clusterName": "prod", "addonName": "coredns"}
+TOKEN, HANDY = "admin-token", "handy-token"
+SPEED = 60.0
+PATIENT = ("--verify-for", "1h", "--watch-for", "2h")
+"""In the cluster's own time, so that no machine is too slow."""
+
+
+@dataclass
+class Desk:
+    """Somebody at a terminal, with a home of their own. `types`: what is typed, "" and nobody sits there; `happens`:
+    before anything is typed. Mutable."""
+
+    home: Path
+    config: str
+    aws: World
+    objects: Served
+    resolvers: Resolvers
+    api: Api
+    service: AddonService | None = None
+    types: str = ""
+    happens: Callable[[], object] = lambda: None
+    told: Callable[[], int] = lambda: 0
+    environ: dict[str, str] = field(default_factory=dict)
+
+    def run(self, *argv: str) -> Ran:
+        out, err = io.StringIO(), io.StringIO()
+        words = ["coredns-lameduck", *argv, "--kubeconfig", self.config]
+        code = run(words, out, err, around=self._around(out, err))
+        return Ran(code, out.getvalue(), err.getvalue())
+
+    def apply(self, *argv: str) -> Ran:
+        return self.run("--apply", *(PATIENT if "--verify-for" not in argv else ()), *argv)
+
+    @property
+    def corefile(self) -> str:
+        """The live one."""
+        return str(self.map["data"]["Corefile"])
+
+    @property
+    def map(self) -> Doc:
+        found = self.objects.get("ConfigMap", "coredns")
+        assert found is not None
+        return found
+
+    @property
+    def values(self) -> str:
+        assert self.service is not None
+        return self.service.values
+
+    @property
+    def updates(self) -> int:
+        """How many EKS was asked for."""
+        return sum(update.addon == "coredns" for update in self.aws.eks().updates)
+
+    def journals(self, folder: str = "addon-updates") -> list[Path]:
+        return sorted((self.home / f".local/state/eksdoc/{folder}").glob("*.jsonl"))
+
+    def edits(self, change: Callable[[str], str], manager: str = "kubectl-edit") -> None:
+        """A person changes the live Corefile."""
+        self.objects.patch("ConfigMap", "coredns", {"data": {"Corefile": change(self.corefile)}}, manager)
+
+    @property
+    def pods(self) -> list[str]:
+        """CoreDNS's, that are not being deleted."""
+
+        def named(plane: Any) -> list[str]:
+            found = []
+            for item in plane.store.list("pods"):
+                labels = item.doc["metadata"].get("labels") or {}
+                if labels.get("k8s-app") == "kube-dns" and not item.leaving:
+                    found.append(str(item.key[1]))
+            return sorted(found)
+
+        return self.api.now(named)
+
+    def _around(self, out: io.StringIO, err: io.StringIO) -> Surroundings:
+        @contextmanager
+        def told() -> Iterator[Callable[[], int]]:
+            yield lambda: self.told()
+
+        return Surroundings(
+            out,
+            err,
+            {"HOME": str(self.home), "USER": "ann", **self.environ},
+            open_addons=self._opened,
+            stdin=Typist(self.types, self.happens) if self.types else io.StringIO(),
+            run_edges=Edges(told_to_stop=told, clock=Fast(SPEED)),
+            sleep=lambda seconds: time.sleep(seconds / SPEED),
+        )
+
+    def _opened(
+        self,
+        source: SourceChoice,
+        connection: Connection,
+        wanted: AwsWanted,
+        progress: Progress | None,
+        reading: Reading,
+    ) -> AddonWorld:
+        cluster = open_reader(source, connection, progress).read(reading.kinds)
+        aws = live(self.aws)
+        return AddonWorld(cluster, SingleObjects(connection), believed(aws, aws.access), NamespaceLists(connection))
+
+
+@contextmanager
+def served(users: dict[str, User] | None = None) -> Iterator[tuple[Server, Api, Resolvers]]:
+    """The recorded cluster with its controllers, in which CoreDNS's pods look at their Corefile."""
+    plane = worlds.plane_of("rich")
+    resolvers = Resolvers(plane)
+    access = Access({TOKEN: ADMIN, **(users or {})})
+    setup = Setup(access, logs=PodLogs(aged=resolvers.lines), ports=resolvers.answer)
+    api = Api(plane, setup, Scaled(time.monotonic, SPEED))
+    with serving(api) as server:
+        yield server, api, resolvers
+    assert list(api.faults) == []
+
+
+def desk(
+    at: tuple[Server, Api, Resolvers],
+    home: Path,
+    aws: World,
+    managed: bool = True,
+    version: str = VERSION,
+    kubernetes: str = KUBERNETES,
+    token: str = TOKEN,
+) -> Desk:
+    """CoreDNS as EKS installs it; `managed`: it is an add-on."""
+    server, api, resolvers = at
+    objects = Served(server.url().rstrip("/"), TOKEN)
+    service = AddonService(objects, version, render=coredns.rendered)
+    assert service.update(version, resolve_conflicts="OVERWRITE").status == "Successful"
+    client, role = aws.client("eks"), "arn:aws:iam::111122223333:role/any"
+    client.create_cluster(name="prod", version=kubernetes, roleArn=role, resourcesVpcConfig={"subnetIds": ["subnet-1"]})
+    home.mkdir()
+    config = kubeconfigs.one(home / "config", server.url(token), name="lab")
+    found = Desk(home, config, aws, objects, resolvers, api, service if managed else None)
+    if managed:
+        client.create_addon(**NAMES, addonVersion=version)
+        aws.eks().carry_out = carried_out(aws.eks(), service, "coredns")
+    deadline = time.monotonic() + 30
+    while len(found.pods) < 2 or not _ready(found):
+        assert time.monotonic() < deadline, "CoreDNS did not come up"
+        time.sleep(0.05)
+    aws.forget_calls()
+    return found
+
+
+def _ready(desk: Desk) -> bool:
+    found = desk.objects.get("Deployment", "coredns") or {}
+    status, generation = found.get("status") or {}, found["metadata"].get("generation", 0)
+    whole = status.get("observedGeneration", 0) >= generation and status.get("availableReplicas", 0) >= 2
+    return whole and status.get("updatedReplicas", 0) == status.get("replicas", 0)

@@ -1,0 +1,79 @@
+"""``coredns-lameduck --measure`` in virtual time, on a cluster that is made up."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+import jsonschema
+
+from kubectl_eksdoc.cli.main import run
+from kubectl_eksdoc.cli.run_edges import Edges
+from kubectl_eksdoc.cli.surroundings import Surroundings
+from kubectl_eksdoc.core.model.permissions import Permission
+from kubectl_eksdoc.render import schemas
+from tests.builders import a_cluster
+from tests.cli.run.served import Said
+from tests.cli.running import FakeSource, Ran, Terminal
+from tests.flows.dns_worlds import NODES, Ground, World
+
+COMMAND = "coredns-lameduck"
+
+
+@dataclass
+class Desk:
+    """Somebody at a terminal who `types`. Mutable: so is the world."""
+
+    world: World = field(default_factory=World)
+    types: str = ""
+    lacks: Callable[[Sequence[Permission]], tuple[Permission, ...]] = lambda asked: ()
+    told: Callable[[], int] = lambda: 0
+    nodes: Sequence[Any] = NODES
+
+    def run(self, *argv: str, **environ: str) -> Ran:
+        out, err = Said(), Said()
+        source = FakeSource(a_cluster(nodes=list(self.nodes)))
+        world = self.world
+
+        @contextmanager
+        def told() -> Iterator[Callable[[], int]]:
+            yield lambda: self.told()
+
+        edges = Edges(
+            clock=Clock(world),
+            told_to_stop=told,
+            denied=lambda connection, asked: self.lacks(asked),
+            open_ground=lambda connection, namespace, marks=None: Ground(world),  # type: ignore[arg-type]
+            open_dns=lambda connection: world,
+            new_probe_id=lambda: "cafe",
+            packed_asker=lambda: b"program",
+        )
+        stdin = Terminal(self.types) if self.types else None
+        around = Surroundings(
+            out, err, environ, open_reader=source.open, stdin=stdin, run_edges=edges, sleep=world.sleep
+        )
+        code = run([COMMAND, *argv], out, err, around=around)
+        return Ran(code, out.getvalue(), err.getvalue())
+
+
+class Clock:
+    """The world's."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def monotonic(self) -> float:
+        return self._world.monotonic()
+
+    def now(self) -> datetime:
+        return self._world.at(self._world.now)
+
+
+def document(text: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(text)
+    jsonschema.Draft202012Validator(schemas.load("DnsMeasure")).validate(found)
+    return found

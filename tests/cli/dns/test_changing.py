@@ -1,0 +1,207 @@
+"""``coredns-lameduck --set … --apply`` from what is typed to what each pod runs: over HTTP on both sides."""
+
+from __future__ import annotations
+
+import json
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import jsonschema
+import pytest
+
+import kubectl_eksdoc.render.schemas as schemas
+from tests.cli.dns.desk import Desk, desk, served
+
+if TYPE_CHECKING:
+    from tests.aws.world.server import World
+
+JUDGE = jsonschema.Draft202012Validator(schemas.load("DnsChange"))
+UNKNOWN = ("--accept-unknown", "addon-field-unknown")
+SCRIPT = ("--yes", "--expect-changes", "1", *UNKNOWN)
+
+
+@pytest.fixture
+def ann(aws: World, tmp_path: Path) -> Iterator[Desk]:
+    with served() as at:
+        yield desk(at, tmp_path / "ann", aws)
+
+
+def document(text: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(text)
+    assert [error.message for error in JUDGE.iter_errors(found)] == []
+    return found
+
+
+def test_it_is_shown_and_nothing_is_changed(ann: Desk) -> None:
+    before = ann.map
+    ran = ann.run("--set", "lameduck=20s")
+    assert "+        lameduck 20s" in ran.out and "-        lameduck 5s" in ran.out, ran.err
+    assert "aws eks update-addon" in ran.out and ran.code in (0, 5)
+    told = document(ann.run("--set", "lameduck=20s", "-o", "json").out)
+    assert told["mode"] == "NONE" and told["changes"] == 1 and not told["refusals"]
+    assert ann.map == before and ann.updates == 0 and not ann.journals()
+
+
+def test_what_is_set_lasts_and_a_hand_edit_does_not(ann: Desk) -> None:
+    ann.types = "prod 1\n"
+    ran = ann.apply("--set", "lameduck=20s", *UNKNOWN, "-o", "json")
+    told = document(ran.out)
+    assert ran.code == 0, ran.err + ran.out
+    assert told["outcome"]["stage"] == "successful" and told["verified"]["all"]
+    assert {pod["taken"] for pod in told["verified"]["pods"]} == {"verified"} and len(told["verified"]["pods"]) == 2
+    assert "lameduck 20s" in ann.corefile
+    assert json.loads(ann.values)["corefile"] == ann.corefile
+    (journal,) = ann.journals()
+    assert stat.S_IMODE(journal.stat().st_mode) == 0o600
+    assert json.loads(journal.read_text().splitlines()[0])["dns"]["corefile"] == ann.corefile
+    assert ann.service is not None
+    kept = ann.corefile
+    ann.edits(lambda text: text.replace("lameduck 20s", "lameduck 7s"))
+    assert "lameduck 7s" in ann.corefile
+    assert ann.service.update(resolve_conflicts="OVERWRITE").status == "Successful"
+    assert ann.corefile == kept, "the hand edit is lost, and what was set through the add-on is not"
+    ann.edits(lambda text: text.replace("lameduck 20s", "lameduck 7s"))
+    again = ann.apply("--set", "lameduck=20s", "--yes", "--expect-changes", "0", *UNKNOWN)
+    assert again.code == 0 and ann.corefile == kept and ann.updates == 2, "its values have it, and it holds again"
+
+
+def test_a_corefile_that_somebody_has_edited_keeps_the_edit(ann: Desk) -> None:
+    ann.edits(lambda text: text.replace("cache 30", "cache 60"))
+    ran = ann.apply("--set", "lameduck=20s", *SCRIPT)
+    assert ran.code == 0, ran.err + ran.out
+    assert "OVERWRITE makes it hold" in ran.err
+    assert "cache 60" in ann.corefile and "lameduck 20s" in ann.corefile
+    assert ann.service is not None
+    ann.service.update(resolve_conflicts="OVERWRITE")
+    assert "cache 60" in ann.corefile and "lameduck 20s" in ann.corefile
+
+
+def test_what_else_is_not_known_to_survive_must_be_acknowledged(ann: Desk) -> None:
+    ann.edits(lambda text: text.replace("cache 30", "cache 60"))
+    ann.objects.patch("Deployment", "coredns", {"spec": {"minReadySeconds": 7}}, "kubectl-patch")
+    ran = ann.apply("--set", "lameduck=20s", "--yes", "--expect-changes", "1")
+    assert ran.code == 2 and "OVERWRITE makes it hold" in ran.err and ".spec.minReadySeconds" in ran.err, ran.err
+    assert ann.updates == 0 and "lameduck 5s" in ann.corefile
+    ann.types = "coredns v1.10.1-eksbuild.11\nprod 1\n"
+    ran = ann.apply("--set", "lameduck=20s")
+    assert ran.code == 5 and "lameduck 20s" in ann.corefile, ran.err
+
+
+def test_what_a_value_can_keep_is_kept(ann: Desk) -> None:
+    assert ann.service is not None
+    ann.service.update(configuration_values='{"replicaCount": 2}', resolve_conflicts="OVERWRITE")
+    ann.aws.eks().addon("prod", "coredns")["configurationValues"] = '{"replicaCount": 2}'
+    ann.objects.patch("Deployment", "coredns", {"spec": {"replicas": 3}}, "kubectl-scale")
+    told = document(ann.run("--set", "lameduck=20s", "-o", "json").out)
+    assert told["values"]["replicaCount"] == 3 and told["changes"] == 2 and told["resets"] == []
+    flags = ("--yes", "--expect-changes", "2", *UNKNOWN)
+    ran = ann.apply("--set", "lameduck=20s", *flags)
+    deployment = ann.objects.get("Deployment", "coredns")
+    assert deployment is not None and deployment["spec"]["replicas"] == 3 and "lameduck 20s" in ann.corefile, ran.err
+
+
+def test_what_does_not_fit_is_refused_with_the_arithmetic(ann: Desk) -> None:
+    ran = ann.apply("--set", "lameduck=30s", *SCRIPT)
+    assert ran.code == 1 and "lameduck 30 s + closing 5 s + margin 5 s = 40 s" in " ".join(ran.err.split())
+    assert "The largest that is safe is 20s" in " ".join(ran.err.split())
+    assert ann.run("--set", "lameduck=20").code == 2
+    assert ann.updates == 0 and "lameduck 5s" in ann.corefile
+
+
+def test_a_hand_edit_of_what_the_add_on_owns_is_refused_with_the_reason(ann: Desk) -> None:
+    ran = ann.apply("--set", "lameduck=20s", "--force-conflicts", *SCRIPT)
+    assert ran.code == 1 and "a hand edit is put back by its next update" in " ".join(ran.err.split())
+    assert ann.updates == 0 and "lameduck 5s" in ann.corefile
+
+
+def test_a_corefile_that_coredns_would_refuse_is_never_sent(ann: Desk) -> None:
+    ann.edits(lambda text: text.replace("    reload\n", "    reload 1s\n"))
+    ran = ann.apply("--set", "lameduck=20s", *SCRIPT)
+    assert ran.code == 1 and "plugin/reload" in ran.err and "interval value" in " ".join(ran.err.split()), ran.err
+    ann.edits(lambda text: text.replace("    reload 1s\n", "    reload {\n"))
+    ran = ann.apply("--set", "lameduck=20s", *SCRIPT)
+    assert ran.code == 1 and "cannot be parsed" in ran.err
+    assert ann.updates == 0 and not ann.journals()
+
+
+def test_read_only_and_a_wrong_word_change_nothing(ann: Desk) -> None:
+    ann.environ["EKSDOC_READ_ONLY"] = "1"
+    ran = ann.apply("--set", "lameduck=20s", *SCRIPT)
+    assert ran.code == 2 and "EKSDOC_READ_ONLY" in ran.err
+    assert ann.run("--set", "lameduck=20s").code in (0, 5), "a look is allowed"
+    ann.environ.clear()
+    for types in ("prod 2\n", "\n"):
+        ann.types = types
+        assert ann.apply("--set", "lameduck=20s", *UNKNOWN).code == 2
+    ann.types = ""
+    assert "--yes --expect-changes N" in ann.apply("--set", "lameduck=20s", *UNKNOWN).err
+    wrong = ann.apply("--set", "lameduck=20s", "--yes", "--expect-changes", "9", *UNKNOWN)
+    assert wrong.code == 7
+    assert ann.updates == 0 and "lameduck 5s" in ann.corefile
+
+
+def test_what_changes_while_it_is_typed_is_not_what_was_shown(ann: Desk) -> None:
+    ann.types = "prod 1\n"
+    ann.happens = lambda: ann.edits(lambda text: text.replace("cache 30", "cache 31"))
+    ran = ann.apply("--set", "lameduck=20s", *UNKNOWN)
+    assert ran.code == 7 and "not as it was when the change was shown" in ran.err
+    assert ann.updates == 0
+
+
+def test_a_pod_that_refuses_is_told_and_the_way_back_with_it(ann: Desk) -> None:
+    pod = ann.pods[0]
+    ann.resolvers.stubborn[pod] = "plugin/health: address already in use"
+    ran = ann.apply("--set", "lameduck=20s", *SCRIPT, "-o", "json")
+    told = document(ran.out)
+    assert ran.code == 1, ran.err
+    taken = {each["name"]: each for each in told["verified"]["pods"]}
+    assert taken[pod]["taken"] == "refused" and "already in use" in taken[pod]["why"]
+    assert sorted(each["taken"] for each in taken.values()) == ["refused", "verified"]
+    found = [each for each in told["findings"] if each["code"] == "dns-change-not-taken-up"]
+    assert [each["severity"] for each in found] == ["critical"] and told["wayBack"]
+
+
+def test_a_pod_that_does_not_look_is_not_yet_there_and_is_looked_at_again(ann: Desk) -> None:
+    pod = ann.pods[0]
+    ann.resolvers.stubborn[pod] = ""
+    ran = ann.apply("--set", "lameduck=20s", *SCRIPT, "--verify-for", "200s", "--watch-for", "2h")
+    assert ran.code == 6 and "not yet" in ran.out and "--resume" in ran.err, ran.err + ran.out
+    (journal,) = ann.journals()
+    ann.resolvers.stubborn.clear()
+    again = ann.apply("--resume", journal.stem, *UNKNOWN, "-o", "json")
+    told = document(again.out)
+    assert again.code == 0 and told["verified"]["all"], again.err
+    assert ann.updates == 1
+
+
+def test_without_the_plugin_reload_nothing_takes_it_up(ann: Desk) -> None:
+    ann.edits(lambda text: text.replace("    reload\n", ""))
+    ran = ann.apply("--set", "lameduck=20s", *SCRIPT)
+    assert ran.code == 1 and "kubectl rollout restart deployment/coredns -n kube-system" in ran.out, ran.err
+    assert "lameduck 20s" in ann.corefile
+
+
+def test_where_it_runs_is_checked_first_and_given_as_a_whole(ann: Desk) -> None:
+    ran = ann.apply("--place", "on-demand", "--yes", "--expect-changes", "2", *UNKNOWN, "-o", "json")
+    told = document(ran.out)
+    assert told["outcome"]["stage"] == "successful", ran.err
+    assert told["change"]["landing"]["enough"] and len(told["change"]["landing"]["zones"]) == 3
+    affinity = json.loads(ann.values)["affinity"]
+    (term,) = affinity["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
+    assert [each["key"] for each in term["matchExpressions"]] == [
+        "kubernetes.io/os",
+        "kubernetes.io/arch",
+        "karpenter.sh/capacity-type",
+        "eks.amazonaws.com/capacityType",
+    ]
+    assert affinity["podAntiAffinity"] and json.loads(ann.values)["topologySpreadConstraints"]
+    assert ann.apply("--place", "on-demand", *SCRIPT).code in (0, 5), "it is so already"
+    assert ann.updates == 1
+
+
+def test_eks_may_not_be_asked(ann: Desk) -> None:
+    ann.aws.deny("eks:DescribeAddon")
+    ran = ann.apply("--set", "lameduck=20s", *SCRIPT)
+    assert ran.code == 1 and "eks:DescribeAddon" in ran.err and "lameduck 5s" in ann.corefile, ran.err

@@ -1,0 +1,52 @@
+"""``coredns-lameduck`` on the demo and on dumps."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.cli.running import run_cli
+from tests.embedded.clients.worlds import archive
+
+
+def document(*words: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(run_cli("coredns-lameduck", *words, "-o", "json").out)
+    return found
+
+
+def test_the_demo_is_the_incident() -> None:
+    """CoreDNS on Spot, lameduck 5 s of a grace period of 30 s: one page, and what to do in which order."""
+    ran = run_cli("coredns-lameduck", "--demo")
+    assert ran.code == 1
+    found = document("--demo")
+    assert found["shutdown"] | {"lameduckSeconds": 5, "graceSeconds": 30} == found["shutdown"]
+    assert {"dns-lameduck-short", "dns-on-spot"} <= {each["code"] for each in found["findings"]}
+    commands = [each["command"] for each in found["steps"]]
+    assert [each.split(" --demo")[0] for each in commands[:2]] == [
+        "kubectl eksdoc coredns-lameduck --set lameduck=20s --apply",
+        "kubectl eksdoc coredns-lameduck --place on-demand --apply",
+    ]
+    assert all(each in ran.out for each in commands)
+
+
+def test_commands_of_the_demo_change_nothing_anywhere() -> None:
+    """Whoever copies one of them acts on the demo, and not on the cluster that is current."""
+    for step in document("--demo")["steps"]:
+        assert "--demo" in step["command"]
+        assert "--apply" not in step["command"] or "--dry-run" in step["command"]
+
+
+@pytest.mark.parametrize("name", ["landing", "medium", "rich", "small-traps"])
+def test_of_a_dump_nothing_of_aws_and_no_log_is_known(name: str) -> None:
+    found = document("--snapshot", str(archive(name)))
+    unknown = {each["message"] for each in found["findings"] if each["status"] == "unknown"}
+    assert any("whether CoreDNS is an add-on" in each for each in unknown)
+    assert found["recognised"] is None and found["coredns"]["managedAddon"] is None
+
+
+def test_what_a_dump_does_not_hold_is_no_pass() -> None:
+    """medium has no Deployments and no ConfigMaps."""
+    ran = run_cli("coredns-lameduck", "--snapshot", str(archive("medium")))
+    assert ran.code == 5 and "holds no ConfigMap" in ran.out

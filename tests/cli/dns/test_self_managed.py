@@ -1,0 +1,140 @@
+"""A CoreDNS that EKS does not manage: its ConfigMap is applied by the server, and nobody is overwritten unasked."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import jsonschema
+import pytest
+
+import kubectl_eksdoc.render.schemas as schemas
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.embedded.serving.access import Rule, restricted
+from tests.cli.dns.desk import TOKEN, Desk, desk, served
+
+if TYPE_CHECKING:
+    from tests.aws.world.server import World
+
+JUDGE = jsonschema.Draft202012Validator(schemas.load("DnsChange"))
+YES = ("--yes", "--expect-changes", "1")
+READS = Rule(("get", "list", "watch"))
+LISTED = ("nodes", "namespaces", "pods", "configmaps", "deployments", "poddisruptionbudgets", "serviceaccounts")
+CHANGES = ("get", "list", "watch", "patch")
+WITHOUT = (*LISTED, "horizontalpodautoscalers", "endpointslices")
+USERS = {
+    "no-proxy": restricted("no-proxy", (Rule(CHANGES, (*WITHOUT, "pods/log")),)),
+    "blind": restricted("blind", (Rule(CHANGES, WITHOUT),)),
+    "viewer": restricted("viewer", (READS,)),
+}
+
+
+def document(text: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(text)
+    assert [error.message for error in JUDGE.iter_errors(found)] == []
+    return found
+
+
+@pytest.fixture
+def ann(aws: World, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Desk]:
+    with served(USERS) as at:
+        found = desk(at, tmp_path / "ann", aws, managed=False, token=getattr(request, "param", TOKEN))
+        _owned_by(found, "kubectl-create")
+        yield found
+
+
+def _owned_by(ann: Desk, manager: str) -> None:
+    """The ConfigMap is somebody else's alone, as of who installed CoreDNS by a manifest."""
+
+    def theirs(doc: Doc) -> Doc:
+        entries = [each | {"manager": manager, "operation": "Update"} for each in doc["metadata"]["managedFields"]]
+        return {**doc, "metadata": {**doc["metadata"], "managedFields": entries}}
+
+    ann.objects.update("ConfigMap", "coredns", theirs, manager)
+
+
+def owners(ann: Desk) -> set[str]:
+    entries = ann.map["metadata"]["managedFields"]
+    return {each["manager"] for each in entries if "f:Corefile" in each["fieldsV1"].get("f:data", {})}
+
+
+def test_whoever_has_the_corefile_is_named_and_not_overwritten(ann: Desk) -> None:
+    before = ann.map
+    ran = ann.apply("--set", "lameduck=20s", *YES)
+    assert ran.code == 1 and ".data.Corefile is kubectl-create's" in " ".join(ran.err.split()), ran.err
+    told = document(ann.run("--set", "lameduck=20s", "-o", "json").out)
+    assert told["conflicts"] == [{"field": ".data.Corefile", "owner": "kubectl-create"}]
+    assert told["change"]["managed"] is False and told["mode"] is None
+    assert ann.map == before and not ann.journals("dns-changes")
+
+
+def test_it_is_taken_where_that_is_meant_and_every_pod_runs_it(ann: Desk) -> None:
+    ann.types = "prod 1\n"
+    ran = ann.apply("--set", "lameduck=20s", "--force-conflicts", "-o", "json")
+    told = document(ran.out)
+    assert ran.code == 0 and told["applied"] and told["verified"]["all"], ran.err
+    assert "lameduck 20s" in ann.corefile and owners(ann) == {"eksdoc"}
+    (journal,) = ann.journals("dns-changes")
+    saved = json.loads(journal.with_name(f"{journal.stem}.configmap-of-before.json").read_text())
+    assert "lameduck 5s" in saved["data"]["Corefile"] and saved["metadata"] == {
+        "name": "coredns",
+        "namespace": "kube-system",
+    }
+    assert [json.loads(line)["entry"] for line in journal.read_text().splitlines()] == ["begun", "applied"]
+    again = ann.apply("--resume", journal.stem, "-o", "json")
+    assert again.code == 0 and document(again.out)["verified"]["all"], again.err
+    once_more = ann.apply("--set", "lameduck=15s", *YES)
+    assert once_more.code == 0 and "lameduck 15s" in ann.corefile, "it is ours now, so nobody is in conflict"
+    assert ann.updates == 0
+
+
+def test_a_dry_run_asks_the_server_and_changes_nothing(ann: Desk) -> None:
+    before = ann.map
+    ran = ann.apply("--set", "lameduck=20s", "--force-conflicts", "--dry-run=server")
+    assert ran.code == 0 and "the server would take it" in ran.err and ann.map == before
+    ran = ann.apply("--set", "lameduck=20s", "--dry-run=server")
+    assert ran.code == 1 and ".data.Corefile is kubectl-create's" in ran.err and ann.map == before
+
+
+def test_who_changes_it_between_two_looks_is_not_overwritten(ann: Desk) -> None:
+    ann.types = "prod 1\n"
+    ann.happens = lambda: ann.edits(lambda text: text.replace("cache 30", "cache 31"))
+    ran = ann.apply("--set", "lameduck=20s", "--force-conflicts")
+    assert ran.code == 7 and "cache 31" in ann.corefile and "lameduck 5s" in ann.corefile
+
+
+def test_its_deployment_is_left_to_who_declares_it(ann: Desk) -> None:
+    ran = ann.run("--place", "on-demand", "--autoscale", "3:10")
+    assert ran.code == 1 and "kubectl -n kube-system patch deployment coredns" in ran.out, ran.out
+    assert "kubectl -n kube-system autoscale deployment coredns --min 3 --max 10" in ran.out
+    before = ann.objects.get("Deployment", "coredns")
+    ran = ann.apply("--place", "on-demand", "--yes", "--expect-changes", "0")
+    assert ran.code == 1 and ann.objects.get("Deployment", "coredns") == before
+
+
+@pytest.mark.parametrize("ann", ["no-proxy"], indirect=True)
+def test_without_pods_proxy_the_log_tells(ann: Desk) -> None:
+    ran = ann.apply("--set", "lameduck=20s", "--force-conflicts", *YES, "-o", "json")
+    told = document(ran.out)
+    assert ran.code == 0 and {pod["by"] for pod in told["verified"]["pods"]} == {"log"}, ran.err
+
+
+@pytest.mark.parametrize("ann", ["blind"], indirect=True)
+def test_who_may_look_nowhere_knows_nothing(ann: Desk) -> None:
+    flags = ("--force-conflicts", *YES, "--verify-for", "20s", "-o", "json")
+    ran = ann.apply("--set", "lameduck=20s", *flags)
+    told = document(ran.out)
+    assert ran.code == 5 and not told["verified"]["all"], ran.err
+    assert {pod["taken"] for pod in told["verified"]["pods"]} == {"unknown"}
+    missing = {right for pod in told["verified"]["pods"] for right in pod["missing"]}
+    assert missing == {"get pods/log", "get pods/proxy"}
+
+
+@pytest.mark.parametrize("ann", ["viewer"], indirect=True)
+def test_who_may_not_patch_is_told_so(ann: Desk) -> None:
+    ran = ann.apply("--set", "lameduck=20s", "--force-conflicts", *YES)
+    assert ran.code == 3 and "patch configmaps" in ran.err and "lameduck 5s" in ann.corefile
+    (journal,) = ann.journals("dns-changes")
+    assert [json.loads(line)["entry"] for line in journal.read_text().splitlines()] == ["begun", "refused"]

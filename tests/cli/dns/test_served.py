@@ -1,0 +1,147 @@
+"""``coredns-lameduck`` over HTTP: with all its rights, and with each of them taken away."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import jsonschema
+import pytest
+
+import kubectl_eksdoc.render.schemas as schemas
+from kubectl_eksdoc.aws.believing import Believed, believed
+from kubectl_eksdoc.aws.live import LiveAws
+from kubectl_eksdoc.cli import rights
+from kubectl_eksdoc.cli.main import run
+from kubectl_eksdoc.cli.rights import Right
+from kubectl_eksdoc.cli.surroundings import Surroundings
+from kubectl_eksdoc.core.model.aws.access import AwsAccess
+from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.embedded.serving.access import Access, Rule, User, restricted
+from kubectl_eksdoc.embedded.serving.api import Api, Setup
+from kubectl_eksdoc.embedded.serving.clockwork import ByHand
+from kubectl_eksdoc.embedded.serving.server import Server, serving
+from kubectl_eksdoc.errors import AwsDenied
+from kubectl_eksdoc.wiring.dns import DnsReading, DnsWorld, open_dns
+from kubectl_eksdoc.wiring.interruption import of_live
+from tests.aws.test_live import access, prod
+from tests.cli.running import Ran
+from tests.embedded.clients import worlds
+from tests.fakes import kubeconfigs
+
+if TYPE_CHECKING:
+    from tests.aws.world.server import World
+
+__all__ = ["prod"]
+JUDGE = jsonschema.Draft202012Validator(schemas.load("CorednsLameduck"))
+RIGHTS = rights.BY_COMMAND["coredns-lameduck"]
+
+
+@dataclass
+class Somebody:
+    """With a kubeconfig, and the keys of the account."""
+
+    config: str
+    aws: World
+    access: AwsAccess
+
+    def run(self, *argv: str) -> Ran:
+        out, err = io.StringIO(), io.StringIO()
+        around = Surroundings(out, err, {}, open_dns=self._opened)
+        code = run(["coredns-lameduck", *argv, "--kubeconfig", self.config], out, err, around=around)
+        return Ran(code, out.getvalue(), err.getvalue())
+
+    def _opened(self, source: Any, connection: Any, wanted: Any, progress: Any, reading: DnsReading) -> DnsWorld:
+        """As the real one, but that the AWS is that of the tests."""
+        world = open_dns(source, connection, wanted, progress, reading)
+        try:
+            of: Believed | Unknown = believed(LiveAws(self.access, self.aws.endpoint, 1), self.access)
+        except AwsDenied as error:
+            of = Unknown(error.message, error.missing)
+        return replace(world, aws=of, karpenter=partial(of_live, world.cluster, connection, of))
+
+
+def user(name: str, held: tuple[Right, ...]) -> User:
+    return restricted(name, [Rule((each.verb,), (resource(each),), (each.resource.group,)) for each in held])
+
+
+def resource(right: Right) -> str:
+    return f"{right.resource.plural}/{right.subresource}" if right.subresource else right.resource.plural
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Server]:
+    """Each right has a user without it."""
+    users = {
+        f"without-{at}": user(str(right), tuple(r for r in RIGHTS if r is not right)) for at, right in enumerate(RIGHTS)
+    }
+    api = Api(worlds.plane_of("rich", None), Setup(Access({"whole": user("whole", RIGHTS), **users})), ByHand())
+    with serving(api) as server:
+        yield server
+    assert list(api.faults) == []
+
+
+def somebody(cluster: Server, aws: World, folder: Path, token: str = "whole") -> Somebody:
+    return Somebody(kubeconfigs.one(folder / "config", cluster.url(token), name="lab"), aws, access(aws))
+
+
+def document(ran: Ran) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(ran.out)
+    assert [error.message for error in JUDGE.iter_errors(found)] == []
+    return found
+
+
+def test_what_is_planted_is_found(cluster: Server, prod: World, tmp_path: Path) -> None:
+    ran = somebody(cluster, prod, tmp_path).run("-o", "json")
+    found = document(ran)
+    assert ran.code == 1 and found["coredns"]["managedAddon"] is True
+    failing = {each["code"] for each in found["findings"] if each["status"] == "fail"}
+    assert {"dns-lameduck-short", "dns-on-spot"} <= failing
+    assert found["shutdown"]["lameduckSeconds"] == 5 and found["shutdown"]["advisedSeconds"] == 20
+    assert sorted(pod["node"] for pod in found["pods"]) == ["old-11", "spot-0", "spot-1"]
+    assert all("--kubeconfig" in each["command"] for each in found["steps"])
+
+
+@pytest.mark.parametrize("at", range(len(RIGHTS)), ids=map(str, RIGHTS))
+def test_a_right_that_is_missing_is_named_and_never_passed_over(
+    cluster: Server, prod: World, tmp_path: Path, at: int
+) -> None:
+    right = RIGHTS[at]
+    ran = somebody(cluster, prod, tmp_path, f"without-{at}").run("-o", "json")
+    if right.required:
+        assert ran.code == 3 and str(right) in ran.err
+        return
+    found = document(ran)["findings"]
+    if "of notices" in right.lost:  # what it tells is one sign of several
+        assert {each["status"] for each in found if each["code"] == "dns-notices-unheard"} <= {"fail", "unknown"}
+        assert "dns-notices-unheard" in {each["code"] for each in found}
+        return
+    assert str(right) in {each.get("missing") for each in found if each["status"] == "unknown"}
+
+
+@pytest.mark.parametrize("action", ["eks:DescribeCluster", "eks:DescribeAddon"])
+def test_an_action_that_is_missing_is_named(cluster: Server, prod: World, tmp_path: Path, action: str) -> None:
+    asking = somebody(cluster, prod, tmp_path)
+    prod.deny(action)
+    found = document(asking.run("-o", "json"))
+    assert found["coredns"]["managedAddon"] is None
+    assert action in {each.get("missing") for each in found["findings"]}
+
+
+def test_what_is_asked_of_aws_is_registered(cluster: Server, prod: World, tmp_path: Path) -> None:
+    asking = somebody(cluster, prod, tmp_path)
+    prod.forget_calls()
+    asking.run()
+    known = {each.action or f"{each.service}:{each.operation}" for each in rights.ASKED_OF_AWS["coredns-lameduck"]}
+    assert {f"{call.service}:{call.operation}" for call in prod.calls} <= known
+
+
+def test_what_may_be_unknown_does_not_count_and_a_word_is_refused(cluster: Server, prod: World, tmp_path: Path) -> None:
+    asking = somebody(cluster, prod, tmp_path)
+    assert "takes no name" in asking.run("coredns").err
+    assert "did you mean dns-unread" in asking.run("--accept-unknown", "dns-unred").err

@@ -1,0 +1,99 @@
+"""What a change of CoreDNS looks like before it is made: on the built-in cluster, in every format and width."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import jsonschema
+import pytest
+import yaml
+
+import kubectl_eksdoc.render.schemas as schemas
+from kubectl_eksdoc.cli.main import run
+from kubectl_eksdoc.cli.surroundings import Surroundings
+from kubectl_eksdoc.core.model import addon_codes, dns_change_codes
+from tests.cli.running import Ran, Terminal
+
+SCHEMA = schemas.load("DnsChange")
+JUDGE = jsonschema.Draft202012Validator(SCHEMA)
+ALL = ("--set", "lameduck=20s", "--place", "on-demand", "--autoscale", "3:10")
+
+
+def ran(*argv: str, columns: int = 80) -> Ran:
+    out, err = Terminal(), io.StringIO()
+    environ = {"COLUMNS": str(columns), "NO_COLOR": "1"}
+    code = run(["coredns-lameduck", "--demo", *argv], out, err, around=Surroundings(out, err, environ))
+    return Ran(code, out.getvalue(), err.getvalue())
+
+
+def shown(*argv: str, columns: int = 80) -> str:
+    return ran(*argv, columns=columns).out
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+def test_it_fits_the_terminal_but_for_commands(columns: int) -> None:
+    for argv in (ALL, ("--set", "lameduck=30s"), ("--place", "on-demand"), ("--place", "any")):
+        text = shown(*argv, columns=columns)
+        wide = [line for line in text.splitlines() if len(line) > columns]
+        assert all(line.lstrip().startswith(("aws eks", "kubectl")) for line in wide), wide
+
+
+def test_the_page_says_what_where_and_how_back() -> None:
+    text = shown(*ALL)
+    for part in ("COREFILE", "+        lameduck 20s", "CONFIGURATION VALUES", "+  minReplicas: 3", "WHERE IT MAY RUN"):
+        assert part in text
+    for part in ("WHAT IS SENT", "aws eks update-addon", "THE WAY BACK", "take two steps"):
+        assert part in text
+    assert "12 nodes of 15 in 3 zones" in text
+    assert "→" not in shown(*ALL, "--ascii") and shown(*ALL, "--ascii").isascii()
+
+
+def test_wide_names_every_node() -> None:
+    text = shown("--place", "on-demand", "-o", "wide")
+    assert text.count(" fits") >= 12 and "(-o wide)" not in text
+    assert "(-o wide)" in shown("--place", "on-demand")
+
+
+@pytest.mark.parametrize("argv", [ALL, ("--set", "lameduck=30s"), ("--place", "any"), ("--autoscale", "2:4")])
+def test_documents_are_as_the_schema_says(argv: tuple[str, ...]) -> None:
+    told = json.loads(shown(*argv, "-o", "json"))
+    assert [error.message for error in JUDGE.iter_errors(told)] == []
+    assert yaml.safe_load(shown(*argv, "-o", "yaml")) == told
+    assert told["verified"] is None and told["outcome"] is None and told["applied"] is False
+
+
+def test_the_schema_knows_every_code_that_may_come() -> None:
+    known = set(SCHEMA["$defs"]["code"]["enum"])
+    assert {code.name for code in (*addon_codes.ALL, *dns_change_codes.ALL)} <= known
+
+
+def test_what_is_shown_is_what_would_be_sent() -> None:
+    told = json.loads(shown(*ALL, "--apply", "--dry-run", "-o", "json"))
+    assert told["changes"] == 4 and set(told["values"]) == {
+        "affinity",
+        "autoScaling",
+        "corefile",
+        "topologySpreadConstraints",
+    }
+    assert json.loads(told["command"].rpartition("--configuration-values ")[2].strip("'")) == told["values"]
+
+
+@pytest.mark.parametrize(
+    ("argv", "said"),
+    [
+        (("--set", "lameduck=20"), "20 has no unit: CoreDNS would refuse it"),
+        (("--set", "cache=30"), "is not known"),
+        (("--place", "spot"), "on-demand, any"),
+        (("--autoscale", "1:3"), "at least 2 replicas"),
+        (("--apply",), "--apply wants to know what"),
+        (("--set", "lameduck=20s", "--yes"), "without --apply"),
+        (("--accept-reset", ".spec.replicas"), "without --apply"),
+        (("--set", "lameduck=20s", "--apply"), "--apply is of the live cluster"),
+        (("--set", "lameduck=20s", "--apply", "--resume", "x"), "no wish goes with it"),
+        (("--apply", "--resume", "x", "--yes"), "no flag of a new one"),
+    ],
+)
+def test_what_does_not_go_together_is_said(argv: tuple[str, ...], said: str) -> None:
+    found = ran(*argv)
+    assert found.code == 2 and said in found.err and found.out == "", found.err

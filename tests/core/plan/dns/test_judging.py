@@ -1,0 +1,310 @@
+"""Each thing that can be wrong with CoreDNS: told where it is so, silent where not, unknown where nobody knows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from kubectl_eksdoc.core.model import dns_codes as codes
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.commands import Reach
+from kubectl_eksdoc.core.model.findings import Finding, Severity, Status
+from kubectl_eksdoc.core.model.network import EndpointSlice
+from kubectl_eksdoc.core.model.workloads import Autoscaler
+from kubectl_eksdoc.core.plan.dns.deployed import PROPORTIONAL
+from kubectl_eksdoc.core.plan.dns.facts import DnsFacts, Inside, Notices
+from kubectl_eksdoc.core.plan.dns.plan import plan_dns
+from kubectl_eksdoc.core.plan.dns.symptoms import symptoms
+from tests.builders import a_node, ago
+from tests.core.plan.dns.made import (
+    COREFILE,
+    NODES,
+    PODS,
+    a_side,
+    a_zoned,
+    deployment,
+    dns_pod,
+    facts,
+    inside_of,
+    lameduck,
+    without,
+)
+
+SPOT = {"karpenter.sh/capacity-type": "spot", "karpenter.sh/nodepool": "general"}
+
+
+def findings(of: DnsFacts) -> dict[str, Finding]:
+    return {each.code.name: each for each in plan_dns(of).findings}
+
+
+def test_a_healthy_one_is_silent() -> None:
+    found = plan_dns(facts())
+    assert (found.findings, found.outlook, found.steps) == ((), (), ())
+
+
+def on_spot(*, both: bool = False, notices: Notices | Unknown | None = None, **labels: str) -> DnsFacts:
+    labels = labels or SPOT
+    nodes = (a_zoned("n-a", "a", **labels), a_zoned("n-b", "b", **(labels if both else {})))
+    made = facts(nodes=nodes)
+    return made if notices is None else replace(made, notices=notices)
+
+
+MEND = "kubectl eksdoc interruption --print stack > interruption.yaml && aws cloudformation deploy"
+UNHEARD = Notices(False, "its queue does not exist", MEND)
+
+FAILS: dict[str, tuple[Callable[[], DnsFacts], str, Severity]] = {
+    "dns-lameduck-short": (lambda: facts(text=lameduck("5s")), "stops answering 2 s before", Severity.HIGH),
+    "dns-lameduck-short none": (lambda: facts(text=lameduck("")), "there is no lameduck", Severity.HIGH),
+    "dns-lameduck-long": (lambda: facts(text=lameduck("30s")), "killed before it has ended", Severity.HIGH),
+    "dns-lameduck-long margin": (lambda: facts(text=lameduck("22s")), "less than 5 s of margin", Severity.MEDIUM),
+    "dns-lameduck-long pre-stop": (
+        lambda: facts(doc=deployment(container={"lifecycle": {"preStop": {"sleep": {"seconds": 12}}}})),
+        "killed",
+        Severity.HIGH,
+    ),
+    "dns-corefile-refused": (
+        lambda: facts(text=lameduck("30")),
+        "plugin/health: Corefile:3 - unable to parse lameduck duration value: '30'",
+        Severity.CRITICAL,
+    ),
+    "dns-corefile-refused grammar": (lambda: facts(text=".:53 {\n"), "Corefile:", Severity.CRITICAL),
+    "dns-no-ready": (
+        lambda: facts(text=COREFILE.replace("    ready\n", "")),
+        "no pod of it becomes Ready",
+        Severity.CRITICAL,
+    ),
+    "dns-readiness-asks-health": (
+        lambda: facts(doc=deployment(container={"readinessProbe": {"httpGet": {"path": "/health", "port": 8080}}})),
+        "asks /health",
+        Severity.MEDIUM,
+    ),
+    "dns-no-reload": (lambda: facts(text=COREFILE.replace("    reload\n", "")), "at the next restart", Severity.LOW),
+    "dns-corefile-not-kept": (
+        lambda: facts(manager="kubectl-edit", addon=a_side({})),
+        "changed by hand (set by kubectl-edit), and it is not in",
+        Severity.MEDIUM,
+    ),
+    "dns-corefile-not-kept another": (
+        lambda: facts(addon=a_side({"corefile": lameduck("5s")})),
+        "another one is in its configuration",
+        Severity.MEDIUM,
+    ),
+    "dns-grace-not-kept": (
+        lambda: facts(doc=deployment(terminationGracePeriodSeconds=60), addon=a_side({})),
+        "puts it back to 30 s",
+        Severity.MEDIUM,
+    ),
+    "dns-failing none ready": (
+        lambda: facts(pods=[replace(pod, ready=False, not_ready_because="CrashLoopBackOff") for pod in PODS]),
+        "0 of 2 pods are Ready: nobody answers",
+        Severity.CRITICAL,
+    ),
+    "dns-failing one ready": (
+        lambda: facts(pods=(PODS[0], replace(PODS[1], ready=False))),
+        "1 of 2 pods are Ready",
+        Severity.HIGH,
+    ),
+    "dns-failing no pod": (lambda: facts(pods=()), "there is no pod of CoreDNS", Severity.CRITICAL),
+    "dns-failing memory": (
+        lambda: replace(facts(), inside=inside_of(PODS, ended_before=True, ended_as="OOMKilled", restarts=4)),
+        "want of memory: the limit is 170Mi (what EKS gives it)",
+        Severity.HIGH,
+    ),
+    "dns-failing restarted": (
+        lambda: replace(
+            facts(pods=[replace(pod, ready_at=ago(60)) for pod in PODS]),
+            inside=inside_of(PODS, ended_before=True, ended_as="Error", restarts=2),
+        ),
+        "2 pods restarted a short while ago",
+        Severity.MEDIUM,
+    ),
+    "dns-failing printed": (
+        lambda: replace(
+            facts(), inside={PODS[0].key: Inside(inside_of(PODS)[PODS[0].key].container, symptoms(TIMED_OUT))}
+        ),
+        "who it forwards to does not answer in time (2 of the last lines)",
+        Severity.MEDIUM,
+    ),
+    "dns-failing gone": (
+        lambda: without(facts(pods=()), deployment=Absent("no Deployment coredns")),
+        "there is no Deployment of CoreDNS",
+        Severity.CRITICAL,
+    ),
+    "dns-not-serving": (
+        lambda: facts(endpoint_slices=(EndpointSlice("kube-system", "kube-dns", ()),)),
+        "2 of 2 Ready pods are no ready endpoints",
+        Severity.CRITICAL,
+    ),
+    "dns-on-spot": (on_spot, "1 of 2 pods run on Spot", Severity.HIGH),
+    "dns-on-spot both": (lambda: on_spot(both=True), "all 2 of 2 pods run on Spot", Severity.HIGH),
+    "dns-notices-unheard": (lambda: on_spot(notices=UNHEARD), "as its queue does not exist", Severity.CRITICAL),
+    "dns-together": (
+        lambda: facts(pods=[replace(pod, node="n-a") for pod in PODS]),
+        "on one node, n-a",
+        Severity.HIGH,
+    ),
+    "dns-together zone": (
+        lambda: facts(nodes=[a_zoned("n-a", "a"), a_zoned("n-b", "a")]),
+        "in one zone, a",
+        Severity.MEDIUM,
+    ),
+    "dns-too-few": (
+        lambda: facts(doc=deployment(replicas=1), pods=PODS[:1]),
+        "nobody answers; EKS's formula wants 2",
+        Severity.HIGH,
+    ),
+    "dns-too-few formula": (
+        lambda: facts(nodes=[*NODES, *(a_node(f"n-{i}") for i in range(40))]),
+        "it has 2 replicas; EKS's formula wants 3 for 42 nodes",
+        Severity.LOW,
+    ),
+    "dns-on-leaving-nodes": (
+        lambda: facts(nodes=(replace(NODES[0], unschedulable=True), NODES[1])),
+        "1 of 2 pods are on nodes that are cordoned",
+        Severity.MEDIUM,
+    ),
+    "dns-no-budget": (lambda: facts(budgets=()), "may evict all at once", Severity.MEDIUM),
+    "dns-not-spread": (lambda: facts(doc=deployment(topologySpreadConstraints=[])), "different zones", Severity.LOW),
+    "dns-two-scalers": (
+        lambda: facts(
+            addon=a_side({"autoScaling": {"enabled": True}}),
+            autoscalers=[Autoscaler("kube-system", "dns", "Deployment", "coredns", 2, 9)],
+        ),
+        "the add-on's autoScaling and by HorizontalPodAutoscaler dns",
+        Severity.MEDIUM,
+    ),
+}
+
+TIMED_OUT = """\
+[INFO] plugin/ready: all is well
+[ERROR] plugin/errors: 2 example.com. A: read udp 10.0.0.5:4411->10.0.0.2:53: i/o timeout
+[ERROR] plugin/errors: 2 example.org. A: read udp 10.0.0.5:4412->10.0.0.2:53: i/o timeout
+"""
+
+
+@pytest.mark.parametrize("name", FAILS)
+def test_what_is_wrong_is_told(name: str) -> None:
+    made, said, severity = FAILS[name]
+    found = findings(made())[name.split()[0]]
+    assert found.status is Status.FAIL
+    assert said in found.message
+    assert found.severity is severity
+    if found.code is not codes.FAILING or "Deployment of CoreDNS" not in found.message:
+        assert found.remedy
+
+
+UNKNOWN: dict[str, tuple[Callable[[], DnsFacts], str]] = {
+    "dns-unread deployment": (
+        lambda: without(facts(), deployment=Unknown("forbidden", "get deployments.apps")),
+        "Deployment",
+    ),
+    "dns-unread config": (lambda: without(facts(), config=Unknown("forbidden", "get configmaps")), "the Corefile"),
+    "dns-unread no key": (lambda: facts(text=None), "has no key Corefile"),
+    "dns-unread addon": (lambda: facts(addon=Unknown("denied", "eks:DescribeAddon")), "is an add-on of EKS"),
+    "dns-unread values": (lambda: facts(addon=a_side(Unknown("no JSON"))), "the configuration of the add-on"),
+    "dns-unread logs": (
+        lambda: replace(facts(), inside={PODS[0].key: Inside(unread=(Unknown("forbidden", "get pods/log"),))}),
+        "what 2 pods printed",
+    ),
+    "dns-unread endpoints": (lambda: facts(unread=[kinds.ENDPOINT_SLICES]), "who is asked"),
+    "dns-unread budgets": (lambda: facts(unread=[kinds.BUDGETS]), "which budget"),
+    "dns-unread scalers": (lambda: facts(unread=[kinds.AUTOSCALERS]), "who scales"),
+    "dns-unread nodes": (lambda: facts(unread=[kinds.NODES]), "where CoreDNS runs"),
+    "dns-unread pods": (lambda: facts(unread=[kinds.PODS]), "which pods CoreDNS has"),
+    "dns-lameduck-unknown env": (lambda: facts(text=lameduck("{$LAMEDUCK}")), "from the environment"),
+    "dns-lameduck-unknown import": (lambda: facts(text=f"import /etc/coredns/custom/*.server\n{COREFILE}"), "imports"),
+    "dns-lameduck-unknown hook": (
+        lambda: facts(doc=deployment(container={"lifecycle": {"preStop": {"httpGet": {"path": "/"}}}})),
+        "preStop",
+    ),
+    "dns-notices-unheard karpenter": (on_spot, "whether Karpenter hears"),
+    "dns-notices-unheard others": (
+        lambda: on_spot(**{"karpenter.sh/capacity-type": "spot"}),
+        "node-termination-handler",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", UNKNOWN)
+def test_what_is_not_known_is_no_pass(name: str) -> None:
+    made, said = UNKNOWN[name]
+    found = [each for each in plan_dns(made()).findings if each.code.name == name.split()[0] and said in each.message]
+    assert [each.status for each in found] == [Status.UNKNOWN]
+    assert found[0].missing
+    assert found[0].remedy
+
+
+def test_every_code_is_told_by_some_test() -> None:
+    told = {name.split()[0] for name in (*FAILS, *UNKNOWN)} | {codes.WITHOUT.name}
+    assert told == {code.name for code in codes.ALL}
+
+
+def test_a_missing_right_is_named() -> None:
+    found = findings(without(facts(), config=Unknown("may not", "get configmaps")))
+    assert found["dns-unread"].missing == "get configmaps"
+
+
+@pytest.mark.parametrize("compute", ["auto", "fargate"])
+def test_where_dns_is_elsewhere_that_is_said(compute: str) -> None:
+    label = {"eks.amazonaws.com/compute-type": compute}
+    nodes = (*NODES, a_zoned("other", "a", **label))
+    found = findings(facts(nodes=nodes, pods=(*PODS, dns_pod("coredns-3", "other")) if compute == "fargate" else PODS))
+    assert found["dns-elsewhere"].status is Status.PASS
+
+
+def test_with_auto_mode_alone_there_is_nothing_to_judge() -> None:
+    node = a_zoned("i-1", "a", **{"eks.amazonaws.com/compute-type": "auto"})
+    bare = replace(facts(nodes=[node], pods=()), auto_mode=True, inside={})
+    found = plan_dns(without(bare, deployment=Absent("none"), config=Absent("none"))).findings
+    assert [(each.code, each.status) for each in found] == [(codes.WITHOUT, Status.PASS)]
+
+
+def test_a_proportional_autoscaler_beside_the_add_on_is_told() -> None:
+    made = facts(addon=a_side({"autoScaling": {"enabled": True, "minReplicas": 2}}))
+    made = replace(made, objects={**made.objects, PROPORTIONAL[1]: {"kind": "Deployment"}})
+    assert "the proportional autoscaler dns-autoscaler" in findings(made)["dns-two-scalers"].message
+
+
+def test_managed_groups_drain_spot_nodes_themselves() -> None:
+    made = on_spot(**{"eks.amazonaws.com/capacityType": "SPOT", "eks.amazonaws.com/nodegroup": "g"})
+    found = plan_dns(made)
+    assert {each.code for each in found.findings} == {codes.ON_SPOT}
+    assert "somebody drains it within two minutes" in found.outlook[0]
+
+
+def test_the_incident_is_told_in_order() -> None:
+    """Spot, no queue, lameduck 5 s: what moves nothing first, then the pods, then the queue."""
+    made = replace(on_spot(notices=UNHEARD), objects=facts(text=lameduck("5s")).objects)
+    found = plan_dns(made, Reach(("--context", "prod"), ("--context", "prod"), ("--context", "prod")))
+    assert [step.command for step in found.steps] == [
+        "kubectl eksdoc coredns-lameduck --set lameduck=20s --apply --context prod",
+        "kubectl eksdoc coredns-lameduck --place on-demand --apply --context prod",
+        "kubectl eksdoc interruption --print stack --context prod > interruption.yaml && aws cloudformation deploy",
+    ]
+    drained, taken = found.outlook
+    assert "for up to 2 s, 1 of 2 lookups" in drained
+    assert "CoreDNS dies without a SIGTERM, and 1 of 2 lookups fail" in taken
+
+
+def test_a_grace_period_that_lets_nothing_fit_is_what_must_grow() -> None:
+    found = plan_dns(facts(text=lameduck("5s"), doc=deployment(terminationGracePeriodSeconds=12)))
+    short = next(each for each in found.findings if each.code is codes.LAMEDUCK_SHORT)
+    assert found.ending.advised_s == 0
+    assert '"terminationGracePeriodSeconds":17' in short.remedy[0].command
+    assert not found.steps
+
+
+def test_health_plugins_of_several_blocks_add_up() -> None:
+    second = "example.org:53 {\n    health :8082 {\n        lameduck 10s\n    }\n    forward . 10.0.0.2\n}\n"
+    assert "25 s" in findings(facts(text=COREFILE + second))["dns-lameduck-long"].message
+
+
+def test_first_aid_comes_before_any_edit() -> None:
+    made = on_spot(both=True, notices=UNHEARD)
+    pods = (PODS[0], replace(PODS[1], ready=False, not_ready_because="CrashLoopBackOff"))
+    made = replace(made, cluster=replace(made.cluster, pods=pods))
+    first = plan_dns(made).steps[0]
+    assert first.command == "kubectl scale deployment/coredns -n kube-system --replicas=3"

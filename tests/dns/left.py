@@ -1,0 +1,117 @@
+"""Responders as processes, and what is seen of one from outside."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.dns.responder import HOSTS
+
+ROOT = Path(__file__).parents[2]
+LONGEST_S = 30.0
+_QUERY = b"\x12\x34\x01\x00\0\1\0\0\0\0\0\0\x01a\0\0\1\0\1"
+
+
+def until(holds: Callable[[], bool], what: str = "") -> None:
+    ends_s = time.monotonic() + LONGEST_S
+    while not holds():
+        assert time.monotonic() < ends_s, what or "it took too long"
+        time.sleep(0.005)
+
+
+@dataclass(frozen=True)
+class Seen:
+    """Who answers at one moment; None: it has none."""
+
+    udp: bool
+    tcp: bool
+    health: bool | None
+    ready: bool | None
+
+
+@dataclass
+class Leaving:
+    """A process, its ports, and when it was told to end. Mutable: it ends."""
+
+    process: subprocess.Popen[str]
+    port: int
+    v6: bool
+    health: int | None
+    ready: int | None
+
+    @property
+    def hosts(self) -> Sequence[str]:
+        return HOSTS if self.v6 else HOSTS[:1]
+
+    def tell(self, number: signal.Signals = signal.SIGTERM) -> float:
+        """The moment before it is told."""
+        now = time.monotonic()
+        self.process.send_signal(number)
+        return now
+
+    @property
+    def gone(self) -> bool:
+        return self.process.poll() is not None
+
+    def seen(self) -> Seen:
+        """/ready is looked at first: where it is closed, so is what was closed before it."""
+        ready = None if self.ready is None else gets(self.ready, "/ready")
+        health = None if self.health is None else gets(self.health, "/health")
+        return Seen(asks_udp(self.port), asks_tcp(self.port), health, ready)
+
+
+@contextmanager
+def responding(corefile: str, scale: float = 1.0, *flags: str) -> Iterator[Leaving]:
+    argv = [sys.executable, "-m", "tests.dns.responder", "--corefile", corefile, "--scale", str(scale), *flags]
+    environ = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True, cwd=ROOT, env=environ) as process:
+        try:
+            assert process.stdout is not None
+            told = json.loads(process.stdout.readline())
+            yield Leaving(process, told["port"], len(told["hosts"]) > 1, told.get("health"), told.get("ready"))
+        finally:
+            process.kill()
+
+
+@contextmanager
+def several(count: int, corefile: str, scale: float = 1.0) -> Iterator[list[Leaving]]:
+    with ExitStack() as stack:
+        yield [stack.enter_context(responding(corefile, scale)) for _ in range(count)]
+
+
+def asks_udp(port: int, wait_s: float = 0.2) -> bool:
+    with closing(socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) as sock:
+        sock.settimeout(wait_s)
+        sock.connect((HOSTS[0], port))
+        try:
+            sock.send(_QUERY)
+            return sock.recv(512)[:2] == _QUERY[:2]
+        except OSError:
+            return False
+
+
+def asks_tcp(port: int, wait_s: float = 0.2) -> bool:
+    try:
+        with closing(socket.create_connection((HOSTS[0], port), wait_s)) as sock:
+            sock.sendall(len(_QUERY).to_bytes(2, "big") + _QUERY)
+            return sock.recv(512)[2:4] == _QUERY[:2]
+    except OSError:
+        return False
+
+
+def gets(port: int, path: str, wait_s: float = 0.2) -> bool:
+    try:
+        with closing(socket.create_connection((HOSTS[0], port), wait_s)) as sock:
+            sock.sendall(f"GET {path} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+            return sock.recv(512).startswith(b"HTTP/1.1 200")
+    except OSError:
+        return False

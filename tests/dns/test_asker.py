@@ -1,0 +1,144 @@
+"""What the asker calls answered, late, lost, refused and failed; when it ends; and that it blames nobody for its own
+lateness."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import zipfile
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+
+from kubectl_eksdoc.host.asker_archive import MOST_BYTES, packed
+from tests.dns.askers import Asking, asking, plan
+from tests.dns.left import ROOT, responding, until
+from tests.dns.responder import HOSTS, REFUSED, SERVFAIL
+
+NONE = ".:53 {\n health\n ready\n}\n"
+
+
+def asked_once(folder: Path, *flags: str, **wanted: object) -> Asking:
+    wanted = {"seconds": 1, "rate": 5, **wanted}
+    with responding(NONE, 1.0, *flags) as one, asking(folder, plan({"it": (HOSTS[0], one.port)}, **wanted)) as asked:
+        asked.over()
+    return asked
+
+
+def test_an_answer_that_there_is_no_such_name_is_an_answer(tmp_path: Path) -> None:
+    asked = asked_once(tmp_path)
+    found = asked.of("it")
+    assert found["answered"] > 0 and found["sent"] + found["unsent"] == 10
+    assert asked.lines[0]["asker"] == "eksdoc-dns-asker" and asked.lines[-1]["end"] == "deadline"
+    assert asked.process.returncode == 0
+
+
+def test_a_late_answer_is_not_lost(tmp_path: Path) -> None:
+    found = asked_once(tmp_path, "--delay", "0.7", timeout=20, late=0.5).of("it")
+    assert found["late"] > 0 and found["lost"] == found["answered"] == 0
+
+
+def test_no_answer_is_lost(tmp_path: Path) -> None:
+    found = asked_once(tmp_path, "--mute").of("it")
+    assert found["lost"] > 0 and found["answered"] == found["refused"] == 0
+
+
+def test_nobody_there_is_refused(tmp_path: Path) -> None:
+    with responding(NONE) as one:
+        port = one.port
+        one.tell(signal.SIGKILL)
+        until(lambda: one.gone)
+    with asking(tmp_path, plan({"it": (HOSTS[0], port)}, seconds=1, rate=5)) as asked:
+        asked.over()
+    assert asked.of("it")["refused"] > 0
+    assert {why for line in asked.lines[1:-1] for why in line["why"]} == {"refused"}
+
+
+@pytest.mark.parametrize(("flags", "why"), [(str(SERVFAIL), "SERVFAIL"), (str(REFUSED), "REFUSED")])
+def test_a_bad_answer_is_a_failure(tmp_path: Path, flags: str, why: str) -> None:
+    asked = asked_once(tmp_path, "--rcode", flags)
+    assert asked.of("it")["failed"] > 0 and asked.of("it")["answered"] == 0
+    assert {each for line in asked.lines[1:-1] for each in line["why"]} == {why}
+
+
+def test_a_truncated_answer_is_one_over_udp_only(tmp_path: Path) -> None:
+    sums = asked_once(tmp_path, "--truncate").sums()
+    assert sums["it", "udp"]["failed"] > 0 and sums["it", "udp"]["answered"] == 0
+    assert sums["it", "tcp"]["answered"] > 0 and sums["it", "tcp"]["failed"] == 0
+
+
+def test_slow_answers_do_not_slow_the_questions(tmp_path: Path) -> None:
+    """As many as were planned, though each answer takes longer than all of them together."""
+    found = asked_once(tmp_path, "--delay", "1.5", timeout=20, late=15, rate=20).of("it")
+    assert found["sent"] + found["unsent"] == 40
+
+
+def test_told_to_end_it_tells_what_it_has(tmp_path: Path) -> None:
+    with responding(NONE) as one, asking(tmp_path, plan({"it": (HOSTS[0], one.port)})) as asked:
+        asked.end()
+    assert asked.lines[-1]["end"] == "told" and asked.process.returncode == 0
+    asked.sums()
+
+
+def test_told_twice_it_does_not_wait_for_answers(tmp_path: Path) -> None:
+    with responding(NONE, 1.0, "--mute") as one:
+        text = plan({"it": (HOSTS[0], one.port)}, timeout=600)
+        with asking(tmp_path, text) as asked:
+            asked.process.send_signal(signal.SIGTERM)
+            while asked.process.poll() is None:
+                asked.process.send_signal(signal.SIGTERM)
+            asked.over()
+    found = asked.of("it")
+    assert found["lost"] == found["answered"] == 0 and found["unsure"] == found["sent"]
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="a process cannot be stopped here")
+def test_seconds_in_which_it_slept_are_unknown_and_nothing_is_lost(tmp_path: Path) -> None:
+    """Stopped for longer than a client would wait, as a node without any CPU left stops it."""
+    wanted = {"timeout": 1.0, "late": 0.9}
+    with responding(NONE) as one, asking(tmp_path, plan({"it": (HOSTS[0], one.port)}, **wanted)) as asked:
+        for _ in range(2):
+            told = len(asked.lines)
+            until(lambda told=told: len(asked.lines) > told)  # type: ignore[misc]
+            asked.process.send_signal(signal.SIGSTOP)
+            signal.sigtimedwait([], 1.2)
+            asked.process.send_signal(signal.SIGCONT)
+        asked.end()
+    found = asked.of("it")
+    assert found["unsent"] > 0
+    assert found["lost"] == found["late"] == 0 and found["answered"] > 0
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{", "cannot be read"),
+        ("[]", "cannot be read"),
+        (plan({}), "nobody to ask"),
+        (plan({"it": ("kube-dns.kube-system", 53)}), "cannot be read"),
+        (plan({"it": ("10.0.0.10", 53)}, transports=["quic"]), "cannot be read"),
+        (plan({"it": ("10.0.0.10", 53)}, rate=0), "more than 0"),
+        (plan({"it": ("10.0.0.10", 53)}, rate=5000), "questions a second"),
+        (plan({"it": ("10.0.0.10", 53)}, transports=["udp", "udp"]), "twice"),
+    ],
+)
+def test_a_plan_that_is_none(text: str, said: str) -> None:
+    argv = [sys.executable, "-m", "kubectl_eksdoc.asker", "--plan", text]
+    environ = {**os.environ, "PYTHONPATH": str(ROOT)}
+    ran = subprocess.run(argv, capture_output=True, text=True, check=False, env=environ, timeout=60)
+    assert ran.returncode == 2 and said in json.loads(ran.stdout)["error"]
+
+
+def test_what_is_packed_is_small_and_always_the_same() -> None:
+    made = packed()
+    assert made == packed() and len(made) < MOST_BYTES / 4
+    names = zipfile.ZipFile(BytesIO(made)).namelist()
+    assert {name.split("/")[0] for name in names} == {"__main__.py", "dns", "kubectl_eksdoc"}
+    assert {name for name in names if name.startswith("kubectl_eksdoc/") and "asker" not in name} == {
+        "kubectl_eksdoc/__init__.py"
+    }
+    assert "dns/LICENSE" in names

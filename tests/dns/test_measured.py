@@ -1,0 +1,124 @@
+"""The real asker, as a process, over real sockets, while a DNS server leaves a service: what is lost, and why.
+
+How fast the machine is decides nothing: each step waits for the one before, and a run in which the order of things that
+is meant did not come about (the proxy heard of it only after lameduck was over) is made again.
+"""
+
+from __future__ import annotations
+
+import signal
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.dns.askers import Asking, asking, plan
+from tests.dns.left import LONGEST_S, Leaving, several, until
+from tests.dns.responder import HOSTS
+from tests.dns.service import Service, serving
+
+LAMEDUCK = ".:53 {\n health {\n lameduck 5s\n }\n ready\n}\n"
+NONE = ".:53 {\n health\n ready\n}\n"
+ENOUGH = 8
+"""So many flows are wanted in each stretch of time that matters."""
+
+
+def flows_more(service: Service, ports: list[int]) -> None:
+    """Until each of them was sent so many more flows over each transport."""
+    before = service.flows.copy()
+    wanted = [(by, port) for by in ("udp", "tcp") for port in ports]
+    until(lambda: all(service.flows[each] >= before[each] + ENOUGH for each in wanted), "no flows")
+
+
+@dataclass(frozen=True)
+class Course:
+    """One run: what the asker found, and whether it went in the order that was meant."""
+
+    asked: Asking
+    code: int
+    in_order: bool
+
+
+def targets(service: Service, one: Leaving, two: Leaving) -> dict[str, tuple[str, int]]:
+    return {
+        "service": (HOSTS[0], service.port),
+        "leaving": (HOSTS[0], one.port),
+        "staying": (HOSTS[0], two.port),
+        **({"staying-v6": (HOSTS[1], two.port)} if two.v6 else {}),
+    }
+
+
+def course(folder: Path, corefile: str, scale: float, propagated_s: float, killed: bool = False) -> Course:
+    """One of two endpoints leaves; the proxy takes it out after `propagated_s`, and, where it is gone before, after
+    some flows went to where it was. `killed`: by a grace period that is over before lameduck is."""
+    with several(2, corefile, scale) as (one, two), serving([one.port, two.port]) as service:
+        with asking(folder, plan(targets(service, one, two))) as asked:
+            flows_more(service, [one.port, two.port])
+            told_s = one.tell()
+            if killed:
+                one.tell(signal.SIGKILL)
+            until(lambda: time.monotonic() - told_s >= propagated_s)
+            left_early = one.gone
+            if left_early:
+                flows_more(service, [one.port])
+            service.take_out(one.port)
+            until(lambda: one.port not in service.endpoints)
+            still_there = not one.gone
+            until(lambda: one.gone)
+            flows_more(service, [two.port])
+            asked.end()
+        wanted = still_there if corefile == LAMEDUCK and not killed else left_early
+        return Course(asked, one.process.returncode, wanted)
+
+
+def in_order(folder: Path, corefile: str, scale: float, propagated_s: float, killed: bool = False) -> Course:
+    ends_s = time.monotonic() + 2 * LONGEST_S
+    while time.monotonic() < ends_s:
+        found = course(folder, corefile, scale, propagated_s, killed)
+        if found.in_order:
+            return found
+    raise AssertionError("it never went in order")
+
+
+def lost(asked: Asking, target: str) -> int:
+    found = asked.of(target)
+    return found["lost"] + found["refused"] + found["failed"]
+
+
+def test_with_a_lameduck_that_is_longer_than_propagation_nothing_is_lost(tmp_path: Path) -> None:
+    done = in_order(tmp_path, LAMEDUCK, 0.4, 0.3)
+    assert done.code == 0
+    assert done.asked.of("service")["answered"] > 4 * ENOUGH
+    assert lost(done.asked, "service") == 0
+    assert lost(done.asked, "leaving") > 0, "the endpoint itself was asked after it had left, too"
+    assert lost(done.asked, "staying") == 0 and done.asked.of("staying")["answered"] > 0
+
+
+def test_without_lameduck_answers_are_lost(tmp_path: Path) -> None:
+    done = in_order(tmp_path, NONE, 1.0, 0.3)
+    assert done.code == 0
+    service = done.asked.of("service")
+    assert service["lost"] > 0 and service["answered"] > 0
+    assert lost(done.asked, "staying") == 0
+    over = {by for (to, by), each in done.asked.sums().items() if to == "service" and each["lost"]}
+    assert over == {"udp", "tcp"}
+
+
+def test_killed_by_a_grace_period_that_is_too_short_answers_are_lost(tmp_path: Path) -> None:
+    done = in_order(tmp_path, LAMEDUCK, 10.0, 0.3, killed=True)
+    assert done.code == -signal.SIGKILL
+    assert done.asked.of("service")["lost"] > 0
+    assert lost(done.asked, "staying") == 0
+
+
+def test_over_both_families(tmp_path: Path) -> None:
+    with several(1, NONE) as (one,):
+        if not one.v6:
+            pytest.skip("no IPv6 on this machine")
+        both = {"v4": (HOSTS[0], one.port), "v6": (HOSTS[1], one.port)}
+        with asking(tmp_path, plan(both, seconds=1)) as asked:
+            asked.over()
+    streams = {stream: each["answered"] for stream, each in asked.sums().items()}
+    assert set(streams) == {(to, by) for to in both for by in ("udp", "tcp")}
+    assert all(streams.values())

@@ -1,0 +1,104 @@
+"""The responder leaves as the real CoreDNS did: each recorded case, at a quarter of its time.
+
+Held against the recording are order and cause: what is closed at once, what goes on until lameduck is over or the kill
+comes, how it exits, and that nothing ends sooner than its cause. How much later that is seen depends on the machine.
+"""
+
+from __future__ import annotations
+
+import signal
+import time
+from typing import Any
+
+import pytest
+
+from kubectl_eksdoc.core.model.corefile import Corefile
+from kubectl_eksdoc.core.rules.corefile.parser import parse
+from kubectl_eksdoc.core.rules.corefile.plugins import lameduck_s
+from tests import raw_facts
+from tests.dns.left import LONGEST_S, Leaving, Seen, responding, until
+
+CASES = tuple(raw_facts.lines("recordings/coredns-shutdown.jsonl.gz"))
+SCALE = 0.25
+LONG = 20.0
+"""Seconds of lameduck are so long that no machine is too slow to see them, or to kill in time."""
+
+
+def lameduck(case: dict[str, Any]) -> float:
+    corefile = parse(case["corefile"])
+    assert isinstance(corefile, Corefile)
+    found = lameduck_s(corefile)
+    assert found is not None
+    return found
+
+
+def then(case: dict[str, Any]) -> tuple[signal.Signals, float] | None:
+    """The second signal, and when, in recorded seconds."""
+    if case["then"] is None:
+        return None
+    name, *_, number, _ = case["then"].split()
+    return signal.Signals[name], float(number)
+
+
+def recorded(change: dict[str, Any], case: dict[str, Any]) -> Seen:
+    """A state of the recording; a case without the plugin has no such port."""
+    health, ready = change["health"] == 200, change["ready"] == 200
+    return Seen(change["udp"] is True, change["tcp"] is True, health if "health" in case["corefile"] else None, ready)
+
+
+def states(leaving: Leaving) -> list[Seen]:
+    """Each that was seen from the moment on at which the signal had been heard, the same ones once."""
+    found: list[Seen] = []
+    ends_s = time.monotonic() + LONGEST_S
+    while not leaving.gone or not found:
+        assert time.monotonic() < ends_s
+        now = leaving.seen()
+        if now.ready is False and (not found or found[-1] != now):
+            found.append(now)
+    found.append(leaving.seen())
+    return found
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case["name"] for case in CASES])
+def test_it_leaves_as_recorded(case: dict[str, Any]) -> None:
+    second = then(case)
+    killed = second is not None and second[0] is signal.SIGKILL
+    with responding(case["corefile"], LONG if killed else SCALE) as leaving:
+        before = leaving.seen()
+        assert before == Seen(True, True, True if "health" in case["corefile"] else None, True)
+        told_s = leaving.tell()
+        if second is not None:
+            until(lambda: time.monotonic() - told_s >= second[1] * SCALE)
+            leaving.tell(second[0])
+        seen = states(leaving)
+        ended_s = time.monotonic() - told_s
+
+    wanted = [recorded(change, case) for change in case["changes"]]
+    assert seen[-1] == wanted[-1], "in the end nothing answers"
+    assert leaving.process.returncode == case["exit"]
+    cause_s = second[1] if killed and second is not None else lameduck(case)
+    assert ended_s >= cause_s * SCALE, "nothing ends before its cause"
+    if case["lastUdpAnswer"] is None:
+        assert cause_s == 0 and not any(each.udp or each.tcp for each in seen), "no answer after it was told"
+
+
+@pytest.mark.parametrize("case", [c for c in CASES if c["lastUdpAnswer"]], ids=lambda case: case["name"])
+def test_a_lame_duck_answers_until_its_cause(case: dict[str, Any]) -> None:
+    """At one moment in between: /ready is closed, all else is as it was, as recorded."""
+    with responding(case["corefile"], LONG) as leaving:
+        leaving.tell()
+        until(lambda: leaving.seen().ready is False)
+        leaving.tell()  # another one changes nothing
+        assert leaving.seen() == recorded(case["changes"][0], case)
+        assert not leaving.gone
+        if case["exit"] < 0:
+            leaving.tell(signal.SIGKILL)
+            until(lambda: leaving.gone)
+            assert leaving.process.returncode == case["exit"]
+            assert leaving.seen() == recorded(case["changes"][-1], case)
+
+
+def test_every_case_of_the_recording_is_understood() -> None:
+    assert len(CASES) == 6
+    assert [bool(lameduck(case)) for case in CASES] == [False, False, False, True, True, True]
+    assert {case["lastUdpAnswer"] is None for case in CASES if not lameduck(case)} == {True}

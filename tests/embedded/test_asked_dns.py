@@ -1,0 +1,123 @@
+"""What pods that measure DNS print on a served cluster: which answers are lost follows from lameduck, grace, and how
+long proxies take; the sockets of `tests.dns` leave by the same rules."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import datetime, timezone
+from typing import Any
+
+import pytest
+
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
+from kubectl_eksdoc.core.sim.cluster.registry import DeleteOptions
+from kubectl_eksdoc.core.sim.cluster.workloads.everything import every_controller
+from kubectl_eksdoc.embedded.asked_dns import PROPAGATION_S, AskedDns
+from kubectl_eksdoc.embedded.facts import StoredFacts
+from kubectl_eksdoc.embedded.probed import WithProbes
+from tests.embedded.clients.worlds import START
+from tests.flows.dns_labs import a_dns, a_zoned
+from tests.flows.dns_worlds import World
+from tests.flows.probes import Kubelet, a_namespace
+
+WALL = datetime(2026, 1, 1, tzinfo=timezone.utc)
+
+
+class Plane:
+    """A cluster with CoreDNS and one pod that asks, from which one CoreDNS pod is deleted. Mutable."""
+
+    def __init__(self, lameduck: str, speed: float = 1.0) -> None:
+        self.plane = ControlPlane(START, StoredFacts(), seed=7)
+        self.plane.load("nodes", [a_zoned("n0", "a"), a_zoned("n1", "b")])
+        self.plane.load("namespaces", [a_namespace("default"), a_namespace("kube-system")])
+        for resource, doc in a_dns(lameduck).items():
+            self.plane.load(resource, [doc])
+        self.dns = AskedDns(self.plane, speed, lambda: WALL)
+        self.plane.start(WithProbes(Kubelet(0.5), self.dns), every_controller)
+        self.pass_s(10)
+
+    def pass_s(self, seconds: float) -> None:
+        self.plane.agenda.run_until(self.plane.agenda.seconds + seconds)
+
+    def asks(self, addresses: dict[str, str]) -> None:
+        targets = [{"name": name, "address": address, "port": 53} for name, address in addresses.items()]
+        asked = {"targets": targets, "transports": ["udp"], "rate": 10, "seconds": 300, "timeout": 5}
+        container: Doc = {"name": "asker", "image": "python", "command": ["python3", json.dumps(asked)]}
+        labels = {"eksdoc.io/dns-measure": "cafe"}
+        meta = {"name": "asker", "namespace": "default", "labels": labels}
+        spec = {"nodeName": "n1", "restartPolicy": "Never", "containers": [container]}
+        pod = {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec}
+        self.plane.registry.create("pods", pod, "default")
+        self.pass_s(1)
+
+    def pods(self) -> list[Doc]:
+        every = self.plane.store.list("pods")
+        return [item.doc for item in every if item.doc["metadata"]["namespace"] == "kube-system"]
+
+    def delete(self, name: str, grace_s: int | None = None) -> None:
+        item = self.plane.registry.get("pods", ("kube-system", name))
+        self.plane.registry.delete(item, DeleteOptions(grace_s=grace_s, uid=item.uid))
+
+    def lines(self) -> list[dict[str, Any]]:
+        pod = self.plane.registry.get("pods", ("default", "asker")).doc
+        text = self.dns.logs(pod, "asker")
+        assert text is not None
+        return [json.loads(line) for line in text.splitlines()]
+
+
+def lost_after(
+    lameduck: str, grace_s: int | None = None, before: Callable[[Plane], object] = lambda plane: None
+) -> tuple[int, int]:
+    """Questions that the service, and the pod itself, lost in 20 s after it was deleted."""
+    lab = Plane(lameduck)
+    one = lab.pods()[0]
+    lab.asks({"service": "172.20.0.10", "own": one["status"]["podIP"]})
+    lab.pass_s(5)
+    lab.delete(one["metadata"]["name"], grace_s)
+    lab.pass_s(30)
+    lines = [line for line in lab.lines() if "t" in line]
+    found = {name: sum(line["lost"] for line in lines if line["to"] == name) for name in ("service", "own")}
+    return found["service"], found["own"]
+
+
+@pytest.mark.parametrize("lameduck", ["5s", "3s", "20s"])
+def test_with_a_lameduck_longer_than_propagation_nothing_is_lost(lameduck: str) -> None:
+    service, own = lost_after(lameduck)
+    assert service == 0 and own > 0
+
+
+@pytest.mark.parametrize("lameduck", ["0s", "1s"])
+def test_with_none_or_too_little_answers_are_lost(lameduck: str) -> None:
+    service, _ = lost_after(lameduck)
+    assert 0 < service <= 10 * PROPAGATION_S
+
+
+def test_a_grace_period_that_is_too_short_kills_it() -> None:
+    service, _ = lost_after("20s", grace_s=1)
+    assert service > 0
+
+
+def test_the_pods_seconds_are_the_walls_however_fast_the_cluster_is() -> None:
+    lab = Plane("5s", speed=10.0)
+    lab.asks({"service": "172.20.0.10"})
+    lab.pass_s(200)
+    head, *seconds = lab.lines()
+    assert len(seconds) == 13  # 20 s on the wall, less the timeout
+    assert WALL.timestamp() - head["began"] == pytest.approx(20, abs=0.3)
+
+
+def test_other_pods_print_something_else() -> None:
+    lab = Plane("5s")
+    assert all(lab.dns.logs(pod, "coredns") is None for pod in lab.pods())
+
+
+def test_what_it_prints_is_what_measurements_are_tried_with() -> None:
+    """The same keys as in the tests' own world, which flows read."""
+    lab = Plane("5s")
+    lab.asks({"service": "172.20.0.10"})
+    lab.pass_s(20)
+    world = World()
+    line = world._line(0, {"name": "service", "address": "172.20.0.10"}, "udp", 0.0)
+    assert list(lab.lines()[1]) == list(line)

@@ -1,0 +1,170 @@
+"""CoreDNS's pods of a simulated cluster: when they take a Corefile up, and what they tell of it over HTTP."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.applies import Applied, Conflict, Conflicting
+from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.connection import Connection
+from kubectl_eksdoc.core.model.corefile import Corefile
+from kubectl_eksdoc.core.rules.corefile.digest import sums
+from kubectl_eksdoc.core.rules.corefile.parser import parse
+from kubectl_eksdoc.core.run.dns.telling import Logged, Metrics, logged, metrics_of
+from kubectl_eksdoc.embedded.resolvers import Resolvers
+from kubectl_eksdoc.embedded.serving.access import ADMIN, VIEWER, Access, Rule, restricted
+from kubectl_eksdoc.embedded.serving.api import Api, Setup
+from kubectl_eksdoc.embedded.serving.clockwork import ByHand
+from kubectl_eksdoc.embedded.serving.pod_logs import PodLogs
+from kubectl_eksdoc.embedded.serving.server import Server, serving
+from kubectl_eksdoc.errors import Drifted, Forbidden
+from kubectl_eksdoc.flows.dns_change import config_map
+from kubectl_eksdoc.kube.resolver_pods import ResolverPods
+from kubectl_eksdoc.wiring.dns_change import maps_of
+from tests.addon.stand_in.coredns import COREFILE
+from tests.embedded.clients import worlds
+from tests.fakes import kubeconfigs
+
+NEW = COREFILE.replace("5s", "20s")
+USERS = {
+    "admin": ADMIN,
+    "viewer": VIEWER,
+    "blind": restricted("blind", (Rule(("get", "list"), ("pods",), ("",)),)),
+}
+
+
+class World:
+    """A server whose time passes when it is told to."""
+
+    def __init__(self, server: Server, api: Api, resolvers: Resolvers, home: Path) -> None:
+        self.api, self.resolvers, self._server, self._home = api, resolvers, server, home
+        self.pods = api.now(
+            lambda plane: sorted(
+                "/".join(item.key)
+                for item in plane.store.list("pods")
+                if (item.doc["metadata"].get("labels") or {}).get("k8s-app") == "kube-dns"
+            )
+        )
+
+    def connection(self, user: str = "admin") -> Connection:
+        return Connection(kubeconfig=kubeconfigs.one(self._home / user, self._server.url(user), name="lab"))
+
+    def asked(self, user: str = "admin") -> ResolverPods:
+        return ResolverPods(self.connection(user), lambda: ())
+
+    def passes(self, seconds: float) -> None:
+        self.api.now(lambda plane: plane.agenda.run_until(plane.agenda.seconds + seconds))
+
+    def sets(self, text: str, force: bool = True) -> Applied | Conflicting:
+        return maps_of(self.connection()).apply(config_map(text), force)
+
+    def metrics(self, pod: str) -> Metrics | None:
+        with closing(self.asked()) as asked:
+            found = asked.metrics([pod], 9153)[pod]
+        assert isinstance(found, str), found
+        return metrics_of(found)
+
+    def log(self, pod: str, since_s: int) -> Logged:
+        with closing(self.asked()) as asked:
+            found = asked.logs([pod], since_s)[pod]
+        assert isinstance(found, str), found
+        return logged(found)
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    plane = worlds.plane_of("rich", None)
+    first = Api(plane, Setup(Access(USERS)), ByHand())
+    with serving(first) as server:
+        connection = Connection(kubeconfig=kubeconfigs.one(tmp_path / "first", server.url("admin"), name="lab"))
+        assert isinstance(maps_of(connection).apply(config_map(COREFILE), True), Applied)
+    resolvers = Resolvers(plane)
+    setup = Setup(Access(USERS), logs=PodLogs(aged=resolvers.lines), ports=resolvers.answer)
+    with serving(Api(plane, setup, ByHand())) as server:
+        yield World(server, first, resolvers, tmp_path)
+
+
+def sum_of(text: str) -> str:
+    corefile = parse(text)
+    assert isinstance(corefile, Corefile)
+    return sums(corefile)[0]
+
+
+def test_a_new_corefile_is_taken_up_within_minutes_and_not_at_once(world: World) -> None:
+    pod = world.pods[0]
+    assert world.log(pod, 10**9) == Logged(sum_of(COREFILE)) and world.metrics(pod) == Metrics("", 0.0)
+    world.sets(NEW)
+    assert world.log(pod, 5) == Logged() and world.metrics(pod) == Metrics("", 0.0)
+    world.passes(120)
+    assert world.log(pod, 121) == Logged(sum_of(NEW)) and world.metrics(pod) == Metrics(sum_of(NEW), 0.0)
+    world.passes(100)
+    assert world.log(pod, 10) == Logged(), "only what it printed since then"
+
+
+def test_one_that_refuses_counts_it_and_names_the_new_one_all_the_same(world: World) -> None:
+    pod, other = world.pods[:2]
+    world.resolvers.stubborn[pod.partition("/")[2]] = "address in use"
+    world.sets(NEW)
+    world.passes(120)
+    assert world.metrics(pod) == Metrics(sum_of(NEW), 1.0) and "address in use" in world.log(pod, 121).refused
+    assert world.metrics(other) == Metrics(sum_of(NEW), 0.0)
+
+
+def test_what_coredns_would_not_take_is_refused_by_each(world: World) -> None:
+    world.sets(COREFILE.replace("reload", "reload 1s"))
+    world.passes(120)
+    assert "interval value must be greater" in world.log(world.pods[0], 121).refused
+    world.sets(COREFILE.replace("reload", "reload {"))
+    world.passes(120)
+    assert "Syntax error" in world.log(world.pods[0], 121).refused
+
+
+def test_without_reload_nobody_looks(world: World) -> None:
+    world.sets(COREFILE.replace("    reload\n", ""))
+    world.passes(120)
+    world.sets(NEW)
+    world.passes(120)
+    assert world.log(world.pods[0], 121) == Logged()
+
+
+def test_who_may_not_and_who_is_not_there_is_told(world: World) -> None:
+    with closing(world.asked("blind")) as asked:
+        (metrics,) = asked.metrics(world.pods[:1], 9153).values()
+        (log,) = asked.logs(world.pods[:1], 5).values()
+    assert isinstance(metrics, Unknown) and metrics.missing == "get pods/proxy"
+    assert isinstance(log, Unknown) and log.missing == "get pods/log"
+    with closing(world.asked()) as asked:
+        (nobody,) = asked.metrics(world.pods[:1], 9999).values()
+        (gone,) = asked.logs(["kube-system/coredns-0"], 5).values()
+    assert isinstance(nobody, Unknown) and "connection refused" in nobody.why
+    assert isinstance(gone, Absent)
+
+
+def test_a_map_is_applied_or_it_is_said_who_has_it(world: World) -> None:
+    theirs = world.connection("viewer")
+    with pytest.raises(Forbidden) as raised:
+        maps_of(theirs).apply(config_map(NEW))
+    assert raised.value.missing == "patch configmaps"
+
+    def stolen(plane: object) -> Doc:
+        item = plane.store.get("configmaps", ("kube-system", "coredns"))  # type: ignore[attr-defined]
+        entries = [each | {"manager": "helm"} for each in item.doc["metadata"]["managedFields"]]
+        doc: Doc = {**item.doc, "metadata": {**item.doc["metadata"], "managedFields": entries}}
+        plane.store.replace(item, doc)  # type: ignore[attr-defined]
+        return doc
+
+    before = world.api.now(stolen)
+    assert world.sets(NEW, False) == Conflicting((Conflict(".data.Corefile", "helm"),))
+    old = config_map(NEW)
+    old["metadata"]["resourceVersion"] = "1"
+    with pytest.raises(Drifted):
+        maps_of(world.connection()).apply(old, True)
+    dry = maps_of(world.connection()).apply(config_map(NEW), True, dry=True)
+    assert isinstance(dry, Applied) and dry.doc["data"]["Corefile"] == NEW
+    now = world.api.now(lambda plane: plane.store.get("configmaps", ("kube-system", "coredns")))
+    assert now is not None and now.doc["data"] == before["data"]

@@ -1,0 +1,234 @@
+"""A measurement from its plan to what came of it, in virtual time: what is done in which order, and what is left."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.dns_measure import Report
+from kubectl_eksdoc.core.model.dns_measure_codes import ENDPOINT, LOST, NOT_MEASURED
+from kubectl_eksdoc.core.model.findings import Finding, Status
+from kubectl_eksdoc.core.model.probe_pods import NotMade, Owner
+from kubectl_eksdoc.core.plan.dns.measuring.findings import findings_of
+from kubectl_eksdoc.core.plan.dns.measuring.manner import BEFORE_S, OLD_S, Happening, Manner
+from kubectl_eksdoc.core.plan.dns.measuring.moments import What
+from kubectl_eksdoc.core.plan.dns.measuring.plan import MeasurePlan
+from kubectl_eksdoc.core.plan.dns.measuring.result import Measured
+from kubectl_eksdoc.errors import ClusterError, Forbidden, UsageError
+from kubectl_eksdoc.flows.dns_measure.measuring import Edges, measured, prepared, tried
+from tests.flows.dns_worlds import LATER, NODES, Ground, World
+
+WATCH = Manner(for_s=20)
+ROLLOUT, EVICTION = Manner(Happening.ROLLOUT, for_s=120), Manner(Happening.EVICTION, for_s=120)
+
+
+def planned(world: World, manner: Manner) -> MeasurePlan:
+    return prepared(NODES, Ground(world), world, "cafe", manner)
+
+
+def run(
+    world: World, manner: Manner, told: Callable[[], int] = lambda: 0, tell: Callable[[str], object] = str
+) -> tuple[MeasurePlan, Measured]:
+    plan = planned(world, manner)
+    return plan, measured(plan, b"program", Edges(Ground(world), world, world, told, tell))
+
+
+def found(world: World, manner: Manner, **more: Any) -> dict[tuple[str, Status], list[Finding]]:
+    plan, done = run(world, manner, **more)
+    by: dict[tuple[str, Status], list[Finding]] = {}
+    for each in findings_of(plan, done):
+        by.setdefault((each.code.name, each.status), []).append(each)
+    return by
+
+
+def nothing_left(world: World) -> None:
+    assert world.made == {} and world.done[-1] == "remove eksdoc-dns-measure-cafe"
+
+
+def test_a_rollout_with_enough_lameduck_loses_nothing() -> None:
+    world = World(lame_s=5, away_s=2)
+    plan, done = run(world, ROLLOUT)
+    assert done.deed.done_at is not None and done.deed.finished
+    assert {(each.what, each.pod) for each in done.moments} >= {
+        (what, pod) for what in (What.TOLD, What.OUT, What.GONE) for pod in ("coredns-1", "coredns-2")
+    }
+    assert [(each.code, each.status) for each in findings_of(plan, done)] == [(LOST, Status.PASS)] * 2
+    nothing_left(world)
+
+
+def test_a_rollout_without_lameduck_loses_answers_through_the_service() -> None:
+    world = World(lame_s=0, away_s=2)
+    plan, done = run(world, ROLLOUT)
+    failed = [each for each in findings_of(plan, done) if each.status is Status.FAIL]
+    assert [each.code for each in failed] == [LOST, LOST], (
+        "one for each zone; the endpoints' own loss is as it should be"
+    )
+    assert all("over UDP" in each.message and "over TCP" in each.message for each in failed)
+    assert any("coredns-1: told to end at +" in text for text in failed[0].evidence)
+    nothing_left(world)
+
+
+def test_a_grace_period_that_is_shorter_than_propagation_loses_answers() -> None:
+    assert (LOST.name, Status.FAIL) in found(World(lame_s=30, grace_s=1, away_s=4), ROLLOUT)
+
+
+def test_it_asks_before_anything_is_done() -> None:
+    world = World()
+    _, done = run(world, EVICTION)
+    assert world.told_at["u1"] >= max(world.began.values()) + BEFORE_S - 1
+    for zone in done.zones:
+        assert isinstance(zone.report, Report) and zone.report.length > BEFORE_S
+
+
+def test_watching_changes_nothing_and_ends_in_time() -> None:
+    world = World()
+    _, done = run(world, WATCH)
+    assert world.done == ["remove eksdoc-dns-measure-cafe"] and done.moments == ()
+    assert world.now <= 1 + BEFORE_S + 20 + WATCH.settle_s + 5
+    for zone in done.zones:
+        assert isinstance(zone.report, Report) and 20 <= zone.report.length <= 20 + BEFORE_S + 2
+
+
+def test_a_budget_is_asked_again_while_there_is_time() -> None:
+    world = World(says=[LATER, LATER, None])
+    _, done = run(world, EVICTION)
+    assert world.done.count("evict coredns-1") == 3 and done.deed.finished
+    nothing_left(world)
+
+
+def test_a_budget_that_never_allows_it_is_unknown() -> None:
+    world = World(says=[LATER] * 1000)
+    (unknown,) = found(world, EVICTION)[NOT_MEASURED.name, Status.UNKNOWN]
+    assert "no pod was evicted" in unknown.message and "429" in unknown.message
+    nothing_left(world)
+
+
+def test_a_right_that_is_missing_is_named() -> None:
+    world = World(says=[NotMade("the cluster refuses create pods/eviction", "create pods/eviction")])
+    (unknown,) = found(world, EVICTION)[NOT_MEASURED.name, Status.UNKNOWN]
+    assert unknown.missing == "create pods/eviction"
+
+
+def test_an_eviction_without_an_answer_is_seen_by_what_happens() -> None:
+    _, done = run(World(says=[NotMade("no answer", maybe=True)]), EVICTION)
+    assert done.deed.done_at is not None and done.deed.finished
+
+
+def test_a_rollout_that_hangs_is_unknown() -> None:
+    world = World(stuck=True)
+    (unknown,) = found(world, ROLLOUT)[NOT_MEASURED.name, Status.UNKNOWN]
+    assert "not over when the time was" in unknown.message
+    nothing_left(world)
+
+
+def test_a_zone_whose_pod_cannot_run_is_unknown_and_the_others_are_measured() -> None:
+    world = World(stands={"-1": "no image"})
+    by = found(world, ROLLOUT)
+    (unknown,) = by[NOT_MEASURED.name, Status.UNKNOWN]
+    assert "from zone b" in unknown.message and "cannot be pulled" in unknown.message
+    assert len(by[LOST.name, Status.PASS]) == 1
+    nothing_left(world)
+
+
+@pytest.mark.parametrize("how", ["no image", "pending", "crashed"])
+def test_where_nobody_asks_nothing_is_done_to_coredns(how: str) -> None:
+    world = World(stands={"": how})
+    by = found(world, ROLLOUT)
+    assert "restart" not in world.done
+    assert (LOST.name, Status.PASS) not in by and len(by[NOT_MEASURED.name, Status.UNKNOWN]) == 3
+    nothing_left(world)
+
+
+def test_seconds_in_which_the_asker_was_busy_are_unknown() -> None:
+    by = found(World(busy=lambda second: second in (3, 4)), WATCH)
+    assert (LOST.name, Status.PASS) not in by
+    assert "2 of" in by[NOT_MEASURED.name, Status.UNKNOWN][0].message
+    assert by[NOT_MEASURED.name, Status.UNKNOWN][0].evidence == ("in the seconds +3 to +4",)
+
+
+def test_an_endpoint_that_was_silent_though_it_serves() -> None:
+    world = World()
+    world.told_at["u2"] = -math.inf  # nobody told it, and it answers no more
+    world._there = lambda pod: True  # type: ignore[method-assign]
+    world._stands_now = lambda pod: pod  # type: ignore[method-assign]
+    by = found(world, WATCH)
+    (silent,) = by[ENDPOINT.name, Status.FAIL]
+    assert silent.subject.name == "coredns-2" and len(silent.evidence) == 2
+
+
+@pytest.mark.parametrize("at_s", [0, 1, 4, 8, 14, 20, 60])
+@pytest.mark.parametrize("manner", [WATCH, ROLLOUT, EVICTION])
+def test_told_to_end_at_any_time_nothing_is_left(manner: Manner, at_s: float) -> None:
+    world = World()
+    _, done = run(world, manner, told=lambda: int(world.now >= at_s))
+    assert done.interrupted == (world.now >= at_s)
+    if at_s < BEFORE_S:
+        assert world.told_at == {}, "nothing was done to CoreDNS"
+    nothing_left(world)
+
+
+def test_whoever_insists_leaves_nothing_either() -> None:
+    world = World()
+
+    def insist() -> int:
+        if world.now > 8:
+            raise KeyboardInterrupt
+        return 0
+
+    with pytest.raises(KeyboardInterrupt):
+        run(world, ROLLOUT, told=insist)
+    nothing_left(world)
+
+
+def test_what_cannot_be_removed_is_said() -> None:
+    world = World(refuses={"remove": NotMade("the cluster refuses delete configmaps", "delete configmaps")})
+    plan, done = run(world, WATCH)
+    left = [each for each in findings_of(plan, done) if each.code.name == "dns-measure-left"]
+    assert left[0].remedy[0].command == "kubectl delete configmap eksdoc-dns-measure-cafe -n default"
+
+
+def test_what_was_left_by_one_that_was_killed_is_removed_first() -> None:
+    old, young = Owner("dead", "eksdoc-dns-measure-dead", "u", OLD_S + 1), Owner("beef", "x", "v", 5)
+    world = World(owners_are=(old, young))
+    plan, _ = run(world, WATCH)
+    assert world.done == ["remove eksdoc-dns-measure-dead", "remove eksdoc-dns-measure-cafe"]
+    assert plan.others == (young,)
+
+
+def test_without_the_right_to_make_anything_nothing_is_done() -> None:
+    world = World(refuses={"owner": NotMade("the cluster refuses create configmaps", "create configmaps")})
+    with pytest.raises(Forbidden):
+        run(world, ROLLOUT)
+    assert "restart" not in world.done
+
+
+def test_a_dry_run_of_the_server_asks_for_everything_and_makes_nothing() -> None:
+    no = NotMade("a webhook said no")
+    world = World(refuses={"pod": no, "restart": no, "evict": no})
+    refused = tried(planned(world, ROLLOUT), b"", Ground(world), world)
+    assert set(refused) == {"eksdoc-dns-measure-cafe-0", "eksdoc-dns-measure-cafe-1", "deployment/coredns"}
+    assert set(tried(planned(world, EVICTION), b"", Ground(world), world)) - set(refused) == {"pod/coredns-1"}
+    assert world.made == {} and world.done == []
+
+
+@pytest.mark.parametrize(
+    ("world", "manner", "error", "said"),
+    [
+        (World(service_is=Absent("not found")), WATCH, UsageError, "there is no Service kube-dns"),
+        (World(service_is=Unknown("no", "get services")), WATCH, Forbidden, "no"),
+        (World(service_is=Unknown("no answer")), WATCH, ClusterError, "no answer"),
+        (World(unseen="no"), WATCH, Forbidden, "no"),
+        (World(workload_is=Absent("not found")), ROLLOUT, UsageError, "no Deployment coredns"),
+        (World(pods=[]), EVICTION, UsageError, "no CoreDNS pod is ready"),
+    ],
+)
+def test_what_cannot_be_measured_is_said_before_anything_is_made(
+    world: World, manner: Manner, error: type[Exception], said: str
+) -> None:
+    with pytest.raises(error, match=said):
+        planned(world, manner)
+    assert world.made == {}

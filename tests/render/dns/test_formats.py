@@ -1,0 +1,125 @@
+"""CoreDNS in every format: as it was read last, valid, and fit for a screen."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+import kubectl_eksdoc.render.schemas as schemas
+from kubectl_eksdoc.core.model import dns_codes
+from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
+from kubectl_eksdoc.core.plan.dns.facts import DnsFacts, Notices
+from kubectl_eksdoc.core.plan.dns.plan import plan_dns
+from kubectl_eksdoc.core.plan.dns.shutdown import Shutdown, budget
+from kubectl_eksdoc.render.dns import FORMATS, DnsView
+from kubectl_eksdoc.render.dns.budget_bar import bar
+from kubectl_eksdoc.render.look import Look
+from tests.core.plan.dns.made import NODES, PODS, a_zoned, facts, lameduck, without
+
+GOLDEN = Path(__file__).parent / "golden"
+SCHEMA = schemas.load("CorednsLameduck")
+JUDGE = jsonschema.Draft202012Validator(SCHEMA)
+SPOT = {"karpenter.sh/capacity-type": "spot", "karpenter.sh/nodepool": "general"}
+
+
+def incident() -> DnsFacts:
+    """Lameduck 5 s, one of two on a Spot node of which nobody hears, one that crashes."""
+    nodes = (a_zoned("n-a", "a", **SPOT), a_zoned("n-b", "b"))
+    pods = (PODS[0], replace(PODS[1], ready=False, not_ready_because="CrashLoopBackOff"))
+    made = facts(text=lameduck("5s"), nodes=nodes, pods=pods)
+    return replace(made, notices=Notices(False, "its queue does not exist"))
+
+
+def nothing() -> DnsFacts:
+    none = Unknown("it may not be read", "get deployments.apps")
+    made = without(facts(pods=(), nodes=()), deployment=none, config=none)
+    return replace(made, addon=Unknown("denied", "eks:DescribeAddon"), inside={})
+
+
+MADE = {
+    "incident": incident,
+    "healthy": facts,
+    "nothing": nothing,
+    "auto": lambda: replace(
+        without(facts(nodes=[a_zoned("i", "a", **{"eks.amazonaws.com/compute-type": "auto"})], pods=()),
+                deployment=Absent("none"), config=Absent("none")),
+        inside={},
+    ),
+    "no-value": lambda: facts(text=lameduck("90s"), nodes=NODES * 600),
+}  # fmt: skip
+
+
+def view(name: str) -> DnsView:
+    return DnsView(plan_dns(MADE[name]()), {}, "by its endpoint", "0.0.0")
+
+
+@pytest.mark.parametrize(
+    ("file", "name", "output", "look"),
+    [
+        ("incident-120.txt", "incident", "table", Look(120)),
+        ("incident-80.txt", "incident", "table", Look(80)),
+        ("incident-ascii.txt", "incident", "table", Look(100, ascii=True)),
+        ("incident-wide.txt", "incident", "wide", Look(120)),
+        ("incident.json", "incident", "json", Look(120)),
+        ("healthy.txt", "healthy", "table", Look(100)),
+        ("nothing.txt", "nothing", "table", Look(100)),
+        ("auto.txt", "auto", "table", Look(100)),
+        ("no-value.txt", "no-value", "table", Look(100)),
+    ],
+)
+def test_it_reads_as_it_did(file: str, name: str, output: str, look: Look) -> None:
+    text = FORMATS.render(view(name), output, look)
+    path = GOLDEN / file
+    if os.environ.get("EKSDOC_UPDATE_GOLDEN"):
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    assert text == path.read_text(encoding="utf-8")
+
+
+def document(name: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(FORMATS.render(view(name), "json", Look(120)))
+    return found
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_it_is_as_its_schema_says(name: str) -> None:
+    JUDGE.validate(document(name))
+
+
+def test_its_words_are_those_of_the_tool() -> None:
+    assert SCHEMA["$defs"]["code"]["enum"] == sorted(code.name for code in dns_codes.ALL)
+    addon = schemas.load("AddonDiff")["$defs"]
+    for shared in ("metadata", "cluster", "kindRead", "finding", "subject", "remedy"):
+        assert SCHEMA["$defs"][shared] == addon[shared]
+
+
+def test_yaml_is_the_same() -> None:
+    assert yaml.safe_load(FORMATS.render(view("incident"), "yaml", Look(120))) == document("incident")
+
+
+@pytest.mark.parametrize("name", MADE)
+@pytest.mark.parametrize("columns", [80, 120])
+def test_no_line_but_a_command_is_wider_than_the_terminal(name: str, columns: int) -> None:
+    lines = FORMATS.render(view(name), "table", Look(columns)).splitlines()
+    assert [line for line in lines if len(line) > columns and not line.strip().startswith("kubectl")] == []
+
+
+@given(
+    st.integers(0, 600), st.integers(0, 100), st.one_of(st.none(), st.floats(0, 1000)), st.integers(0, 5000),
+    st.integers(30, 200),
+)  # fmt: skip
+def test_the_bar_fits_and_says_where_lameduck_is(
+    grace: int, hook: int, now: float | None, nodes: int, room: int
+) -> None:
+    lines = bar(budget(Shutdown(grace, hook, now or 0.0), nodes), now, Look(120), room)
+    assert len(lines) == (2 if now is None else 3)
+    assert all(len(line) <= room for line in lines)

@@ -1,0 +1,111 @@
+"""Every way a measurement can end, in every format: as they were read last, valid, and fit for a screen."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+
+from kubectl_eksdoc.core.model import dns_measure_codes
+from kubectl_eksdoc.core.model.dns_measure import DnsService
+from kubectl_eksdoc.core.model.probe_pods import NotMade, Owner
+from kubectl_eksdoc.core.plan.dns.measuring.manner import Happening, Manner
+from kubectl_eksdoc.core.plan.dns.measuring.moments import What
+from kubectl_eksdoc.flows.dns_measure.measuring import Edges, measured, prepared
+from kubectl_eksdoc.render import schemas
+from kubectl_eksdoc.render.dns_measure import FORMATS, MANIFESTS, MeasureView
+from kubectl_eksdoc.render.look import Look
+from tests.builders import a_cluster
+from tests.flows.dns_worlds import BOTH, LATER, NODES, Ground, World, in_zone
+
+GOLDEN = Path(__file__).parent / "golden"
+SCHEMA = schemas.load("DnsMeasure")
+JUDGE = jsonschema.Draft202012Validator(SCHEMA)
+CORDONED = in_zone("ip-10-0-3-9.eu-west-1.compute.internal", "eu-west-1c", unschedulable=True)
+OTHERS = (Owner("dead", "eksdoc-dns-measure-dead", "u", 1e5), Owner("beef", "eksdoc-dns-measure-beef", "v", 3.0))
+
+WORLDS: dict[str, Any] = {
+    "clean": lambda: World(),
+    "lost": lambda: World(lame_s=0, stands={"-1": "no image"}),
+    "busy": lambda: World(busy=lambda second: 7 <= second < 9, owners_are=OTHERS),
+    "both": lambda: World(service_is=DnsService(BOTH)),
+    "never": lambda: World(says=[LATER] * 100),
+    "unseen": lambda: World(lame_s=0),
+}
+
+
+def view(of: str = "lost", how: Happening = Happening.ROLLOUT, made: bool = True, **more: Any) -> MeasureView:
+    world: World = WORLDS[of]()
+    nodes, given = (*NODES, CORDONED), {"measure": how.value}
+    plan = prepared(nodes, Ground(world), world, "cafe", Manner(how, for_s=60))
+    if not made:
+        refused = {plan.pods[0].name: NotMade("to create pods, the server answered 403: a webhook said no")}
+        return MeasureView(a_cluster(nodes=nodes), plan, given, None, refused, b"program", "{}", "0.0.0")
+    done = measured(plan, b"program", Edges(Ground(world), world, world, lambda: 0, str))
+    return MeasureView(a_cluster(nodes=nodes), plan, given, replace(done, **more), {}, b"program", "{}", "0.0.0")
+
+
+@pytest.mark.parametrize(
+    ("file", "output", "look", "of"),
+    [
+        ("lost-120.txt", "table", Look(120), {}),
+        ("lost-80.txt", "table", Look(80), {}),
+        ("lost-ascii.txt", "table", Look(100, ascii=True), {"not_removed": "the cluster refuses delete configmaps"}),
+        ("lost-wide.txt", "wide", Look(80), {}),
+        ("clean-120.txt", "table", Look(120), {"of": "clean"}),
+        ("never-80.txt", "table", Look(80), {"of": "never", "how": Happening.EVICTION}),
+        ("busy-80.txt", "table", Look(80), {"of": "busy", "how": Happening.WATCH}),
+        ("before-80.txt", "table", Look(80), {"of": "busy", "made": False}),
+        ("before-120.txt", "table", Look(120), {"of": "both", "made": False, "how": Happening.EVICTION}),
+    ],
+)
+def test_it_reads_as_it_did(file: str, output: str, look: Look, of: dict[str, Any]) -> None:
+    text = FORMATS.render(view(**of), output, look)
+    path = GOLDEN / file
+    if os.environ.get("EKSDOC_UPDATE_GOLDEN"):
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    assert text == path.read_text(encoding="utf-8")
+
+
+EVERY = [{"of": of, "how": how} for of in WORLDS for how in Happening] + [{"made": False}, {"left": ("a", "b")}]
+
+
+@pytest.mark.parametrize("of", EVERY, ids=str)
+def test_it_is_as_its_schema_says(of: dict[str, Any]) -> None:
+    shown = view(**of)
+    document = json.loads(FORMATS.render(shown, "json", Look(120)))
+    JUDGE.validate(document)
+    assert yaml.safe_load(FORMATS.render(shown, "yaml", Look(120))) == document
+
+
+@pytest.mark.parametrize("of", EVERY, ids=str)
+def test_no_line_is_wider_than_the_screen(of: dict[str, Any]) -> None:
+    shown = view(**of)
+    for width, plain in itertools.product((60, 80, 120), (False, True)):
+        text = FORMATS.render(shown, "table", Look(width, ascii=plain))
+        wide = [line for line in text.splitlines() if len(line) > width and not line.strip().startswith("kubectl ")]
+        assert wide == []
+        assert text.isascii() or not plain
+
+
+def test_its_words_are_those_of_the_tool() -> None:
+    defs = SCHEMA["$defs"]
+    assert defs["code"]["enum"] == sorted(code.name for code in dns_measure_codes.ALL)
+    assert set(defs["what"]["enum"]) == {each.value for each in What}
+    happening = SCHEMA["properties"]["measurement"]["properties"]["happening"]
+    assert happening["enum"] == [each.value for each in Happening]
+
+
+def test_a_dry_run_prints_objects_in_every_format() -> None:
+    shown = view(made=False)
+    docs = list(yaml.safe_load_all(MANIFESTS.render(shown, "table", Look(80))))
+    assert json.loads(MANIFESTS.render(shown, "json", Look(80)))["items"] == docs
+    assert [doc["kind"] for doc in docs] == ["ConfigMap", "Pod", "Pod"]
