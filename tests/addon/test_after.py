@@ -25,7 +25,14 @@ from kubectl_eksdoc.core.plan.addon.modes import Fate, Mode
 from kubectl_eksdoc.core.plan.addon.plan import AddonPlan
 from kubectl_eksdoc.core.plan.addon.usage import Usage
 from tests.addon.stand_in import hands
-from tests.addon.stand_in.histories import HISTORIES, UPDATES, VERSIONS, SetsEnv, Updates, installed
+from tests.addon.stand_in.histories import (
+    HISTORIES,
+    UPDATES,
+    VERSIONS,
+    SetsEnv,
+    Updates,
+    installed,
+)
 from tests.addon.stand_in.histories import Step as Hand
 from tests.addon.stand_in.pod_template import INIT, MAIN
 from tests.addon.stand_in.service import AddonService
@@ -218,6 +225,13 @@ def check(history: list[Hand], update: Updates) -> None:
     for field, change in by_field.items():
         if change.lost and change.before is not MISSING and field not in told:
             assert field in foreseen or "configuration values" in change.because.why, (field, change)
+
+
+def test_what_was_so_from_the_beginning_with_an_image_of_ones_own_is_not_passed() -> None:
+    """Who brought the image may have brought the rest, as by Helm."""
+    image = json.dumps({"containers": [{"name": MAIN, "image": "registry.example/amazon-k8s-cni:mine"}]})
+    patch = Patches(f'{{"spec": {{"template": {{"spec": {image}}}}}}}', "kubectl-patch")
+    check([HelmInstalls("{}"), patch], Updates("v1.12.0-eksbuild.1", "NONE"))
 
 
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])

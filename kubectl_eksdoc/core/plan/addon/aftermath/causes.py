@@ -15,7 +15,7 @@ from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.aws.asked import Unknown
 from kubectl_eksdoc.core.model.aws.configuration import Path as ConfigPath
 from kubectl_eksdoc.core.model.named import Named
-from kubectl_eksdoc.core.plan.addon.aftermath.origins import Origin, Past, Writer, had, origin_of
+from kubectl_eksdoc.core.plan.addon.aftermath.origins import FROM_THE_BEGINNING, Origin, Past, Writer, had, origin_of
 from kubectl_eksdoc.core.plan.addon.expected import config_of
 from kubectl_eksdoc.core.plan.addon.fields import value_at
 from kubectl_eksdoc.core.plan.addon.merging import MISSING, leaves, merged
@@ -47,7 +47,8 @@ class Because:
 @dataclass(frozen=True, slots=True)
 class Around:
     """What surrounds one object's change. `chart`: what the version before the update sets by default; `values_before`
-    and `values`: the configuration values that held before it and since."""
+    and `values`: the configuration values that held before it and since. `of_eks`: that version is one of EKS's, and
+    no image of somebody's own."""
 
     addon: str
     of: Named
@@ -56,6 +57,7 @@ class Around:
     chart: Doc | Unknown
     values_before: Doc | Unknown
     values: Doc | Unknown
+    of_eks: bool = True
 
     def config(self, path: Path) -> ConfigPath:
         """Where a field stands in configuration values, () if nowhere by itself."""
@@ -113,6 +115,9 @@ def _by_origin(origin: Origin, around: Around) -> Because:
     sure = Confidence.MEDIUM if around.past.whole else Confidence.LOW
     if origin.writer is Writer.SOMEBODY:
         return Because(Cause.LOST, origin.told, sure)
+    if origin.told == FROM_THE_BEGINNING and not around.of_eks:
+        why = f"{origin.told}; its image was none of EKS's, and who brought that may have set the rest"
+        return Because(Cause.UNKNOWN, why, Confidence.LOW)
     if origin.writer is Writer.EKS:
         return Because(Cause.VERSION, origin.told, sure)
     return Because(

@@ -164,7 +164,8 @@ def _changes(
         ran.whole,
     )
     chart = charts(version) if version else Unknown("which version it had before is not known")
-    around = Around(facts.now.addon.name, of, schema, past, chart, ran.values_before, ran.values)
+    of_eks = "-eksbuild." in version
+    around = Around(facts.now.addon.name, of, schema, past, chart, ran.values_before, ran.values, of_eks)
     before, after = in_object(step.before.doc), in_object(step.after.doc)
     owners = _owners(live)
     made = []

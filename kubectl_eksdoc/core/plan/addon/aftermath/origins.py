@@ -41,6 +41,9 @@ class Past:
     whole: bool
 
 
+FROM_THE_BEGINNING = "it was so from the beginning"
+
+
 def in_object(template: Doc) -> Doc:
     """As it stands in its DaemonSet or Deployment, so that fields are called as they are there."""
     return {"spec": {"template": template}}
@@ -53,7 +56,7 @@ def origin_of(path: Path, past: Past, schema: Schema) -> Origin:
         return Origin(Writer.UNKNOWN)
     if before is None:
         if came.number == 1:
-            return Origin(Writer.EKS, "it was so from the beginning", came.since)
+            return Origin(Writer.EKS, FROM_THE_BEGINNING, came.since)
         return Origin(Writer.UNKNOWN)
     if came.template is None or before.template is None:
         return Origin(Writer.UNKNOWN)
