@@ -29,6 +29,8 @@ from tests.addon.stand_in.histories import (
     HISTORIES,
     UPDATES,
     VERSIONS,
+    HelmInstalls,
+    Patches,
     SetsEnv,
     Updates,
     installed,
