@@ -21,7 +21,8 @@ _ABOUT = """\
 Say whether lookups survive the nodes they are answered on: how long CoreDNS goes on answering when it is told to end,
 how long it must and may, where it runs, whether it fails now, and in which order to mend it.
 Reads the cluster and AWS, and changes nothing, unless --apply changes CoreDNS the way that lasts, once you have typed
-that you mean it; without it, what --set, --place and --autoscale would change is shown.
+that you mean it; without it, what --set, --place and --autoscale would change is shown. --measure asks DNS from pods
+that it makes and deletes, while CoreDNS leaves.
 
 Examples:
   %(prog)s
@@ -29,6 +30,7 @@ Examples:
   %(prog)s --set lameduck=20s
   %(prog)s --set lameduck=20s --apply
   %(prog)s --place on-demand --autoscale 3:10 --apply --dry-run
+  %(prog)s --measure=rollout
   %(prog)s --demo
 """
 
@@ -36,6 +38,7 @@ _EXIT_CODES = """\
 Exit codes: 0 lookups survive, 1 findings that fail, 5 something is unknown; 2 usage, 3 cluster, 4 AWS.
 With --apply: 0 it is done, and every pod has taken it up; 1 refused, or something is not as it was meant to be, 5
 something is not known, 6 it failed, goes on, or a pod has not taken it up yet, 7 it is not as it was shown.
+With --measure: 0 all was answered, 1 answers were lost or late, 5 something is not known; 130 interrupted.
 Global flags: kubectl eksdoc options
 """
 
