@@ -23,6 +23,12 @@ def words(source: SourceChoice, options: GlobalOptions, context: str) -> tuple[s
     return tuple(found) if named else ("--context", context, *found)
 
 
+def with_aws(source: SourceChoice, options: GlobalOptions, context: str) -> tuple[str, ...]:
+    """The same for a command that asks AWS, too."""
+    aws = {"--cluster-name": options.cluster_name, "--region": options.region, "--profile": options.profile}
+    return (*words(source, options, context), *(word for flag, value in aws.items() if value for word in (flag, value)))
+
+
 def _given(flag: Flag, connection: Connection) -> Iterable[str]:
     value = getattr(connection, flag.dest, None)
     if not value or flag.dest == _SECRET:

@@ -41,12 +41,9 @@ class _Asking:
         return self.request.options.output
 
     def reached_by(self, world: AddonWorld) -> tuple[str, ...]:
-        options = self.request.options
         if self.request.source.demo:
             return ("--demo", "--dry-run")  # nothing of it can be changed
-        words = reaching.words(self.request.source, options, world.cluster.identity.context)
-        aws = {"--cluster-name": options.cluster_name, "--region": options.region, "--profile": options.profile}
-        return (*words, *(word for flag, value in aws.items() if value for word in (flag, value)))
+        return reaching.with_aws(self.request.source, self.request.options, world.cluster.identity.context)
 
 
 def applying(request: Request, apply: Apply, around: Surroundings) -> Answer:

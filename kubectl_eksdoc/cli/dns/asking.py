@@ -55,12 +55,9 @@ class Asking:
 
     def reached_by(self, world: AddonWorld) -> tuple[str, ...]:
         """The words that lead to the same cluster, of ours."""
-        options = self.request.options
         if self.request.source.demo:
             return ("--demo", "--dry-run")  # nothing of it can be changed
-        words = self.kubectl(world)
-        aws = {"--cluster-name": options.cluster_name, "--region": options.region, "--profile": options.profile}
-        return (*words, *(word for flag, value in aws.items() if value for word in (flag, value)))
+        return reaching.with_aws(self.request.source, self.request.options, world.cluster.identity.context)
 
     def kubectl(self, world: AddonWorld) -> tuple[str, ...]:
         return reaching.words(self.request.source, self.request.options, world.cluster.identity.context)

@@ -45,8 +45,7 @@ def reach(request: Request, world: DnsWorld) -> Reach:
         return Reach(words, (), (*words, "--dry-run"))
     if not source.live:
         return Reach(words)
-    aws = {"--cluster-name": options.cluster_name, "--region": options.region, "--profile": options.profile}
-    ours = (*words, *(word for flag, value in aws.items() if value for word in (flag, value)))
+    ours = reaching.with_aws(source, options, world.cluster.identity.context)
     return Reach(ours, words, ours)
 
 

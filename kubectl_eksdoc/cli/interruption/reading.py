@@ -31,7 +31,4 @@ def opened(request: Request, around: Surroundings) -> InterruptionWorld:
 
 def reached_by(request: Request, world: saying.WasRead) -> tuple[str, ...]:
     """The words that lead to the same cluster once more."""
-    options = request.options
-    words = reaching.words(request.source, options, world.cluster.identity.context)
-    aws = {"--cluster-name": options.cluster_name, "--region": options.region, "--profile": options.profile}
-    return (*words, *(word for flag, value in aws.items() if value for word in (flag, value)))
+    return reaching.with_aws(request.source, request.options, world.cluster.identity.context)
