@@ -215,8 +215,15 @@ UNKNOWN: dict[str, tuple[Callable[[], DnsFacts], str]] = {
     ),
     "dns-unread lost nodes": (lambda: facts(nodes=NODES[:1]), "the list of nodes has no n-b"),
     "dns-unread no nodes": (lambda: facts(nodes=()), "the list of nodes has no n-a and n-b"),
-    "dns-unread zone": (lambda: facts(nodes=(NODES[0], a_zoned("n-b", ""))), "n-b has no label topology"),
-    "dns-unread zones": (lambda: facts(nodes=[a_zoned(f"n-{at}", "") for at in "ab"]), "n-a and n-b has no label"),
+    "dns-unread zone": (lambda: facts(nodes=(NODES[0], a_zoned("n-b", ""))), "n-b: no label topology"),
+    "dns-unread zones": (
+        lambda: facts(nodes=[a_zoned(f"n-{at}", "") for at in "ab"]),
+        "n-a and n-b: no label topology",
+    ),
+    "dns-unread capacity": (
+        lambda: facts(nodes=[a_node(f"n-{at}", group="") for at in "ab"]),
+        "n-a and n-b have no label of their capacity type",
+    ),
     "dns-unread made by": (
         lambda: without(facts(), deployment=Absent("no Deployment coredns")),
         "its 2 pods are somebody else's",

@@ -121,6 +121,10 @@ def _notices(facts: DnsFacts, spot: Sequence[tuple[Pod, Node]]) -> Iterator[Find
         )
 
 
+_UNLABELLED = (NodeOwner.SELF_MANAGED, NodeOwner.EKSCTL)
+"""EKS and Karpenter label what they make; of others nobody need."""
+
+
 def _untold(facts: DnsFacts, nodes: Sequence[Node]) -> Iterator[Finding]:
     """What is judged by a node, and no node tells."""
     known = {node.name for node in nodes}
@@ -128,9 +132,13 @@ def _untold(facts: DnsFacts, nodes: Sequence[Node]) -> Iterator[Finding]:
     if lost:
         why = f"the list of nodes has no {_names(lost)}, on which its pods are"
         yield not_read("where CoreDNS runs", Unknown(why))
+    untold = sorted({node.name for node in nodes if node.owner in _UNLABELLED and not node.capacity_type})
+    if untold:
+        said = "has no label of its capacity type" if len(untold) == 1 else "have no label of their capacity type"
+        yield not_read("whether CoreDNS is on Spot instances", Unknown(f"{_names(untold)} {said}"))
     if len(known) > 1 and not all(node.zone for node in nodes):
         without = sorted({node.name for node in nodes if not node.zone})
-        yield not_read("whether CoreDNS is in several zones", Unknown(f"{_names(without)} has no label {ZONE}"))
+        yield not_read("whether CoreDNS is in several zones", Unknown(f"{_names(without)}: no label {ZONE}"))
 
 
 def _together(there: Sequence[tuple[Pod, Node]]) -> Iterator[Finding]:
