@@ -200,7 +200,8 @@ def _budget(facts: DnsFacts, pods: Sequence[Pod]) -> Iterator[Finding]:
         "no PodDisruptionBudget selects its pods: a drain of several nodes may evict all at once",
         remedy=(
             Remedy(
-                "The add-on makes one from v1.9.3-eksbuild.6 and v1.10.1-eksbuild.3 on; until then by hand.",
+                "The add-on makes one from v1.9.3-eksbuild.6 and v1.10.1-eksbuild.3 on; until then by hand, and delete "
+                "it before that update, as it can fail on one that is there.",
                 f"kubectl create poddisruptionbudget {NAME} -n {SYSTEM} --selector=k8s-app=kube-dns "
                 "--max-unavailable=1",
             ),
