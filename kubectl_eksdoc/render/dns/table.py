@@ -71,7 +71,13 @@ def _shown(plan: DnsPlan, full: bool) -> tuple[Finding, ...]:
     if full:
         return plan.findings
     kept = (each for each in plan.findings if each.severity is not Severity.INFO)
-    return tuple(replace(each, evidence=(), remedy=()) if each.code in _IN_STEPS else each for each in kept)
+    commands = {step.command for step in plan.steps if step.command}
+    return tuple(
+        replace(each, evidence=(), remedy=())
+        if each.code in _IN_STEPS and any(remedy.command in commands for remedy in each.remedy)
+        else each
+        for each in kept
+    )
 
 
 def _steps(plan: DnsPlan, look: Look) -> Iterator[str]:

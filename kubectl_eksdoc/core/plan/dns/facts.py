@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.aws.addons import AddonSide
@@ -113,7 +113,9 @@ def inside(containers: Sequence[Container] | Absent | Unknown, logs: Mapping[Log
         return Inside(unread=(containers,))
     if isinstance(containers, Absent):
         return Inside(unread=(Unknown(f"it is gone: {containers.said}"),))
-    container = next((each for each in containers if each.name == deployments.NAME), None)
+    container = _of_coredns(containers)
+    if container is None:
+        return Inside(unread=(Unknown("the pod has no container of which something is told"),))
     texts = [text for text in logs.values() if isinstance(text, str)]
     unread = tuple(text for text in logs.values() if isinstance(text, Unknown))
     return Inside(container, together(seen for text in texts for seen in symptoms(text)), unread)
@@ -123,10 +125,14 @@ def logs_of(pod: Pod, containers: Sequence[Container] | Absent | Unknown) -> tup
     """What to read of it: of the container that runs, and of the one before where that ended."""
     if isinstance(containers, (Absent, Unknown)):
         return ()
-    found: list[LogOf] = []
-    for each in containers:
-        if each.name == deployments.NAME:
-            found.append(LogOf(pod.namespace, pod.name, each.name))
-            if each.ended_before:
-                found.append(LogOf(pod.namespace, pod.name, each.name, previous=True))
-    return tuple(found)
+    each = _of_coredns(containers)
+    if each is None:
+        return ()
+    running = LogOf(pod.namespace, pod.name, each.name)
+    return (running, replace(running, previous=True)) if each.ended_before else (running,)
+
+
+def _of_coredns(containers: Sequence[Container]) -> Container | None:
+    """By its name, and the first one where none has it, as of the Deployment (`deployed`)."""
+    named = (each for each in containers if each.name == deployments.NAME)
+    return next(named, containers[0] if containers else None)

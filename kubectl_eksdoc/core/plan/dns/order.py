@@ -10,9 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kubectl_eksdoc.core.model import dns_codes as codes
-from kubectl_eksdoc.core.model.findings import Finding, Status
+from kubectl_eksdoc.core.model.findings import Finding, Severity, Status
+from kubectl_eksdoc.core.plan.dns.judging.configured import NO_START
 from kubectl_eksdoc.core.plan.dns.judging.leaving import Ending
-from kubectl_eksdoc.core.plan.dns.judging.subjects import PLACE_ELSEWHERE, set_to
+from kubectl_eksdoc.core.plan.dns.judging.subjects import LOOK, PLACE_ELSEWHERE, set_to
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,14 +27,21 @@ class Step:
     command: str = ""
 
 
-_FIRST_AID = (codes.FAILING, codes.NOT_SERVING, codes.NO_READY, codes.COREFILE_REFUSED)
+_FIRST_AID = (codes.FAILING, codes.NOT_SERVING)
 
 
 def steps(findings: Sequence[Finding], end: Ending) -> tuple[Step, ...]:
     """Of what fails; () where there is nothing to mend."""
     failing = {each.code: each for each in reversed(findings) if each.status is Status.FAIL}
     found = [_of_remedy(failing[code]) for code in _FIRST_AID if code in failing and failing[code].remedy]
-    if (codes.LAMEDUCK_SHORT in failing or codes.LAMEDUCK_LONG in failing) and end.advised_s:
+    broken = [failing[code] for code in NO_START if code in failing]
+    found += [_of_remedy(each, number) for each in broken for number in range(len(each.remedy))]
+    if broken:
+        return (*found, _look_again())
+    lameduck = failing.get(codes.LAMEDUCK_SHORT) or failing.get(codes.LAMEDUCK_LONG)
+    if lameduck is not None and not end.advised_s:
+        found.append(_of_remedy(lameduck, moves="each of its pods once, one at a time"))
+    elif lameduck is not None:
         found.append(
             Step(
                 f"Set lameduck to {end.advised_s} s.",
@@ -42,8 +50,10 @@ def steps(findings: Sequence[Finding], end: Ending) -> tuple[Step, ...]:
                 set_to(end.advised_s),
             )
         )
+    if codes.TOO_FEW in failing and failing[codes.TOO_FEW].severity is Severity.HIGH and codes.FAILING not in failing:
+        found.append(_of_remedy(failing[codes.TOO_FEW], moves="nothing"))
     if codes.NO_BUDGET in failing:
-        found.append(_of_remedy(failing[codes.NO_BUDGET], "nothing"))
+        found.append(_of_remedy(failing[codes.NO_BUDGET], moves="nothing"))
     if codes.ON_SPOT in failing or codes.TOGETHER in failing:
         spot = codes.ON_SPOT in failing
         found.append(
@@ -66,8 +76,17 @@ def steps(findings: Sequence[Finding], end: Ending) -> tuple[Step, ...]:
     return tuple(found)
 
 
-def _of_remedy(finding: Finding, moves: str = "") -> Step:
-    remedy = finding.remedy[0]
+def _look_again() -> Step:
+    return Step(
+        "Look again before anything else.",
+        "whatever else is to mend makes pods anew, and with this Corefile none of them comes up",
+        "nothing",
+        LOOK,
+    )
+
+
+def _of_remedy(finding: Finding, number: int = 0, moves: str = "") -> Step:
+    remedy = finding.remedy[number]
     return Step(remedy.text, finding.message, moves, remedy.command)
 
 

@@ -25,7 +25,9 @@ def outlook(facts: DnsFacts, end: Ending, findings: Sequence[Finding]) -> tuple[
 
 
 def _sentences(facts: DnsFacts, end: Ending, failing: set[object]) -> Iterator[str]:
-    ready = [pod for pod in facts.pods if pod.ready] or list(facts.pods)
+    ready = [pod for pod in facts.pods if pod.ready and not pod.deleting]
+    if not ready:
+        return  # nobody answers as it is
     asked = "every lookup" if len(ready) == 1 else f"1 of {len(ready)} lookups"
     if codes.LAMEDUCK_SHORT in failing and not isinstance(end.budget, Unknown) and end.lameduck_s is not None:
         gap = end.budget.least_s - end.lameduck_s
@@ -42,25 +44,34 @@ def _taken_back(facts: DnsFacts, spot: Sequence[tuple[Pod, Node]], every: int) -
     if not spot:
         return
     unheard = [node for _, node in spot if _unheard(facts, node)]
+    if unheard:
+        yield _dying([each for each in spot if _unheard(facts, each[1])], every)
+        rest = [each for each in spot if not _unheard(facts, each[1])]
+        yield from _taken_back(facts, rest, every)
+        return
     nodes = sorted({node.name for _, node in spot})
     counted = f"{every} CoreDNS pod{'' if every == 1 else 's'}"
     there = f"{len(spot)} of {counted}"
-    if not unheard and _doubted(facts, [node for _, node in spot]):
+    if _doubted(facts, [node for _, node in spot]):
         yield (
             f"When EC2 takes back {_or(nodes)}: whether somebody drains it is not known; if nobody does, {there} "
             f"{'dies' if len(spot) == 1 else 'die'} without a SIGTERM, and no lameduck helps."
         )
         return
-    if not unheard:
-        yield (
-            f"When EC2 takes back {_or(nodes)}: somebody drains it within two minutes, critical pods last; CoreDNS "
-            "leaves as at any drain, if the others are gone in time."
-        )
-        return
+    yield (
+        f"When EC2 takes back {_or(nodes)}: somebody drains it within two minutes, critical pods last; CoreDNS "
+        "leaves as at any drain, if the others are gone in time."
+    )
+
+
+def _dying(spot: Sequence[tuple[Pod, Node]], every: int) -> str:
+    """Of nodes that nobody drains."""
+    nodes = sorted({node.name for _, node in spot})
+    there = f"{len(spot)} of {every} CoreDNS pod{'' if every == 1 else 's'}"
     share = f"all lookups fail ({there})" if len(spot) == every else f"{len(spot)} of {every} lookups fail"
     if len(nodes) > 1:
         share = f"its part of the lookups fails ({there} are on such nodes)"
-    yield (
+    return (
         f"When EC2 takes back {_or(nodes)}: nobody drains it, CoreDNS dies without a SIGTERM, and {share} until the "
         f"node counts as gone, {NOT_READY_AFTER_S} s; each of them waits {CLIENT_S} s first."
     )

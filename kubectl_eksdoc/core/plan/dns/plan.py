@@ -9,6 +9,7 @@ from kubectl_eksdoc.core.model import dns_codes as codes
 from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.commands import Reach
 from kubectl_eksdoc.core.model.findings import Finding, Severity, Status, in_order, reached
+from kubectl_eksdoc.core.model.kinds import NODES
 from kubectl_eksdoc.core.model.nodes import NodeOwner
 from kubectl_eksdoc.core.plan.dns.facts import DnsFacts
 from kubectl_eksdoc.core.plan.dns.judging import configured, failing, lasting, leaving, placed
@@ -78,7 +79,9 @@ def _findings(facts: DnsFacts) -> Iterator[Finding]:
 def _no_deployment(facts: DnsFacts, of: Absent) -> Finding:
     """With EKS Auto Mode alone that is as it should be."""
     owners = {node.owner for node in facts.cluster.nodes}
-    if owners == {NodeOwner.AUTO_MODE}:
+    if facts.cluster.unread(NODES):
+        return not_read("whether anybody needs CoreDNS, which has no Deployment here", Unknown("nodes were not read"))
+    if owners == {NodeOwner.AUTO_MODE} or (not owners and facts.auto_mode is True):
         return Finding(
             codes.WITHOUT,
             Severity.INFO,
@@ -86,6 +89,9 @@ def _no_deployment(facts: DnsFacts, of: Absent) -> Finding:
             DEPLOYMENT,
             "all nodes are EKS Auto Mode's: DNS runs on each of them, and CoreDNS is not needed",
         )
+    if facts.pods:
+        why = f"{of.said}, and its {len(facts.pods)} pods are somebody else's"
+        return not_read("what CoreDNS' pods are made by", Unknown(why))
     others = sorted(owner.value for owner in owners - {NodeOwner.AUTO_MODE})
     return Finding(
         codes.FAILING,

@@ -76,7 +76,8 @@ def dns_pod(name: str, node: str, **more: Any) -> Pod:
 
 
 def a_zoned(name: str, zone: str, **labels: str) -> Node:
-    return a_node(name, group="", labels={"topology.kubernetes.io/zone": zone, **labels})
+    told = {"topology.kubernetes.io/zone": zone, "eks.amazonaws.com/capacityType": "ON_DEMAND"}
+    return a_node(name, group="", labels={**told, **labels})
 
 
 NODES = (a_zoned("n-a", "a"), a_zoned("n-b", "b"))

@@ -206,8 +206,31 @@ UNKNOWN: dict[str, tuple[Callable[[], DnsFacts], str]] = {
     "dns-unread addon": (lambda: facts(addon=Unknown("denied", "eks:DescribeAddon")), "is an add-on of EKS"),
     "dns-unread values": (lambda: facts(addon=a_side(Unknown("no JSON"))), "the configuration of the add-on"),
     "dns-unread logs": (
-        lambda: replace(facts(), inside={PODS[0].key: Inside(unread=(Unknown("forbidden", "get pods/log"),))}),
+        lambda: replace(facts(), inside={pod.key: Inside(unread=(Unknown("no", "get pods/log"),) * 2) for pod in PODS}),
         "what 2 pods printed",
+    ),
+    "dns-unread logs of some": (
+        lambda: replace(facts(), inside=inside_of(PODS[:1])),
+        "what 1 pod printed is not known: 1 of 2 were looked into",
+    ),
+    "dns-unread lost nodes": (lambda: facts(nodes=NODES[:1]), "the list of nodes has no n-b"),
+    "dns-unread no nodes": (lambda: facts(nodes=()), "the list of nodes has no n-a and n-b"),
+    "dns-unread zone": (lambda: facts(nodes=(NODES[0], a_zoned("n-b", ""))), "n-b: no label topology"),
+    "dns-unread zones": (
+        lambda: facts(nodes=[a_zoned(f"n-{at}", "") for at in "ab"]),
+        "n-a and n-b: no label topology",
+    ),
+    "dns-unread capacity": (
+        lambda: facts(nodes=[a_node(f"n-{at}", group="") for at in "ab"]),
+        "n-a and n-b have no label of their capacity type",
+    ),
+    "dns-unread made by": (
+        lambda: without(facts(), deployment=Absent("no Deployment coredns")),
+        "its 2 pods are somebody else's",
+    ),
+    "dns-unread needed": (
+        lambda: without(facts(pods=(), unread=[kinds.NODES]), deployment=Absent("no Deployment coredns")),
+        "whether anybody needs CoreDNS",
     ),
     "dns-unread endpoints": (lambda: facts(unread=[kinds.ENDPOINT_SLICES]), "who is asked"),
     "dns-unread budgets": (lambda: facts(unread=[kinds.BUDGETS]), "which budget"),
@@ -294,7 +317,7 @@ def test_a_grace_period_that_lets_nothing_fit_is_what_must_grow() -> None:
     short = next(each for each in found.findings if each.code is codes.LAMEDUCK_SHORT)
     assert found.ending.advised_s == 0
     assert '"terminationGracePeriodSeconds":17' in short.remedy[0].command
-    assert not found.steps
+    assert [step.command for step in found.steps] == [short.remedy[0].command]
 
 
 def test_health_plugins_of_several_blocks_add_up() -> None:

@@ -16,7 +16,7 @@ from kubectl_eksdoc.core.plan.addon.schema.allowed import SchemaPaths, spelled
 from kubectl_eksdoc.core.plan.addon.schema.paths import paths
 from kubectl_eksdoc.core.plan.dns.change import scaling
 from kubectl_eksdoc.core.plan.dns.change.affinity import KEY as AFFINITY
-from kubectl_eksdoc.core.plan.dns.change.lameduck import Edited, edited, has_reload
+from kubectl_eksdoc.core.plan.dns.change.lameduck import Edited, edited, has_reload, not_starting
 from kubectl_eksdoc.core.plan.dns.change.landing import Landing
 from kubectl_eksdoc.core.plan.dns.change.placing import SPREAD, Lacking, Placed, budgeted, placed
 from kubectl_eksdoc.core.plan.dns.change.wishes import Place, Refused, Wishes
@@ -108,6 +108,8 @@ def _of_addon(facts: DnsFacts, side: AddonSide, values: Doc, wishes: Wishes, kub
     elif corefile is not None:
         refusals += corefile
     spot = None if wishes.place is None else placed(facts, values, wishes.place, schema)
+    if isinstance(spot, Placed) and not spot.holds and wishes.lameduck_s is None:
+        refusals += not_starting(facts)
     lands = None
     if isinstance(spot, Placed):
         new |= spot.values
@@ -195,6 +197,8 @@ def _of_self_managed(facts: DnsFacts, wishes: Wishes) -> Change:
     refusals = [] if corefile is None or isinstance(corefile, Edited) else list(corefile)
     spot = None if wishes.place is None else placed(facts, {}, wishes.place, None)
     refusals += spot if isinstance(spot, tuple) else ()
+    if isinstance(spot, Placed) and not spot.holds and wishes.lameduck_s is None:
+        refusals += not_starting(facts)
     lands = spot.landing if isinstance(spot, Placed) else None
     if isinstance(spot, tuple):
         lands = next((each.landing for each in spot if isinstance(each, Lacking)), None)

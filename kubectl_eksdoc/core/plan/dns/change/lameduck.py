@@ -13,6 +13,7 @@ from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status
 from kubectl_eksdoc.core.plan.dns.change.wishes import Refused
 from kubectl_eksdoc.core.plan.dns.deployed import DEFAULT_GRACE_S, EKS, NAME, SYSTEM, Deployed
 from kubectl_eksdoc.core.plan.dns.facts import DnsFacts
+from kubectl_eksdoc.core.plan.dns.judging.configured import stoppers
 from kubectl_eksdoc.core.plan.dns.shutdown import (
     SLOWEST_NODES,
     Budget,
@@ -58,8 +59,9 @@ def edited(facts: DnsFacts, seconds: int) -> Edited | tuple[Refused, ...]:
         return wrong
     made = parse(text)
     assert isinstance(made, Corefile), "else it is bad"
-    if lameduck_s(made) != seconds and lameduck_s(made) is not None:
-        return (Refused(f"the edit would make CoreDNS wait {lameduck_s(made):g} s, and not {seconds} s"),)
+    waits = lameduck_s(made)
+    if waits is not None and abs(waits - seconds) >= 1:
+        return (Refused(f"the edit would make CoreDNS wait {waits:g} s, and not {seconds} s"),)
     return Edited(corefile.text, text, now, (*_still_short(facts, seconds), *_grace_not_kept(facts, seconds)))
 
 
@@ -78,6 +80,16 @@ def bad(text: str, deployed: Deployed | Absent | Unknown) -> Iterator[Refused]:
             "becomes Ready",
             "Add the plugin ready to its first server block.",
         )
+
+
+def not_starting(facts: DnsFacts) -> Iterator[Refused]:
+    """Why no rollout may begin: its pods would crash, or never become Ready, with the Corefile as it is."""
+    text = facts.text
+    if isinstance(text, (Absent, Unknown)):
+        why, missing = (text.said, "") if isinstance(text, Absent) else (text.why, text.missing)
+        yield Refused(f"whether pods made anew would start is not known: {why}", "", missing or "the Corefile")
+    for each in stoppers(facts):
+        yield Refused(f"it makes pods anew, and none would come up: {each.message}", "Mend the Corefile first.")
 
 
 def has_reload(text: str) -> bool:

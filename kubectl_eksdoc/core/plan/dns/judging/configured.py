@@ -25,15 +25,18 @@ def judged(facts: DnsFacts) -> Iterator[Finding]:
         told = refusals(corefile)
         if told:
             yield _refused(facts, told)
-        yield from _plugins(corefile, facts.deployed)
+        yield from _plugins(facts, corefile, facts.deployed)
+
+
+NO_START = (codes.COREFILE_REFUSED, codes.NO_READY)
+
+
+def stoppers(facts: DnsFacts) -> tuple[Finding, ...]:
+    """Why a pod that is made anew would not come up."""
+    return tuple(each for each in judged(facts) if each.code in NO_START)
 
 
 def _refused(facts: DnsFacts, told: tuple[Refusal, ...]) -> Finding:
-    by_hand = Remedy("Put right that line.", "kubectl edit configmap coredns -n kube-system")
-    by_values = Remedy(
-        "Put right that line in the value corefile of the add-on, and send it: by hand it would be put back.",
-        "kubectl eksdoc addon-diff coredns --configuration-values values.yaml --apply",
-    )
     return Finding(
         codes.COREFILE_REFUSED,
         Severity.CRITICAL,
@@ -43,12 +46,21 @@ def _refused(facts: DnsFacts, told: tuple[Refusal, ...]) -> Finding:
         tuple(map(str, told[1:])),
         (
             Remedy("Until it is mended, do not restart, drain or update anything of CoreDNS: who runs, runs on."),
-            by_hand if isinstance(facts.addon, Absent) else by_values,
+            _put_right(facts, "Put right that line"),
         ),
     )
 
 
-def _plugins(corefile: Corefile, of: Deployed | Absent | Unknown) -> Iterator[Finding]:
+def _put_right(facts: DnsFacts, what: str) -> Remedy:
+    if isinstance(facts.addon, Absent):
+        return Remedy(f"{what}.", "kubectl edit configmap coredns -n kube-system")
+    return Remedy(
+        f"{what} in the value corefile of the add-on, and send it: by hand it would be put back.",
+        "kubectl eksdoc addon-diff coredns --configuration-values values.yaml --apply",
+    )
+
+
+def _plugins(facts: DnsFacts, corefile: Corefile, of: Deployed | Absent | Unknown) -> Iterator[Finding]:
     used = {each.name for block in corefile.servers for each in corefile.whole(block) if not isinstance(each, Import)}
     if corefile.files:
         return  # they may hold any plugin
@@ -78,7 +90,7 @@ def _plugins(corefile: Corefile, of: Deployed | Absent | Unknown) -> Iterator[Fi
             DEPLOYMENT,
             f"the readiness probe asks {of.readiness.path}, and no server block has the plugin {wanted}: no pod of it "
             "becomes Ready",
-            remedy=(Remedy(f"Add the line {wanted} to the first server block."),),
+            remedy=(_put_right(facts, f"Add the line {wanted} to the first server block"),),
         )
     elif wanted == "health":
         yield Finding(

@@ -13,6 +13,7 @@ from kubectl_eksdoc.core.model.kinds import ENDPOINT_SLICES, PODS
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.dns.deployed import SERVICE, SYSTEM, Deployed
 from kubectl_eksdoc.core.plan.dns.facts import DnsFacts, Inside
+from kubectl_eksdoc.core.plan.dns.judging import configured
 from kubectl_eksdoc.core.plan.dns.judging.subjects import DEPLOYMENT, PLACE_ELSEWHERE, SERVED, not_read, scale_to
 from kubectl_eksdoc.core.plan.dns.symptoms import together
 
@@ -76,35 +77,56 @@ def _pods(facts: DnsFacts, of: Deployed | None) -> Iterator[Finding]:
     if len(ready) >= wanted:
         return
     bad = [pod for pod in pods if not pod.ready]
+    unmade = wanted - len(pods)
+    untold = (f"{_pods_text(unmade)} of {wanted} {'is' if unmade == 1 else 'are'} not made",) if unmade else ()
     yield Finding(
         codes.FAILING,
         Severity.HIGH if ready else Severity.CRITICAL,
         Status.FAIL,
         DEPLOYMENT,
         f"{len(ready)} of {wanted} pods are Ready" + ("" if ready else ": nobody answers"),
-        tuple(f"{pod.name}: {pod.not_ready_because or pod.phase}" for pod in bad),
-        _first_aid(facts, bad, len(ready)),
+        (*(f"{pod.name}: {pod.not_ready_because or pod.phase}" for pod in bad), *untold),
+        _first_aid(facts, bad, len(ready), wanted),
     )
 
 
-def _first_aid(facts: DnsFacts, bad: Sequence[Pod], ready: int) -> tuple[Remedy, ...]:
-    """Before anything is edited."""
+def _first_aid(facts: DnsFacts, bad: Sequence[Pod], ready: int, wanted: int) -> tuple[Remedy, ...]:
+    """Before anything is edited. More pods are no help where those that are made find no node, or would crash."""
     found = []
-    if ready:
-        found.append(Remedy("First more of them: who is Ready carries the rest.", scale_to(ready + max(2, len(bad)))))
     placed = [pod for pod in bad if pod.node]
-    if not placed:
+    if ready and placed and starts(facts):
+        found.append(Remedy("First more of them: who is Ready carries the rest.", scale_to(wanted + len(placed))))
+    if not bad:
+        found.append(
+            Remedy(
+                "Some are not even made: the events say why.",
+                f"kubectl describe replicasets -n {SYSTEM} -l k8s-app=kube-dns",
+            )
+        )
+    elif not placed:
         found.append(
             Remedy(
                 "They find no node: the events say why.",
                 f"kubectl describe pods -n {SYSTEM} -l k8s-app=kube-dns",
             )
         )
-    elif any((node := facts.node_of(pod)) is not None and node.capacity_type == "spot" for pod in placed):
+    elif starts(facts) and any((node := facts.node_of(pod)) and node.capacity_type == "spot" for pod in placed):
         found.append(Remedy("Then away from Spot.", PLACE_ELSEWHERE))
     if placed:
-        found.append(Remedy("What it printed last.", f"kubectl logs -n {SYSTEM} {placed[0].name} --previous"))
+        found.append(_log_of(facts, placed[0]))
     return tuple(found)
+
+
+def starts(facts: DnsFacts) -> bool:
+    """A pod that is made now would start and become Ready, as far as the Corefile has a say in it."""
+    return not configured.stoppers(facts)
+
+
+def _log_of(facts: DnsFacts, pod: Pod) -> Remedy:
+    """kubectl refuses ``--previous`` of a container that is the first one."""
+    container = facts.inside.get(pod.key, _NOTHING_SEEN).container
+    before = " --previous" if container is not None and container.ended_before else ""
+    return Remedy("What it printed last.", f"kubectl logs -n {SYSTEM} {pod.name}{before}")
 
 
 def _out_of_memory(facts: DnsFacts, of: Deployed | None) -> Iterator[Finding]:
@@ -143,7 +165,7 @@ def _out_of_memory(facts: DnsFacts, of: Deployed | None) -> Iterator[Finding]:
             DEPLOYMENT,
             f"{_pods_text(len(restarts))} restarted a short while ago",
             tuple(f"{pod.name}: {each.restarts} times, {each.ended_as or 'no reason told'}" for pod, each in restarts),
-            (Remedy("What it printed last.", f"kubectl logs -n {SYSTEM} {restarts[0][0].name} --previous"),),
+            (_log_of(facts, restarts[0][0]),),
         )
 
 
@@ -169,12 +191,21 @@ def _printed(facts: DnsFacts) -> Iterator[Finding]:
             (each.line, f"printed by CoreDNS' {each.symptom.source}"),
             (Remedy("Read on.", f"kubectl logs -n {SYSTEM} -l k8s-app=kube-dns --tail=100"),),
         )
-    unread = [told for pod in facts.pods for told in facts.inside.get(pod.key, _NOT_LOOKED).unread]
+    unread = [told for pod in facts.pods if (told := facts.inside.get(pod.key, _NOTHING_SEEN).unread)]
     if unread:
-        yield not_read(f"what {_pods_text(len(unread))} printed", unread[0])
-
-
-_NOT_LOOKED = Inside(unread=(Unknown("nobody looked into the pod"),))
+        yield not_read(f"what {_pods_text(len(unread))} printed", unread[0][0])
+    left = sum(pod.key not in facts.inside for pod in facts.pods)
+    if left:
+        yield Finding(
+            codes.UNREAD,
+            Severity.MEDIUM,
+            Status.UNKNOWN,
+            DEPLOYMENT,
+            f"what {_pods_text(left)} printed is not known: {len(facts.pods) - left} of {len(facts.pods)} were looked "
+            "into, those first that do not run well",
+            remedy=(Remedy("Read on.", f"kubectl logs -n {SYSTEM} -l k8s-app=kube-dns --prefix --tail=100"),),
+            missing="the logs of all of its pods",
+        )
 
 
 def _served(facts: DnsFacts) -> Iterator[Finding]:

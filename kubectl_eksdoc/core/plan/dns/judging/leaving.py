@@ -125,15 +125,15 @@ def _shorten(allowed: Budget) -> tuple[Remedy, ...]:
     if allowed.fits:
         return (
             Remedy("Nothing is restarted: CoreDNS reloads its Corefile.", set_to(allowed.advised_s)),
-            _more_grace(allowed, allowed.shutdown.lameduck_s),
+            _more_grace(allowed, allowed.shutdown.lameduck_s, "Or give"),
         )
     return (_more_grace(allowed, max(allowed.least_s, allowed.shutdown.lameduck_s)),)
 
 
-def _more_grace(allowed: Budget, lameduck: float) -> Remedy:
+def _more_grace(allowed: Budget, lameduck: float, give: str = "Give") -> Remedy:
     needed = grace_for(lameduck, allowed.shutdown.pre_stop_s)
     return Remedy(
-        f"Or give its pods {needed} s of grace: no schema of the add-on has a key for it, so an update with OVERWRITE "
+        f"{give} its pods {needed} s of grace: no schema of the add-on has a key for it, so an update with OVERWRITE "
         "takes it back.",
         "kubectl patch deployment coredns -n kube-system --type merge -p "
         f'\'{{"spec":{{"template":{{"spec":{{"terminationGracePeriodSeconds":{needed}}}}}}}}}\'',

@@ -41,6 +41,7 @@ def judged(facts: DnsFacts) -> Iterator[Finding]:
         return
     there = [(pod, node) for pod in facts.pods if (node := facts.node_of(pod)) is not None and not pod.deleting]
     of = facts.deployed
+    yield from _untold(facts, [node for _, node in there])
     if there:
         yield from _spot(facts, there)
         yield from _together(there)
@@ -120,13 +121,33 @@ def _notices(facts: DnsFacts, spot: Sequence[tuple[Pod, Node]]) -> Iterator[Find
         )
 
 
+_UNLABELLED = (NodeOwner.SELF_MANAGED, NodeOwner.EKSCTL)
+"""EKS and Karpenter label what they make; of others nobody need."""
+
+
+def _untold(facts: DnsFacts, nodes: Sequence[Node]) -> Iterator[Finding]:
+    """What is judged by a node, and no node tells."""
+    known = {node.name for node in nodes}
+    lost = sorted({pod.node for pod in facts.pods if pod.node and not pod.deleting} - known)
+    if lost:
+        why = f"the list of nodes has no {_names(lost)}, on which its pods are"
+        yield not_read("where CoreDNS runs", Unknown(why))
+    untold = sorted({node.name for node in nodes if node.owner in _UNLABELLED and not node.capacity_type})
+    if untold:
+        said = "has no label of its capacity type" if len(untold) == 1 else "have no label of their capacity type"
+        yield not_read("whether CoreDNS is on Spot instances", Unknown(f"{_names(untold)} {said}"))
+    if len(known) > 1 and not all(node.zone for node in nodes):
+        without = sorted({node.name for node in nodes if not node.zone})
+        yield not_read("whether CoreDNS is in several zones", Unknown(f"{_names(without)}: no label {ZONE}"))
+
+
 def _together(there: Sequence[tuple[Pod, Node]]) -> Iterator[Finding]:
-    nodes, zones = {node.name for _, node in there}, {node.zone for _, node in there if node.zone}
+    nodes, zones = {node.name for _, node in there}, {node.zone for _, node in there}
     if len(there) < 2:
         return
     if len(nodes) == 1:
         yield _all_in(f"all {len(there)} pods are on one node, {there[0][1].name}", Severity.HIGH)
-    elif len(zones) == 1:
+    elif len(zones) == 1 and "" not in zones:
         yield _all_in(f"all {len(there)} pods are in one zone, {min(zones)}", Severity.MEDIUM)
 
 
@@ -179,7 +200,8 @@ def _budget(facts: DnsFacts, pods: Sequence[Pod]) -> Iterator[Finding]:
         "no PodDisruptionBudget selects its pods: a drain of several nodes may evict all at once",
         remedy=(
             Remedy(
-                "The add-on makes one from v1.9.3-eksbuild.6 and v1.10.1-eksbuild.3 on; until then by hand.",
+                "The add-on makes one from v1.9.3-eksbuild.6 and v1.10.1-eksbuild.3 on; until then by hand, and delete "
+                "it before that update, as it can fail on one that is there.",
                 f"kubectl create poddisruptionbudget {NAME} -n {SYSTEM} --selector=k8s-app=kube-dns "
                 "--max-unavailable=1",
             ),
@@ -204,7 +226,7 @@ def _replicas(facts: DnsFacts, of: Deployed) -> Iterator[Finding]:
         Status.FAIL,
         DEPLOYMENT,
         f"it has {_count(of.replicas)}"
-        + (": while that one is replaced, nobody answers" if of.replicas < 2 else "")
+        + (": while that one is replaced, nobody answers" if of.replicas == 1 else "")
         + f"; EKS's formula wants {wanted} for {len(facts.cluster.nodes)} nodes",
         remedy=(
             Remedy("Scale it up.", scale_to(wanted)),
@@ -269,7 +291,10 @@ def _whose(node: Node) -> str:
 
 
 def _nodes(nodes: Sequence[Node]) -> str:
-    names = sorted({node.name for node in nodes})
+    return _names(sorted({node.name for node in nodes}))
+
+
+def _names(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 

@@ -14,6 +14,7 @@ SERVED = Subject("Service", SERVICE, SYSTEM)
 ADDON = Subject("Addon", NAME)
 
 SET = ("kubectl", "eksdoc", "coredns-lameduck")
+LOOK = shell(*SET)
 PLACE_ELSEWHERE = shell(*SET, "--place", "on-demand", "--apply")
 
 

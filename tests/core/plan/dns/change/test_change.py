@@ -168,6 +168,20 @@ def test_a_bad_corefile_is_never_made(text: str, said: str) -> None:
     assert said in why(found) and "corefile" not in (found.values or {})
 
 
+@pytest.mark.parametrize("zones", ["cluster.local in-addr.arpa ip6.arpa", "a b c d e f g"])
+def test_shares_that_are_no_whole_seconds_are_no_reason_to_refuse(zones: str) -> None:
+    found = change(Wishes(20), text=SHORT.replace(".:53 {", f"{zones} {{"))
+    assert found.refusals == () and "ms" in str((found.values or {})["corefile"])
+
+
+@pytest.mark.parametrize("text", [made.lameduck("30"), SHORT.replace("    ready\n", ""), ".:53 {\n", None])
+def test_no_rollout_begins_while_none_of_its_pods_would_come_up(text: str | None) -> None:
+    found = change(ON_DEMAND, text=text)
+    assert len(found.refusals) == 1
+    assert ("pods anew, and none would come up" if text else "no key Corefile") in why(found)
+    assert change(Wishes(place=Place.ANY), text=text).refusals == ()  # makes none
+
+
 def test_a_hand_edit_is_made_to_last_as_it_is() -> None:
     edited = made.lameduck("20s").replace("cache 30", "cache 77")
     found = change(Wishes(20), text=edited, values={})
