@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -25,8 +26,18 @@ class Effective:
 
     @property
     def queue(self) -> str:
-        """Its name, "" where none is set or where it is not known."""
-        return self.used.queue if isinstance(self.used, Setting) else ""
+        """Its name, "" where none is set or where it is not known; of an ARN or a URL that which it names."""
+        return name_in(self.used.queue) if isinstance(self.used, Setting) else ""
+
+
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,80}|[A-Za-z0-9_-]{1,75}\.fifo")
+"""As SQS takes them (CreateQueue, QueueName)."""
+
+
+def name_in(written: str) -> str:
+    """``prod`` of ``arn:aws:sqs:eu-west-1:111122223333:prod`` and of the URL of that queue; "" where there is none."""
+    last = re.split(r"[:/]", written.strip())[-1]
+    return last if _NAME.fullmatch(last) else ""
 
 
 def effective(install: KarpenterInstall) -> Effective:
@@ -37,6 +48,8 @@ def effective(install: KarpenterInstall) -> Effective:
     passed_over = (*(() if by_variable else new), *((old,) if by_map is False else ()))
     ignored = tuple(each for each in passed_over if isinstance(each, Setting) and each.queue)
     used: Said = next((each for each in looked_at if not _nothing(each)), Absent("no queue is set"))
+    if by_map is False and isinstance(install.argument, Setting):  # also an empty one: it is given all the same
+        used = install.argument if install.argument.queue else Absent("its argument sets no queue")
     if used is old and by_map is None and isinstance(used, Setting):
         used = Unknown(
             f"{used.where} names queue {used.queue}, which counts up to v0.32 only, and the version is not known"
@@ -66,6 +79,9 @@ def setting_link(install: KarpenterInstall, wanted: str, print_values: str) -> L
     if isinstance(said.used, Setting):
         where = f"{said.used.queue}, by {said.used.where} of container {install.container or 'controller'}"
         where = where if "ConfigMap" not in said.used.where else f"{said.used.queue}, by {said.used.where}"
+        if said.queue != said.used.queue:
+            what = f"Karpenter is told {said.used.queue!r}, which is no name of a queue: there is none called so"
+            return _failed(link, what, (f"by {said.used.where}",), remedy)
         if wanted and wanted != said.used.queue:
             what = f"Karpenter reads queue {said.used.queue}, and not {wanted}"
             return _failed(link, what, (where,), remedy)

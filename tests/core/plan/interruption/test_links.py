@@ -84,6 +84,28 @@ def test_an_argument_wins_over_the_variable() -> None:
     assert said.queue == "other"
 
 
+def test_an_argument_that_is_empty_switches_it_off_whatever_the_variable_says() -> None:
+    plan = planned(an_install(argument=Setting("", "argument --interruption-queue")))
+    assert statuses(plan) == {"setting": "fail"}
+
+
+@pytest.mark.parametrize(
+    ("written", "name"),
+    [
+        (ARN, "prod"),
+        ("https://sqs.eu-west-1.amazonaws.com/111122223333/prod", "prod"),
+        ("prod ", "prod"),
+        ("prod.fifo", "prod.fifo"),
+        ("a queue", ""),
+        ("x" * 81, ""),
+    ],
+)
+def test_an_arn_or_a_url_is_no_name_and_the_name_in_it_is_proposed(written: str, name: str) -> None:
+    install = an_install(variable=Setting(written, "variable INTERRUPTION_QUEUE"))
+    assert effective(install).queue == name
+    assert statuses(planned(install)) == ({} if written == name else {"setting": "fail"})
+
+
 def test_a_queue_of_an_unknown_name_is_nobodys_fault() -> None:
     install = an_install(variable=Unknown("it is taken from Secret x"))
     plan = plan_interruption(replace(facts(install), queue="", told=replace(told(), queue=NOT_ASKED)))
@@ -109,6 +131,9 @@ def rules_with(**more: Any) -> dict[str, Any]:
 def targets_with(targets: Any) -> dict[str, Any]:
     return {"targets": {**told().targets, SPOT: targets}}
 
+
+MAY_ALL = {"Effect": "Allow", "Principal": {"AWS": ROLE}, "Action": "sqs:*", "Resource": ARN}
+OPEN = a_queue(policy={"Statement": [allow_statement(ARN), MAY_ALL]})
 
 CASES: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
     "no queue": ({"queue": NOTHING}, {"queue": "fail", "queue policy": "-"}),
@@ -153,19 +178,14 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
         {"policies": RolePolicies(ROLE, (("own", rights_policy(ARN, an_install())),), boundary=DENIED)},
         {"role's rights": "unknown"},
     ),
-    "queue allows the role": (
-        {
-            "policies": RolePolicies(ROLE),
-            "queue": a_queue(
-                policy={
-                    "Statement": [
-                        allow_statement(ARN),
-                        {"Effect": "Allow", "Principal": {"AWS": ROLE}, "Action": "sqs:*", "Resource": ARN},
-                    ]
-                }
-            ),
-        },
-        {},
+    "queue allows the role": ({"policies": RolePolicies(ROLE), "queue": OPEN}, {}),
+    "queue allows the role, and its boundary does not": (
+        {"policies": RolePolicies(ROLE, boundary={"Statement": []}), "queue": OPEN},
+        {"role's rights": "fail"},
+    ),
+    "queue allows the role, whose boundary is unread": (
+        {"policies": RolePolicies(ROLE, boundary=DENIED), "queue": OPEN},
+        {"role's rights": "unknown"},
     ),
 }
 
