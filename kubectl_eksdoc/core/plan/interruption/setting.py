@@ -11,6 +11,7 @@ from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.commands import shell
 from kubectl_eksdoc.core.model.findings import Remedy, Status, Subject
 from kubectl_eksdoc.core.model.interruption import KarpenterInstall, Setting
+from kubectl_eksdoc.core.model.versions import Version, parse
 from kubectl_eksdoc.core.plan.interruption.links import Link, unknown
 from kubectl_eksdoc.core.rules import karpenter_versions as versions
 
@@ -111,6 +112,20 @@ def _version(install: KarpenterInstall) -> str:
 def upgrade(install: KarpenterInstall, file: str) -> str:
     """The chart of the version that runs, with all the values it was given and those of the file."""
     chart = "oci://public.ecr.aws/karpenter/karpenter"
-    version = ("--version", install.tag) if install.tag else ()
-    words = ("helm", "upgrade", install.release or "karpenter", chart, *version, "-n", install.namespace)
-    return shell(*words, "--reuse-values", "-f", file)
+    words = ("helm", "upgrade", install.release or "karpenter", chart, "--version", _chart(install))
+    return shell(*words, "-n", install.namespace, "--reuse-values", "-f", file)
+
+
+def _chart(install: KarpenterInstall) -> str:
+    """Of the image's tag where that is a version, else of what the labels say. Without any, helm would take the newest
+    chart, and upgrade Karpenter with it: so there is always one, for which somebody has to put in what it is."""
+    if parse(install.tag) is not None:
+        return install.tag
+    if install.version is None:
+        return "CHART-VERSION"
+    written = str(install.version)
+    return written if install.version.older_than(_PLAIN_SINCE) else written.removeprefix("v")
+
+
+_PLAIN_SINCE = Version(0, 35, 0)
+"""From here on charts and images are called ``0.35.0``, before ``v0.34.0``."""

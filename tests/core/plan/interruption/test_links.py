@@ -13,7 +13,7 @@ from kubectl_eksdoc.core.model.interruption import Setting
 from kubectl_eksdoc.core.model.pods import RoleBy
 from kubectl_eksdoc.core.plan.interruption.plan import Wish, plan_interruption
 from kubectl_eksdoc.core.plan.interruption.repair.missing import allow_statement, key_statement, rights_policy
-from kubectl_eksdoc.core.plan.interruption.setting import effective
+from kubectl_eksdoc.core.plan.interruption.setting import effective, upgrade
 from tests.core.plan.interruption.healthy import (
     ARN,
     PLACE,
@@ -77,6 +77,21 @@ def test_an_ignored_key_is_named_with_the_one_that_counts() -> None:
     old = planned(an_install("0.31.0", variable=NOTHING))
     (finding,) = (each for each in old.findings if each.code.name == "interruption-setting")
     assert "settings.aws.interruptionQueueName" in finding.remedy[0].text
+
+
+@pytest.mark.parametrize(
+    ("tag", "version", "chart"),
+    [
+        ("1.5.0", "1.5.0", "1.5.0"),
+        ("v0.33.0", "0.33.0", "v0.33.0"),
+        ("", "1.5.0", "1.5.0"),
+        ("latest", "0.34.1", "v0.34.1"),
+        ("", "", "CHART-VERSION"),
+    ],
+)
+def test_helm_is_never_left_to_take_the_newest_chart(tag: str, version: str, chart: str) -> None:
+    install = replace(an_install(version), tag=tag)
+    assert f" --version {chart} -n kube-system --reuse-values " in upgrade(install, "values.yaml")
 
 
 def test_an_argument_wins_over_the_variable() -> None:
