@@ -59,7 +59,7 @@ def rights_link(facts: InterruptionFacts, install: KarpenterInstall, remedy: tup
         what = f"there is no role {subject.name}: Karpenter cannot call AWS at all"
         evidence = (f"{role.by} names {role.arn}", policies.said)
         remedy = (Remedy("Make the role, or name another one."),)
-        return replace(link, status=Status.FAIL, what=what, evidence=evidence, remedy=remedy)
+        return replace(link, status=Status.FAIL, what=what, evidence=evidence, remedy=remedy, made=False)
     if not facts.queue_arn:
         return unknown(link, NOWHERE if facts.queue else NAMELESS, "the queue")
     return _ruled(link, facts, policies, install)
@@ -72,7 +72,9 @@ def _ruled(link: Link, facts: InterruptionFacts, policies: RolePolicies, install
     if denied:
         action, ruling = next(iter(denied.items()))
         what = f"the role is denied {_listed(denied)}: {ruling.why}"
-        return replace(link, status=Status.FAIL, what=what, remedy=(Remedy(f"Take back what denies {action}."),))
+        return replace(
+            link, status=Status.FAIL, what=what, remedy=(Remedy(f"Take back what denies {action}."),), made=False
+        )
     if lacking:
         return replace(link, status=Status.FAIL, what=f"the role may not {_listed(lacking)} on the queue")
     for action, ruling in rulings.items():

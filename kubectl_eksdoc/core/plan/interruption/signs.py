@@ -94,6 +94,8 @@ def _number(text: str) -> int | None:
 def log_link(facts: InterruptionFacts, install: KarpenterInstall) -> Link:
     """Whether Karpenter says that it cannot use the queue."""
     link = Link(codes.LOG, "Karpenter's log", Subject("Deployment", install.name, install.namespace), Status.PASS, "")
+    if not install.pods and not install.replicas:
+        return _asleep(link, install)
     read = {pod: text for pod, text in facts.logs.items() if isinstance(text, str)}
     for pod, text in read.items():
         signs = log_signs(text, install.version)
@@ -127,6 +129,13 @@ def _over(facts: InterruptionFacts, pod: str, line: str) -> bool:
     counted = facts.metrics.get(pod)
     reads = any(_fetches(facts)) or bool(isinstance(counted, str) and messages_counted(counted))
     return reads and facts.cluster.observed_at - at > _TRIES_EVERY
+
+
+def _asleep(link: Link, install: KarpenterInstall) -> Link:
+    what = "it is scaled to nothing: nobody hears of interruptions, and nobody makes nodes"
+    command = shell("kubectl", "scale", f"deployment/{install.name}", "-n", install.namespace, "--replicas=2")
+    remedy = Remedy("Scale it up again, once whoever scaled it down is asked why.", command)
+    return replace(link, code=codes.KARPENTER, name="Karpenter", status=Status.FAIL, what=what, remedy=(remedy,))
 
 
 def _no_pods(install: KarpenterInstall) -> str:

@@ -80,6 +80,14 @@ def test_commands_end_with_credentials_of_another_account(tmp_path: Path) -> Non
     assert not told.exists()
 
 
+def test_what_no_document_mends_is_named() -> None:
+    deny = {**allow_statement(ARN), "Effect": "Deny"}
+    denied = planned(queue=a_queue(policy={"Statement": [allow_statement(ARN), deny]})).missing
+    assert denied is not None and not denied.anything and "queue policy: " in denied.for_a_person[0]
+    asked = planned(queue=GONE).missing
+    assert asked is not None and (asked.for_a_person, asked.beside_stack) == ((), ())
+
+
 def test_what_is_not_known_is_not_made_but_said() -> None:
     plan = planned(queue=Unknown("denied", "sqs:GetQueueUrl"), policies=RolePolicies(ROLE))
     assert resources(plan) == {"InterruptionRights"}

@@ -134,5 +134,7 @@ def test_without_a_log_it_is_unknown(log: Any) -> None:
 
 
 def test_without_pods_nobody_hears() -> None:
-    plan = planned(an_install(pods=()), logs={})
+    plan = planned(an_install(pods=(), replicas=2), logs={})
     assert statuses(plan)["Karpenter's log"] == "unknown"
+    asleep = planned(an_install(pods=(), replicas=0), logs={})
+    assert statuses(asleep)["Karpenter"] == "fail" and asleep.outage.handled is False
