@@ -17,6 +17,7 @@ from kubectl_eksdoc.aws.queues import policy_in
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.aws import questions
 from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.aws.clusters import part_of
 from kubectl_eksdoc.core.model.aws.questions import Question
 from kubectl_eksdoc.core.model.aws.queues import RolePolicies
 
@@ -48,9 +49,15 @@ def identity(of: Believed, namespace: str, service_account: str) -> str | Absent
 def role_policies(of: Believed, arn: str) -> RolePolicies | Absent | Unknown:
     """What cannot be read of it is kept beside what can."""
     name = arn.rpartition("/")[2]
-    boundary = found(of.aws, questions.ROLE, {"RoleName": name}, _boundary)
-    if isinstance(boundary, Absent):
-        return boundary
+    account = part_of(arn, 4)
+    if account != of.cluster.account:
+        return Unknown(f"role {arn} is of another account than the cluster ({of.cluster.account}), which is not asked")
+    role = found(of.aws, questions.ROLE, {"RoleName": name}, lambda said: (text(said["Role"], "Arn"), _boundary(said)))
+    if isinstance(role, Absent):
+        return role
+    if not isinstance(role, Unknown) and role[0] not in ("", arn):
+        return Absent(f"there is no role {arn}: the one of that name is {role[0]}")
+    boundary = role if isinstance(role, Unknown) else role[1]
     own, attached = _names(of, name), _attached(of, name)
     read = [
         *at_once(own if not isinstance(own, Unknown) else (), lambda each: _inline(of, name, each)),

@@ -48,6 +48,8 @@ def targets(of: Believed, names: Sequence[str]) -> Mapping[str, tuple[Target, ..
 
 
 _HOUR = 3_600
+_UNTOLD = ("Forbidden", "InternalError")
+"""Status codes of figures that are not there, and might be (CloudWatch API reference, MetricDataResult)."""
 
 
 def figures(of: Believed, about: FiguresOf) -> Figures | Unknown:
@@ -63,6 +65,8 @@ def figures(of: Believed, about: FiguresOf) -> Figures | Unknown:
 
     def made(said: Json) -> Figures:
         told = {name_of(each, "Id"): each for each in said["MetricDataResults"]}
+        if untold := {code for each in told.values() if (code := text(each, "StatusCode")) in _UNTOLD}:
+            raise ValueError(f"CloudWatch did not tell all of the figures: {', '.join(sorted(untold))}")
         sums = {what: _sum(told.get(each["Id"], {})) for what, each in queries}
         return Figures(
             {name: count for (kind, name), count in sums.items() if kind == "Invocations" and count is not None},

@@ -103,7 +103,8 @@ def _metrics(install: KarpenterInstall, around: Around) -> Mapping[str, str | Ab
 
 
 def _logs(install: KarpenterInstall, around: Around) -> Mapping[str, str | Absent | Unknown]:
-    """Logs of those that ended before as well: up to v1.3 that is where it says why."""
+    """Logs of those that ended before as well, where the one after is not ready: up to v1.3 that is where it says why.
+    What a container that ended has said is over where another one serves in its place."""
     containers = around.inside.containers(install.pods)
     asked = [
         LogOf(pod.partition("/")[0], pod.partition("/")[2], container.name, previous)
@@ -111,7 +112,7 @@ def _logs(install: KarpenterInstall, around: Around) -> Mapping[str, str | Absen
         if isinstance(said, tuple)
         for container in said
         if container.name == install.container
-        for previous in ((True, False) if container.ended_before else (False,))
+        for previous in ((True, False) if container.ended_before and not container.ready else (False,))
     ]
     logs: dict[str, str | Absent | Unknown] = {
         pod: said for pod, said in containers.items() if isinstance(said, (Absent, Unknown))

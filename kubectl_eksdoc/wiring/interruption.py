@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.core.model.aws.asked import Unknown
-from kubectl_eksdoc.core.model.aws.clusters import part_of
+from kubectl_eksdoc.core.model.aws.clusters import part_of, partition_of
 from kubectl_eksdoc.wiring.aws import open_aws_or_none
 from kubectl_eksdoc.wiring.sources import Progress, SourceChoice, open_reader
 
@@ -52,7 +52,7 @@ class InterruptionWorld:
 
         if isinstance(self.aws, Unknown):
             who = self.cluster.identity
-            place = Place(who.account, who.region, cluster=who.cluster)
+            place = Place(who.account, who.region, partition_of(who.region), who.cluster)
         else:
             eks = self.aws.cluster
             place = Place(eks.account, eks.region, part_of(eks.arn, 1), eks.name, eks.auto_mode)

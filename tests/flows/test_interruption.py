@@ -39,6 +39,7 @@ class Everybody:
     objects: Mapping[str, Any]
     aws: InterruptionTold = field(default_factory=told)
     ended: bool = False
+    ready: bool = False
     asked: list[Any] = field(default_factory=list)
 
     def one(self, of: Named) -> Doc | Absent | Unknown:
@@ -47,7 +48,11 @@ class Everybody:
         return found
 
     def containers(self, pods: Collection[str]) -> Mapping[str, tuple[Container, ...] | Absent | Unknown]:
-        return {pod: (Container("controller", ended_before=self.ended), Container("sidecar")) for pod in pods}
+        return {pod: (self.controller, Container("sidecar")) for pod in pods}
+
+    @property
+    def controller(self) -> Container:
+        return Container("controller", ready=self.ready, ended_before=self.ended)
 
     def logs(self, asked: Collection[LogOf]) -> Mapping[LogOf, str | Absent | Unknown]:
         self.asked += asked
@@ -111,6 +116,11 @@ def test_one_that_ended_is_asked_why() -> None:
     assert interruption_facts(a_cluster(pods=[KARPENTER]), who.around).logs == {
         POD: "controller True\ncontroller False"
     }
+
+
+def test_what_one_said_that_ended_is_over_where_the_next_one_serves() -> None:
+    who = Everybody({"Deployment": deployment(INTERRUPTION_QUEUE="prod")}, ended=True, ready=True)
+    assert interruption_facts(a_cluster(pods=[KARPENTER]), who.around).logs == {POD: "controller False"}
 
 
 def test_without_spot_nodes_nobody_is_asked_for_notices() -> None:

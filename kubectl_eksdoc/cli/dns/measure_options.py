@@ -97,7 +97,7 @@ def add_to(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument(
         "--answer-timeout",
-        type=values.some_seconds,
+        type=_timeout,
         default=None,
         metavar="TIME",
         help="without an answer for so long, a question is lost (default: 5s, as resolv.conf has it)",
@@ -124,18 +124,26 @@ def add_to(parser: argparse.ArgumentParser) -> None:
 def _for(text: str) -> float:
     from kubectl_eksdoc.core.plan.dns.measuring.manner import LONGEST_FOR_S
 
-    found = values.some_seconds(text)
-    if found > LONGEST_FOR_S:
-        raise argparse.ArgumentTypeError(f"{text} is too long: at most {values.duration_text(LONGEST_FOR_S)}")
-    return found
+    return _at_most(LONGEST_FOR_S, text)
 
 
 def _wait(text: str) -> float:
     from kubectl_eksdoc.core.plan.dns.measuring.manner import LONGEST_WAIT_S
 
+    return _at_most(LONGEST_WAIT_S, text)
+
+
+def _timeout(text: str) -> float:
+    from kubectl_eksdoc.core.plan.dns.measuring.manner import LONGEST_TIMEOUT_S
+
+    return _at_most(LONGEST_TIMEOUT_S, text)
+
+
+def _at_most(longest_s: float, text: str) -> float:
+    """What a longer one makes would be taken for left behind by the next measurement."""
     found = values.some_seconds(text)
-    if found > LONGEST_WAIT_S:
-        raise argparse.ArgumentTypeError(f"{text} is too long: at most {values.duration_text(LONGEST_WAIT_S)}")
+    if found > longest_s:
+        raise argparse.ArgumentTypeError(f"{text} is too long: at most {values.duration_text(longest_s)}")
     return found
 
 

@@ -38,7 +38,8 @@ Examples:
 
 _EXIT_CODES = """\
 Exit codes: 0 interruptions are handled, 1 findings that fail, 5 something is unknown; 2 usage, 3 cluster, 4 AWS.
-With --print: 0 all that is missing is in it, 5 something is not known, so it may lack something.
+With --print: 0 all that it can make is in it, 1 there is nothing in it, and something else fails, 5 something is not
+known, so it may lack something.
 Global flags: kubectl eksdoc options
 """
 
@@ -148,6 +149,11 @@ def _printed(plan: InterruptionPlan, request: Request, around: Surroundings) -> 
     for each in missing.not_known:
         around.note(f"not known, and so not in it: {each}")
     text = printed(request.printed, plan.stack, missing, install)
+    beside = missing.beside_stack if request.printed == "stack" else ()
+    for each in (*missing.for_a_person, *beside):
+        around.note(f"not mended by it: {each}")
     if not text:
         around.note("nothing is missing that this could make")
-    return Answer(text, exits.UNKNOWN if missing.not_known else exits.CLEAN)
+    if missing.not_known:
+        return Answer(text, exits.UNKNOWN)
+    return Answer(text, exits.CLEAN if text or not (beside or missing.for_a_person) else exits.FAILS)

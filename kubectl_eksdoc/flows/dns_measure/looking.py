@@ -12,7 +12,7 @@ from kubectl_eksdoc.flows.probe_pods import LOOK_S, Clock
 
 class Looking:
     """Mutable: it keeps how CoreDNS stood at each look; `unseen`: why the last one saw nothing, or not all. `told`: how
-    often the process was told to end."""
+    often the process was told to end; `seen_s`: when something was seen last, by the clock."""
 
     def __init__(self, dns: Dns, clock: Clock, told: Callable[[], int]) -> None:
         self._dns = dns
@@ -20,6 +20,7 @@ class Looking:
         self._told = told
         self.stands: list[DnsStand] = []
         self.unseen = ""
+        self.seen_s = 0.0
 
     @property
     def told(self) -> bool:
@@ -36,6 +37,7 @@ class Looking:
         else:
             self.unseen = found.serving.why if isinstance(found.serving, Unknown) else ""
             self.stands.append(found)
+            self.seen_s = self.clock.monotonic()
 
     def until(self, holds: Callable[[], bool], longest_s: float) -> bool:
         """Whether it came to hold; False as well where the process was told to end."""

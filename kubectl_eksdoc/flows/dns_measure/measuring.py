@@ -93,21 +93,21 @@ def measured(plan: MeasurePlan, program: bytes, edges: Edges) -> Measured:
     manifest, ground = owner_manifest(plan, program), edges.ground
     looking = Looking(edges.dns, edges.clock, edges.told)
 
-    ended: list[datetime] = []
+    ended: list[tuple[datetime, float]] = []
 
-    def body(owner: Owner) -> tuple[Deed, dict[str, Report | Unknown]]:
+    def body(owner: Owner) -> tuple[Deed, dict[str, Report | Unknown], float]:
         running, heard = _running(plan, owner, edges)
         deed = Deed()
         if running and not edges.told():
             edges.tell(f"{len(running)} of {len(plan.pods)} pods ask DNS")
             deed = happened(plan, edges.dns, looking, edges.tell)
-            ended.extend(stand.at for stand in looking.stands[-1:])
+            ended.extend((stand.at, looking.seen_s) for stand in looking.stands[-1:])
             looking.for_s(plan.manner.settle_s)
-        return deed, heard | {name: _log(ground, name) for name in running}
+        return deed, heard | {name: _log(ground, name) for name in running}, edges.clock.monotonic()
 
-    (deed, heard), cleared = owning(ground, plan.ident, manifest, plan.stale, edges.clock, edges.tell, body)
-    end = ended[0] if ended else None
-    by_zone = {pod.zone: until(heard.get(pod.name, INTERRUPTED), end) for pod in plan.pods}
+    (deed, heard, read_s), cleared = owning(ground, plan.ident, manifest, plan.stale, edges.clock, edges.tell, body)
+    end, end_s = ended[0] if ended else (None, read_s)
+    by_zone = {pod.zone: until(heard.get(pod.name, INTERRUPTED), end, read_s - end_s) for pod in plan.pods}
     return Measured(
         tuple(MeasuredZone(zone, by_zone[zone.name]) for zone in plan.zones if zone.node),
         deed,

@@ -13,13 +13,14 @@ from typing import Any
 from kubectl_eksdoc.core.model.commands import shell
 from kubectl_eksdoc.core.model.interruption import KarpenterInstall
 from kubectl_eksdoc.core.plan.interruption.repair.missing import Missing, helm_values, rights_policy
-from kubectl_eksdoc.core.plan.interruption.repair.stack import CAPABILITY, template
+from kubectl_eksdoc.core.plan.interruption.repair.stack import creates, template
 from kubectl_eksdoc.core.plan.interruption.repair.steps import AsJson, steps
 from kubectl_eksdoc.core.plan.interruption.setting import upgrade
 from kubectl_eksdoc.render.encode import plain_value, to_json, to_yaml
 from kubectl_eksdoc.render.text import clean
 
 _FILE = "interruption-values.yaml"
+_WHOSE = "aws sts get-caller-identity --query Account --output text"
 
 
 def printed(what: str, stack: str, missing: Missing, install: KarpenterInstall) -> str:
@@ -34,10 +35,9 @@ def _stack(stack: str, missing: Missing, install: KarpenterInstall) -> str:
 
 
 def _about_stack(stack: str, missing: Missing, install: KarpenterInstall) -> Iterator[str]:
-    region = ("--region", missing.region) if missing.region else ()
-    words = ("aws", "cloudformation", "deploy", *region, "--stack-name", stack, "--template-file", "interruption.yaml")
-    yield "Only what is missing, for a stack of its own: deployed onto Karpenter's it would delete the rest of that."
-    yield shell(*words, "--capabilities", CAPABILITY)
+    yield "Only what is missing, for a stack of its own: to update another one with it, Karpenter's or one of before,"
+    yield "deletes the rest of that. Where there is a stack of this name, give --stack-name another one."
+    yield creates(stack, missing.region)
     if missing.policy is not None and not missing.queue:
         yield "QueuePolicy replaces the policy of the queue: this one is what is there, and one statement more. If"
         yield "another stack or Terraform keeps that policy, change it there; to delete this stack deletes the policy."
@@ -58,6 +58,9 @@ def _commands(stack: str, missing: Missing, install: KarpenterInstall) -> str:
         lines.append(
             f"export AWS_REGION={shlex.quote(missing.region)} AWS_DEFAULT_REGION={shlex.quote(missing.region)}"
         )
+    if missing.account:
+        mine = shlex.quote(missing.account)
+        lines.append(f'[ "$({_WHOSE})" = {mine} ] || {{ echo "not the credentials of account {mine}" >&2; exit 1; }}')
     for step in steps(missing, install):
         lines += ["", f"# {clean(step.about)}", shell(*map(_word, step.words))]
     if missing.setting:

@@ -151,6 +151,7 @@ def test_told_to_end() -> None:
         (("--measure=reboot",), "no thing to happen"),
         (("--measure", "--for", "2h"), "too long"),
         (("--measure", "--wait-for", "1h"), "too long"),
+        (("--measure", "--answer-timeout", "1h"), "too long"),
         (("--measure", "--rate", "1000"), "flood"),
         (("--measure", "--demo"), "--demo and --snapshot have none"),
     ],

@@ -181,7 +181,7 @@ def carry_out(script: str, aws: World) -> list[str]:
             heredoc = line.rpartition("<<'")[2].rstrip("'")
         elif line.startswith("aws "):
             _call(shlex.split(line), aws)
-        elif line and not line.startswith(("#", "set ", "export ")):
+        elif line and not line.startswith(("#", "set ", "export ", '[ "$(aws sts get-caller-identity')):
             others.append(line)
     return others
 

@@ -71,6 +71,8 @@ def test_a_boundary_ends_what_a_policy_allows(ann: Incident) -> None:
     found = {each["name"]: each for each in ann.document()["links"]}
     assert found["role's rights"]["status"] == "fail"
     assert "permissions boundary does not allow it" in found["role's rights"]["what"]
+    nothing = ann.run("--print", "stack")
+    assert (nothing.code, nothing.out) == (1, "") and "not mended by it: role's rights: " in nothing.err
 
 
 def test_a_role_that_does_not_exist(ann: Incident) -> None:

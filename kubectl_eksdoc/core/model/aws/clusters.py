@@ -36,6 +36,14 @@ class EksCluster:
 _REGION, _ACCOUNT = 3, 4
 
 
+def partition_of(region: str) -> str:
+    """By the beginning of the region's name (botocore, partitions.json)."""
+    return next((partition for begin, partition in _PARTITIONS if region.startswith(begin)), "aws")
+
+
+_PARTITIONS = (("cn-", "aws-cn"), ("us-gov-", "aws-us-gov"), ("us-iso-", "aws-iso"), ("us-isob-", "aws-iso-b"))
+
+
 def part_of(arn: str, place: int) -> str:
     """The part of ``arn:partition:service:region:account:resource`` at a place from 0, "" where there is none."""
     parts = arn.split(":", 5)

@@ -132,19 +132,21 @@ def _argument(container: Mapping[str, Any]) -> Setting | Absent | Unknown:
         name, equals, value = word.partition("=")
         if f"--{name.lstrip('-')}" == ARGUMENT and name.startswith("-"):
             given = value if equals else following
-            if given.startswith("$("):
+            if "$(" in given:
                 return Unknown(f"its argument {ARGUMENT} is taken from {given}")
             return Setting(given, f"argument {ARGUMENT}")
     return Absent(f"it has no argument {ARGUMENT}")
 
 
 def _variable(container: Mapping[str, Any], name: str) -> Setting | Absent | Unknown:
-    for each in _each(container.get("env")):
+    for each in reversed(list(_each(container.get("env")))):  # of several the last one counts
         if each.get("name") != name:
             continue
         if each.get("valueFrom") is not None:
             return Unknown(f"its variable {name} is taken from {_source(each['valueFrom'])}")
-        return Setting(_text(each.get("value")), f"variable {name}")
+        if "$(" in (value := _text(each.get("value"))):  # the kubelet puts another variable there
+            return Unknown(f"its variable {name} is made of others: {value}")
+        return Setting(value, f"variable {name}")
     if container.get("envFrom"):
         return Unknown(f"its variables come from {_source(container['envFrom'])} as a whole, {name} perhaps too")
     return Absent(f"it has no variable {name}")

@@ -132,9 +132,12 @@ def judged(facts: InterruptionFacts, outage: Outage, again: Sequence[str] = ()) 
 
 
 def _now(facts: InterruptionFacts, outage: Outage) -> Iterator[Finding]:
-    for node in outage.interrupted:
+    """Of every Spot node, whoever made it: of those that are not Karpenter's it is not said that nobody drains them."""
+    owners = {node.owner for node in facts.cluster.nodes if is_spot(node)} - {NodeOwner.KARPENTER}
+    others = [each for owner in sorted(owners) for each in spot_nodes(facts, owner) if each.heard]
+    for node in (*outage.interrupted, *others):
         pods = [pod.key for pod in node.dying]
-        alone = outage.handled is False
+        alone = outage.handled is False and node not in others
         yield Finding(
             codes.NOTICE_NOW,
             Severity.CRITICAL if alone or node.critical else Severity.HIGH,
@@ -154,7 +157,7 @@ def _now(facts: InterruptionFacts, outage: Outage) -> Iterator[Finding]:
             ),
         )
     notices = facts.told.notices
-    if isinstance(notices, Unknown) and any(instance_of(each.node) for each in outage.nodes):
+    if isinstance(notices, Unknown) and any(is_spot(node) and instance_of(node) for node in facts.cluster.nodes):
         yield Finding(
             codes.NOTICE_NOW,
             Severity.LOW,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from kubectl_eksdoc.core.model import interruption_codes as codes
 from kubectl_eksdoc.core.model import kinds
@@ -18,7 +19,7 @@ from kubectl_eksdoc.core.plan.interruption.handlers import Handler, handler_find
 from kubectl_eksdoc.core.plan.interruption.links import Link, handled
 from kubectl_eksdoc.core.plan.interruption.outage import Outage
 from kubectl_eksdoc.core.plan.interruption.repair.missing import Missing, missing
-from kubectl_eksdoc.core.plan.interruption.repair.stack import CAPABILITY
+from kubectl_eksdoc.core.plan.interruption.repair.stack import FILE, creates
 from kubectl_eksdoc.core.plan.interruption.setting import setting_link
 
 
@@ -35,6 +36,11 @@ class Wish:
         """The command that prints one of the documents."""
         more = ("--queue", self.queue) if self.queue else ()
         return shell("kubectl", "eksdoc", "interruption", *self.again, *more, "--print", what)
+
+    @property
+    def profile(self) -> str:
+        """Of the AWS CLI, as it was given: without it the printed would be made with other credentials."""
+        return next((value for flag, value in pairwise(self.again) if flag == "--profile"), "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +100,8 @@ def _drains(facts: InterruptionFacts, links: Sequence[Link]) -> bool | None:
 
 def _links(facts: InterruptionFacts, install: KarpenterInstall, wish: Wish) -> Iterator[Link]:
     version = install.version
-    deploy = in_turn(f"{wish.printed('stack')} > interruption.yaml", _deploy(facts, wish))
+    made_of_it = creates(stack_name(facts, wish), facts.place.region, wish.profile)
+    deploy = in_turn(f"{wish.printed('stack')} > {FILE}", made_of_it)
     first = Remedy("Make what is missing, and nothing else, as a stack of its own:", deploy)
     printed = Remedy("Put the policy with its one statement more; the rest of it stays:", wish.printed("commands"))
     made: list[Link] = [setting_link(install, wish.queue, wish.printed("helm-values"))]
@@ -111,13 +118,6 @@ def _links(facts: InterruptionFacts, install: KarpenterInstall, wish: Wish) -> I
     yield from made
 
 
-def _deploy(facts: InterruptionFacts, wish: Wish) -> str:
-    stack = stack_name(facts, wish)
-    region = ("--region", facts.place.region) if facts.place.region else ()
-    words = ("aws", "cloudformation", "deploy", *region, "--stack-name", stack, "--template-file", "interruption.yaml")
-    return shell(*words, "--capabilities", CAPABILITY)
-
-
 _SAME = Remedy("It is in the same stack.")
 
 
@@ -131,7 +131,7 @@ def _told_once(findings: Sequence[Finding]) -> Iterator[Finding]:
     """The long command stands at the first that needs it."""
     told: set[Remedy] = set()
     for each in findings:
-        stacks = [remedy for remedy in each.remedy if " cloudformation deploy " in remedy.command]
+        stacks = [remedy for remedy in each.remedy if " cloudformation create-stack " in remedy.command]
         if any(remedy in told for remedy in stacks):
             each = replace(each, remedy=tuple(_SAME if remedy in told else remedy for remedy in each.remedy))
         told.update(stacks)

@@ -57,7 +57,9 @@ def rights_link(facts: InterruptionFacts, install: KarpenterInstall, remedy: tup
         return unknown(link, policies, "the policies of the role")
     if isinstance(policies, Absent):
         what = f"there is no role {subject.name}: Karpenter cannot call AWS at all"
-        return replace(link, status=Status.FAIL, what=what, remedy=(Remedy("Make the role, or name another one."),))
+        evidence = (f"{role.by} names {role.arn}", policies.said)
+        remedy = (Remedy("Make the role, or name another one."),)
+        return replace(link, status=Status.FAIL, what=what, evidence=evidence, remedy=remedy, made=False)
     if not facts.queue_arn:
         return unknown(link, NOWHERE if facts.queue else NAMELESS, "the queue")
     return _ruled(link, facts, policies, install)
@@ -70,7 +72,9 @@ def _ruled(link: Link, facts: InterruptionFacts, policies: RolePolicies, install
     if denied:
         action, ruling = next(iter(denied.items()))
         what = f"the role is denied {_listed(denied)}: {ruling.why}"
-        return replace(link, status=Status.FAIL, what=what, remedy=(Remedy(f"Take back what denies {action}."),))
+        return replace(
+            link, status=Status.FAIL, what=what, remedy=(Remedy(f"Take back what denies {action}."),), made=False
+        )
     if lacking:
         return replace(link, status=Status.FAIL, what=f"the role may not {_listed(lacking)} on the queue")
     for action, ruling in rulings.items():
@@ -135,7 +139,7 @@ def _ruling(
         if each.says is Says.DENIED:
             return each
     if theirs.says is Says.ALLOWED and mine.says is not Says.UNKNOWN:
-        return theirs
+        return _bounded(theirs, policies, own)
     if delegated and mine.says is Says.ALLOWED and handed.says is not Says.ALLOWED:
         return handed
     if mine.says is Says.NOTHING and theirs.says is Says.UNKNOWN:
@@ -153,7 +157,8 @@ def _and_unread(ruling: Ruling, policies: RolePolicies) -> Ruling:
 
 
 def _bounded(ruling: Ruling, policies: RolePolicies, asked: Asked) -> Ruling:
-    """A permissions boundary allows nothing, and nothing beyond it is allowed."""
+    """A permissions boundary allows nothing, and nothing beyond it is allowed: nor what a resource's policy allows the
+    role (IAM's user guide, permissions boundaries for IAM entities: a grant to the ARN of a role is limited by it)."""
     if ruling.says is not Says.ALLOWED or policies.boundary is None:
         return ruling
     if isinstance(policies.boundary, Unknown):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -10,6 +11,7 @@ from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.commands import shell
 from kubectl_eksdoc.core.model.findings import Remedy, Status, Subject
 from kubectl_eksdoc.core.model.interruption import KarpenterInstall, Setting
+from kubectl_eksdoc.core.model.versions import Version, parse
 from kubectl_eksdoc.core.plan.interruption.links import Link, unknown
 from kubectl_eksdoc.core.rules import karpenter_versions as versions
 
@@ -25,8 +27,18 @@ class Effective:
 
     @property
     def queue(self) -> str:
-        """Its name, "" where none is set or where it is not known."""
-        return self.used.queue if isinstance(self.used, Setting) else ""
+        """Its name, "" where none is set or where it is not known; of an ARN or a URL that which it names."""
+        return name_in(self.used.queue) if isinstance(self.used, Setting) else ""
+
+
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,80}|[A-Za-z0-9_-]{1,75}\.fifo")
+"""As SQS takes them (CreateQueue, QueueName)."""
+
+
+def name_in(written: str) -> str:
+    """``prod`` of ``arn:aws:sqs:eu-west-1:111122223333:prod`` and of the URL of that queue; "" where there is none."""
+    last = re.split(r"[:/]", written.strip())[-1]
+    return last if _NAME.fullmatch(last) else ""
 
 
 def effective(install: KarpenterInstall) -> Effective:
@@ -37,6 +49,8 @@ def effective(install: KarpenterInstall) -> Effective:
     passed_over = (*(() if by_variable else new), *((old,) if by_map is False else ()))
     ignored = tuple(each for each in passed_over if isinstance(each, Setting) and each.queue)
     used: Said = next((each for each in looked_at if not _nothing(each)), Absent("no queue is set"))
+    if by_map is False and isinstance(install.argument, Setting):  # also an empty one: it is given all the same
+        used = install.argument if install.argument.queue else Absent("its argument sets no queue")
     if used is old and by_map is None and isinstance(used, Setting):
         used = Unknown(
             f"{used.where} names queue {used.queue}, which counts up to v0.32 only, and the version is not known"
@@ -66,6 +80,9 @@ def setting_link(install: KarpenterInstall, wanted: str, print_values: str) -> L
     if isinstance(said.used, Setting):
         where = f"{said.used.queue}, by {said.used.where} of container {install.container or 'controller'}"
         where = where if "ConfigMap" not in said.used.where else f"{said.used.queue}, by {said.used.where}"
+        if said.queue != said.used.queue:
+            what = f"Karpenter is told {said.used.queue!r}, which is no name of a queue: there is none called so"
+            return _failed(link, what, (f"by {said.used.where}",), remedy)
         if wanted and wanted != said.used.queue:
             what = f"Karpenter reads queue {said.used.queue}, and not {wanted}"
             return _failed(link, what, (where,), remedy)
@@ -95,6 +112,20 @@ def _version(install: KarpenterInstall) -> str:
 def upgrade(install: KarpenterInstall, file: str) -> str:
     """The chart of the version that runs, with all the values it was given and those of the file."""
     chart = "oci://public.ecr.aws/karpenter/karpenter"
-    version = ("--version", install.tag) if install.tag else ()
-    words = ("helm", "upgrade", install.release or "karpenter", chart, *version, "-n", install.namespace)
-    return shell(*words, "--reuse-values", "-f", file)
+    words = ("helm", "upgrade", install.release or "karpenter", chart, "--version", _chart(install))
+    return shell(*words, "-n", install.namespace, "--reuse-values", "-f", file)
+
+
+def _chart(install: KarpenterInstall) -> str:
+    """Of the image's tag where that is a version, else of what the labels say. Without any, helm would take the newest
+    chart, and upgrade Karpenter with it: so there is always one, for which somebody has to put in what it is."""
+    if parse(install.tag) is not None:
+        return install.tag
+    if install.version is None:
+        return "CHART-VERSION"
+    written = str(install.version)
+    return written if install.version.older_than(_PLAIN_SINCE) else written.removeprefix("v")
+
+
+_PLAIN_SINCE = Version(0, 35, 0)
+"""From here on charts and images are called ``0.35.0``, before ``v0.34.0``."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 
 from kubectl_eksdoc.core.model import interruption_codes as codes
 from kubectl_eksdoc.core.model.aws.asked import Unknown
@@ -63,7 +64,7 @@ def log_signs(text: str, version: Version | None) -> LogSigns:
     return found
 
 
-_FIELD = re.compile(r'"(time|message|error|node)" *: *"((?:[^"\\\\]|\\\\.)*)"')
+_FIELD = re.compile(r'"(time|message|error|node)" *: *"((?:[^"\\]|\\.)*)"')
 
 
 def _short(line: str) -> str:
@@ -93,19 +94,48 @@ def _number(text: str) -> int | None:
 def log_link(facts: InterruptionFacts, install: KarpenterInstall) -> Link:
     """Whether Karpenter says that it cannot use the queue."""
     link = Link(codes.LOG, "Karpenter's log", Subject("Deployment", install.name, install.namespace), Status.PASS, "")
+    if not install.pods and not install.replicas:
+        return _asleep(link, install)
     read = {pod: text for pod, text in facts.logs.items() if isinstance(text, str)}
     for pod, text in read.items():
         signs = log_signs(text, install.version)
-        if signs.failed:
+        if signs.failed and not _over(facts, pod, signs.failed):
             what = "Karpenter says that it cannot use the queue"
             text_of = "Mend the links before it; from v1.4.0 on it tries again by itself. To see it:"
             remedy = (Remedy(text_of, _grep(install)),)
             return replace(link, status=Status.FAIL, what=what, evidence=(f"{pod}: {signs.failed}",), remedy=remedy)
     unread = [each for each in facts.logs.values() if isinstance(each, Unknown)]
-    if not read:
+    if unread or not read:  # the one that reads the queue may be the one whose log was not read
         why = unread[0] if unread else Unknown(_no_pods(install))
         return _to_look(unknown(link, why, "the log of Karpenter"), install)
     return replace(link, what=f"no error about the queue in the last lines of {_pods(len(read))}")
+
+
+_TRIES_EVERY = timedelta(minutes=20)
+"""From v1.4.0 on Karpenter tries again by itself, after 1000 s at most (client-go, util/workqueue, the rate limiter of
+controllers), and says it each time."""
+_TIME = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)[0-9.]*Z")
+
+
+def _over(facts: InterruptionFacts, pod: str, line: str) -> bool:
+    """Whether it cannot be so any more: the queue is there, it was not said again in time, and somebody reads it."""
+    said = _TIME.search(line)
+    if said is None or not isinstance(facts.told.queue, Queue) or _ENDED in line:
+        return False
+    try:
+        at = datetime.fromisoformat(f"{said.group(1)}+00:00")
+    except ValueError:
+        return False
+    counted = facts.metrics.get(pod)
+    reads = any(_fetches(facts)) or bool(isinstance(counted, str) and messages_counted(counted))
+    return reads and facts.cluster.observed_at - at > _TRIES_EVERY
+
+
+def _asleep(link: Link, install: KarpenterInstall) -> Link:
+    what = "it is scaled to nothing: nobody hears of interruptions, and nobody makes nodes"
+    command = shell("kubectl", "scale", f"deployment/{install.name}", "-n", install.namespace, "--replicas=2")
+    remedy = Remedy("Scale it up again, once whoever scaled it down is asked why.", command)
+    return replace(link, code=codes.KARPENTER, name="Karpenter", status=Status.FAIL, what=what, remedy=(remedy,))
 
 
 def _no_pods(install: KarpenterInstall) -> str:

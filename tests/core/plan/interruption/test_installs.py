@@ -88,6 +88,13 @@ def test_the_config_map_of_older_versions() -> None:
     assert isinstance(install(a_deployment(), {"data": {}}).config_map, Absent)
 
 
+def test_of_one_variable_twice_the_last_counts_and_one_made_of_others_is_not_known() -> None:
+    twice = [{"name": "INTERRUPTION_QUEUE", "value": each} for each in ("old", "prod")]
+    assert install(a_deployment(env=twice)).variable == Setting("prod", "variable INTERRUPTION_QUEUE")
+    made = [{"name": "INTERRUPTION_QUEUE", "value": "q-$(CLUSTER_NAME)"}]
+    assert isinstance(install(a_deployment(env=made)).variable, Unknown)
+
+
 def test_the_version_is_that_of_the_image_then_of_the_label() -> None:
     assert str(install(a_deployment(image="mirror/karpenter/controller:latest")).version) == "v1.4.0"
     assert install({}).version is None

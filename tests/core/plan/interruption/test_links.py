@@ -13,7 +13,7 @@ from kubectl_eksdoc.core.model.interruption import Setting
 from kubectl_eksdoc.core.model.pods import RoleBy
 from kubectl_eksdoc.core.plan.interruption.plan import Wish, plan_interruption
 from kubectl_eksdoc.core.plan.interruption.repair.missing import allow_statement, key_statement, rights_policy
-from kubectl_eksdoc.core.plan.interruption.setting import effective
+from kubectl_eksdoc.core.plan.interruption.setting import effective, upgrade
 from tests.core.plan.interruption.healthy import (
     ARN,
     PLACE,
@@ -79,9 +79,46 @@ def test_an_ignored_key_is_named_with_the_one_that_counts() -> None:
     assert "settings.aws.interruptionQueueName" in finding.remedy[0].text
 
 
+@pytest.mark.parametrize(
+    ("tag", "version", "chart"),
+    [
+        ("1.5.0", "1.5.0", "1.5.0"),
+        ("v0.33.0", "0.33.0", "v0.33.0"),
+        ("", "1.5.0", "1.5.0"),
+        ("latest", "0.34.1", "v0.34.1"),
+        ("", "", "CHART-VERSION"),
+    ],
+)
+def test_helm_is_never_left_to_take_the_newest_chart(tag: str, version: str, chart: str) -> None:
+    install = replace(an_install(version), tag=tag)
+    assert f" --version {chart} -n kube-system --reuse-values " in upgrade(install, "values.yaml")
+
+
 def test_an_argument_wins_over_the_variable() -> None:
     said = effective(an_install(argument=Setting("other", "argument --interruption-queue")))
     assert said.queue == "other"
+
+
+def test_an_argument_that_is_empty_switches_it_off_whatever_the_variable_says() -> None:
+    plan = planned(an_install(argument=Setting("", "argument --interruption-queue")))
+    assert statuses(plan) == {"setting": "fail"}
+
+
+@pytest.mark.parametrize(
+    ("written", "name"),
+    [
+        (ARN, "prod"),
+        ("https://sqs.eu-west-1.amazonaws.com/111122223333/prod", "prod"),
+        ("prod ", "prod"),
+        ("prod.fifo", "prod.fifo"),
+        ("a queue", ""),
+        ("x" * 81, ""),
+    ],
+)
+def test_an_arn_or_a_url_is_no_name_and_the_name_in_it_is_proposed(written: str, name: str) -> None:
+    install = an_install(variable=Setting(written, "variable INTERRUPTION_QUEUE"))
+    assert effective(install).queue == name
+    assert statuses(planned(install)) == ({} if written == name else {"setting": "fail"})
 
 
 def test_a_queue_of_an_unknown_name_is_nobodys_fault() -> None:
@@ -109,6 +146,9 @@ def rules_with(**more: Any) -> dict[str, Any]:
 def targets_with(targets: Any) -> dict[str, Any]:
     return {"targets": {**told().targets, SPOT: targets}}
 
+
+MAY_ALL = {"Effect": "Allow", "Principal": {"AWS": ROLE}, "Action": "sqs:*", "Resource": ARN}
+OPEN = a_queue(policy={"Statement": [allow_statement(ARN), MAY_ALL]})
 
 CASES: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
     "no queue": ({"queue": NOTHING}, {"queue": "fail", "queue policy": "-"}),
@@ -153,19 +193,14 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
         {"policies": RolePolicies(ROLE, (("own", rights_policy(ARN, an_install())),), boundary=DENIED)},
         {"role's rights": "unknown"},
     ),
-    "queue allows the role": (
-        {
-            "policies": RolePolicies(ROLE),
-            "queue": a_queue(
-                policy={
-                    "Statement": [
-                        allow_statement(ARN),
-                        {"Effect": "Allow", "Principal": {"AWS": ROLE}, "Action": "sqs:*", "Resource": ARN},
-                    ]
-                }
-            ),
-        },
-        {},
+    "queue allows the role": ({"policies": RolePolicies(ROLE), "queue": OPEN}, {}),
+    "queue allows the role, and its boundary does not": (
+        {"policies": RolePolicies(ROLE, boundary={"Statement": []}), "queue": OPEN},
+        {"role's rights": "fail"},
+    ),
+    "queue allows the role, whose boundary is unread": (
+        {"policies": RolePolicies(ROLE, boundary=DENIED), "queue": OPEN},
+        {"role's rights": "unknown"},
     ),
 }
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import subprocess
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.queues import Key, RolePolicies, Target
-from kubectl_eksdoc.core.plan.interruption.plan import Wish, stack_name
+from kubectl_eksdoc.core.plan.interruption.plan import Wish, plan_interruption, stack_name
 from kubectl_eksdoc.core.plan.interruption.repair.missing import (
     allow_statement,
     helm_values,
@@ -53,6 +55,37 @@ def test_each_thing_that_lacks_is_made_alone() -> None:
     assert resources(planned(policies=RolePolicies(ROLE))) == {"InterruptionRights"}
     assert resources(planned(queue=a_queue(policy=None))) == {"InterruptionQueuePolicy"}
     assert resources(planned(queue=GONE)) == {"InterruptionQueue", "InterruptionQueuePolicy"}
+
+
+def test_a_stack_that_is_there_is_never_updated_as_that_would_delete_the_rest_of_it() -> None:
+    plan = plan_interruption(facts(queue=GONE), Wish(again=("--context", "prod", "--profile", "sre")))
+    (command,) = {
+        remedy.command for finding in plan.findings for remedy in finding.remedy if " cloudformation " in remedy.command
+    }
+    assert "cloudformation create-stack --stack-name prod-interruption" in command
+    assert command.count("--profile sre") == 3, "to print it, to make it, and to wait for it"
+    assert "cloudformation create-stack" in printed("stack", plan.stack, plan.missing, an_install())  # type: ignore[arg-type]
+
+
+def test_commands_end_with_credentials_of_another_account(tmp_path: Path) -> None:
+    plan = planned(queue=GONE)
+    script = printed("commands", plan.stack, plan.missing, an_install())  # type: ignore[arg-type]
+    told = tmp_path / "told"
+    aws = tmp_path / "aws"
+    aws.write_text(f'#!/bin/sh\n[ "$1" = sts ] && echo 999999999999 || echo "$@" >> {told}\n')
+    aws.chmod(0o755)
+    around = {"PATH": f"{tmp_path}:/usr/bin:/bin"}
+    ran = subprocess.run(["sh", "-c", script], env=around, capture_output=True, text=True, timeout=30, check=False)
+    assert ran.returncode == 1 and "not the credentials of account 111122223333" in ran.stderr
+    assert not told.exists()
+
+
+def test_what_no_document_mends_is_named() -> None:
+    deny = {**allow_statement(ARN), "Effect": "Deny"}
+    denied = planned(queue=a_queue(policy={"Statement": [allow_statement(ARN), deny]})).missing
+    assert denied is not None and not denied.anything and "queue policy: " in denied.for_a_person[0]
+    asked = planned(queue=GONE).missing
+    assert asked is not None and (asked.for_a_person, asked.beside_stack) == ((), ())
 
 
 def test_what_is_not_known_is_not_made_but_said() -> None:

@@ -175,3 +175,20 @@ def test_what_of_the_cluster_was_not_read_is_unknown() -> None:
     assert unread.outage.handled is None and "interruption-karpenter" in codes_of(unread, "unknown")
     budgets = planned(cluster=a_cluster(nodes=[a_spot_node()], unread=[kinds.BUDGETS]))
     assert codes_of(budgets, "unknown") == ["interruption-outage"]
+
+
+def a_managed_spot_node() -> Any:
+    labels = {MANAGED_GROUP: "spots", "eks.amazonaws.com/capacityType": "SPOT"}
+    return a_node("managed", group="", labels=labels, provider_id="aws:///eu-west-1a/i-0123")
+
+
+def test_a_notice_of_a_node_that_is_not_karpenters_is_told_as_well() -> None:
+    cluster = a_cluster(nodes=[a_managed_spot_node()], pods=[a_pod(node="managed")])
+    plan = planned(cluster=cluster, notices={"i-0123": Notice("i-0123", "marked-for-termination", NOW)})
+    severity, status, text = message(plan, "managed")
+    assert (severity, status) == ("high", "fail") and "1 pods end with it unless they are drained in time" in text
+
+
+def test_whether_it_has_a_notice_may_not_be_known() -> None:
+    plan = planned(cluster=a_cluster(nodes=[a_managed_spot_node()]), notices=Unknown("denied", "ec2:Describe…"))
+    assert codes_of(plan, "unknown") == ["interruption-now"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import pytest
@@ -58,6 +59,11 @@ def test_a_line_in_json_is_told_in_short() -> None:
     assert log_signs(DELETES, V1_5).alive.endswith(f"{ALIVE} (node ip-1)")
 
 
+def test_an_error_with_quotes_in_it_is_told_to_its_end() -> None:
+    line = FAILED.replace("no queue", 'no \\"prod\\" there')
+    assert log_signs(line, V1_5).failed.endswith(r"provider: no \"prod\" there")
+
+
 @given(st.text(), st.lists(st.sampled_from([FAILED, DELETES, PANIC, STARTS, "\x00", '{"message":"'])))
 def test_any_text_is_read(text: str, lines: list[str]) -> None:
     signs = log_signs("\n".join([text, *lines]), V1_5)
@@ -101,6 +107,24 @@ def test_the_surest_sign_is_told() -> None:
     assert "somebody fetches" in life()
 
 
+def test_what_was_said_before_the_queue_was_mended_is_over() -> None:
+    def log_of(now: datetime, **more: Any) -> str:
+        before = facts(logs={LEADER: FAILED}, **more)
+        seen = replace(before, cluster=replace(before.cluster, observed_at=now))
+        return statuses(plan_interruption(seen)).get("Karpenter's log", "")
+
+    at = datetime(2026, 11, 20, 8, 50, 36, tzinfo=timezone.utc)
+    assert log_of(at + timedelta(minutes=21)) == "", "the queue is there, and fetched from"
+    assert log_of(at + timedelta(minutes=19)) == "fail"
+    assert log_of(at + timedelta(minutes=21), figures=Figures()) == "fail", "nobody is seen to fetch"
+    assert log_of(at + timedelta(minutes=21), queue=Absent("there is none")) == "fail"
+
+
+def test_a_log_that_was_not_read_may_be_that_of_the_one_that_reads_the_queue() -> None:
+    plan = planned(logs={LEADER: "started", "kube-system/karpenter-1": Unknown("forbidden", "get pods/log")})
+    assert statuses(plan) == {"Karpenter's log": "unknown"}
+
+
 @pytest.mark.parametrize("log", [Unknown("forbidden", "get pods/log"), Absent("no such pod")])
 def test_without_a_log_it_is_unknown(log: Any) -> None:
     plan = planned(logs={LEADER: log})
@@ -110,5 +134,7 @@ def test_without_a_log_it_is_unknown(log: Any) -> None:
 
 
 def test_without_pods_nobody_hears() -> None:
-    plan = planned(an_install(pods=()), logs={})
+    plan = planned(an_install(pods=(), replicas=2), logs={})
     assert statuses(plan)["Karpenter's log"] == "unknown"
+    asleep = planned(an_install(pods=(), replicas=0), logs={})
+    assert statuses(asleep)["Karpenter"] == "fail" and asleep.outage.handled is False

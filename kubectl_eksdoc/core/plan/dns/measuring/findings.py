@@ -150,6 +150,8 @@ def _what_it_shows(plan: MeasurePlan, measured: Measured) -> Iterator[str]:
 
 
 def _not_asked_from(plan: MeasurePlan) -> Iterator[Finding]:
+    if not plan.zones:
+        yield _unknown("nothing was measured: the cluster has no nodes to ask from", "a Ready node")
     for zone in plan.zones:
         if not zone.node:
             yield _unknown(

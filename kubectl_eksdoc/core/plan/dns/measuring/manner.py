@@ -36,7 +36,7 @@ BEFORE_S = 5.0
 """So long is asked before anything is done: what is lost then is not for the leaving of a pod."""
 AFTER_S = 10.0
 """And after the last pod has gone: kube-proxy hears of it within 1 to 10 s (EKS best practices, cluster services)."""
-LONGEST_FOR_S, LONGEST_WAIT_S = 900.0, 600.0
+LONGEST_FOR_S, LONGEST_WAIT_S, LONGEST_TIMEOUT_S = 900.0, 600.0, 30.0
 MOST_A_SECOND = 2000
 """Questions of each pod, as the asker has it: more is no measurement, it is a flood."""
 
@@ -73,5 +73,5 @@ class Manner:
         return int(self.wait_s + self.asking_s + self.settle_s) + _MARGIN_S
 
 
-OLD_S = int(2 * LONGEST_WAIT_S + LONGEST_FOR_S) + 2 * _MARGIN_S
+OLD_S = int(2 * (LONGEST_WAIT_S + LONGEST_TIMEOUT_S) + LONGEST_FOR_S) + 2 * _MARGIN_S
 """What is older than any measurement may take was left by one that was killed."""

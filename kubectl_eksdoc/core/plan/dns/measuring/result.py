@@ -53,11 +53,20 @@ def offset_s(moment: Moment, report: Report) -> float:
     return (moment.at - report.began).total_seconds()
 
 
-def until(report: Report | Unknown, ended: datetime | None) -> Report | Unknown:
-    """What was asked before `ended` (the API server's clock): what came later is of the cleaning up."""
+_CLOCKS_S = 5.0
+"""Clocks that differ by less are taken for the same."""
+
+
+def until(report: Report | Unknown, ended: datetime | None, read_s: float) -> Report | Unknown:
+    """What was asked before `ended` (the API server's clock): what came later is of the cleaning up. It was read
+    `read_s` after that, so nothing can be told of later seconds; where it is, the node's clock is ahead, and nobody
+    knows which of them count."""
     if ended is None or isinstance(report, Unknown):
         return report
     last = (ended - report.began).total_seconds()
+    ahead = report.length - last - read_s
+    if ahead > _CLOCKS_S:
+        return Unknown(f"the clock of its node is ahead of the API server's, by {ahead:.0f} s at least")
     kept = {stream: {t: one for t, one in of.items() if t <= last} for stream, of in report.seconds.items()}
     return replace(report, seconds=kept)
 

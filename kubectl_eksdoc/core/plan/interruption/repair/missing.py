@@ -40,7 +40,8 @@ class MissingRule:
 @dataclass(frozen=True, slots=True)
 class Missing:
     """`policy`: the whole policy the queue is to have, None where its own will do; `key_policy`: of the key `key`;
-    `rights`: actions that `role` (a name) lacks, on the queue and `key`. `not_known`: what may be missing as well."""
+    `rights`: actions that `role` (a name) lacks, on the queue and `key`. `not_known`: what may be missing as well;
+    `for_a_person`: what fails, and nothing that is made would mend."""
 
     queue_name: str
     queue_arn: str
@@ -54,6 +55,7 @@ class Missing:
     role: str = ""
     setting: bool = False
     not_known: tuple[str, ...] = ()
+    for_a_person: tuple[str, ...] = ()
 
     @property
     def region(self) -> str:
@@ -68,6 +70,12 @@ class Missing:
     def in_stack(self) -> bool:
         """Whether a stack of its own can make any of it."""
         return bool(self.queue or self.policy or self.rules or (self.rights and self.role))
+
+    @property
+    def beside_stack(self) -> tuple[str, ...]:
+        """What lacks as well, and no stack of its own can make."""
+        key = ("the policy of the queue's key, which is there already: --print commands",) if self.key_policy else ()
+        return (*key, *(("the setting: --print helm-values",) if self.setting else ()))
 
     @property
     def anything(self) -> bool:
@@ -96,6 +104,7 @@ def missing(facts: InterruptionFacts, install: KarpenterInstall, links: Sequence
         role.arn.rpartition("/")[2] if isinstance(role, Role) else "",
         codes.SETTING in failed,
         tuple(f"{each.name}: {each.what}" for each in links if each.status is Status.UNKNOWN and each.code in _MADE),
+        tuple(f"{each.name}: {each.what}" for each in links if each.failed and not each.made and each.code in _MADE),
     )
 
 

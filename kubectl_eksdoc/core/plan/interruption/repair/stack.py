@@ -1,12 +1,15 @@
 """What is missing as a CloudFormation template: complete in itself, for a stack of its own name.
 
-Deployed onto the stack that made the rest, it would delete the rest, as it holds nothing but what is missing. A rule
-that is there is not touched: it is somebody else's, so a new one is made beside it.
+Deployed onto a stack that made some of the rest, it would delete that, as it holds nothing but what is missing: be it
+Karpenter's own, or the one that was made of what this printed the last time. So it is created, and never updated:
+CloudFormation refuses to create a stack that is there (AlreadyExistsException). A rule that is there is not touched: it
+is somebody else's, so a new one is made beside it.
 """
 
 from __future__ import annotations
 
 from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.commands import in_turn, shell
 from kubectl_eksdoc.core.model.interruption import KarpenterInstall
 from kubectl_eksdoc.core.plan.interruption.repair.missing import (
     RETENTION_S,
@@ -16,8 +19,19 @@ from kubectl_eksdoc.core.plan.interruption.repair.missing import (
     rights_policy,
 )
 
-CAPABILITY = "CAPABILITY_NAMED_IAM"
+_CAPABILITIES = ("--capabilities", "CAPABILITY_NAMED_IAM")
 _QUEUE, _POLICY, _RIGHTS = "InterruptionQueue", "InterruptionQueuePolicy", "InterruptionRights"
+
+
+FILE = "interruption.yaml"
+
+
+def creates(stack: str, region: str, profile: str = "") -> str:
+    """The command that makes the stack of `FILE`, waits until it is there, and changes none."""
+    where = {"--stack-name": stack, "--region": region, "--profile": profile}
+    of = [word for flag, value in where.items() if value for word in (flag, value)]
+    made = shell("aws", "cloudformation", "create-stack", *of, "--template-body", f"file://{FILE}", *_CAPABILITIES)
+    return in_turn(made, shell("aws", "cloudformation", "wait", "stack-create-complete", *of))
 
 
 def template(missing: Missing, install: KarpenterInstall) -> Doc:

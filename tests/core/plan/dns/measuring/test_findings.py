@@ -13,7 +13,7 @@ from kubectl_eksdoc.core.model.dns_measure_codes import ENDPOINT, LATE, LOST, NO
 from kubectl_eksdoc.core.model.findings import Finding, Severity, Status
 from kubectl_eksdoc.core.plan.dns.measuring.findings import findings_of
 from kubectl_eksdoc.core.plan.dns.measuring.moments import Moment, What
-from kubectl_eksdoc.core.plan.dns.measuring.result import Measured, MeasuredZone
+from kubectl_eksdoc.core.plan.dns.measuring.result import Measured, MeasuredZone, until
 from tests.core.plan.dns.measuring.test_planning import planned
 from tests.flows.dns_worlds import START
 
@@ -105,3 +105,17 @@ def test_nothing_measured_is_unknown(what: Report | Unknown) -> None:
     found = judged(what)
     assert found and {each.status for each in found} == {Status.UNKNOWN}
     assert all(each.missing for each in found)
+
+
+def test_without_nodes_nothing_is_measured_and_that_is_no_pass() -> None:
+    (found,) = findings_of(replace(PLAN, zones=(), pods=()), Measured(()))
+    assert (found.code, found.status) == (NOT_MEASURED, Status.UNKNOWN) and found.missing
+
+
+def test_a_clock_that_is_ahead_is_unknown_and_no_second_is_dropped_for_it() -> None:
+    lost = report(service={15: Counts(10, 0, lost=10)})
+    assert until(lost, END, 7) == lost
+    ahead = replace(lost, began=START + timedelta(seconds=14))
+    found = until(ahead, END, 7)
+    assert isinstance(found, Unknown) and "ahead of the API server's, by 7 s at least" in found.why
+    assert isinstance(until(ahead, None, 0), Report), "nobody knows when it was over, so nothing is cut"

@@ -10,7 +10,14 @@ import pytest
 from kubectl_eksdoc.core.model.dns_measure import DnsPod, DnsService, DnsStand, DnsWorkload
 from kubectl_eksdoc.core.model.nodes import COMPUTE_TYPE
 from kubectl_eksdoc.core.plan.dns.measuring.choice import OS, Zone, zones
-from kubectl_eksdoc.core.plan.dns.measuring.manner import LONGEST_FOR_S, LONGEST_WAIT_S, OLD_S, Happening, Manner
+from kubectl_eksdoc.core.plan.dns.measuring.manner import (
+    LONGEST_FOR_S,
+    LONGEST_TIMEOUT_S,
+    LONGEST_WAIT_S,
+    OLD_S,
+    Happening,
+    Manner,
+)
 from kubectl_eksdoc.core.plan.dns.measuring.plan import DnsFacts, MeasurePlan, plan_measure
 from kubectl_eksdoc.core.plan.dns.measuring.pods import FILE, manifests
 from kubectl_eksdoc.core.plan.dns.measuring.targets import MOST_ENDPOINTS
@@ -96,7 +103,7 @@ def test_a_flood_is_no_measurement() -> None:
 
 
 def test_no_measurement_is_as_old_as_what_is_swept() -> None:
-    longest = Manner(Happening.ROLLOUT, for_s=LONGEST_FOR_S, wait_s=LONGEST_WAIT_S)
+    longest = Manner(Happening.ROLLOUT, for_s=LONGEST_FOR_S, wait_s=LONGEST_WAIT_S, timeout_s=LONGEST_TIMEOUT_S)
     assert longest.deadline_s <= OLD_S
 
 
