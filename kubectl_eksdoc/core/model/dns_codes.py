@@ -36,7 +36,8 @@ NO_READY = Code(
 READINESS_ASKS_HEALTH = Code(
     "dns-readiness-asks-health",
     "The readiness probe asks whether CoreDNS lives, not whether it can answer",
-    "/health is 200 before the plugins are ready and all through lameduck; /ready is the one for it.",
+    "/health is 200 before the plugins are ready and all through lameduck; /ready is the one for it. Without a probe a "
+    "pod is Ready as soon as it runs.",
 )
 NO_RELOAD = Code(
     "dns-no-reload",
@@ -88,7 +89,7 @@ TOO_FEW = Code(
 LEAVING = Code(
     "dns-on-leaving-nodes",
     "CoreDNS is on nodes that are to go",
-    "They are cordoned, or being deleted.",
+    "They are cordoned, being deleted, or not Ready.",
     (kinds.NODES, kinds.PODS),
 )
 NO_BUDGET = Code(

@@ -81,6 +81,11 @@ FAILS: dict[str, tuple[Callable[[], DnsFacts], str, Severity]] = {
         "asks /health",
         Severity.MEDIUM,
     ),
+    "dns-readiness-asks-health none": (
+        lambda: facts(doc=deployment(container={"readinessProbe": {"tcpSocket": {"port": 53}}})),
+        "no readiness probe over HTTP",
+        Severity.MEDIUM,
+    ),
     "dns-no-reload": (lambda: facts(text=COREFILE.replace("    reload\n", "")), "at the next restart", Severity.LOW),
     "dns-corefile-not-kept": (
         lambda: facts(manager="kubectl-edit", addon=a_side({})),
@@ -112,6 +117,14 @@ FAILS: dict[str, tuple[Callable[[], DnsFacts], str, Severity]] = {
         lambda: replace(facts(), inside=inside_of(PODS, ended_before=True, ended_as="OOMKilled", restarts=4)),
         "want of memory: the limit is 170Mi (what EKS gives it)",
         Severity.HIGH,
+    ),
+    "dns-failing memory of before": (
+        lambda: replace(
+            facts(pods=[replace(pod, ready_at=ago(7200)) for pod in PODS]),
+            inside=inside_of(PODS, ended_before=True, ended_as="OOMKilled", restarts=4),
+        ),
+        "want of memory more than an hour ago",
+        Severity.LOW,
     ),
     "dns-failing restarted": (
         lambda: replace(
@@ -164,6 +177,11 @@ FAILS: dict[str, tuple[Callable[[], DnsFacts], str, Severity]] = {
     "dns-on-leaving-nodes": (
         lambda: facts(nodes=(replace(NODES[0], unschedulable=True), NODES[1])),
         "1 of 2 pods are on nodes that are cordoned",
+        Severity.MEDIUM,
+    ),
+    "dns-on-leaving-nodes not ready": (
+        lambda: facts(nodes=(replace(NODES[0], ready="Unknown"), NODES[1])),
+        "1 of 2 pods are on nodes that are cordoned, being deleted or not Ready",
         Severity.MEDIUM,
     ),
     "dns-no-budget": (lambda: facts(budgets=()), "may evict all at once", Severity.MEDIUM),

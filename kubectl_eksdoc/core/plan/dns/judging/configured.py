@@ -79,7 +79,17 @@ def _plugins(facts: DnsFacts, corefile: Corefile, of: Deployed | Absent | Unknow
                 Remedy("Add the line reload to the first server block.", when=When.TOMORROW),
             ),
         )
-    if isinstance(of, (Absent, Unknown)) or of.readiness is None:
+    if isinstance(of, (Absent, Unknown)):
+        return
+    if of.readiness is None:
+        yield Finding(
+            codes.READINESS_ASKS_HEALTH,
+            Severity.MEDIUM,
+            Status.FAIL,
+            DEPLOYMENT,
+            "it has no readiness probe over HTTP: its pods count as Ready before they can answer",
+            remedy=(_NEWER_ADDON,),
+        )
         return
     wanted = {"/ready": "ready", "/health": "health"}.get(of.readiness.path)
     if wanted is not None and wanted not in used:
@@ -99,11 +109,12 @@ def _plugins(facts: DnsFacts, corefile: Corefile, of: Deployed | Absent | Unknow
             Status.FAIL,
             DEPLOYMENT,
             "the readiness probe asks /health, which is 200 before CoreDNS can answer and all through its lameduck",
-            remedy=(
-                Remedy(
-                    "Update the add-on (v1.9.3-eksbuild.3, v1.10.1-eksbuild.6 and later ask /ready), and see that the "
-                    "Corefile has the plugin ready first.",
-                    when=When.TOMORROW,
-                ),
-            ),
+            remedy=(_NEWER_ADDON,),
         )
+
+
+_NEWER_ADDON = Remedy(
+    "Update the add-on (v1.9.3-eksbuild.3, v1.10.1-eksbuild.6 and later ask /ready), and see that the Corefile has the "
+    "plugin ready first.",
+    when=When.TOMORROW,
+)

@@ -136,12 +136,14 @@ def _out_of_memory(facts: DnsFacts, of: Deployed | None) -> Iterator[Finding]:
     if killed:
         limit = of.memory if of is not None and of.memory else "its limit"
         default = " (what EKS gives it)" if limit == EKS_MEMORY else ""
+        now = any(_lately(facts, pod, container.runs) for pod, container in ended if pod in killed)
         yield Finding(
             codes.FAILING,
-            Severity.HIGH,
+            Severity.HIGH if now else Severity.LOW,
             Status.FAIL,
             DEPLOYMENT,
-            f"{_pods_text(len(killed))} ended for want of memory: the limit is {limit}{default}",
+            f"{_pods_text(len(killed))} ended for want of memory{'' if now else ' more than an hour ago'}: "
+            f"the limit is {limit}{default}",
             tuple(sorted(pod.name for pod in killed)),
             (
                 Remedy("First more of them, so that each has less to do.", scale_to(len(facts.pods) + 2)),

@@ -165,16 +165,26 @@ def _all_in(said: str, severity: Severity) -> Finding:
     )
 
 
+def _goes(node: Node) -> bool:
+    return node.unschedulable or node.deletion_at is not None or node.ready != "True"
+
+
+def _why_it_goes(node: Node) -> str:
+    if node.deletion_at is not None:
+        return "being deleted"
+    return "cordoned" if node.unschedulable else "not Ready"
+
+
 def _leaving(there: Sequence[tuple[Pod, Node]]) -> Iterator[Finding]:
-    going = [(pod, node) for pod, node in there if node.unschedulable or node.deletion_at is not None]
+    going = [(pod, node) for pod, node in there if _goes(node)]
     if going:
         yield Finding(
             codes.LEAVING,
             Severity.MEDIUM if len(going) < len(there) else Severity.HIGH,
             Status.FAIL,
             DEPLOYMENT,
-            f"{len(going)} of {len(there)} pods are on nodes that are cordoned or being deleted",
-            tuple(f"{pod.name} on {node.name}" for pod, node in going),
+            f"{len(going)} of {len(there)} pods are on nodes that are cordoned, being deleted or not Ready",
+            tuple(f"{pod.name} on {node.name} ({_why_it_goes(node)})" for pod, node in going),
             (
                 Remedy(
                     "Plan that drain: it shows when each of them goes, and what its budget allows.",
