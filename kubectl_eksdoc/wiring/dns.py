@@ -12,11 +12,11 @@ from kubectl_eksdoc.wiring.aws import open_aws_or_none
 from kubectl_eksdoc.wiring.interruption import of_live, open_interruption
 from kubectl_eksdoc.wiring.metadata import inside_pods
 from kubectl_eksdoc.wiring.sources import Progress, SourceChoice, open_reader
+from kubectl_eksdoc.wiring.worlds import ReadWorld
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
-    from kubectl_eksdoc.aws.believing import Believed
     from kubectl_eksdoc.core.model.aws.addons import AddonSide
     from kubectl_eksdoc.core.model.cluster import Cluster
     from kubectl_eksdoc.core.model.connection import Connection
@@ -36,26 +36,14 @@ class DnsReading:
 
 
 @dataclass(frozen=True, slots=True)
-class DnsWorld:
+class DnsWorld(ReadWorld):
     """The cluster as it was read, and what more can be asked; of AWS nothing is known where it could not be believed,
     and why."""
 
-    cluster: Cluster
     objects: Objects
     inside: InsidePods
-    aws: Believed | Unknown
     karpenter: Callable[[], InterruptionWorld]
     """By which it is told who hears of Spot notices; asked only where that matters."""
-
-    @property
-    def recognised(self) -> str:
-        """How it is known that AWS describes the cluster that was read, a clause; "" where nothing of AWS is known."""
-        return "" if isinstance(self.aws, Unknown) else self.aws.by
-
-    @property
-    def calls(self) -> str:
-        """What was sent to AWS so far, "" where nothing is."""
-        return "" if isinstance(self.aws, Unknown) else str(getattr(self.aws.aws, "said", ""))
 
     @property
     def auto_mode(self) -> bool | Unknown:
@@ -94,7 +82,7 @@ def open_dns(
 
         cluster = open_reader(source, connection, progress).read(reading.kinds)
         karpenter = partial(of_live, cluster, connection, aws)
-        return DnsWorld(cluster, SingleObjects(connection), inside_pods(source, connection), aws, karpenter)
+        return DnsWorld(cluster, aws, SingleObjects(connection), inside_pods(source, connection), karpenter)
     from kubectl_eksdoc.objects.held_objects import HeldObjects
 
     where = "the demo" if source.demo else f"the snapshot {source.snapshot}"
@@ -102,7 +90,7 @@ def open_dns(
     kinds = tuple(dict.fromkeys((*reading.kinds, *held.resources)))
     cluster = open_reader(source, connection, progress, held).read(kinds)
     inside = _of_demo(cluster) if source.demo else inside_pods(source, connection)
-    return DnsWorld(cluster, held, inside, aws, partial(_karpenter, source, connection, wanted))
+    return DnsWorld(cluster, aws, held, inside, partial(_karpenter, source, connection, wanted))
 
 
 def _karpenter(source: SourceChoice, connection: Connection, wanted: AwsWanted) -> InterruptionWorld:

@@ -10,6 +10,7 @@ from kubectl_eksdoc.core.model.aws.asked import Unknown
 from kubectl_eksdoc.core.model.aws.clusters import part_of, partition_of
 from kubectl_eksdoc.wiring.aws import open_aws_or_none
 from kubectl_eksdoc.wiring.sources import Progress, SourceChoice, open_reader
+from kubectl_eksdoc.wiring.worlds import ReadWorld
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,25 +26,13 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class InterruptionWorld:
+class InterruptionWorld(ReadWorld):
     """The cluster as it was read, and what more can be asked; of AWS nothing is known where it could not be believed,
     and why."""
 
-    cluster: Cluster
-    aws: Believed | Unknown
     objects: Objects
     inside: InsidePods
     signs: Signs
-
-    @property
-    def recognised(self) -> str:
-        """How it is known that AWS describes the cluster that was read, a clause; "" where nothing of AWS is known."""
-        return "" if isinstance(self.aws, Unknown) else self.aws.by
-
-    @property
-    def calls(self) -> str:
-        """What was sent to AWS so far, "" where nothing is."""
-        return "" if isinstance(self.aws, Unknown) else str(getattr(self.aws.aws, "said", ""))
 
     @property
     def around(self) -> Around:

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 from kubectl_eksdoc.core.model.aws.asked import Unknown
 from kubectl_eksdoc.wiring.aws import open_aws_or_none
 from kubectl_eksdoc.wiring.sources import Progress, SourceChoice, open_reader
+from kubectl_eksdoc.wiring.worlds import ReadWorld
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kubectl_eksdoc.aws.believing import Believed
     from kubectl_eksdoc.core.model.aws.machines import MachineKeys, MachinesTold
-    from kubectl_eksdoc.core.model.cluster import Cluster
     from kubectl_eksdoc.core.model.connection import Connection
     from kubectl_eksdoc.core.model.kinds import Resource
     from kubectl_eksdoc.flows.ports import InsidePods
@@ -23,24 +22,12 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class MetadataWorld:
+class MetadataWorld(ReadWorld):
     """The cluster as it was read, and who looks into its pods, if somebody does; of AWS nothing is known where it could
     not be believed, and why."""
 
-    cluster: Cluster
-    aws: Believed | Unknown
     inside: InsidePods | None = None
     live: bool = False
-
-    @property
-    def recognised(self) -> str:
-        """How it is known that AWS describes the cluster that was read, a clause; "" where nothing of AWS is known."""
-        return "" if isinstance(self.aws, Unknown) else self.aws.by
-
-    @property
-    def calls(self) -> str:
-        """What was sent to AWS so far, "" where nothing is."""
-        return "" if isinstance(self.aws, Unknown) else str(getattr(self.aws.aws, "said", ""))
 
     @property
     def vpc(self) -> str:

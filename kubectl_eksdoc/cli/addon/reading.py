@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
+from kubectl_eksdoc.cli import opening
 from kubectl_eksdoc.cli.addon.request import Request
-from kubectl_eksdoc.cli.options import GlobalOptions
-from kubectl_eksdoc.cli.progress import ProgressLine
 from kubectl_eksdoc.cli.surroundings import Surroundings
 from kubectl_eksdoc.errors import AwsDenied, AwsMissing, UsageError
-from kubectl_eksdoc.wiring.sources import SourceChoice
 
 if TYPE_CHECKING:  # help must not pay for facts and plans
     from kubectl_eksdoc.core.model.aws.addons import AddonSide
@@ -19,27 +17,12 @@ if TYPE_CHECKING:  # help must not pay for facts and plans
 NAME = "addon-diff"
 
 
-class Asking(Protocol):
-    """What every face is asked with: whose cluster."""
-
-    @property
-    def options(self) -> GlobalOptions: ...
-
-    @property
-    def source(self) -> SourceChoice: ...
-
-
-def opened(request: Asking, around: Surroundings, reading: Reading) -> AddonWorld:
+def opened(request: opening.Asked, around: Surroundings, reading: Reading) -> AddonWorld:
     """
     Raises:
         EksdocError: as `wiring.addons.open_addons`.
     """
-    from kubectl_eksdoc.kube.aws_access import AwsWanted
-
-    options = request.options
-    wanted = AwsWanted(options.cluster_name, options.region, options.profile)
-    with ProgressLine(around.stderr) as progress:
-        return around.open_addons(request.source, options.connection, wanted, progress, reading)
+    return opening.opened(around.open_addons, request, around, reading)
 
 
 def sides(world: AddonWorld, names: Sequence[str], request: Request, around: Surroundings) -> Iterator[AddonSide]:

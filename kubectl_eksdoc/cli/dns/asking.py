@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from kubectl_eksdoc.cli import reaching
 from kubectl_eksdoc.cli.dns.change_options import DnsApply
-from kubectl_eksdoc.cli.options import GlobalOptions
+from kubectl_eksdoc.cli.opening import Asked
 from kubectl_eksdoc.cli.surroundings import Surroundings
-from kubectl_eksdoc.wiring.sources import SourceChoice
 
 if TYPE_CHECKING:  # help must not pay for facts and plans
     from kubectl_eksdoc.core.plan.dns.change.wishes import Wishes
@@ -18,14 +17,8 @@ if TYPE_CHECKING:  # help must not pay for facts and plans
     from kubectl_eksdoc.wiring.addons import AddonWorld
 
 
-class Request(Protocol):
+class Request(Asked, Protocol):
     """Whose CoreDNS it is, and how it is answered."""
-
-    @property
-    def options(self) -> GlobalOptions: ...
-
-    @property
-    def source(self) -> SourceChoice: ...
 
     @property
     def accepted(self) -> tuple[str, ...]:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli import reaching
+from kubectl_eksdoc.cli import opening, reaching
 from kubectl_eksdoc.cli.dns.request import Request
-from kubectl_eksdoc.cli.progress import ProgressLine
 from kubectl_eksdoc.cli.surroundings import Surroundings
 
 if TYPE_CHECKING:  # help must not pay for facts and plans
@@ -25,13 +24,9 @@ def opened(request: Request, around: Surroundings) -> DnsWorld:
     """
     from kubectl_eksdoc.core.plan.dns.deployed import OBJECTS
     from kubectl_eksdoc.flows.dns import KINDS
-    from kubectl_eksdoc.kube.aws_access import AwsWanted
     from kubectl_eksdoc.wiring.dns import DnsReading
 
-    options = request.options
-    wanted = AwsWanted(options.cluster_name, options.region, options.profile)
-    with ProgressLine(around.stderr) as progress:
-        return around.open_dns(request.source, options.connection, wanted, progress, DnsReading(KINDS, OBJECTS))
+    return opening.opened(around.open_dns, request, around, DnsReading(KINDS, OBJECTS))
 
 
 def reach(request: Request, world: DnsWorld) -> Reach:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli import reaching, saying
+from kubectl_eksdoc.cli import opening, reaching, saying
 from kubectl_eksdoc.cli.interruption.request import Request
-from kubectl_eksdoc.cli.progress import ProgressLine
 from kubectl_eksdoc.cli.surroundings import Surroundings
 
 if TYPE_CHECKING:  # help must not pay for facts and plans
@@ -21,12 +20,8 @@ def opened(request: Request, around: Surroundings) -> InterruptionWorld:
         EksdocError: as `wiring.interruption.open_interruption`.
     """
     from kubectl_eksdoc.flows.interruption import KINDS
-    from kubectl_eksdoc.kube.aws_access import AwsWanted
 
-    options = request.options
-    wanted = AwsWanted(options.cluster_name, options.region, options.profile)
-    with ProgressLine(around.stderr) as progress:
-        return around.open_interruption(request.source, options.connection, wanted, progress, KINDS)
+    return opening.opened(around.open_interruption, request, around, KINDS)
 
 
 def reached_by(request: Request, world: saying.WasRead) -> tuple[str, ...]:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli import reaching, saying
+from kubectl_eksdoc.cli import opening, reaching, saying
 from kubectl_eksdoc.cli.metadata.request import Request
-from kubectl_eksdoc.cli.progress import ProgressLine
 from kubectl_eksdoc.cli.surroundings import Surroundings
 
 if TYPE_CHECKING:  # help must not pay for facts and plans
@@ -22,12 +21,8 @@ def opened(request: Request, around: Surroundings) -> MetadataWorld:
         EksdocError: as `wiring.metadata.open_metadata`.
     """
     from kubectl_eksdoc.flows.metadata import KINDS
-    from kubectl_eksdoc.kube.aws_access import AwsWanted
 
-    options = request.options
-    wanted = AwsWanted(options.cluster_name, options.region, options.profile)
-    with ProgressLine(around.stderr) as progress:
-        return around.open_metadata(request.source, options.connection, wanted, progress, KINDS)
+    return opening.opened(around.open_metadata, request, around, KINDS)
 
 
 def scope(request: Request) -> Scope:

@@ -1,0 +1,30 @@
+"""What everything that is read together with its AWS side has in common."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kubectl_eksdoc.core.model.aws.asked import Unknown
+
+if TYPE_CHECKING:
+    from kubectl_eksdoc.aws.believing import Believed
+    from kubectl_eksdoc.core.model.cluster import Cluster
+
+
+@dataclass(frozen=True, slots=True)
+class ReadWorld:
+    """The cluster as it was read; of AWS nothing is known where it could not be believed, and why."""
+
+    cluster: Cluster
+    aws: Believed | Unknown
+
+    @property
+    def recognised(self) -> str:
+        """How it is known that AWS describes the cluster that was read, a clause; "" where nothing of AWS is known."""
+        return "" if isinstance(self.aws, Unknown) else self.aws.by
+
+    @property
+    def calls(self) -> str:
+        """What was sent to AWS so far, "" where nothing is."""
+        return "" if isinstance(self.aws, Unknown) else str(getattr(self.aws.aws, "said", ""))
