@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from dataclasses import dataclass
 
-from kubectl_eksdoc.cli import values
+from kubectl_eksdoc.cli import confirm_options, values
+from kubectl_eksdoc.cli.confirming import CHANGES
 from kubectl_eksdoc.errors import UsageError
 
 WATCH_FOR_S = 1800.0
@@ -39,20 +40,7 @@ def add_to(parser: argparse.ArgumentParser) -> None:
         default=False,
         help="send no values that you did not give (default: the proposed ones, that keep what somebody has set)",
     )
-    group.add_argument(
-        "--yes",
-        "-y",
-        action="switch",
-        default=False,
-        help="ask nothing; only together with the number of changes that is expected",
-    )
-    group.add_argument(
-        "--expect-changes",
-        type=values.count,
-        default=None,
-        metavar="N",
-        help="do nothing (exit code 7) unless exactly N fields are foretold to change",
-    )
+    confirm_options.add_confirmation(group, CHANGES, "exactly N fields are foretold to change")
     group.add_argument(
         "--accept-unknown",
         type=_codes,
@@ -73,14 +61,7 @@ def add_to(parser: argparse.ArgumentParser) -> None:
         default="",
         help="follow an update that was asked for before, by its journal on this machine; changes nothing",
     )
-    group.add_argument(
-        "--dry-run",
-        dest="dry",
-        type=values.one_of(("none", "client", "server"), "dry run"),
-        default="none",
-        metavar="[client]",
-        help="show what would be sent, and the way back",
-    )
+    confirm_options.add_dry_run(group, "show what would be sent, and the way back")
 
 
 def _codes(text: str) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from kubectl_eksdoc.cli.run.confirming import typed_back
+from kubectl_eksdoc.cli.confirming import typed_back
 from kubectl_eksdoc.errors import Drifted, UsageError
 
 if TYPE_CHECKING:

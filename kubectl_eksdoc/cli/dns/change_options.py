@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import values
-from kubectl_eksdoc.cli.run.confirming import Given
+from kubectl_eksdoc.cli.confirming import Given
 from kubectl_eksdoc.errors import UsageError
 
 if TYPE_CHECKING:  # help must not pay for plans

@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from kubectl_eksdoc.cli import rights, saying, values
-from kubectl_eksdoc.cli.dns import change_options, confirm_options, measure_options, reading
+from kubectl_eksdoc.cli import confirm_options, rights, saying, values
+from kubectl_eksdoc.cli.confirming import CHANGES
+from kubectl_eksdoc.cli.dns import change_options, changing_options, measure_options, reading
 from kubectl_eksdoc.cli.dns.changing import changing
 from kubectl_eksdoc.cli.dns.measuring import measuring
 from kubectl_eksdoc.cli.dns.request import Request
@@ -64,7 +65,7 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     )
     change_options.add_to(parser)
     measure_options.add_to(parser)
-    confirm_options.add_to(parser)
+    changing_options.add_to(parser)
     parser.set_defaults(leaf=parser, command=run)
 
 
@@ -86,7 +87,7 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
     from kubectl_eksdoc.render.dns import FORMATS, DnsView
 
     request = Request.from_args(args, words)
-    given, dry = confirm_options.given_from(args), confirm_options.dry_from(args)
+    given, dry = confirm_options.given_from(args, CHANGES), confirm_options.dry_from(args)
     measure = measure_options.measure_from(args, given, dry, request.accepted)
     wishes, apply = change_options.wishes_from(args), change_options.apply_from(args, given, dry, bool(measure))
     if measure is not None:

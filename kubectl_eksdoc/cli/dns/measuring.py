@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import exits, rights, saying
+from kubectl_eksdoc.cli.confirming import CHANGES, confirm
 from kubectl_eksdoc.cli.dns.measure_options import Measure
 from kubectl_eksdoc.cli.options import GlobalOptions
 from kubectl_eksdoc.cli.probe_pods import ClockAround, check_allowed, rendered, show
 from kubectl_eksdoc.cli.progress import ProgressLine
-from kubectl_eksdoc.cli.run.confirming import CHANGES, confirm
 from kubectl_eksdoc.cli.run.writable import check_writable
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.core.model import kinds

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 from kubectl_eksdoc import __version__
 from kubectl_eksdoc.cli import exits
 from kubectl_eksdoc.cli import look as looks
+from kubectl_eksdoc.cli.confirming import confirm
 from kubectl_eksdoc.cli.metadata import reading
 from kubectl_eksdoc.cli.metadata.fix_options import FixRequest
 from kubectl_eksdoc.cli.metadata.probe_options import Active
 from kubectl_eksdoc.cli.metadata.probing import manner_of
 from kubectl_eksdoc.cli.metadata.request import Request
 from kubectl_eksdoc.cli.probe_pods import ClockAround
-from kubectl_eksdoc.cli.run.confirming import confirm
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.errors import AwsDenied, AwsError, Drifted, LocalJournalError
 

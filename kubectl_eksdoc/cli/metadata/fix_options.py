@@ -6,9 +6,9 @@ import argparse
 from dataclasses import dataclass
 
 from kubectl_eksdoc.cli import values
+from kubectl_eksdoc.cli.confirm_options import given_from
+from kubectl_eksdoc.cli.confirming import NODES, Given
 from kubectl_eksdoc.cli.metadata.request import Request
-from kubectl_eksdoc.cli.run.confirming import Given
-from kubectl_eksdoc.cli.run.options import given_from
 from kubectl_eksdoc.errors import UsageError
 
 WATCH_FOR_S = 3600.0
@@ -58,7 +58,7 @@ def fix_from(args: argparse.Namespace, request: Request) -> FixRequest | None:
     Raises:
         UsageError: flags do not go together.
     """
-    found = FixRequest(args.fix, args.dry, given_from(args), args.watch_for, args.resume)
+    found = FixRequest(args.fix, args.dry, given_from(args, NODES), args.watch_for, args.resume)
     if not args.apply:
         if (found.name, found.watch_s, found.resume) != ("", WATCH_FOR_S, ""):
             raise UsageError("flags that carry a fix out are given without --apply", "Add --apply if you mean it.")

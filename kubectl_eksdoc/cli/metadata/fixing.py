@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import exits, rights, saying
+from kubectl_eksdoc.cli.confirming import confirm
 from kubectl_eksdoc.cli.metadata import fix_following, reading
 from kubectl_eksdoc.cli.metadata.fix_options import FixRequest
 from kubectl_eksdoc.cli.metadata.probe_options import Active
 from kubectl_eksdoc.cli.metadata.request import Request
-from kubectl_eksdoc.cli.run.confirming import confirm
 from kubectl_eksdoc.cli.run.writable import check_writable
 from kubectl_eksdoc.cli.streams import say
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings

@@ -6,8 +6,8 @@ import argparse
 from dataclasses import dataclass
 
 from kubectl_eksdoc.cli import values
-from kubectl_eksdoc.cli.run.confirming import Given
-from kubectl_eksdoc.cli.run.options import given_from
+from kubectl_eksdoc.cli.confirm_options import given_from
+from kubectl_eksdoc.cli.confirming import NODES, Given
 from kubectl_eksdoc.errors import UsageError
 
 WAIT_S = 90.0
@@ -77,7 +77,7 @@ def active_from(args: argparse.Namespace, named: bool) -> Active | None:
         UsageError: flags do not go together.
     """
     dry = "" if args.dry == "none" else str(args.dry)
-    found = Active(args.all_nodes, args.image, args.probe_namespace, args.wait_for, given_from(args), dry)
+    found = Active(args.all_nodes, args.image, args.probe_namespace, args.wait_for, given_from(args, NODES), dry)
     if args.active:
         if found.every and named:
             raise UsageError("--all-nodes excludes pod/NAME and node/NAME", "Give one of them.")

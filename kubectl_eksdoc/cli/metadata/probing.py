@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import exits, rights, saying
+from kubectl_eksdoc.cli.confirming import confirm
 from kubectl_eksdoc.cli.metadata import reading
 from kubectl_eksdoc.cli.metadata.probe_options import Active
 from kubectl_eksdoc.cli.metadata.request import Request
 from kubectl_eksdoc.cli.probe_pods import ClockAround, check_allowed, rendered, show
 from kubectl_eksdoc.cli.progress import ProgressLine
-from kubectl_eksdoc.cli.run.confirming import confirm
 from kubectl_eksdoc.cli.run.writable import check_writable
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.core.model import kinds

@@ -9,10 +9,10 @@ from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli import rights
+from kubectl_eksdoc.cli import confirming, rights
 from kubectl_eksdoc.cli.drain import PlanRequest
 from kubectl_eksdoc.cli.options import GlobalOptions
-from kubectl_eksdoc.cli.run import confirming, given_back, new_run, rest
+from kubectl_eksdoc.cli.run import given_back, new_run, rest
 from kubectl_eksdoc.cli.run.carrying import Carrying, reached_by
 from kubectl_eksdoc.cli.run.face import FaceOf
 from kubectl_eksdoc.cli.run.live import LiveRun

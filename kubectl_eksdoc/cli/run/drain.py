@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli import drain_options, exits
+from kubectl_eksdoc.cli import confirming, drain_options, exits
 from kubectl_eksdoc.cli.drain import PlanRequest, exit_code, tell
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.progress import ProgressLine
-from kubectl_eksdoc.cli.run import confirming
 from kubectl_eksdoc.cli.run import options as run_options
 from kubectl_eksdoc.cli.run.new_run import (
     COMMAND,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from dataclasses import fields, replace
 
-from kubectl_eksdoc.cli import values
-from kubectl_eksdoc.cli.run.confirming import Given
+from kubectl_eksdoc.cli import confirm_options, values
+from kubectl_eksdoc.cli.confirming import NODES, Given
 from kubectl_eksdoc.core.model.acts import AFTER_WAVE, BEFORE_WAVE
 from kubectl_eksdoc.core.run.limits import Limits
 from kubectl_eksdoc.errors import UsageError
@@ -34,25 +34,11 @@ _HOOKS = {"--hook-before-wave": BEFORE_WAVE, "--hook-after-wave": AFTER_WAVE}
 
 
 def add_confirmation(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("Confirmation")
-    group.add_argument(
-        "--yes",
-        "-y",
-        action="switch",
-        default=False,
-        help="ask nothing; only together with the number of nodes that are expected",
-    )
-    group.add_argument(
-        "--expect-nodes",
-        type=values.count,
-        default=None,
-        metavar="N",
-        help="do nothing (exit code 7) unless it is about exactly N nodes",
-    )
+    confirm_options.add_confirmation(parser.add_argument_group("Confirmation"), NODES, "it is about exactly N nodes")
 
 
 def given_from(args: argparse.Namespace) -> Given:
-    return Given(args.yes, args.expect_nodes)
+    return confirm_options.given_from(args, NODES)
 
 
 def add_journal(parser: argparse.ArgumentParser) -> None:

@@ -6,12 +6,11 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from kubectl_eksdoc.cli import confirming, rights
 from kubectl_eksdoc.cli import look as looks
-from kubectl_eksdoc.cli import rights
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.progress import ProgressLine
-from kubectl_eksdoc.cli.run import confirming
 from kubectl_eksdoc.cli.run import options as run_options
 from kubectl_eksdoc.cli.run.asking import asked
 from kubectl_eksdoc.cli.run.carrying import Carrying, reached_by

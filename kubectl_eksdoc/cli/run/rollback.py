@@ -5,10 +5,9 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from kubectl_eksdoc.cli import exits, rights
+from kubectl_eksdoc.cli import confirming, exits, rights
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions
 from kubectl_eksdoc.cli.parser import Parser
-from kubectl_eksdoc.cli.run import confirming
 from kubectl_eksdoc.cli.run import options as run_options
 from kubectl_eksdoc.cli.run.carrying import Carrying
 from kubectl_eksdoc.cli.run.given_back import (

@@ -34,18 +34,19 @@ def name_of(who: Identity) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """What is counted and typed back, and the flag that expects a number of it."""
+    """What is counted and typed back, and the flag that expects a number of it; `expected`: as that is called."""
 
     one: str
     many: str
     flag: str
+    expected: str = ""
 
     def said(self, count: int) -> str:
         return f"1 {self.one}" if count == 1 else f"{count} {self.many}"
 
 
-NODES = Counted("node", "nodes", "--expect-nodes")
-CHANGES = Counted("pod", "pods", "--expect-changes")
+NODES = Counted("node", "nodes", "--expect-nodes", "nodes")
+CHANGES = Counted("pod", "pods", "--expect-changes", "changes")
 
 
 def confirm(
