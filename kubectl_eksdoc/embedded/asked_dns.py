@@ -15,8 +15,9 @@ from datetime import datetime, timedelta, timezone
 from typing import Any
 
 from kubectl_eksdoc.core.model.api_objects import Doc, at
+from kubectl_eksdoc.core.model.coredns import COREFILE, NAME, SYSTEM, is_coredns
 from kubectl_eksdoc.core.model.corefile import Corefile
-from kubectl_eksdoc.core.model.dns_measure import DEPLOYMENT, MARKS, MEASURE_LABEL, NAMESPACE
+from kubectl_eksdoc.core.model.dns_measure import MARKS, MEASURE_LABEL
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.rules.corefile.parser import parse
 from kubectl_eksdoc.core.rules.corefile.plugins import lameduck_s
@@ -27,7 +28,6 @@ from kubectl_eksdoc.core.sim.cluster.store import Change, Item, What
 PROPAGATION_S = 2.0
 """Of a small cluster."""
 CLOSING_S = 0.2
-LABEL = ("k8s-app", "kube-dns")
 
 _FOREVER = float("inf")
 _TOLD_AFTER_S = 1.5
@@ -69,14 +69,14 @@ class AskedDns:
 
     def lameduck_s(self) -> float:
         """As the Corefile has it now; CoreDNS has reloaded it by the time it ends."""
-        held = self._plane.store.get("configmaps", (NAMESPACE, DEPLOYMENT))
-        text = at(held.doc, "data", "Corefile") if held is not None else None
+        held = self._plane.store.get("configmaps", (SYSTEM, NAME))
+        text = at(held.doc, "data", COREFILE) if held is not None else None
         corefile = parse(text) if isinstance(text, str) else None
         return (lameduck_s(corefile) or 0.0) if isinstance(corefile, Corefile) else 0.0
 
     def stop_s(self, pod: Pod) -> float | None:
         """How long a pod takes to stop; None: it is none of CoreDNS's."""
-        mine = pod.namespace == NAMESPACE and pod.labels.get(LABEL[0]) == LABEL[1]
+        mine = is_coredns(pod.namespace, pod.labels)
         return self.lameduck_s() + CLOSING_S if mine else None
 
     def _notice(self, change: Change) -> None:
@@ -87,8 +87,7 @@ class AskedDns:
 
     def _see(self, item: Item, since: float) -> None:
         meta = item.doc["metadata"]
-        labels = meta.get("labels") or {}
-        if meta.get("namespace") != NAMESPACE or labels.get(LABEL[0]) != LABEL[1]:
+        if not is_coredns(str(meta.get("namespace")), meta.get("labels") or {}):
             return
         life = self._lives.get(item.uid)
         if life is None and (condition(item.doc, "Ready") or {}).get("status") == "True":

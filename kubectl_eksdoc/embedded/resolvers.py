@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from kubectl_eksdoc.core.model.api_objects import Doc, at
+from kubectl_eksdoc.core.model.coredns import COREFILE, NAME, SYSTEM, is_coredns
 from kubectl_eksdoc.core.model.corefile import Corefile, Directive, Refusal
 from kubectl_eksdoc.core.rules.corefile.digest import sums
 from kubectl_eksdoc.core.rules.corefile.parser import parse
@@ -18,8 +19,6 @@ from kubectl_eksdoc.core.sim.cluster.plane import ControlPlane
 from kubectl_eksdoc.core.sim.cluster.store import Change
 from kubectl_eksdoc.embedded.serving.messages import Reply
 
-SYSTEM, NAME, COREFILE = "kube-system", "coredns", "Corefile"
-LABEL = ("k8s-app", "kube-dns")
 METRICS_PORT = 9153
 _MAPS = "configmaps"
 _SYNC_S, _SPREAD_S = 20, 55
@@ -79,8 +78,7 @@ class Resolvers:
 
     @staticmethod
     def _is_one(pod: Doc) -> bool:
-        labels = at(pod, "metadata", "labels") or {}
-        return at(pod, "metadata", "namespace") == SYSTEM and labels.get(LABEL[0]) == LABEL[1]
+        return is_coredns(str(at(pod, "metadata", "namespace")), at(pod, "metadata", "labels") or {})
 
     def _told(self, pod: Doc) -> _Told:
         name, now = str(at(pod, "metadata", "name")), self._plane.agenda.seconds

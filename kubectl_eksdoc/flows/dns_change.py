@@ -12,6 +12,7 @@ from kubectl_eksdoc.core.model.applies import Applied, Conflict, Conflicting
 from kubectl_eksdoc.core.model.aws.addons import AddonSide
 from kubectl_eksdoc.core.model.aws.asked import Unknown
 from kubectl_eksdoc.core.model.aws.clusters import EksCluster
+from kubectl_eksdoc.core.model.coredns import COREFILE
 from kubectl_eksdoc.core.model.findings import Finding
 from kubectl_eksdoc.core.plan.addon.facts import Asked
 from kubectl_eksdoc.core.plan.addon.judging import calls
@@ -22,7 +23,7 @@ from kubectl_eksdoc.core.plan.addon.prediction import FieldChange
 from kubectl_eksdoc.core.plan.dns.change.change import Change, changed
 from kubectl_eksdoc.core.plan.dns.change.lameduck import foreign_grace
 from kubectl_eksdoc.core.plan.dns.change.wishes import Wishes
-from kubectl_eksdoc.core.plan.dns.deployed import CONFIG, COREFILE, DEFAULT_GRACE_S
+from kubectl_eksdoc.core.plan.dns.deployed import CONFIG, DEFAULT_GRACE_S
 from kubectl_eksdoc.core.plan.dns.facts import DnsFacts
 from kubectl_eksdoc.core.rules.api.ownership.applying import apply
 from kubectl_eksdoc.core.rules.api.ownership.conflicts import Conflicts

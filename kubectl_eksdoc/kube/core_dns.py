@@ -9,16 +9,8 @@ from typing import Any
 from kubectl_eksdoc.core.model.acts import RESTARTED_AT
 from kubectl_eksdoc.core.model.api_objects import Doc, at
 from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
-from kubectl_eksdoc.core.model.dns_measure import (
-    DEPLOYMENT,
-    NAMESPACE,
-    SELECTOR,
-    SERVICE,
-    DnsPod,
-    DnsService,
-    DnsStand,
-    DnsWorkload,
-)
+from kubectl_eksdoc.core.model.coredns import NAME, SELECTOR, SERVICE, SYSTEM
+from kubectl_eksdoc.core.model.dns_measure import DnsPod, DnsService, DnsStand, DnsWorkload
 from kubectl_eksdoc.core.model.pods import ENDED
 from kubectl_eksdoc.core.model.probe_pods import NotMade
 from kubectl_eksdoc.kube.cautious import Cautious
@@ -28,8 +20,8 @@ from kubectl_eksdoc.kube.sent import JSON, MERGE_PATCH, Clock, Sent
 from kubectl_eksdoc.kube.surroundings import utc_now
 from kubectl_eksdoc.kube.tries import Tries
 
-_CORE, _APPS = f"/api/v1/namespaces/{NAMESPACE}", f"/apis/apps/v1/namespaces/{NAMESPACE}"
-_SLICES = f"/apis/discovery.k8s.io/v1/namespaces/{NAMESPACE}/endpointslices"
+_CORE, _APPS = f"/api/v1/namespaces/{SYSTEM}", f"/apis/apps/v1/namespaces/{SYSTEM}"
+_SLICES = f"/apis/discovery.k8s.io/v1/namespaces/{SYSTEM}/endpointslices"
 _OF_SERVICE = {"labelSelector": f"kubernetes.io/service-name={SERVICE}"}
 
 
@@ -37,7 +29,7 @@ class CoreDns:
     """A `flows.dns_measure.ports.Dns`. Mutable: it holds a connection."""
 
     def __init__(self, access: Access, patience: Patience, clock: Clock, tries: Tries = Tries()) -> None:
-        self._server = Cautious(access, patience, NAMESPACE, clock, tries)
+        self._server = Cautious(access, patience, SYSTEM, clock, tries)
 
     def service(self) -> DnsService | Absent | Unknown:
         """As `flows.dns_measure.ports.Dns.service`."""
@@ -51,7 +43,7 @@ class CoreDns:
 
     def workload(self) -> DnsWorkload | Absent | Unknown:
         """As `flows.dns_measure.ports.Dns.workload`."""
-        sent = self._server.asked("GET", f"{_APPS}/deployments/{DEPLOYMENT}")
+        sent = self._server.asked("GET", f"{_APPS}/deployments/{NAME}")
         if not sent.ok:
             return self._absent(sent, "get deployments.apps")
         replicas = at(sent.doc, "spec", "replicas")
@@ -75,14 +67,14 @@ class CoreDns:
             "metadata": {"uid": of.uid},
             "spec": {"template": {"metadata": {"annotations": {RESTARTED_AT: now}}}},
         }
-        path = f"{_APPS}/deployments/{DEPLOYMENT}"
+        path = f"{_APPS}/deployments/{NAME}"
         done = self._server.changed("PATCH", path, "patch deployments.apps", patch, MERGE_PATCH, dry)
         return done if isinstance(done, NotMade) else None
 
     def evict(self, pod: DnsPod, dry: bool = False) -> NotMade | None:
         """As `flows.dns_measure.ports.Dns.evict`. Without the UID a pod that came in its place would be evicted."""
         options: Doc = {"preconditions": {"uid": pod.uid}} | ({"dryRun": ["All"]} if dry else {})
-        meta = {"name": pod.name, "namespace": NAMESPACE}
+        meta = {"name": pod.name, "namespace": SYSTEM}
         body: Doc = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": meta, "deleteOptions": options}
         done = self._server.changed("POST", f"{_CORE}/pods/{pod.name}/eviction", "create pods/eviction", body, JSON)
         return done if isinstance(done, NotMade) else None

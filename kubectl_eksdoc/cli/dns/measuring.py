@@ -121,9 +121,9 @@ def _measured(asking: _Asking, plan: MeasurePlan) -> Answer:
 
 def _needed(plan: MeasurePlan) -> list[tuple[rights.Right, str]]:
     """All without which what was asked for cannot be done, each in its namespace."""
-    from kubectl_eksdoc.core.model.dns_measure import NAMESPACE
+    from kubectl_eksdoc.core.model.coredns import SYSTEM
 
     every = rights.BY_COMMAND[COMMAND]
     wanted = [(right, plan.manner.namespace) for right in every if right.required and right.probe]
     happening = plan.manner.happening.value
-    return wanted + [(right, NAMESPACE) for right in rights.MEASURED_WITH.get(happening, ())]
+    return wanted + [(right, SYSTEM) for right in rights.MEASURED_WITH.get(happening, ())]

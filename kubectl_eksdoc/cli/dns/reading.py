@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from kubectl_eksdoc.cli import opening, reaching
 from kubectl_eksdoc.cli.dns.request import Request
 from kubectl_eksdoc.cli.surroundings import Surroundings
+from kubectl_eksdoc.core.model import coredns
 
 if TYPE_CHECKING:  # help must not pay for facts and plans
     from kubectl_eksdoc.core.model.commands import Reach
@@ -14,7 +15,7 @@ if TYPE_CHECKING:  # help must not pay for facts and plans
     from kubectl_eksdoc.wiring.dns import DnsWorld
 
 NAME = "coredns-lameduck"
-ADDON = "coredns"
+ADDON = coredns.NAME
 
 
 def opened(request: Request, around: Surroundings) -> DnsWorld:

@@ -9,9 +9,6 @@ from datetime import datetime
 from kubectl_eksdoc.core.model.aws.asked import Unknown
 from kubectl_eksdoc.core.model.probe_pods import Marks
 
-NAMESPACE, SERVICE, DEPLOYMENT, SELECTOR = "kube-system", "kube-dns", "coredns", "k8s-app=kube-dns"
-"""Of CoreDNS, as EKS and kubeadm install it."""
-
 MEASURE_LABEL = "eksdoc.io/dns-measure"
 MARKS = Marks(MEASURE_LABEL, "asker", 16 << 20)
 """Some 130 bytes for each second of each stream: 15 minutes of 40 streams are 5 MB."""

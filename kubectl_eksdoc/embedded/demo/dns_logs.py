@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.containers import LogOf
+from kubectl_eksdoc.core.model.coredns import NAME, is_coredns
 from kubectl_eksdoc.embedded.demo.incidents import COREFILE
 
 _STARTED = f"""\
@@ -19,5 +20,5 @@ linux/amd64, go1.23.8,
 
 def logs(cluster: Cluster) -> Mapping[LogOf, str]:
     """Of each of its pods."""
-    pods = (pod for pod in cluster.pods if pod.labels.get("k8s-app") == "kube-dns")
-    return {LogOf(pod.namespace, pod.name, "coredns"): _STARTED for pod in pods}
+    pods = (pod for pod in cluster.pods if is_coredns(pod.namespace, pod.labels))
+    return {LogOf(pod.namespace, pod.name, NAME): _STARTED for pod in pods}

@@ -11,15 +11,12 @@ from typing import Any
 
 from kubectl_eksdoc.core.model.api_objects import Doc, at
 from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.coredns import COREFILE, NAME, SYSTEM
 from kubectl_eksdoc.core.model.named import Named
 from kubectl_eksdoc.core.rules.api.ownership.entries import MalformedEntries, read
 
-SYSTEM, NAME = "kube-system", "coredns"
 DEPLOYMENT = Named("apps/v1", "Deployment", SYSTEM, NAME)
 CONFIG = Named("v1", "ConfigMap", SYSTEM, NAME)
-COREFILE = "Corefile"
-SERVICE = "kube-dns"
-LABEL = ("k8s-app", "kube-dns")
 DEFAULT_GRACE_S = 30
 
 PROPORTIONAL = tuple(

@@ -10,12 +10,13 @@ from kubectl_eksdoc.core.model.aws.addons import AddonSide
 from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.containers import Container, LogOf
+from kubectl_eksdoc.core.model.coredns import NAME, is_coredns
 from kubectl_eksdoc.core.model.corefile import Corefile, Refusal
 from kubectl_eksdoc.core.model.named import Named
 from kubectl_eksdoc.core.model.nodes import Node
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.dns import deployed as deployments
-from kubectl_eksdoc.core.plan.dns.deployed import CONFIG, DEPLOYMENT, LABEL, PROPORTIONAL, SYSTEM, Deployed
+from kubectl_eksdoc.core.plan.dns.deployed import CONFIG, DEPLOYMENT, PROPORTIONAL, Deployed
 from kubectl_eksdoc.core.plan.dns.symptoms import Seen, symptoms, together
 from kubectl_eksdoc.core.rules.corefile.parser import parse
 
@@ -101,10 +102,7 @@ _NOT_ASKED = Unknown("it was not asked for")
 
 
 def dns_pods(cluster: Cluster) -> tuple[Pod, ...]:
-    key, value = LABEL
-    return tuple(
-        pod for pod in cluster.pods if pod.namespace == SYSTEM and pod.labels.get(key) == value and not pod.finished
-    )
+    return tuple(pod for pod in cluster.pods if is_coredns(pod.namespace, pod.labels) and not pod.finished)
 
 
 def inside(containers: Sequence[Container] | Absent | Unknown, logs: Mapping[LogOf, str | Absent | Unknown]) -> Inside:
@@ -134,5 +132,5 @@ def logs_of(pod: Pod, containers: Sequence[Container] | Absent | Unknown) -> tup
 
 def _of_coredns(containers: Sequence[Container]) -> Container | None:
     """By its name, and the first one where none has it, as of the Deployment (`deployed`)."""
-    named = (each for each in containers if each.name == deployments.NAME)
+    named = (each for each in containers if each.name == NAME)
     return next(named, containers[0] if containers else None)

@@ -16,6 +16,7 @@ from kubectl_eksdoc.core.model import interruption_codes as codes
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.aws.asked import Unknown
 from kubectl_eksdoc.core.model.commands import shell
+from kubectl_eksdoc.core.model.coredns import is_coredns
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.core.model.nodes import NodeOwner
 from kubectl_eksdoc.core.model.versions import Version, parse
@@ -200,9 +201,7 @@ def _dns(facts: InterruptionFacts, outage: Outage, loser: AtRisk, again: Sequenc
     status = (
         Status.FAIL if outage.handled is False or late else Status.UNKNOWN if outage.handled is None else Status.PASS
     )
-    spot = sorted(
-        {pod.node for each in outage.nodes for pod in each.critical if pod.labels.get("k8s-app") == "kube-dns"}
-    )
+    spot = sorted({pod.node for each in outage.nodes for pod in each.critical if is_coredns(pod.namespace, pod.labels)})
     return Finding(
         codes.OUTAGE,
         severity,

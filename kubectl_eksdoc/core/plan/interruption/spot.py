@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 
 from kubectl_eksdoc.core.model.aws.asked import Unknown
 from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.core.model.coredns import is_coredns
 from kubectl_eksdoc.core.model.findings import Subject
 from kubectl_eksdoc.core.model.nodes import Node, NodeOwner
 from kubectl_eksdoc.core.model.pods import Pod
@@ -180,7 +181,7 @@ def _at_risk(owner: Subject, pods: list[Pod], spot: set[str]) -> AtRisk:
 
 
 def is_dns(pod: Pod) -> bool:
-    return pod.namespace == "kube-system" and pod.labels.get("k8s-app") == "kube-dns"
+    return is_coredns(pod.namespace, pod.labels)
 
 
 def owner_of(pod: Pod) -> Subject:

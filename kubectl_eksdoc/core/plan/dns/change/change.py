@@ -10,6 +10,7 @@ from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.aws.addons import AddonSide
 from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.commands import shell
+from kubectl_eksdoc.core.model.coredns import NAME, SYSTEM
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, in_order
 from kubectl_eksdoc.core.plan.addon.merging import differences, merged
 from kubectl_eksdoc.core.plan.addon.schema.allowed import SchemaPaths, spelled
@@ -20,7 +21,6 @@ from kubectl_eksdoc.core.plan.dns.change.lameduck import Edited, edited, has_rel
 from kubectl_eksdoc.core.plan.dns.change.landing import Landing
 from kubectl_eksdoc.core.plan.dns.change.placing import SPREAD, Lacking, Placed, budgeted, placed
 from kubectl_eksdoc.core.plan.dns.change.wishes import Place, Refused, Wishes
-from kubectl_eksdoc.core.plan.dns.deployed import NAME, SYSTEM
 from kubectl_eksdoc.core.plan.dns.facts import DnsFacts
 
 COREFILE = "corefile"

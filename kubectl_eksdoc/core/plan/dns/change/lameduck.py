@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from kubectl_eksdoc.core.model import dns_codes, kinds
 from kubectl_eksdoc.core.model.aws.addons import AddonSide
 from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.coredns import NAME, SYSTEM
 from kubectl_eksdoc.core.model.corefile import Corefile, Directive, Refusal
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.core.plan.dns.change.wishes import Refused
-from kubectl_eksdoc.core.plan.dns.deployed import DEFAULT_GRACE_S, EKS, NAME, SYSTEM, Deployed
+from kubectl_eksdoc.core.plan.dns.deployed import DEFAULT_GRACE_S, EKS, Deployed
 from kubectl_eksdoc.core.plan.dns.facts import DnsFacts
 from kubectl_eksdoc.core.plan.dns.judging.configured import stoppers
 from kubectl_eksdoc.core.plan.dns.shutdown import (

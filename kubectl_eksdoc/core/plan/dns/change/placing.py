@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.api_objects import Doc, at
 from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.coredns import LABEL, SYSTEM
 from kubectl_eksdoc.core.plan.addon.schema.allowed import SchemaPaths
 from kubectl_eksdoc.core.plan.dns.change import affinity as affinities
 from kubectl_eksdoc.core.plan.dns.change.landing import Landing, landing, too_few
 from kubectl_eksdoc.core.plan.dns.change.wishes import Place, Refused
-from kubectl_eksdoc.core.plan.dns.deployed import DEPLOYMENT, LABEL, SYSTEM
+from kubectl_eksdoc.core.plan.dns.deployed import DEPLOYMENT
 from kubectl_eksdoc.core.plan.dns.facts import DnsFacts
 
 SPREAD, BUDGET = "topologySpreadConstraints", "podDisruptionBudget"

@@ -9,11 +9,11 @@ from collections.abc import Iterator
 
 from kubectl_eksdoc.core.model import dns_codes, kinds
 from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.core.model.coredns import NAME, SYSTEM
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.core.model.versions import parse
 from kubectl_eksdoc.core.plan.addon.schema.allowed import SchemaPaths
 from kubectl_eksdoc.core.plan.dns.change.wishes import Refused, Scale
-from kubectl_eksdoc.core.plan.dns.deployed import NAME, SYSTEM
 from kubectl_eksdoc.core.plan.dns.facts import DnsFacts
 from kubectl_eksdoc.core.plan.dns.judging.placed import wanted_replicas
 

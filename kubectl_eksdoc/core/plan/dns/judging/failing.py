@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from kubectl_eksdoc.core.model import dns_codes as codes
 from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.containers import Runs
+from kubectl_eksdoc.core.model.coredns import SERVICE, SYSTEM
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, When
 from kubectl_eksdoc.core.model.kinds import ENDPOINT_SLICES, PODS
 from kubectl_eksdoc.core.model.pods import Pod
-from kubectl_eksdoc.core.plan.dns.deployed import SERVICE, SYSTEM, Deployed
+from kubectl_eksdoc.core.plan.dns.deployed import Deployed
 from kubectl_eksdoc.core.plan.dns.facts import DnsFacts, Inside
 from kubectl_eksdoc.core.plan.dns.judging import configured
 from kubectl_eksdoc.core.plan.dns.judging.subjects import DEPLOYMENT, PLACE_ELSEWHERE, SERVED, not_read, scale_to

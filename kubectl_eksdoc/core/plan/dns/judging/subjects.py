@@ -5,8 +5,8 @@ from __future__ import annotations
 from kubectl_eksdoc.core.model import dns_codes as codes
 from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.commands import shell
+from kubectl_eksdoc.core.model.coredns import NAME, SERVICE, SYSTEM
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
-from kubectl_eksdoc.core.plan.dns.deployed import NAME, SERVICE, SYSTEM
 
 DEPLOYMENT = Subject("Deployment", NAME, SYSTEM)
 CONFIG = Subject("ConfigMap", NAME, SYSTEM)

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator
 
 from kubectl_eksdoc.core.model import dns_measure_codes as codes
 from kubectl_eksdoc.core.model.aws.asked import Unknown
-from kubectl_eksdoc.core.model.dns_measure import DEPLOYMENT, NAMESPACE, SERVICE, TRANSPORTS, Counts, Report, Stream
+from kubectl_eksdoc.core.model.coredns import NAME, SELECTOR, SERVICE, SYSTEM
+from kubectl_eksdoc.core.model.dns_measure import TRANSPORTS, Counts, Report, Stream
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, When, in_order
 from kubectl_eksdoc.core.plan.dns.measuring.manner import LATE_S, Happening
 from kubectl_eksdoc.core.plan.dns.measuring.moments import What
@@ -14,7 +15,7 @@ from kubectl_eksdoc.core.plan.dns.measuring.plan import MeasurePlan
 from kubectl_eksdoc.core.plan.dns.measuring.result import Measured, MeasuredZone, offset_s, untold_s
 from kubectl_eksdoc.core.plan.probe_left import left_finding
 
-_SERVICE = Subject("Service", SERVICE, NAMESPACE)
+_SERVICE = Subject("Service", SERVICE, SYSTEM)
 _SLACK_S = 3
 """Moments are known to a second, and by two clocks."""
 
@@ -114,7 +115,7 @@ def _silent(plan: MeasurePlan, measured: Measured) -> Iterator[Finding]:
                 codes.ENDPOINT,
                 Severity.MEDIUM,
                 Status.FAIL,
-                Subject("Pod", pod, NAMESPACE),
+                Subject("Pod", pod, SYSTEM),
                 f"{total} questions to its own address had no answer, though nobody had told it to end",
                 tuple(f"from zone {zone} in the seconds {_spans(seconds)}" for zone, seconds in found.items()),
                 (Remedy("Look at its log, its node, and network policies between the two.", _LOGS.format(pod)),),
@@ -135,8 +136,8 @@ def _bad_before(measured: Measured, report: Report | Unknown, streams: Iterable[
     return found
 
 
-_TOP = f"kubectl top pods -n {NAMESPACE} -l k8s-app=kube-dns"
-_LOGS = f"kubectl logs -n {NAMESPACE} {{}} --tail=50"
+_TOP = f"kubectl top pods -n {SYSTEM} -l {SELECTOR}"
+_LOGS = f"kubectl logs -n {SYSTEM} {{}} --tail=50"
 
 
 def _what_it_shows(plan: MeasurePlan, measured: Measured) -> Iterator[str]:
@@ -160,7 +161,7 @@ def _not_asked_from(plan: MeasurePlan) -> Iterator[Finding]:
 
 
 _WANTED = {
-    Happening.ROLLOUT: f"the rollout of Deployment {DEPLOYMENT} was not restarted",
+    Happening.ROLLOUT: f"the rollout of Deployment {NAME} was not restarted",
     Happening.EVICTION: "no pod was evicted",
 }
 

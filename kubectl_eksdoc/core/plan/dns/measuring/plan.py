@@ -6,19 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
-from kubectl_eksdoc.core.model.dns_measure import (
-    DEPLOYMENT,
-    NAMESPACE,
-    SELECTOR,
-    SERVICE,
-    TRANSPORTS,
-    DnsPod,
-    DnsService,
-    DnsStand,
-    DnsWorkload,
-    Stream,
-    Target,
-)
+from kubectl_eksdoc.core.model.coredns import NAME, SELECTOR, SERVICE, SYSTEM
+from kubectl_eksdoc.core.model.dns_measure import TRANSPORTS, DnsPod, DnsService, DnsStand, DnsWorkload, Stream, Target
 from kubectl_eksdoc.core.model.nodes import Node
 from kubectl_eksdoc.core.model.probe_pods import Owner
 from kubectl_eksdoc.core.plan.dns.measuring.choice import Zone, zones
@@ -78,7 +67,7 @@ def plan_measure(nodes: Iterable[Node], facts: DnsFacts, ident: str, manner: Man
         UsageError: there is no DNS to measure, or not what is to happen to it.
     """
     service, stand = facts.service, facts.stand
-    where = f"Service {SERVICE} of namespace {NAMESPACE}"
+    where = f"Service {SERVICE} of namespace {SYSTEM}"
     if isinstance(service, Absent) or not service.addresses:
         raise UsageError(f"there is no {where} with an address: nothing can be measured", _AUTO)
     chosen = zones(nodes, {pod.node for pod in stand.pods})
@@ -101,7 +90,7 @@ def plan_measure(nodes: Iterable[Node], facts: DnsFacts, ident: str, manner: Man
     return plan
 
 
-_LOOK = f"kubectl get pods -n {NAMESPACE} -l {SELECTOR}"
+_LOOK = f"kubectl get pods -n {SYSTEM} -l {SELECTOR}"
 _AUTO = "EKS Auto Mode runs DNS on each node: there is no CoreDNS that could be rolled out."
 
 
@@ -114,7 +103,7 @@ def _affected(happening: Happening, stand: DnsStand, workload: DnsWorkload | Abs
     there = tuple(sorted(here, key=lambda pod: pod.name))
     if happening is Happening.ROLLOUT:
         if not isinstance(workload, DnsWorkload):
-            raise UsageError(f"there is no Deployment {DEPLOYMENT} in namespace {NAMESPACE} to restart")
+            raise UsageError(f"there is no Deployment {NAME} in namespace {SYSTEM} to restart")
         return there
     if happening is Happening.EVICTION:
         ready = [pod for pod in there if pod.ready]
