@@ -11,8 +11,8 @@ from kubectl_eksdoc.aws.asking import at_once
 from kubectl_eksdoc.aws.believing import Believed
 from kubectl_eksdoc.aws.values import values_of
 from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.addons import Addon, AddonPast, Update, UpdateHistory, VersionSide
-from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
 from kubectl_eksdoc.errors import AwsMissing, ValuesError
 
 _ADDON_UPDATE = "AddonUpdate"

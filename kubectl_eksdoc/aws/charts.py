@@ -12,7 +12,7 @@ from importlib.resources import files
 from typing import Any
 
 from kubectl_eksdoc.core.model.api_objects import Doc, at, with_value, without
-from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.versions import Version, parse
 
 _OWN_VERSION = ("env", "VPC_CNI_VERSION")

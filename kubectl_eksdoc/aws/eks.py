@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from kubectl_eksdoc.aws.asking import Json, answered, at_once, found, known
 from kubectl_eksdoc.aws.believing import Believed
 from kubectl_eksdoc.aws.values import schema_of
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws import questions
 from kubectl_eksdoc.core.model.aws.addons import (
     Addon,
@@ -19,7 +20,6 @@ from kubectl_eksdoc.core.model.aws.addons import (
     UpdateCall,
     UpdateHistory,
 )
-from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.clusters import ClusterVersion
 
 

@@ -9,8 +9,8 @@ from typing import Any
 from kubectl_eksdoc.aws import queues, role_policies, rules
 from kubectl_eksdoc.aws.asking import Json, at_once, known, name_of, text
 from kubectl_eksdoc.aws.believing import Believed
+from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws import questions
-from kubectl_eksdoc.core.model.aws.asked import Unknown
 from kubectl_eksdoc.core.model.aws.queues import InterruptionKeys, InterruptionTold, Notice
 
 

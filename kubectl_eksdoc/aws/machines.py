@@ -9,7 +9,7 @@ from kubectl_eksdoc.aws import ec2
 from kubectl_eksdoc.aws import node_groups as eks
 from kubectl_eksdoc.aws.asking import at_once
 from kubectl_eksdoc.aws.believing import Believed
-from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.machines import MachineKeys, MachinesTold
 
 

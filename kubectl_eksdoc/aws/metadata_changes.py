@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from kubectl_eksdoc.aws import ec2, eks, node_groups
 from kubectl_eksdoc.aws.asking import Json, answered, at_once, found, known
 from kubectl_eksdoc.aws.believing import Believed
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws import questions
 from kubectl_eksdoc.core.model.aws.addons import Update
-from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.machines import Instance, NodeGroup, SaidOptions
 from kubectl_eksdoc.core.model.aws.questions import Question
 from kubectl_eksdoc.core.model.metadata_acts import OnTemplate, SetOptions

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from kubectl_eksdoc.aws.asking import Json, at_once, found, known, name_of, text
 from kubectl_eksdoc.aws.believing import Believed
 from kubectl_eksdoc.aws.ec2 import template_ref
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws import questions
-from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.machines import NodeGroup, PodIdentity
 
 

@@ -9,8 +9,8 @@ from kubectl_eksdoc.aws.asking import Json, found, name_of, text
 from kubectl_eksdoc.aws.believing import Believed
 from kubectl_eksdoc.aws.values import document_of
 from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws import questions
-from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.queues import Key, Queue
 
 _TOLD = ("ApproximateNumberOfMessages", "KmsMasterKeyId", "MessageRetentionPeriod", "Policy", "QueueArn")

@@ -9,8 +9,8 @@ from datetime import timedelta
 from kubectl_eksdoc.aws.asking import Json, at_once, found, known, name_of, text
 from kubectl_eksdoc.aws.believing import Believed
 from kubectl_eksdoc.aws.values import document_of
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws import questions
-from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.queues import Figures, FiguresOf, Rule, Target
 
 _SHAPED = ("Input", "InputPath", "InputTransformer")

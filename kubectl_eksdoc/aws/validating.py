@@ -23,7 +23,7 @@ import fastjsonschema
 
 from kubectl_eksdoc.aws.judgeable import FORMATS, JUDGED, unjudgeable
 from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.configuration import Broken, Path, item, referred, shown
 
 MOST = 20_000

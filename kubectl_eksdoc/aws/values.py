@@ -14,7 +14,7 @@ from typing import Any
 import yaml
 
 from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.errors import ValuesError
 
 DEEPEST = 100

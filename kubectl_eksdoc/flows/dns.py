@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.addons import AddonSide
-from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.nodes import NodeOwner
 from kubectl_eksdoc.core.plan.dns.deployed import OBJECTS

@@ -9,8 +9,8 @@ from typing import Protocol
 
 from kubectl_eksdoc.core.model.api_objects import Doc, at, with_value
 from kubectl_eksdoc.core.model.applies import Applied, Conflict, Conflicting
+from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.addons import AddonSide
-from kubectl_eksdoc.core.model.aws.asked import Unknown
 from kubectl_eksdoc.core.model.aws.clusters import EksCluster
 from kubectl_eksdoc.core.model.coredns import COREFILE
 from kubectl_eksdoc.core.model.findings import Finding

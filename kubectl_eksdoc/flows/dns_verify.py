@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.run.dns.taking_up import Stand, Told, Verified, Wanted, stand
 from kubectl_eksdoc.core.run.dns.telling import metrics_of

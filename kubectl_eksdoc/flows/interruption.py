@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.queues import FiguresOf, InterruptionKeys, InterruptionTold, Queue
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.containers import LogOf

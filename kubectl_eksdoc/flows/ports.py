@@ -7,8 +7,8 @@ from typing import Protocol
 
 from kubectl_eksdoc.core.model.acts import Act, Cordon, Errand, OfPod
 from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.addons import Addon, Update, UpdateCall
-from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.containers import Container, LogOf
 from kubectl_eksdoc.core.model.journal import Begun, Entries, Entry, Phase, RunSummary

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.terraform import AddonResource, AddonSettings, ClusterUpgrade, TerraformPlan
 from kubectl_eksdoc.errors import TerraformError
 from kubectl_eksdoc.host.fields import Unfit, short

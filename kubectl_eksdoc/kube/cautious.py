@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.probe_pods import NotMade
 from kubectl_eksdoc.errors import ClusterError, Unauthorized
 from kubectl_eksdoc.kube.config import Access

@@ -8,7 +8,7 @@ from typing import Any
 
 from kubectl_eksdoc.core.model.acts import RESTARTED_AT
 from kubectl_eksdoc.core.model.api_objects import Doc, at
-from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.coredns import NAME, SELECTOR, SERVICE, SYSTEM
 from kubectl_eksdoc.core.model.dns_measure import DnsPod, DnsService, DnsStand, DnsWorkload
 from kubectl_eksdoc.core.model.pods import ENDED

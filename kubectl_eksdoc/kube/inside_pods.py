@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import TypeVar
 from urllib.parse import quote
 
-from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.core.model.containers import Container, LogOf
 from kubectl_eksdoc.errors import Forbidden

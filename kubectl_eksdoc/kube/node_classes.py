@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.kinds import NODE_CLASSES
 from kubectl_eksdoc.errors import ClusterError, Drifted, Forbidden
 from kubectl_eksdoc.kube.answers import Absent as NoSuchObject

@@ -8,7 +8,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 from kubectl_eksdoc.core.model.api_objects import Doc, at
-from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.probe_pods import Marks, NotMade, Owner, PodStand
 from kubectl_eksdoc.errors import Forbidden, Unreachable
 from kubectl_eksdoc.kube.answers import NotServed, Refused

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 import msgspec
 
 from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.containers import Container, LogOf
 from kubectl_eksdoc.core.model.kinds import Resource
 from kubectl_eksdoc.errors import SnapshotError

@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, given, settings
 
 from kubectl_eksdoc.aws.charts import chart_defaults
 from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.addons import Addon
-from kubectl_eksdoc.core.model.aws.asked import Unknown
 from kubectl_eksdoc.core.model.aws.clusters import EksCluster
 from kubectl_eksdoc.core.model.named import named
 from kubectl_eksdoc.core.plan.addon.facts import AddonFacts, Asked, OfVersion

@@ -15,7 +15,7 @@ from kubectl_eksdoc.aws.charts import (
     documented_variable,
     known_charts,
 )
-from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Unknown
 
 READ = Path(__file__).parents[1] / "data" / "aws" / "eks" / "charts"
 CHARTS: dict[str, Any] = json.loads((READ / "vpc-cni.json").read_text(encoding="utf-8"))

@@ -8,7 +8,7 @@ import pytest
 
 from kubectl_eksdoc.aws import ec2, node_groups
 from kubectl_eksdoc.aws.believing import Believed, believed
-from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.machines import (
     Image,
     Instance,

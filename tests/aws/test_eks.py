@@ -9,6 +9,7 @@ import pytest
 
 from kubectl_eksdoc.aws import eks
 from kubectl_eksdoc.aws.asking import AT_ONCE, at_once
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.addons import (
     Addon,
     AddonConfiguration,
@@ -19,7 +20,6 @@ from kubectl_eksdoc.core.model.aws.addons import (
     Update,
     UpdateHistory,
 )
-from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.clusters import ClusterVersion, part_of
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsMissing
 from tests.aws.answers import Scripted, sees

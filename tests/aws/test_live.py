@@ -19,10 +19,10 @@ from kubectl_eksdoc.aws.believing import Believed, believed
 from kubectl_eksdoc.aws.live import LiveAws
 from kubectl_eksdoc.aws.recorded import Recorded, RecordedOf, Recorder
 from kubectl_eksdoc.aws.whose import caller_of, cluster_named
+from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws import questions
 from kubectl_eksdoc.core.model.aws.access import AwsAccess
 from kubectl_eksdoc.core.model.aws.addons import Addon, Update
-from kubectl_eksdoc.core.model.aws.asked import Unknown
 from kubectl_eksdoc.core.model.aws.machines import TemplateRef
 from kubectl_eksdoc.core.model.aws.questions import Question
 from kubectl_eksdoc.core.model.aws.queues import FiguresOf, RolePolicies

@@ -13,7 +13,7 @@ import pytest
 from kubectl_eksdoc.aws import ec2
 from kubectl_eksdoc.aws.believing import Believed, believed
 from kubectl_eksdoc.aws.metadata_changes import MetadataChanges
-from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.machines import Instance, MetadataOptions, SaidOptions, TemplateRef
 from kubectl_eksdoc.core.model.metadata_acts import Act, OnInstances, OnTemplate, SetOptions
 from kubectl_eksdoc.core.run.metadata.became import Became, Done

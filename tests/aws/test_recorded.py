@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from kubectl_eksdoc.aws import eks
 from kubectl_eksdoc.aws.recorded import Recorded, Recorder
 from kubectl_eksdoc.aws.whose import cluster_named
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws import questions
-from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
 from kubectl_eksdoc.errors import AwsDenied, AwsError, AwsMissing, AwsThrottled, SnapshotError
 from tests.aws.answers import RECORDED, Scripted, a_cluster, sees
 

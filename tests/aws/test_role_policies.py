@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.aws.role_policies import role_policies
-from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.queues import RolePolicies
 from tests.aws.answers import ACCOUNT, Scripted, sees
 

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.aws.validating import broken
-from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.configuration import Broken, Path, item
 from kubectl_eksdoc.core.plan.addon.remedies import remedy
 from tests.aws.near_documents import near

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.aws.values import DEEPEST, LONGEST, schema_of, values_of
-from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.errors import ValuesError
 
 SCHEMAS = sorted((Path(__file__).parents[1] / "data" / "aws" / "eks" / "schemas").glob("*.json"))

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.dns_measure import DnsPod, DnsService, DnsStand, DnsWorkload
 from kubectl_eksdoc.core.model.dns_measure_codes import LOST
 from kubectl_eksdoc.core.model.findings import Status

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta, timezone
 
 from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.dns_measure import DnsPod, DnsService, DnsStand, DnsWorkload
 from kubectl_eksdoc.core.model.nodes import Node
 from kubectl_eksdoc.core.model.probe_pods import NotMade, Owner, PodStand

@@ -8,8 +8,8 @@ from typing import Any
 
 from kubectl_eksdoc.aws.charts import chart_defaults
 from kubectl_eksdoc.core.model import addon_codes as codes
+from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.addons import VersionSide
-from kubectl_eksdoc.core.model.aws.asked import Unknown
 from kubectl_eksdoc.core.model.aws.configuration import Broken
 from kubectl_eksdoc.core.plan.addon.facts import Asked
 from kubectl_eksdoc.core.plan.addon.modes import Mode

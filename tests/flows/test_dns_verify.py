@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 
-from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.run.dns.taking_up import Taken, Verified, Wanted
 from kubectl_eksdoc.errors import ClusterError

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.queues import InterruptionKeys, InterruptionTold
 from kubectl_eksdoc.core.model.containers import Container, LogOf
 from kubectl_eksdoc.core.model.interruption import KarpenterInstall, SpotEvent

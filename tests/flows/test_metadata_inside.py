@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.machines import Instance, MachinesTold, MetadataOptions
 from kubectl_eksdoc.core.model.containers import Container, LogOf, Runs
 from kubectl_eksdoc.core.model.pods import Calls, Pod

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.machines import MetadataOptions
 from kubectl_eksdoc.core.model.metadata_probe import Report
 from kubectl_eksdoc.core.model.probe_pods import NotMade, Owner, PodStand

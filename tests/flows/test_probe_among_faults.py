@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.machines import MetadataOptions
 from kubectl_eksdoc.core.model.metadata_probe import MARKS
 from kubectl_eksdoc.core.plan.metadata.probing.pods import Manner

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.terraform import AddonResource, AddonSettings, ClusterUpgrade, ProviderConstraint
 from kubectl_eksdoc.errors import TerraformError
 from kubectl_eksdoc.host.terraform_plan import read_terraform_plan

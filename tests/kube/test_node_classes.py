@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kubectl_eksdoc.core.model.api_objects import Doc, at
-from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.core.model.metadata_acts import OnClass
 from kubectl_eksdoc.core.run.metadata.became import Became, class_patch, of_class

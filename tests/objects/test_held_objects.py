@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.named import Named
 from kubectl_eksdoc.objects.held_objects import HeldObjects
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.containers import Container, LogOf
 from kubectl_eksdoc.errors import SnapshotError
 from kubectl_eksdoc.objects.held_pods import HeldPods

@@ -69,7 +69,7 @@ def carry(
         JournalError: it cannot be written down; nothing was sent.
         AwsError: EKS does not take it.
     """
-    from kubectl_eksdoc.core.model.aws.asked import Unknown
+    from kubectl_eksdoc.core.model.asked import Unknown
     from kubectl_eksdoc.core.run.addon.expectations import expected_of
     from kubectl_eksdoc.flows.addon_update import carry_out
     from kubectl_eksdoc.render.addon.commands import as_json

@@ -21,7 +21,7 @@ from kubectl_eksdoc.errors import AwsError, Drifted, EksdocError, JournalError, 
 
 if TYPE_CHECKING:  # help must not pay for facts and plans
     from kubectl_eksdoc.core.model.api_objects import Doc
-    from kubectl_eksdoc.core.model.aws.asked import Unknown
+    from kubectl_eksdoc.core.model.asked import Unknown
     from kubectl_eksdoc.core.model.pods import Pod
     from kubectl_eksdoc.core.run.addon.ended import Ended
     from kubectl_eksdoc.core.run.dns.taking_up import Verified, Wanted
@@ -252,7 +252,7 @@ def _looking(asking: Asking, text: str) -> Iterator[Verifying]:
 
 
 def _listed(asking: Asking) -> Callable[[], tuple[Pod, ...] | Unknown]:
-    from kubectl_eksdoc.core.model.aws.asked import Unknown
+    from kubectl_eksdoc.core.model.asked import Unknown
     from kubectl_eksdoc.core.model.kinds import PODS
     from kubectl_eksdoc.core.plan.dns.facts import dns_pods
 

@@ -24,7 +24,7 @@ from kubectl_eksdoc.errors import AwsDenied, AwsError, Drifted, LocalJournalErro
 if TYPE_CHECKING:  # help must not pay for facts and plans
     from kubectl_eksdoc.aws.believing import Believed
     from kubectl_eksdoc.core.model.api_objects import Doc
-    from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
+    from kubectl_eksdoc.core.model.asked import Absent, Unknown
     from kubectl_eksdoc.core.model.aws.machines import Instance
     from kubectl_eksdoc.core.model.metadata_acts import Act
     from kubectl_eksdoc.core.run.metadata.became import Done, Part
@@ -93,7 +93,7 @@ def _begun(view: FixView, world: MetadataWorld, keeping: Keeping, around: Surrou
 
 def _believed(world: MetadataWorld) -> Believed:
     """Raises AwsDenied: nothing that AWS says can be believed."""
-    from kubectl_eksdoc.core.model.aws.asked import Unknown
+    from kubectl_eksdoc.core.model.asked import Unknown
 
     if isinstance(world.aws, Unknown):
         raise AwsDenied(f"{world.aws.why}, so nothing can be changed", "", world.aws.missing)
@@ -151,7 +151,7 @@ def _members(
 ) -> Mapping[str, Instance | Absent | Unknown] | Unknown:
     """The nodes of a group as they are now, each with its instance."""
     from kubectl_eksdoc.core.model import kinds
-    from kubectl_eksdoc.core.model.aws.asked import Unknown
+    from kubectl_eksdoc.core.model.asked import Unknown
     from kubectl_eksdoc.core.plan.metadata.sources import instance_of
     from kubectl_eksdoc.errors import ClusterError
     from kubectl_eksdoc.wiring.metadata_fixes import changes_of

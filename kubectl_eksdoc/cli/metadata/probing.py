@@ -89,7 +89,7 @@ def probing(request: Request, active: Active, around: Surroundings) -> Answer:
 
 def _read(asking: _Asking) -> _Read:
     """AWS is asked where it can be; nothing that is measured rests on it."""
-    from kubectl_eksdoc.core.model.aws.asked import Unknown
+    from kubectl_eksdoc.core.model.asked import Unknown
     from kubectl_eksdoc.core.model.aws.machines import MetadataOptions
     from kubectl_eksdoc.core.plan.metadata.sources import service_now
     from kubectl_eksdoc.flows.metadata import metadata_facts
@@ -139,7 +139,7 @@ def _every(asking: _Asking) -> bool:
 
 def _dry(asking: _Asking, read: _Read) -> Answer:
     """What would be made, for kubectl; nobody is asked."""
-    from kubectl_eksdoc.core.model.aws.asked import Unknown
+    from kubectl_eksdoc.core.model.asked import Unknown
     from kubectl_eksdoc.core.plan.metadata.probing.plan import plan_probe
     from kubectl_eksdoc.render.metadata_probe import MANIFESTS, ProbeView
 

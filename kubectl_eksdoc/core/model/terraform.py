@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Unknown
 
 Text = str | None | Unknown
 """None where the plan says null or nothing: it is not set. Unknown where it is known after apply only."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from enum import Enum
 
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.addons import Addon, Update
-from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
 
 
 class Stage(str, Enum):

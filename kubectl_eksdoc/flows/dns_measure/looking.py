@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.dns_measure import DnsStand
 from kubectl_eksdoc.flows.dns_measure.ports import Dns
 from kubectl_eksdoc.flows.probe_pods import LOOK_S, Clock

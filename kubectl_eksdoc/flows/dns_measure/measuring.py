@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.dns_measure import Report
 from kubectl_eksdoc.core.model.nodes import Node
 from kubectl_eksdoc.core.model.probe_pods import NotMade, Owner, PodStand

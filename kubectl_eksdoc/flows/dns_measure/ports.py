@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.dns_measure import DnsPod, DnsService, DnsStand, DnsWorkload
 from kubectl_eksdoc.core.model.probe_pods import NotMade
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from datetime import datetime, timezone
 from typing import Any
 
-from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.dns_measure import TRANSPORTS, Counts, Report, Second, Stream
 from kubectl_eksdoc.core.plan.dns.measuring.manner import LATE_S, QUESTION
 from kubectl_eksdoc.core.plan.dns.measuring.plan import MeasurePlan

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.machines import Instance
 from kubectl_eksdoc.core.model.metadata_acts import OnInstances, SetOptions
 from kubectl_eksdoc.core.run.metadata.became import Became, Done, Part, of_instance

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.metadata_acts import OnClass
 from kubectl_eksdoc.core.run.metadata.became import Became, Done, class_patch, of_class
 from kubectl_eksdoc.errors import Drifted

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from kubectl_eksdoc.core.model.asked import Absent
 from kubectl_eksdoc.core.model.aws.addons import Issue, Update
-from kubectl_eksdoc.core.model.aws.asked import Absent
 from kubectl_eksdoc.core.model.metadata_acts import OnTemplate
 from kubectl_eksdoc.core.run.metadata.became import Became, Done, Part, of_group, stage_by_group
 from kubectl_eksdoc.core.run.stages import Stage, stage_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.metadata_acts import Act, OnClass, OnInstances, OnTemplate
 from kubectl_eksdoc.core.run.metadata.became import class_patch
 from kubectl_eksdoc.errors import AwsDenied, AwsMissing, AwsRefused, ClusterError

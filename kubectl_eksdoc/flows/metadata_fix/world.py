@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Protocol
 
 from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.machines import Instance
 from kubectl_eksdoc.core.run.metadata.became import Became, Part, of_node
 from kubectl_eksdoc.core.run.stages import pause_s

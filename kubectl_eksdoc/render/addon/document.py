@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import cast
 
-from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.configuration import Broken, shown
 from kubectl_eksdoc.core.model.documents import ADDON_DIFF, API_VERSION
 from kubectl_eksdoc.core.plan.addon.merging import MISSING

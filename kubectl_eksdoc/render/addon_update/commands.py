@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 
-from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.plan.addon.judging import calls
 from kubectl_eksdoc.core.run.addon.way_back import WayBack
 from kubectl_eksdoc.render.addon.commands import as_json

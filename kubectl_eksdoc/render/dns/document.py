@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import cast
 
-from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.documents import API_VERSION, COREDNS_LAMEDUCK
 from kubectl_eksdoc.core.plan.dns.facts import DnsFacts
 from kubectl_eksdoc.core.plan.dns.judging.failing import endpoints

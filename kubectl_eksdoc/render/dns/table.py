@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from kubectl_eksdoc.core.model import dns_codes as codes
-from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.findings import Finding, Severity
 from kubectl_eksdoc.core.plan.dns.judging.failing import endpoints
 from kubectl_eksdoc.core.plan.dns.order import Step

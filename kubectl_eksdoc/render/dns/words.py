@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kubectl_eksdoc.core.model import dns_codes as codes
-from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.findings import Severity, Status
 from kubectl_eksdoc.core.plan.dns.plan import DnsPlan
 from kubectl_eksdoc.render.text import counted

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 
 from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.clusters import EksCluster
 from kubectl_eksdoc.core.model.commands import shell
 from kubectl_eksdoc.core.run.addon.way_back import WayBack

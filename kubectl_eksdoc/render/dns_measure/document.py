@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import cast
 
-from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.dns_measure import Counts, Report, Second, Stream, Target
 from kubectl_eksdoc.core.model.documents import API_VERSION, DNS_MEASURE
 from kubectl_eksdoc.core.model.probe_pods import NotMade

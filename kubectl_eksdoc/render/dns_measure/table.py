@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.dns_measure import Counts, Report, Stream
 from kubectl_eksdoc.core.plan.dns.measuring.plan import MeasurePlan
 from kubectl_eksdoc.core.plan.dns.measuring.result import Measured, MeasuredZone

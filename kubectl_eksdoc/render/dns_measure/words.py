@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.dns_measure import Counts, Report, Target
 from kubectl_eksdoc.core.plan.dns.measuring.manner import LATE_S, Happening
 from kubectl_eksdoc.core.plan.dns.measuring.moments import What

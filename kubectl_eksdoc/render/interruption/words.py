@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kubectl_eksdoc.core.model import interruption_codes as codes
-from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.interruption import KarpenterInstall
 from kubectl_eksdoc.core.model.nodes import NodeOwner
 from kubectl_eksdoc.core.plan.interruption.plan import InterruptionPlan

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import cast
 
-from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.machines import MetadataOptions
 from kubectl_eksdoc.core.model.documents import API_VERSION, IMDS_PROBE
 from kubectl_eksdoc.core.plan.metadata.fixes.fix import Choice

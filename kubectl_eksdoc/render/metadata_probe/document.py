@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import cast
 
-from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.documents import API_VERSION, IMDS_ACTIVE_PROBE
 from kubectl_eksdoc.core.model.metadata_probe import Seen, Step
 from kubectl_eksdoc.core.model.probe_pods import NotMade

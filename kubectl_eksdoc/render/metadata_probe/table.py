@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.metadata_probe import Ask, Family, Seen, Step
 from kubectl_eksdoc.core.plan.metadata.probing.diagnosis import Answers, Cause, diagnosis
 from kubectl_eksdoc.core.plan.metadata.probing.plan import ProbePlan

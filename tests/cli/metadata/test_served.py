@@ -12,7 +12,7 @@ import pytest
 
 import kubectl_eksdoc.render.schemas as schemas
 from kubectl_eksdoc.cli import rights
-from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.embedded.serving.clockwork import ByHand
 from kubectl_eksdoc.flows.metadata import KINDS

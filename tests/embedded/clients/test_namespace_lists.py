@@ -9,7 +9,7 @@ from pathlib import Path
 
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.core.plan.addon.aftermath.templates import Templates, templates_of
 from kubectl_eksdoc.core.plan.addon.aftermath.timeline import Step, slots, step_at

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.dns_measure import Report
 from kubectl_eksdoc.core.model.dns_measure_codes import ENDPOINT, LOST, NOT_MEASURED
 from kubectl_eksdoc.core.model.findings import Finding, Status

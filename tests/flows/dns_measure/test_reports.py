@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.dns_measure import Counts, Report, Second, Stream
 from kubectl_eksdoc.flows.dns_measure.reports import report_in
 

@@ -8,8 +8,8 @@ from copy import deepcopy
 from dataclasses import dataclass, field, replace
 
 from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.addons import Issue, Update
-from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.machines import Instance, MetadataOptions, NodeGroup, SaidOptions, TemplateRef
 from kubectl_eksdoc.core.model.metadata_acts import Act, OnClass, OnInstances, OnTemplate, SetOptions
 from kubectl_eksdoc.core.run.metadata.became import Done

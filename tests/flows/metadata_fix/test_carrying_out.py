@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.addons import Issue
-from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.machines import Instance, MetadataOptions, SaidOptions
 from kubectl_eksdoc.core.model.metadata_acts import Act, OnClass, OnInstances, OnTemplate, SetOptions
 from kubectl_eksdoc.core.run.metadata.became import Became

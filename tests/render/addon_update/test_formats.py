@@ -14,8 +14,8 @@ import pytest
 import yaml
 
 import kubectl_eksdoc.render.schemas as schemas
+from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.addons import Issue
-from kubectl_eksdoc.core.model.aws.asked import Unknown
 from kubectl_eksdoc.core.plan.addon.judging import calls
 from kubectl_eksdoc.core.run.addon.ended import Ended
 from kubectl_eksdoc.core.run.addon.guards import Guard, changing, to_acknowledge

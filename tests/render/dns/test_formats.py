@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import kubectl_eksdoc.render.schemas as schemas
 from kubectl_eksdoc.core.model import dns_codes
-from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.plan.dns.facts import DnsFacts, Notices
 from kubectl_eksdoc.core.plan.dns.plan import plan_dns
 from kubectl_eksdoc.core.plan.dns.shutdown import Shutdown, budget

@@ -15,7 +15,7 @@ import yaml
 
 import kubectl_eksdoc.render.schemas as schemas
 from kubectl_eksdoc.core.model import interruption_codes
-from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.queues import Notice
 from kubectl_eksdoc.core.plan.interruption.plan import InterruptionPlan
 from kubectl_eksdoc.render.interruption import FORMATS, InterruptionView

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.machines import Instance, MachinesTold, MetadataOptions, NodeGroup, SaidOptions
 from kubectl_eksdoc.core.model.cluster import Cluster, NodeClass
 from kubectl_eksdoc.core.model.nodes import COMPUTE_TYPE, NODE_POOL, Node

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from kubectl_eksdoc.core.model import metadata_probe_codes
-from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.machines import MetadataOptions
 from kubectl_eksdoc.core.model.metadata_probe import Ask, Report, Seen, Step
 from kubectl_eksdoc.core.model.nodes import COMPUTE_TYPE, NodeOwner

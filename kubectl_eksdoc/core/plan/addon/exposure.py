@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from kubectl_eksdoc.core.model.api_objects import at
-from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.branches import Asks
 from kubectl_eksdoc.core.model.findings import Severity
 from kubectl_eksdoc.core.model.pods import Pod

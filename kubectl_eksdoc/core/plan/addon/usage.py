@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.kinds import Resource
 from kubectl_eksdoc.core.model.pods import Pod

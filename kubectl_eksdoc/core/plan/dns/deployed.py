@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kubectl_eksdoc.core.model.api_objects import Doc, at
-from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.coredns import COREFILE, NAME, SYSTEM
 from kubectl_eksdoc.core.model.named import Named
 from kubectl_eksdoc.core.rules.api.ownership.entries import MalformedEntries, read

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.findings import Status
 from kubectl_eksdoc.core.plan.dns.facts import Notices
 from kubectl_eksdoc.core.plan.interruption.plan import InterruptionPlan

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from kubectl_eksdoc.core.model import dns_codes as codes
-from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.commands import Reach
 from kubectl_eksdoc.core.model.findings import Finding, Severity, Status, in_order, reached
 from kubectl_eksdoc.core.model.kinds import NODES

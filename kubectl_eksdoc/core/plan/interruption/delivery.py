@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from kubectl_eksdoc.core.model import interruption_codes as codes
 from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.queues import Key, Queue, Rule, Target
 from kubectl_eksdoc.core.model.findings import Remedy, Status, Subject
 from kubectl_eksdoc.core.model.versions import Version

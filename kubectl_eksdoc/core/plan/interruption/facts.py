@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.queues import InterruptionTold
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.interruption import KarpenterInstall, Place, SpotEvent

@@ -14,7 +14,7 @@ from datetime import timedelta
 
 from kubectl_eksdoc.core.model import interruption_codes as codes
 from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.commands import shell
 from kubectl_eksdoc.core.model.coredns import is_coredns
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject

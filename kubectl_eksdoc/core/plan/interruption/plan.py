@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from kubectl_eksdoc.core.model import interruption_codes as codes
 from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.commands import in_turn, shell
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.core.model.interruption import KarpenterInstall

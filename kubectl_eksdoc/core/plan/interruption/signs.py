@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from kubectl_eksdoc.core.model import interruption_codes as codes
-from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.queues import Queue
 from kubectl_eksdoc.core.model.commands import shell
 from kubectl_eksdoc.core.model.findings import Remedy, Status, Subject

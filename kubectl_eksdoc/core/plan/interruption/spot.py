@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.coredns import is_coredns
 from kubectl_eksdoc.core.model.findings import Subject

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.containers import Container, LogOf, Runs
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.plan.metadata.consumers import Started, consumer_of

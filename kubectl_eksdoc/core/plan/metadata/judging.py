@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from kubectl_eksdoc.core.model import metadata_codes as codes
-from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.machines import MetadataOptions
 from kubectl_eksdoc.core.model.commands import shell
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, When

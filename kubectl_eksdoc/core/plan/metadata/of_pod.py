@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.pods import Pod, RoleBy
 from kubectl_eksdoc.core.plan.metadata.plan import GroupPlan, MetadataPlan
 from kubectl_eksdoc.core.plan.metadata.sufferers import Sufferer

@@ -11,7 +11,7 @@ from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from enum import Enum
 
-from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.machines import PodIdentity
 from kubectl_eksdoc.core.model.pods import Pod, RoleBy
 from kubectl_eksdoc.core.plan.metadata.consumers import Consumer, Started, asks_nothing, consumer_of

@@ -5,7 +5,7 @@ Source of the form: distribution/reference, reference.go (domain/path:tag@digest
 
 from __future__ import annotations
 
-from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.versions import Version, parse
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.versions import Version
 from kubectl_eksdoc.core.rules.upgrades.removed_api_rows import READ_TO, ROWS, RemovedApi
 from kubectl_eksdoc.core.rules.upgrades.sourced import beyond, in_words, minor_of

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 
+from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.addons import Update
-from kubectl_eksdoc.core.model.aws.asked import Unknown
 
 _CLOCKS_DIFFER = timedelta(minutes=15)
 """AWS takes no request whose time is further away from its own than that (signature version 4: five minutes), and a

@@ -8,7 +8,7 @@ from enum import Enum
 from typing import Any
 
 from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.named import Named, named
 from kubectl_eksdoc.core.plan.addon.expected import EKS, owners_of
 from kubectl_eksdoc.core.plan.addon.fields import LiveField, value_at

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.targets import TargetGroup
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.network import TargetGroupBinding

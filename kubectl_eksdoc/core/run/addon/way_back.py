@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.plan.addon.fields import LiveField
 from kubectl_eksdoc.core.plan.addon.merging import MISSING, with_value
 from kubectl_eksdoc.core.plan.addon.plan import AddonPlan

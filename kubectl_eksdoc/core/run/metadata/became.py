@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from kubectl_eksdoc.core.model.api_objects import Doc, at
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.addons import Issue
-from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.machines import Instance, MetadataOptions, NodeGroup
 from kubectl_eksdoc.core.model.metadata_acts import Act, OnClass, OnTemplate, SetOptions
 from kubectl_eksdoc.core.run.stages import Stage

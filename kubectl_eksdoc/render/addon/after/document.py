@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import cast
 
+from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.addons import Update, UpdateHistory
-from kubectl_eksdoc.core.model.aws.asked import Unknown
 from kubectl_eksdoc.core.model.aws.configuration import shown
 from kubectl_eksdoc.core.model.documents import ADDON_AFTERMATH, API_VERSION
 from kubectl_eksdoc.core.model.named import Named

@@ -5,8 +5,8 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.addons import Update, UpdateHistory
-from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.findings import Status
 from kubectl_eksdoc.core.plan.addon.aftermath.facts import Aftermath, ChangedField, Recreating, State, Templated
 from kubectl_eksdoc.core.plan.addon.aftermath.timeline import Step, Untold

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import cast
 
-from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.documents import ADDON_DIFF, API_VERSION
 from kubectl_eksdoc.core.plan.addon.plan import AddonPlan
 from kubectl_eksdoc.core.plan.addon.terraform.requests import AddonRequest

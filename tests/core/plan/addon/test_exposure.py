@@ -8,7 +8,7 @@ import pytest
 
 from kubectl_eksdoc.core.model import addon_codes as codes
 from kubectl_eksdoc.core.model import kinds
-from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.branches import Asks, Branch, Probe
 from kubectl_eksdoc.core.model.findings import Finding, Severity
 from kubectl_eksdoc.core.model.kinds import KindRead, ReadState

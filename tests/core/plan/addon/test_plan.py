@@ -11,8 +11,8 @@ import pytest
 from kubectl_eksdoc.core.model import addon_codes as codes
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.api_objects import with_value as with_at
+from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.addons import Addon, Issue
-from kubectl_eksdoc.core.model.aws.asked import Unknown
 from kubectl_eksdoc.core.model.aws.clusters import EksCluster
 from kubectl_eksdoc.core.model.branches import Asks, Branch, Probe
 from kubectl_eksdoc.core.model.findings import Finding, Severity, Status

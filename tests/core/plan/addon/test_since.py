@@ -7,7 +7,7 @@ import math
 from hypothesis import given
 from hypothesis import strategies as some
 
-from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.plan.addon.facts import Asked
 from kubectl_eksdoc.core.plan.addon.modes import Mode
 from kubectl_eksdoc.core.plan.addon.schema.allowed import SchemaPaths

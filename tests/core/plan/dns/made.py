@@ -8,8 +8,8 @@ from typing import Any
 
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.api_objects import Doc, with_value
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.addons import Addon, AddonSide, VersionSide
-from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.containers import Container, Runs
 from kubectl_eksdoc.core.model.network import Endpoint, EndpointSlice
 from kubectl_eksdoc.core.model.nodes import Node

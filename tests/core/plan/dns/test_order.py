@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from kubectl_eksdoc.core.model import dns_codes as codes
-from kubectl_eksdoc.core.model.aws.asked import Absent
+from kubectl_eksdoc.core.model.asked import Absent
 from kubectl_eksdoc.core.model.containers import Container
 from kubectl_eksdoc.core.model.findings import Status
 from kubectl_eksdoc.core.plan.dns.facts import inside, logs_of

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.interruption import Setting
 from kubectl_eksdoc.core.model.named import Named
 from kubectl_eksdoc.core.model.pods import Calls, RoleBy

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.queues import NOT_ASKED, Figures, Key, RolePolicies, Rule, Target
 from kubectl_eksdoc.core.model.interruption import Setting
 from kubectl_eksdoc.core.model.pods import RoleBy

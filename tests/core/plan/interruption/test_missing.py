@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.queues import Key, RolePolicies, Target
 from kubectl_eksdoc.core.plan.interruption.plan import Wish, plan_interruption, stack_name
 from kubectl_eksdoc.core.plan.interruption.repair.missing import (

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from hypothesis import given
 from hypothesis import strategies as some
 
-from kubectl_eksdoc.core.model.aws.asked import Absent
+from kubectl_eksdoc.core.model.asked import Absent
 from kubectl_eksdoc.core.model.aws.machines import Instance, MachinesTold, MetadataOptions, NodeGroup, SaidOptions
 from kubectl_eksdoc.core.model.cluster import NodeClass
 from kubectl_eksdoc.core.model.nodes import COMPUTE_TYPE, NODE_POOL, Node, NodeOwner

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.containers import Container, LogOf, Runs
 from kubectl_eksdoc.core.model.pods import Calls, Owner, Pod
 from kubectl_eksdoc.core.plan.metadata.inside import Inside, choose, inside, logs_of, started_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kubectl_eksdoc.core.model import metadata_codes as codes
-from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.machines import Instance
 from kubectl_eksdoc.core.model.findings import Finding, When
 from kubectl_eksdoc.core.model.pods import Calls

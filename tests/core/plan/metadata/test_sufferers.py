@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.machines import MetadataOptions, PodIdentity
 from kubectl_eksdoc.core.model.pods import Calls, Pod, RoleBy
 from kubectl_eksdoc.core.plan.metadata.consumers import Started

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.addons import Addon
-from kubectl_eksdoc.core.model.aws.asked import Unknown
 from kubectl_eksdoc.core.model.aws.clusters import EksCluster
 from kubectl_eksdoc.core.model.branches import Asks, Branch, Probe
 from kubectl_eksdoc.core.model.findings import Status

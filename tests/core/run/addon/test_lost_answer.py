@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.addons import Update
-from kubectl_eksdoc.core.model.aws.asked import Unknown
 from kubectl_eksdoc.core.run.addon.lost_answer import asked_for
 
 AT = datetime(2026, 11, 22, 9, tzinfo=timezone.utc)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.findings import Status
 from kubectl_eksdoc.core.run.dns.judged import RESTART, judged
 from kubectl_eksdoc.core.run.dns.taking_up import Stand, Taken, Told, Verified, Wanted, stand

@@ -17,7 +17,7 @@ import yaml
 import kubectl_eksdoc.render.schemas as schemas
 from kubectl_eksdoc.core.model import addon_codes, addon_past_codes
 from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.core.model.kinds import Resource
 from kubectl_eksdoc.core.model.named import Named

@@ -12,7 +12,7 @@ from enum import Enum
 from typing import Any
 
 from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.configuration import Path as ConfigPath
 from kubectl_eksdoc.core.model.named import Named
 from kubectl_eksdoc.core.plan.addon.aftermath.origins import FROM_THE_BEGINNING, Origin, Past, Writer, had, origin_of

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from kubectl_eksdoc.core.model import addon_past_codes as codes
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.addon_codes import OBJECT_UNREAD
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.addons import Update, UpdateHistory
-from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, When
 from kubectl_eksdoc.core.model.named import Named, named

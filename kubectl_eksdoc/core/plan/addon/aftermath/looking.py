@@ -9,8 +9,8 @@ from typing import Any
 
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.api_objects import Doc, at
+from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.addons import Update, UpdateHistory
-from kubectl_eksdoc.core.model.aws.asked import Unknown
 from kubectl_eksdoc.core.model.findings import in_order
 from kubectl_eksdoc.core.model.named import Named, named
 from kubectl_eksdoc.core.model.pods import Pod

@@ -11,7 +11,7 @@ from datetime import datetime
 
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.named import Named, named
 from kubectl_eksdoc.core.plan.addon.aftermath.facts import Unrecorded
 from kubectl_eksdoc.core.plan.addon.expected import EKS, config_of, owners_of

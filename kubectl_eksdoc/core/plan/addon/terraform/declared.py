@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.terraform import ModuleCall, TerraformPlan
 from kubectl_eksdoc.core.plan.addon.terraform.generations import bounds
 from kubectl_eksdoc.core.plan.addon.terraform.requests import AddonRequest

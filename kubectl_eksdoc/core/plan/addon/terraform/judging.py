@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from kubectl_eksdoc.core.model import addon_codes as codes
 from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, in_order
 from kubectl_eksdoc.core.model.named import named
 from kubectl_eksdoc.core.plan.addon.facts import AddonFacts, Asked

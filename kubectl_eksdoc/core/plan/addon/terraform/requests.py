@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 
-from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.terraform import AddonResource, AddonSettings, TerraformPlan, Text
 from kubectl_eksdoc.core.plan.addon.modes import Mode
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.findings import Finding, Severity, Status, Subject, in_order
 from kubectl_eksdoc.core.model.terraform import TerraformPlan
 from kubectl_eksdoc.core.plan.addon.plan import AddonPlan

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from kubectl_eksdoc.core.model import dns_change_codes
 from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.addons import AddonSide
-from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.commands import shell
 from kubectl_eksdoc.core.model.coredns import NAME, SYSTEM
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, in_order

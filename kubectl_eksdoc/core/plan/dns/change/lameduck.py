@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kubectl_eksdoc.core.model import dns_codes, kinds
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.addons import AddonSide
-from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.coredns import NAME, SYSTEM
 from kubectl_eksdoc.core.model.corefile import Corefile, Directive, Refusal
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject

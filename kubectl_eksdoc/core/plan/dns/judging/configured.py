@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubectl_eksdoc.core.model import dns_codes as codes
-from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.corefile import Corefile, Import, Refusal
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, When
 from kubectl_eksdoc.core.plan.dns.deployed import Deployed

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from kubectl_eksdoc.core.model import dns_codes as codes
-from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.containers import Runs
 from kubectl_eksdoc.core.model.coredns import SERVICE, SYSTEM
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, When

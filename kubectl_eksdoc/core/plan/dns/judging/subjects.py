@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kubectl_eksdoc.core.model import dns_codes as codes
-from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.commands import shell
 from kubectl_eksdoc.core.model.coredns import NAME, SERVICE, SYSTEM
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject

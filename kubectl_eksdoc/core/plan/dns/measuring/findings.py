@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from kubectl_eksdoc.core.model import dns_measure_codes as codes
-from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.coredns import NAME, SELECTOR, SERVICE, SYSTEM
 from kubectl_eksdoc.core.model.dns_measure import TRANSPORTS, Counts, Report, Stream
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, When, in_order

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.coredns import NAME, SELECTOR, SERVICE, SYSTEM
 from kubectl_eksdoc.core.model.dns_measure import TRANSPORTS, DnsPod, DnsService, DnsStand, DnsWorkload, Stream, Target
 from kubectl_eksdoc.core.model.nodes import Node

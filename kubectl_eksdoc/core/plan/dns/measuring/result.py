@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.dns_measure import Report
 from kubectl_eksdoc.core.plan.dns.measuring.choice import Zone
 from kubectl_eksdoc.core.plan.dns.measuring.moments import Moment

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from kubectl_eksdoc.core.model import interruption_codes as codes
 from kubectl_eksdoc.core.model.api_objects import Doc
-from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.clusters import part_of
 from kubectl_eksdoc.core.model.aws.queues import Key, Queue, RolePolicies, Rule
 from kubectl_eksdoc.core.model.findings import Status

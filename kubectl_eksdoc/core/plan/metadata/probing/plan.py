@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.metadata_probe import Network
 from kubectl_eksdoc.core.model.nodes import Node
 from kubectl_eksdoc.core.model.probe_pods import Owner

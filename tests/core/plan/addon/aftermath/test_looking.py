@@ -12,8 +12,8 @@ from kubectl_eksdoc.aws.charts import chart_defaults
 from kubectl_eksdoc.core.model import addon_past_codes as codes
 from kubectl_eksdoc.core.model.addon_codes import OBJECT_UNREAD
 from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.addons import Addon, Issue, Update, UpdateHistory
-from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.clusters import EksCluster
 from kubectl_eksdoc.core.model.branches import Branch
 from kubectl_eksdoc.core.model.findings import Finding, Severity, Status

@@ -10,7 +10,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.findings import Status
 from kubectl_eksdoc.core.plan.addon.terraform.requests import Kind
 from tests.core.plan.addon.terraform.worlds import NEW, OLD, World, judged, values

@@ -12,8 +12,8 @@ from kubectl_eksdoc.aws.charts import chart_defaults
 from kubectl_eksdoc.aws.validating import broken
 from kubectl_eksdoc.aws.values import values_of
 from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.addons import Addon, AddonSide, VersionSide
-from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.clusters import EksCluster
 from kubectl_eksdoc.core.model.aws.configuration import Broken
 from kubectl_eksdoc.core.model.branches import Asks, Branch, Probe

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from kubectl_eksdoc.aws.validating import broken
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.addons import Addon, AddonSide, VersionSide
-from kubectl_eksdoc.core.model.aws.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.nodes import Taint
 from kubectl_eksdoc.core.model.pods import Toleration
 from kubectl_eksdoc.core.model.workloads import Autoscaler

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.dns_measure import Counts, Report, Second, Stream
 from kubectl_eksdoc.core.model.dns_measure_codes import ENDPOINT, LATE, LOST, NOT_MEASURED
 from kubectl_eksdoc.core.model.findings import Finding, Severity, Status

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
-from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.dns_measure import DnsPod, DnsStand
 from kubectl_eksdoc.core.plan.dns.measuring.moments import What, moments, settled
 from tests.flows.dns_worlds import PODS, START

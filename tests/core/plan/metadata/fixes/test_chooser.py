@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.machines import Instance, MetadataOptions, NodeGroup, SaidOptions, ScalingGroup
 from kubectl_eksdoc.core.model.findings import When
 from kubectl_eksdoc.core.model.metadata_acts import OnClass, OnInstances, OnTemplate, SetOptions

@@ -6,7 +6,7 @@ import json
 import shlex
 from dataclasses import replace
 
-from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.machines import PodIdentity
 from kubectl_eksdoc.core.model.findings import When
 from kubectl_eksdoc.core.model.pods import Calls, Pod

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from kubectl_eksdoc.core.model.aws.asked import Unknown
+from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.metadata_probe import Network
 from kubectl_eksdoc.core.model.nodes import COMPUTE_TYPE, Node
 from kubectl_eksdoc.core.model.probe_pods import PodStand

@@ -1,0 +1,21 @@
+"""What was asked for and is not known, and why, whoever was asked: never pass, and never nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """`why` in a clause; `missing`: the right that would tell, ``eks:DescribeAddon`` or ``get pods/log``, "" if that is
+    not why."""
+
+    why: str
+    missing: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Absent:
+    """Whoever was asked says that there is no such thing."""
+
+    said: str
