@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.targets import Target, TargetGroup
+from kubectl_eksdoc.core.model.confidence import Confidence
 from kubectl_eksdoc.core.model.network import TargetGroupBinding
 from kubectl_eksdoc.core.model.pods import Owner
 from kubectl_eksdoc.core.plan.addon.merging import MISSING
-from kubectl_eksdoc.core.plan.addon.modes import Confidence
 from kubectl_eksdoc.core.run.addon import targets
 from kubectl_eksdoc.core.run.addon.expectations import expected_of, from_doc, to_doc
 from kubectl_eksdoc.core.run.addon.guards import is_nothing

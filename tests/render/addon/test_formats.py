@@ -16,10 +16,11 @@ import yaml
 
 import kubectl_eksdoc.render.schemas as schemas
 from kubectl_eksdoc.core.model import addon_codes
+from kubectl_eksdoc.core.model.confidence import Confidence
 from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.core.plan.addon.expected import Witness
 from kubectl_eksdoc.core.plan.addon.facts import Asked
-from kubectl_eksdoc.core.plan.addon.modes import Confidence, Fate, Mode
+from kubectl_eksdoc.core.plan.addon.modes import Fate, Mode
 from kubectl_eksdoc.core.plan.addon.plan import AddonPlan, WayOut
 from kubectl_eksdoc.core.plan.addon.rendering import every_object
 from kubectl_eksdoc.flows.addon import KINDS, plan_addon

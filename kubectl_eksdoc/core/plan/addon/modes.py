@@ -26,9 +26,3 @@ class Fate(str, Enum):
     FOLLOWS = "follows the version"  # nobody but EKS has it, and the version changes it
     CONFLICT = "conflict"  # the update fails, and names it
     UNKNOWN = "unknown"
-
-
-class Confidence(str, Enum):
-    HIGH = "high"
-    MEDIUM = "medium"
-    LOW = "low"

@@ -12,12 +12,13 @@ from typing import Any
 
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.aws.configuration import Path as ConfigPath
+from kubectl_eksdoc.core.model.confidence import Confidence
 from kubectl_eksdoc.core.model.named import Named, named
 from kubectl_eksdoc.core.plan.addon.differing import differing
 from kubectl_eksdoc.core.plan.addon.expected import EKS, Expected, Update, Witness, expected
 from kubectl_eksdoc.core.plan.addon.fields import LiveField, value_at
 from kubectl_eksdoc.core.plan.addon.merging import Missing
-from kubectl_eksdoc.core.plan.addon.modes import Confidence, Fate, Mode
+from kubectl_eksdoc.core.plan.addon.modes import Fate, Mode
 from kubectl_eksdoc.core.rules.api.ownership.applying import Applied, apply
 from kubectl_eksdoc.core.rules.api.ownership.conflicts import Conflicts
 from kubectl_eksdoc.core.rules.api.ownership.entries import without_entries

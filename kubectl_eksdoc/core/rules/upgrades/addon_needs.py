@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.confidence import Confidence
 from kubectl_eksdoc.core.model.versions import Version
 from kubectl_eksdoc.core.rules.upgrades.compatibility_rows import TABLES, Promise, Row, Table
 from kubectl_eksdoc.core.rules.upgrades.skew import kube_proxy_skew
@@ -24,7 +25,7 @@ from kubectl_eksdoc.core.rules.upgrades.software import (
     VPC_CNI,
     Software,
 )
-from kubectl_eksdoc.core.rules.upgrades.sourced import Confidence, Fit, Source, Verdict, in_words, minor_of
+from kubectl_eksdoc.core.rules.upgrades.sourced import Fit, Source, Verdict, in_words, minor_of
 
 AL2023 = "AL2023"
 

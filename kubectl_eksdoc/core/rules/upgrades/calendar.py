@@ -17,9 +17,10 @@ from enum import Enum
 
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.clusters import ClusterVersion
+from kubectl_eksdoc.core.model.confidence import Confidence
 from kubectl_eksdoc.core.model.versions import Version, parse
 from kubectl_eksdoc.core.rules.upgrades.calendar_rows import AS_OF, ROWS, CalendarRow
-from kubectl_eksdoc.core.rules.upgrades.sourced import Confidence, Source, in_words, minor_of
+from kubectl_eksdoc.core.rules.upgrades.sourced import Source, in_words, minor_of
 
 HOURS_A_MONTH = 730
 STANDARD_PRICE, EXTENDED_PRICE = Decimal("0.10"), Decimal("0.60")

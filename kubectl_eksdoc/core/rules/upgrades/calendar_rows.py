@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import date
 
+from kubectl_eksdoc.core.model.confidence import Confidence
 from kubectl_eksdoc.core.model.versions import Version
-from kubectl_eksdoc.core.rules.upgrades.sourced import Confidence
 
 AS_OF = date(2026, 11, 20)
 """When it was read; what DescribeClusterVersions says now is newer."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from kubectl_eksdoc.core.model.confidence import Confidence
 from kubectl_eksdoc.core.model.versions import Version, parse
 from kubectl_eksdoc.core.rules.upgrades.software import (
     ARGO_CD,
@@ -20,7 +21,7 @@ from kubectl_eksdoc.core.rules.upgrades.software import (
     NODE_TERMINATION_HANDLER,
     Software,
 )
-from kubectl_eksdoc.core.rules.upgrades.sourced import Confidence, Source
+from kubectl_eksdoc.core.rules.upgrades.sourced import Source
 
 
 class Promise(str, Enum):

@@ -6,9 +6,10 @@ and newer were read on one page each (confidence: medium).
 
 from __future__ import annotations
 
+from kubectl_eksdoc.core.model.confidence import Confidence
 from kubectl_eksdoc.core.model.versions import Version
 from kubectl_eksdoc.core.rules.upgrades.gotchas import About, Concern, Gotcha, When
-from kubectl_eksdoc.core.rules.upgrades.sourced import Confidence, Source
+from kubectl_eksdoc.core.rules.upgrades.sourced import Source
 
 _PLANE, _NODES, _GROUPS = When.CONTROL_PLANE, When.NODES, When.NEW_GROUPS
 _ALL = Concern(About.EVERYBODY)

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from kubectl_eksdoc.core.model.confidence import Confidence
 from kubectl_eksdoc.core.model.versions import Version, parse
-from kubectl_eksdoc.core.rules.upgrades.sourced import Confidence, Source
+from kubectl_eksdoc.core.rules.upgrades.sourced import Source
 
 READ_TO = Version(1, 36)
 """The last release whose removals are done; those of later ones are planned."""

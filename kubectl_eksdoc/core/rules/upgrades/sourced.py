@@ -6,13 +6,8 @@ from dataclasses import dataclass
 from enum import Enum
 
 from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.confidence import Confidence
 from kubectl_eksdoc.core.model.versions import Version
-
-
-class Confidence(str, Enum):
-    HIGH = "high"  # read in source code, an API's model or the maker's own page, and nothing contradicts it
-    MEDIUM = "medium"  # one good source, sources that contradict each other, or concluded from code
-    LOW = "low"  # third parties only
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,9 +16,10 @@ from enum import Enum
 from typing import Any
 
 from kubectl_eksdoc.core.model.api_objects import Doc, at
+from kubectl_eksdoc.core.model.confidence import Confidence
 from kubectl_eksdoc.core.rules.upgrades.removed_api_rows import RemovedApi
 from kubectl_eksdoc.core.rules.upgrades.removed_apis import removed_api
-from kubectl_eksdoc.core.rules.upgrades.sourced import Confidence, Source
+from kubectl_eksdoc.core.rules.upgrades.sourced import Source
 
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.confidence import Confidence
 from kubectl_eksdoc.core.model.named import Named
 from kubectl_eksdoc.core.plan.addon.fields import LiveField
 from kubectl_eksdoc.core.plan.addon.merging import MISSING, Missing
-from kubectl_eksdoc.core.plan.addon.modes import Confidence, Fate, Mode
+from kubectl_eksdoc.core.plan.addon.modes import Fate, Mode
 from kubectl_eksdoc.core.plan.addon.plan import AddonPlan
 from kubectl_eksdoc.core.plan.addon.prediction import FieldChange
 

@@ -8,10 +8,11 @@ import pytest
 
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.aws.configuration import Path as ConfigPath
+from kubectl_eksdoc.core.model.confidence import Confidence
 from kubectl_eksdoc.core.plan.addon.expected import Update, Witness
 from kubectl_eksdoc.core.plan.addon.fields import LiveField
 from kubectl_eksdoc.core.plan.addon.merging import MISSING, merged
-from kubectl_eksdoc.core.plan.addon.modes import Confidence, Fate, Mode
+from kubectl_eksdoc.core.plan.addon.modes import Fate, Mode
 from kubectl_eksdoc.core.plan.addon.prediction import FieldChange, predict
 from kubectl_eksdoc.core.plan.addon.rendering import AWS_NODE, rendered
 from kubectl_eksdoc.core.plan.addon.schema.allowed import SchemaPaths

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.clusters import ClusterVersion
+from kubectl_eksdoc.core.model.confidence import Confidence
 from kubectl_eksdoc.core.model.versions import Version
 from kubectl_eksdoc.core.rules.upgrades.calendar import (
     EXTRA_A_MONTH,
@@ -23,7 +24,7 @@ from kubectl_eksdoc.core.rules.upgrades.calendar import (
     support,
 )
 from kubectl_eksdoc.core.rules.upgrades.calendar_rows import AS_OF, ROWS
-from kubectl_eksdoc.core.rules.upgrades.sourced import Confidence, in_words
+from kubectl_eksdoc.core.rules.upgrades.sourced import in_words
 
 SOURCE = json.loads(
     (Path(__file__).parents[3] / "data/upgrades/eks-calendar.json").read_text(encoding="utf-8"),

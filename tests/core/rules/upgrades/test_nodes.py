@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.confidence import Confidence
 from kubectl_eksdoc.core.model.versions import Version
 from kubectl_eksdoc.core.rules.upgrades.addon_needs import AL2023, NEEDS
 from kubectl_eksdoc.core.rules.upgrades.amis import (
@@ -25,7 +26,7 @@ from kubectl_eksdoc.core.rules.upgrades.amis import (
 from kubectl_eksdoc.core.rules.upgrades.gotchas import READ_TO, About, When, on_the_way, unread
 from kubectl_eksdoc.core.rules.upgrades.release_notes import AL2023_NOTES, RELEASE_NOTES
 from kubectl_eksdoc.core.rules.upgrades.software import SOFTWARE
-from kubectl_eksdoc.core.rules.upgrades.sourced import Confidence, Fit
+from kubectl_eksdoc.core.rules.upgrades.sourced import Fit
 
 AMI_TYPES = {
     Family.AL2: ("AL2_x86_64", "AL2_x86_64_GPU", "AL2_ARM_64"),

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.confidence import Confidence
 from kubectl_eksdoc.core.model.versions import Version
 from kubectl_eksdoc.core.rules.upgrades.path import (
     DOUBT,
@@ -26,7 +27,7 @@ from kubectl_eksdoc.core.rules.upgrades.skew import (
     may_be_behind,
     reach,
 )
-from kubectl_eksdoc.core.rules.upgrades.sourced import Confidence, Fit
+from kubectl_eksdoc.core.rules.upgrades.sourced import Fit
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=timezone.utc)
 VERSIONS = st.builds(Version, st.just(1), st.integers(14, 60), st.none() | st.integers(0, 30))

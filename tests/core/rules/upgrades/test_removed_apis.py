@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.confidence import Confidence
 from kubectl_eksdoc.core.model.versions import Version, parse
 from kubectl_eksdoc.core.rules.upgrades.conversions import by_hand, convert, convertible
 from kubectl_eksdoc.core.rules.upgrades.removed_api_rows import READ_TO, ROWS, RemovedApi
@@ -24,7 +25,6 @@ from kubectl_eksdoc.core.rules.upgrades.removed_apis import (
     served,
     unread,
 )
-from kubectl_eksdoc.core.rules.upgrades.sourced import Confidence
 
 SOURCE: list[dict[str, Any]] = json.loads(
     (Path(__file__).parents[3] / "data/upgrades/removed-apis.json").read_text(encoding="utf-8")

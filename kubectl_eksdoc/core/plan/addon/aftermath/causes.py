@@ -14,12 +14,12 @@ from typing import Any
 from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.configuration import Path as ConfigPath
+from kubectl_eksdoc.core.model.confidence import Confidence
 from kubectl_eksdoc.core.model.named import Named
 from kubectl_eksdoc.core.plan.addon.aftermath.origins import FROM_THE_BEGINNING, Origin, Past, Writer, had, origin_of
 from kubectl_eksdoc.core.plan.addon.expected import config_of
 from kubectl_eksdoc.core.plan.addon.fields import value_at
 from kubectl_eksdoc.core.plan.addon.merging import MISSING, leaves, merged
-from kubectl_eksdoc.core.plan.addon.modes import Confidence
 from kubectl_eksdoc.core.plan.addon.rendering import rendered
 from kubectl_eksdoc.core.rules.api.ownership.fields import fields_of
 from kubectl_eksdoc.core.rules.api.ownership.trees import Path

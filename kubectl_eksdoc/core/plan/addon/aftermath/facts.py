@@ -12,6 +12,7 @@ from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.addons import Update, UpdateHistory
 from kubectl_eksdoc.core.model.aws.configuration import Path as ConfigPath
+from kubectl_eksdoc.core.model.confidence import Confidence
 from kubectl_eksdoc.core.model.findings import Finding
 from kubectl_eksdoc.core.model.named import Named
 from kubectl_eksdoc.core.model.pods import Pod
@@ -19,7 +20,6 @@ from kubectl_eksdoc.core.plan.addon.aftermath.causes import Because, Cause
 from kubectl_eksdoc.core.plan.addon.aftermath.timeline import Step, Untold, Untouched
 from kubectl_eksdoc.core.plan.addon.facts import AddonFacts
 from kubectl_eksdoc.core.plan.addon.fields import LiveField
-from kubectl_eksdoc.core.plan.addon.modes import Confidence
 from kubectl_eksdoc.core.plan.addon.plan import AddonPlan
 
 

@@ -12,8 +12,8 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 
 from kubectl_eksdoc.core.model.api_objects import Doc, at
+from kubectl_eksdoc.core.model.confidence import Confidence
 from kubectl_eksdoc.core.plan.addon.aftermath.templates import Template, Templates
-from kubectl_eksdoc.core.plan.addon.modes import Confidence
 
 AT_ONCE = timedelta(minutes=15)
 """EKS writes an add-on's objects within so long after its update began: what comes later is somebody else's. No

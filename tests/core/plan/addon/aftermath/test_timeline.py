@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.confidence import Confidence
 from kubectl_eksdoc.core.plan.addon.aftermath.templates import template_in, templates_of
 from kubectl_eksdoc.core.plan.addon.aftermath.timeline import AT_ONCE, Step, Untold, Untouched, slots, step_at
-from kubectl_eksdoc.core.plan.addon.modes import Confidence
 from tests.core.plan.addon.aftermath.revised import META, at, daemon_set, lived, template, written
 
 A, B, C = (template(image) for image in ("v1.19.0-eksbuild.1", "v1.19.0-eksbuild.1", "v1.19.5-eksbuild.1"))
