@@ -92,6 +92,14 @@ class Machine:
         self.code = run([*argv, "--kubeconfig", self.config], self.out, self.err, around=self._around(environ))
         return Ran(self.code, self.out.getvalue(), self.err.getvalue())
 
+    def goes_on(self, *argv: str, longest_s: float = 30.0, **environ: str) -> Ran:
+        """``drain resume``, again as long as it says so: what a stopped run has left behind still settles meanwhile."""
+        ends_s = time.monotonic() + longest_s
+        while True:
+            ran = self.run("drain", "resume", *argv, **environ)
+            if ran.code != 7 or "Resume it again" not in ran.err or time.monotonic() > ends_s:
+                return ran
+
     @contextmanager
     def running(self, *argv: str) -> Iterator[threading.Thread]:
         """In a thread, until the block ends or it does."""
