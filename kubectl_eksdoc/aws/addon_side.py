@@ -63,6 +63,20 @@ def addon_side(of: Believed, name: str, wish: str | None) -> AddonSide:
     )
 
 
+def installed_side(of: Believed, name: str) -> AddonSide | Absent | Unknown:
+    """As it is installed; Absent where EKS does not manage it.
+
+    Raises:
+        AwsError: nothing can be asked.
+    """
+    try:
+        return addon_side(of, name, None)
+    except AwsMissing as error:
+        return Absent(error.message)
+    except AwsDenied as error:
+        return Unknown(error.message, error.missing)
+
+
 def creation_side(of: Believed, name: str, wish: str) -> AddonSide:
     """Of an add-on that EKS does not manage yet: it has no version and no values. `wish` as `addon_side`.
 

@@ -116,6 +116,12 @@ class AddonWorld:
 
         return addon_side(self.aws, name, wish)
 
+    def installed_side(self, name: str) -> AddonSide | Absent | Unknown:
+        """As `aws.addon_side.installed_side`."""
+        from kubectl_eksdoc.aws.addon_side import installed_side
+
+        return installed_side(self.aws, name)
+
     def creation_side(self, name: str, wish: str) -> AddonSide:
         """As `aws.addon_side.creation_side`."""
         from kubectl_eksdoc.aws.addon_side import creation_side

@@ -7,7 +7,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.core.model.asked import Absent, Unknown
-from kubectl_eksdoc.errors import AwsDenied, AwsMissing
 from kubectl_eksdoc.wiring.aws import open_aws_or_none
 from kubectl_eksdoc.wiring.interruption import of_live, open_interruption
 from kubectl_eksdoc.wiring.metadata import inside_pods
@@ -57,14 +56,9 @@ class DnsWorld(ReadWorld):
         """
         if isinstance(self.aws, Unknown):
             return self.aws
-        from kubectl_eksdoc.aws.addon_side import addon_side
+        from kubectl_eksdoc.aws.addon_side import installed_side
 
-        try:
-            return addon_side(self.aws, name, None)
-        except AwsMissing as error:
-            return Absent(error.message)
-        except AwsDenied as error:
-            return Unknown(error.message, error.missing)
+        return installed_side(self.aws, name)
 
 
 def open_dns(

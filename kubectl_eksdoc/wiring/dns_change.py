@@ -6,32 +6,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.core.model.asked import Absent, Unknown
-from kubectl_eksdoc.errors import AwsDenied, AwsMissing
-
 if TYPE_CHECKING:
-    from kubectl_eksdoc.core.model.aws.addons import AddonSide
+    from kubectl_eksdoc.core.model.asked import Unknown
     from kubectl_eksdoc.core.model.connection import Connection
     from kubectl_eksdoc.core.model.pods import Pod
     from kubectl_eksdoc.host.update_journal import UpdateJournalFile
     from kubectl_eksdoc.kube.applied_maps import AppliedMaps
     from kubectl_eksdoc.kube.resolver_pods import ResolverPods
-    from kubectl_eksdoc.wiring.addons import AddonWorld
     from kubectl_eksdoc.wiring.runs import Keeping
-
-
-def side_of(world: AddonWorld, name: str) -> AddonSide | Absent | Unknown:
-    """As it is installed; Absent where EKS does not manage it.
-
-    Raises:
-        AwsError: nothing can be asked.
-    """
-    try:
-        return world.side(name, None)
-    except AwsMissing as error:
-        return Absent(error.message)
-    except AwsDenied as error:
-        return Unknown(error.message, error.missing)
 
 
 def maps_of(connection: Connection) -> AppliedMaps:

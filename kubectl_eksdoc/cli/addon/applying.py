@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from kubectl_eksdoc.cli import exits, reaching, rights, saying
 from kubectl_eksdoc.cli.addon import following, reading
 from kubectl_eksdoc.cli.addon.apply_options import Apply
-from kubectl_eksdoc.cli.addon.confirming import confirm, still
+from kubectl_eksdoc.cli.addon.confirming import ASKS_EKS_NOTHING, confirm, still
 from kubectl_eksdoc.cli.addon.request import Request
 from kubectl_eksdoc.cli.run.writable import check_writable
 from kubectl_eksdoc.cli.streams import say
@@ -23,9 +23,6 @@ if TYPE_CHECKING:  # help must not pay for facts and plans
     from kubectl_eksdoc.wiring.runs import Keeping
 
 COMMAND = "addon-diff --apply"
-_PROVES_LITTLE = (
-    "a dry run asks EKS nothing: whether it takes the values, and which fields it finds in conflict, is foretold only"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +97,7 @@ def _applied(asking: _Asking, world: AddonWorld) -> Answer:
     journal = None if apply.dry else journal_of(keeping)
     view = _view(asking, world, ready, journal, keeping)
     if apply.dry:
-        around.note(_PROVES_LITTLE)
+        around.note(ASKS_EKS_NOTHING)
         return Answer(_rendered(asking, view), _dry_code(ready))
     say(around.stderr, f"{_preview(asking, view)}\n")
     if is_nothing(ready.plan):

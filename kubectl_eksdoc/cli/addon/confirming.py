@@ -15,6 +15,9 @@ from kubectl_eksdoc.errors import Drifted, UsageError
 if TYPE_CHECKING:
     from kubectl_eksdoc.core.model.findings import Finding
 
+ASKS_EKS_NOTHING = (
+    "a dry run asks EKS nothing: whether it takes the values, and which fields it finds in conflict, is foretold only"
+)
 IN_A_SCRIPT = (
     "In a script: --yes --expect-changes N, with the number of fields that change by the plan that you have read, and "
     "--accept-unknown CODE,… for what may be unknown."

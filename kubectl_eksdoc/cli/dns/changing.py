@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.cli import exits, rights, saying
 from kubectl_eksdoc.cli.addon import reading as addon_reading
-from kubectl_eksdoc.cli.addon.confirming import confirm, still
+from kubectl_eksdoc.cli.addon.confirming import ASKS_EKS_NOTHING, confirm, still
 from kubectl_eksdoc.cli.dns.asking import Asking, Request, as_data, rendered
 from kubectl_eksdoc.cli.dns.change_options import DnsApply
 from kubectl_eksdoc.cli.dns.reading import ADDON, NAME
@@ -22,10 +22,7 @@ if TYPE_CHECKING:  # help must not pay for facts and plans
     from kubectl_eksdoc.wiring.addons import AddonWorld
 
 COMMAND = f"{NAME} --apply"
-_PROVES_LITTLE = (
-    "a dry run asks EKS nothing: whether it takes the values, and which fields it finds in conflict, is foretold only"
-)
-_ASKS_NOBODY = "a dry run asks nobody; --dry-run=server asks the API server whether it would take it"
+_ASKS_NOBODY = "a dry run asks nobody; --dry-run=server asks the server"
 
 
 def changing(request: Request, wishes: Wishes | None, apply: DnsApply | None, around: Surroundings) -> Answer:
@@ -104,11 +101,10 @@ def _changed(asking: Asking, world: AddonWorld) -> Answer:
 def prepared(asking: Asking, world: AddonWorld) -> Ready:
     from kubectl_eksdoc.flows.dns import dns_facts
     from kubectl_eksdoc.flows.dns_change import ready
-    from kubectl_eksdoc.wiring.dns_change import side_of
 
     assert asking.wishes is not None, "something is wished"
     apply = asking.apply or DnsApply()
-    facts = dns_facts(world.cluster, world.objects, side_of(world, ADDON), world.eks.auto_mode)
+    facts = dns_facts(world.cluster, world.objects, world.installed_side(ADDON), world.eks.auto_mode)
     return ready(facts, asking.wishes, world.eks, world.objects, world.judge, apply.force, apply.resets)
 
 
@@ -179,9 +175,7 @@ def _dry(asking: Asking, apply: DnsApply, world: AddonWorld, ready: Ready, view:
             "--dry-run shows what would be sent, and what it would change.",
         )
     if apply.dry != "server":
-        around.note(
-            _PROVES_LITTLE if ready.change.managed else "a dry run asks nobody; --dry-run=server asks the server"
-        )
+        around.note(ASKS_EKS_NOTHING if ready.change.managed else _ASKS_NOBODY)
         return Answer(rendered(asking, view), code(asking, view))
     well, said = change_following.tried(asking, apply, ready)
     around.note(f"dry run: {said}")

@@ -98,7 +98,8 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
     FORMATS.check(options.output)
     try:
         world = reading.opened(request, around)
-        plan = plan_dns(reading.facts_of(world), reading.reach(request, world))
+        reach = reading.reach(request, world)
+        plan = plan_dns(reading.facts_of(world, reach.ours), reach)
     except Forbidden as error:
         raise rights.explained(error, NAME) from error
     saying.told(world, options, around)

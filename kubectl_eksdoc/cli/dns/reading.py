@@ -45,8 +45,8 @@ def reach(request: Request, world: DnsWorld) -> Reach:
     return Reach(ours, words, ours)
 
 
-def facts_of(world: DnsWorld) -> DnsFacts:
-    """With a look into its pods, and at who hears of Spot notices.
+def facts_of(world: DnsWorld, again: tuple[str, ...] = ()) -> DnsFacts:
+    """With a look into its pods, and at who hears of Spot notices; `again`: the words that lead to the same cluster.
 
     Raises:
         ClusterError, AwsError: something cannot be asked at all.
@@ -57,7 +57,7 @@ def facts_of(world: DnsWorld) -> DnsFacts:
 
     def looked() -> InterruptionPlan:
         karpenter = world.karpenter()
-        return look_at_interruption(karpenter.cluster, karpenter.around, Wish())
+        return look_at_interruption(karpenter.cluster, karpenter.around, Wish(again=again))
 
     facts = dns_facts(world.cluster, world.objects, world.addon(ADDON), world.auto_mode)
     return with_pods(with_notices(facts, looked), world.inside)

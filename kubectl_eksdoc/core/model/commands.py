@@ -69,12 +69,12 @@ class Reach:
     applying: tuple[str, ...] = ()
 
     def of(self, command: str) -> str:
-        """`command` with the words that it needs; one that is neither of them as it is."""
+        """`command` with the words that it needs, unless it has them; one that is neither of them as it is."""
         if command.startswith("kubectl eksdoc"):
             words = self.applying if " --apply" in command else self.ours
         else:
             words = self.kubectl if command.startswith("kubectl ") else ()
-        if not words:
+        if not words or shell(*words) in command:
             return command
         at = min((found for each in _AFTER if (found := command.find(each)) >= 0), default=len(command))
         return f"{command[:at]} {shell(*words)}{command[at:]}"

@@ -7,6 +7,15 @@ from typing import Any
 
 import pytest
 
+from kubectl_eksdoc.cli.dns.reading import facts_of
+from kubectl_eksdoc.core.model.commands import Reach
+from kubectl_eksdoc.core.model.connection import Connection
+from kubectl_eksdoc.core.plan.dns.deployed import OBJECTS
+from kubectl_eksdoc.core.plan.dns.facts import Notices
+from kubectl_eksdoc.flows.dns import KINDS
+from kubectl_eksdoc.kube.aws_access import AwsWanted
+from kubectl_eksdoc.wiring.dns import DnsReading, open_dns
+from kubectl_eksdoc.wiring.sources import SourceChoice
 from tests.cli.running import run_cli
 from tests.embedded.clients.worlds import archive
 
@@ -29,6 +38,17 @@ def test_the_demo_is_the_incident() -> None:
         "kubectl eksdoc coredns-lameduck --place on-demand --apply",
     ]
     assert all(each in ran.out for each in commands)
+
+
+def test_what_makes_the_queue_goes_to_the_account_that_was_asked() -> None:
+    reading = DnsReading(KINDS, OBJECTS)
+    world = open_dns(SourceChoice(demo=True), Connection(), AwsWanted(), None, reading)
+    words = ("--context", "lab", "--profile", "ops")
+    notices = facts_of(world, words).notices
+    assert isinstance(notices, Notices) and not notices.heard
+    ours, _, aws = notices.mend.partition(" && ")
+    assert "--profile ops" in ours and "aws cloudformation create-stack" in aws and "--profile ops" in aws
+    assert Reach(words, words, words).of(notices.mend) == notices.mend, "no word is said twice"
 
 
 def test_commands_of_the_demo_change_nothing_anywhere() -> None:
