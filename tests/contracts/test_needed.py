@@ -35,7 +35,12 @@ def _looks_for_kubectl(call: ast.Call) -> bool:
     return ast.unparse(call.func).split(".")[-1] == "which" and "kubectl" in said
 
 
-@pytest.mark.parametrize("path", [p for p in files(ROOT / "tests") if p.name != "needed.py"], ids=name)
-def test_nobody_else_looks_for_kubectl(path: Path) -> None:
-    calls = [node for node in ast.walk(tree(path)) if isinstance(node, ast.Call)]
-    assert [call.lineno for call in calls if _looks_for_kubectl(call)] == [], "ask tests/needed.py for it"
+def test_nobody_else_looks_for_kubectl() -> None:
+    found = [
+        f"{name(path)}:{node.lineno}"
+        for path in files(ROOT / "tests")
+        if path.name != "needed.py"
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.Call) and _looks_for_kubectl(node)
+    ]
+    assert found == [], "ask tests/needed.py for it"

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli import confirm_options, values
+from kubectl_eksdoc.cli import confirm_options, unknown_options, values
 from kubectl_eksdoc.cli.confirming import CHANGES
 from kubectl_eksdoc.errors import UsageError
+
+if TYPE_CHECKING:  # help must not pay for codes
+    from kubectl_eksdoc.core.model.codes import Code
 
 WATCH_FOR_S = 1800.0
 
@@ -41,13 +45,7 @@ def add_to(parser: argparse.ArgumentParser) -> None:
         help="send no values that you did not give (default: the proposed ones, that keep what somebody has set)",
     )
     confirm_options.add_confirmation(group, CHANGES, "exactly N fields are foretold to change")
-    group.add_argument(
-        "--accept-unknown",
-        type=_codes,
-        default=(),
-        metavar="CODE,…",
-        help="findings that may be unknown without being typed back",
-    )
+    unknown_options.add_accepted(group, _codes, "add-ons", "being typed back")
     group.add_argument(
         "--watch-for",
         type=values.some_seconds,
@@ -64,10 +62,10 @@ def add_to(parser: argparse.ArgumentParser) -> None:
     confirm_options.add_dry_run(group, "show what would be sent, and the way back")
 
 
-def _codes(text: str) -> tuple[str, ...]:
+def _codes() -> tuple[Code, ...]:
     from kubectl_eksdoc.core.model import addon_codes
 
-    return values.codes((code.name for code in addon_codes.ALL), "add-ons")(text)
+    return addon_codes.ALL
 
 
 def apply_from(args: argparse.Namespace) -> Apply | None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli import confirm_options, rights, saying, values
+from kubectl_eksdoc.cli import confirm_options, rights, saying, unknown_options
 from kubectl_eksdoc.cli.confirming import CHANGES
 from kubectl_eksdoc.cli.dns import change_options, changing_options, measure_options, reading
 from kubectl_eksdoc.cli.dns.changing import changing
@@ -15,6 +16,9 @@ from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.errors import Forbidden
+
+if TYPE_CHECKING:  # help must not pay for codes
+    from kubectl_eksdoc.core.model.codes import Code
 
 NAME = reading.NAME
 
@@ -56,24 +60,17 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     GlobalOptions.add_to(parser, level=LEVELS - 1)
     SourceOptions.add_to(parser)
     group = parser.add_argument_group("What is judged")
-    group.add_argument(
-        "--accept-unknown",
-        type=_codes,
-        default=(),
-        metavar="CODE,…",
-        help="findings that may be unknown without exit code 5",
-    )
+    unknown_options.add_accepted(group, _codes, "CoreDNS")
     change_options.add_to(parser)
     measure_options.add_to(parser)
     changing_options.add_to(parser)
     parser.set_defaults(leaf=parser, command=run)
 
 
-def _codes(text: str) -> tuple[str, ...]:
+def _codes() -> tuple[Code, ...]:
     from kubectl_eksdoc.core.model import addon_codes, dns_change_codes, dns_codes, dns_measure_codes
 
-    every = (*dns_codes.ALL, *dns_change_codes.ALL, *dns_measure_codes.ALL, *addon_codes.ALL)
-    return values.codes((code.name for code in every), "CoreDNS")(text)
+    return (*dns_codes.ALL, *dns_change_codes.ALL, *dns_measure_codes.ALL, *addon_codes.ALL)
 
 
 def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) -> Answer:

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli import exits, rights, saying, values
+from kubectl_eksdoc.cli import exits, rights, saying, unknown_options, values
 from kubectl_eksdoc.cli.interruption import reading
 from kubectl_eksdoc.cli.interruption.request import PRINTED, Request, queue_name, stack_name
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
@@ -15,6 +15,7 @@ from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.errors import Forbidden, UsageError
 
 if TYPE_CHECKING:  # help must not pay for plans
+    from kubectl_eksdoc.core.model.codes import Code
     from kubectl_eksdoc.core.plan.interruption.plan import InterruptionPlan
 
 NAME = reading.NAME
@@ -63,13 +64,7 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
         metavar="NAME",
         help="the queue that is to be read; default: what Karpenter is configured with, else the cluster's name",
     )
-    group.add_argument(
-        "--accept-unknown",
-        type=_codes,
-        default=(),
-        metavar="CODE,…",
-        help="findings that may be unknown without exit code 5",
-    )
+    unknown_options.add_accepted(group, _codes, "interruptions")
     group = parser.add_argument_group("What is missing, as a document on stdout (nothing is changed)")
     group.add_argument(
         "--print",
@@ -89,10 +84,10 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
     parser.set_defaults(leaf=parser, command=run)
 
 
-def _codes(text: str) -> tuple[str, ...]:
+def _codes() -> tuple[Code, ...]:
     from kubectl_eksdoc.core.model import interruption_codes
 
-    return values.codes((code.name for code in interruption_codes.ALL), "interruptions")(text)
+    return interruption_codes.ALL
 
 
 def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) -> Answer:

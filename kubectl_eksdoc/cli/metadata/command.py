@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli import rights, saying, values
+from kubectl_eksdoc.cli import rights, saying, unknown_options, values
 from kubectl_eksdoc.cli.metadata import changing_options, fix_options, probe_options, reading
 from kubectl_eksdoc.cli.metadata.fixing import fixing
 from kubectl_eksdoc.cli.metadata.probing import probing
@@ -14,6 +15,9 @@ from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
 from kubectl_eksdoc.errors import Forbidden
+
+if TYPE_CHECKING:  # help must not pay for codes
+    from kubectl_eksdoc.core.model.codes import Code
 
 NAME = reading.NAME
 
@@ -72,13 +76,7 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
         help="so many hops a pod is away from it: 2 with a network of its own, 3 with another one below that (nested "
         f"containers, some overlays); default: {_HOPS}",
     )
-    group.add_argument(
-        "--accept-unknown",
-        type=_codes,
-        default=(),
-        metavar="CODE,…",
-        help="findings that may be unknown without exit code 5",
-    )
+    unknown_options.add_accepted(group, _codes, "the metadata service")
     probe_options.add_to(parser)
     fix_options.add_to(parser)
     changing_options.add_to(parser)
@@ -92,11 +90,10 @@ def _hops(text: str) -> int:
     return found
 
 
-def _codes(text: str) -> tuple[str, ...]:
+def _codes() -> tuple[Code, ...]:
     from kubectl_eksdoc.core.model import metadata_codes, metadata_probe_codes
 
-    every = (*metadata_codes.ALL, *metadata_probe_codes.ALL)
-    return values.codes((code.name for code in every), "the metadata service")(text)
+    return (*metadata_codes.ALL, *metadata_probe_codes.ALL)
 
 
 def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) -> Answer:
