@@ -5,6 +5,7 @@ from __future__ import annotations
 from kubectl_eksdoc.core.model import (
     addon_codes,
     addon_past_codes,
+    check_codes,
     codes,
     dns_change_codes,
     dns_codes,
@@ -17,7 +18,7 @@ from kubectl_eksdoc.core.model import (
 _HEAD = """\
 # Finding codes
 
-<!-- Generated from kubectl_eksdoc/core/model/codes.py and the files *_codes.py beside it by `make docs`. -->
+<!-- Generated from kubectl_eksdoc/core/model/codes.py and what is called *_codes beside it by `make docs`. -->
 
 A code names a question that was judged. Its finding has a status: *fail* stops the drain or the update, *pass* is
 worth knowing and stops nothing, *unknown* could not be judged because something was not read. `--accept-unknown
@@ -29,7 +30,8 @@ def page() -> str:
     parts = [_HEAD]
     of_metadata = (*metadata_codes.ALL, *metadata_probe_codes.ALL)
     of_coredns = (*dns_codes.ALL, *dns_change_codes.ALL, *dns_measure_codes.ALL)
-    every = (*codes.ALL, *addon_codes.ALL, *addon_past_codes.ALL, *of_metadata, *of_coredns, *interruption_codes.ALL)
+    of_addons = (*addon_codes.ALL, *addon_past_codes.ALL)
+    every = (*codes.ALL, *of_addons, *of_metadata, *of_coredns, *interruption_codes.ALL, *check_codes.ALL)
     for code in sorted(every, key=lambda c: c.name):
         needs = ", ".join(f"`{resource.full_name}`" for resource in code.needs)
         parts.append(f"## {code.name}\n\n**{code.title}.** {code.about}\n")

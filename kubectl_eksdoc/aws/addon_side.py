@@ -63,14 +63,14 @@ def addon_side(of: Believed, name: str, wish: str | None) -> AddonSide:
     )
 
 
-def installed_side(of: Believed, name: str) -> AddonSide | Absent | Unknown:
-    """As it is installed; Absent where EKS does not manage it.
+def installed_side(of: Believed, name: str, wish: str | None = None) -> AddonSide | Absent | Unknown:
+    """As it is installed; Absent where EKS does not manage it. `wish`: as `addon_side`.
 
     Raises:
         AwsError: nothing can be asked.
     """
     try:
-        return addon_side(of, name, None)
+        return addon_side(of, name, wish)
     except AwsMissing as error:
         return Absent(error.message)
     except AwsDenied as error:

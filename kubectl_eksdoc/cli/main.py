@@ -125,6 +125,7 @@ def tree(prog: str = PROG) -> Parser:
     """The parser with every command. A new command is one module with `add_to`, and one line here."""
     from kubectl_eksdoc.cli import drain, options_list, rehearse
     from kubectl_eksdoc.cli.addon import command as addon_diff
+    from kubectl_eksdoc.cli.check import command as check
     from kubectl_eksdoc.cli.dns import command as coredns_lameduck
     from kubectl_eksdoc.cli.interruption import command as interruption
     from kubectl_eksdoc.cli.metadata import command as imds_probe
@@ -142,6 +143,7 @@ def tree(prog: str = PROG) -> Parser:
         command.add_to(under_drain)
     rehearse.add_to(under_drain)
     rehearse.add_to(commands, level=1)
+    check.add_to(commands)
     addon_diff.add_to(commands)
     imds_probe.add_to(commands)
     coredns_lameduck.add_to(commands)

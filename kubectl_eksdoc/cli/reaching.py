@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from kubectl_eksdoc.cli.flags import HONOURED, Flag, Takes
 from kubectl_eksdoc.cli.options import GlobalOptions
+from kubectl_eksdoc.core.model.commands import Reach
 from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.wiring.sources import SourceChoice
 
@@ -27,6 +28,18 @@ def with_aws(source: SourceChoice, options: GlobalOptions, context: str) -> tupl
     """The same for a command that asks AWS, too."""
     aws = {"--cluster-name": options.cluster_name, "--region": options.region, "--profile": options.profile}
     return (*words(source, options, context), *(word for flag, value in aws.items() if value for word in (flag, value)))
+
+
+def reach(source: SourceChoice, options: GlobalOptions, context: str) -> Reach:
+    """By which words a command that is proposed leads to the same cluster. Of the demo nothing can be changed, and a
+    snapshot does not say how its cluster is reached."""
+    plain = words(source, options, context)
+    if source.demo:
+        return Reach(plain, (), (*plain, "--dry-run"))
+    if not source.live:
+        return Reach(plain)
+    ours = with_aws(source, options, context)
+    return Reach(ours, plain, ours)
 
 
 def _given(flag: Flag, connection: Connection) -> Iterable[str]:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:  # the first paint must not pay for what it does not need
     from kubectl_eksdoc.tui.opening import Opening
     from kubectl_eksdoc.tui.replay.again import Again
     from kubectl_eksdoc.wiring.addons import AddonWorld, Reading
+    from kubectl_eksdoc.wiring.checks import CheckReading, CheckWorld
     from kubectl_eksdoc.wiring.dns import DnsReading, DnsWorld
     from kubectl_eksdoc.wiring.interruption import InterruptionWorld
     from kubectl_eksdoc.wiring.metadata import MetadataWorld
@@ -40,6 +41,7 @@ OpenDns = Callable[["SourceChoice", "Connection", "AwsWanted", "Progress | None"
 OpenInterruption = Callable[
     ["SourceChoice", "Connection", "AwsWanted", "Progress | None", "Sequence[Resource]"], "InterruptionWorld"
 ]
+OpenCheck = Callable[["SourceChoice", "Connection", "AwsWanted", "Progress | None", "CheckReading"], "CheckWorld"]
 Serve = Callable[["SourceChoice", "Connection", "Progress | None", "Serving"], None]
 
 
@@ -108,6 +110,14 @@ def _open_interruption(
     return open_interruption(source, connection, wanted, progress, kinds)
 
 
+def _open_check(
+    source: SourceChoice, connection: Connection, wanted: AwsWanted, progress: Progress | None, reading: CheckReading
+) -> CheckWorld:
+    from kubectl_eksdoc.wiring.checks import open_check
+
+    return open_check(source, connection, wanted, progress, reading)
+
+
 def _read_values(path: str) -> Doc:
     from kubectl_eksdoc.wiring.addons import read_values
 
@@ -134,6 +144,7 @@ class Surroundings:
     open_metadata: OpenMetadata = _open_metadata
     open_dns: OpenDns = _open_dns
     open_interruption: OpenInterruption = _open_interruption
+    open_check: OpenCheck = _open_check
     read_values: Callable[[str], Doc] = _read_values
     stdin: TextIO | None = None
     run_edges: Edges | None = None

@@ -36,6 +36,7 @@ class NodeSpec(Lean):
 class NodeInfo(Lean):
     kubelet_version: str | None = None
     os_image: str | None = None
+    container_runtime_version: str | None = None
 
 
 class NodeStatus(Lean):
@@ -83,6 +84,7 @@ def node(given: NodeObject, share: Sharing) -> tuple[Node, datetime | None]:
         kubelet=versions.parse(kubelet),
         kubelet_text=kubelet,
         os_image=text(info.os_image),
+        runtime=text(info.container_runtime_version),
         provider_id=spec.provider_id or "",
         created_at=meta.creation_timestamp,
         deletion_at=meta.deletion_timestamp,

@@ -52,6 +52,7 @@ class EmptyDir(Lean):
 
 class HostPath(Lean):
     path: str | None = None
+    type: str | None = None
 
 
 class ClaimSource(Lean):
@@ -224,8 +225,8 @@ def _volumes(given: list[VolumeEntry], pod_name: str, share: Sharing) -> tuple[f
             medium = share.text(volume.empty_dir.medium)
             found.append(facts.Volume(share.text(name), facts.VolumeKind.EMPTY_DIR, medium, size))
         elif volume.host_path is not None:
-            path = share.text(volume.host_path.path)
-            found.append(facts.Volume(share.text(name), facts.VolumeKind.HOST_PATH, path))
+            path, kind = share.text(volume.host_path.path), share.text(volume.host_path.type)
+            found.append(facts.Volume(share.text(name), facts.VolumeKind.HOST_PATH, path, path_type=kind))
         elif volume.persistent_volume_claim is not None:
             claim = volume.persistent_volume_claim.claim_name or ""
             found.append(facts.Volume(share.text(name), facts.VolumeKind.CLAIM, claim))

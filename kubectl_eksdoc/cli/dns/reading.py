@@ -31,18 +31,8 @@ def opened(request: Request, around: Surroundings) -> DnsWorld:
 
 
 def reach(request: Request, world: DnsWorld) -> Reach:
-    """By which words a command that is proposed leads to the same cluster. Of the demo nothing can be changed, and a
-    snapshot does not say how its cluster is reached."""
-    from kubectl_eksdoc.core.model.commands import Reach
-
-    source, options = request.source, request.options
-    words = reaching.words(source, options, world.cluster.identity.context)
-    if source.demo:
-        return Reach(words, (), (*words, "--dry-run"))
-    if not source.live:
-        return Reach(words)
-    ours = reaching.with_aws(source, options, world.cluster.identity.context)
-    return Reach(ours, words, ours)
+    """By which words a command that is proposed leads to the same cluster."""
+    return reaching.reach(request.source, request.options, world.cluster.identity.context)
 
 
 def facts_of(world: DnsWorld, again: tuple[str, ...] = ()) -> DnsFacts:

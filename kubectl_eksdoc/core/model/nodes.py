@@ -52,7 +52,7 @@ class Taint:
 @dataclass(frozen=True, slots=True)
 class Node:
     """One node. `ready` is the Ready condition's status: True, False or Unknown. `annotations` are those that are
-    judged (`REBOOT_IN_PROGRESS`).
+    judged (`REBOOT_IN_PROGRESS`). `runtime` is its containerRuntimeVersion: ``containerd://1.7.27``.
 
     `allocatable` by resource: cpu in millicores, memory and storage in bytes, all else in pieces. `note`: of the run of
     this tool that changed it last.
@@ -67,6 +67,7 @@ class Node:
     kubelet: Version | None = None
     kubelet_text: str = ""
     os_image: str = ""
+    runtime: str = ""
     provider_id: str = ""
     created_at: datetime | None = None
     deletion_at: datetime | None = None

@@ -90,6 +90,7 @@ class VolumeKind(str, Enum):
 @dataclass(frozen=True, slots=True)
 class Volume:
     """`detail`: emptyDir → medium ("" is disk), hostPath → path, claim → name of the claim, EBS → id of the volume.
+    `path_type`: of a hostPath, what must be there (``Socket``), "" for anything.
 
     An ephemeral volume's claim was made for this pod and goes with it; `detail` is its name, too.
     """
@@ -98,6 +99,7 @@ class Volume:
     kind: VolumeKind
     detail: str = ""
     size_limit: str = ""
+    path_type: str = ""
 
     @property
     def has_claim(self) -> bool:

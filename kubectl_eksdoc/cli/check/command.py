@@ -1,0 +1,121 @@
+"""``kubectl eksdoc check``: its flags, and its answer."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from kubectl_eksdoc.cli import rights, saying, unknown_options, values
+from kubectl_eksdoc.cli.check import reading
+from kubectl_eksdoc.cli.check.request import GATES, SEVERITIES, Request
+from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
+from kubectl_eksdoc.cli.parser import Parser
+from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
+from kubectl_eksdoc.errors import Forbidden
+
+if TYPE_CHECKING:  # help must not pay for plans
+    from kubectl_eksdoc.core.model.codes import Code
+
+NAME = reading.NAME
+
+_ABOUT = """\
+Say whether this cluster may be upgraded, what stands against it at which step, and in which order to go. Sums up what
+drain plan, addon-diff, imds-probe, coredns-lameduck and interruption find. Reads the cluster and AWS, and changes
+nothing.
+
+Examples:
+  %(prog)s
+  %(prog)s --target 1.34
+  %(prog)s --target 1.34 --gate before-control-plane
+  %(prog)s --only kubelet-skew,kube-proxy-skew
+  %(prog)s --fail-on high -o json
+  %(prog)s --demo --target 1.34
+"""
+
+_EXIT_CODES = """\
+Exit codes: 0 nothing stands against it, 1 findings that fail, 5 something is unknown; 2 usage, 3 cluster, 4 AWS.
+Global flags: kubectl eksdoc options
+"""
+
+
+def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
+    """Add ``check``."""
+    parser = commands.add_parser(
+        NAME,
+        help="whether this cluster may be upgraded, and in which order",
+        usage="%(prog)s [flags]",
+        description=_ABOUT,
+        epilog=_EXIT_CODES,
+    )
+    GlobalOptions.add_to(parser, level=LEVELS - 1)
+    SourceOptions.add_to(parser)
+    group = parser.add_argument_group("What is judged")
+    group.add_argument(
+        "--target",
+        type=values.version,
+        default=None,
+        metavar="1.N",
+        help="the version to upgrade to, one minor at a time; default: the next one",
+    )
+    group.add_argument(
+        "--gate",
+        type=values.one_of(GATES, "gate"),
+        default=None,
+        metavar="STEP",
+        help=f"only what blocks this step: {', '.join(GATES)}",
+    )
+    group.add_argument(
+        "--only", type=_only, default=(), metavar="CODE,…", help="only these findings, and only what they need is read"
+    )
+    group.add_argument(
+        "--fail-on",
+        type=values.one_of(SEVERITIES, "severity"),
+        default=None,
+        metavar="SEVERITY",
+        help="what is less severe does not count for the exit code; default: low",
+    )
+    unknown_options.add_accepted(group, _codes, "check")
+    parser.set_defaults(leaf=parser, command=run)
+
+
+def _codes() -> tuple[Code, ...]:
+    from kubectl_eksdoc.core.plan.check.registry import CODES
+
+    return CODES
+
+
+def _only(text: str) -> tuple[str, ...]:
+    return values.codes((code.name for code in _codes()), "check")(text)
+
+
+def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) -> Answer:
+    """
+    Raises:
+        EksdocError: the command line, the cluster or AWS is at fault; the error says which.
+    """
+    # Imported late: help and errors of usage must not pay for what only an answer needs.
+    from kubectl_eksdoc.cli import look as looks
+    from kubectl_eksdoc.core.model.findings import Severity
+    from kubectl_eksdoc.core.plan.check.areas import Gate
+    from kubectl_eksdoc.core.plan.check.plan import Wish
+    from kubectl_eksdoc.core.plan.check.registry import chosen
+    from kubectl_eksdoc.flows.check.looking import look
+    from kubectl_eksdoc.render.check import FORMATS, CheckView
+
+    request = Request.from_args(args, words)
+    options = request.options
+    FORMATS.check(options.output)
+    gate = Gate(request.gate) if request.gate else None
+    checks = chosen(request.only, gate)
+    wish = Wish(frozenset(request.only), gate, Severity(request.fail_on))
+    try:
+        world = reading.opened(request, around, checks)
+        plan = look(world.cluster, world.around, request.target, checks, wish, reading.reach(request, world))
+    except Forbidden as error:
+        raise rights.explained(error, NAME) from error
+    saying.told(world, options, around)
+    view = CheckView(plan, request.given, world.recognised)
+    shown = looks.decide(options, around.stdout, around.environ)
+    counting = [each for each in plan.findings if plan.counts(each)]
+    return Answer(FORMATS.render(view, options.output, shown), saying.code(counting, request.accepted))

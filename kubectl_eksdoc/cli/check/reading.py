@@ -1,0 +1,37 @@
+"""What ``check`` reads: the lists that the chosen checks judge by, single objects, and AWS's side."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kubectl_eksdoc.cli import opening, reaching
+from kubectl_eksdoc.cli.check.request import Request
+from kubectl_eksdoc.cli.surroundings import Surroundings
+
+if TYPE_CHECKING:  # help must not pay for facts and plans
+    from collections.abc import Sequence
+
+    from kubectl_eksdoc.core.model.commands import Reach
+    from kubectl_eksdoc.core.plan.check.checking import Check
+    from kubectl_eksdoc.wiring.checks import CheckWorld
+
+NAME = "check"
+
+
+def opened(request: Request, around: Surroundings, checks: Sequence[Check]) -> CheckWorld:
+    """
+    Raises:
+        EksdocError: as `wiring.checks.open_check`.
+    """
+    from kubectl_eksdoc.core.plan.addon.rendering import every_object
+    from kubectl_eksdoc.core.plan.dns.deployed import OBJECTS
+    from kubectl_eksdoc.flows.check.looking import kinds_for
+    from kubectl_eksdoc.wiring.checks import CheckReading
+
+    names = tuple(dict.fromkeys((*every_object(), *OBJECTS)))
+    return opening.opened(around.open_check, request, around, CheckReading(kinds_for(checks), names))
+
+
+def reach(request: Request, world: CheckWorld) -> Reach:
+    """By which words a command that is proposed leads to the same cluster."""
+    return reaching.reach(request.source, request.options, world.cluster.identity.context)

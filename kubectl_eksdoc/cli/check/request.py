@@ -1,0 +1,63 @@
+"""What was asked of ``check``."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions
+from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.wiring.sources import SourceChoice
+
+if TYPE_CHECKING:  # help must not pay for facts
+    from kubectl_eksdoc.core.model.versions import Version
+
+GATES = ("before-control-plane", "before-nodes", "after")
+SEVERITIES = ("critical", "high", "medium", "low", "info")
+LOWEST = "low"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """`target` None: the next minor version. `gate`: "" for all; `only`: finding codes, none for all; `accepted`: those
+    that may be unknown."""
+
+    options: GlobalOptions
+    source: SourceChoice
+    target: Version | None
+    gate: str
+    only: tuple[str, ...]
+    fail_on: str
+    accepted: tuple[str, ...]
+
+    @staticmethod
+    def from_args(args: argparse.Namespace, words: Sequence[str]) -> Request:
+        """
+        Raises:
+            UsageError: something is named that nothing asks for, or what was given does not fit together.
+        """
+        if words:
+            raise UsageError(f"{words[0]!r} is not understood: it is about the whole cluster", "Name nothing.")
+        return Request(
+            GlobalOptions.from_args(args),
+            SourceOptions.from_args(args).choice,
+            args.target,
+            args.gate or "",
+            args.only,
+            args.fail_on or LOWEST,
+            args.accept_unknown,
+        )
+
+    @property
+    def given(self) -> dict[str, object]:
+        """By the names of the flags."""
+        said: dict[str, object] = {
+            "target": "" if self.target is None else str(self.target)[1:],
+            "gate": self.gate,
+            "only": list(self.only),
+            "fail-on": "" if self.fail_on == LOWEST else self.fail_on,
+            "accept-unknown": list(self.accepted),
+        }
+        return {name: value for name, value in said.items() if value}

@@ -1,0 +1,16 @@
+"""The finding codes of ``check``; with the others they are the one registry of the tool.
+
+Belongs here: codes, by theme.
+Never here: how anything is judged.
+"""
+
+from __future__ import annotations
+
+from kubectl_eksdoc.core.model.check_codes import nodes, parts, programs, support
+from kubectl_eksdoc.core.model.codes import Code
+
+_THEMES = (support, nodes, programs, parts)
+
+ALL: tuple[Code, ...] = tuple(
+    value for theme in _THEMES for value in list(vars(theme).values()) if isinstance(value, Code)
+)

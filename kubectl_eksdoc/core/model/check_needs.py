@@ -1,0 +1,29 @@
+"""What a check of an upgrade judges by, besides the lists of a cluster."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Need(str, Enum):
+    """Gathered only where a chosen check judges by it, so that no right is needed for what nobody asks."""
+
+    VERSIONS = "the versions that EKS supports"
+    ADDONS = "the add-ons of EKS, and their versions"
+    PLAN_DRAIN = "drain plan"
+    PLAN_ADDONS = "addon-diff"
+    PLAN_IMDS = "imds-probe"
+    PLAN_DNS = "coredns-lameduck"
+    PLAN_INTERRUPTION = "interruption"
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """`now` and `target`: Kubernetes versions as EKS writes them (``1.33``); `steps`: those that the control plane goes
+    through."""
+
+    needs: frozenset[Need]
+    now: str
+    target: str
+    steps: tuple[str, ...] = ()

@@ -1,0 +1,37 @@
+"""The areas that checks are about, and the gates of an upgrade at which they count."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class Area(str, Enum):
+    """In the order in which they are shown."""
+
+    SUPPORT = "support"
+    CONTROL_PLANE = "control plane"
+    APIS = "APIs"
+    EXTENSIONS = "extensions of the API"
+    ADDONS = "add-ons and controllers"
+    NODES = "nodes"
+    RUNTIME = "container runtime"
+    CAPACITY = "addresses and quotas"
+    DISRUPTION = "disruption"
+    CREDENTIALS = "credentials"
+    DNS = "DNS"
+    INTERRUPTION = "interruption"
+
+
+class Gate(str, Enum):
+    """A step of an upgrade, which what fails at it keeps from being done."""
+
+    BEFORE_CONTROL_PLANE = "before-control-plane"
+    BEFORE_NODES = "before-nodes"
+    AFTER = "after"
+
+
+IN_WORDS = {
+    Gate.BEFORE_CONTROL_PLANE: "the control plane's step",
+    Gate.BEFORE_NODES: "the nodes' step",
+    Gate.AFTER: "the end of the upgrade",
+}

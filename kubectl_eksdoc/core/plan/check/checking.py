@@ -1,0 +1,57 @@
+"""A check: which codes it finds, when they count, what it needs, and how it judges."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.check_needs import Need
+from kubectl_eksdoc.core.model.codes import Code
+from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
+from kubectl_eksdoc.core.model.kinds import ReadState, Resource
+from kubectl_eksdoc.core.plan.check.areas import Area, Gate
+from kubectl_eksdoc.core.plan.check.facts import CheckFacts
+
+Judge = Callable[[CheckFacts], Iterable[Finding]]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """Of one code, or of those of another command. `gate` is None where nothing has to wait for it. Nothing is found
+    where nothing is wrong. `kinds`: the lists of the cluster that it judges by; `needs`: what else."""
+
+    codes: tuple[Code, ...]
+    area: Area
+    gate: Gate | None
+    judge: Judge
+    kinds: tuple[Resource, ...] = ()
+    needs: tuple[Need, ...] = ()
+
+
+def cluster_of(facts: CheckFacts) -> Subject:
+    """The whole cluster as a subject."""
+    eks = "" if isinstance(facts.eks, Unknown) else facts.eks.name
+    return Subject("Cluster", eks or facts.cluster.identity.cluster or "unknown")
+
+
+def unknown(code: Code, subject: Subject, what: str, why: Unknown, severity: Severity = Severity.MEDIUM) -> Finding:
+    """`what` is not known, a clause as ``which add-ons there are``. `severity`: how bad it may be."""
+    remedy = (Remedy(f"Allow {why.missing}, or have somebody look who may."),) if why.missing else ()
+    message = f"{what} is not known: {why.why}"
+    return Finding(code, severity, Status.UNKNOWN, subject, message, remedy=remedy, missing=why.missing or what)
+
+
+def unread(
+    facts: CheckFacts, code: Code, what: str, *resources: Resource, severity: Severity = Severity.MEDIUM
+) -> Iterator[Finding]:
+    """One finding where some of `resources` were not read completely, none where all were."""
+    missing = facts.cluster.unread(*resources)
+    if not missing:
+        return
+    why = "; ".join(f"{read.resource.plural}: {read.detail or read.state.value}" for read in missing)
+    rights = [f"list {read.resource.full_name}" for read in missing if read.state is ReadState.FORBIDDEN]
+    lacking = ", ".join(rights) or ", ".join(read.resource.full_name for read in missing)
+    remedy = (Remedy(f"Allow {lacking}, or have somebody look who may."),) if rights else ()
+    message = f"{what} is not known: {why}"
+    yield Finding(code, severity, Status.UNKNOWN, cluster_of(facts), message, remedy=remedy, missing=lacking)

@@ -1,0 +1,53 @@
+"""Nodes by who makes them: what is upgraded together is told together."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from kubectl_eksdoc.core.model.findings import Subject
+from kubectl_eksdoc.core.model.nodes import Node, NodeOwner
+from kubectl_eksdoc.core.plan.drain.targets import natural
+
+_KINDS = {
+    NodeOwner.MANAGED: "Nodegroup",
+    NodeOwner.EKSCTL: "Nodegroup",
+    NodeOwner.KARPENTER: "NodePool",
+    NodeOwner.AUTO_MODE: "NodePool",
+}
+_MOST = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """`name` is that of the node group or NodePool, "" for nodes that have none."""
+
+    owner: NodeOwner
+    name: str
+    nodes: tuple[Node, ...]
+
+    @property
+    def subject(self) -> Subject:
+        """The group; of nodes without one, what they are (``self-managed nodes``)."""
+        if self.name:
+            return Subject(_KINDS.get(self.owner, "Nodegroup"), self.name)
+        return Subject("Nodes", self.owner.value)
+
+
+def groups(nodes: Iterable[Node]) -> tuple[Group, ...]:
+    """By owner and name, nodes in natural order."""
+    found: dict[tuple[str, str], list[Node]] = defaultdict(list)
+    for node in nodes:
+        found[node.owner.value, node.group].append(node)
+    return tuple(
+        Group(NodeOwner(owner), name, tuple(sorted(each, key=lambda node: natural(node.name))))
+        for (owner, name), each in sorted(found.items())
+    )
+
+
+def named(nodes: Sequence[Node], most: int = _MOST) -> str:
+    """``blue-1, blue-2 and 6 more``."""
+    names = [node.name for node in nodes]
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return f"{', '.join(names[:most])}{more}"

@@ -1,0 +1,235 @@
+"""Add-ons of EKS and other programs whose versions decide in which order an upgrade goes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.aws.addons import Addon, AddonVersions
+from kubectl_eksdoc.core.model.check_codes import programs as codes
+from kubectl_eksdoc.core.model.check_needs import Need
+from kubectl_eksdoc.core.model.codes import Code
+from kubectl_eksdoc.core.model.commands import shell
+from kubectl_eksdoc.core.model.confidence import Confidence
+from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
+from kubectl_eksdoc.core.model.versions import Version
+from kubectl_eksdoc.core.plan.check.areas import Area, Gate
+from kubectl_eksdoc.core.plan.check.checking import Check, cluster_of, unknown, unread
+from kubectl_eksdoc.core.plan.check.checks.running import Running, running
+from kubectl_eksdoc.core.plan.check.facts import CheckFacts
+from kubectl_eksdoc.core.rules.upgrades.addon_needs import Place, Placed, needs, placed
+from kubectl_eksdoc.core.rules.upgrades.amis import Family, family_of_os
+from kubectl_eksdoc.core.rules.upgrades.software import KUBE_PROXY
+from kubectl_eksdoc.core.rules.upgrades.sourced import in_words
+
+_WELL = ("ACTIVE", "UPDATING", "CREATING")
+_FAILED = ("DEGRADED", "UPDATE_FAILED", "CREATE_FAILED", "DELETE_FAILED")
+
+
+def _addons_unknown(facts: CheckFacts, code: Code, what: str) -> Iterator[Finding]:
+    told = facts.aws.addons
+    if isinstance(told, Unknown):
+        yield unknown(code, cluster_of(facts), what, told)
+        return
+    for each in told:
+        if isinstance(each, Unknown):
+            yield unknown(code, cluster_of(facts), f"{what} (one of them)", each)
+
+
+def installed(facts: CheckFacts) -> tuple[Addon, ...]:
+    """The add-ons of EKS that could be described."""
+    told = facts.aws.addons
+    return () if isinstance(told, Unknown) else tuple(each for each in told if isinstance(each, Addon))
+
+
+def _unfit(facts: CheckFacts) -> Iterator[Finding]:
+    yield from _addons_unknown(facts, codes.ADDON_UNFIT, "whether the add-ons of EKS fit the target")
+    for addon in installed(facts):
+        offered = facts.aws.addon_versions.get(addon.name, Unknown("its versions were not asked for"))
+        if not isinstance(offered, AddonVersions):
+            why = offered if isinstance(offered, Unknown) else Unknown(offered.said)
+            yield unknown(codes.ADDON_UNFIT, _addon(addon), "whether it fits the target", why)
+            continue
+        wanted = in_words(facts.way.target)
+        listed = next((each for each in offered.versions if each.version == addon.version), None)
+        if listed is None:
+            why = Unknown(f"EKS does not list its version {addon.version} any more")
+            yield unknown(codes.ADDON_UNFIT, _addon(addon), f"whether it fits {wanted}", why)
+        elif not any(fit.kubernetes == wanted for fit in listed.fits):
+            yield _does_not_fit(facts, addon, offered, wanted)
+
+
+def _does_not_fit(facts: CheckFacts, addon: Addon, offered: AddonVersions, wanted: str) -> Finding:
+    fitting = [each for each in offered.versions if any(fit.kubernetes == wanted for fit in each.fits)]
+    default = next((each.version for each in fitting if each.is_default_for(wanted)), "")
+    both = [each.version for each in fitting if any(fit.kubernetes == in_words(facts.way.now) for fit in each.fits)]
+    when = _when(facts, addon, both)
+    update = shell("kubectl", "eksdoc", "addon-diff", addon.name, "--to", default) if default else ""
+    also = f", {len(both)} of them {in_words(facts.way.now)}, too" if both and facts.way.steps else ""
+    evidence = (f"{len(fitting)} versions fit {wanted}{also}", when)
+    return Finding(
+        codes.ADDON_UNFIT,
+        Severity.HIGH,
+        Status.FAIL,
+        _addon(addon),
+        f"version {addon.version} is not for {wanted}",
+        evidence,
+        (Remedy(f"Look at what its update to {default or 'a version that fits'} changes, then update it.", update),),
+    )
+
+
+def _when(facts: CheckFacts, addon: Addon, both: Sequence[str]) -> str:
+    """What must follow the control plane does; anything else goes first, where a version fits both sides of the step:
+    the installed one is not made for what comes."""
+    if not facts.way.steps:
+        return "The control plane is there already: it is updated now."
+    if addon.name == KUBE_PROXY.addon:
+        return "It is updated after the control plane, at once: it must never be newer than it."
+    if both:
+        return f"It is updated before the control plane: {both[0]} fits both sides of the step."
+    return "It is updated after the control plane, at once: no version is offered that fits both sides of the step."
+
+
+def _health(facts: CheckFacts) -> Iterator[Finding]:
+    yield from _addons_unknown(facts, codes.ADDON_HEALTH, "whether the add-ons of EKS are well")
+    for addon in installed(facts):
+        if addon.status in _WELL and not addon.issues:
+            continue
+        bad = addon.status in _FAILED or bool(addon.issues)
+        yield Finding(
+            codes.ADDON_HEALTH,
+            Severity.HIGH if bad else Severity.MEDIUM,
+            Status.FAIL if bad else Status.UNKNOWN,
+            _addon(addon),
+            f"EKS says that it is {addon.status or 'in no known state'}",
+            tuple(f"{issue.code}: {issue.message}" for issue in addon.issues),
+            (
+                Remedy(
+                    "Mend it before the upgrade; what was done to it last:",
+                    f"kubectl eksdoc addon-diff {addon.name} --after",
+                ),
+            ),
+            "" if bad else "the state of the add-on",
+        )
+
+
+def _past(addon: Addon) -> str:
+    return shell("kubectl", "eksdoc", "addon-diff", addon.name, "--after")
+
+
+def _addon(addon: Addon) -> Subject:
+    return Subject("Addon", addon.name)
+
+
+def _placed(facts: CheckFacts) -> Iterator[tuple[Running, Version, Placed]]:
+    """Each program with the first step at which something is to be done for it, and what. EKS's own add-ons are judged
+    by EKS's own answer."""
+    managed = {addon.name for addon in installed(facts)}
+    for each in running(facts.cluster.pods):
+        if each.software.addon and each.software.addon in managed and each.software != KUBE_PROXY:
+            continue
+        now = facts.way.now
+        for step in facts.way.steps or (facts.way.target,):
+            found = placed(each.software, each.version, now, step)
+            if found.place is not Place.NO_ORDER:
+                yield each, step, found
+                break
+            now = step
+
+
+def _before(facts: CheckFacts) -> Iterator[Finding]:
+    yield from unread(facts, codes.PROGRAM_BEFORE, "which programs run", kinds.PODS)
+    for each, step, found in _placed(facts):
+        if found.place is Place.BEFORE_CONTROL_PLANE and facts.way.steps:
+            conditions = [need.only_if for need in needs(each.software, step) if need.only_if]
+            sure = not conditions
+            yield Finding(
+                codes.PROGRAM_BEFORE,
+                Severity.HIGH,
+                Status.FAIL if sure else Status.UNKNOWN,
+                each.subject,
+                f"{_what(each)} is to be updated before the control plane gets {in_words(step)}: {found.why}",
+                _sources(each, found),
+                (Remedy(f"Update it{_to(found)} before that step."),),
+                "" if sure else f"whether {conditions[0]}",
+            )
+
+
+def _before_nodes(facts: CheckFacts) -> Iterator[Finding]:
+    """Of nodes that are to come as AL2023: the family of those that are replaced ends with the target."""
+    yield from unread(facts, codes.PROGRAM_BEFORE_NODES, "what new nodes need", kinds.PODS, kinds.NODES)
+    if not any(family_of_os(node.os_image) in (Family.AL2, Family.AL2023) for node in facts.cluster.nodes):
+        return
+    step = facts.way.steps[0] if facts.way.steps else facts.way.target
+    for each in running(facts.cluster.pods):
+        found = placed(each.software, each.version, facts.way.now, step, Family.AL2023.value)
+        if found.place is Place.BEFORE_NODES:
+            yield Finding(
+                codes.PROGRAM_BEFORE_NODES,
+                Severity.HIGH,
+                Status.FAIL,
+                each.subject,
+                f"{_what(each)} is to be updated before nodes of {Family.AL2023.value} come: {found.why}",
+                _sources(each, found),
+                (Remedy(f"Update it{_to(found)} before the first such node."),),
+            )
+
+
+def _after(facts: CheckFacts) -> Iterator[Finding]:
+    yield from unread(facts, codes.PROGRAM_AFTER, "which programs follow the control plane", kinds.PODS)
+    for each, step, found in _placed(facts):
+        if found.place is not Place.AFTER_CONTROL_PLANE or _there(each, step):
+            continue
+        yield Finding(
+            codes.PROGRAM_AFTER,
+            Severity.LOW,
+            Status.FAIL,
+            each.subject,
+            f"{_what(each)} is to be updated after the control plane has {in_words(step)}: {found.why}",
+            _sources(each, found),
+            (Remedy(f"Update it{_to(found)} after that step, and before the next one."),),
+        )
+
+
+def _there(each: Running, step: Version) -> bool:
+    version = each.version
+    return not isinstance(version, Unknown) and (version.major, version.minor) == (step.major, step.minor)
+
+
+def _unknown(facts: CheckFacts) -> Iterator[Finding]:
+    yield from unread(facts, codes.PROGRAM_UNKNOWN, "which programs run", kinds.PODS)
+    for each, step, found in _placed(facts):
+        if found.place is Place.UNKNOWN:
+            why = Unknown(found.why)
+            yield unknown(codes.PROGRAM_UNKNOWN, each.subject, f"whether {_what(each)} fits {in_words(step)}", why)
+
+
+def _what(each: Running) -> str:
+    version = "" if isinstance(each.version, Unknown) else f" {in_words(each.version)}"
+    return f"{each.software.name}{version}"
+
+
+def _to(found: Placed) -> str:
+    return "" if found.to is None else f" to {in_words(found.to)} or newer"
+
+
+def _sources(each: Running, found: Placed) -> tuple[str, ...]:
+    image = (f"image {each.image}",) if each.image else ()
+    if found.source is None:
+        return image
+    sure = "" if found.source.confidence is Confidence.HIGH else f" (confidence: {found.source.confidence.value})"
+    return (*image, f"{found.source.document}{sure}")
+
+
+_PODS, _BOTH = (kinds.PODS,), (kinds.PODS, kinds.NODES)
+_EKS = (Need.ADDONS,)
+
+CHECKS = (
+    Check((codes.ADDON_UNFIT,), Area.ADDONS, Gate.BEFORE_CONTROL_PLANE, _unfit, _PODS, _EKS),
+    Check((codes.ADDON_HEALTH,), Area.ADDONS, Gate.BEFORE_CONTROL_PLANE, _health, needs=_EKS),
+    Check((codes.PROGRAM_BEFORE,), Area.ADDONS, Gate.BEFORE_CONTROL_PLANE, _before, _PODS, _EKS),
+    Check((codes.PROGRAM_BEFORE_NODES,), Area.ADDONS, Gate.BEFORE_NODES, _before_nodes, _BOTH),
+    Check((codes.PROGRAM_AFTER,), Area.ADDONS, Gate.AFTER, _after, _PODS, _EKS),
+    Check((codes.PROGRAM_UNKNOWN,), Area.ADDONS, Gate.BEFORE_CONTROL_PLANE, _unknown, _PODS, _EKS),
+)

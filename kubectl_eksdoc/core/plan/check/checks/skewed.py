@@ -1,0 +1,180 @@
+"""Kubelets and kube-proxies against the control plane, now and after each step."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.check_codes import nodes as codes
+from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
+from kubectl_eksdoc.core.model.nodes import Node, NodeOwner
+from kubectl_eksdoc.core.model.versions import Version
+from kubectl_eksdoc.core.plan.check.areas import Area, Gate
+from kubectl_eksdoc.core.plan.check.checking import Check, unknown, unread
+from kubectl_eksdoc.core.plan.check.checks.grouped import Group, groups, named
+from kubectl_eksdoc.core.plan.check.checks.running import Running, running
+from kubectl_eksdoc.core.plan.check.facts import CheckFacts
+from kubectl_eksdoc.core.rules.upgrades.skew import EQUAL_NODES, along, beside_kubelet, kube_proxy_skew, kubelet_skew
+from kubectl_eksdoc.core.rules.upgrades.software import KUBE_PROXY
+from kubectl_eksdoc.core.rules.upgrades.sourced import Fit, in_words, minor_of
+
+
+def _kubelets(facts: CheckFacts) -> Iterator[Finding]:
+    yield from unread(facts, codes.KUBELET_SKEW, "how old the kubelets are", kinds.NODES, severity=Severity.HIGH)
+    for group in groups(facts.cluster.nodes):
+        blocked: dict[Version, list[Node]] = defaultdict(list)
+        why: dict[Version, str] = {}
+        for node in group.nodes:
+            for each in along(facts.way.now, facts.way.steps, node.kubelet, kubelet_skew):
+                if each.verdict.fit is Fit.TOO_OLD:
+                    blocked[each.version].append(node)
+                    why[each.version] = each.verdict.why
+                    break
+        for version, held in sorted(blocked.items(), key=lambda each: (each[0].major, each[0].minor)):
+            yield _too_old(facts, group, version, held, why[version])
+        silent = [node for node in group.nodes if node.kubelet is None]
+        if silent:
+            said = Unknown(f"{named(silent)}: {silent[0].kubelet_text or 'no version'} is told")
+            yield unknown(codes.KUBELET_SKEW, group.subject, "how old a kubelet is", said, Severity.HIGH)
+
+
+def _too_old(facts: CheckFacts, group: Group, version: Version, held: list[Node], why: str) -> Finding:
+    already = version == facts.way.now
+    when = "already now" if already else f"once the control plane has {in_words(version)}"
+    first = not already and facts.way.steps and version == facts.way.steps[0]
+    return Finding(
+        codes.KUBELET_SKEW,
+        Severity.CRITICAL if already or first else Severity.HIGH,
+        Status.FAIL,
+        group.subject,
+        f"{len(held)} nodes are too old {when}: {why}",
+        (named(held), EQUAL_NODES.text),
+        (Remedy(f"Upgrade these nodes before the control plane gets {in_words(version)}; until then it must not."),),
+    )
+
+
+def _newer(facts: CheckFacts) -> Iterator[Finding]:
+    yield from unread(facts, codes.KUBELET_NEWER, "whether a kubelet is newer", kinds.NODES)
+    for group in groups(facts.cluster.nodes):
+        newer = [each for each in group.nodes if kubelet_skew(facts.way.now, each.kubelet).fit is Fit.TOO_NEW]
+        if newer:
+            yield Finding(
+                codes.KUBELET_NEWER,
+                Severity.HIGH,
+                Status.FAIL,
+                group.subject,
+                f"{len(newer)} nodes are newer than the control plane ({in_words(facts.way.now)}), which must never be",
+                (named(newer), *_versions(newer)),
+                (Remedy("Upgrade the control plane before anything else, or replace these nodes by older ones."),),
+            )
+
+
+def _behind(facts: CheckFacts) -> Iterator[Finding]:
+    """What is left once the control plane is at the target; Fargate's nodes have a code of their own."""
+    yield from unread(facts, codes.NODES_BEHIND, "which nodes are behind", kinds.NODES)
+    for group in groups(facts.cluster.nodes):
+        known = [(each, each.kubelet) for each in group.nodes if each.kubelet is not None]
+        behind = [each for each, kubelet in known if minor_of(kubelet) < facts.way.target]
+        if behind and group.owner is not NodeOwner.FARGATE:
+            yield Finding(
+                codes.NODES_BEHIND,
+                Severity.LOW,
+                Status.FAIL,
+                group.subject,
+                f"{len(behind)} of {len(group.nodes)} nodes have not got {in_words(facts.way.target)} yet",
+                (named(behind), *_versions(behind)),
+                (Remedy("They are upgraded after the control plane, in the order of the way."),),
+            )
+
+
+def _fargate(facts: CheckFacts) -> Iterator[Finding]:
+    yield from unread(facts, codes.FARGATE_RESTART, "which pods run on Fargate", kinds.NODES, kinds.PODS)
+    old = {
+        node.name: node
+        for node in facts.cluster.nodes
+        if node.owner is NodeOwner.FARGATE and (node.kubelet is None or minor_of(node.kubelet) < facts.way.target)
+    }
+    pods = [pod for pod in facts.cluster.pods if pod.node in old and not pod.finished and not _of_daemon(pod.owner)]
+    for pod in pods:
+        node = old[pod.node]
+        known = node.kubelet is not None
+        yield Finding(
+            codes.FARGATE_RESTART,
+            Severity.LOW,
+            Status.FAIL if known else Status.UNKNOWN,
+            Subject("Pod", pod.name, pod.namespace),
+            f"its Fargate node has {node.kubelet_text or 'an unknown version'} until the pod is restarted",
+            (f"node {node.name}",),
+            (Remedy("Restart its owner after the control plane's step; budgets hold for that, too."),),
+            "" if known else "the version of its kubelet",
+        )
+
+
+def _of_daemon(owner: object) -> bool:
+    return getattr(owner, "kind", "") == "DaemonSet"
+
+
+def _proxies(facts: CheckFacts) -> Iterator[Finding]:
+    """EKS's own look at it is an insight; here every pod is held against the steps and against its node."""
+    yield from unread(facts, codes.KUBE_PROXY_SKEW, "how old kube-proxy is", kinds.PODS, kinds.NODES)
+    kubelets = {node.name: node.kubelet for node in facts.cluster.nodes}
+    for each in running(facts.cluster.pods, KUBE_PROXY):
+        yield from _proxy(facts, each, kubelets)
+
+
+def _proxy(facts: CheckFacts, each: Running, kubelets: Mapping[str, Version | None]) -> Iterator[Finding]:
+    subject = each.subject
+    if isinstance(each.version, Unknown):
+        yield unknown(codes.KUBE_PROXY_SKEW, subject, "how old kube-proxy is", each.version)
+        return
+    steps = along(facts.way.now, facts.way.steps, each.version, kube_proxy_skew)
+    wrong = [step for step in steps if _bad(step.verdict.fit)]
+    if wrong:
+        step = wrong[0]
+        now = step.version == facts.way.now
+        yield Finding(
+            codes.KUBE_PROXY_SKEW,
+            Severity.HIGH,
+            Status.FAIL,
+            subject,
+            f"{'now' if now else f'once the control plane has {in_words(step.version)}'}: {step.verdict.why}",
+            (f"image {each.image}",),
+            (Remedy("Update the add-on kube-proxy after each step of the control plane, before the next one."),),
+        )
+    apart = {
+        node: verdict.why
+        for node in each.nodes
+        if _bad((verdict := beside_kubelet(each.version, kubelets.get(node))).fit)
+    }
+    if apart:
+        node, why = next(iter(sorted(apart.items())))
+        yield Finding(
+            codes.KUBE_PROXY_SKEW,
+            Severity.MEDIUM,
+            Status.FAIL,
+            subject,
+            f"on {len(apart)} nodes it is too far from the kubelet beside it: {why}",
+            (f"node {node}",),
+        )
+
+
+def _bad(fit: Fit) -> bool:
+    return fit in (Fit.TOO_OLD, Fit.TOO_NEW)
+
+
+def _versions(nodes: Iterable[Node]) -> tuple[str, ...]:
+    found = sorted({node.kubelet_text for node in nodes})
+    return (f"kubelets: {', '.join(found[:4])}{' …' if len(found) > 4 else ''}",)
+
+
+_NODES, _BOTH = (kinds.NODES,), (kinds.NODES, kinds.PODS)
+
+CHECKS = (
+    Check((codes.KUBELET_SKEW,), Area.NODES, Gate.BEFORE_CONTROL_PLANE, _kubelets, _NODES),
+    Check((codes.KUBELET_NEWER,), Area.NODES, Gate.BEFORE_CONTROL_PLANE, _newer, _NODES),
+    Check((codes.NODES_BEHIND,), Area.NODES, Gate.AFTER, _behind, _NODES),
+    Check((codes.FARGATE_RESTART,), Area.NODES, Gate.AFTER, _fargate, _BOTH),
+    Check((codes.KUBE_PROXY_SKEW,), Area.ADDONS, Gate.BEFORE_CONTROL_PLANE, _proxies, _BOTH),
+)

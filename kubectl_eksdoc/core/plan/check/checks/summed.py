@@ -1,0 +1,49 @@
+"""What other commands find, taken over as it is: drains, add-ons, credentials, DNS, interruption."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+
+from kubectl_eksdoc.core.model import (
+    addon_codes,
+    codes,
+    dns_codes,
+    interruption_codes,
+    metadata_codes,
+)
+from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.check_codes import parts
+from kubectl_eksdoc.core.model.check_needs import Need
+from kubectl_eksdoc.core.model.codes import Code
+from kubectl_eksdoc.core.model.findings import Finding, Severity, Subject
+from kubectl_eksdoc.core.plan.check.areas import Area, Gate
+from kubectl_eksdoc.core.plan.check.checking import Check, unknown
+from kubectl_eksdoc.core.plan.check.facts import NOT_ASKED, CheckFacts
+
+
+def _sum(facts: CheckFacts, need: Need, whole: Code) -> Iterator[Finding]:
+    found = facts.summed.get(need, NOT_ASKED)
+    if isinstance(found, Unknown):
+        subject = Subject("Command", need.value)
+        yield unknown(whole, subject, f"what kubectl eksdoc {need.value} would say", found, Severity.HIGH)
+    else:
+        yield from found
+
+
+def _judge(need: Need, whole: Code) -> Callable[[CheckFacts], Iterator[Finding]]:
+    return partial(_sum, need=need, whole=whole)
+
+
+def _check(whole: Code, others: tuple[Code, ...], area: Area, need: Need) -> Check:
+    """Which lists of the cluster the other command reads, its flow knows."""
+    return Check((whole, *others), area, Gate.BEFORE_NODES, _judge(need, whole), needs=(need,))
+
+
+CHECKS = (
+    _check(parts.DRAIN, codes.ALL, Area.DISRUPTION, Need.PLAN_DRAIN),
+    _check(parts.ADDONS, addon_codes.ALL, Area.ADDONS, Need.PLAN_ADDONS),
+    _check(parts.IMDS, metadata_codes.ALL, Area.CREDENTIALS, Need.PLAN_IMDS),
+    _check(parts.DNS, dns_codes.ALL, Area.DNS, Need.PLAN_DNS),
+    _check(parts.INTERRUPTION, interruption_codes.ALL, Area.INTERRUPTION, Need.PLAN_INTERRUPTION),
+)

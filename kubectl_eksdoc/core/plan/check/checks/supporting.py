@@ -1,0 +1,158 @@
+"""How long the version is supported, what that costs, and whether the target can be had."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import date
+
+from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.check_codes import support as codes
+from kubectl_eksdoc.core.model.check_needs import Need
+from kubectl_eksdoc.core.model.confidence import Confidence
+from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, When
+from kubectl_eksdoc.core.model.versions import Version, parse
+from kubectl_eksdoc.core.plan.check.areas import Area, Gate
+from kubectl_eksdoc.core.plan.check.checking import Check, cluster_of, unknown
+from kubectl_eksdoc.core.plan.check.facts import CheckFacts
+from kubectl_eksdoc.core.rules.upgrades import gotchas, removed_apis
+from kubectl_eksdoc.core.rules.upgrades.calendar import End, Ending, Phase, Support, next_ending, support
+from kubectl_eksdoc.core.rules.upgrades.sourced import in_words, minor_of
+
+SOON_DAYS = 90
+"""An upgrade of a fleet takes weeks; EKS itself sends its notices about so long before."""
+CLOSE_DAYS = 30
+
+
+def _support(facts: CheckFacts) -> Support | Unknown:
+    return support(facts.way.now, facts.cluster.observed_at, facts.aws.versions)
+
+
+def _ends(facts: CheckFacts) -> Iterator[Finding]:
+    found = _support(facts)
+    if isinstance(found, Unknown):
+        yield unknown(codes.SUPPORT_ENDS, cluster_of(facts), f"how long {_now(facts)} is supported", found)
+        return
+    days = found.standard_days
+    if found.phase is not Phase.STANDARD or days is None or days > SOON_DAYS:
+        return
+    ending = next_ending(found, _policy(facts))
+    severity = Severity.HIGH if days <= CLOSE_DAYS else Severity.MEDIUM
+    told = f"standard support of {_now(facts)} ends on {_on(found.standard_ends)}, in {_days(days)}"
+    if isinstance(ending, Unknown):
+        yield Finding(codes.SUPPORT_ENDS, severity, Status.FAIL, cluster_of(facts), told, (*_whence(found), ending.why))
+        return
+    message = f"{told}; then {ending.what.value}"
+    yield Finding(codes.SUPPORT_ENDS, severity, Status.FAIL, cluster_of(facts), message, _evidence(found, ending))
+
+
+def _extended(facts: CheckFacts) -> Iterator[Finding]:
+    found = _support(facts)
+    if isinstance(found, Unknown) or found.phase is not Phase.EXTENDED:
+        return
+    cost = f"about ${found.extra_a_month:.0f} a month more than with standard support"
+    days = found.extended_days
+    left = "" if days is None else f"; it ends on {_on(found.extended_ends)}, in {_days(days)}"
+    yield Finding(
+        codes.SUPPORT_EXTENDED,
+        Severity.MEDIUM,
+        Status.FAIL,
+        cluster_of(facts),
+        f"{_now(facts)} is in extended support, {cost}{left}",
+        (*_whence(found), "billed by versionStatus, whatever the cluster's upgrade policy says"),
+        (
+            Remedy(
+                "Upgrade to a version with standard support; each step has its own line in the way.", "", When.TOMORROW
+            ),
+        ),
+    )
+
+
+def _over(facts: CheckFacts) -> Iterator[Finding]:
+    found = _support(facts)
+    if isinstance(found, Unknown):
+        return  # said by support-ends
+    ending = next_ending(found, _policy(facts))
+    if isinstance(ending, Unknown):
+        if found.phase is Phase.EXTENDED:
+            yield unknown(codes.SUPPORT_OVER, cluster_of(facts), "what EKS does when support ends", ending)
+        return
+    if ending.what is not End.AUTO_UPGRADE:
+        return
+    days = None if ending.on is None else (ending.on - found.today).days
+    if days is not None and days > SOON_DAYS:
+        return
+    overdue = found.phase is Phase.ENDED
+    when = f"in {_days(days)}, on {_on(ending.on)}" if days is not None and days > 0 else "at any time from now on"
+    yield Finding(
+        codes.SUPPORT_OVER,
+        Severity.CRITICAL if overdue or (days is not None and days <= CLOSE_DAYS) else Severity.HIGH,
+        Status.FAIL,
+        cluster_of(facts),
+        f"EKS upgrades the control plane by itself {when}; nodes stay as they are",
+        _evidence(found, ending),
+        (Remedy("Upgrade it yourself before, in the order of the way."),),
+    )
+
+
+def _target(facts: CheckFacts) -> Iterator[Finding]:
+    target, offered = facts.way.target, facts.aws.versions
+    if not facts.way.steps:
+        return
+    subject = cluster_of(facts)
+    if isinstance(offered, Unknown):
+        yield unknown(codes.TARGET, subject, f"whether EKS offers {in_words(target)}", offered)
+    elif not any(minor_of(known) == target for each in offered if (known := parse(each.version)) is not None):
+        newest = max((each.version for each in offered), key=_sorted, default="")
+        yield Finding(
+            codes.TARGET,
+            Severity.HIGH,
+            Status.FAIL,
+            subject,
+            f"EKS does not offer {in_words(target)}: the newest that it lists is {newest or 'none'}",
+            remedy=(Remedy("See what it offers:", "aws eks describe-cluster-versions"),),
+        )
+    for beyond in filter(None, (removed_apis.unread(target), gotchas.unread(target))):
+        yield unknown(codes.TARGET, subject, f"what else {in_words(target)} changes", beyond)
+
+
+def _sorted(text: str) -> tuple[int, int]:
+    found = parse(text) or Version(0, 0)
+    return found.major, found.minor
+
+
+def _policy(facts: CheckFacts) -> str:
+    return "" if isinstance(facts.eks, Unknown) else facts.eks.support
+
+
+def _now(facts: CheckFacts) -> str:
+    return in_words(facts.way.now)
+
+
+def _on(day: date | None) -> str:
+    return "an unknown day" if day is None else day.isoformat()
+
+
+def _days(number: int) -> str:
+    return f"{number} day{'' if number == 1 else 's'}"
+
+
+def _evidence(found: Support, ending: Ending) -> tuple[str, ...]:
+    doubt = "" if ending.source.confidence is Confidence.HIGH else f" (confidence: {ending.source.confidence.value})"
+    return (*_whence(found), f"{ending.why}{doubt}")
+
+
+def _whence(found: Support) -> tuple[str, ...]:
+    if found.as_of is None:
+        return ("dates as EKS tells them (DescribeClusterVersions)",)
+    sure = "" if found.source.confidence is Confidence.HIGH else f", confidence: {found.source.confidence.value}"
+    return (f"dates of the table of {found.as_of.isoformat()}{sure}: {found.instead}",)
+
+
+_WANTED = (Need.VERSIONS,)
+
+CHECKS = (
+    Check((codes.SUPPORT_ENDS,), Area.SUPPORT, None, _ends, needs=_WANTED),
+    Check((codes.SUPPORT_EXTENDED,), Area.SUPPORT, None, _extended, needs=_WANTED),
+    Check((codes.SUPPORT_OVER,), Area.SUPPORT, None, _over, needs=_WANTED),
+    Check((codes.TARGET,), Area.SUPPORT, Gate.BEFORE_CONTROL_PLANE, _target, needs=_WANTED),
+)

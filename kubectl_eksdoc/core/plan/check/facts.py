@@ -1,0 +1,30 @@
+"""Everything that the checks judge by. What no chosen check needs is not asked for, and unknown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from kubectl_eksdoc.core.model.api_usage import ApiTold
+from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.aws.clusters import EksCluster
+from kubectl_eksdoc.core.model.aws.upgrades import UpgradeTold
+from kubectl_eksdoc.core.model.check_needs import Need
+from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.core.model.findings import Finding
+from kubectl_eksdoc.core.plan.check.way import Way
+
+NOT_ASKED = Unknown("no check that was chosen asks for it")
+
+
+@dataclass(frozen=True, slots=True)
+class CheckFacts:
+    """`eks` is Unknown where nothing of AWS could be believed, and why. `summed`: by `Need`, the findings of other
+    commands as they are."""
+
+    cluster: Cluster
+    way: Way
+    eks: EksCluster | Unknown = NOT_ASKED
+    aws: UpgradeTold = UpgradeTold()
+    api: ApiTold = ApiTold()
+    summed: Mapping[Need, tuple[Finding, ...] | Unknown] = field(default_factory=dict)

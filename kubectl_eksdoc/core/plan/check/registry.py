@@ -1,0 +1,40 @@
+"""Every check there is; a new theme is one line here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from kubectl_eksdoc.core.model.check_needs import Need
+from kubectl_eksdoc.core.model.codes import Code
+from kubectl_eksdoc.core.model.kinds import NODES, PODS, Resource
+from kubectl_eksdoc.core.plan.check.areas import Gate
+from kubectl_eksdoc.core.plan.check.checking import Check
+from kubectl_eksdoc.core.plan.check.checks import noted, programs, skewed, summed, supporting
+
+ALL: tuple[Check, ...] = tuple(
+    check for theme in (supporting, skewed, programs, noted, summed) for check in theme.CHECKS
+)
+
+CODES: tuple[Code, ...] = tuple(dict.fromkeys(code for check in ALL for code in check.codes))
+"""What ``--only`` takes."""
+
+
+def chosen(only: Iterable[str] = (), gate: Gate | None = None) -> tuple[Check, ...]:
+    """Those that find one of these codes, or all; of one gate, or of all."""
+    names = frozenset(only)
+    return tuple(
+        check
+        for check in ALL
+        if (not names or any(code.name in names for code in check.codes)) and (gate is None or check.gate is gate)
+    )
+
+
+def kinds_of(checks: Iterable[Check]) -> tuple[Resource, ...]:
+    """The lists that they judge by themselves. Nodes and pods are always read: which cluster it is, and how old its
+    nodes are, everything is told by."""
+    return tuple(dict.fromkeys((NODES, PODS, *(resource for check in checks for resource in check.kinds))))
+
+
+def needs_of(checks: Iterable[Check]) -> frozenset[Need]:
+    """What else they judge by."""
+    return frozenset(need for check in checks for need in check.needs)

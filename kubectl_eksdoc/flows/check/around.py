@@ -1,0 +1,31 @@
+"""What a check asks of the world besides the lists of the cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from kubectl_eksdoc.core.model.api_usage import ApiTold
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.aws.addons import AddonSide
+from kubectl_eksdoc.core.model.aws.clusters import EksCluster
+from kubectl_eksdoc.core.model.aws.upgrades import UpgradeTold
+from kubectl_eksdoc.core.model.check_needs import Wanted
+from kubectl_eksdoc.flows.addon import JudgeBy
+from kubectl_eksdoc.flows.interruption import Around as InterruptionAround
+from kubectl_eksdoc.flows.metadata import Tell as TellMachines
+
+
+@dataclass(frozen=True, slots=True)
+class CheckAround:
+    """`addon`: of one that is installed, to a version (None: the one that it has), Absent where EKS does not manage it.
+    `values_judged`: what of an add-on's values its schema does not allow. `interruption` has the single objects and
+    the look into pods, too."""
+
+    eks: EksCluster | Unknown
+    tell: Callable[[Wanted], UpgradeTold]
+    api: Callable[[Wanted], ApiTold]
+    addon: Callable[[str, str | None], AddonSide | Absent | Unknown]
+    values_judged: JudgeBy
+    machines: TellMachines
+    interruption: InterruptionAround

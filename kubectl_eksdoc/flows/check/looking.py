@@ -1,0 +1,69 @@
+"""One look at a cluster before its upgrade: which way, what is needed for the chosen checks, and their answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.check_needs import Need, Wanted
+from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.core.model.commands import Reach
+from kubectl_eksdoc.core.model.kinds import Resource
+from kubectl_eksdoc.core.model.versions import Version
+from kubectl_eksdoc.core.plan.check.checking import Check
+from kubectl_eksdoc.core.plan.check.facts import CheckFacts
+from kubectl_eksdoc.core.plan.check.plan import CheckPlan, Wish, plan_check
+from kubectl_eksdoc.core.plan.check.registry import kinds_of, needs_of
+from kubectl_eksdoc.core.plan.check.way import Way, way, where
+from kubectl_eksdoc.core.rules.upgrades.path import NoPath
+from kubectl_eksdoc.core.rules.upgrades.sourced import in_words
+from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.flows.check.around import CheckAround
+from kubectl_eksdoc.flows.check.summing import KINDS_OF, summed
+
+
+def look(
+    cluster: Cluster,
+    around: CheckAround,
+    target: Version | None,
+    checks: Sequence[Check],
+    wish: Wish = Wish(),
+    reach: Reach = Reach(),
+) -> CheckPlan:
+    """`target` None: the next minor version.
+
+    Raises:
+        UsageError: no way leads to the target, or nothing tells where the control plane is.
+        ClusterError, AwsError: nothing can be asked at all.
+    """
+    return plan_check(check_facts(cluster, around, way_to(cluster, around, target), checks, reach), checks, wish, reach)
+
+
+def kinds_for(checks: Sequence[Check]) -> tuple[Resource, ...]:
+    """The lists of the cluster that they and the commands that they sum up judge by."""
+    of_others = (resource for need, read in KINDS_OF.items() if need in needs_of(checks) for resource in read)
+    return tuple(dict.fromkeys((*kinds_of(checks), *of_others)))
+
+
+def way_to(cluster: Cluster, around: CheckAround, target: Version | None) -> Way:
+    """Raises UsageError: as `look`."""
+    eks = around.eks if isinstance(around.eks, Unknown) else around.eks.version
+    here = where(eks, cluster.identity.server_version, cluster.nodes)
+    if isinstance(here, Unknown):
+        raise UsageError(f"the way to the target is not known: {here.why}", "Ask the live cluster.")
+    found = way(here, target)
+    if isinstance(found, NoPath):
+        wanted = "the next version" if target is None else in_words(target)
+        raise UsageError(f"there is no way to {wanted}: {found.why}", f"It is at {in_words(here.version)} now.")
+    return found
+
+
+def check_facts(cluster: Cluster, around: CheckAround, way: Way, checks: Sequence[Check], reach: Reach) -> CheckFacts:
+    """What the checks need, and no more."""
+    needs = needs_of(checks)
+    if Need.PLAN_ADDONS in needs:
+        needs |= {Need.ADDONS}
+    wanted = Wanted(needs, in_words(way.now), in_words(way.target), tuple(map(in_words, way.steps)))
+    told = around.tell(wanted)
+    others = summed(cluster, way, told, around, needs, reach.ours)
+    return CheckFacts(cluster, way, around.eks, told, around.api(wanted), others)

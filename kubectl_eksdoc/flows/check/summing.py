@@ -1,0 +1,135 @@
+"""The plans of other commands, made of the same cluster: their findings, or why there are none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+
+from kubectl_eksdoc.core.model import coredns
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
+from kubectl_eksdoc.core.model.aws.addons import Addon, AddonVersions
+from kubectl_eksdoc.core.model.aws.upgrades import UpgradeTold
+from kubectl_eksdoc.core.model.check_needs import Need
+from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.core.model.findings import Finding
+from kubectl_eksdoc.core.model.kinds import Resource
+from kubectl_eksdoc.core.model.nodes import Node, NodeOwner
+from kubectl_eksdoc.core.plan.addon.facts import Asked
+from kubectl_eksdoc.core.plan.check.way import Way
+from kubectl_eksdoc.core.plan.dns.plan import plan_dns
+from kubectl_eksdoc.core.plan.drain.plan import make_plan
+from kubectl_eksdoc.core.plan.drain.policy import DrainPolicy
+from kubectl_eksdoc.core.plan.interruption.plan import InterruptionPlan, Wish
+from kubectl_eksdoc.core.rules import addon_versions
+from kubectl_eksdoc.core.rules.upgrades.sourced import in_words, minor_of
+from kubectl_eksdoc.errors import AwsError, ClusterError, EksdocError, Forbidden
+from kubectl_eksdoc.flows import addon, dns, drain, interruption, metadata
+from kubectl_eksdoc.flows.check.around import CheckAround
+
+Sum = tuple[Finding, ...] | Unknown
+
+HOPS = 2
+"""So far is a pod with a network of its own from the metadata service."""
+
+AS_A_GROUP_UPDATES = DrainPolicy(force=True, delete_emptydir_data=True, surge=1, effort=0)
+"""The update of a managed node group adds nodes first, and evicts pods without a controller and with emptyDir, too
+(EKS user guide, managed-node-update-behavior). No order is searched: what blocks does so in any."""
+
+KINDS_OF: Mapping[Need, Sequence[Resource]] = {
+    Need.PLAN_DRAIN: drain.READS,
+    Need.PLAN_ADDONS: addon.KINDS,
+    Need.PLAN_IMDS: metadata.KINDS,
+    Need.PLAN_DNS: (*dns.KINDS, *interruption.KINDS),
+    Need.PLAN_INTERRUPTION: interruption.KINDS,
+}
+"""The lists of the cluster that each of them reads."""
+
+_LEFT_TO_OTHERS = (NodeOwner.FARGATE, NodeOwner.AUTO_MODE)
+"""Nobody drains those: the owners of Fargate's pods are restarted, EKS replaces the others itself."""
+
+
+def summed(
+    cluster: Cluster, way: Way, told: UpgradeTold, around: CheckAround, needs: frozenset[Need], again: tuple[str, ...]
+) -> Mapping[Need, Sum]:
+    """Of those of `needs` that are other commands. `again`: the words that lead to the same cluster once more.
+
+    Raises:
+        ClusterError: the cluster cannot be talked to any more.
+    """
+
+    @cache
+    def notices() -> InterruptionPlan:
+        return interruption.look_at_interruption(cluster, around.interruption, Wish(again=again))
+
+    makers: Mapping[Need, Callable[[], Sum]] = {
+        Need.PLAN_DRAIN: lambda: drains(cluster, way),
+        Need.PLAN_ADDONS: lambda: _addons(cluster, way, told, around),
+        Need.PLAN_IMDS: lambda: metadata.plan_imds(cluster, around.machines, HOPS, around.interruption.inside).findings,
+        Need.PLAN_DNS: lambda: _dns(cluster, around, notices),
+        Need.PLAN_INTERRUPTION: lambda: notices().findings,
+    }
+    return {need: _or_why_not(make) for need, make in makers.items() if need in needs}
+
+
+def _or_why_not(make: Callable[[], Sum]) -> Sum:
+    """One command that could not be answered takes no other with it.
+
+    Raises:
+        ClusterError: nothing can be asked any more; what is only forbidden is not that.
+    """
+    try:
+        return make()
+    except Forbidden as error:
+        return Unknown(error.message, error.missing)
+    except ClusterError:
+        raise
+    except AwsError as error:
+        return Unknown(error.message, getattr(error, "missing", ""))
+    except EksdocError as error:
+        return Unknown(error.message)
+
+
+def drains(cluster: Cluster, way: Way) -> tuple[Finding, ...]:
+    """What would hold up the replacement of all nodes that are older than the target."""
+    targets = tuple(node for node in cluster.nodes if _to_be_replaced(node, way))
+    return make_plan(cluster, targets, AS_A_GROUP_UPDATES).findings if targets else ()
+
+
+def _to_be_replaced(node: Node, way: Way) -> bool:
+    """A kubelet that does not say how old it is may have to be."""
+    return node.owner not in _LEFT_TO_OTHERS and (node.kubelet is None or minor_of(node.kubelet) < way.target)
+
+
+def _addons(cluster: Cluster, way: Way, told: UpgradeTold, around: CheckAround) -> Sum:
+    """Of each that EKS manages, its update to the version that EKS installs by default at the target, as far as it can
+    be had now."""
+    if isinstance(told.addons, Unknown):
+        return told.addons
+    found: list[Finding] = []
+    for each in told.addons:
+        if isinstance(each, Addon):
+            side = around.addon(each.name, _default(each, told, way))
+            if isinstance(side, Unknown):
+                return side
+            if isinstance(side, Absent) or isinstance(around.eks, Unknown):
+                continue
+            objects = around.interruption.objects
+            found += addon.plan_addon(cluster, around.eks, side, objects, Asked(), around.values_judged).findings
+    return tuple(found)
+
+
+def _default(of: Addon, told: UpgradeTold, way: Way) -> str | None:
+    """None where nothing tells it, or where it can be had only after the control plane's step: what an update would
+    change that does not move it is looked at, then."""
+    offered = told.addon_versions.get(of.name)
+    if not isinstance(offered, AddonVersions):
+        return None
+    found = addon_versions.target(offered, in_words(way.target), "")
+    return found if found and addon_versions.is_offered(offered, in_words(way.now), found) else None
+
+
+def _dns(cluster: Cluster, around: CheckAround, looked: Callable[[], InterruptionPlan]) -> Sum:
+    """As ``coredns-lameduck`` does it."""
+    auto = around.eks if isinstance(around.eks, Unknown) else around.eks.auto_mode
+    facts = dns.dns_facts(cluster, around.interruption.objects, around.addon(coredns.NAME, None), auto)
+    return plan_dns(dns.with_pods(dns.with_notices(facts, looked), around.interruption.inside)).findings

@@ -1,0 +1,29 @@
+"""What ``-o`` offers for a check."""
+
+from __future__ import annotations
+
+from kubectl_eksdoc.render.check.view import CheckView
+from kubectl_eksdoc.render.encode import Json
+from kubectl_eksdoc.render.formats import Formats, documents
+from kubectl_eksdoc.render.look import Look
+
+
+def _table(view: CheckView, look: Look) -> str:
+    from kubectl_eksdoc.render.check.table import table
+
+    return table(view, look)
+
+
+def _wide(view: CheckView, look: Look) -> str:
+    from kubectl_eksdoc.render.check.table import wide
+
+    return wide(view, look)
+
+
+def _document(view: CheckView) -> Json:
+    from kubectl_eksdoc.render.check.document import document
+
+    return document(view)
+
+
+FORMATS: Formats[CheckView] = Formats("a check", {"table": _table, "wide": _wide, **documents(_document)})

@@ -1,0 +1,97 @@
+"""``-o table``: one page: the way, the areas as a traffic light, and what blocks which step with what to do about it.
+``-o wide``: all of it, all evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kubectl_eksdoc.core.model.findings import Finding, Severity, Status
+from kubectl_eksdoc.core.plan.check.areas import IN_WORDS, Area, Gate
+from kubectl_eksdoc.core.plan.check.plan import CheckPlan
+from kubectl_eksdoc.render.check import words
+from kubectl_eksdoc.render.check.view import CheckView
+from kubectl_eksdoc.render.findings import findings
+from kubectl_eksdoc.render.look import Look, Tone
+from kubectl_eksdoc.render.sections import MARGIN, Drawn, Title, drawn
+from kubectl_eksdoc.render.tables import Cell, Column, Row
+from kubectl_eksdoc.render.text import shown, wrap
+
+_SIGNS = {
+    Status.PASS: Cell("✓", Tone.GOOD),
+    Status.FAIL: Cell("✗", Tone.BAD),
+    Status.UNKNOWN: Cell("?", Tone.UNKNOWN),
+}
+_MOST = 8
+"""Findings of one step that a page shows."""
+_NOTHING = "This command changes nothing. All findings with all evidence: -o wide; for a program: -o json"
+
+
+def table(view: CheckView, look: Look) -> str:
+    """What somebody must look at."""
+    return _text(view, look, full=False)
+
+
+def wide(view: CheckView, look: Look) -> str:
+    """Nothing is cut and no column dropped, so lines may be wider than the terminal."""
+    return _text(view, look, full=True)
+
+
+def _text(view: CheckView, look: Look, full: bool) -> str:
+    plan = view.plan
+    sections = [
+        [look.paint(line, Tone.TITLE) for line in wrap(shown(words.in_short(plan), look), look.columns)],
+        drawn(Title("Areas"), _areas(plan), look, full),
+        *(_gate(plan, gate, look, full) for gate in (*Gate, None)),
+        _noted(plan, look, full),
+        [] if full else wrap(_NOTHING, look.columns),
+    ]
+    return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
+
+
+def _areas(plan: CheckPlan) -> Drawn:
+    columns = [
+        Column(""),
+        Column("AREA"),
+        Column("CHECKS", right=True),
+        Column("FAIL", right=True),
+        Column("UNKNOWN", right=True),
+        Column("WORST", floor=24),
+    ]
+    rows: list[Row] = []
+    for area in Area:
+        if judged := plan.in_area(area):
+            found = [each for one in judged for each in one.findings if plan.counts(each)]
+            fails = [each for each in found if each.status is Status.FAIL]
+            unsure = [each for each in found if each.status is Status.UNKNOWN]
+            status = Status.FAIL if fails else Status.UNKNOWN if unsure else Status.PASS
+            worst = next(iter((*fails, *unsure)), None)
+            said = "" if worst is None else f"{worst.subject}: {worst.message}"
+            rows.append([_SIGNS[status], area.value, str(len(judged)), _n(fails), _n(unsure), said])
+    return columns, rows
+
+
+def _n(found: Sequence[Finding]) -> str:
+    return str(len(found)) if found else "-"
+
+
+def _gate(plan: CheckPlan, gate: Gate | None, look: Look, full: bool) -> list[str]:
+    found = (*plan.of(gate, Status.FAIL), *plan.of(gate, Status.UNKNOWN))
+    head = f" before {IN_WORDS[gate]}" if gate is not None else " that no step waits for"
+    kept = found if full else found[:_MOST]
+    lines = findings(kept, head, look, full, named=True)
+    if len(kept) < len(found):
+        lines.append(shown(f"{MARGIN}{look.ellipsis} and {len(found) - len(kept)} more (-o wide)", look))
+    return lines
+
+
+def _noted(plan: CheckPlan, look: Look, full: bool) -> list[str]:
+    """What passes and is worth knowing, and what is too slight to count, where all is asked for."""
+    others = tuple(each for each in plan.findings if each.status is Status.PASS or not plan.counts(each))
+    if full:
+        return findings(others, " that block nothing", look, full, named=True)
+    worth = [each for each in others if each.severity is not Severity.INFO]
+    count = len(others)
+    if not count:
+        return []
+    some = f", {len(worth)} of them worth knowing" if worth else ""
+    return wrap(shown(f"{count} findings that block nothing{some}: -o wide", look), look.columns)

@@ -1,0 +1,19 @@
+"""What is shown of a check."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from kubectl_eksdoc import __version__
+from kubectl_eksdoc.core.plan.check.plan import CheckPlan
+
+
+@dataclass(frozen=True, slots=True)
+class CheckView:
+    """`options` as they were given; `recognised`: how it is known that AWS describes the cluster that was read."""
+
+    plan: CheckPlan
+    options: Mapping[str, object]
+    recognised: str = ""
+    tool_version: str = __version__

@@ -1,0 +1,38 @@
+"""A check in sentences."""
+
+from __future__ import annotations
+
+from kubectl_eksdoc.core.model.findings import Status
+from kubectl_eksdoc.core.plan.check.areas import IN_WORDS, Gate
+from kubectl_eksdoc.core.plan.check.plan import CheckPlan
+from kubectl_eksdoc.core.rules.upgrades.sourced import in_words
+from kubectl_eksdoc.render.text import counted, joined
+
+
+def in_short(plan: CheckPlan) -> str:
+    """The first lines: which way, may it be gone, and what stands against it."""
+    return f"{_way(plan)} {_verdict(plan)}"
+
+
+def _way(plan: CheckPlan) -> str:
+    way = plan.facts.way
+    assumed = f" ({way.told_by})" if way.assumed else ""
+    if not way.steps:
+        return f"The control plane has {in_words(way.now)}{assumed}, which is the target; the rest is to follow."
+    return f"From {way.text}{assumed}."
+
+
+def _verdict(plan: CheckPlan) -> str:
+    said = []
+    for gate in Gate:
+        fails, unknown = len(plan.of(gate, Status.FAIL)), len(plan.of(gate, Status.UNKNOWN))
+        if fails or unknown:
+            parts = [counted(fails, "finding")] if fails else []
+            parts += [f"{unknown} unknown"] if unknown else []
+            said.append(f"{joined(parts)} before {IN_WORDS[gate]}")
+    if said:
+        return f"Not yet: {'; '.join(said)}."
+    beside = len(plan.of(None, Status.FAIL))
+    if beside:
+        return f"Nothing blocks a step; {counted(beside, 'finding')} besides."
+    return "Nothing to do: all that was looked at is as it should be."

@@ -1,0 +1,123 @@
+"""All that an upgrade is judged by, of whatever is read: the cluster, single objects, its pods, and AWS's side."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from kubectl_eksdoc.core.model.asked import Absent, Unknown
+from kubectl_eksdoc.wiring.addons import AddonWorld
+from kubectl_eksdoc.wiring.aws import open_aws_or_none
+from kubectl_eksdoc.wiring.interruption import InterruptionWorld, of_live
+from kubectl_eksdoc.wiring.metadata import MetadataWorld
+from kubectl_eksdoc.wiring.sources import Progress, SourceChoice, open_reader
+from kubectl_eksdoc.wiring.worlds import ReadWorld
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from kubectl_eksdoc.aws.believing import Believed
+    from kubectl_eksdoc.core.model.api_usage import ApiTold
+    from kubectl_eksdoc.core.model.aws.addons import AddonSide
+    from kubectl_eksdoc.core.model.aws.upgrades import UpgradeTold
+    from kubectl_eksdoc.core.model.check_needs import Wanted
+    from kubectl_eksdoc.core.model.connection import Connection
+    from kubectl_eksdoc.core.model.kinds import Resource
+    from kubectl_eksdoc.core.model.named import Named
+    from kubectl_eksdoc.flows.check.around import CheckAround
+    from kubectl_eksdoc.kube.aws_access import AwsWanted
+
+
+@dataclass(frozen=True, slots=True)
+class CheckReading:
+    """Lists of `kinds`, and `objects` by their names."""
+
+    kinds: Sequence[Resource]
+    objects: Collection[Named]
+
+
+@dataclass(frozen=True, slots=True)
+class CheckWorld(ReadWorld):
+    """The cluster as it was read, and what more can be asked; of AWS nothing is known where it could not be believed,
+    and why."""
+
+    karpenter: InterruptionWorld
+    live: bool = False
+
+    @property
+    def around(self) -> CheckAround:
+        from kubectl_eksdoc.flows.check.around import CheckAround
+
+        machines = MetadataWorld(self.cluster, self.aws, self.karpenter.inside, self.live)
+        eks = self.aws if isinstance(self.aws, Unknown) else self.aws.cluster
+        judge = AddonWorld.judge
+        return CheckAround(eks, self.tell, self.api, self.addon, judge, machines.machines, self.karpenter.around)
+
+    def tell(self, wanted: Wanted) -> UpgradeTold:
+        """As `aws.upgrades.upgrade_told`."""
+        from kubectl_eksdoc.aws.upgrades import nothing_told, upgrade_told
+
+        return nothing_told(self.aws) if isinstance(self.aws, Unknown) else upgrade_told(self.aws, wanted)
+
+    def api(self, wanted: Wanted) -> ApiTold:
+        """What the API server tells of who uses what."""
+        from kubectl_eksdoc.core.model.api_usage import ApiTold
+
+        return ApiTold()
+
+    def addon(self, name: str, wish: str | None) -> AddonSide | Absent | Unknown:
+        """As `aws.addon_side.installed_side`."""
+        if isinstance(self.aws, Unknown):
+            return self.aws
+        from kubectl_eksdoc.aws.addon_side import installed_side
+
+        return installed_side(self.aws, name, wish)
+
+
+def open_check(
+    source: SourceChoice, connection: Connection, wanted: AwsWanted, progress: Progress | None, reading: CheckReading
+) -> CheckWorld:
+    """Who may not ask which cluster it is, or does not say where, knows nothing of AWS, and the rest all the same.
+
+    Raises:
+        ConfigError, ClusterError: the cluster cannot be read.
+        SnapshotError: the snapshot cannot be.
+        AwsError: as `wiring.aws.open_aws`.
+    """
+    aws = open_aws_or_none(source, connection, wanted)
+    if source.live:
+        cluster = open_reader(source, connection, progress).read(reading.kinds)
+        return CheckWorld(cluster, aws, of_live(cluster, connection, aws), True)
+    return _held(source, connection, progress, reading, aws)
+
+
+def _held(
+    source: SourceChoice,
+    connection: Connection,
+    progress: Progress | None,
+    reading: CheckReading,
+    aws: Believed | Unknown,
+) -> CheckWorld:
+    """Of a dump or the demo, gone through once; for single pods once more."""
+    from kubectl_eksdoc.core.model.kinds import PODS
+    from kubectl_eksdoc.objects.held_karpenter import HeldKarpenter
+    from kubectl_eksdoc.objects.held_objects import HeldObjects
+    from kubectl_eksdoc.objects.held_pods import HeldPods
+    from kubectl_eksdoc.objects.held_together import HeldTogether
+
+    where = "the demo" if source.demo else f"the snapshot {source.snapshot}"
+    signs, objects = HeldKarpenter(where), HeldObjects(reading.objects, where)
+    held = HeldTogether((signs, objects), (objects, signs))
+    kinds = tuple(dict.fromkeys((*reading.kinds, *objects.resources)))
+    if source.demo:
+        from kubectl_eksdoc.embedded.demo.reader import DemoReader
+        from kubectl_eksdoc.embedded.demo.upgrade.cluster import extend, logs
+
+        cluster = DemoReader(held, extend).read(kinds)
+        inside = HeldPods(lambda raw: DemoReader(raw, extend).read([PODS]), where, logs(cluster))
+    else:
+        cluster = open_reader(source, connection, progress, held).read(kinds)
+        again = partial(open_reader, source, connection, None)
+        inside = HeldPods(lambda raw: again(raw).read([PODS]), where)
+    return CheckWorld(cluster, aws, InterruptionWorld(cluster, aws, held, inside, signs))
