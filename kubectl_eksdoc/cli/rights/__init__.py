@@ -1,0 +1,101 @@
+"""The rights each command may use, as data: the error for a missing one, the README and the tests read this.
+
+Belongs here: RBAC rights and questions to AWS of every command, and what an answer lacks without one.
+Never here: asking for anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from kubectl_eksdoc.cli.rights import checks, drains, probes
+from kubectl_eksdoc.cli.rights.asked import ASKED_OF_AWS
+from kubectl_eksdoc.cli.rights.drains import DRAIN_PLAN
+from kubectl_eksdoc.cli.rights.probes import MEASURED_WITH
+from kubectl_eksdoc.cli.rights.right import Right
+from kubectl_eksdoc.core.model.permissions import Need, Needs, Permission
+from kubectl_eksdoc.errors import Forbidden
+
+__all__ = ["ASKED_OF_AWS", "BY_COMMAND", "DRAIN_PLAN", "MEASURED_WITH", "Right", "explained", "needs"]
+
+BY_COMMAND: Mapping[str, tuple[Right, ...]] = {
+    "drain plan": DRAIN_PLAN,
+    "rehearse": DRAIN_PLAN,
+    "addon-diff": probes.ADDON_DIFF,
+    "addon-diff --after": probes.ADDON_AFTER,
+    "addon-diff --apply": probes.ADDON_DIFF,
+    "imds-probe": probes.IMDS_PROBE,
+    "imds-probe --apply": probes.IMDS_FIX,
+    "imds-probe --active": probes.IMDS_ACTIVE,
+    "coredns-lameduck": probes.COREDNS,
+    "coredns-lameduck --apply": probes.COREDNS_CHANGE,
+    "interruption": probes.INTERRUPTION,
+    "coredns-lameduck --measure": probes.DNS_MEASURE,
+    "check": checks.CHECK,
+    "drain run": drains.RUN,
+    "drain resume": drains.RUN,
+    "drain rollback": drains.ROLLBACK,
+    "drain status": drains.STATUS,
+    "drain status --attach": drains.ATTACHED,
+    "drain pause": drains.ASK,
+    "drain abort": drains.ASK,
+}
+
+
+def needs(journal: str) -> Needs:
+    """What a plan rests on, and what a run of it does besides that it cannot do without; `journal`: the namespace of
+    the runs' journal."""
+    planned = tuple(Need(_permission(right, ""), _lost(right)) for right in DRAIN_PLAN)
+    for_plan = {need.permission for need in planned}
+    run = (_permission(right, journal if right.journal else "") for right in drains.RUN if right.required)
+    return Needs(planned, tuple(Need(each, "no run") for each in dict.fromkeys(run) if each not in for_plan))
+
+
+def _permission(right: Right, namespace: str) -> Permission:
+    return Permission(right.verb, right.resource, right.subresource, namespace)
+
+
+def _lost(right: Right) -> str:
+    if right.required:
+        return "nothing can be said at all"
+    codes_lost = right.unknown_without
+    return f"unknown: {', '.join(codes_lost)}" if codes_lost else right.lost
+
+
+def explained(error: Forbidden, command: str) -> Forbidden:
+    """`error` with all that `command` needs, and how to allow it, where a right of the command is what is missing."""
+    rights = BY_COMMAND[command]
+    if error.missing not in map(str, rights):
+        return error
+    hint = _for_reading(rights, command) if all(right.verb == "list" for right in rights) else _for_changing(rights)
+    return Forbidden(error.message, "\n".join(filter(None, (error.hint, hint))), error.missing)
+
+
+def _for_reading(rights: Sequence[Right], command: str) -> str:
+    served = ",".join(right.of for right in rights if not right.resource.custom)
+    custom = " and ".join(right.of for right in rights if right.resource.custom)
+    role = f"eksdoc-{command.replace(' ', '-')}"
+    return (
+        f"Without {' and '.join(str(r) for r in rights if r.required)} in all namespaces nothing can be said. "
+        "An administrator can allow all that this command reads, and bind it with kubectl create clusterrolebinding:\n"
+        f"    kubectl create clusterrole {role} --verb=list --resource={served}\n"
+        f"Where the cluster has them, also {custom}."
+    )
+
+
+def _for_changing(rights: Sequence[Right]) -> str:
+    needed = [right for right in rights if right.required]
+    lines = [f"    everywhere: {_together(right for right in needed if not right.journal and not right.probe)}"]
+    if any(right.journal for right in needed):
+        lines.append(f"    in the journal's namespace: {_together(right for right in needed if right.journal)}")
+    if any(right.probe for right in needed):
+        lines.append(f"    in the probe's namespace: {_together(right for right in needed if right.probe)}")
+    return "\n".join(["It cannot do without these rights; kubectl auth can-i tells which you have:", *lines])
+
+
+def _together(rights: Iterable[Right]) -> str:
+    """``get, list nodes; create pods/eviction``."""
+    verbs: dict[str, list[str]] = {}
+    for right in rights:
+        verbs.setdefault(right.of, []).append(right.verb)
+    return "; ".join(f"{', '.join(each)} {of}" for of, each in verbs.items())
