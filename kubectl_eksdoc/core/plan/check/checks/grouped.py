@@ -46,6 +46,11 @@ def groups(nodes: Iterable[Node]) -> tuple[Group, ...]:
     )
 
 
+def counted(nodes: Sequence[object]) -> str:
+    """``1 node``, ``8 nodes``."""
+    return f"{len(nodes)} node{'' if len(nodes) == 1 else 's'}"
+
+
 def named(nodes: Sequence[Node], most: int = _MOST) -> str:
     """``blue-1, blue-2 and 6 more``."""
     names = [node.name for node in nodes]

@@ -29,7 +29,6 @@ JUDGED_ELSEWHERE = frozenset(
         "vpc-cni-1.12",
         "al2-last",
         "al2-none",
-        "al2023-imdsv2",
     )
 )
 """Removed APIs, programs' needs, sockets, AMIs and the metadata service have checks of their own."""

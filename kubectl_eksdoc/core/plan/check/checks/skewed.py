@@ -13,7 +13,7 @@ from kubectl_eksdoc.core.model.nodes import Node, NodeOwner
 from kubectl_eksdoc.core.model.versions import Version
 from kubectl_eksdoc.core.plan.check.areas import Area, Gate
 from kubectl_eksdoc.core.plan.check.checking import Check, unknown, unread
-from kubectl_eksdoc.core.plan.check.checks.grouped import Group, groups, named
+from kubectl_eksdoc.core.plan.check.checks.grouped import Group, counted, groups, named
 from kubectl_eksdoc.core.plan.check.checks.running import Running, running
 from kubectl_eksdoc.core.plan.check.facts import CheckFacts
 from kubectl_eksdoc.core.rules.upgrades.skew import EQUAL_NODES, along, beside_kubelet, kube_proxy_skew, kubelet_skew
@@ -49,7 +49,7 @@ def _too_old(facts: CheckFacts, group: Group, version: Version, held: list[Node]
         Severity.CRITICAL if already or first else Severity.HIGH,
         Status.FAIL,
         group.subject,
-        f"{len(held)} nodes are too old {when}: {why}",
+        f"{counted(held)} too old {when}: {why}",
         (named(held), EQUAL_NODES.text),
         (Remedy(f"Upgrade these nodes before the control plane gets {in_words(version)}; until then it must not."),),
     )
@@ -65,7 +65,7 @@ def _newer(facts: CheckFacts) -> Iterator[Finding]:
                 Severity.HIGH,
                 Status.FAIL,
                 group.subject,
-                f"{len(newer)} nodes are newer than the control plane ({in_words(facts.way.now)}), which must never be",
+                f"{counted(newer)} newer than the control plane ({in_words(facts.way.now)}), which must never be",
                 (named(newer), *_versions(newer)),
                 (Remedy("Upgrade the control plane before anything else, or replace these nodes by older ones."),),
             )
@@ -83,7 +83,7 @@ def _behind(facts: CheckFacts) -> Iterator[Finding]:
                 Severity.LOW,
                 Status.FAIL,
                 group.subject,
-                f"{len(behind)} of {len(group.nodes)} nodes have not got {in_words(facts.way.target)} yet",
+                f"{len(behind)} of {counted(group.nodes)} without {in_words(facts.way.target)} yet",
                 (named(behind), *_versions(behind)),
                 (Remedy("They are upgraded after the control plane, in the order of the way."),),
             )
@@ -155,7 +155,7 @@ def _proxy(facts: CheckFacts, each: Running, kubelets: Mapping[str, Version | No
             Severity.MEDIUM,
             Status.FAIL,
             subject,
-            f"on {len(apart)} nodes it is too far from the kubelet beside it: {why}",
+            f"on {counted([*apart])} it is too far from the kubelet beside it: {why}",
             (f"node {node}",),
         )
 
