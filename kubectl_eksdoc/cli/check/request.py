@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from kubectl_eksdoc.cli.check.since_values import Since
 from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.wiring.sources import SourceChoice
@@ -17,6 +18,7 @@ if TYPE_CHECKING:  # help must not pay for facts
 GATES = ("before-control-plane", "before-nodes", "after")
 SEVERITIES = ("critical", "high", "medium", "low", "info")
 LOWEST = "low"
+SYMPTOMS = ("dns", "targets", "credentials", "drain-stuck")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,9 @@ class Request:
     only: tuple[str, ...]
     fail_on: str
     accepted: tuple[str, ...]
+    suppressions: str = ""
+    symptom: str = ""
+    since: Since | None = None
 
     @staticmethod
     def from_args(args: argparse.Namespace, words: Sequence[str]) -> Request:
@@ -40,6 +45,11 @@ class Request:
         """
         if words:
             raise UsageError(f"{words[0]!r} is not understood: it is about the whole cluster", "Name nothing.")
+        if args.symptom and (args.gate or args.only):
+            other = "--gate" if args.gate else "--only"
+            raise UsageError(
+                f"--symptom chooses by itself what is looked at, and {other} does so, too", "Give one of them."
+            )
         return Request(
             GlobalOptions.from_args(args),
             SourceOptions.from_args(args).choice,
@@ -48,6 +58,9 @@ class Request:
             args.only,
             args.fail_on or LOWEST,
             args.accept_unknown,
+            args.suppressions,
+            args.symptom or "",
+            args.changed_since,
         )
 
     @property
@@ -59,5 +72,8 @@ class Request:
             "only": list(self.only),
             "fail-on": "" if self.fail_on == LOWEST else self.fail_on,
             "accept-unknown": list(self.accepted),
+            "suppressions": self.suppressions,
+            "symptom": self.symptom,
+            "changed-since": "" if self.since is None else self.since.text,
         }
         return {name: value for name, value in said.items() if value}

@@ -99,7 +99,8 @@ def _fitting(addon: Addon, have: str, offered: AddonVersions, now: Version, step
     both = [
         each.version
         for each in offered.versions
-        if addon_versions.is_offered(offered, old, each.version) and addon_versions.is_offered(offered, new, each.version)
+        if addon_versions.is_offered(offered, old, each.version)
+        and addon_versions.is_offered(offered, new, each.version)
     ]
     if both and now != step:
         to = default if default in both else both[0]
@@ -141,7 +142,7 @@ def _commands(facts: CheckFacts, move: _Move, at: Version) -> Iterator[str]:
         yield shell("aws", "eks", "describe-addon-versions", *of)
         return
     offered = facts.aws.addon_versions.get(name)
-    versions = (move.to,)
+    versions: tuple[str, ...] = (move.to,)
     if isinstance(offered, AddonVersions):
         versions = addon_versions.steps(name, offered, in_words(at), move.have, move.to)
     for version in versions:

@@ -41,13 +41,12 @@ def fargate(facts: CheckFacts) -> Iterator[Step]:
     yield Step(
         Phase.NODES,
         f"Restart the owners of {len(pods)} pod{'' if len(pods) == 1 else 's'} on Fargate",
-        "a Fargate node has the version that the control plane had when its pod started, and is not drained. After this"
-        f" the control plane can not be taken back: rollback does not support Fargate.{more}{by_hand}",
+        "a Fargate node has the version that the control plane had when its pod started, and is not drained; budgets"
+        f" hold for the restart of its owner, too.{more}{by_hand}",
         tuple(restarts[:_MOST]),
         f"every Fargate node has {in_words(facts.way.target)}",
         shell("kubectl", "get", "nodes", "-l", "eks.amazonaws.com/compute-type=fargate"),
         at=facts.way.target,
-        about=(),
         source=_GUIDE,
     )
 
@@ -66,8 +65,8 @@ def verified(facts: CheckFacts) -> Iterator[Step]:
     yield Step(
         Phase.END,
         "See that nothing was left behind",
-        "an upgrade is at its end when nodes, kube-proxy and controllers have followed, and what was held back or scaled"
-        " down for it is as it was",
+        "an upgrade is at its end when nodes, kube-proxy and controllers have followed, and what was held back or"
+        " scaled down for it is as it was",
         (check("--target", target, "--gate", "after"), check("--target", target)),
         "both exit with 0",
         at=facts.way.target,

@@ -1,7 +1,7 @@
 """How a managed node group gets to a version: in place, by a new group beside it, or by its launch template.
 
-In place is EKS's own way: it adds nodes, drains at random, gives each pod 15 minutes, and fails then. A new group beside
-the old one is for what an update cannot change, what it would fail on, and whoever wants a quick way back.
+In place is EKS's own way: it adds nodes, drains at random, gives the pods of a node 15 minutes, and fails then. A new
+group beside the old one is for what an update cannot change, what it would fail on, and for a quick way back.
 Source: EKS user guide, managed-node-update-behavior; botocore eks, UpdateNodegroupVersion.
 """
 

@@ -7,7 +7,6 @@ Source: Karpenter documentation, Disruption (drift, budgets) and NodeClasses (am
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 
 from kubectl_eksdoc.core.model.cluster import NodeClass, NodePool
@@ -21,7 +20,7 @@ from kubectl_eksdoc.core.plan.check.facts import CheckFacts
 from kubectl_eksdoc.core.rules.upgrades.sourced import Source, in_words
 
 _DRIFT = Source("Karpenter documentation, Disruption and NodeClasses", Confidence.MEDIUM)
-_NO_DRIFT = json.dumps({"spec": {"disruption": {"budgets": [{"nodes": "0"}]}}})
+_NO_DRIFT = '{"spec": {"disruption": {"budgets": [{"nodes": "0"}]}}}'
 """For all reasons: budgets by reason came with 1.0."""
 
 
@@ -35,8 +34,8 @@ def held(facts: CheckFacts) -> Iterator[Step]:
         yield Step(
             Phase.BEFORE_CONTROL_PLANE,
             f"Hold Karpenter back from NodePool {group.name}",
-            "its AMI is found anew once the control plane has a new version: its nodes drift at once, by default 10 % of"
-            " them at a time, before what stands against their replacement is mended. A budget of 0 holds that, and"
+            "its AMI is found anew once the control plane has a new version: its nodes drift at once, by default 10 %"
+            " of them at a time, before what stands against their replacement is mended. A budget of 0 holds that, and"
             " consolidation, too; new nodes still come. The file has the budgets of before",
             (
                 saved("nodepool", group.name, ""),
@@ -64,10 +63,10 @@ def replaced(facts: CheckFacts, group: Group, version: Version, phase: Phase, be
             shell("kubectl", "edit", "ec2nodeclass", named.name),
         )
     else:
-        title = f"Let Karpenter replace the nodes of {pool}"
+        title = f"Let Karpenter replace the nodes of {pool}: give it its disruption budgets back"
         why = (
-            "they drift by themselves once the control plane has a new version; the disruption budgets that are given"
-            f" back say how many at a time (10 % where none is set){_alias(named)}"
+            "they drift by themselves once the control plane has a new version; the budgets say how many of them at a"
+            f" time (10 % where none is set){_alias(named)}"
         )
         commands = (shell("kubectl", "edit", "nodepool", group.name),) if group.name and facts.way.steps else ()
     return Step(
@@ -81,8 +80,6 @@ def replaced(facts: CheckFacts, group: Group, version: Version, phase: Phase, be
         about=tuple(filter(None, (group.name, *(node.name for node in group.nodes)))),
         source=_DRIFT,
     )
-
-
 
 
 def _alias(named: NodeClass | None) -> str:

@@ -148,9 +148,7 @@ def _managed(facts: CheckFacts, group: Group, version: Version, phase: Phase, be
             " instead: an update in place does not go back"
         )
     done = f"every node of it has {to}"
-    yield Step(
-        phase, title, because + why, commands, done, _nodes(group), version, about=about, source=chosen.source
-    )
+    yield Step(phase, title, because + why, commands, done, _nodes(group), version, about=about, source=chosen.source)
 
 
 def _emptied(group: Group) -> tuple[str, ...]:

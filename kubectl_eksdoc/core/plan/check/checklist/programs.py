@@ -76,4 +76,3 @@ def _step(move: _Move, phase: Phase, at: Version, condition: str = "") -> Step:
 
 
 _ROLLED = ("Deployment", "DaemonSet", "StatefulSet")
-

@@ -59,9 +59,7 @@ class Step:
 def numbered(steps: Iterable[Step], reach: Reach) -> tuple[Step, ...]:
     """In the order in which they come, with commands that lead to the cluster that was read."""
     return tuple(
-        replace(
-            each, number=number, commands=tuple(map(reach.of, each.commands)), verify=_reached(each.verify, reach)
-        )
+        replace(each, number=number, commands=tuple(map(reach.of, each.commands)), verify=_reached(each.verify, reach))
         for number, each in enumerate(steps, 1)
     )
 
