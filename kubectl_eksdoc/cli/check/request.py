@@ -24,7 +24,7 @@ SYMPTOMS = ("dns", "targets", "credentials", "drain-stuck")
 @dataclass(frozen=True, slots=True)
 class Request:
     """`target` None: the next minor version. `gate`: "" for all; `only`: finding codes, none for all; `accepted`: those
-    that may be unknown."""
+    that may be unknown. `suppressions`: a file, "" for none; `symptom`: "" for none."""
 
     options: GlobalOptions
     source: SourceChoice

@@ -23,7 +23,7 @@ class Revision:
 
 @dataclass(frozen=True, slots=True)
 class EventTold:
-    """An Event of Kubernetes: the API server keeps them for an hour as a rule. `at`: the last time; `count`: how often."""
+    """An Event of Kubernetes, of the last hour as a rule. `at`: the last time; `count`: how often."""
 
     at: datetime
     reason: str

@@ -11,7 +11,7 @@ from kubectl_eksdoc.core.plan.check.areas import Gate
 from kubectl_eksdoc.core.plan.check.plan import CheckPlan, Judged
 from kubectl_eksdoc.core.plan.check.way import Way
 from kubectl_eksdoc.core.rules.upgrades.sourced import in_words
-from kubectl_eksdoc.render.check import words
+from kubectl_eksdoc.render.check import documents, words
 from kubectl_eksdoc.render.check.view import CheckView
 from kubectl_eksdoc.render.document import Fields, finding, known, metadata, strings
 from kubectl_eksdoc.render.encode import Json
@@ -30,6 +30,11 @@ def document(view: CheckView) -> Fields:
         "aws": plan.facts.eks.why if isinstance(plan.facts.eks, Unknown) else None,
         "gates": [_gate(plan, gate) for gate in Gate],
         "checks": [_check(each) for each in plan.judged],
+        "checklist": documents.checklist(plan),
+        "diagnosis": documents.diagnosis(plan.diagnosis),
+        "changes": documents.changes(plan.changes),
+        "suppressed": documents.suppressed(plan),
+        "notes": strings(plan.notes),
         "findings": [cast(Json, {**finding(each), "gate": _gate_of(plan, each.code.name)}) for each in plan.findings],
     }
 

@@ -9,6 +9,10 @@ from kubectl_eksdoc.core.model.findings import Finding, Severity, Status
 from kubectl_eksdoc.core.plan.check.areas import IN_WORDS, Area, Gate
 from kubectl_eksdoc.core.plan.check.plan import CheckPlan
 from kubectl_eksdoc.render.check import words
+from kubectl_eksdoc.render.check.changes import changes
+from kubectl_eksdoc.render.check.diagnosis import diagnosis
+from kubectl_eksdoc.render.check.steps import checklist
+from kubectl_eksdoc.render.check.suppressed import suppressed
 from kubectl_eksdoc.render.check.view import CheckView
 from kubectl_eksdoc.render.findings import findings
 from kubectl_eksdoc.render.look import Look, Tone
@@ -38,14 +42,26 @@ def wide(view: CheckView, look: Look) -> str:
 
 def _text(view: CheckView, look: Look, full: bool) -> str:
     plan = view.plan
+    short = plan.diagnosis is not None and not full
     sections = [
         [look.paint(line, Tone.TITLE) for line in wrap(shown(words.in_short(plan), look), look.columns)],
-        drawn(Title("Areas"), _areas(plan), look, full),
-        *(_gate(plan, gate, look, full) for gate in (*Gate, None)),
-        _noted(plan, look, full),
+        diagnosis(plan.diagnosis, look, full),
+        changes(plan.changes, plan.facts.cluster.observed_at, look, full),
+        *([] if short else _judged(plan, look, full)),
+        suppressed(plan, look, full),
+        checklist(plan, look, full),
         [] if full else wrap(_NOTHING, look.columns),
     ]
     return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
+
+
+def _judged(plan: CheckPlan, look: Look, full: bool) -> list[list[str]]:
+    """The areas, and what blocks which step."""
+    return [
+        drawn(Title("Areas"), _areas(plan), look, full),
+        *(_gate(plan, gate, look, full) for gate in (*Gate, None)),
+        _noted(plan, look, full),
+    ]
 
 
 def _areas(plan: CheckPlan) -> Drawn:

@@ -16,7 +16,7 @@ from kubectl_eksdoc.core.plan.check.checklist.listing import checklist
 from kubectl_eksdoc.core.plan.check.checklist.steps import Step
 from kubectl_eksdoc.core.plan.check.facts import CheckFacts
 from kubectl_eksdoc.core.plan.check.suppressing import Suppressed, notes, sort_out
-from kubectl_eksdoc.core.plan.check.symptoms import Diagnosis, Symptom, diagnosed
+from kubectl_eksdoc.core.plan.check.symptoms import Diagnosis, Symptom, concerns, diagnosed
 
 _RANK = {severity: rank for rank, severity in enumerate(Severity)}
 
@@ -119,5 +119,9 @@ def plan_check(facts: CheckFacts, checks: Sequence[Check], wish: Wish, reach: Re
 
 def _found(facts: CheckFacts, check: Check, wish: Wish, reach: Reach) -> tuple[Finding, ...]:
     found: Iterable[Finding] = check.judge(facts)
-    kept = (each for each in found if not wish.only or each.code.name in wish.only)
+    kept = (
+        each
+        for each in found
+        if (not wish.only or each.code.name in wish.only) and (wish.symptom is None or concerns(wish.symptom, each))
+    )
     return tuple(reached(each, reach) for each in in_order(kept))

@@ -81,12 +81,6 @@ def _again(rule: Suppression, hits: int) -> str:
     return f"1 finding of {rule.code} counts again" if hits == 1 else f"{hits} findings of {rule.code} count again"
 
 
-def _again(rule: Suppression, hits: int) -> str:
-    if not hits:
-        return "nothing needs it any more"
-    return f"1 finding of {rule.code} counts again" if hits == 1 else f"{hits} findings of {rule.code} count again"
-
-
 def _called(rule: Suppression) -> str:
     return f"the suppression {rule.where}" if rule.where else f"the suppression of {rule.code}"
 

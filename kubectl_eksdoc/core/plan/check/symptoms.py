@@ -67,6 +67,8 @@ class Diagnosis:
     elsewhere: tuple[Remedy, ...]
 
 
+_WRITTEN = (addon_codes.NOT_ACTIVE, addon_codes.OTHER_WRITER)
+"""Of add-ons, what hurts now: what their next update would change does not."""
 _DNS_ADDONS = ("coredns", "vpc-cni", "kube-proxy", "aws-node")
 _TARGET_ADDONS = ("vpc-cni", "aws-node", "aws-load-balancer-controller")
 _BALANCER = ("aws-load-balancer-controller",)
@@ -108,7 +110,7 @@ CAUSES: dict[Symptom, tuple[Cause, ...]] = {
         Cause(dns_codes.NO_BUDGET, "all of CoreDNS may be evicted at once"),
         Cause(dns_codes.TWO_SCALERS, "two autoscalers fight over CoreDNS"),
         Cause(program_codes.ADDON_HEALTH, "an add-on that DNS needs is not well", True, _DNS_ADDONS),
-        *_each(addon_codes.ALL, "an update of an add-on took a setting away", _DNS_ADDONS),
+        *_each(_WRITTEN, "an add-on that DNS needs is not as it was installed", _DNS_ADDONS),
         Cause(node_codes.KUBE_PROXY_SKEW, "kube-proxy does not fit: it leads to CoreDNS"),
         *_each(_NO_NOTICE, "nodes of CoreDNS go without a word"),
         *_each(dns_codes.ALL, "CoreDNS is not as it should be"),
@@ -123,7 +125,7 @@ CAUSES: dict[Symptom, tuple[Cause, ...]] = {
             program_codes.ADDON_HEALTH, "the add-on that gives pods their addresses is not well", True, _TARGET_ADDONS
         ),
         Cause(addon_codes.PODS_ASTRAY, "pods have the security groups of their node", True),
-        *_each(addon_codes.ALL, "an update of vpc-cni took a setting away", _TARGET_ADDONS),
+        *_each(_WRITTEN, "vpc-cni is not as it was installed", _TARGET_ADDONS),
         Cause(program_codes.PROGRAM_BEFORE, "the load balancer controller does not fit", False, _BALANCER),
         *_each((parts.DRAIN, parts.IMDS, parts.ADDONS), "what targets need"),
     ),
@@ -165,11 +167,13 @@ CAUSES: dict[Symptom, tuple[Cause, ...]] = {
 
 _ELSEWHERE: dict[Symptom, tuple[Remedy, ...]] = {
     Symptom.DNS: (
+        Remedy("See what the last update of vpc-cni took.", "kubectl eksdoc addon-diff vpc-cni --after"),
         Remedy("Measure it from pods of the cluster, in each zone.", "kubectl eksdoc coredns-lameduck --measure"),
         Remedy("See what CoreDNS says.", "kubectl logs -n kube-system -l k8s-app=kube-dns --tail=50"),
         Remedy("Look at network policies, security groups (port 53, UDP and TCP) and the limit of the VPC resolver."),
     ),
     Symptom.TARGETS: (
+        Remedy("See what the last update of vpc-cni took.", "kubectl eksdoc addon-diff vpc-cni --after"),
         Remedy("See what the targets are told to be.", "kubectl get targetgroupbindings -A -o wide"),
         Remedy(
             "See what the controller says.",
@@ -208,7 +212,7 @@ def diagnosed(symptom: Symptom, found: Sequence[Finding], cluster: Cluster, reac
             suspects.append((rank, _suspect(cause.what, each, cluster)))
     for number, sign in enumerate(_signs(symptom, cluster, reach)):
         suspects.append(((0, _SEVERITIES.index(sign.severity), -1, number), sign))
-    unknown = tuple(each for each in found if each.status is Status.UNKNOWN and _any(symptom, each))
+    unknown = tuple(each for each in found if each.status is Status.UNKNOWN and concerns(symptom, each))
     elsewhere = tuple(Remedy(each.text, reach.of(each.command) if each.command else "") for each in _ELSEWHERE[symptom])
     ordered = tuple(each for _, each in sorted(suspects, key=lambda pair: pair[0]))
     return Diagnosis(symptom, ordered, unknown, elsewhere)
@@ -221,8 +225,9 @@ def _is(cause: Cause, finding: Finding) -> bool:
     return cause.code.name == finding.code.name and (not cause.about or finding.subject.name in cause.about)
 
 
-def _any(symptom: Symptom, finding: Finding) -> bool:
-    """Of what is not known also the whole: "which add-ons there are" is about none of them."""
+def concerns(symptom: Symptom, finding: Finding) -> bool:
+    """Whether it may be a cause; of what is not known also the whole: "which add-ons there are" is about none of
+    them."""
     return any(
         cause.code.name == finding.code.name and (_is(cause, finding) or finding.subject.kind == "Cluster")
         for cause in CAUSES[symptom]
