@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from kubectl_eksdoc.core.model.findings import Remedy
 from kubectl_eksdoc.core.plan.check.symptoms import Diagnosis, Suspect
+from kubectl_eksdoc.core.plan.check.undoing import UNDO
 from kubectl_eksdoc.render.look import Look, Tone
 from kubectl_eksdoc.render.sections import MARGIN, Title, titled
 from kubectl_eksdoc.render.text import counted, sentences, shown, wrap
@@ -13,13 +14,14 @@ from kubectl_eksdoc.render.text import counted, sentences, shown, wrap
 _MOST = 4
 """Suspects after the first that a page shows."""
 _UNKNOWN = 3
+_COMMAND = MARGIN
 
 
 def diagnosis(found: Diagnosis | None, look: Look, full: bool) -> list[str]:
     """None where no symptom was named."""
     if found is None:
         return []
-    lines = [line for text in _texts(found, full) for line in wrap(shown(text, look), look.columns, "", MARGIN)]
+    lines = [line for text in _texts(found, full) for line in _lines(text, look)]
     if found.suspects:
         lines[0] = look.paint(lines[0], Tone.BAD)
     return [
@@ -49,9 +51,17 @@ def five(suspect: Suspect) -> Iterator[str]:
     if suspect.do is None:
         yield "Do: nothing is proposed; look at it first."
     else:
-        command = f" {suspect.do.command}" if suspect.do.command else ""
-        yield f"Do: {suspect.do.text}{command}"
-    yield suspect.undo if suspect.undo.startswith("Undo: ") else f"Undo: {suspect.undo}"
+        yield f"Do: {suspect.do.text}"
+        if suspect.do.command:
+            yield f"{_COMMAND}{suspect.do.command}"
+    yield suspect.undo if suspect.undo.startswith(UNDO) else f"{UNDO}{suspect.undo}"
+
+
+def _lines(text: str, look: Look, margin: str = "") -> list[str]:
+    """What is to be pasted stays on one line."""
+    if text.startswith((_COMMAND, UNDO)):
+        return [f"{margin}{shown(text, look)}"]
+    return wrap(shown(text, look), look.columns, margin, margin + MARGIN)
 
 
 def _next(found: Diagnosis, look: Look, full: bool) -> list[str]:
@@ -60,10 +70,11 @@ def _next(found: Diagnosis, look: Look, full: bool) -> list[str]:
     lines: list[str] = []
     for number, each in enumerate(kept, 2):
         if full:
-            texts = [f"{number}. {each.what} ({each.code})", *[f"{MARGIN}{text}" for text in list(five(each))[1:]]]
+            lines += _lines(f"{number}. {each.what} ({each.code})", look, MARGIN)
+            lines += [line for text in list(five(each))[1:] for line in _lines(text, look, MARGIN * 2)]
         else:
-            texts = [f"{number}. {each.what} ({each.subject.kind} {each.subject}): {each.because}"]
-        lines += [line for text in texts for line in wrap(shown(text, look), look.columns, MARGIN, MARGIN * 3)]
+            text = f"{number}. {each.what} ({each.subject.kind} {each.subject}): {each.because}"
+            lines += wrap(shown(text, look), look.columns, MARGIN, MARGIN * 3)
     if len(kept) < len(others):
         lines.append(shown(f"{MARGIN}{look.ellipsis} and {len(others) - len(kept)} more (-o wide)", look))
     return _titled("Next likely", lines, look)

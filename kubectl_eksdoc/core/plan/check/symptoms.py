@@ -18,7 +18,7 @@ from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.commands import Reach, shell
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.core.model.nodes import EXCLUDED_FROM_BALANCERS
-from kubectl_eksdoc.core.plan.check.undoing import way_back
+from kubectl_eksdoc.core.plan.check.undoing import UNDO, way_back
 
 
 class Symptom(str, Enum):
@@ -33,12 +33,13 @@ class Symptom(str, Enum):
 @dataclass(frozen=True, slots=True)
 class Cause:
     """`what` ends the sentence "Most likely: …". `now`: the finding itself is seen to hurt, not to be able to. `about`:
-    names of subjects, none for any."""
+    names of subjects, none for any. `warned`: it counts even where it stops no upgrade (PASS)."""
 
     code: Code
     what: str
     now: bool = False
     about: tuple[str, ...] = ()
+    warned: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +118,7 @@ CAUSES: dict[Symptom, tuple[Cause, ...]] = {
         *_each((parts.DNS, parts.INTERRUPTION, parts.ADDONS), "what DNS needs"),
     ),
     Symptom.TARGETS: (
-        Cause(codes.NO_READINESS_GATE, "pods count as Ready before the load balancer sends to them"),
+        Cause(codes.NO_READINESS_GATE, "pods count as Ready before the load balancer sends to them", warned=True),
         Cause(codes.ONLY_BACKEND, "the controller that registers targets has a single pod", False, _BALANCER),
         Cause(metadata_codes.PODS_BROKEN, "the load balancer controller has no credentials", True, _BALANCER),
         Cause(metadata_codes.PODS_WILL_BREAK, "the load balancer controller loses its credentials", False, _BALANCER),
@@ -200,16 +201,16 @@ def codes_of(symptom: Symptom) -> tuple[str, ...]:
 
 
 def diagnosed(symptom: Symptom, found: Sequence[Finding], cluster: Cluster, reach: Reach = Reach()) -> Diagnosis:
-    """Of findings, worst first; PASS is none."""
+    """Of findings, worst first."""
     suspects: list[tuple[tuple[int, int, int, int], Suspect]] = []
     for each in found:
         place = next((at for at, cause in enumerate(CAUSES[symptom]) if _is(cause, each)), None)
-        if place is None or each.status is Status.PASS or each.severity is Severity.INFO:
+        if place is None or each.severity is Severity.INFO:
             continue
-        if each.status is Status.FAIL:
-            cause = CAUSES[symptom][place]
+        cause = CAUSES[symptom][place]
+        if each.status is Status.FAIL or (each.status is Status.PASS and cause.warned):
             rank = int(not cause.now), _SEVERITIES.index(each.severity), place, len(suspects)
-            suspects.append((rank, _suspect(cause.what, each, cluster)))
+            suspects.append((rank, _suspect(cause.what, each, cluster, reach)))
     for number, sign in enumerate(_signs(symptom, cluster, reach)):
         suspects.append(((0, _SEVERITIES.index(sign.severity), -1, number), sign))
     unknown = tuple(each for each in found if each.status is Status.UNKNOWN and concerns(symptom, each))
@@ -234,12 +235,17 @@ def concerns(symptom: Symptom, finding: Finding) -> bool:
     )
 
 
-def _suspect(what: str, found: Finding, cluster: Cluster) -> Suspect:
+def _suspect(what: str, found: Finding, cluster: Cluster, reach: Reach) -> Suspect:
     """The first remedy that has a command, or the first."""
     remedy = next((each for each in found.remedy if each.command), next(iter(found.remedy), None))
-    undo = way_back("" if remedy is None else remedy.command, cluster)
+    undo = _reached(way_back("" if remedy is None else remedy.command, cluster), reach)
     told = found.code.name, found.severity, found.status, found.subject, found.message, found.evidence
     return Suspect(what, *told, remedy, undo)
+
+
+def _reached(undo: str, reach: Reach) -> str:
+    """With a command that leads to the cluster that was read."""
+    return f"{UNDO}{reach.of(undo.removeprefix(UNDO))}" if undo.startswith(UNDO) else undo
 
 
 def _signs(symptom: Symptom, cluster: Cluster, reach: Reach) -> Iterator[Suspect]:
@@ -261,5 +267,5 @@ def _signs(symptom: Symptom, cluster: Cluster, reach: Reach) -> Iterator[Suspect
         " groups set it",
         (),
         Remedy("Take it away from those that are not being drained.", command),
-        f"Undo: {back}",
+        f"{UNDO}{back}",
     )

@@ -13,6 +13,8 @@ from kubectl_eksdoc.core.model.budgets import Amount, Budget
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.commands import kubectl, patch, shell
 
+UNDO = "Undo: "
+"""What a command follows."""
 LOOKS = "It only looks: there is nothing to undo."
 _LOOKING = ("get", "describe", "logs", "events", "top", "wait", "rollout status", "rollout history")
 _UNKNOWN = "No way back is known here: save what it changes before."
@@ -58,14 +60,14 @@ def _ours(words: Sequence[str]) -> str:
 def _stack(words: Sequence[str]) -> str:
     name, region = _value(words, "--stack-name"), _value(words, "--region")
     where = ("--region", region) if region else ()
-    return f"Undo: {shell('aws', 'cloudformation', 'delete-stack', '--stack-name', name, *where)}" if name else _UNKNOWN
+    return f"{UNDO}{shell('aws', 'cloudformation', 'delete-stack', '--stack-name', name, *where)}" if name else _UNKNOWN
 
 
 def _kubectl(command: str, words: Sequence[str], cluster: Cluster) -> str:
     """What deletes is judged first: a copy may be saved before it in the same line."""
     if "&&" in words and "delete" in words:
         saved = re.search(r"> (\S+)", command)
-        return f"Undo: kubectl create -f {saved.group(1)}" if saved else _UNKNOWN
+        return f"{UNDO}kubectl create -f {saved.group(1)}" if saved else _UNKNOWN
     verb = next((each for each in _LOOKING if " ".join(words[: len(each.split())]) == each), "")
     if verb:
         return LOOKS
@@ -78,8 +80,8 @@ def _scale(words: Sequence[str], cluster: Cluster) -> str:
     namespace = _value(words, "-n")
     for each in cluster.workloads:
         if (each.kind.lower(), each.namespace, each.name) == (_SHORT.get(kind, kind), namespace, name):
-            return f"Undo: {kubectl('scale', kind, name, namespace, f'--replicas={each.replicas}')}"
-    return "Undo: scale it back to the replicas that it has now (kubectl get shows them)."
+            return f"{UNDO}{kubectl('scale', kind, name, namespace, f'--replicas={each.replicas}')}"
+    return "Scale it back to the replicas that it has now (kubectl get shows them)."
 
 
 def _patch(words: Sequence[str], cluster: Cluster) -> str:
@@ -91,7 +93,7 @@ def _patch(words: Sequence[str], cluster: Cluster) -> str:
     budget = next(budgets, None)
     if budget is None:
         return _UNKNOWN
-    return f"Undo: {patch('pdb', name, namespace, _spec(budget))}"
+    return f"{UNDO}{patch('pdb', name, namespace, _spec(budget))}"
 
 
 def _spec(budget: Budget) -> str:
@@ -111,9 +113,9 @@ def _label(words: Sequence[str], cluster: Cluster) -> str:
     at = next((index for index, word in enumerate(words) if "=" in word and not word.startswith("-")), 0)
     if not at:
         removed = next((word[:-1] for word in words[1:] if word.endswith("-") and not word.startswith("-")), "")
-        return f"Undo: set {removed} again; note its value before." if removed else _UNKNOWN
+        return f"Set {removed} again: note its value before." if removed else _UNKNOWN
     key = words[at].partition("=")[0]
-    return f"Undo: {shell('kubectl', *words[:at], f'{key}-', *_place(words[at + 1 :]))}"
+    return f"{UNDO}{shell('kubectl', *words[:at], f'{key}-', *_place(words[at + 1 :]))}"
 
 
 def _place(words: Sequence[str]) -> tuple[str, ...]:
@@ -125,11 +127,11 @@ def _restart(words: Sequence[str], cluster: Cluster) -> str:
 
 
 def _cordon(words: Sequence[str], cluster: Cluster) -> str:
-    return f"Undo: {shell('kubectl', 'uncordon', *words[1:])}"
+    return f"{UNDO}{shell('kubectl', 'uncordon', *words[1:])}"
 
 
 def _uncordon(words: Sequence[str], cluster: Cluster) -> str:
-    return f"Undo: {shell('kubectl', 'cordon', *words[1:])}"
+    return f"{UNDO}{shell('kubectl', 'cordon', *words[1:])}"
 
 
 def _edit(words: Sequence[str], cluster: Cluster) -> str:
