@@ -87,7 +87,7 @@ def _step(plan: CheckPlan, step: Step) -> list[str]:
     """A box, and below it why, how, and when it is done."""
     waits = steps.waits(plan, step)
     head = f"- [ ] {step.number}\\. {escape(step.title)}" + (f" **({escape(waits)})**" if waits else "")
-    lines = [head, "", f"  {escape(steps.why(step))}"]
+    lines = [head, "", f"  Why: {escape(steps.why(step))}"]
     if step.commands:
         lines += ["", *[f"  {line}" for line in block(step.commands)]]
     if step.done_when:

@@ -22,6 +22,12 @@ _ROLLBACK = Source("EKS user guide, rollback-cluster", Confidence.MEDIUM)
 def preparing(facts: CheckFacts) -> Iterator[Step]:
     """In this order: what takes longest first."""
     target = in_words(facts.way.target)
+    yield from _elsewhere(target)
+    yield from _read(facts, target)
+    yield from _rehearsed(facts, target)
+
+
+def _elsewhere(target: str) -> Iterator[Step]:
     yield Step(
         Phase.PREPARE,
         "Go this way on a cluster that is not production first",
@@ -36,6 +42,9 @@ def preparing(facts: CheckFacts) -> Iterator[Step]:
         done_when="their own tests pass on the new version, with nodes being replaced meanwhile",
         source=_BEST,
     )
+
+
+def _read(facts: CheckFacts, target: str) -> Iterator[Step]:
     yield Step(
         Phase.PREPARE,
         "Check the manifests that are deployed from outside",
@@ -62,6 +71,9 @@ def preparing(facts: CheckFacts) -> Iterator[Step]:
         eks(facts, "list-insights", "--filter", f"categories=UPGRADE_READINESS,kubernetesVersions={target}"),
         source=_INSIGHTS,
     )
+
+
+def _rehearsed(facts: CheckFacts, target: str) -> Iterator[Step]:
     yield Step(
         Phase.PREPARE,
         "Have a copy of all objects outside of the cluster",

@@ -61,7 +61,11 @@ def _there(have: Version | Unknown, found: Placed) -> bool:
 
 def _step(move: _Move, phase: Phase, at: Version, condition: str = "") -> Step:
     name, subject = move.of.software.name, move.of.subject
-    to = f" to {in_words(move.placed.to)} or newer" if move.placed.to is not None else " to a version for it"
+    to = (
+        f" to {in_words(move.placed.to)} or newer"
+        if move.placed.to is not None
+        else f" to a version for {in_words(at)}"
+    )
     return Step(
         phase,
         f"Update {name} ({subject.kind} {subject}){to}{condition}",
