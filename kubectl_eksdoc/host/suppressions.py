@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
-from datetime import date, datetime
+from datetime import date
 
 from kubectl_eksdoc.core.model.spelling import maybe
 from kubectl_eksdoc.core.model.suppressions import ANY, Suppression
@@ -20,6 +20,7 @@ _WANTED = (
 )
 _KEYS = ("code", "reason", "until", "kind", "namespace", "name")
 _LISTS = ("suppressions", "suppress")
+_TIMESTAMP = "tag:yaml.org,2002:timestamp"
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}\Z")
 
 
@@ -52,7 +53,7 @@ def _document(path: str, text: str) -> list[object]:
 
 
 def _loader() -> type:
-    """Without aliases, by which a short text becomes a huge document."""
+    """Without aliases, by which a short text becomes a huge document; days stay text, to be refused by their entry."""
     import yaml
 
     class Plain(yaml.SafeLoader):
@@ -62,6 +63,10 @@ def _loader() -> type:
             found: yaml.Node | None = super().compose_node(parent, index)
             return found
 
+    Plain.yaml_implicit_resolvers = {
+        first: [(tag, pattern) for tag, pattern in resolvers if tag != _TIMESTAMP]
+        for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
     return Plain
 
 
@@ -96,12 +101,9 @@ def _text(where: str, entry: Mapping[object, object], key: str) -> str:
 
 
 def _day(where: str, entry: Mapping[object, object]) -> date:
-    """YAML makes a date of what is written as one; a moment is more than is asked for."""
     value = entry.get("until")
     if value is None:
         raise _wrong(where, "has no until: nothing is suppressed for ever")
-    if isinstance(value, date) and not isinstance(value, datetime):
-        return value
     if isinstance(value, str) and _DAY.match(value):
         try:
             return date.fromisoformat(value)
