@@ -11,7 +11,7 @@ from kubectl_eksdoc.core.model import codes
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.addons import Addon, AddonVersion, AddonVersions, Fits
 from kubectl_eksdoc.core.model.budgets import Budget
-from kubectl_eksdoc.core.model.check_codes import programs
+from kubectl_eksdoc.core.model.check_codes import nodes, programs
 from kubectl_eksdoc.core.model.check_needs import Need
 from kubectl_eksdoc.core.model.cluster import NodeClass, NodePool
 from kubectl_eksdoc.core.model.commands import Reach
@@ -270,6 +270,26 @@ def test_commands_lead_to_the_cluster_that_was_read() -> None:
     assert all(
         "--demo" in command for each in steps for command in each.commands if command.startswith("kubectl eksdoc")
     )
+
+
+def test_what_drains_is_told_as_it_is_done_on_a_live_cluster() -> None:
+    facts = with_nodes(a_node("a", version="v1.32.1-eks-1"), target="1.34")
+    commands = [each for step in checklist(facts, Reach(("--demo",))) for each in step.commands]
+    assert "kubectl eksdoc drain plan --nodegroup blue --demo" in commands
+    assert "kubectl eksdoc drain run --nodegroup blue" in commands
+
+
+def test_the_control_plane_runs_for_some_days_before_anything_follows_it() -> None:
+    found = titles(with_addon("1.34", "kube-proxy", "v1.33", ("v1.34", "1.33 1.34*")), Phase.AFTER_CONTROL_PLANE)
+    assert [each.split()[0] for each in found][:2] == ["Let", "Update"]
+
+
+def test_a_step_of_nodes_does_not_wait_for_what_it_mends() -> None:
+    behind = found_at(Gate.AFTER, nodes.NODES_BEHIND, Subject("Nodegroup", "blue"))
+    held = found_at(Gate.BEFORE_NODES, codes.NODE_SLOW, Subject("Node", "a"))
+    plan = plan_check(with_nodes(a_node("a", version=NEW, os_image=AL2023)), [behind, held], Wish())
+    (step,) = (each for each in plan.checklist if each.title.startswith("Update group blue"))
+    assert [each.code.name for each in plan.waiting(step)] == ["node-slow"]
 
 
 def found_at(gate: Gate | None, code: Any, subject: Subject) -> Check:

@@ -50,16 +50,16 @@ def update(facts: CheckFacts, step: Version) -> Iterator[Step]:
     )
 
 
-def soak(facts: CheckFacts, before: Version, step: Version, last: bool) -> Step:
-    """Only the latest step can be taken back, by one minor."""
+def soak(facts: CheckFacts, before: Version, step: Version) -> Step:
+    """Only the latest step can be taken back, by one minor, and only while nothing newer runs below it."""
     days = ROLLBACK_FOR.days
-    further = "before nodes are replaced" if last else "before the next version, after which it cannot be taken back"
     back = eks(facts, "update-cluster-version", "--kubernetes-version", in_words(before), name="--name")
     return Step(
         Phase.AFTER_CONTROL_PLANE,
-        f"Let it run with {in_words(step)} for some days, {further}",
+        f"Let it run with {in_words(step)} for some days, before anything follows it",
         f"for {days} days EKS takes the control plane back to {in_words(before)}, as long as no node is newer and no"
-        f" pod is on Fargate; add-ons and objects stay as they are then. The way back: {back}",
+        " pod is on Fargate; add-ons that have followed are to be brought down first, by you, and objects stay as they"
+        f" are. After the next version nothing leads back to it. The way back: {back}",
         done_when="errors of the API server, of controllers and of applications are as before",
         verify="kubectl get --raw /readyz?verbose",
         at=step,

@@ -14,6 +14,7 @@ from kubectl_eksdoc.core.model.commands import patch, saved, shell
 from kubectl_eksdoc.core.model.confidence import Confidence
 from kubectl_eksdoc.core.model.nodes import NodeOwner
 from kubectl_eksdoc.core.model.versions import Version
+from kubectl_eksdoc.core.plan.check.areas import Gate
 from kubectl_eksdoc.core.plan.check.checklist.steps import Phase, Step
 from kubectl_eksdoc.core.plan.check.checks.grouped import Group, groups
 from kubectl_eksdoc.core.plan.check.facts import CheckFacts
@@ -66,7 +67,7 @@ def replaced(facts: CheckFacts, group: Group, version: Version, phase: Phase, be
         title = f"Let Karpenter replace the nodes of {pool}: give it its disruption budgets back"
         why = (
             "they drift by themselves once the control plane has a new version; the budgets say how many of them at a"
-            f" time (10 % where none is set){_alias(named)}"
+            f" time (10 % where none is set), and those of before are in the file that was saved{_alias(named)}"
         )
         commands = (shell("kubectl", "edit", "nodepool", group.name),) if group.name and facts.way.steps else ()
     return Step(
@@ -77,6 +78,7 @@ def replaced(facts: CheckFacts, group: Group, version: Version, phase: Phase, be
         f"every node of it has {in_words(version)}, and no NodeClaim is Drifted",
         nodes,
         version,
+        gate=Gate.BEFORE_NODES,
         about=tuple(filter(None, (group.name, *(node.name for node in group.nodes)))),
         source=_DRIFT,
     )

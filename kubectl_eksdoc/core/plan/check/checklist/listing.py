@@ -21,7 +21,7 @@ def _all(facts: CheckFacts) -> Iterator[Step]:
     yield from preparing(facts)
     now = facts.way.now
     for step in facts.way.steps:
-        first, last = now == facts.way.now, step == facts.way.target
+        first = now == facts.way.now
         yield control_plane.looked_at(facts, step, first)
         yield from programs.before(facts, now, step)
         yield from addons.before(facts, now, step)
@@ -29,9 +29,9 @@ def _all(facts: CheckFacts) -> Iterator[Step]:
         if first:
             yield from karpenter.held(facts)
         yield from control_plane.update(facts, step)
+        yield control_plane.soak(facts, now, step)
         yield from addons.after(facts, step)
         yield from programs.after(facts, step)
-        yield control_plane.soak(facts, now, step, last)
         now = step
     if not facts.way.steps:
         yield from addons.after(facts, facts.way.target)

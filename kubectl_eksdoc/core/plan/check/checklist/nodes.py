@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from kubectl_eksdoc.core.model.commands import kubectl, shell
+from kubectl_eksdoc.core.model.commands import file_of, kubectl, shell
 from kubectl_eksdoc.core.model.confidence import Confidence
 from kubectl_eksdoc.core.model.nodes import NodeOwner
 from kubectl_eksdoc.core.model.versions import Version
@@ -107,7 +107,7 @@ def _autoscaler(facts: CheckFacts) -> Iterator[Step]:
                 Phase.NODES,
                 "Keep the Cluster Autoscaler from removing new nodes",
                 "it takes empty ones away before pods come to them; EKS ends the scale-down of an update early where it"
-                " scales up meanwhile",
+                " scales up meanwhile. Pods that wait get no new nodes as long as it is away",
                 (kubectl("scale", "deployment", of.name, of.namespace, "--replicas=0"),),
                 "it has no pod; at the end it gets its replicas back",
                 at=facts.way.target,
@@ -130,12 +130,18 @@ def _managed(facts: CheckFacts, group: Group, version: Version, phase: Phase, be
     about = (group.name, *(node.name for node in group.nodes))
     if chosen.way is Way.NEW_GROUP:
         title = f"Make a new group beside {group.name} with {to}, and drain {group.name}"
+        saved = eks(facts, "describe-nodegroup", *named, "--query", "nodegroup", "--output", "yaml")
         commands: tuple[str, ...] = (
-            f"{eks(facts, 'describe-nodegroup', *named)} > {shell(f'{group.name}.json')}",
+            f"{saved} > {shell(file_of(group.name))}",
+            eks(facts, "create-nodegroup", "--cli-input-yaml", "file://new.yaml"),
             *_emptied(group),
             eks(facts, "delete-nodegroup", *named),
         )
-        why = f"{chosen.why}; the old group is the way back: uncordon its nodes as long as it is there"
+        why = (
+            f"{chosen.why}; new.yaml has what the first command saves, but for what EKS adds (status, ARN, resources),"
+            " with another name, and an amiType and version of today. The old group is the way back: uncordon its nodes"
+            " as long as it is there"
+        )
     elif chosen.way is Way.TEMPLATE:
         title = f"Give the launch template of group {group.name} an AMI of {to}, and update the group to it"
         commands = (look, f"{eks(facts, 'update-nodegroup-version', *named)} --launch-template id=LT,version=N", wait)
@@ -147,8 +153,10 @@ def _managed(facts: CheckFacts, group: Group, version: Version, phase: Phase, be
             f"{chosen.why}; with an AMI of its own in the launch template, or for a quick way back, make a new group"
             " instead: an update in place does not go back"
         )
-    done = f"every node of it has {to}"
-    yield Step(phase, title, because + why, commands, done, _nodes(group), version, about=about, source=chosen.source)
+    gone = chosen.way is Way.NEW_GROUP
+    done = f"the old group is gone, and no node is older than {to}" if gone else f"every node of it has {to}"
+    gate, seen = Gate.BEFORE_NODES, _nodes(group)
+    yield Step(phase, title, because + why, commands, done, seen, version, gate, about=about, source=chosen.source)
 
 
 def _emptied(group: Group) -> tuple[str, ...]:
@@ -188,6 +196,7 @@ def _by_eksctl(facts: CheckFacts, group: Group, version: Version, phase: Phase, 
         f"no node is older than {in_words(version)}",
         _nodes(group),
         version,
+        gate=Gate.BEFORE_NODES,
         about=(group.name, *(node.name for node in group.nodes)),
         source=_SELF,
     )
@@ -210,6 +219,7 @@ def _self_managed(facts: CheckFacts, group: Group, version: Version, phase: Phas
         f"no node is older than {in_words(version)}",
         _nodes(group),
         version,
+        gate=Gate.BEFORE_NODES,
         about=tuple(names),
         source=_SELF,
     )
@@ -232,7 +242,8 @@ def _auto_mode(facts: CheckFacts, group: Group, version: Version, phase: Phase, 
         done_when=f"every node of it has {in_words(version)}",
         verify=_nodes(group),
         at=version,
-        about=(group.name, *(node.name for node in group.nodes)) if group.name else (),
+        gate=Gate.BEFORE_NODES,
+        about=tuple(filter(None, (group.name, *(node.name for node in group.nodes)))),
         source=_AUTO,
     )
 
@@ -252,6 +263,7 @@ def _hybrid(facts: CheckFacts, group: Group, version: Version, phase: Phase, bec
         f"every node of them has {in_words(version)}",
         _nodes(group),
         version,
+        gate=Gate.BEFORE_NODES,
         about=tuple(names),
         source=_HYBRID,
     )

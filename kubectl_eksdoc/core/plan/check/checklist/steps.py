@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import Enum
 
@@ -58,15 +58,19 @@ class Step:
 
 def numbered(steps: Iterable[Step], reach: Reach) -> tuple[Step, ...]:
     """In the order in which they come, with commands that lead to the cluster that was read."""
-    return tuple(
-        replace(each, number=number, commands=tuple(map(reach.of, each.commands)), verify=_reached(each.verify, reach))
-        for number, each in enumerate(steps, 1)
-    )
+    return tuple(_numbered(number, each, reach) for number, each in enumerate(steps, 1))
+
+
+def _numbered(number: int, step: Step, reach: Reach) -> Step:
+    commands = tuple(_reached(command, reach) for command in step.commands)
+    return replace(step, number=number, commands=commands, verify=_reached(step.verify, reach))
 
 
 def _reached(command: str, reach: Reach) -> str:
+    """What drains is of live clusters only: of a dump or the demo it is told as it is done there."""
+    if command.startswith(_LIVE):
+        return Reach(reach.kubectl).of(command)
     return reach.of(command) if command else ""
 
 
-def of_phase(steps: Sequence[Step], phase: Phase) -> tuple[Step, ...]:
-    return tuple(each for each in steps if each.phase is phase)
+_LIVE = "kubectl eksdoc drain run"
