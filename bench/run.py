@@ -23,6 +23,7 @@ from pathlib import Path
 
 from bench.at_scale import LARGER, first_plan, gaps, large_snapshot, portfolio, what_if
 from bench.beside_kubectl import drain_run
+from bench.checks import check
 from bench.lines import Line, Plan, table
 from bench.measure import Run, Series, in_turn, run
 from bench.screens import screens
@@ -185,6 +186,7 @@ PARTS = {
     "screens": screens,
     "aws": aws,
     "metadata": metadata,
+    "check": check,
 }
 """What ``--only`` names, in the order of the table."""
 

@@ -10,12 +10,15 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from tools import codes_page, tables, transcript
+from tools import check_page, codes_page, tables, transcript
 
 ROOT = Path(__file__).resolve().parents[1]
 
 BLOCKS: Mapping[str, Callable[[], str]] = {
     "transcript": transcript.excerpt,
+    "check": transcript.check,
+    "check-rights": check_page.check_rights,
+    "checks": check_page.checks,
     "comparison": transcript.comparison,
     "waves": transcript.waves,
     "generations": transcript.generations,

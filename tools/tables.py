@@ -13,22 +13,22 @@ from kubectl_eksdoc.objects.intake import CRD_PLURAL
 
 
 def flags() -> str:
-    rows = [(_code(flag.shown), "ours" if flag.ours else "kubectl", flag.about) for flag in HONOURED]
-    return _table(("flag", "of", "what it does"), rows)
+    rows = [(code(flag.shown), "ours" if flag.ours else "kubectl", flag.about) for flag in HONOURED]
+    return table(("flag", "of", "what it does"), rows)
 
 
 def refused_flags() -> str:
-    return _table(("flag", "why not"), [(_code(", ".join(refused.names)), refused.why) for refused in REFUSED])
+    return table(("flag", "why not"), [(code(", ".join(refused.names)), refused.why) for refused in REFUSED])
 
 
 def faults() -> str:
     """What can be made to go wrong by name."""
-    rows = [(_code(each.shown), each.about, each.default_shown, each.of.value) for each in ALL]
-    return _table(("fault", "what goes wrong", "value, unless said", "a share is of"), rows)
+    rows = [(code(each.shown), each.about, each.default_shown, each.of.value) for each in ALL]
+    return table(("fault", "what goes wrong", "value, unless said", "a share is of"), rows)
 
 
 def exit_codes() -> str:
-    return _table(("exit", "meaning"), [(str(code), meaning) for code, meaning in exits.MEANINGS.items()])
+    return table(("exit", "meaning"), [(str(code), meaning) for code, meaning in exits.MEANINGS.items()])
 
 
 def rights_without() -> str:
@@ -38,34 +38,34 @@ def rights_without() -> str:
         if right.required:
             lost = "nothing can be planned: the command ends with exit code 3"
         else:
-            unknown = "unknown: " + ", ".join(map(_code, right.unknown_without)) if right.unknown_without else ""
+            unknown = "unknown: " + ", ".join(map(code, right.unknown_without)) if right.unknown_without else ""
             lost = "; ".join(filter(None, (unknown, right.lost)))
-        rows.append((_code(str(right)), lost))
-    return _table(("right", "without it"), rows)
+        rows.append((code(str(right)), lost))
+    return table(("right", "without it"), rows)
 
 
 def addon_rights() -> str:
     """What ``addon-diff`` may use in the cluster and in AWS, and what is not known without it."""
     rows = [
-        (_code(str(right)), right.lost or "nothing can be said: the command ends with exit code 3")
+        (code(str(right)), right.lost or "nothing can be said: the command ends with exit code 3")
         for right in rights.BY_COMMAND["addon-diff"]
     ]
     rows += [
-        (_code(question.action), _ASKED.get(question.operation, "what it tells is unknown"))
+        (code(question.action), _ASKED.get(question.operation, "what it tells is unknown"))
         for question in rights.ASKED_OF_AWS["addon-diff"]
         if question.action
     ]
-    return _table(("right", "without it"), rows)
+    return table(("right", "without it"), rows)
 
 
 def imds_probe_rights() -> str:
     """What ``imds-probe`` may use in the cluster and in AWS, and what is not known without it."""
     rows = [
-        (_code(str(right)), right.lost or "nothing can be said: the command ends with exit code 3")
+        (code(str(right)), right.lost or "nothing can be said: the command ends with exit code 3")
         for right in rights.BY_COMMAND["imds-probe"]
     ]
-    rows += [(_code(each.action), _TOLD[each.operation]) for each in rights.ASKED_OF_AWS["imds-probe"] if each.action]
-    return _table(("right", "without it"), rows)
+    rows += [(code(each.action), _TOLD[each.operation]) for each in rights.ASKED_OF_AWS["imds-probe"] if each.action]
+    return table(("right", "without it"), rows)
 
 
 _OF_NOTICES = "as `interruption` without it, where CoreDNS is on Spot nodes of Karpenter"
@@ -81,18 +81,18 @@ def coredns_rights() -> str:
     }
     command = "coredns-lameduck"
     rows = [
-        (_code(str(right)), right.lost or "nothing can be said: the command ends with exit code 3")
+        (code(str(right)), right.lost or "nothing can be said: the command ends with exit code 3")
         for right in rights.BY_COMMAND[command]
     ]
     rows += [
         (
-            _code(each.action),
+            code(each.action),
             lost.get(each.operation, _OF_NOTICES),
         )
         for each in sorted(rights.ASKED_OF_AWS[command], key=lambda each: each.operation not in lost)
         if each.action
     ]
-    return _table(("right", "without it"), rows)
+    return table(("right", "without it"), rows)
 
 
 def imds_fix_rights() -> str:
@@ -106,9 +106,9 @@ def imds_fix_rights() -> str:
     }
     command = "imds-probe --apply"
     more = (right for right in rights.BY_COMMAND[command] if right not in rights.BY_COMMAND["imds-probe"])
-    rows = [(_code(str(right)), right.lost) for right in more]
-    rows += [(_code(each.action), lost[each.operation]) for each in rights.ASKED_OF_AWS[command]]
-    return _table(("right", "without it"), rows)
+    rows = [(code(str(right)), right.lost) for right in more]
+    rows += [(code(each.action), lost[each.operation]) for each in rights.ASKED_OF_AWS[command]]
+    return table(("right", "without it"), rows)
 
 
 def imds_active_rights() -> str:
@@ -123,10 +123,10 @@ def dns_measure_rights() -> str:
 
 def _of_probe(command: str) -> str:
     rows = [
-        (_code(str(right)), "the probe's" if right.probe else "all", right.lost or "nothing is measured")
+        (code(str(right)), "the probe's" if right.probe else "all", right.lost or "nothing is measured")
         for right in rights.BY_COMMAND[command]
     ]
-    return _table(("right", "namespace", "without it"), rows)
+    return table(("right", "namespace", "without it"), rows)
 
 
 _TOLD = {
@@ -144,12 +144,12 @@ _TOLD = {
 def interruption_rights() -> str:
     """What ``interruption`` may use in the cluster and in AWS, and what is not known without it."""
     rows = [
-        (_code(str(right)), right.lost or "nothing can be said: the command ends with exit code 3")
+        (code(str(right)), right.lost or "nothing can be said: the command ends with exit code 3")
         for right in rights.BY_COMMAND["interruption"]
     ]
     asked = (each for each in rights.ASKED_OF_AWS["interruption"] if each.action)
-    rows += [(_code(each.action), _OF_INTERRUPTION[each.operation]) for each in asked]
-    return _table(("right", "without it"), rows)
+    rows += [(code(each.action), _OF_INTERRUPTION[each.operation]) for each in asked]
+    return table(("right", "without it"), rows)
 
 
 _OF_ROLE = "what the role of Karpenter may do is unknown"
@@ -182,24 +182,24 @@ def addon_after_rights() -> str:
     }
     command = "addon-diff --after"
     more = (right for right in rights.BY_COMMAND[command] if right not in rights.BY_COMMAND["addon-diff"])
-    rows = [(_code(str(right)), right.lost) for right in more]
-    rows += [(_code(each.action), lost[each.operation]) for each in rights.ASKED_OF_AWS[command]]
-    return _table(("right", "without it"), rows)
+    rows = [(code(str(right)), right.lost) for right in more]
+    rows += [(code(each.action), lost[each.operation]) for each in rights.ASKED_OF_AWS[command]]
+    return table(("right", "without it"), rows)
 
 
 def addon_apply_rights() -> str:
     """What ``addon-diff --apply`` may use besides; in the cluster it is nothing."""
-    rows = [(_code(each.action), _ASKED[each.operation]) for each in rights.ASKED_OF_AWS["addon-diff --apply"]]
-    return _table(("right", "without it"), rows)
+    rows = [(code(each.action), _ASKED[each.operation]) for each in rights.ASKED_OF_AWS["addon-diff --apply"]]
+    return table(("right", "without it"), rows)
 
 
 def coredns_change_rights() -> str:
     """What ``coredns-lameduck --apply`` may use besides."""
     command = "coredns-lameduck --apply"
     more = (right for right in rights.BY_COMMAND[command] if right not in rights.BY_COMMAND["coredns-lameduck"])
-    rows = [(_code(str(right)), right.lost) for right in more]
-    rows += [(_code(each.action), _ASKED[each.operation]) for each in rights.ASKED_OF_AWS[command]]
-    return _table(("right", "without it"), rows)
+    rows = [(code(str(right)), right.lost) for right in more]
+    rows += [(code(each.action), _ASKED[each.operation]) for each in rights.ASKED_OF_AWS[command]]
+    return table(("right", "without it"), rows)
 
 
 _ASKED = {
@@ -262,10 +262,10 @@ def dump() -> str:
     return f"```sh\nmkdir dump\nfor kind in {kinds}\n{body}\n```\n"
 
 
-def _code(text: str) -> str:
+def code(text: str) -> str:
     return f"`{text}`" if text else ""
 
 
-def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     lines = [heads, ["---"] * len(heads), *rows]
     return "".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |\n" for line in lines)

@@ -173,6 +173,12 @@ def coredns_change_refused() -> str:
     return _console(f"$ kubectl eksdoc {' '.join(command)}", text.rstrip("\n"))
 
 
+def check() -> str:
+    """One page: what stands against the end of the upgrade."""
+    text, _ = _ran("check", "--demo", "--target", "1.33", expected=1)
+    return _console("$ kubectl eksdoc check --demo --target 1.33", text.rstrip("\n"))
+
+
 def interruption() -> str:
     """One page: what is broken, and what the next interruption takes."""
     text, _ = _ran("interruption", "--demo", expected=1)

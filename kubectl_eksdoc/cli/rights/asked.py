@@ -28,7 +28,7 @@ _OF_INTERRUPTION = (
     questions.SPOT_REQUESTS,
 )
 
-ASKED_OF_AWS: Mapping[str, tuple[Question, ...]] = {
+BY_COMMAND: Mapping[str, tuple[Question, ...]] = {
     "addon-diff": (
         questions.CALLER,
         questions.CLUSTER,
@@ -58,7 +58,6 @@ ASKED_OF_AWS: Mapping[str, tuple[Question, ...]] = {
     ),
     "coredns-lameduck --apply": (questions.UPDATE_ADDON, questions.UPDATE, questions.UPDATES),
     "interruption": _OF_INTERRUPTION,
-    "check": (questions.CLUSTER_VERSIONS, questions.ADDONS),
     "imds-probe --apply": (
         questions.MODIFY_METADATA,
         questions.CREATE_TEMPLATE_VERSION,

@@ -1,16 +1,50 @@
-"""The rights of ``check``: its own, and those of the commands that it sums up."""
+"""The rights of ``check``: of what it reads itself, and of the commands that it sums up."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
-from kubectl_eksdoc.cli.rights import drains, probes
-from kubectl_eksdoc.cli.rights.right import Right
+from kubectl_eksdoc.cli.rights import asked, drains, probes
+from kubectl_eksdoc.cli.rights.right import NOTHING_WITHOUT, Right
+from kubectl_eksdoc.core.model.aws import questions
+from kubectl_eksdoc.core.model.aws.questions import Question
+from kubectl_eksdoc.core.model.check_needs import Need
+
+OF_NEED: Mapping[Need, tuple[Right, ...]] = {
+    Need.VERSIONS: (),
+    Need.ADDONS: (),
+    Need.PLAN_DRAIN: drains.DRAIN_PLAN,
+    Need.PLAN_ADDONS: probes.ADDON_DIFF,
+    Need.PLAN_IMDS: probes.IMDS_PROBE,
+    Need.PLAN_DNS: (*probes.COREDNS, *probes.INTERRUPTION),
+    Need.PLAN_INTERRUPTION: probes.INTERRUPTION,
+}
+
+_ADDONS = (questions.ADDONS, questions.ADDON, questions.ADDON_VERSIONS)
+ASKED_OF_NEED: Mapping[Need, tuple[Question, ...]] = {
+    Need.VERSIONS: (questions.CLUSTER_VERSIONS,),
+    Need.ADDONS: _ADDONS,
+    Need.PLAN_DRAIN: (),
+    Need.PLAN_ADDONS: (*_ADDONS, questions.ADDON_CONFIGURATION),
+    Need.PLAN_IMDS: asked.BY_COMMAND["imds-probe"],
+    Need.PLAN_DNS: asked.BY_COMMAND["coredns-lameduck"],
+    Need.PLAN_INTERRUPTION: asked.BY_COMMAND["interruption"],
+}
+WHOSE = (questions.CALLER, questions.CLUSTER)
+"""Without these nothing that AWS says is believed."""
 
 
 def _each_once(rights: Iterable[Right]) -> tuple[Right, ...]:
     """By what is allowed: several commands say different things of the same right."""
-    return tuple({str(right): right for right in rights}.values())
+    found: dict[str, Right] = {}
+    for right in rights:
+        found.setdefault(str(right), right)
+    return tuple(found.values())
 
 
-CHECK = _each_once((*probes.ADDON_DIFF, *probes.IMDS_PROBE, *probes.COREDNS, *probes.INTERRUPTION, *drains.DRAIN_PLAN))
+CHECK = _each_once(
+    (*(Right("list", each, True) for each in NOTHING_WITHOUT), *(right for each in OF_NEED.values() for right in each))
+)
+ASKED: tuple[Question, ...] = tuple(
+    dict.fromkeys((*WHOSE, *(question for each in ASKED_OF_NEED.values() for question in each)))
+)

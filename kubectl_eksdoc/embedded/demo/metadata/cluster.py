@@ -26,14 +26,14 @@ def extend(held: dict[Resource, list[Json]], others: list[Json]) -> None:
     for version, made in enumerate((each for several in added.values() for each in several), _FIRST_VERSION):
         made["metadata"]["resourceVersion"] = str(version)
     for pod in held[kinds.PODS]:
-        _with_role(pod)
+        with_role(pod)
     for resource, several in added.items():
         held[resource] += several
         held[resource].sort(key=lambda each: (each["metadata"].get("namespace", ""), each["metadata"]["name"]))
     others.append(incidents.a_node_class("reports", REPORTS_CLASS))
 
 
-def _with_role(pod: Json) -> None:
+def with_role(pod: Json) -> None:
     """As EKS's webhook leaves it, which the demo's own pods do without: nobody else looks at it there."""
     account = pod["spec"].get("serviceAccountName", "")
     if pod["metadata"]["namespace"] != "kube-system" or account not in incidents.WITH_ROLE:

@@ -1,22 +1,41 @@
-"""The demo's cluster before the next step of its upgrade: Karpenter as the incident left it, and what CoreDNS says."""
+"""The demo before the next step of its upgrade: Karpenter as the incident left it, the load balancer controller moved
+to the new nodes, and what CoreDNS says."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.containers import LogOf
 from kubectl_eksdoc.core.model.kinds import Resource
 from kubectl_eksdoc.embedded.demo import dns_logs
 from kubectl_eksdoc.embedded.demo.interruption import cluster as interruption
 from kubectl_eksdoc.embedded.demo.meta import Json
+from kubectl_eksdoc.embedded.demo.metadata import applications
+from kubectl_eksdoc.embedded.demo.metadata import cluster as metadata
+
+_MOVED = "kube-system/aws-load-balancer-controller"
+_FIRST_VERSION = 188_001
 
 
 def extend(held: dict[Resource, list[Json]], others: list[Json]) -> None:
     """The `reader.Extend` of this demo."""
     interruption.extend(held, others)
+    for version, pod in enumerate(_moved(), _FIRST_VERSION):
+        pod["metadata"]["resourceVersion"] = str(version)
+        held[kinds.PODS].append(pod)
+    for pod in held[kinds.PODS]:
+        metadata.with_role(pod)
+    held[kinds.PODS].sort(key=lambda each: (each["metadata"]["namespace"], each["metadata"]["name"]))
 
 
 def logs(cluster: Cluster) -> Mapping[LogOf, str]:
     """Of the pods that are looked into."""
-    return {**interruption.logs(), **dns_logs.logs(cluster)}
+    moved = {(pod["metadata"]["namespace"], pod["metadata"]["name"]) for pod in _moved()}
+    last = {log: text for log, text in metadata.logs().items() if (log.namespace, log.pod) in moved}
+    return {**interruption.logs(), **dns_logs.logs(cluster), **last}
+
+
+def _moved() -> list[Json]:
+    return [pod for each, made in applications.pods() if each.app.key == _MOVED for pod in made]

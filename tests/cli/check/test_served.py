@@ -1,0 +1,141 @@
+"""``check`` over HTTP on both sides: with all its rights, and each check alone with only its own."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import jsonschema
+import pytest
+
+import kubectl_eksdoc.render.schemas as schemas
+from kubectl_eksdoc.aws.believing import Believed, believed
+from kubectl_eksdoc.aws.live import LiveAws
+from kubectl_eksdoc.cli import rights
+from kubectl_eksdoc.cli.main import run
+from kubectl_eksdoc.cli.rights import Right, checks
+from kubectl_eksdoc.cli.surroundings import Surroundings
+from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.aws import questions
+from kubectl_eksdoc.core.model.aws.access import AwsAccess
+from kubectl_eksdoc.core.plan.check.checking import Check
+from kubectl_eksdoc.core.plan.check.registry import ALL
+from kubectl_eksdoc.embedded.serving.access import Access, Rule, User, restricted
+from kubectl_eksdoc.embedded.serving.api import Api, Setup
+from kubectl_eksdoc.embedded.serving.clockwork import ByHand
+from kubectl_eksdoc.embedded.serving.server import Server, serving
+from kubectl_eksdoc.errors import AwsDenied
+from kubectl_eksdoc.wiring.checks import CheckReading, CheckWorld, open_check
+from kubectl_eksdoc.wiring.interruption import of_live
+from tests.aws.test_live import access, prod
+from tests.cli.running import Ran
+from tests.embedded.clients import worlds
+from tests.fakes import kubeconfigs
+
+if TYPE_CHECKING:
+    from tests.aws.world.server import World
+
+__all__ = ["prod"]
+A_RIGHT = re.compile(r"(get|list) [a-z./]+\Z|[a-z0-9-]+:[A-Z]")
+JUDGE = jsonschema.Draft202012Validator(schemas.load("UpgradeCheck"))
+
+
+@dataclass
+class Somebody:
+    """With a kubeconfig, and the keys of the account."""
+
+    config: str
+    aws: World
+    access: AwsAccess
+
+    def run(self, *argv: str) -> Ran:
+        out, err = io.StringIO(), io.StringIO()
+        around = Surroundings(out, err, {}, open_check=self._opened)
+        code = run(["check", *argv, "--kubeconfig", self.config], out, err, around=around)
+        return Ran(code, out.getvalue(), err.getvalue())
+
+    def document(self, *argv: str) -> dict[str, Any]:
+        ran = self.run(*argv, "-o", "json")
+        assert ran.out, ran.err
+        found: dict[str, Any] = json.loads(ran.out)
+        assert [error.message for error in JUDGE.iter_errors(found)] == []
+        return found
+
+    def _opened(self, source: Any, connection: Any, wanted: Any, progress: Any, reading: CheckReading) -> CheckWorld:
+        """As the real one, but that the AWS is that of the tests."""
+        world = open_check(source, connection, wanted, progress, reading)
+        try:
+            of: Believed | Unknown = believed(LiveAws(self.access, self.aws.endpoint, 1), self.access)
+        except AwsDenied as error:
+            of = Unknown(error.message, error.missing)
+        return replace(world, aws=of, karpenter=of_live(world.cluster, connection, of))
+
+
+def own_rights(check: Check) -> tuple[Right, ...]:
+    """What it needs, and what every look at a cluster does."""
+    listed = {*check.kinds, *(right.resource for right in rights.BY_COMMAND["check"] if right.required)}
+    return (*(Right("list", each) for each in listed), *(r for need in check.needs for r in checks.OF_NEED[need]))
+
+
+def user(name: str, held: tuple[Right, ...]) -> User:
+    return restricted(name, [Rule((each.verb,), (resource(each),), (each.resource.group,)) for each in held])
+
+
+def resource(right: Right) -> str:
+    return f"{right.resource.plural}/{right.subresource}" if right.subresource else right.resource.plural
+
+
+def token(check: Check) -> str:
+    return check.codes[0].name
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Server]:
+    """Each check has a user with its own rights only."""
+    users = {token(check): user(token(check), own_rights(check)) for check in ALL}
+    whole = user("whole", rights.BY_COMMAND["check"])
+    api = Api(worlds.plane_of("rich", None), Setup(Access({"whole": whole, **users})), ByHand())
+    with serving(api) as server:
+        yield server
+    assert list(api.faults) == []
+
+
+def somebody(cluster: Server, aws: World, folder: Path, token: str = "whole") -> Somebody:
+    return Somebody(kubeconfigs.one(folder / "config", cluster.url(token), name="lab"), aws, access(aws))
+
+
+def test_what_is_planted_is_found(cluster: Server, prod: World, tmp_path: Path) -> None:
+    found = somebody(cluster, prod, tmp_path).document("--target", "1.37")
+    failing = {each["code"] for each in found["findings"] if each["status"] == "fail"}
+    assert {"budget-never-allows", "pod-several-budgets", "dns-lameduck-short", "dns-on-spot"} <= failing
+    assert not any("forbidden" in each["message"].lower() for each in found["findings"])
+
+
+@pytest.mark.parametrize("check", ALL, ids=token)
+def test_each_check_alone_needs_its_own_rights_only(cluster: Server, prod: World, tmp_path: Path, check: Check) -> None:
+    asking = somebody(cluster, prod, tmp_path, token(check))
+    own = {*checks.WHOSE, *(question for need in check.needs for question in checks.ASKED_OF_NEED[need])}
+    allowed = {action for question in own for action in question.actions}
+    for question in questions.ALL:
+        for action in question.actions:
+            if action not in allowed:
+                prod.deny(action)
+    prod.forget_calls()
+    found = asking.document("--only", ",".join(code.name for code in check.codes))
+    missing = [each["missing"] for each in found["findings"] if each["status"] == "unknown"]
+    assert [each for each in missing if A_RIGHT.match(each)] == []
+    assert [read for read in found["metadata"]["kindsRead"] if read["state"] == "forbidden"] == []
+    asked = {f"{call.service}:{call.operation}" for call in prod.calls}
+    assert asked <= {f"{question.service}:{question.operation}" for question in own}
+
+
+def test_what_is_asked_of_aws_is_registered(cluster: Server, prod: World, tmp_path: Path) -> None:
+    prod.forget_calls()
+    somebody(cluster, prod, tmp_path).document()
+    known = {f"{each.service}:{each.operation}" for each in rights.ASKED_OF_AWS["check"]}
+    assert {f"{call.service}:{call.operation}" for call in prod.calls} <= known
