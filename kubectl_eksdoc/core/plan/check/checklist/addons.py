@@ -31,7 +31,7 @@ _BLOCKING = tuple(code.name for code in (codes.ADDON_HEALTH, *addon_codes.ALL))
 
 _ORDER = (KUBE_PROXY.addon, VPC_CNI.addon, COREDNS.addon)
 _TURN: Mapping[str, str] = {
-    KUBE_PROXY.addon: "it must never be newer than the control plane, so it waited until now; now it must not fall behind",
+    KUBE_PROXY.addon: "it must never be newer than the control plane, so it waited; now it must not fall behind",
     VPC_CNI.addon: "before whatever starts pods: each gets its address from it",
     COREDNS.addon: "after vpc-cni, which gives its new pods their addresses",
 }
