@@ -57,10 +57,10 @@ def test_a_stuck_drain_on_the_demo_is_about_its_budgets() -> None:
     assert found["suspects"][1]["undo"] == "Undo: kubectl scale deployment sale -n shop --replicas=2"
 
 
-def test_targets_on_the_demo_lack_a_readiness_gate() -> None:
+def test_targets_on_the_demo_suffer_as_their_controller_has_no_credentials_and_lack_a_readiness_gate() -> None:
     suspects = document("--symptom", "targets")["diagnosis"]["suspects"]
-    assert [each["code"] for each in suspects] == ["no-readiness-gate"]
-    assert suspects[0]["undo"].startswith("Undo: kubectl label namespace edge ")
+    assert [each["code"] for each in suspects] == ["imds-pods-broken", "no-readiness-gate"]
+    assert suspects[1]["undo"].startswith("Undo: kubectl label namespace edge ")
 
 
 def test_only_what_a_symptom_needs_is_read() -> None:

@@ -50,11 +50,12 @@ def _ours(words: Sequence[str]) -> str:
     """Ours change nothing without ``--apply``, and save what was there before they do."""
     if "aws" in words and "create-stack" in words:
         return _stack(words)
-    if "--apply" not in words or "--dry-run" in words:
+    if "--apply" not in words:
         return LOOKS
+    first = "A dry run changes nothing. Carried out, it" if "--dry-run" in words else "It"
     if "addon-diff" in words:
-        return "It shows the way back before it asks: the version and the values of before, in one more update."
-    return "It shows the way back before it asks, and says it again at its end."
+        return f"{first} shows the way back before it asks: the version and the values of before, in one more update."
+    return f"{first} shows the way back before it asks, and says it again at its end."
 
 
 def _stack(words: Sequence[str]) -> str:
