@@ -68,8 +68,9 @@ def test_only_what_a_symptom_needs_is_read() -> None:
     assert "leases.coordination.k8s.io" not in plurals
 
 
-def test_unknown_is_said_and_exits_with_5() -> None:
-    ran = check("--symptom", "credentials")
+def test_unknown_is_said_and_exits_with_5(tmp_path: Path) -> None:
+    path = suppressions(tmp_path, {"code": "imds-pods-broken", "reason": "seen", "until": "2027-01-01"})
+    ran = check("--symptom", "credentials", "--suppressions", path)
     assert ran.code == 5
     assert "Nothing was found that explains credentials." in ran.out
     assert "NOT KNOWN: 1 ANSWER" in ran.out
@@ -156,7 +157,9 @@ def test_the_way_of_the_demo_leads_to_its_end() -> None:
     assert [each["title"] for each in steps if each["phase"] == "control plane"] == [
         "Upgrade the control plane to 1.34"
     ]
-    assert all("--demo" in each for step in steps for each in step["commands"] if each.startswith("kubectl eksdoc"))
+    ours = [each for step in steps for each in step["commands"] if each.startswith("kubectl eksdoc")]
+    assert all("--demo" in each for each in ours if "drain run" not in each)
+    assert not any("--demo" in each for each in ours if "drain run" in each)
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.commands import Reach, shell
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.core.model.nodes import EXCLUDED_FROM_BALANCERS
+from kubectl_eksdoc.core.plan.check.leading import led
 from kubectl_eksdoc.core.plan.check.undoing import UNDO, way_back
 
 
@@ -214,7 +215,7 @@ def diagnosed(symptom: Symptom, found: Sequence[Finding], cluster: Cluster, reac
     for number, sign in enumerate(_signs(symptom, cluster, reach)):
         suspects.append(((0, _SEVERITIES.index(sign.severity), -1, number), sign))
     unknown = tuple(each for each in found if each.status is Status.UNKNOWN and concerns(symptom, each))
-    elsewhere = tuple(Remedy(each.text, reach.of(each.command) if each.command else "") for each in _ELSEWHERE[symptom])
+    elsewhere = tuple(Remedy(each.text, led(each.command, reach)) for each in _ELSEWHERE[symptom])
     ordered = tuple(each for _, each in sorted(suspects, key=lambda pair: pair[0]))
     return Diagnosis(symptom, ordered, unknown, elsewhere)
 

@@ -10,6 +10,7 @@ from kubectl_eksdoc.core.model.commands import Reach
 from kubectl_eksdoc.core.model.findings import Finding
 from kubectl_eksdoc.core.model.versions import Version
 from kubectl_eksdoc.core.plan.check.areas import Gate
+from kubectl_eksdoc.core.plan.check.leading import led
 from kubectl_eksdoc.core.rules.upgrades.sourced import Source
 
 
@@ -62,15 +63,5 @@ def numbered(steps: Iterable[Step], reach: Reach) -> tuple[Step, ...]:
 
 
 def _numbered(number: int, step: Step, reach: Reach) -> Step:
-    commands = tuple(_reached(command, reach) for command in step.commands)
-    return replace(step, number=number, commands=commands, verify=_reached(step.verify, reach))
-
-
-def _reached(command: str, reach: Reach) -> str:
-    """What drains is of live clusters only: of a dump or the demo it is told as it is done there."""
-    if command.startswith(_LIVE):
-        return Reach(reach.kubectl).of(command)
-    return reach.of(command) if command else ""
-
-
-_LIVE = "kubectl eksdoc drain run"
+    commands = tuple(led(command, reach) for command in step.commands)
+    return replace(step, number=number, commands=commands, verify=led(step.verify, reach))
