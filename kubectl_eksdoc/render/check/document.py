@@ -32,7 +32,7 @@ def document(view: CheckView) -> Fields:
         "checks": [_check(each) for each in plan.judged],
         "checklist": documents.checklist(plan),
         "diagnosis": documents.diagnosis(plan.diagnosis),
-        "changes": documents.changes(plan.changes),
+        **documents.changes(plan.changes),
         "suppressed": documents.suppressed(plan),
         "notes": strings(plan.notes),
         "findings": [cast(Json, {**finding(each), "gate": _gate_of(plan, each.code.name)}) for each in plan.findings],

@@ -67,15 +67,17 @@ def _suspect(of: Suspect) -> Fields:
     }
 
 
-def changes(found: Changed | None) -> Fields | None:
-    """None where nobody asked."""
-    if found is None:
-        return None
+def changes(found: Changed | None) -> Fields:
+    """Since when, what, and what nobody read; `changedSince` is null where nobody asked."""
     listed: list[Json] = [
         {"at": rfc3339(each.at), "subject": subject(each.subject), "what": each.what, "source": each.source}
-        for each in found.changes
+        for each in (found.changes if found is not None else ())
     ]
-    return {"since": rfc3339(found.since), "changes": listed, "unread": strings(found.unread)}
+    return {
+        "changedSince": None if found is None else rfc3339(found.since),
+        "changes": listed,
+        "changesUnread": strings(found.unread if found is not None else ()),
+    }
 
 
 def suppressed(plan: CheckPlan) -> list[Json]:

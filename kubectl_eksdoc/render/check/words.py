@@ -14,7 +14,8 @@ def in_short(plan: CheckPlan) -> str:
     """The first lines: which way, may it be gone, and what stands against it."""
     if plan.diagnosis is not None:
         return _symptom(plan.diagnosis)
-    return f"{_way(plan)} {_verdict(plan)}"
+    suppressed = f" {counted(len(plan.suppressed), 'finding')} suppressed." if plan.suppressed else ""
+    return f"{_way(plan)} {_verdict(plan)}{suppressed}"
 
 
 def _symptom(found: Diagnosis) -> str:

@@ -36,14 +36,14 @@ def changes(folder: Path, *lists: Resource) -> dict[str, Any]:
         argv = ["check", "--only", "kubelet-skew", "--changed-since", "300d", "-o", "json", "--kubeconfig", config]
         run(argv, out, err, around=Surroundings(out, err, {}))
     assert out.getvalue(), err.getvalue()
-    found: dict[str, Any] = json.loads(out.getvalue())["changes"]
+    found: dict[str, Any] = json.loads(out.getvalue())
     return found
 
 
 def test_what_may_be_listed_is_told_and_what_may_not_is_named_with_its_right(tmp_path: Path) -> None:
     found = changes(tmp_path, *LISTS)
     assert {each["source"] for each in found["changes"]} >= {"nodes", "revisions"}
-    unread = "\n".join(found["unread"])
+    unread = "\n".join(found["changesUnread"])
     assert "pod templates of DaemonSets" in unread
     assert "list events" in unread
     assert "pod templates of Deployments" not in unread
@@ -52,7 +52,7 @@ def test_what_may_be_listed_is_told_and_what_may_not_is_named_with_its_right(tmp
 @pytest.mark.parametrize("right", [kinds.REPLICA_SETS, kinds.EVENTS, kinds.CONTROLLER_REVISIONS])
 def test_each_right_alone_is_missed(tmp_path: Path, right: Resource) -> None:
     others = [each for each in (*LISTS, kinds.EVENTS, kinds.CONTROLLER_REVISIONS) if each is not right]
-    assert f"list {right.full_name}" in "\n".join(changes(tmp_path, *others)["unread"])
+    assert f"list {right.full_name}" in "\n".join(changes(tmp_path, *others)["changesUnread"])
 
 
 def test_the_past_of_a_cluster_that_forbids_all_is_unknown(tmp_path: Path) -> None:

@@ -84,16 +84,16 @@ def test_a_symptom_chooses_by_itself(other: tuple[str, ...]) -> None:
 
 
 def test_what_has_changed_is_listed_the_newest_first() -> None:
-    found = document("--changed-since", "40d")["changes"]
+    found = document("--changed-since", "40d")
     moments = [each["at"] for each in found["changes"]]
     assert moments == sorted(moments, reverse=True)
     assert {each["source"] for each in found["changes"]} == {"nodes", "pods", "revisions", "EKS"}
-    assert found["since"] == "2026-10-11T08:51:00Z"
-    assert any(each.startswith("Events: ") for each in found["unread"])
+    assert found["changedSince"] == "2026-10-11T08:51:00Z"
+    assert any(each.startswith("Events: ") for each in found["changesUnread"])
 
 
 def test_nothing_is_said_of_changes_unless_it_is_asked() -> None:
-    assert document()["changes"] is None
+    assert (document()["changedSince"], document()["changes"]) == (None, [])
     assert "CHANGED" not in check().out
 
 

@@ -7,7 +7,7 @@ kube-proxy never does. What only could be newer waits for the target. Source of 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from kubectl_eksdoc.core.model import addon_codes
@@ -18,7 +18,7 @@ from kubectl_eksdoc.core.model.versions import Version
 from kubectl_eksdoc.core.plan.check.checklist.asking import eks
 from kubectl_eksdoc.core.plan.check.checklist.steps import Phase, Step
 from kubectl_eksdoc.core.plan.check.checks.programs import installed
-from kubectl_eksdoc.core.plan.check.checks.running import running
+from kubectl_eksdoc.core.plan.check.checks.running import Running
 from kubectl_eksdoc.core.plan.check.facts import CheckFacts
 from kubectl_eksdoc.core.rules import addon_versions
 from kubectl_eksdoc.core.rules.upgrades.software import COREDNS, KUBE_PROXY, VPC_CNI
@@ -48,17 +48,17 @@ class _Move:
     why: str
 
 
-def before(facts: CheckFacts, now: Version, step: Version) -> Iterator[Step]:
-    """In the step from `now` to the next minor."""
+def before(facts: CheckFacts, there: Sequence[Running], now: Version, step: Version) -> Iterator[Step]:
+    """In the step from `now` to the next minor. `there`: all programs that run."""
     for move in _moves(facts, step):
         if move.before:
-            yield _step(facts, move, Phase.BEFORE_CONTROL_PLANE, now, step)
+            yield _step(facts, there, move, Phase.BEFORE_CONTROL_PLANE, now, step)
 
 
-def after(facts: CheckFacts, step: Version) -> Iterator[Step]:
+def after(facts: CheckFacts, there: Sequence[Running], step: Version) -> Iterator[Step]:
     """kube-proxy, vpc-cni and CoreDNS come first, in this order."""
     for move in sorted((each for each in _moves(facts, step) if not each.before), key=_turn):
-        yield _step(facts, move, Phase.AFTER_CONTROL_PLANE, step, step)
+        yield _step(facts, there, move, Phase.AFTER_CONTROL_PLANE, step, step)
 
 
 def _turn(move: _Move) -> tuple[int, str]:
@@ -115,7 +115,7 @@ def _older(offered: AddonVersions, have: str, than: str) -> bool:
     return have in order and than in order and order.index(have) > order.index(than)
 
 
-def _step(facts: CheckFacts, move: _Move, phase: Phase, at: Version, step: Version) -> Step:
+def _step(facts: CheckFacts, there: Sequence[Running], move: _Move, phase: Phase, at: Version, step: Version) -> Step:
     """`at`: the version that the control plane has then."""
     name = move.addon.name
     turn = "" if move.before else _TURN.get(name, "")
@@ -129,7 +129,7 @@ def _step(facts: CheckFacts, move: _Move, phase: Phase, at: Version, step: Versi
         eks(facts, "wait addon-active", "--addon-name", name),
         at=at,
         codes=_BLOCKING,
-        about=tuple(dict.fromkeys((name, *_objects(facts, name)))),
+        about=tuple(dict.fromkeys((name, *_objects(there, name)))),
         source=_SKEW if name == KUBE_PROXY.addon else _LISTED,
     )
 
@@ -150,8 +150,8 @@ def _commands(facts: CheckFacts, move: _Move, at: Version) -> Iterator[str]:
         yield shell("kubectl", "eksdoc", "addon-diff", name, "--to", version, "--apply")
 
 
-def _objects(facts: CheckFacts, name: str) -> Iterator[str]:
+def _objects(there: Sequence[Running], name: str) -> Iterator[str]:
     """Names of what runs it: findings may be about that (``aws-node``)."""
-    for each in running(facts.cluster.pods):
+    for each in there:
         if each.software.addon == name:
             yield each.subject.name

@@ -7,13 +7,14 @@ Source: EKS user guide, managed-node-update-behavior; botocore eks, UpdateNodegr
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from kubectl_eksdoc.core.model import codes
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.check_needs import Need
 from kubectl_eksdoc.core.model.findings import Finding, Status
+from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.model.versions import Version
 from kubectl_eksdoc.core.plan.check.checks.grouped import Group
 from kubectl_eksdoc.core.plan.check.facts import NOT_ASKED, CheckFacts
@@ -83,12 +84,13 @@ def _held(facts: CheckFacts, group: Group) -> Iterator[str]:
     if isinstance(found, Unknown):
         return
     names = {node.name for node in group.nodes}
+    here = [pod for pod in facts.cluster.pods if pod.node in names]
     for each in found:
-        if each.code.name in _STUCK and each.status is Status.FAIL and _concerns(facts, each, names):
+        if each.code.name in _STUCK and each.status is Status.FAIL and _concerns(facts, each, names, here):
             yield f"{each.subject.kind} {each.subject}"
 
 
-def _concerns(facts: CheckFacts, finding: Finding, nodes: set[str]) -> bool:
+def _concerns(facts: CheckFacts, finding: Finding, nodes: set[str], here: Sequence[Pod]) -> bool:
     """A budget, a workload or a pod concerns a group if one of its pods is there."""
     of = finding.subject
     if of.kind == "Node":
@@ -96,14 +98,9 @@ def _concerns(facts: CheckFacts, finding: Finding, nodes: set[str]) -> bool:
     if of.kind == "PodDisruptionBudget":
         budgets = [each for each in facts.cluster.budgets if (each.namespace, each.name) == (of.namespace, of.name)]
         return any(
-            pod.node in nodes and pod.namespace == each.namespace and each.selector.matches(pod.labels)
-            for each in budgets
-            for pod in facts.cluster.pods
+            pod.namespace == each.namespace and each.selector.matches(pod.labels) for each in budgets for pod in here
         )
-    return any(
-        pod.node in nodes and pod.namespace == of.namespace and _made_by(pod.name, of.name)
-        for pod in facts.cluster.pods
-    )
+    return any(pod.namespace == of.namespace and _made_by(pod.name, of.name) for pod in here)
 
 
 def _made_by(pod: str, name: str) -> bool:

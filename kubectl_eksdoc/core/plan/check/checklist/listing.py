@@ -8,6 +8,7 @@ from kubectl_eksdoc.core.model.commands import Reach
 from kubectl_eksdoc.core.plan.check.checklist import addons, control_plane, ending, karpenter, nodes, programs
 from kubectl_eksdoc.core.plan.check.checklist.preparing import preparing
 from kubectl_eksdoc.core.plan.check.checklist.steps import Step, numbered
+from kubectl_eksdoc.core.plan.check.checks.running import running
 from kubectl_eksdoc.core.plan.check.facts import CheckFacts
 
 
@@ -19,23 +20,24 @@ def checklist(facts: CheckFacts, reach: Reach = Reach()) -> tuple[Step, ...]:
 
 def _all(facts: CheckFacts) -> Iterator[Step]:
     yield from preparing(facts)
+    there = running(facts.cluster.pods)
     now = facts.way.now
     for step in facts.way.steps:
         first = now == facts.way.now
         yield control_plane.looked_at(facts, step, first)
-        yield from programs.before(facts, now, step)
-        yield from addons.before(facts, now, step)
+        yield from programs.before(facts, there, now, step)
+        yield from addons.before(facts, there, now, step)
         yield from nodes.before(facts, now, step)
         if first:
             yield from karpenter.held(facts)
         yield from control_plane.update(facts, step)
         yield control_plane.soak(facts, now, step)
-        yield from addons.after(facts, step)
-        yield from programs.after(facts, step)
+        yield from addons.after(facts, there, step)
+        yield from programs.after(facts, there, step)
         now = step
     if not facts.way.steps:
-        yield from addons.after(facts, facts.way.target)
-        yield from programs.after(facts, facts.way.target)
-    yield from nodes.after(facts)
+        yield from addons.after(facts, there, facts.way.target)
+        yield from programs.after(facts, there, facts.way.target)
+    yield from nodes.after(facts, there)
     yield from ending.fargate(facts)
     yield from ending.verified(facts)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from kubectl_eksdoc.core.model.commands import file_of, kubectl, shell
 from kubectl_eksdoc.core.model.confidence import Confidence
@@ -14,7 +14,7 @@ from kubectl_eksdoc.core.plan.check.checklist.asking import check, eks
 from kubectl_eksdoc.core.plan.check.checklist.group_ways import MINUTES, way_of
 from kubectl_eksdoc.core.plan.check.checklist.steps import Phase, Step
 from kubectl_eksdoc.core.plan.check.checks.grouped import Group, groups
-from kubectl_eksdoc.core.plan.check.checks.running import running
+from kubectl_eksdoc.core.plan.check.checks.running import Running
 from kubectl_eksdoc.core.plan.check.facts import CheckFacts
 from kubectl_eksdoc.core.rules.upgrades.amis import Way
 from kubectl_eksdoc.core.rules.upgrades.skew import kubelet_skew
@@ -35,15 +35,16 @@ def before(facts: CheckFacts, now: Version, step: Version) -> Iterator[Step]:
             yield from _of(facts, group, now, Phase.BEFORE_CONTROL_PLANE, f"once the control plane has {why}; ")
 
 
-def after(facts: CheckFacts) -> Iterator[Step]:
-    """All that are behind, those with the fewest nodes first: what goes wrong there goes wrong in small."""
+def after(facts: CheckFacts, there: Sequence[Running]) -> Iterator[Step]:
+    """All that are behind, those with the fewest nodes first: what goes wrong there goes wrong in small. `there`: all
+    programs that run."""
     target = facts.way.target
     behind = [each for each in groups(facts.cluster.nodes) if _behind(each, target)]
     if not behind:
         return
     yield _looked_at(facts)
     if any(each.owner in (NodeOwner.MANAGED, NodeOwner.EKSCTL, NodeOwner.SELF_MANAGED) for each in behind):
-        yield from _autoscaler(facts)
+        yield from _autoscaler(facts, there)
     for group in sorted(behind, key=lambda each: (_TURN.index(each.owner), len(each.nodes), each.name)):
         if group.owner is not NodeOwner.FARGATE:
             yield from _of(facts, group, target, Phase.NODES, "")
@@ -99,10 +100,10 @@ def _looked_at(facts: CheckFacts) -> Step:
     )
 
 
-def _autoscaler(facts: CheckFacts) -> Iterator[Step]:
-    for each in running(facts.cluster.pods, CLUSTER_AUTOSCALER):
+def _autoscaler(facts: CheckFacts, there: Sequence[Running]) -> Iterator[Step]:
+    for each in there:
         of = each.subject
-        if of.kind == "Deployment":
+        if each.software == CLUSTER_AUTOSCALER and of.kind == "Deployment":
             yield Step(
                 Phase.NODES,
                 "Keep the Cluster Autoscaler from removing new nodes",

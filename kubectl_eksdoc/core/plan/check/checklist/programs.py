@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from kubectl_eksdoc.core.model.asked import Unknown
@@ -10,7 +10,7 @@ from kubectl_eksdoc.core.model.commands import kubectl
 from kubectl_eksdoc.core.model.versions import Version
 from kubectl_eksdoc.core.plan.check.checklist.steps import Phase, Step
 from kubectl_eksdoc.core.plan.check.checks.programs import installed
-from kubectl_eksdoc.core.plan.check.checks.running import Running, running
+from kubectl_eksdoc.core.plan.check.checks.running import Running
 from kubectl_eksdoc.core.plan.check.facts import CheckFacts
 from kubectl_eksdoc.core.rules.upgrades.addon_needs import Place, Placed, needs, placed
 from kubectl_eksdoc.core.rules.upgrades.sourced import in_words
@@ -22,25 +22,25 @@ class _Move:
     placed: Placed
 
 
-def before(facts: CheckFacts, now: Version, step: Version) -> Iterator[Step]:
-    """In the step from `now` to the next minor."""
-    for move in _moves(facts, step, Place.BEFORE_CONTROL_PLANE):
+def before(facts: CheckFacts, there: Sequence[Running], now: Version, step: Version) -> Iterator[Step]:
+    """In the step from `now` to the next minor. `there`: all programs that run."""
+    for move in _moves(facts, there, step, Place.BEFORE_CONTROL_PLANE):
         conditions = [need.only_if for need in needs(move.of.software, step) if need.only_if]
         condition = f" (if {conditions[0]})" if conditions else ""
         yield _step(move, Phase.BEFORE_CONTROL_PLANE, now, condition)
 
 
-def after(facts: CheckFacts, step: Version) -> Iterator[Step]:
-    for move in _moves(facts, step, Place.AFTER_CONTROL_PLANE):
+def after(facts: CheckFacts, there: Sequence[Running], step: Version) -> Iterator[Step]:
+    for move in _moves(facts, there, step, Place.AFTER_CONTROL_PLANE):
         if move.placed.to is not None or step == facts.way.target:
             yield _step(move, Phase.AFTER_CONTROL_PLANE, step)
 
 
-def _moves(facts: CheckFacts, step: Version, place: Place) -> Iterator[_Move]:
+def _moves(facts: CheckFacts, there: Sequence[Running], step: Version, place: Place) -> Iterator[_Move]:
     """Those of that place at that step, each with the version that the steps before it have given it."""
     managed = {addon.name for addon in installed(facts)}
     seen: set[tuple[str, str]] = set()
-    for each in running(facts.cluster.pods):
+    for each in there:
         key = each.software.name, str(each.subject)
         if each.software.addon in managed or key in seen:
             continue
