@@ -4,14 +4,22 @@ from __future__ import annotations
 
 from typing import cast
 
+from kubectl_eksdoc.core.model.findings import Finding
 from kubectl_eksdoc.core.plan.check.changed import Changed
 from kubectl_eksdoc.core.plan.check.checklist.steps import Step
 from kubectl_eksdoc.core.plan.check.plan import CheckPlan
-from kubectl_eksdoc.core.plan.check.symptoms import Diagnosis, Suspect
+from kubectl_eksdoc.core.plan.check.symptoms import Suspect
 from kubectl_eksdoc.core.rules.upgrades.sourced import in_words
 from kubectl_eksdoc.render.document import Fields, finding, known, remedy, strings, subject
 from kubectl_eksdoc.render.encode import Json
 from kubectl_eksdoc.render.times import rfc3339
+
+
+def found(plan: CheckPlan, each: Finding) -> Fields:
+    """A finding, and the step that waits for it."""
+    gates = (one.check.gate for one in plan.judged if any(each.code == code for code in one.check.codes))
+    gate = next(gates, None)
+    return {**finding(each), "gate": None if gate is None else gate.value}
 
 
 def checklist(plan: CheckPlan) -> list[Json]:
@@ -42,15 +50,16 @@ def _step(plan: CheckPlan, step: Step) -> Fields:
     }
 
 
-def diagnosis(found: Diagnosis | None) -> Fields | None:
+def diagnosis(plan: CheckPlan) -> Fields | None:
     """None where no symptom was named."""
-    if found is None:
+    told = plan.diagnosis
+    if told is None:
         return None
     return {
-        "symptom": found.symptom.value,
-        "suspects": [_suspect(each) for each in found.suspects],
-        "unknown": [cast(Json, finding(each)) for each in found.unknown],
-        "elsewhere": [cast(Json, remedy(each)) for each in found.elsewhere],
+        "symptom": told.symptom.value,
+        "suspects": [_suspect(each) for each in told.suspects],
+        "unknown": [found(plan, each) for each in told.unknown],
+        "elsewhere": [cast(Json, remedy(each)) for each in told.elsewhere],
     }
 
 
@@ -67,16 +76,16 @@ def _suspect(of: Suspect) -> Fields:
     }
 
 
-def changes(found: Changed | None) -> Fields:
+def changes(told: Changed | None) -> Fields:
     """Since when, what, and what nobody read; `changedSince` is null where nobody asked."""
     listed: list[Json] = [
         {"at": rfc3339(each.at), "subject": subject(each.subject), "what": each.what, "source": each.source}
-        for each in (found.changes if found is not None else ())
+        for each in (told.changes if told is not None else ())
     ]
     return {
-        "changedSince": None if found is None else rfc3339(found.since),
+        "changedSince": None if told is None else rfc3339(told.since),
         "changes": listed,
-        "changesUnread": strings(found.unread if found is not None else ()),
+        "changesUnread": strings(told.unread if told is not None else ()),
     }
 
 
@@ -86,7 +95,7 @@ def suppressed(plan: CheckPlan) -> list[Json]:
             "reason": each.by.reason,
             "until": each.by.until.isoformat(),
             "where": known(each.by.where),
-            "finding": cast(Json, finding(each.finding)),
+            "finding": found(plan, each.finding),
         }
         for each in plan.suppressed
     ]
