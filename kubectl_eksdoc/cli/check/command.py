@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli import rights, saying, unknown_options, values
+from kubectl_eksdoc.cli import exits, rights, saying, unknown_options, values
 from kubectl_eksdoc.cli.check import reading, since_values
 from kubectl_eksdoc.cli.check.request import GATES, SEVERITIES, SYMPTOMS, Request
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
@@ -37,6 +37,7 @@ Examples:
 
 _EXIT_CODES = """\
 Exit codes: 0 nothing stands against it, 1 findings that fail, 5 something is unknown; 2 usage, 3 cluster, 4 AWS.
+With --symptom: 0 nothing explains it, 1 something may, 5 nothing does, and something is unknown.
 Global flags: kubectl eksdoc options
 """
 
@@ -147,4 +148,6 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
     view = CheckView(plan, request.given, world.recognised)
     shown = looks.decide(options, around.stdout, around.environ)
     counting = [each for each in plan.findings if plan.counts(each)]
-    return Answer(FORMATS.render(view, options.output, shown), saying.code(counting, request.accepted))
+    explained = plan.diagnosis is not None and bool(plan.diagnosis.suspects)
+    code = exits.FAILS if explained else saying.code(counting, request.accepted)
+    return Answer(FORMATS.render(view, options.output, shown), code)

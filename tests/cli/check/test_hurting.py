@@ -63,6 +63,13 @@ def test_targets_on_the_demo_suffer_as_their_controller_has_no_credentials_and_l
     assert suspects[1]["undo"].startswith("Undo: kubectl label namespace edge ")
 
 
+def test_a_cause_that_stops_no_upgrade_is_one_all_the_same(tmp_path: Path) -> None:
+    path = suppressions(tmp_path, {"code": "imds-pods-broken", "reason": "seen", "until": "2027-01-01"})
+    ran = check("--symptom", "targets", "--suppressions", path)
+    assert ran.code == 1
+    assert "Most likely: pods count as Ready before" in ran.out
+
+
 def test_only_what_a_symptom_needs_is_read() -> None:
     plurals = {each["resource"] for each in document("--symptom", "credentials")["metadata"]["kindsRead"]}
     assert "leases.coordination.k8s.io" not in plurals

@@ -211,6 +211,19 @@ def test_karpenter_is_held_back_before_the_control_plane_and_let_go_at_the_end()
     assert held.commands[0].startswith("kubectl get nodepool general -o yaml >")
 
 
+def test_what_a_provisioner_made_has_no_budgets_to_hold() -> None:
+    old = a_node("k", group="", version=NEW, labels={"karpenter.sh/provisioner-name": "default"})
+    found = titles(with_nodes(old))
+    assert not [each for each in found if each.startswith("Hold")]
+    assert [each for each in found if each.startswith("Let Karpenter replace the nodes of NodePool default")]
+
+
+def test_auto_mode_begins_at_once_so_its_nodes_are_looked_at_before() -> None:
+    auto = a_node("n", group="", version=NEW, labels={"eks.amazonaws.com/compute-type": "auto"})
+    found = [each for each in checklist(with_nodes(auto)) if each.gate is Gate.BEFORE_NODES and not each.about]
+    assert [each.phase for each in found] == [Phase.BEFORE_CONTROL_PLANE, Phase.NODES]
+
+
 def test_amis_that_karpenter_is_told_by_id_are_changed_and_need_no_holding() -> None:
     facts = with_nodes(
         karpenters(),

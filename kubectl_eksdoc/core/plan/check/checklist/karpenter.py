@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from kubectl_eksdoc.core.model.cluster import NodeClass, NodePool
 from kubectl_eksdoc.core.model.commands import patch, saved, shell
 from kubectl_eksdoc.core.model.confidence import Confidence
-from kubectl_eksdoc.core.model.nodes import NodeOwner
+from kubectl_eksdoc.core.model.nodes import NODE_POOL, NodeOwner
 from kubectl_eksdoc.core.model.versions import Version
 from kubectl_eksdoc.core.plan.check.areas import Gate
 from kubectl_eksdoc.core.plan.check.checklist.steps import Phase, Step
@@ -30,14 +30,14 @@ def held(facts: CheckFacts) -> Iterator[Step]:
     if not facts.way.steps:
         return
     for group in groups(facts.cluster.nodes):
-        if group.owner is not NodeOwner.KARPENTER or not group.name or _pinned(facts, group.name):
+        if not _has_pool(group) or _pinned(facts, group.name):
             continue
         yield Step(
             Phase.BEFORE_CONTROL_PLANE,
             f"Hold Karpenter back from NodePool {group.name}",
             "its AMI is found anew once the control plane has a new version: its nodes drift at once, by default 10 %"
-            " of them at a time, before what stands against their replacement is mended. A budget of 0 holds that, and"
-            " consolidation, too; new nodes still come. The file has the budgets of before",
+            " of them at a time, before what stands against their replacement is mended. A budget of 0 (from Karpenter"
+            " 0.34 on) holds that, and consolidation, too; new nodes still come. The file has the budgets of before",
             (
                 saved("nodepool", group.name, ""),
                 patch("nodepool", group.name, "", _NO_DRIFT),
@@ -47,6 +47,11 @@ def held(facts: CheckFacts) -> Iterator[Step]:
             at=facts.way.now,
             source=_DRIFT,
         )
+
+
+def _has_pool(group: Group) -> bool:
+    """What was made by a Provisioner, before 0.32, has no disruption budgets."""
+    return group.owner is NodeOwner.KARPENTER and any(node.labels.get(NODE_POOL) for node in group.nodes)
 
 
 def replaced(facts: CheckFacts, group: Group, version: Version, phase: Phase, because: str, nodes: str) -> Step:

@@ -9,6 +9,7 @@ from kubectl_eksdoc.core.model.confidence import Confidence
 from kubectl_eksdoc.core.model.nodes import NodeOwner
 from kubectl_eksdoc.core.model.versions import Version
 from kubectl_eksdoc.core.plan.check.areas import Gate
+from kubectl_eksdoc.core.plan.check.checking import cluster_of
 from kubectl_eksdoc.core.plan.check.checklist import karpenter
 from kubectl_eksdoc.core.plan.check.checklist.asking import check, eks
 from kubectl_eksdoc.core.plan.check.checklist.group_ways import MINUTES, way_of
@@ -28,8 +29,12 @@ _AUTO = Source("EKS user guide, auto-upgrade", Confidence.MEDIUM)
 
 
 def before(facts: CheckFacts, now: Version, step: Version) -> Iterator[Step]:
-    """Of the groups whose kubelets the control plane of `step` would not serve: to `now`, which they may have."""
-    for group in groups(facts.cluster.nodes):
+    """Of the groups whose kubelets the control plane of `step` would not serve: to `now`, which they may have. Nodes of
+    Auto Mode go at once, so what stands against that is mended before the first step."""
+    every = groups(facts.cluster.nodes)
+    if now == facts.way.now and any(group.owner is NodeOwner.AUTO_MODE for group in every):
+        yield _looked_at(facts, Phase.BEFORE_CONTROL_PLANE)
+    for group in every:
         why = _too_old(facts, group, step)
         if why and group.owner is not NodeOwner.FARGATE:
             yield from _of(facts, group, now, Phase.BEFORE_CONTROL_PLANE, f"once the control plane has {why}; ")
@@ -42,7 +47,7 @@ def after(facts: CheckFacts, there: Sequence[Running]) -> Iterator[Step]:
     behind = [each for each in groups(facts.cluster.nodes) if _behind(each, target)]
     if not behind:
         return
-    yield _looked_at(facts)
+    yield _looked_at(facts, Phase.NODES)
     if any(each.owner in (NodeOwner.MANAGED, NodeOwner.EKSCTL, NodeOwner.SELF_MANAGED) for each in behind):
         yield from _autoscaler(facts, there)
     for group in sorted(behind, key=lambda each: (_TURN.index(each.owner), len(each.nodes), each.name)):
@@ -87,12 +92,14 @@ def _too_old(facts: CheckFacts, group: Group, step: Version) -> str:
     return ""
 
 
-def _looked_at(facts: CheckFacts) -> Step:
+def _looked_at(facts: CheckFacts, phase: Phase) -> Step:
     gate = Gate.BEFORE_NODES
+    why = f"EKS gives the pods of a node {MINUTES} minutes, Karpenter waits for ever: neither says which budget it is"
+    early = "EKS Auto Mode begins to replace its nodes as soon as the control plane has a new version"
     return Step(
-        Phase.NODES,
+        phase,
         "Mend what stands against the replacement of nodes",
-        f"EKS gives the pods of a node {MINUTES} minutes, Karpenter waits for ever: neither says which budget it is",
+        why if phase is Phase.NODES else early,
         (check("--target", in_words(facts.way.target), "--gate", gate.value),),
         "it exits with 0",
         at=facts.way.target,
@@ -183,7 +190,6 @@ _LABELS = (
 
 
 def _by_eksctl(facts: CheckFacts, group: Group, version: Version, phase: Phase, because: str) -> Iterator[Step]:
-    cluster = eks(facts, "describe-cluster", name="--name").split()[4]
     yield Step(
         phase,
         f"Make a new group with eksctl beside {group.name} with {in_words(version)}, and drain {group.name}",
@@ -192,7 +198,7 @@ def _by_eksctl(facts: CheckFacts, group: Group, version: Version, phase: Phase, 
         (
             "eksctl create nodegroup --config-file cluster.yaml",
             *_emptied(group),
-            f"eksctl delete nodegroup --cluster {cluster} --name {shell(group.name)}",
+            shell("eksctl", "delete", "nodegroup", "--cluster", cluster_of(facts).name, "--name", group.name),
         ),
         f"no node is older than {in_words(version)}",
         _nodes(group),
