@@ -8,6 +8,7 @@ from kubectl_eksdoc.core.model.api_objects import Doc
 from kubectl_eksdoc.core.model.api_usage import KindTold, Release, WrittenObject
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.kinds import Resource
+from kubectl_eksdoc.core.rules.upgrades.deprecated_requests import METRIC
 from kubectl_eksdoc.core.rules.upgrades.removed_api_rows import ROWS
 from kubectl_eksdoc.objects import helm_releases
 from kubectl_eksdoc.objects.helm_releases import Kept
@@ -34,6 +35,7 @@ class HeldApis(RawObjects):
         self._objects: set[tuple[str, str]] = set()
         self._shown: set[tuple[str, str]] = set()  # of which one has managedFields
         self._secrets = False
+        self._metrics: tuple[str, ...] | None = None
         self._kept: dict[Kept, Callable[[], Release]] = {}
 
     def add_page(self, resource: Resource, body: bytes) -> None:
@@ -103,9 +105,15 @@ class HeldApis(RawObjects):
             return Unknown(f"{self._where} holds no Secrets, in which Helm keeps its releases")
         return tuple(self._kept[each]() for each in helm_releases.latest(self._kept))
 
-    def requested(self) -> Unknown:
-        """A dump never has it."""
-        return Unknown(f"{self._where} holds nothing of what the API server has counted")
+    def count(self, metrics: str) -> None:
+        """What an API server answers to ``/metrics``."""
+        self._metrics = tuple(line for line in metrics.splitlines() if METRIC in line and not line.startswith("#"))
+
+    def requested(self) -> tuple[str, ...] | Unknown:
+        """As `ApiTold.requested`; a dump of objects never has it."""
+        if self._metrics is None:
+            return Unknown(f"{self._where} holds nothing of what the API server has counted")
+        return self._metrics
 
 
 def _doc(raw: bytes) -> Doc | None:

@@ -176,7 +176,7 @@ class _Walk:
         for event in self._events:
             if isinstance(event, self._yaml.MappingEndEvent):
                 break
-            key = event.value if isinstance(event, self._yaml.ScalarEvent) else None
+            key: Any = event.value if isinstance(event, self._yaml.ScalarEvent) else None
             self._skip(event)
             value = next(self._events)
             if key in keys:
