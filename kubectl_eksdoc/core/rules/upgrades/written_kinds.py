@@ -16,6 +16,10 @@ from kubectl_eksdoc.core.rules.upgrades.removed_api_rows import ROWS, RemovedApi
 from kubectl_eksdoc.core.rules.upgrades.removed_apis import gone_on_the_way, instead
 from kubectl_eksdoc.core.rules.upgrades.sourced import minor_of
 
+OLDEST = Version(1, 21)
+"""From which an upgrade is looked at: EKS runs none that is older (EKS user guide, versions in extended support, and
+what it upgraded by itself)."""
+
 _LATE = Version(1, 99)
 _ONLY_ASKED = frozenset(
     (

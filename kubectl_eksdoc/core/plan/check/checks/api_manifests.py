@@ -43,7 +43,7 @@ def judge_releases(facts: CheckFacts) -> Iterator[Finding]:
             continue
         yield from _unread(codes.IN_HELM, _release(each), each.manifest)
         for row, documents in _uses(each.manifest, _going(facts)).items():
-            message = f"{_objects(row, documents)} of its manifest, {not_served(row)}: helm upgrade fails then"
+            message = f"its manifest has {_objects(row, documents)}, {not_served(row)}: helm upgrade fails then"
             yield _in_helm(facts, each, row, documents, severity(row, Severity.HIGH), message)
 
 
@@ -54,7 +54,7 @@ def judge_releases_today(facts: CheckFacts) -> Iterator[Finding]:
         if isinstance(each.manifest, Manifest):
             for row, documents in _uses(each.manifest, _gone(facts)).items():
                 since = f"which is not served since {in_words(row.removed)}: helm upgrade fails today"
-                message = f"{_objects(row, documents)} of its manifest, {since}"
+                message = f"its manifest has {_objects(row, documents)}, {since}"
                 yield _in_helm(facts, each, row, documents, Severity.MEDIUM, message)
 
 
@@ -94,8 +94,7 @@ def _uses(manifest: Manifest, find: _Find) -> _Uses:
 
 
 def _objects(row: RemovedApi, documents: list[Document]) -> str:
-    count = f"{len(documents)} objects are" if len(documents) > 1 else "1 object is"
-    return f"{count} {row.kind} in {row.api_version}"
+    return f"{len(documents)} of kind {row.kind} in {row.api_version}"
 
 
 def _in_helm(

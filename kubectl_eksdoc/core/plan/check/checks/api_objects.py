@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from kubectl_eksdoc.core.model.api_usage import KindTold, Written, WrittenBy, WrittenObject
@@ -32,6 +32,7 @@ from kubectl_eksdoc.core.rules.upgrades.written_versions import KEPT_BY_SERVER, 
 
 _NOT_LISTED = Unknown("it was not asked for")
 _MOST = 5
+_SOMEBODY = "a client without a name"
 _APPLY = "kubectl-client-side-apply"
 _APPLIED_ANEW = "kubectl has applied it in a newer version since: what it wrote before stays in managedFields"
 
@@ -107,7 +108,7 @@ def _found(uses: list[_Use], way: Way) -> Finding:
     """Of one object; the surest sign decides."""
     first = min(uses, key=lambda use: (use.sign.by is not WrittenBy.LAST_APPLIED, use.sign.api_version))
     applied = first.sign.by is WrittenBy.LAST_APPLIED
-    how = "it was last applied" if applied else f"{first.sign.manager or 'a client'} wrote it"
+    how = "it was last applied" if applied else f"{' and '.join(_managers(uses))} wrote it"
     stays = () if applied else (f"{STAYS} (confidence: {Confidence.MEDIUM.value})",)
     of = first.of.of
     return Finding(
@@ -117,7 +118,7 @@ def _found(uses: list[_Use], way: Way) -> Finding:
         Subject(of.kind, of.name, of.namespace),
         f"{how} in {first.sign.api_version}, {not_served(first.row)}",
         (*(_evidence(use.sign) for use in uses[:_MOST]), *stays, *sources(first.row)),
-        tuple(_remedies(first, way)),
+        tuple(_remedies(uses, way)),
     )
 
 
@@ -126,18 +127,31 @@ def _evidence(sign: Written) -> str:
         return f"{sign.by.value}: {sign.api_version}"
     part = f", {sign.subresource}" if sign.subresource else ""
     when = f", last at {sign.time}" if sign.time else ""
-    return f"{sign.by.value}: {sign.api_version} by {sign.manager or 'somebody'} ({sign.operation}{part}){when}"
+    return f"{sign.by.value}: {sign.api_version} by {sign.manager or _SOMEBODY} ({sign.operation}{part}){when}"
 
 
-def _remedies(use: _Use, way: Way) -> Iterator[Remedy]:
-    of = use.of.of
-    if use.sign.by is WrittenBy.LAST_APPLIED:
-        word = use.resource.full_name
-        shown = kubectl("apply view-last-applied", word, of.name, of.namespace, "-o", "yaml")
-        yield from rewritten(use.row, way, file_of(of.name), f"{shown} > {file_of(of.name)}")
-    else:
-        who = use.sign.manager or "the client that writes it"
-        yield Remedy(f"Update {who}, or the manifests that it applies. {follows(use.row, way)}".strip())
+def _managers(uses: Iterable[_Use]) -> tuple[str, ...]:
+    """Who wrote it, by the names that they give themselves, each once."""
+    clients = (use.sign.manager or _SOMEBODY for use in uses if use.sign.by is WrittenBy.MANAGED_FIELDS)
+    return tuple(dict.fromkeys(clients))
+
+
+def _remedies(uses: Sequence[_Use], way: Way) -> Iterator[Remedy]:
+    """Whoever applies the manifest has its fields, too."""
+    for use in uses:
+        of = use.of.of
+        if use.sign.by is WrittenBy.LAST_APPLIED:
+            word = use.resource.full_name
+            shown = kubectl("apply view-last-applied", word, of.name, of.namespace, "-o", "yaml")
+            yield from rewritten(use.row, way, file_of(of.name), f"{shown} > {file_of(of.name)}")
+    then = follows(uses[0].row, way)
+    for manager in _managers(uses):
+        if manager.startswith("helm"):
+            yield Remedy(f"Upgrade its chart, and the release with it. {then}".strip(), "", When.TOMORROW)
+        elif not manager.startswith("kubectl"):
+            yield Remedy(f"Update {manager}, or the manifests that it applies. {then}".strip(), "", When.TOMORROW)
+        elif not any(use.sign.by is WrittenBy.LAST_APPLIED for use in uses):
+            yield Remedy(f"Find who writes it with kubectl, and the manifest. {then}".strip(), "", When.TOMORROW)
 
 
 def _explained(uses: Iterable[_Use]) -> Iterator[Finding]:
@@ -186,5 +200,5 @@ def _refused(use: _Use, way: Way) -> Finding:
     message = f"it was last applied in {use.sign.api_version}, which is not served since {in_words(use.row.removed)}"
     stays = Remedy("The object itself stays, in the newer version; only its manifest is refused.", "", When.TOMORROW)
     subject = Subject(of.kind, of.name, of.namespace)
-    evidence, remedies = (_evidence(use.sign), *sources(use.row)), (*_remedies(use, way), stays)
+    evidence, remedies = (_evidence(use.sign), *sources(use.row)), (*_remedies((use,), way), stays)
     return Finding(codes.REFUSED, Severity.LOW, Status.FAIL, subject, message, evidence, remedies)

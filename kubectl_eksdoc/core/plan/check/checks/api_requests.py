@@ -79,19 +79,20 @@ def _asked(facts: CheckFacts, request: DeprecatedRequest, removed: Version) -> F
         Subject("API", name),
         f"somebody asks for {what}, which Kubernetes {in_words(minor_of(removed))} does not serve",
         (*evidence, *(sources(row) if row is not None else ())),
-        tuple(_who(facts, row)),
+        tuple(_who(facts, row, in_words(minor_of(removed)))),
     )
 
 
-def _who(facts: CheckFacts, row: RemovedApi | None) -> Iterator[Remedy]:
+def _who(facts: CheckFacts, row: RemovedApi | None, removed: str) -> Iterator[Remedy]:
     """Sources: EKS best practices, cluster upgrades (query of the audit log); EKS API, ListInsights."""
     name = "" if isinstance(facts.eks, Unknown) else facts.eks.name
     name, region = name or facts.cluster.identity.cluster, facts.cluster.identity.region
     where = ("--region", region) if region else ()
-    target = in_words(facts.way.target)
     yield Remedy(
         "EKS's insight names the user agents of the last 30 days (describe-insight with its id tells them):",
-        shell("aws", "eks", "list-insights", "--cluster-name", name, "--filter", f"kubernetesVersions={target}", *where)
+        shell(
+            "aws", "eks", "list-insights", "--cluster-name", name, "--filter", f"kubernetesVersions={removed}", *where
+        )
         if name
         else "",
     )
