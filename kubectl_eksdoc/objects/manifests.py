@@ -108,7 +108,8 @@ def _roots(part: str) -> Iterator[tuple[Any, int]]:
         yield from _Walk(part).roots()
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         text = f"   {part[3:]}" if part.startswith("---") else part
-        if text.lstrip().startswith("{") and not isinstance(error, _NotReadable):
+        is_json = text.lstrip().startswith("{") and not text.lstrip().startswith(_TEMPLATE)
+        if is_json and not isinstance(error, _NotReadable):
             yield from _json(text)
             return
         mark = getattr(error, "problem_mark", None)

@@ -27,6 +27,7 @@ from kubectl_eksdoc.core.rules.upgrades.removed_api_rows import RemovedApi
 from kubectl_eksdoc.core.rules.upgrades.sourced import in_words
 
 _MOST = 10
+_STDIN = "-"
 _Uses = dict[RemovedApi, list[Document]]
 _Find = Callable[[str, str], RemovedApi | None]
 
@@ -123,8 +124,8 @@ def _in_helm(
 def _in_file(
     facts: CheckFacts, each: Manifest, row: RemovedApi, documents: list[Document], how_bad: Severity, message: str
 ) -> Finding:
-    evidence = _shown(documents, lambda document: f"{each.path}:{document.line} {_named(document)}")
-    remedies = tuple(rewritten(row, facts.way, each.path))
+    evidence = _shown(documents, lambda document: f"{_at(each, document.line)} {_named(document)}")
+    remedies = tuple(rewritten(row, facts.way, "" if each.path == _STDIN else each.path))
     return Finding(codes.IN_MANIFEST, how_bad, Status.FAIL, _file(each), message, (*evidence, *sources(row)), remedies)
 
 
@@ -146,9 +147,8 @@ def _unread(code: Code, subject: Subject, manifest: Manifest) -> Iterator[Findin
         if not parts:
             continue
         first = parts[0]
-        where = f"{manifest.path}:{first.line}" if manifest.path else f"line {first.line}"
         more = f"; {len(parts) - 1} more of its parts cannot be read" if len(parts) > 1 else ""
-        message = f"which API versions it uses is not all known: at {where}, {first.why}{more}"
+        message = f"which API versions it uses is not all known: at {_at(manifest, first.line)}, {first.why}{more}"
         text = "Mend it, or leave it out of what is judged."
         remedy = Remedy(text)
         if how_bad is Severity.INFO:
@@ -157,9 +157,14 @@ def _unread(code: Code, subject: Subject, manifest: Manifest) -> Iterator[Findin
         yield Finding(code, how_bad, Status.UNKNOWN, subject, message, remedy=(remedy,), missing="all of the manifest")
 
 
+def _at(manifest: Manifest, line: int) -> str:
+    """``deploy/web.yaml:12``; of what is no file, ``line 12``."""
+    return f"line {line}" if manifest.path in ("", _STDIN) else f"{manifest.path}:{line}"
+
+
 def _release(each: Release) -> Subject:
     return Subject("HelmRelease", each.name, each.namespace)
 
 
 def _file(each: Manifest) -> Subject:
-    return Subject("File", "standard input" if each.path == "-" else each.path)
+    return Subject("File", "standard input" if each.path == _STDIN else each.path)

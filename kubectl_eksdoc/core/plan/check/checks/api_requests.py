@@ -90,11 +90,7 @@ def _who(facts: CheckFacts, row: RemovedApi | None, removed: str) -> Iterator[Re
     where = ("--region", region) if region else ()
     yield Remedy(
         "EKS's insight names the user agents of the last 30 days (describe-insight with its id tells them):",
-        shell(
-            "aws", "eks", "list-insights", "--cluster-name", name, "--filter", f"kubernetesVersions={removed}", *where
-        )
-        if name
-        else "",
+        _insights(name, removed, where) if name else "",
     )
     yield Remedy(
         "So does the audit log of the control plane, of this day, where EKS writes it to CloudWatch Logs:",
@@ -102,6 +98,11 @@ def _who(facts: CheckFacts, row: RemovedApi | None, removed: str) -> Iterator[Re
     )
     then = follows(row, facts.way) if row is not None else ""
     yield Remedy(f"Update that client, or its configuration. {then}".strip())
+
+
+def _insights(cluster: str, version: str, where: tuple[str, ...]) -> str:
+    wanted = ("--filter", f"kubernetesVersions={version}")
+    return shell("aws", "eks", "list-insights", "--cluster-name", cluster, *wanted, *where)
 
 
 _QUERY = (

@@ -57,9 +57,9 @@ def follows(row: RemovedApi, way: Way) -> str:
 
 
 def rewritten(row: RemovedApi, way: Way, file: str, before: str = "") -> Iterator[Remedy]:
-    """Of a manifest in `file`. `before`: the command that makes it, "" where it is there."""
+    """Of a manifest in `file`, "" where it is in none. `before`: the command that makes it, "" where it is there."""
     found, said = instead(row, way.now), follows(row, way)
-    if isinstance(found, str) and found and convertible(row):
+    if file and isinstance(found, str) and found and convertible(row):
         convert = converting(file, found)
         yield Remedy(f"{said} {PLUGIN}.", f"{before} && {convert}" if before else convert, When.TOMORROW)
     elif said:
