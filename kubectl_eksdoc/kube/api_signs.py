@@ -20,6 +20,7 @@ from kubectl_eksdoc.kube.answers import Expired, Incomplete, NotServed, Refused
 from kubectl_eksdoc.kube.config import connect
 from kubectl_eksdoc.kube.metadata_lists import VERB, listed
 from kubectl_eksdoc.kube.patience import Patience
+from kubectl_eksdoc.kube.prefetch import in_order
 from kubectl_eksdoc.kube.surroundings import Surroundings, of_this_process
 from kubectl_eksdoc.kube.transport import Transport
 from kubectl_eksdoc.objects import helm_releases
@@ -30,6 +31,7 @@ from kubectl_eksdoc.objects.written_objects import written_object
 METRICS = "/metrics"
 GET_METRICS, GET_SECRETS = f"get {METRICS}", "get secrets"
 SECRETS = Resource("Secret", "secrets")
+_AHEAD = 4  # lists asked for at once
 _WHEN_ASKED = (Refused, Incomplete, Expired)
 
 
@@ -61,9 +63,9 @@ class ApiSigns:
 
     def written(self, resources: Sequence[Resource]) -> tuple[KindTold, ...]:
         """Of each of them. Raises: as `requested`."""
-        for each in resources:
-            if each not in self._read:
-                self._read[each] = self._written(each)
+        missing = tuple(each for each in dict.fromkeys(resources) if each not in self._read)
+        for each, told in zip(missing, in_order(self._written, missing, _AHEAD), strict=True):
+            self._read[each] = told()
         return tuple(self._read[each] for each in resources)
 
     def _written(self, resource: Resource) -> KindTold:
