@@ -31,7 +31,7 @@ from kubectl_eksdoc.objects.written_objects import written_object
 METRICS = "/metrics"
 GET_METRICS, GET_SECRETS = f"get {METRICS}", "get secrets"
 SECRETS = Resource("Secret", "secrets")
-_AHEAD = 4  # lists asked for at once
+_AHEAD = 4  # questions asked at once
 _WHEN_ASKED = (Refused, Incomplete, Expired)
 
 
@@ -99,8 +99,8 @@ class ApiSigns:
             return Unknown(error.message, f"{VERB} {SECRETS.full_name}")
         except (NotServed, *_WHEN_ASKED) as error:
             return Unknown(error.message)
-        made = (self._release(each) for each in helm_releases.latest(revisions))
-        return tuple(each for each in made if each is not None)
+        asked = in_order(self._release, helm_releases.latest(revisions), _AHEAD)
+        return tuple(each for told in asked if (each := told()) is not None)
 
     def _release(self, of: Kept) -> Release | None:
         """None where it is gone by now, or is none of Helm's."""

@@ -22,7 +22,8 @@ from kubectl_eksdoc.objects.manifests import manifest_of
 from kubectl_eksdoc.objects.structs import Lean
 
 TYPE = "helm.sh/release.v1"
-SELECTOR = "owner=helm"
+SELECTOR = "owner=helm,status!=superseded"
+"""No upgrade starts from a revision that another one has followed (`latest`)."""
 LARGEST = 4 << 20
 """Bytes of a release in its Secret. An API server takes 1 MiB (MaxSecretSize)."""
 LARGEST_INFLATED = 64 << 20

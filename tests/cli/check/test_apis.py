@@ -1,4 +1,4 @@
-"""``check`` finds the demo's client of an API that 1.34 does not serve, and what is in files; 1.33 has nothing of it."""
+"""``check`` finds the demo's client of an API that 1.34 does not serve, and what is in files; for 1.33 nothing."""
 
 from __future__ import annotations
 

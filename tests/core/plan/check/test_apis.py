@@ -162,6 +162,8 @@ def test_a_metric_that_cannot_be_had_or_read_is_unknown() -> None:
     for lines in (FORBIDDEN, ("apiserver_requested_deprecated_apis{group=",)):
         (finding,) = found(codes.REQUESTED, a_way(33, 34), ApiTold(lines))
         assert finding.status is Status.UNKNOWN and finding.missing
+    (finding,) = found(codes.REQUESTED, a_way(33, 34), ApiTold(FORBIDDEN))
+    assert finding.remedy[-1].command.startswith("aws eks list-insights")
 
 
 def test_where_nothing_goes_nobody_needs_the_metric() -> None:
@@ -261,6 +263,12 @@ def test_a_release_tells_how_to_see_and_to_mend_it() -> None:
     assert finding.remedy[0].command == "helm get manifest web -n shop"
     assert not any("mapkubeapis" in each.command for each in finding.remedy)
     assert finding.remedy[-1].text.endswith("helm mapkubeapis web -n shop")
+
+
+def test_a_release_whose_name_looks_like_a_flag_is_none() -> None:
+    told = ApiTold(releases=(Release("shop", "--kube-token=x", 3, "deployed", a_manifest(PDB, "")),))
+    (finding,) = found(codes.IN_HELM, a_way(24, 25), told)
+    assert finding.remedy[0].command == "helm get manifest -n shop -- --kube-token=x"
 
 
 def test_releases_that_cannot_be_read_are_unknown() -> None:

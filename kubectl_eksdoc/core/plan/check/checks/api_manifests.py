@@ -101,16 +101,15 @@ def _objects(row: RemovedApi, documents: list[Document]) -> str:
 def _in_helm(
     facts: CheckFacts, each: Release, row: RemovedApi, documents: list[Document], how_bad: Severity, message: str
 ) -> Finding:
-    named = shell(each.name, *in_namespace(each.namespace))
     rewrites = (
         "If the version goes before the release is upgraded, helm upgrade says 'no matches for kind'; the plugin "
-        f"mapkubeapis rewrites what Helm has stored, and nothing in the cluster: helm mapkubeapis {named}"
+        f"mapkubeapis rewrites what Helm has stored, and nothing in the cluster: {_helm('mapkubeapis', each)}"
     )
     newer = f"Upgrade the release to a version of its chart without it. {follows(row, facts.way)}".strip()
     remedies = (
         Remedy(
             f"{newer} What is in it now:",
-            shell("helm", "get", "manifest", each.name, *in_namespace(each.namespace)),
+            _helm("get manifest", each),
             When.TOMORROW,
         ),
         *(Remedy(hand.what, "", When.TOMORROW) for hand in by_hand(row)),
@@ -119,6 +118,13 @@ def _in_helm(
     stored = f"revision {each.revision}, {each.status or 'of no known status'}"
     evidence = (*_shown(documents, lambda document: _named(document)), stored, *sources(row))
     return Finding(codes.IN_HELM, how_bad, Status.FAIL, _release(each), message, evidence, remedies)
+
+
+def _helm(verb: str, each: Release) -> str:
+    """A command about one release, whatever its name looks like."""
+    namespace = in_namespace(each.namespace)
+    words = (*namespace, "--", each.name) if each.name.startswith("-") else (each.name, *namespace)
+    return shell("helm", *verb.split(), *words)
 
 
 def _in_file(

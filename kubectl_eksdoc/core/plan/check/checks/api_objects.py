@@ -184,7 +184,8 @@ def judge_refused(facts: CheckFacts) -> Iterator[Finding]:
         for each in () if isinstance(told.objects, Unknown) else told.objects:
             for sign in each.signs:
                 row = gone_already(sign.api_version, sign.kind, way)
-                if row is not None and sign.by is WrittenBy.LAST_APPLIED:
+                applied = sign.by is WrittenBy.LAST_APPLIED and innocent(sign, each.of.name) is None
+                if row is not None and applied:
                     yield _refused(_Use(each, told.resource, sign, row), way)
 
 

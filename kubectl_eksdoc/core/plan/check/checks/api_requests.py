@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.check_codes import apis as codes
@@ -34,7 +35,8 @@ def judge(facts: CheckFacts) -> Iterator[Finding]:
     goes = any(not row.alpha for row in gone_on_the_way(way.now, way.target))
     if isinstance(lines, Unknown):
         if goes:
-            yield unknown(codes.REQUESTED, cluster_of(facts), _WHAT, lines)
+            unsaid = unknown(codes.REQUESTED, cluster_of(facts), _WHAT, lines)
+            yield replace(unsaid, remedy=(*unsaid.remedy, *_insights_of(facts, in_words(way.target))))
         return
     told = deprecated_requests("\n".join(lines))
     if told.unread and way.steps:
@@ -84,20 +86,31 @@ def _asked(facts: CheckFacts, request: DeprecatedRequest, removed: Version) -> F
 
 
 def _who(facts: CheckFacts, row: RemovedApi | None, removed: str) -> Iterator[Remedy]:
-    """Sources: EKS best practices, cluster upgrades (query of the audit log); EKS API, ListInsights."""
-    name = "" if isinstance(facts.eks, Unknown) else facts.eks.name
-    name, region = name or facts.cluster.identity.cluster, facts.cluster.identity.region
-    where = ("--region", region) if region else ()
-    yield Remedy(
-        "EKS's insight names the user agents of the last 30 days (describe-insight with its id tells them):",
-        _insights(name, removed, where) if name else "",
-    )
+    """Source: EKS best practices, cluster upgrades (query of the audit log)."""
+    name, where = _cluster(facts)
+    yield from _insights_of(facts, removed)
     yield Remedy(
         "So does the audit log of the control plane, of this day, where EKS writes it to CloudWatch Logs:",
         _query(name, where) if name else "",
     )
     then = follows(row, facts.way) if row is not None else ""
     yield Remedy(f"Update that client, or its configuration. {then}".strip())
+
+
+def _insights_of(facts: CheckFacts, version: str) -> Iterator[Remedy]:
+    """Source: EKS API, ListInsights and DescribeInsight (deprecationDetails, clientStats)."""
+    name, where = _cluster(facts)
+    yield Remedy(
+        "EKS's insight names the user agents of the last 30 days (describe-insight with its id tells them):",
+        _insights(name, version, where) if name else "",
+    )
+
+
+def _cluster(facts: CheckFacts) -> tuple[str, tuple[str, ...]]:
+    """Its name, "" if nothing tells it, and the words that say where it is."""
+    name = "" if isinstance(facts.eks, Unknown) else facts.eks.name
+    identity = facts.cluster.identity
+    return name or identity.cluster, ("--region", identity.region) if identity.region else ()
 
 
 def _insights(cluster: str, version: str, where: tuple[str, ...]) -> str:
