@@ -88,6 +88,10 @@ _OF_THE_CLUSTER = frozenset(
 """Kinds without a namespace (kubernetes/api, ``+genclient:nonNamespaced``)."""
 
 
+_NOT_LOOKED_AT = _MADE_BY_CONTROLLERS | {"PodSecurityPolicy"}
+"""Of the last one nothing is left: no version followed it."""
+
+
 def going(now: Version, target: Version) -> tuple[Resource, ...]:
     """Those of which a version goes on the way; alpha ones EKS does not serve."""
     rows = (row for row in gone_on_the_way(now, target) if _listed(row) and not row.alpha)
@@ -99,7 +103,7 @@ def gone_before(now: Version) -> tuple[Resource, ...]:
     rows = (
         row
         for row in ROWS
-        if not minor_of(now) < row.removed and _listed(row) and not row.alpha and row.kind not in _MADE_BY_CONTROLLERS
+        if not minor_of(now) < row.removed and _listed(row) and not row.alpha and row.kind not in _NOT_LOOKED_AT
     )
     return tuple(sorted(dict.fromkeys(map(resource_of, rows)), key=lambda each: (each.group, each.plural)))
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kubectl_eksdoc.core.model.api_usage import KindTold, Written, WrittenBy, WrittenObject
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.check_codes import apis as codes
-from kubectl_eksdoc.core.model.commands import file_of, kubectl
+from kubectl_eksdoc.core.model.cluster import Source
+from kubectl_eksdoc.core.model.commands import file_of, kubectl, shell
 from kubectl_eksdoc.core.model.confidence import Confidence
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, When
 from kubectl_eksdoc.core.model.kinds import Resource
@@ -53,12 +54,10 @@ def judge(facts: CheckFacts) -> Iterator[Finding]:
     way = facts.way
     for resource in going(way.now, way.target):
         told = _told(facts, resource)
-        what = f"in which version {resource.full_name} are written"
         if isinstance(told.objects, Unknown):
-            yield unknown(codes.WRITTEN, Subject("Resource", resource.full_name), what, told.objects)
+            yield _unknown(facts, resource, f"in which version {resource.full_name} are written", told.objects)
         elif told.lacking is not None:
-            by_clients = f"in which version clients write {resource.full_name}"
-            yield unknown(codes.WRITTEN, Subject("Resource", resource.full_name), by_clients, told.lacking)
+            yield _unknown(facts, resource, f"in which version clients write {resource.full_name}", told.lacking)
     by_object: dict[WrittenObject, list[_Use]] = defaultdict(list)
     for use in _uses(facts):
         by_object[use.of].append(use)
@@ -70,6 +69,15 @@ def judge(facts: CheckFacts) -> Iterator[Finding]:
         else:
             innocents += uses
     yield from _explained(innocents)
+
+
+def _unknown(facts: CheckFacts, resource: Resource, what: str, why: Unknown) -> Finding:
+    found = unknown(codes.WRITTEN, Subject("Resource", resource.full_name), what, why)
+    if facts.cluster.source is not Source.SNAPSHOT:
+        return found
+    dump = shell("kubectl", "get", resource.full_name, "-A", "-o", "json", "--show-managed-fields")
+    dumped = Remedy("Add them to the dump:", f"{dump} > {resource.plural}.json")
+    return replace(found, remedy=(*found.remedy, dumped))
 
 
 def _told(facts: CheckFacts, resource: Resource) -> KindTold:
@@ -190,10 +198,12 @@ def judge_refused(facts: CheckFacts) -> Iterator[Finding]:
 
 
 def _not_listed(facts: CheckFacts, missing: list[tuple[Resource, Unknown]]) -> Finding:
+    """One for all of them: it may be that nobody has to know."""
     names = ", ".join(resource.full_name for resource, _ in missing)
     rights = ", ".join(dict.fromkeys(why.missing for _, why in missing if why.missing))
-    why = Unknown(missing[0][1].why, rights)
-    return unknown(codes.REFUSED, cluster_of(facts), f"in which version these are written: {names},", why, Severity.LOW)
+    what = f"in which version the objects of {len(missing)} resources were applied last"
+    found = unknown(codes.REFUSED, cluster_of(facts), what, Unknown(missing[0][1].why, rights), Severity.LOW)
+    return replace(found, evidence=(names,), missing=rights or names)
 
 
 def _refused(use: _Use, way: Way) -> Finding:

@@ -89,8 +89,8 @@ def _who(facts: CheckFacts, row: RemovedApi | None, removed: str) -> Iterator[Re
     """Source: EKS best practices, cluster upgrades (query of the audit log)."""
     name, where = _cluster(facts)
     yield from _insights_of(facts, removed)
-    yield Remedy(
-        "So does the audit log of the control plane, of this day, where EKS writes it to CloudWatch Logs:",
+    yield _asking(
+        "So does the audit log of the control plane, of this day, where EKS writes it to CloudWatch Logs",
         _query(name, where) if name else "",
     )
     then = follows(row, facts.way) if row is not None else ""
@@ -100,10 +100,14 @@ def _who(facts: CheckFacts, row: RemovedApi | None, removed: str) -> Iterator[Re
 def _insights_of(facts: CheckFacts, version: str) -> Iterator[Remedy]:
     """Source: EKS API, ListInsights and DescribeInsight (deprecationDetails, clientStats)."""
     name, where = _cluster(facts)
-    yield Remedy(
-        "EKS's insight names the user agents of the last 30 days (describe-insight with its id tells them):",
+    yield _asking(
+        "EKS's insight names the user agents of the last 30 days (describe-insight with its id tells them)",
         _insights(name, version, where) if name else "",
     )
+
+
+def _asking(text: str, command: str) -> Remedy:
+    return Remedy(f"{text}{':' if command else '.'}", command)
 
 
 def _cluster(facts: CheckFacts) -> tuple[str, tuple[str, ...]]:
