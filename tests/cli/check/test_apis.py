@@ -12,6 +12,7 @@ from kubectl_eksdoc.cli.check.rights import BY_NEED
 from kubectl_eksdoc.core.model.check_needs import Need
 from kubectl_eksdoc.core.model.versions import Version
 from kubectl_eksdoc.core.rules.upgrades.written_kinds import going, gone_before
+from kubectl_eksdoc.embedded.demo.upgrade.old_apis import old_apis
 from tests.cli.running import run_cli
 
 CODES = "api-requested,api-written,api-in-helm,api-in-manifest,api-refused-today"
@@ -74,3 +75,21 @@ def test_rights_are_named_as_the_answers_name_them() -> None:
     (metrics,), helm = BY_NEED[Need.API_REQUESTS], BY_NEED[Need.HELM]
     assert str(metrics) == "get /metrics" and metrics.is_url
     assert [str(each) for each in helm] == ["get secrets", "list secrets"] and not helm[0].is_url
+
+
+def test_a_dump_tells_what_was_dumped(tmp_path: Path) -> None:
+    """Nodes and pods, and a policy with the Secret of a release beside them."""
+    node = {"metadata": {"name": "n", "uid": "u"}, "status": {"nodeInfo": {"kubeletVersion": "v1.33.1"}}}
+    lists = {"nodes": ("v1", "Node", [node]), "pods": ("v1", "Pod", [])}
+    for name, (version, kind, items) in lists.items():
+        body = {"kind": f"{kind}List", "apiVersion": version, "metadata": {}, "items": items}
+        (tmp_path / f"{name}.json").write_text(json.dumps(body))
+    mixed = {"kind": "List", "apiVersion": "v1", "metadata": {}, "items": old_apis()}
+    (tmp_path / "others.json").write_text(json.dumps(mixed))
+    ran = run_cli("check", "--snapshot", str(tmp_path), "--target", "1.34", "--only", CODES, "-o", "json")
+    found = [(each["code"], each["status"]) for each in json.loads(ran.out)["findings"]]
+    assert found.count(("api-written", "fail")) == 3 and found.count(("api-in-helm", "fail")) == 2, ran.err
+    assert [each for each in found if each[1] == "unknown"] == [
+        ("api-requested", "unknown"),
+        ("api-refused-today", "unknown"),
+    ]

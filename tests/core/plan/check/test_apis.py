@@ -205,6 +205,13 @@ def test_a_client_is_named_and_may_have_written_long_ago() -> None:
     ]
 
 
+def test_the_version_that_goes_first_is_told_of_who_wrote_it() -> None:
+    older = the("flowcontrol.apiserver.k8s.io/v1beta2", "FlowSchema")
+    (finding,) = found(codes.WRITTEN, a_way(28, 32), objects(FLOW, managed(FLOW, "late"), managed(older, "early")))
+    assert finding.message.startswith("early wrote it in flowcontrol.apiserver.k8s.io/v1beta2, which Kubernetes 1.29")
+    assert len([each for each in finding.evidence if each.startswith("managedFields")]) == 2
+
+
 @pytest.mark.parametrize(
     ("manager", "name", "kept"),
     [

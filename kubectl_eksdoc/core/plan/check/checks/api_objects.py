@@ -113,10 +113,11 @@ def _applied_anew(each: WrittenObject, way: Way) -> bool:
 
 
 def _found(uses: list[_Use], way: Way) -> Finding:
-    """Of one object; the surest sign decides."""
-    first = min(uses, key=lambda use: (use.sign.by is not WrittenBy.LAST_APPLIED, use.sign.api_version))
+    """Of one object; the surest sign decides, then the version that goes first."""
+    first = min(uses, key=lambda use: (use.sign.by is not WrittenBy.LAST_APPLIED, use.row.removed.minor))
     applied = first.sign.by is WrittenBy.LAST_APPLIED
-    how = "it was last applied" if applied else f"{' and '.join(_managers(uses))} wrote it"
+    clients = _managers(use for use in uses if use.row == first.row)
+    how = "it was last applied" if applied else f"{' and '.join(clients)} wrote it"
     stays = () if applied else (f"{STAYS} (confidence: {Confidence.MEDIUM.value})",)
     of = first.of.of
     return Finding(
