@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import binascii
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,8 +22,7 @@ from kubectl_eksdoc.objects.manifests import manifest_of
 from kubectl_eksdoc.objects.structs import Lean
 
 TYPE = "helm.sh/release.v1"
-SELECTOR = "owner=helm,status!=superseded"
-"""No upgrade starts from a revision that another one has followed (`latest`)."""
+SELECTOR = "owner=helm"
 LARGEST = 4 << 20
 """Bytes of a release in its Secret. An API server takes 1 MiB (MaxSecretSize)."""
 LARGEST_INFLATED = 64 << 20
@@ -60,8 +59,9 @@ def _number(text: str) -> bool:
 
 
 def latest(found: Iterable[Kept]) -> tuple[Kept, ...]:
-    """Of each release the revision that the next ``helm upgrade`` starts from: the one that is deployed, else the last
-    (helm pkg/action/upgrade.go, prepareUpgrade). What is uninstalled, with its history kept, is in no cluster."""
+    """Of each release the revision that the next ``helm upgrade`` starts from: the one that is deployed, else the last,
+    whether it failed or was superseded (helm pkg/action/upgrade.go, prepareUpgrade). What is uninstalled, with its
+    history kept, is in no cluster."""
     best: dict[tuple[str, str], Kept] = {}
     for each in found:
         key = each.namespace, each.name
@@ -78,9 +78,11 @@ def release(of: Kept, secret: Doc) -> Release:
     """What the whole Secret holds of it."""
     made = Release(of.namespace, of.name, of.revision, of.status, Manifest(""))
     try:
-        return replace(made, manifest=manifest_of("\n---\n".join(_manifests(secret))))
+        held = _held(secret)
     except _NotReadable as error:
         return replace(made, manifest=Unknown(f"the Secret {of.secret} of namespace {of.namespace} {error}"))
+    hooks = (hook.manifest or "" for hook in held.hooks or ())
+    return replace(made, manifest=manifest_of(held.manifest or ""), hooks=manifest_of("\n---\n".join(hooks)))
 
 
 class _NotReadable(ValueError):
@@ -99,15 +101,11 @@ class _Release(Lean):
 _decode = msgspec.json.Decoder(_Release).decode
 
 
-def _manifests(secret: Doc) -> Iterator[str]:
-    """Of its objects, and of its hooks, which are applied with the next upgrade."""
+def _held(secret: Doc) -> _Release:
     try:
-        found = _decode(_json(secret))
+        return _decode(_json(secret))
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise _NotReadable("holds no release: what is in it is no JSON of one") from error
-    yield found.manifest or ""
-    for hook in found.hooks or ():
-        yield hook.manifest or ""
 
 
 def _json(secret: Doc) -> bytes:

@@ -135,10 +135,10 @@ def test_only_the_secrets_of_the_revisions_that_count_are_read(server: ApiServer
     found = signs(config).releases()
     assert not isinstance(found, Unknown)
     (release,) = found
-    assert release.revision == 3 and isinstance(release.manifest, Manifest) and len(release.manifest.documents) == 3
+    assert release.revision == 3 and isinstance(release.manifest, Manifest) and len(release.manifest.documents) == 2
     assert TOKEN not in repr(found)
     (listed,) = server.asked(SECRETS)
-    assert listed.query["labelSelector"] == "owner=helm,status!=superseded" and listed.header("Accept") == ACCEPT
+    assert listed.query["labelSelector"] == "owner=helm" and listed.header("Accept") == ACCEPT
     assert [each.path for each in server.requests if "/namespaces/" in each.path] == [ONE]
 
 

@@ -59,7 +59,9 @@ def test_only_which_objects_are_in_it_is_kept() -> None:
     assert [(each.of.api_version, each.of.kind, each.of.name) for each in found.manifest.documents] == [
         ("policy/v1beta1", "PodDisruptionBudget", "web"),
         ("v1", "Secret", "web"),
-        ("batch/v1beta1", "Job", "h"),
+    ]
+    assert [(each.of.api_version, each.of.kind, each.of.name) for each in found.hooks.documents] == [
+        ("batch/v1beta1", "Job", "h")
     ]
     assert TOKEN not in repr(found)
 
@@ -120,6 +122,7 @@ def test_the_revision_that_is_deployed_counts_else_the_last() -> None:
     assert latest([of(2, "superseded"), of(3, "deployed"), of(4, "failed")]) == (of(3, "deployed"),)
     assert latest([of(9, "failed"), of(10, "pending-install")]) == (of(10, "pending-install"),)
     assert latest([of(1, "superseded"), of(2, "uninstalled")]) == ()
+    assert latest([of(1, "superseded"), of(2, "superseded")]) == (of(2, "superseded"),)
     assert latest([of(1, "deployed", "b"), of(1, "deployed", "a")]) == (of(1, "deployed", "a"), of(1, "deployed", "b"))
 
 

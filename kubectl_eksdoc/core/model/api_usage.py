@@ -81,13 +81,15 @@ class Manifest:
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """A release of Helm in the revision that counts. `manifest` is Unknown where its Secret could not be read."""
+    """A release of Helm in the revision that counts. `manifest` is Unknown where its Secret could not be read, and
+    nothing is known of its `hooks` then."""
 
     namespace: str
     name: str
     revision: int
     status: str
     manifest: Manifest | Unknown
+    hooks: Manifest = Manifest("")
 
 
 NOT_ASKED = Unknown("it was not asked for")

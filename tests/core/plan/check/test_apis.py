@@ -273,6 +273,13 @@ def test_a_release_tells_how_to_see_and_to_mend_it() -> None:
     assert finding.remedy[-1].text.endswith("helm mapkubeapis web -n shop")
 
 
+def test_hooks_of_a_release_are_told_by_themselves() -> None:
+    release = Release("shop", "web", 3, "deployed", Manifest(""), a_manifest(PDB, ""))
+    for way, when in ((a_way(24, 25), "then"), (a_way(25, 26), "today")):
+        (finding,) = found(codes.IN_HELM, way, ApiTold(releases=(release,)))
+        assert finding.message.startswith("its hooks have 1 of kind") and f": {when} what runs" in finding.message
+
+
 def test_a_release_whose_name_looks_like_a_flag_is_none() -> None:
     told = ApiTold(releases=(Release("shop", "--kube-token=x", 3, "deployed", a_manifest(PDB, "")),))
     (finding,) = found(codes.IN_HELM, a_way(24, 25), told)

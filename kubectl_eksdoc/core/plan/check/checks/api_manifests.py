@@ -42,20 +42,33 @@ def judge_releases(facts: CheckFacts) -> Iterator[Finding]:
         if isinstance(each.manifest, Unknown):
             yield unknown(codes.IN_HELM, _release(each), "which API versions its manifest uses", each.manifest)
             continue
-        yield from _unread(codes.IN_HELM, _release(each), each.manifest)
-        for row, documents in _uses(each.manifest, _going(facts)).items():
-            message = f"its manifest has {_objects(row, documents)}, {not_served(row)}: helm upgrade fails then"
-            yield _in_helm(facts, each, row, documents, severity(row, Severity.HIGH), message)
+        for manifest, holds, fails in _parts(each):
+            yield from _unread(codes.IN_HELM, _release(each), manifest)
+            for row, documents in _uses(manifest, _going(facts)).items():
+                message = f"{holds} {_objects(row, documents)}, {not_served(row)}: then {fails}"
+                yield _in_helm(facts, each, row, documents, severity(row, Severity.HIGH), message)
+
+
+def _parts(each: Release) -> Iterator[tuple[Manifest, str, str]]:
+    """Each with what fails once a version in it is gone. Helm builds what it has stored before it upgrades (helm
+    pkg/action/upgrade.go, performUpgrade); stored hooks run with a rollback, and those of the chart are like them."""
+    if isinstance(each.manifest, Manifest):
+        yield each.manifest, "its manifest has", "helm upgrade fails"
+        yield (
+            each.hooks,
+            "its hooks have",
+            "what runs them fails: helm rollback, and helm upgrade if its chart has them",
+        )
 
 
 def judge_releases_today(facts: CheckFacts) -> Iterator[Finding]:
     """What is gone already; what is unknown `judge_releases` says."""
     releases = facts.api.releases
     for each in () if isinstance(releases, Unknown) else releases:
-        if isinstance(each.manifest, Manifest):
-            for row, documents in _uses(each.manifest, _gone(facts)).items():
-                since = f"which is not served since {in_words(row.removed)}: helm upgrade fails today"
-                message = f"its manifest has {_objects(row, documents)}, {since}"
+        for manifest, holds, fails in _parts(each):
+            for row, documents in _uses(manifest, _gone(facts)).items():
+                since = f"which is not served since {in_words(row.removed)}"
+                message = f"{holds} {_objects(row, documents)}, {since}: today {fails}"
                 yield _in_helm(facts, each, row, documents, Severity.MEDIUM, message)
 
 
