@@ -57,7 +57,7 @@ def _parts(each: Release) -> Iterator[tuple[Manifest, str, str]]:
         yield (
             each.hooks,
             "its hooks have",
-            "what runs them fails: helm rollback, and helm upgrade if its chart has them",
+            "what runs them fails: helm rollback, helm upgrade if its chart has them",
         )
 
 
