@@ -27,14 +27,16 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.core.model.named import Named
     from kubectl_eksdoc.flows.check.around import CheckAround
     from kubectl_eksdoc.kube.aws_access import AwsWanted
+    from kubectl_eksdoc.wiring.api_usage import UsageSigns
 
 
 @dataclass(frozen=True, slots=True)
 class CheckReading:
-    """Lists of `kinds`, and `objects` by their names."""
+    """Lists of `kinds`, and `objects` by their names. `files`: of manifests."""
 
     kinds: Sequence[Resource]
     objects: Collection[Named]
+    files: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,8 @@ class CheckWorld(ReadWorld):
     and why."""
 
     karpenter: InterruptionWorld
+    signs: UsageSigns
+    files: Sequence[str] = ()
     live: bool = False
 
     @property
@@ -61,10 +65,10 @@ class CheckWorld(ReadWorld):
         return nothing_told(self.aws) if isinstance(self.aws, Unknown) else upgrade_told(self.aws, wanted)
 
     def api(self, wanted: Wanted) -> ApiTold:
-        """What the API server tells of who uses what."""
-        from kubectl_eksdoc.core.model.api_usage import ApiTold
+        """As `wiring.api_usage.api_told`."""
+        from kubectl_eksdoc.wiring.api_usage import api_told
 
-        return ApiTold()
+        return api_told(self.signs, self.files, wanted)
 
     def addon(self, name: str, wish: str | None) -> AddonSide | Absent | Unknown:
         """As `aws.addon_side.installed_side`."""
@@ -88,7 +92,9 @@ def open_check(
     aws = open_aws_or_none(source, connection, wanted)
     if source.live:
         cluster = open_reader(source, connection, progress).read(reading.kinds)
-        return CheckWorld(cluster, aws, of_live(cluster, connection, aws), True)
+        from kubectl_eksdoc.kube.api_signs import ApiSigns
+
+        return CheckWorld(cluster, aws, of_live(cluster, connection, aws), ApiSigns(connection), reading.files, True)
     return _held(source, connection, progress, reading, aws)
 
 
@@ -101,6 +107,7 @@ def _held(
 ) -> CheckWorld:
     """Of a dump or the demo, gone through once; for single pods once more."""
     from kubectl_eksdoc.core.model.kinds import PODS
+    from kubectl_eksdoc.objects.held_apis import HeldApis
     from kubectl_eksdoc.objects.held_karpenter import HeldKarpenter
     from kubectl_eksdoc.objects.held_objects import HeldObjects
     from kubectl_eksdoc.objects.held_pods import HeldPods
@@ -108,16 +115,18 @@ def _held(
 
     where = "the demo" if source.demo else f"the snapshot {source.snapshot}"
     signs, objects = HeldKarpenter(where), HeldObjects(reading.objects, where)
-    held = HeldTogether((signs, objects), (objects, signs))
+    apis = HeldApis(where, complete=source.demo)
+    held = HeldTogether((signs, objects, apis), (objects, signs))
     kinds = tuple(dict.fromkeys((*reading.kinds, *objects.resources)))
     if source.demo:
         from kubectl_eksdoc.embedded.demo.reader import DemoReader
-        from kubectl_eksdoc.embedded.demo.upgrade.cluster import extend, logs
+        from kubectl_eksdoc.embedded.demo.upgrade.cluster import METRICS, extend, logs
 
+        apis.count(METRICS)
         cluster = DemoReader(held, extend).read(kinds)
         inside = HeldPods(lambda raw: DemoReader(raw, extend).read([PODS]), where, logs(cluster))
     else:
         cluster = open_reader(source, connection, progress, held).read(kinds)
         again = partial(open_reader, source, connection, None)
         inside = HeldPods(lambda raw: again(raw).read([PODS]), where)
-    return CheckWorld(cluster, aws, InterruptionWorld(cluster, aws, held, inside, signs))
+    return CheckWorld(cluster, aws, InterruptionWorld(cluster, aws, held, inside, signs), apis, reading.files)

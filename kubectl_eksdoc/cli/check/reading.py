@@ -29,7 +29,7 @@ def opened(request: Request, around: Surroundings, checks: Sequence[Check]) -> C
     from kubectl_eksdoc.wiring.checks import CheckReading
 
     names = tuple(dict.fromkeys((*every_object(), *OBJECTS)))
-    return opening.opened(around.open_check, request, around, CheckReading(kinds_for(checks), names))
+    return opening.opened(around.open_check, request, around, CheckReading(kinds_for(checks), names, request.files))
 
 
 def reach(request: Request, world: CheckWorld) -> Reach:

@@ -17,12 +17,13 @@ if TYPE_CHECKING:  # help must not pay for facts
 GATES = ("before-control-plane", "before-nodes", "after")
 SEVERITIES = ("critical", "high", "medium", "low", "info")
 LOWEST = "low"
+_STDIN = "-"
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
     """`target` None: the next minor version. `gate`: "" for all; `only`: finding codes, none for all; `accepted`: those
-    that may be unknown."""
+    that may be unknown; `files`: of manifests."""
 
     options: GlobalOptions
     source: SourceChoice
@@ -31,6 +32,7 @@ class Request:
     only: tuple[str, ...]
     fail_on: str
     accepted: tuple[str, ...]
+    files: tuple[str, ...] = ()
 
     @staticmethod
     def from_args(args: argparse.Namespace, words: Sequence[str]) -> Request:
@@ -40,14 +42,18 @@ class Request:
         """
         if words:
             raise UsageError(f"{words[0]!r} is not understood: it is about the whole cluster", "Name nothing.")
+        source, files = SourceOptions.from_args(args).choice, tuple(dict.fromkeys(args.filename))
+        if _STDIN in files and source.snapshot == _STDIN:
+            raise UsageError("standard input is a snapshot or manifests, not both", "Save one of them to a file.")
         return Request(
             GlobalOptions.from_args(args),
-            SourceOptions.from_args(args).choice,
+            source,
             args.target,
             args.gate or "",
             args.only,
             args.fail_on or LOWEST,
             args.accept_unknown,
+            files,
         )
 
     @property
@@ -59,5 +65,6 @@ class Request:
             "only": list(self.only),
             "fail-on": "" if self.fail_on == LOWEST else self.fail_on,
             "accept-unknown": list(self.accepted),
+            "filename": list(self.files),
         }
         return {name: value for name, value in said.items() if value}
