@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.check_codes import extensions as codes
-from kubectl_eksdoc.core.model.commands import kubectl
+from kubectl_eksdoc.core.model.commands import in_turn, kubectl, saved
 from kubectl_eksdoc.core.model.extensions import ApiService, Callee, Definition
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, When
 from kubectl_eksdoc.core.plan.check.areas import Area, Gate
@@ -45,7 +45,7 @@ def _unavailable(each: ApiService, subject: Subject) -> Finding:
     if each.service is not None and each.service.service:
         show = endpoints_of(each.service.namespace, each.service.service)
         remedies.append(Remedy("Make its server answer.", show))
-    gone = kubectl("delete", "apiservice", each.name)
+    gone = in_turn(saved("apiservice", each.name, ""), kubectl("delete", "apiservice", each.name))
     remedies.append(Remedy("If nothing uses the group any more, take it away.", gone, When.TOMORROW))
     return Finding(
         codes.API_DOWN,

@@ -14,7 +14,7 @@ from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.check_codes import extensions as codes
 from kubectl_eksdoc.core.model.cluster import Cluster
-from kubectl_eksdoc.core.model.commands import kubectl
+from kubectl_eksdoc.core.model.commands import in_turn, kubectl, saved
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, When
 from kubectl_eksdoc.core.model.kinds import Resource
 from kubectl_eksdoc.core.model.network import Webhook, WebhookRule
@@ -108,7 +108,7 @@ def _down(facts: CheckFacts) -> Iterator[Finding]:
     for hooks in _together(facts.cluster.webhooks):
         first = hooks[0]
         if not first.service:
-            told = Unknown(f"they are called at {first.url or 'no address'}, which cannot be looked at from here")
+            told = Unknown(f"it is called at {first.url or 'no address'}, which cannot be looked at from here")
             yield unknown(codes.WEBHOOK_DOWN, _subject(first), "whether somebody answers", told, Severity.INFO)
             continue
         why = behind.why_down(first.namespace, first.service)
@@ -130,7 +130,7 @@ def _together(hooks: Iterable[Webhook]) -> list[list[Webhook]]:
 
 
 def _unanswered(hooks: list[Webhook], whom: _Whom, why: str) -> Finding:
-    first = hooks[0]
+    first, word = hooks[0], hooks[0].configuration_kind.lower()
     refused = [hook for hook in hooks if hook.fails_closed and not whom.nowhere(hook)]
     harm = [text for hook in refused for text in whom.needed(hook).values()]
     if refused:
@@ -155,7 +155,7 @@ def _unanswered(hooks: list[Webhook], whom: _Whom, why: str) -> Finding:
             Remedy("Make the pods behind its Service Ready.", endpoints_of(first.namespace, first.service)),
             Remedy(
                 "If what it belongs to is gone, take the configuration away.",
-                kubectl("delete", first.configuration_kind.lower(), first.configuration),
+                in_turn(saved(word, first.configuration, ""), kubectl("delete", word, first.configuration)),
                 When.TOMORROW,
             ),
         ),
