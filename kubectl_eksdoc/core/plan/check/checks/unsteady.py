@@ -47,6 +47,8 @@ _WRONG = frozenset(
 )
 """Reasons of the kubelet (pkg/kubelet/images, pkg/kubelet/kuberuntime) that no waiting mends."""
 
+_NO_REASON = "nothing says why"
+
 _OF_JOBS = _WRONG - {"Error", "OOMKilled"}
 """A Job tries again by itself what has failed."""
 
@@ -81,7 +83,7 @@ def _why(pod: Pod, of_job: bool, now: datetime) -> str:
         return pod.not_ready_because if pod.not_ready_because in _OF_JOBS else ""
     if not pod.ready:
         old = age >= SETTLING
-        return (pod.not_ready_because or "not Ready") if old or pod.not_ready_because in _WRONG else ""
+        return (pod.not_ready_because or _NO_REASON) if old or pod.not_ready_because in _WRONG else ""
     ready_for = timedelta.max if pod.ready_at is None else now - pod.ready_at
     if pod.restarted and ready_for < SETTLING <= age:
         return f"restarted, Ready again for {in_words(max(ready_for.total_seconds(), 0))}"
