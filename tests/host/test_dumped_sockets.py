@@ -117,6 +117,19 @@ def test_lists_that_check_alone_reads(tmp_path: Path) -> None:
     assert cluster.cron_jobs[0].host.volumes
 
 
+def test_definitions_still_tell_which_custom_kinds_there_are(tmp_path: Path) -> None:
+    """Of a dump that has the definition of a kind and no list of it nobody knows the objects."""
+    defined = an_object("CustomResourceDefinition", kinds.NODE_POOLS.full_name, spec={})
+    path = dumped(tmp_path, defined)
+    cluster = SnapshotReader(str(path)).read((kinds.DEFINITIONS, kinds.NODE_POOLS, kinds.NODE_CLASSES))
+    states = {each.resource: each.state for each in cluster.reads}
+    assert states == {
+        kinds.DEFINITIONS: ReadState.READ,
+        kinds.NODE_POOLS: ReadState.NOT_HELD,
+        kinds.NODE_CLASSES: ReadState.NOT_SERVED,
+    }
+
+
 def test_the_rich_cluster() -> None:
     codes = (runtime.SOCKET, workloads.BOUNCING)
     found = {each for each in subjects(judged(read(archive("rich"), *codes), *codes)) if each[0] != "Cluster"}
