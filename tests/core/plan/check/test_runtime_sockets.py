@@ -95,6 +95,28 @@ def test_a_pod_of_a_replica_set_that_was_not_read() -> None:
     assert [each.subject.kind for each in before(pods=pods, unread=[kinds.REPLICA_SETS])] == ["Deployment", "Cluster"]
 
 
+def test_what_makes_a_deployment_or_a_replica_set_of_others() -> None:
+    """An operator's DaemonSet is told by its own name; a ReplicaSet of an Argo Rollout by that, if it has replicas."""
+    workloads = [
+        a_workload("DaemonSet/agent", owner="Agent/agent", host=host()),
+        a_workload("ReplicaSet/web-1", owner="Rollout/web", host=host()),
+        a_workload("ReplicaSet/old-1", owner="Rollout/old", replicas=0, host=host()),
+    ]
+    first, second = before(workloads=workloads)
+    assert [str(first.subject.kind), str(second.subject.kind)] == ["DaemonSet", "Rollout"]
+    assert first.remedy[0].command == (
+        "kubectl get daemonset agent -n default -o 'jsonpath={.spec.template.spec.volumes}'"
+    )
+    assert second.remedy[0].command == ""
+
+
+def test_the_old_vpc_cni() -> None:
+    workloads = [a_workload("DaemonSet/aws-node", "kube-system", host=host("/var/run/dockershim.sock"))]
+    (finding,) = before(workloads=workloads)
+    assert (finding.status, finding.severity) == (Status.UNKNOWN, Severity.MEDIUM)
+    assert any("update it first" in each for each in finding.evidence)
+
+
 def test_owners_in_a_circle_end() -> None:
     workloads = [a_workload("ReplicaSet/a", owner="ReplicaSet/b"), a_workload("ReplicaSet/b", owner="ReplicaSet/a")]
     assert len(before(workloads=workloads, pods=[a_pod(owner="ReplicaSet/a", volumes=(a_volume(),))])) == 1

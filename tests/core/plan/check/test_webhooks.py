@@ -127,6 +127,19 @@ def test_what_an_upgrade_needs(rule: WebhookRule, caught: list[str]) -> None:
     assert finding.evidence[-1] == "Service sys/gate has 2 ready endpoints now"
 
 
+def test_backends_that_were_not_read_make_it_no_worse() -> None:
+    finding = only(codes.WEBHOOK_ALL, world(a_webhook(), slices=(), unread=[kinds.ENDPOINT_SLICES]))
+    assert (finding.status, finding.severity) == (Status.FAIL, Severity.MEDIUM)
+    assert finding.evidence[-1] == "Service sys/gate has endpoints that were not read now"
+
+
+@pytest.mark.parametrize("resource", [kinds.NAMESPACES, kinds.NODES, kinds.PODS])
+def test_what_selectors_are_held_against(resource: kinds.Resource) -> None:
+    hook = a_webhook(object_selector=parse("app=web"))
+    finding = only(codes.WEBHOOK_ALL, world(hook, unread=[resource]))
+    assert (finding.status, finding.missing) == (Status.UNKNOWN, f"list {resource.full_name}")
+
+
 def test_a_single_backend_is_worse() -> None:
     one = EndpointSlice("sys", "gate", (Endpoint("1", "gate-0"),))
     assert only(codes.WEBHOOK_ALL, world(a_webhook(), slices=(one,))).severity is Severity.HIGH

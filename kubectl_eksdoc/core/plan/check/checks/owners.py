@@ -1,4 +1,6 @@
-"""Who makes a pod in the end: its Deployment and not its ReplicaSet, its CronJob and not its Job."""
+"""Who makes a pod in the end: its Deployment and not its ReplicaSet, its CronJob and not its Job.
+
+What makes a Deployment in its turn, as operators do, is not looked for: it is known by its own name."""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ _DEEPEST = 5
 
 @dataclass(frozen=True, slots=True)
 class Owners:
-    """`above`: uid of what was read → its own owner."""
+    """`above`: uid of a ReplicaSet or Job that was read → its own owner."""
 
     above: Mapping[str, Owner | None]
 
@@ -33,7 +35,7 @@ class Owners:
     def of(self, made: Workload | Job) -> Subject:
         """What makes it, or itself."""
         kind = made.kind if isinstance(made, Workload) else "Job"
-        top = self._top(made.owner) if made.owner is not None else Owner(kind, made.name, made.uid)
+        top = self._top(Owner(kind, made.name, made.uid))
         return Subject(top.kind, top.name, made.namespace)
 
     def _top(self, owner: Owner) -> Owner:
@@ -47,5 +49,5 @@ class Owners:
 
 def owners(cluster: Cluster) -> Owners:
     """As far as ReplicaSets and Jobs were read."""
-    made: tuple[Workload | Job, ...] = (*cluster.workloads, *cluster.jobs)
-    return Owners({each.uid: each.owner for each in made})
+    sets = {each.uid: each.owner for each in cluster.workloads if each.kind == "ReplicaSet"}
+    return Owners(sets | {each.uid: each.owner for each in cluster.jobs})

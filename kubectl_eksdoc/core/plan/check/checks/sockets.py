@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import lru_cache
 
@@ -12,12 +12,13 @@ from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.check_codes import runtime as codes
 from kubectl_eksdoc.core.model.cluster import Cluster
+from kubectl_eksdoc.core.model.commands import kubectl
 from kubectl_eksdoc.core.model.confidence import Confidence
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, When
 from kubectl_eksdoc.core.model.nodes import Node, NodeOwner
 from kubectl_eksdoc.core.model.pods import Volume, VolumeKind
 from kubectl_eksdoc.core.model.versions import Version
-from kubectl_eksdoc.core.model.workloads import HostFiles
+from kubectl_eksdoc.core.model.workloads import HostFiles, Workload
 from kubectl_eksdoc.core.plan.check.areas import Area, Gate
 from kubectl_eksdoc.core.plan.check.checking import Check, unknown, unread
 from kubectl_eksdoc.core.plan.check.checks.grouped import Group, groups, listed, named
@@ -128,16 +129,20 @@ def _uses(cluster: Cluster) -> Mapping[Subject, _Use]:
 
 def _templates(cluster: Cluster) -> Iterator[tuple[Subject, HostFiles, bool]]:
     """Whose it is, what it mounts, and whether pods are, or may be, made of it. The ReplicaSets of a Deployment have
-    templates that it has, or had; those of other owners count where they have replicas."""
+    templates that it has, or had; those of other owners (Argo's Rollouts) count where they have replicas."""
     of = owners(cluster)
     for each in cluster.workloads:
-        if each.owner is None or (each.owner.kind != "Deployment" and each.replicas > 0):
+        if each.kind != "ReplicaSet" or each.owner is None or _current(each):
             yield of.of(each), each.host, True
     for job in cluster.jobs:
         if job.owner is None or not job.finished:
             yield of.of(job), job.host, not job.finished
     for made in cluster.cron_jobs:
         yield Subject("CronJob", made.name, made.namespace), made.host, True
+
+
+def _current(each: Workload) -> bool:
+    return each.replicas > 0 and each.owner is not None and each.owner.kind != "Deployment"
 
 
 def _reaching(volumes: Iterable[Volume]) -> list[tuple[Volume, Reached]]:
@@ -162,6 +167,8 @@ def _finding(facts: CheckFacts, subject: Subject, use: _Use, docker: Docker) -> 
     evidence = [*volumes, f"pods: {listed(use.pods)}" if use.pods else "no pod of it runs now", *_said(use)]
     if any(each.socket is CONTAINERD for _, each in use.found) and _crosses_containerd_2(facts):
         evidence.append(_NOTE_2)
+    if subject == _AWS_NODE and not any(each.socket is DOCKER for _, each in use.found):
+        evidence.append(_CNI)
     evidence += dict.fromkeys(_source(each) for _, each in use.found if each.socket is DOCKER or _meant(each))
     return Finding(
         codes.SOCKET,
@@ -170,9 +177,33 @@ def _finding(facts: CheckFacts, subject: Subject, use: _Use, docker: Docker) -> 
         subject,
         worst.message,
         tuple(evidence),
-        worst.remedy,
+        tuple(replace(each, command=_show(subject)) for each in worst.remedy),
         worst.missing,
     )
+
+
+_AWS_NODE = Subject("DaemonSet", "aws-node", "kube-system")
+_CNI = (
+    "old versions of vpc-cni mount dockershim.sock, newer ones do without it: update it first "
+    "(aws/amazon-vpc-cni-k8s, issue 2316; confidence: medium)"
+)
+
+_TEMPLATE = "{.spec.template.spec.volumes}"
+_VOLUMES = {
+    "Pod": "{.spec.volumes}",
+    "CronJob": "{.spec.jobTemplate.spec.template.spec.volumes}",
+    **dict.fromkeys(
+        ("Deployment", "DaemonSet", "StatefulSet", "ReplicaSet", "ReplicationController", "Job"), _TEMPLATE
+    ),
+}
+
+
+def _show(subject: Subject) -> str:
+    """The command that shows its volumes; "" for kinds of others."""
+    path = _VOLUMES.get(subject.kind)
+    if path is None:
+        return ""
+    return kubectl("get", subject.kind.lower(), subject.name, subject.namespace, "-o", f"jsonpath={path}")
 
 
 _ORDER = tuple(Severity)

@@ -164,7 +164,9 @@ def _unanswered(hooks: list[Webhook], whom: _Whom, why: str) -> Finding:
 
 def _catching(facts: CheckFacts) -> Iterator[Finding]:
     what = "which webhooks an upgrade cannot do without"
-    yield from unread(facts, codes.WEBHOOK_ALL, what, *codes.WEBHOOK_ALL.needs)
+    yield from unread(facts, codes.WEBHOOK_ALL, what, *_CONFIGURATIONS, kinds.NAMESPACES)
+    if any(hook.object_selector != EVERYTHING for hook in facts.cluster.webhooks):
+        yield from unread(facts, codes.WEBHOOK_ALL, what, kinds.NODES, kinds.PODS)
     behind, whom = backends(facts.cluster), _whom(facts.cluster)
     for hooks in _together(facts.cluster.webhooks):
         if hooks[0].fails_closed and not hooks[0].url.startswith(_ITSELF):
@@ -178,11 +180,11 @@ def _caught(hooks: list[Webhook], caught: Mapping[str, str], behind: Backends) -
     answering = behind.ready.get(f"{first.namespace}/{first.service}", 0)
     wide = any(not each.startswith("pods") for each in caught)
     maybe = all(hook.conditional for hook in hooks)
-    many = f"{answering} ready endpoint{'' if answering == 1 else 's'}"
+    many = "endpoints that were not read" if behind.blind else f"{answering} ready endpoint{'s' * (answering != 1)}"
     who = f"Service {first.namespace}/{first.service} has {many} now" if first.service else f"called at {first.url}"
     return Finding(
         codes.WEBHOOK_ALL,
-        Severity.HIGH if wide or (first.service and answering < 2) else Severity.MEDIUM,
+        Severity.HIGH if wide or (first.service and not behind.blind and answering < 2) else Severity.MEDIUM,
         Status.UNKNOWN if maybe else Status.FAIL,
         _subject(first),
         f"it fails closed{' and may be' if maybe else ', and is'} called for {' and '.join(caught)}: while nobody "
