@@ -6,6 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.check_codes import runtime as codes
@@ -13,6 +15,7 @@ from kubectl_eksdoc.core.model.findings import Finding, Severity, Status, Subjec
 from kubectl_eksdoc.core.model.pods import Volume
 from kubectl_eksdoc.core.model.versions import Version
 from kubectl_eksdoc.core.model.workloads import CronJob, HostFiles
+from kubectl_eksdoc.core.rules.upgrades.sockets import flagged_by_dds
 from tests.builders import a_hostpath, a_job, a_node, a_pod, a_workload, an_owner
 from tests.core.plan.check.of_cluster import facts, found, only
 
@@ -147,7 +150,7 @@ def test_a_container_that_names_the_socket_means_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "status", "severity"),
+    ("mounts", "status", "severity"),
     [
         (host(SOCK, "Socket"), Status.FAIL, Severity.MEDIUM),
         (host(SOCK), Status.FAIL, Severity.LOW),
@@ -159,8 +162,8 @@ def test_a_container_that_names_the_socket_means_it() -> None:
         (host("/opt/docker.sock"), Status.UNKNOWN, Severity.LOW),
     ],
 )
-def test_past_1_24_it_is_left_over(given: HostFiles, status: Status, severity: Severity) -> None:
-    (finding,) = after(workloads=[a_workload("Deployment/x", host=given)])
+def test_past_1_24_it_is_left_over(mounts: HostFiles, status: Status, severity: Severity) -> None:
+    (finding,) = after(workloads=[a_workload("Deployment/x", host=mounts)])
     assert (finding.status, finding.severity) == (status, severity)
     assert (finding.missing != "") is (status is Status.UNKNOWN)
 
@@ -180,14 +183,27 @@ def test_containerd_2_is_told_where_it_comes() -> None:
 
 def test_docker_stays_before_1_24() -> None:
     nodes = [a_node(version="v1.22.17-eks-1")]
-    given = facts(now=Version(1, 22), target=OLD, nodes=nodes, workloads=[a_workload("Deployment/x", host=host())])
-    assert only(codes.SOCKET, given).status is Status.PASS
+    workloads = [a_workload("Deployment/x", host=host())]
+    judged = facts(now=Version(1, 22), target=OLD, nodes=nodes, workloads=workloads)
+    assert only(codes.SOCKET, judged).status is Status.PASS
 
 
 def test_what_has_ended_runs_no_more() -> None:
     (finding,) = before(jobs=[a_job("once", finished=True, host=host(SOCK, "Socket"))])
     assert (finding.status, finding.severity) == (Status.PASS, Severity.INFO)
     assert finding.message.endswith("it has ended, and does not run again")
+
+
+@given(
+    path=st.lists(st.sampled_from(["var", "run", "docker.sock", "dockershim.sock", "..", "opt", "x"]), max_size=5),
+    kind=st.sampled_from(["", "Socket", "File", "Directory", "DirectoryOrCreate", "FileOrCreate", "CharDevice"]),
+)
+@settings(deadline=None)
+def test_whatever_dds_reports_is_not_passed_over(path: list[str], kind: str) -> None:
+    mounted = f"/{'/'.join(path)}"
+    for judged in (before, after):
+        told = judged(workloads=[a_workload("Deployment/x", host=host(mounted, kind))])
+        assert told or not flagged_by_dds(mounted)
 
 
 @pytest.mark.parametrize("resource", codes.SOCKET.needs)
@@ -221,8 +237,8 @@ def test_docker_after_its_end_is_somebodys_own() -> None:
     ],
 )
 def test_containerd_too_old(group: str, runtime: str, target: int, status: Status) -> None:
-    given = facts(target=Version(1, target), nodes=[a_node(group=group, runtime=runtime)])
-    assert only(codes.VERSION, given).status is status
+    judged = facts(target=Version(1, target), nodes=[a_node(group=group, runtime=runtime)])
+    assert only(codes.VERSION, judged).status is status
 
 
 def test_containerd_that_will_do() -> None:

@@ -276,7 +276,8 @@ def _docker(use: _Use, each: Reached, docker: Docker, mounted: str) -> _Judged:
     )
     if each.then is Then.WILL_NOT_START and use.ready:
         brought = "its pods are Ready, so there is such a socket on their nodes, and new ones need it, too"
-        return _Judged(severity, Status.FAIL, f"{above}, though {docker.value}: {brought}", (fix,))
+        keep = Remedy(f"Let it talk to containerd, or {_BUILD}; else bring Docker to the new nodes, too.")
+        return _Judged(severity, Status.FAIL, f"{above}, though {docker.value}: {brought}", (keep,))
     return _Judged(severity, Status.FAIL, f"{above}, which reaches nothing: {docker.value}; {each.then.value}", (fix,))
 
 
