@@ -54,7 +54,7 @@ class _Whom:
             found[f"leases of {' and '.join(places)}"] = (
                 "kubelets cannot renew theirs, so nodes become NotReady; controllers cannot elect who leads"
             )
-        system = [pod for pod in self.cluster.pods if pod.namespace == _SYSTEM]
+        system = (pod for pod in self.cluster.pods if pod.namespace == _SYSTEM)
         pods = self._calls(hook, "Namespaced", "", "pods", ("CREATE",)) and self._selected(hook, _SYSTEM)
         if pods and self._some(hook, system):
             found[f"pods of {_SYSTEM}"] = "aws-node, kube-proxy and CoreDNS cannot start on new nodes"
