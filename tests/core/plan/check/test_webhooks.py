@@ -161,6 +161,19 @@ def test_what_leaves_the_upgrade_alone(hook: Webhook) -> None:
     assert found(codes.WEBHOOK_ALL, world(hook, pods=pods, nodes=[a_node()])) == ()
 
 
+@pytest.mark.parametrize(
+    ("operation", "harm"),
+    [
+        ("CREATE", "nodes cannot join"),
+        ("UPDATE", "nodes cannot be cordoned, labelled or tainted"),
+        ("*", "nodes cannot join; nodes cannot be cordoned, labelled or tainted"),
+    ],
+)
+def test_what_becomes_of_nodes(operation: str, harm: str) -> None:
+    hook = a_webhook(WebhookRule((operation,), ("",), ("nodes",)))
+    assert only(codes.WEBHOOK_ALL, world(hook)).evidence[0] == f"nodes: {harm}"
+
+
 def test_no_namespace_selector_leaves_out_nodes() -> None:
     finding = only(codes.WEBHOOK_ALL, world(a_webhook(ALL, namespace_selector=NOT_SYSTEM)))
     assert finding.evidence[0].startswith("nodes: ")

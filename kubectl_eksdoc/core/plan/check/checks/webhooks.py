@@ -46,8 +46,11 @@ class _Whom:
     def needed(self, hook: Webhook) -> dict[str, str]:
         """What an upgrade cannot do without: what it is, and what happens when it is refused."""
         found = {}
-        if self._calls(hook, "Cluster", "", "nodes", ("CREATE", "UPDATE")) and self._some(hook, self.cluster.nodes):
-            found["nodes"] = "nodes cannot join, and labels and taints of those that are there cannot change"
+        nodes = (hook, "Cluster", "", "nodes")
+        if self._calls(*nodes, ("CREATE", "UPDATE")) and self._some(hook, self.cluster.nodes):
+            joins = "nodes cannot join" if self._calls(*nodes, ("CREATE",)) else ""
+            changes = "nodes cannot be cordoned, labelled or tainted" if self._calls(*nodes, ("UPDATE",)) else ""
+            found["nodes"] = "; ".join(filter(None, (joins, changes)))
         leases = (hook, "Namespaced", kinds.LEASES.group, "leases", ("CREATE", "UPDATE"))
         places = [name for name in (_SYSTEM, _NODE_LEASES) if self._selected(hook, name)]
         if places and hook.object_selector == EVERYTHING and self._calls(*leases):
