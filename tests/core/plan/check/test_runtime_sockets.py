@@ -173,6 +173,18 @@ def test_pods_that_run_with_a_socket_that_must_be_there_have_one() -> None:
     assert "its pods are Ready, so there is such a socket on their nodes" in finding.message
 
 
+def test_a_docker_that_somebody_brought() -> None:
+    given_nodes = [a_node(runtime="docker://26.1.0"), a_node("b", runtime="containerd://1.7.27")]
+    finding = only(codes.SOCKET, facts(nodes=given_nodes, workloads=[a_workload("Deployment/x", host=host())]))
+    assert (finding.status, finding.missing) == (Status.UNKNOWN, "whether new nodes have Docker, too")
+
+
+def test_without_nodes_the_control_plane_tells() -> None:
+    workloads = [a_workload("Deployment/x", host=host())]
+    assert only(codes.SOCKET, facts(now=OLD, target=NEW, workloads=workloads)).severity is Severity.HIGH
+    assert only(codes.SOCKET, facts(workloads=workloads)).severity is Severity.LOW
+
+
 def test_containerd_2_is_told_where_it_comes() -> None:
     workloads = [a_workload("DaemonSet/x", host=host("/run/containerd"))]
     (finding,) = after(workloads=workloads)

@@ -46,7 +46,8 @@ _NOTE_2 = (
 class Docker(str, Enum):
     """What becomes of Docker on the nodes of this cluster."""
 
-    ENDS = "nodes lose Docker on the way"
+    ENDS = "nodes get 1.24 or newer on the way, which have no Docker"
+    OWN = "some nodes run a Docker that EKS does not bring"
     GONE = "no node runs Docker, as all have 1.24 or newer"
     STAYS = "nodes keep Docker up to 1.23"
 
@@ -83,15 +84,11 @@ def _sockets(facts: CheckFacts) -> Iterator[Finding]:
 
 def docker_on(facts: CheckFacts) -> Docker:
     """By the nodes; where none tells its version, by the control plane's."""
-    known = [each for each in facts.cluster.nodes if each.kubelet is not None]
-    had = any(_has_docker(each) for each in known) if known else facts.way.now < DOCKERSHIM_ENDS
-    if not had:
-        return Docker.GONE
-    return Docker.STAYS if facts.way.target < DOCKERSHIM_ENDS else Docker.ENDS
-
-
-def _has_docker(node: Node) -> bool:
-    return _runs_docker(node) or (node.kubelet is not None and minor_of(node.kubelet) < DOCKERSHIM_ENDS)
+    known = [each.kubelet for each in facts.cluster.nodes if each.kubelet is not None]
+    had = any(minor_of(each) < DOCKERSHIM_ENDS for each in known) if known else facts.way.now < DOCKERSHIM_ENDS
+    if had:
+        return Docker.STAYS if facts.way.target < DOCKERSHIM_ENDS else Docker.ENDS
+    return Docker.OWN if any(map(_runs_docker, facts.cluster.nodes)) else Docker.GONE
 
 
 def _runs_docker(node: Node) -> bool:
@@ -268,6 +265,9 @@ def _docker(use: _Use, each: Reached, docker: Docker, mounted: str) -> _Judged:
         severity = Severity.HIGH if said and how_bad is Severity.MEDIUM else how_bad
         fix = Remedy(f"Before nodes of 1.24 come: let it talk to containerd, or {_BUILD}.")
         return _Judged(severity, Status.FAIL, f"{above}; {docker.value}, and then {each.then.value}", (fix,))
+    if docker is Docker.OWN:
+        told = f"{above}, and {docker.value}"
+        return _Judged(Severity.MEDIUM, Status.UNKNOWN, told, (_LOOK,), "whether new nodes have Docker, too")
     if each.how is How.FOLDER and each.at == "/" and not said:
         return _Judged(Severity.INFO, Status.PASS, f"{above}, which reaches nothing: {docker.value}")
     severity = Severity.MEDIUM if each.then is Then.WILL_NOT_START or said else Severity.LOW
