@@ -58,7 +58,7 @@ def test_a_crash_loop_is_told_once_for_its_deployment() -> None:
 
 def test_none_ready_is_worse_and_restarting_alone_less_bad() -> None:
     finding = only(codes.BOUNCING, facts(pods=[unready()]))
-    assert (finding.severity, finding.message) == (Severity.HIGH, "1 of 1 pods is not Ready: nothing says why")
+    assert (finding.severity, finding.message) == (Severity.HIGH, "1 of 1 pods is not Ready: no reason given")
     pods = [a_pod("web-1", restarted=True, ready_at=ago(180), created_at=ago(90_000)), a_pod("web-2")]
     finding = only(codes.BOUNCING, facts(pods=pods))
     assert (finding.severity, finding.message) == (

@@ -47,7 +47,7 @@ _WRONG = frozenset(
 )
 """Reasons of the kubelet (pkg/kubelet/images, pkg/kubelet/kuberuntime) that no waiting mends."""
 
-_NO_REASON = "nothing says why"
+_NO_REASON = "no reason given"
 
 _OF_JOBS = _WRONG - {"Error", "OOMKilled"}
 """A Job tries again by itself what has failed."""
