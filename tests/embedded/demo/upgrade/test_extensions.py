@@ -41,6 +41,7 @@ def test_what_is_found(cluster: Cluster) -> None:
     assert told == [
         ("apiservice-down", fail, Severity.HIGH, "v1beta1.external.metrics.k8s.io"),
         ("crd-conversion", fail, Severity.HIGH, "backups.store.example.com"),
+        ("pods-bouncing", fail, Severity.MEDIUM, "kube-system/aws-load-balancer-controller"),
         ("pods-bouncing", fail, Severity.MEDIUM, "shop/thumbnails"),
         ("budget-missing", fail, Severity.LOW, "demo-shop"),
         ("crd-stored-version", fail, Severity.LOW, "backups.store.example.com"),
