@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -36,11 +37,14 @@ class GlobalOptions:
     debug: bool = False
 
     @staticmethod
-    def add_to(parser: argparse.ArgumentParser, level: int) -> None:
-        """Add the global flags; `level` is how many commands stand before them."""
+    def add_to(parser: argparse.ArgumentParser, level: int, own: Sequence[str] = ()) -> None:
+        """Add the global flags; `level` is how many commands stand before them. `own`: flags of kubectl that this
+        command honours itself."""
         for flag in HONOURED:
             _add(parser, flag, level)
         for refused in REFUSED:
+            if refused.names[-1] in own:
+                continue
             parser.add_argument(
                 *refused.names,
                 action=Refusal,

@@ -15,7 +15,7 @@ import tarfile
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import IO, Any, Protocol
+from typing import Any, Protocol
 
 CHUNK = 256 << 10
 LONGEST_NAME = 1 << 20
@@ -275,7 +275,7 @@ def _is_tar(head: bytes) -> bool:
     return True
 
 
-def standard_input() -> IO[bytes]:
+def standard_input() -> io.FileIO:
     """Its bytes, unbuffered: a read gives what is there.
 
     Raises:
@@ -283,7 +283,7 @@ def standard_input() -> IO[bytes]:
     """
     if sys.stdin is None:
         raise OSError(errno.EBADF, "standard input is closed")
-    return os.fdopen(os.dup(sys.stdin.fileno()), "rb", buffering=0)
+    return io.FileIO(os.dup(sys.stdin.fileno()), "rb")
 
 
 def _holds_json(name: str) -> bool:

@@ -17,8 +17,9 @@ from kubectl_eksdoc.objects.raw_objects import RawObjects
 from kubectl_eksdoc.objects.stream import BadStream, Header, Item, ListStream, Trouble
 
 DUMP = (
-    "kubectl get nodes,pods,pdb,deploy,rs,sts,ds,rc,jobs,pv,pvc,sc,csinodes,volumeattachments,ns,pc,leases,hpa,svc,"
-    "endpointslices,validatingwebhookconfigurations,mutatingwebhookconfigurations,crd -A -o json > dump.json"
+    "kubectl get nodes,pods,pdb,deploy,rs,sts,ds,rc,jobs,cronjobs,pv,pvc,sc,csinodes,volumeattachments,ns,pc,leases,"
+    "hpa,svc,endpointslices,validatingwebhookconfigurations,mutatingwebhookconfigurations,apiservices,crd -A -o json"
+    " > dump.json"
 )
 """kubectl refuses the whole list where one kind is not served, so custom kinds are named beside it."""
 _CUSTOM = " and ".join(resource.plural for resource in kinds.ALL if resource.custom)

@@ -68,7 +68,13 @@ class Exchanges:
         return answer if newer == credential else ask(newer)
 
     def once(
-        self, credential: Credential, url: str, method: str = "GET", body: bytes | None = None, content_type: str = ""
+        self,
+        credential: Credential,
+        url: str,
+        method: str = "GET",
+        body: bytes | None = None,
+        content_type: str = "",
+        accept: str = "",
     ) -> Answer:
         """
         Raises:
@@ -82,7 +88,8 @@ class Exchanges:
         timeout = urllib3.Timeout(connect=patience.connect, read=patience.silence, total=limit or None)
         deadline = self.timing.monotonic() + limit if limit else None
         try:
-            response = self._sent(credential, url, timeout, method, body, {"Content-Type": content_type})
+            headers = {"Content-Type": content_type, "Accept": accept}
+            response = self._sent(credential, url, timeout, method, body, headers)
             answered = self._body(response, deadline)
         except (urllib3.exceptions.HTTPError, OSError) as error:
             raise self._broken(error, limit or patience.silence) from error

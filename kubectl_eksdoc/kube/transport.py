@@ -27,10 +27,16 @@ class Transport:
         self.access.pools.close()
 
     def get(
-        self, path: str, query: Mapping[str, str] | None = None, right: str = "", *, of_text: bool = False
+        self,
+        path: str,
+        query: Mapping[str, str] | None = None,
+        right: str = "",
+        *,
+        of_text: bool = False,
+        accept: str = "",
     ) -> Answer:
         """The server's 2xx answer. `right` is what RBAC calls this request, e.g. ``list pods``; `of_text`: it is plain
-        text instead of JSON.
+        text instead of JSON; `accept`: in which form it is wanted, "" for the usual one.
 
         Raises:
             Unauthorized: the credentials are refused, or the plugin that makes them failed.
@@ -45,7 +51,7 @@ class Transport:
         broken = tried = 0
         while True:
             try:
-                answer = exchanges.admitted(lambda credential: exchanges.once(credential, url))
+                answer = exchanges.admitted(lambda credential: exchanges.once(credential, url, accept=accept))
             except Broken as failure:
                 broken += 1
                 if not failure.again or broken >= self._patience.tries_to_connect:

@@ -10,7 +10,7 @@ from typing import Any
 
 from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.kinds import Resource
-from kubectl_eksdoc.objects import budgets, clusterwide, karpenter, network, nodes, pods, storage, workloads
+from kubectl_eksdoc.objects import budgets, clusterwide, extensions, karpenter, network, nodes, pods, storage, workloads
 from kubectl_eksdoc.objects.sharing import Sharing
 from kubectl_eksdoc.objects.structs import Object
 
@@ -65,6 +65,9 @@ _KINDS: tuple[Kind, ...] = (
     Kind(kinds.ENI_CONFIGS, Object, clusterwide.eni_config, "eni_configs"),
     Kind(kinds.NODE_POOLS, karpenter.NodePoolObject, karpenter.node_pool, "node_pools"),
     Kind(kinds.NODE_CLASSES, karpenter.NodeClassObject, karpenter.node_class, "node_classes"),
+    Kind(kinds.CRON_JOBS, workloads.CronJobObject, workloads.cron_job, "cron_jobs"),
+    Kind(kinds.API_SERVICES, extensions.ApiServiceObject, extensions.api_service, "api_services"),
+    Kind(kinds.DEFINITIONS, extensions.DefinitionObject, extensions.definition, "definitions"),
 )
 
 BY_RESOURCE: dict[Resource, Kind] = {kind.resource: kind for kind in _KINDS}

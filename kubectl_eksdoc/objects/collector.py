@@ -151,7 +151,7 @@ class Collector:
         whole = all(all(known.values()) for known in uids.values())
         references = References({(resource.kind, resource.group): uids[resource] for resource in uids}, whole)
         facts: dict[str, tuple[Any, ...]] = {field: self._facts(field) for field in FIELDS}
-        for field in ("pods", "workloads"):
+        for field in ("pods", "workloads", "jobs"):
             facts[field] = references.of_owned(facts[field])
         facts["endpoint_slices"] = references.of_slices(facts["endpoint_slices"])
         return facts

@@ -11,9 +11,9 @@ from typing import TypeVar
 
 from kubectl_eksdoc.core.model.network import Endpoint, EndpointSlice
 from kubectl_eksdoc.core.model.pods import Owner, Pod
-from kubectl_eksdoc.core.model.workloads import Workload
+from kubectl_eksdoc.core.model.workloads import Job, Workload
 
-Owned = TypeVar("Owned", Pod, Workload)
+Owned = TypeVar("Owned", Pod, Workload, Job)
 Uids = Mapping[tuple[str, str], str]
 """The uids of one kind by (namespace, name), "" where the dump has none; cluster-scoped kinds have namespace ""."""
 

@@ -32,6 +32,7 @@ _SHORT = {
     "pc": "priorityclasses",
     "hpa": "horizontalpodautoscalers",
     "svc": "services",
+    "cj": "cronjobs",
     "crd": CRD_PLURAL,
     "crds": CRD_PLURAL,
 }
@@ -88,6 +89,8 @@ class Intake:
         kind, api_version = self._told(item, known, stem)
         if kind == "List" or (kind.endswith("List") and kind[:-4] in self._by_kind):
             raise BadObject(f"{origin}: an item of the List is a {kind} itself")
+        if kind == CRD_KIND:
+            self._define(item)
         resource = self._resource(kind, api_version)
         if resource is not None:
             self._collector.add_item(resource, item.raw, origin)
@@ -98,8 +101,6 @@ class Intake:
             return
         if not kind:
             raise BadObject(f"{origin}: item {item.within.items} of the List has no kind")
-        if kind == CRD_KIND:
-            self._define(item)
         if self._raw is not None:
             self._raw.add_other(kind, api_version, item.raw)
 

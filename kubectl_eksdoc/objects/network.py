@@ -80,12 +80,18 @@ class BindingObject(Object):
 
 class ClientConfig(Lean):
     service: ServiceRef | None = None
+    url: str | None = None
 
 
 class RuleEntry(Lean):
     operations: list[str] | None = None
     api_groups: list[str] | None = None
     resources: list[str] | None = None
+    scope: str | None = None
+
+
+class MatchCondition(Lean):
+    """Its presence is all that counts."""
 
 
 class WebhookEntry(Lean):
@@ -95,6 +101,7 @@ class WebhookEntry(Lean):
     rules: list[RuleEntry] | None = None
     namespace_selector: LabelSelector | None = None
     object_selector: LabelSelector | None = None
+    match_conditions: list[MatchCondition] | None = None
 
 
 class WebhooksObject(Object):
@@ -168,7 +175,8 @@ def webhooks(given: WebhooksObject, share: Sharing, kind: str) -> tuple[tuple[We
     meta, text = given.metadata or Meta(), share.text
     found = []
     for hook in given.webhooks or ():
-        backend = (hook.client_config.service if hook.client_config else None) or ServiceRef()
+        client = hook.client_config or ClientConfig()
+        backend = client.service or ServiceRef()
         found.append(
             Webhook(
                 configuration=text(meta.name),
@@ -180,10 +188,13 @@ def webhooks(given: WebhooksObject, share: Sharing, kind: str) -> tuple[tuple[We
                 rules=tuple(_rule(r, share) for r in hook.rules or ()),
                 namespace_selector=selector(hook.namespace_selector, EVERYTHING),
                 object_selector=selector(hook.object_selector, EVERYTHING),
+                url=text(client.url),
+                conditional=bool(hook.match_conditions),
             )
         )
     return tuple(found), meta.creation_timestamp
 
 
 def _rule(given: RuleEntry, share: Sharing) -> WebhookRule:
-    return WebhookRule(share.texts(given.operations), share.texts(given.api_groups), share.texts(given.resources))
+    operations, groups = share.texts(given.operations), share.texts(given.api_groups)
+    return WebhookRule(operations, groups, share.texts(given.resources), share.text(given.scope) or "*")

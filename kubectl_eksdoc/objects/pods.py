@@ -11,6 +11,7 @@ from kubectl_eksdoc.core.model import pods as facts
 from kubectl_eksdoc.core.model.branches import POD_ENI, Branch, asks_for_branch
 from kubectl_eksdoc.objects.branches import branch
 from kubectl_eksdoc.objects.caches import RawError, placed
+from kubectl_eksdoc.objects.hosting import HostPath
 from kubectl_eksdoc.objects.making import quickly
 from kubectl_eksdoc.objects.placement import PlacingSpec
 from kubectl_eksdoc.objects.sharing import Sharing
@@ -48,11 +49,6 @@ class PodMeta(Meta):
 class EmptyDir(Lean):
     medium: str | None = None
     size_limit: str | int | float | None = None
-
-
-class HostPath(Lean):
-    path: str | None = None
-    type: str | None = None
 
 
 class ClaimSource(Lean):

@@ -7,6 +7,7 @@ from kubectl_eksdoc.core.model.selectors import NOTHING, Labels, Selector
 from kubectl_eksdoc.objects.caches import RawCache, Texts
 from kubectl_eksdoc.objects.calls import Callers
 from kubectl_eksdoc.objects.common import selector
+from kubectl_eksdoc.objects.hosting import Hosting
 from kubectl_eksdoc.objects.placement import Placing
 from kubectl_eksdoc.objects.structs import LabelSelector, Lean, OwnerRef
 
@@ -23,6 +24,7 @@ class Sharing(Texts):
 
     __slots__ = (
         "calls",
+        "hosting",
         "labels",
         "owner",
         "placing",
@@ -36,6 +38,7 @@ class Sharing(Texts):
         super().__init__()
         self.placing = Placing(self)
         self.calls = Callers(self)
+        self.hosting = Hosting(self)
         form: object = dict[str, str] | None
         self.labels: RawCache[dict[str, str], Labels] = RawCache("$.metadata.labels", form, self._labels, {})
         self.owner: RawCache[list[OwnerRef], Owner | None] = RawCache(

@@ -1,4 +1,4 @@
-"""What makes pods: Deployments, ReplicaSets, StatefulSets, DaemonSets, ReplicationControllers, Jobs, autoscalers."""
+"""What makes pods: Deployments and their kin, Jobs, CronJobs; and the autoscalers of these."""
 
 from __future__ import annotations
 
@@ -9,8 +9,18 @@ from typing import NamedTuple
 import msgspec
 
 from kubectl_eksdoc.core.model.selectors import NOTHING
-from kubectl_eksdoc.core.model.workloads import PROGRESS_S, REBOOT_LOCK, Autoscaler, Job, Workload
+from kubectl_eksdoc.core.model.workloads import (
+    NO_HOST_FILES,
+    PROGRESS_S,
+    REBOOT_LOCK,
+    Autoscaler,
+    CronJob,
+    HostFiles,
+    Job,
+    Workload,
+)
 from kubectl_eksdoc.objects.common import holds, newest_of
+from kubectl_eksdoc.objects.hosting import HostingSpec
 from kubectl_eksdoc.objects.reboot_locks import reboot_locks
 from kubectl_eksdoc.objects.sharing import Sharing
 from kubectl_eksdoc.objects.structs import NO_RAW, Condition, Lean, Meta, Object
@@ -20,7 +30,7 @@ class TemplateMeta(Lean):
     labels: msgspec.Raw = NO_RAW
 
 
-class TemplateSpec(Lean):
+class TemplateSpec(HostingSpec):
     node_name: str | None = None
     tolerations: msgspec.Raw = NO_RAW
 
@@ -89,6 +99,7 @@ class JobSpec(Lean):
     backoff_limit_per_index: int | None = None
     completions: int | None = None
     pod_failure_policy: FailurePolicy | None = None
+    template: Template | None = None
 
 
 class JobStatus(Lean):
@@ -101,6 +112,18 @@ class JobStatus(Lean):
 class JobObject(Object):
     spec: JobSpec | None = None
     status: JobStatus | None = None
+
+
+class JobTemplate(Lean):
+    spec: JobSpec | None = None
+
+
+class CronJobSpec(Lean):
+    job_template: JobTemplate | None = None
+
+
+class CronJobObject(Object):
+    spec: CronJobSpec | None = None
 
 
 class ScaleTarget(Lean):
@@ -161,6 +184,7 @@ def workload(given: WorkloadObject, share: Sharing, kind: str) -> tuple[Workload
         progress_s=PROGRESS_S if spec.progress_deadline_seconds is None else spec.progress_deadline_seconds,
         selector=share.selector(spec.selector) if kind in _SELECTORS_READ else NOTHING,
         reboot_locks=reboot_locks(notes.reboot_lock) if kind == "DaemonSet" else (),
+        host=share.hosting(template_spec),
     )
     return fact, newest_of(status.conditions, meta.creation_timestamp)
 
@@ -204,7 +228,11 @@ def _on_disruption(policy: FailurePolicy | None) -> str:
 
 
 def job(given: JobObject, share: Sharing) -> tuple[Job, datetime | None]:
-    """The fact, and the newest time the object tells. Absent backoffLimit means 6, as the API defaults it."""
+    """The fact, and the newest time the object tells. Absent backoffLimit means 6, as the API defaults it.
+
+    Raises:
+        RawError: a part that is decoded late has a wrong type.
+    """
     meta, spec, status = given.metadata or Meta(), given.spec or JobSpec(), given.status or JobStatus()
     on_disruption = _on_disruption(spec.pod_failure_policy)
     fact = Job(
@@ -220,8 +248,26 @@ def job(given: JobObject, share: Sharing) -> tuple[Job, datetime | None]:
         ignores_disruption=on_disruption == "Ignore",
         fails_on_disruption=on_disruption in ("FailJob", "FailIndex"),
         backoff_limit_per_index=spec.backoff_limit_per_index,
+        owner=share.owner(meta.owner_references),
+        host=_host(spec.template, share),
     )
     return fact, newest_of(status.conditions, meta.creation_timestamp)
+
+
+def cron_job(given: CronJobObject, share: Sharing) -> tuple[CronJob, datetime | None]:
+    """The fact, and the newest time the object tells.
+
+    Raises:
+        RawError: a part that is decoded late has a wrong type.
+    """
+    meta, spec, text = given.metadata or Meta(), given.spec or CronJobSpec(), share.text
+    made = (spec.job_template or JobTemplate()).spec or JobSpec()
+    fact = CronJob(text(meta.namespace), text(meta.name), text(meta.uid), _host(made.template, share))
+    return fact, meta.creation_timestamp
+
+
+def _host(given: Template | None, share: Sharing) -> HostFiles:
+    return share.hosting(given.spec) if given and given.spec else NO_HOST_FILES
 
 
 def autoscaler(given: AutoscalerObject, share: Sharing) -> tuple[Autoscaler, datetime | None]:

@@ -28,14 +28,17 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.core.model.named import Named
     from kubectl_eksdoc.flows.check.around import CheckAround
     from kubectl_eksdoc.kube.aws_access import AwsWanted
+    from kubectl_eksdoc.wiring.api_usage import UsageSigns
 
 
 @dataclass(frozen=True, slots=True)
 class CheckReading:
-    """Lists of `kinds`, and `objects` by their names. `past`: what tells of changes is read, too."""
+    """Lists of `kinds`, and `objects` by their names. `files`: of manifests; `past`: what tells of changes is read,
+    too."""
 
     kinds: Sequence[Resource]
     objects: Collection[Named]
+    files: Sequence[str] = ()
     past: bool = False
 
 
@@ -45,6 +48,8 @@ class CheckWorld(ReadWorld):
     and why."""
 
     karpenter: InterruptionWorld
+    signs: UsageSigns
+    files: Sequence[str] = ()
     live: bool = False
     past: Past | None = None
 
@@ -65,10 +70,10 @@ class CheckWorld(ReadWorld):
         return nothing_told(self.aws) if isinstance(self.aws, Unknown) else upgrade_told(self.aws, wanted)
 
     def api(self, wanted: Wanted) -> ApiTold:
-        """What the API server tells of who uses what."""
-        from kubectl_eksdoc.core.model.api_usage import ApiTold
+        """As `wiring.api_usage.api_told`."""
+        from kubectl_eksdoc.wiring.api_usage import api_told
 
-        return ApiTold()
+        return api_told(self.signs, self.files, wanted)
 
     def changes(self) -> ChangesTold:
         """What tells of changes.
@@ -121,7 +126,10 @@ def open_check(
     aws = open_aws_or_none(source, connection, wanted)
     if source.live:
         cluster = open_reader(source, connection, progress).read(reading.kinds)
-        return CheckWorld(cluster, aws, of_live(cluster, connection, aws), True, _live_past(connection, reading))
+        from kubectl_eksdoc.kube.api_signs import ApiSigns
+
+        karpenter, past = of_live(cluster, connection, aws), _live_past(connection, reading)
+        return CheckWorld(cluster, aws, karpenter, ApiSigns(connection), reading.files, True, past)
     return _held(source, connection, progress, reading, aws)
 
 
@@ -142,6 +150,7 @@ def _held(
 ) -> CheckWorld:
     """Of a dump or the demo, gone through once; for single pods once more."""
     from kubectl_eksdoc.core.model.kinds import PODS, REPLICA_SETS
+    from kubectl_eksdoc.objects.held_apis import HeldApis
     from kubectl_eksdoc.objects.held_changes import HeldChanges
     from kubectl_eksdoc.objects.held_karpenter import HeldKarpenter
     from kubectl_eksdoc.objects.held_objects import HeldObjects
@@ -150,14 +159,15 @@ def _held(
 
     where = "the demo" if source.demo else f"the snapshot {source.snapshot}"
     signs, objects = HeldKarpenter(where), HeldObjects(reading.objects, where)
-    changes = HeldChanges(where)
-    held = HeldTogether((signs, objects, *((changes,) if reading.past else ())), (objects, signs))
+    apis, changes = HeldApis(where, complete=source.demo), HeldChanges(where)
+    held = HeldTogether((signs, objects, apis, *((changes,) if reading.past else ())), (objects, signs))
     told_by = (REPLICA_SETS,) if reading.past else ()
     kinds = tuple(dict.fromkeys((*reading.kinds, *objects.resources, *told_by)))
     if source.demo:
         from kubectl_eksdoc.embedded.demo.reader import DemoReader
-        from kubectl_eksdoc.embedded.demo.upgrade.cluster import extend, logs
+        from kubectl_eksdoc.embedded.demo.upgrade.cluster import METRICS, extend, logs
 
+        apis.count(METRICS)
         cluster = DemoReader(held, extend).read(kinds)
         inside = HeldPods(lambda raw: DemoReader(raw, extend).read([PODS]), where, logs(cluster))
     else:
@@ -165,4 +175,4 @@ def _held(
         again = partial(open_reader, source, connection, None)
         inside = HeldPods(lambda raw: again(raw).read([PODS]), where)
     karpenter = InterruptionWorld(cluster, aws, held, inside, signs)
-    return CheckWorld(cluster, aws, karpenter, past=changes if reading.past else None)
+    return CheckWorld(cluster, aws, karpenter, apis, reading.files, past=changes if reading.past else None)

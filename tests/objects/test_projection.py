@@ -229,5 +229,5 @@ def test_webhooks(resource: Resource) -> None:
             rules=(WebhookRule(("CREATE",), ("",), ("pods",)),),
             namespace_selector=from_parts({"a": "b"}),
         ),
-        Webhook("x", resource.kind, "a.example.com", fails_closed=False),
+        Webhook("x", resource.kind, "a.example.com", fails_closed=False, url="https://x"),
     )

@@ -19,6 +19,8 @@ if TYPE_CHECKING:  # help must not pay for plans
 
 NAME = reading.NAME
 
+_FILES = "--filename"
+
 _ABOUT = """\
 Say whether this cluster may be upgraded, what stands against it at which step, and in which order to go. Sums up what
 drain plan, addon-diff, imds-probe, coredns-lameduck and interruption find. Reads the cluster and AWS, and changes
@@ -32,6 +34,7 @@ Examples:
   %(prog)s --fail-on high -o json
   %(prog)s --suppressions accepted.yaml -o junit
   %(prog)s --symptom dns --changed-since 2h
+  helm template ./chart | %(prog)s --only api-in-manifest -f - -f deploy/
   %(prog)s --demo --target 1.34
 """
 
@@ -51,7 +54,7 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
         description=_ABOUT,
         epilog=_EXIT_CODES,
     )
-    GlobalOptions.add_to(parser, level=LEVELS - 1)
+    GlobalOptions.add_to(parser, level=LEVELS - 1, own=(_FILES,))
     SourceOptions.add_to(parser)
     group = parser.add_argument_group("What is judged")
     group.add_argument(
@@ -77,6 +80,15 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
         default=None,
         metavar="SEVERITY",
         help="what is less severe does not count for the exit code; default: low",
+    )
+    group.add_argument(
+        "-f",
+        _FILES,
+        action="append",
+        default=[],
+        metavar="MANIFESTS",
+        help="also judge the API versions of manifests: a file, a folder with all below it, - for standard input; "
+        "may be repeated",
     )
     unknown_options.add_accepted(group, _codes, "check")
     group.add_argument(

@@ -19,12 +19,13 @@ GATES = ("before-control-plane", "before-nodes", "after")
 SEVERITIES = ("critical", "high", "medium", "low", "info")
 LOWEST = "low"
 SYMPTOMS = ("dns", "targets", "credentials", "drain-stuck")
+_STDIN = "-"
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
     """`target` None: the next minor version. `gate`: "" for all; `only`: finding codes, none for all; `accepted`: those
-    that may be unknown. `suppressions`: a file, "" for none; `symptom`: "" for none."""
+    that may be unknown; `files`: of manifests; `suppressions`: a file, "" for none; `symptom`: "" for none."""
 
     options: GlobalOptions
     source: SourceChoice
@@ -33,6 +34,7 @@ class Request:
     only: tuple[str, ...]
     fail_on: str
     accepted: tuple[str, ...]
+    files: tuple[str, ...] = ()
     suppressions: str = ""
     symptom: str = ""
     since: Since | None = None
@@ -50,14 +52,18 @@ class Request:
             raise UsageError(
                 f"--symptom chooses by itself what is looked at, and {other} does so, too", "Give one of them."
             )
+        source, files = SourceOptions.from_args(args).choice, tuple(dict.fromkeys(args.filename))
+        if _STDIN in files and source.snapshot == _STDIN:
+            raise UsageError("standard input is a snapshot or manifests, not both", "Save one of them to a file.")
         return Request(
             GlobalOptions.from_args(args),
-            SourceOptions.from_args(args).choice,
+            source,
             args.target,
             args.gate or "",
             args.only,
             args.fail_on or LOWEST,
             args.accept_unknown,
+            files,
             args.suppressions,
             args.symptom or "",
             args.changed_since,
@@ -75,5 +81,6 @@ class Request:
             "suppressions": self.suppressions,
             "symptom": self.symptom,
             "changed-since": "" if self.since is None else self.since.text,
+            "filename": list(self.files),
         }
         return {name: value for name, value in said.items() if value}

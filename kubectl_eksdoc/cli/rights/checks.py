@@ -9,10 +9,27 @@ from kubectl_eksdoc.cli.rights.right import NOTHING_WITHOUT, Right
 from kubectl_eksdoc.core.model.aws import questions
 from kubectl_eksdoc.core.model.aws.questions import Question
 from kubectl_eksdoc.core.model.check_needs import Need
+from kubectl_eksdoc.core.model.kinds import Resource
+from kubectl_eksdoc.core.rules.upgrades.removed_api_rows import READ_TO
+from kubectl_eksdoc.core.rules.upgrades.written_kinds import OLDEST, going, gone_before
+
+METRICS = Resource("", "/metrics", namespaced=False)
+"""No resource: a path of the server itself (RBAC, nonResourceURLs)."""
+SECRETS = Resource("Secret", "secrets")
+
+_UNCOUNTED = "whether the API server has had requests for APIs that go is unknown"
+_UNWRITTEN = "in which version these objects were written is unknown, where one of their versions goes on the way"
+_REFUSED = "whether manifests of these would be refused today is unknown"
+_NO_RELEASES = "which API versions the releases of Helm use is unknown"
 
 OF_NEED: Mapping[Need, tuple[Right, ...]] = {
     Need.VERSIONS: (),
     Need.ADDONS: (),
+    Need.API_REQUESTS: (Right("get", METRICS, lost=_UNCOUNTED),),
+    Need.API_WRITTEN: tuple(Right("list", each, lost=_UNWRITTEN) for each in going(OLDEST, READ_TO)),
+    Need.API_GONE: tuple(Right("list", each, lost=_REFUSED) for each in gone_before(READ_TO)),
+    Need.HELM: tuple(Right(verb, SECRETS, lost=_NO_RELEASES) for verb in ("get", "list")),
+    Need.MANIFESTS: (),
     Need.PLAN_DRAIN: drains.DRAIN_PLAN,
     Need.PLAN_ADDONS: probes.ADDON_DIFF,
     Need.PLAN_IMDS: probes.IMDS_PROBE,
@@ -20,10 +37,17 @@ OF_NEED: Mapping[Need, tuple[Right, ...]] = {
     Need.PLAN_INTERRUPTION: probes.INTERRUPTION,
 }
 
+"""Of `API_WRITTEN` and `API_GONE` all that any way needs; one way needs few of them."""
+
 _ADDONS = (questions.ADDONS, questions.ADDON, questions.ADDON_VERSIONS)
 ASKED_OF_NEED: Mapping[Need, tuple[Question, ...]] = {
     Need.VERSIONS: (questions.CLUSTER_VERSIONS,),
     Need.ADDONS: _ADDONS,
+    Need.API_REQUESTS: (),
+    Need.API_WRITTEN: (),
+    Need.API_GONE: (),
+    Need.HELM: (),
+    Need.MANIFESTS: (),
     Need.PLAN_DRAIN: (),
     Need.PLAN_ADDONS: (*_ADDONS, questions.ADDON_CONFIGURATION),
     Need.PLAN_IMDS: asked.BY_COMMAND["imds-probe"],

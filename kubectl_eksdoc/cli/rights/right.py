@@ -33,8 +33,13 @@ class Right:
         return f"{self.verb} {self.of}"
 
     @property
+    def is_url(self) -> bool:
+        """A path of the server itself, as ``/metrics``: in RBAC under nonResourceURLs, of a ClusterRole alone."""
+        return self.resource.plural.startswith("/")
+
+    @property
     def of(self) -> str:
-        """As kubectl and RBAC name it: ``poddisruptionbudgets.policy``, ``pods/eviction``."""
+        """As kubectl and RBAC name it: ``poddisruptionbudgets.policy``, ``pods/eviction``, ``/metrics``."""
         return f"{self.resource.full_name}/{self.subresource}" if self.subresource else self.resource.full_name
 
 

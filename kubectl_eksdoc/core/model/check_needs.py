@@ -11,6 +11,11 @@ class Need(str, Enum):
 
     VERSIONS = "the versions that EKS supports"
     ADDONS = "the add-ons of EKS, and their versions"
+    API_REQUESTS = "the requests for deprecated APIs that the API server has counted"
+    API_WRITTEN = "in which versions the objects are written whose APIs go on the way"
+    API_GONE = "in which versions the objects are written that had APIs which are gone"
+    HELM = "the releases of Helm"
+    MANIFESTS = "the manifests of files"
     PLAN_DRAIN = "drain plan"
     PLAN_ADDONS = "addon-diff"
     PLAN_IMDS = "imds-probe"

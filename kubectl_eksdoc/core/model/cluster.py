@@ -8,13 +8,14 @@ from enum import Enum
 
 from kubectl_eksdoc.core.model.aws.machines import SaidOptions
 from kubectl_eksdoc.core.model.budgets import Budget
+from kubectl_eksdoc.core.model.extensions import ApiService, Definition
 from kubectl_eksdoc.core.model.kinds import KindRead, ReadState, Resource
 from kubectl_eksdoc.core.model.network import EndpointSlice, Service, TargetGroupBinding, Webhook
 from kubectl_eksdoc.core.model.nodes import Node
 from kubectl_eksdoc.core.model.pods import Pod
 from kubectl_eksdoc.core.model.selectors import Labels
 from kubectl_eksdoc.core.model.storage import Claim, CSINode, PersistentVolume, StorageClass, VolumeAttachment
-from kubectl_eksdoc.core.model.workloads import Autoscaler, Job, Workload
+from kubectl_eksdoc.core.model.workloads import Autoscaler, CronJob, Job, Workload
 
 
 class Source(str, Enum):
@@ -128,6 +129,9 @@ class Cluster:
     node_classes: tuple[NodeClass, ...] = ()
     security_group_policies: tuple[SecurityGroupPolicy, ...] = ()
     eni_configs: tuple[EniConfig, ...] = ()
+    cron_jobs: tuple[CronJob, ...] = ()
+    api_services: tuple[ApiService, ...] = ()
+    definitions: tuple[Definition, ...] = ()
     notes: tuple[str, ...] = ()  # what the reader wants the user to know, e.g. a duplicate that was dropped
 
     def read_of(self, resource: Resource) -> KindRead:

@@ -84,6 +84,11 @@ SECURITY_GROUP_POLICIES = Resource(
     "SecurityGroupPolicy", "securitygrouppolicies", "vpcresources.k8s.aws", "v1beta1", custom=True
 )
 ENI_CONFIGS = Resource("ENIConfig", "eniconfigs", "crd.k8s.amazonaws.com", "v1alpha1", namespaced=False, custom=True)
+CRON_JOBS = Resource("CronJob", "cronjobs", "batch")
+API_SERVICES = Resource("APIService", "apiservices", "apiregistration.k8s.io", namespaced=False)
+DEFINITIONS = Resource(
+    "CustomResourceDefinition", "customresourcedefinitions", "apiextensions.k8s.io", namespaced=False
+)
 NODE_POOLS = Resource("NodePool", "nodepools", "karpenter.sh", namespaced=False, custom=True, older=("v1beta1",))
 NODE_CLASSES = Resource(
     "EC2NodeClass", "ec2nodeclasses", "karpenter.k8s.aws", namespaced=False, custom=True, older=("v1beta1",)

@@ -57,16 +57,18 @@ class TargetGroupBinding:
 
 @dataclass(frozen=True, slots=True)
 class WebhookRule:
-    """What one webhook is called for; "*" stands for all, as in the API."""
+    """What one webhook is called for; "*" stands for all, as in the API. `scope`: Cluster, Namespaced or "*"."""
 
     operations: tuple[str, ...] = ()
     groups: tuple[str, ...] = ()
     resources: tuple[str, ...] = ()
+    scope: str = "*"
 
 
 @dataclass(frozen=True, slots=True)
 class Webhook:
-    """One webhook of one configuration. `service` is "" when it is called by URL."""
+    """One webhook of one configuration. `service` is "" when it is called by `url`. `conditional`: its matchConditions,
+    which are not read, may leave out some of what its rules name."""
 
     configuration: str
     configuration_kind: str
@@ -77,6 +79,8 @@ class Webhook:
     rules: tuple[WebhookRule, ...] = ()
     namespace_selector: Selector = Selector()
     object_selector: Selector = Selector()
+    url: str = ""
+    conditional: bool = False
 
     @property
     def service_key(self) -> str:

@@ -1,4 +1,4 @@
-"""What makes pods: ReplicaSets and their kin, and Jobs."""
+"""What makes pods: ReplicaSets and their kin, Jobs and CronJobs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple
 
-from kubectl_eksdoc.core.model.pods import Owner, Toleration
+from kubectl_eksdoc.core.model.pods import Owner, Toleration, Volume
 from kubectl_eksdoc.core.model.selectors import NOTHING, Labels, Selector
 
 PROGRESS_S = 600
@@ -24,6 +24,19 @@ class RebootLock(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class HostFiles:
+    """What of its node's files a pod template mounts. `volumes` are its hostPaths, mounted or not; `socket_words` the
+    arguments, and values of variables, of its containers that name a socket (``unix:///var/run/docker.sock``), looked
+    for only where there are hostPaths. Templates that mount the same share one object."""
+
+    volumes: tuple[Volume, ...] = ()
+    socket_words: tuple[str, ...] = ()
+
+
+NO_HOST_FILES = HostFiles()
+
+
+@dataclass(frozen=True, slots=True)
 class Workload:
     """A Deployment, ReplicaSet, StatefulSet, DaemonSet or ReplicationController.
 
@@ -34,7 +47,7 @@ class Workload:
     its strategy is Recreate). The controllers do nothing about the template of a `paused` one. `progress_s`: seconds
     after which an update of a Deployment that makes no progress counts as failed (progressDeadlineSeconds).
     `selector`: which pods are its own; only that of a Deployment or StatefulSet is read, it is invalid elsewhere.
-    `reboot_locks` are those that kured notes on its DaemonSet.
+    `reboot_locks` are those that kured notes on its DaemonSet. `host`: of its pod template.
     """
 
     kind: str
@@ -52,6 +65,7 @@ class Workload:
     progress_s: int = PROGRESS_S
     selector: Selector = NOTHING
     reboot_locks: tuple[RebootLock, ...] = ()
+    host: HostFiles = NO_HOST_FILES
 
     @property
     def key(self) -> str:
@@ -63,7 +77,7 @@ class Job:
     """A Job. `ignores_disruption`: its podFailurePolicy does not count pods with DisruptionTarget.
 
     `fails_on_disruption`: it fails the Job, or the index of the pod, for such a pod. `backoff_limit_per_index`
-    None: failures are not counted per index.
+    None: failures are not counted per index. `owner`: its CronJob, as a rule; `host`: of its pod template.
     """
 
     namespace: str
@@ -78,10 +92,22 @@ class Job:
     ignores_disruption: bool = False
     fails_on_disruption: bool = False
     backoff_limit_per_index: int | None = None
+    owner: Owner | None = None
+    host: HostFiles = NO_HOST_FILES
 
     @property
     def key(self) -> str:
         return f"{self.namespace}/{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class CronJob:
+    """It makes Jobs. `host`: of the pod template of these."""
+
+    namespace: str
+    name: str
+    uid: str
+    host: HostFiles = NO_HOST_FILES
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,8 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kubectl_eksdoc.core.model import codes
 from kubectl_eksdoc.core.model.asked import Unknown
@@ -19,8 +21,9 @@ from kubectl_eksdoc.render.check.document import document
 from kubectl_eksdoc.render.check.table import table, wide
 from kubectl_eksdoc.render.check.view import CheckView
 from kubectl_eksdoc.render.look import Look
-from tests.builders import ago
-from tests.core.plan.check.healthy import healthy
+from kubectl_eksdoc.render.text import unsafe
+from tests.builders import a_node, ago
+from tests.core.plan.check.healthy import a_healthy_cluster, healthy
 from tests.render.check.checked import LOOK, NARROW, SKEW, accepted, view
 
 STUCK = Finding(
@@ -103,6 +106,21 @@ def test_what_is_suppressed_is_counted_and_in_wide_listed() -> None:
 def test_a_suppression_that_is_out_of_date_is_said() -> None:
     rule = replace(accepted(SKEW), name="red")
     assert "matches nothing" in table(view(wish=Wish(suppressions=(rule,))), LOOK)
+
+
+@given(st.text(max_size=30).map(lambda text: f"x{text}\x1b[2J\u202e\u2028\r\nrm -rf /"))
+def test_nothing_that_a_cluster_holds_reaches_the_terminal_as_a_command(text: str) -> None:
+    subject = Subject("Deployment", text, text)
+    bad = replace(STUCK, subject=subject, message=text, evidence=(text,), remedy=(Remedy(text, text),))
+    past = ChangesTold({"Deployment": (Revision(subject, ago(60), text),)}, Unknown(text, text), {})
+    rules = (accepted(SKEW, text), replace(accepted(SKEW), name=text, where=text))
+    wish = Wish(since=ago(6000), suppressions=rules)
+    nodes = [a_node(text, group=text, version="v1.32.0-eks-1")]
+    whole = view(wish=wish, facts=replace(healthy(cluster=a_healthy_cluster(nodes=nodes)), past=past))
+    for of in (whole, stuck(bad, replace(bad, status=Status.UNKNOWN, missing=text))):
+        for page in (table(of, LOOK), wide(of, NARROW)):
+            assert [char for char in page if unsafe(char) and char != "\n"] == []
+            assert "\nrm -rf" not in page
 
 
 def test_the_document_has_all_of_it() -> None:

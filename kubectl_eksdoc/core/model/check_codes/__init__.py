@@ -6,10 +6,19 @@ Never here: how anything is judged.
 
 from __future__ import annotations
 
-from kubectl_eksdoc.core.model.check_codes import nodes, parts, programs, support
+from kubectl_eksdoc.core.model.check_codes import (
+    apis,
+    extensions,
+    nodes,
+    parts,
+    programs,
+    runtime,
+    support,
+    workloads,
+)
 from kubectl_eksdoc.core.model.codes import Code
 
-_THEMES = (support, nodes, programs, parts)
+_THEMES = (support, apis, extensions, nodes, programs, runtime, workloads, parts)
 
 ALL: tuple[Code, ...] = tuple(
     value for theme in _THEMES for value in list(vars(theme).values()) if isinstance(value, Code)

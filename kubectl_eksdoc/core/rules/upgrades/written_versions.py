@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from enum import Enum
 from typing import Any
 
 from kubectl_eksdoc.core.model.api_objects import Doc, at
+from kubectl_eksdoc.core.model.api_usage import Written, WrittenBy
 from kubectl_eksdoc.core.model.confidence import Confidence
 from kubectl_eksdoc.core.rules.upgrades.removed_api_rows import RemovedApi
 from kubectl_eksdoc.core.rules.upgrades.removed_apis import removed_api
@@ -24,30 +24,9 @@ from kubectl_eksdoc.core.rules.upgrades.sourced import Source
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
 
-class WrittenBy(str, Enum):
-    """What says so: the surer one first."""
-
-    LAST_APPLIED = "last-applied-configuration"  # the manifest of the last kubectl apply, client side
-    MANAGED_FIELDS = "managedFields"
-
-
-@dataclass(frozen=True, slots=True)
-class Written:
-    """That somebody wrote the object as `kind` in `api_version`. `manager`, `operation` (Apply or Update) and `time`
-    (RFC 3339, "" if not told) are those of its entry, "" for the annotation. `subresource`: it wrote only that."""
-
-    by: WrittenBy
-    api_version: str
-    kind: str
-    manager: str = ""
-    operation: str = ""
-    time: str = ""
-    subresource: str = ""
-
-    @property
-    def row(self) -> RemovedApi | None:
-        """What the table of removed APIs has of it."""
-        return removed_api(self.api_version, self.kind)
+def row_of(sign: Written) -> RemovedApi | None:
+    """What the table of removed APIs has of it."""
+    return removed_api(sign.api_version, sign.kind)
 
 
 def written(found: Doc, last_applied: Any = None) -> tuple[Written, ...]:
@@ -105,13 +84,13 @@ _EKS_OWN = {
 }
 _EKS_MANAGERS = ("eks", "eks-internal")
 _CONTROL_PLANE = ("kube-controller-manager", "kube-scheduler", "kube-apiserver", "cloud-controller-manager")
-_KEPT_BY_SERVER = "apf.kubernetes.io/autoupdate-spec"
+KEPT_BY_SERVER = "apf.kubernetes.io/autoupdate-spec"
 """Annotation of the FlowSchemas and PriorityLevelConfigurations that the API server brings and keeps ("true")."""
 
 
 def innocent(sign: Written, name: str, annotations: Mapping[str, str] | None = None) -> Innocent | None:
     """Why this sign on the object of that name is none of the user's manifests or clients; None where it may be."""
-    kept = (annotations or {}).get(_KEPT_BY_SERVER) == "true" and sign.api_version.startswith("flowcontrol.")
+    kept = (annotations or {}).get(KEPT_BY_SERVER) == "true" and sign.api_version.startswith("flowcontrol.")
     if kept or sign.manager.startswith("api-priority-and-fairness-config-"):
         return _APF
     if sign.manager in _EKS_MANAGERS or name in _EKS_OWN.get(sign.kind, ()):

@@ -1,5 +1,5 @@
 """The demo before the next step of its upgrade: Karpenter as the incident left it, the load balancer controller moved
-to the new nodes, and what CoreDNS says."""
+to the new nodes, what CoreDNS says, who uses an API that goes, and what extends the API."""
 
 from __future__ import annotations
 
@@ -14,6 +14,10 @@ from kubectl_eksdoc.embedded.demo.interruption import cluster as interruption
 from kubectl_eksdoc.embedded.demo.meta import Json
 from kubectl_eksdoc.embedded.demo.metadata import applications
 from kubectl_eksdoc.embedded.demo.metadata import cluster as metadata
+from kubectl_eksdoc.embedded.demo.upgrade import extensions
+from kubectl_eksdoc.embedded.demo.upgrade.old_apis import METRICS, old_apis
+
+__all__ = ["METRICS", "extend", "logs"]
 
 _MOVED = "kube-system/aws-load-balancer-controller"
 _FIRST_VERSION = 188_001
@@ -28,6 +32,8 @@ def extend(held: dict[Resource, list[Json]], others: list[Json]) -> None:
     for pod in held[kinds.PODS]:
         metadata.with_role(pod)
     held[kinds.PODS].sort(key=lambda each: (each["metadata"]["namespace"], each["metadata"]["name"]))
+    others += old_apis()
+    extensions.extend(held, others)
 
 
 def logs(cluster: Cluster) -> Mapping[LogOf, str]:

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kubectl_eksdoc.core.model.api_usage import Written, WrittenBy
 from kubectl_eksdoc.core.rules.upgrades.removed_apis import removed_api
-from kubectl_eksdoc.core.rules.upgrades.written_versions import Written, WrittenBy, innocent, written
+from kubectl_eksdoc.core.rules.upgrades.written_versions import innocent, row_of, written
 
 FLOW = "flowcontrol.apiserver.k8s.io/v1beta2"
 BY_KUBECTL = Written(WrittenBy.MANAGED_FIELDS, "policy/v1beta1", "PodDisruptionBudget", "kubectl", "Update", "t")
@@ -25,13 +26,13 @@ def test_the_annotation_tells_the_manifest() -> None:
     last = {"apiVersion": "policy/v1beta1", "kind": "PodDisruptionBudget", "spec": {}}
     (sign,) = written(an_object("PodDisruptionBudget"), last)
     assert sign == Written(WrittenBy.LAST_APPLIED, "policy/v1beta1", "PodDisruptionBudget")
-    assert sign.row == removed_api("policy/v1beta1", "PodDisruptionBudget")
+    assert row_of(sign) == removed_api("policy/v1beta1", "PodDisruptionBudget")
 
 
 def test_managed_fields_tell_who_and_when() -> None:
     assert written(an_object("PodDisruptionBudget", an_entry("policy/v1beta1"))) == (BY_KUBECTL,)
     status = written(an_object("PodDisruptionBudget", an_entry("policy/v1", subresource="status")))
-    assert [(each.subresource, each.row) for each in status] == [("status", None)]
+    assert [(each.subresource, row_of(each)) for each in status] == [("status", None)]
 
 
 def test_the_version_in_which_it_is_listed_is_no_sign() -> None:
@@ -53,7 +54,7 @@ def test_an_entry_of_another_form_says_nothing(entry: object) -> None:
 @pytest.mark.parametrize("manager", ["api-priority-and-fairness-config-producer-v1", "eks-internal", "eks"])
 def test_what_the_server_and_eks_write_is_nobodys_manifest(manager: str) -> None:
     (sign,) = written(an_object("FlowSchema", an_entry(FLOW, manager)))
-    assert sign.row is not None
+    assert row_of(sign) is not None
     assert innocent(sign, "mine") is not None
 
 

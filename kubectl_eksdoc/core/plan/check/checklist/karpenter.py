@@ -74,7 +74,7 @@ def replaced(facts: CheckFacts, group: Group, version: Version, phase: Phase, be
             "they drift by themselves once the control plane has a new version; the budgets say how many of them at a"
             f" time (10 % where none is set), and those of before are in the file that was saved{_alias(named)}"
         )
-        commands = (shell("kubectl", "edit", "nodepool", group.name),) if group.name and facts.way.steps else ()
+        commands = (shell("kubectl", "edit", "nodepool", group.name),) if _has_pool(group) and facts.way.steps else ()
     return Step(
         phase,
         title,

@@ -53,6 +53,10 @@ def counted(nodes: Sequence[object]) -> str:
 
 def named(nodes: Sequence[Node], most: int = _MOST) -> str:
     """``blue-1, blue-2 and 6 more``."""
-    names = [node.name for node in nodes]
+    return listed([node.name for node in nodes], most)
+
+
+def listed(names: Sequence[str], most: int = _MOST) -> str:
+    """``a, b and 6 more``."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return f"{', '.join(names[:most])}{more}"

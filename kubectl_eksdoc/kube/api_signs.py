@@ -1,0 +1,132 @@
+"""What a live cluster tells of who uses which API version: its counters, objects' metadata, and Helm's releases.
+
+Each is asked for by itself, and what RBAC forbids is unknown, with the right that is missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from urllib.parse import quote
+
+from kubectl_eksdoc.core.model.api_objects import Doc
+from kubectl_eksdoc.core.model.api_usage import KindTold, Release, WrittenObject
+from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.connection import Connection
+from kubectl_eksdoc.core.model.kinds import Resource
+from kubectl_eksdoc.core.model.named import Named, named
+from kubectl_eksdoc.core.rules.upgrades.deprecated_requests import METRIC
+from kubectl_eksdoc.errors import Forbidden
+from kubectl_eksdoc.kube.answers import Expired, Incomplete, NotServed, Refused
+from kubectl_eksdoc.kube.config import connect
+from kubectl_eksdoc.kube.metadata_lists import VERB, listed
+from kubectl_eksdoc.kube.patience import Patience
+from kubectl_eksdoc.kube.prefetch import in_order
+from kubectl_eksdoc.kube.surroundings import Surroundings, of_this_process
+from kubectl_eksdoc.kube.transport import Transport
+from kubectl_eksdoc.objects import helm_releases
+from kubectl_eksdoc.objects.helm_releases import Kept
+from kubectl_eksdoc.objects.single import NoJson, decode
+from kubectl_eksdoc.objects.written_objects import written_object
+
+METRICS = "/metrics"
+GET_METRICS, GET_SECRETS = f"get {METRICS}", "get secrets"
+SECRETS = Resource("Secret", "secrets")
+_AHEAD = 4  # questions asked at once
+_WHEN_ASKED = (Refused, Incomplete, Expired)
+
+
+class ApiSigns:
+    """Mutable: it holds a connection, and the lists that it has read."""
+
+    def __init__(
+        self, connection: Connection, around: Surroundings | None = None, patience: Patience | None = None
+    ) -> None:
+        """Raises ConfigError: the kubeconfig, a flag, a certificate or a proxy cannot be used."""
+        self._transport = Transport(connect(connection, around or of_this_process()), patience)
+        self._page = connection.page_size
+        self._read: dict[Resource, KindTold] = {}
+
+    def requested(self) -> tuple[str, ...] | Unknown:
+        """As `ApiTold.requested`.
+
+        Raises:
+            Unauthorized, Unreachable: nothing more can be asked.
+        """
+        try:
+            body = self._transport.get(METRICS, right=GET_METRICS, of_text=True).body
+        except Forbidden as error:
+            return Unknown(error.message, GET_METRICS)
+        except (NotServed, *_WHEN_ASKED) as error:
+            return Unknown(error.message)
+        found = (line for line in body.split(b"\n") if METRIC.encode() in line)
+        return tuple(line.decode("utf-8", "replace") for line in found if not line.startswith(b"#"))
+
+    def written(self, resources: Sequence[Resource]) -> tuple[KindTold, ...]:
+        """Of each of them. Raises: as `requested`."""
+        missing = tuple(each for each in dict.fromkeys(resources) if each not in self._read)
+        for each, told in zip(missing, in_order(self._written, missing, _AHEAD), strict=True):
+            self._read[each] = told()
+        return tuple(self._read[each] for each in resources)
+
+    def _written(self, resource: Resource) -> KindTold:
+        found: dict[Named, WrittenObject] = {}
+        try:
+            for doc in listed(self._transport, resource, self._page):
+                signs = written_object(doc, resource.kind, doc["apiVersion"])
+                if signs is not None:
+                    found[named(doc)] = signs
+        except Forbidden as error:
+            return KindTold(resource, Unknown(error.message, f"{VERB} {resource.full_name}"))
+        except NotServed:
+            pass  # no version of it is there, and no object
+        except _WHEN_ASKED as error:
+            return KindTold(resource, Unknown(error.message))
+        return KindTold(resource, tuple(found.values()))
+
+    def releases(self) -> tuple[Release, ...] | Unknown:
+        """Of Helm, each in the revision that counts; only the Secrets of those are read, one by one.
+
+        Raises: as `requested`.
+        """
+        query = {"labelSelector": helm_releases.SELECTOR}
+        try:
+            revisions = {
+                kept: None
+                for doc in listed(self._transport, SECRETS, self._page, query)
+                if (kept := helm_releases.kept(doc)) is not None
+            }
+        except Forbidden as error:
+            return Unknown(error.message, f"{VERB} {SECRETS.full_name}")
+        except (NotServed, *_WHEN_ASKED) as error:
+            return Unknown(error.message)
+        asked = in_order(self._release, helm_releases.latest(revisions), _AHEAD)
+        return tuple(each for told in asked if (each := told()) is not None)
+
+    def _release(self, of: Kept) -> Release | None:
+        """None where it is gone by now, or is none of Helm's."""
+        path = f"/api/v1/namespaces/{quote(of.namespace, safe='')}/secrets/{quote(of.secret, safe='')}"
+        try:
+            secret = _object(self._transport.get(path, right=GET_SECRETS).body)
+        except NotServed:
+            return None
+        except Forbidden as error:
+            why = Unknown(error.message, GET_SECRETS)
+        except _WHEN_ASKED as error:
+            why = Unknown(error.message)
+        else:
+            if secret is None:
+                why = Unknown(f"the answer to {GET_SECRETS} is no object")
+            else:
+                return helm_releases.release(of, secret) if secret.get("type") == helm_releases.TYPE else None
+        return Release(of.namespace, of.name, of.revision, of.status, why)
+
+    def close(self) -> None:
+        self._transport.close()
+
+
+def _object(body: bytes) -> Doc | None:
+    try:
+        doc = decode(body)
+    except NoJson:
+        return None
+    return doc if isinstance(doc, dict) else None

@@ -1,0 +1,73 @@
+"""Lists of a live cluster of which the server sends the metadata alone.
+
+Source: kubernetes.io, "Kubernetes API Concepts" (alternate representations; PartialObjectMetadata): every resource has
+it, and no right is needed but that to list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+
+from kubectl_eksdoc.core.model.api_objects import Doc, at
+from kubectl_eksdoc.core.model.kinds import Resource
+from kubectl_eksdoc.kube.answers import Expired, NotServed, Refused
+from kubectl_eksdoc.kube.transport import Transport
+from kubectl_eksdoc.objects.single import NoJson, decode
+
+VERB = "list"
+ACCEPT = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+_KIND = "PartialObjectMetadataList"
+_HINT = "Is this the address of a Kubernetes API?"
+
+
+def listed(
+    transport: Transport, resource: Resource, page: int, query: Mapping[str, str] | None = None
+) -> Iterator[Doc]:
+    """Over all namespaces, page by page, in the newest version that is served, which is that of ``apiVersion``.
+
+    Raises:
+        NotServed: in none.
+        Forbidden, Refused, Expired, Unauthorized, Unreachable: as `Transport.get`.
+    """
+    *newer, oldest = resource.versions
+    for form in newer:
+        with suppress(NotServed):
+            first = _page(transport, form, {**(query or {}), "limit": str(page)})
+            yield from _all(transport, form, page, query or {}, first)
+            return
+    first = _page(transport, oldest, {**(query or {}), "limit": str(page)})
+    yield from _all(transport, oldest, page, query or {}, first)
+
+
+def _all(
+    transport: Transport, form: Resource, page: int, query: Mapping[str, str], first: tuple[list[Doc], str]
+) -> Iterator[Doc]:
+    """A token that expired cannot be gone on with: what comes in one answer does not. What came before comes again."""
+    items, token = first
+    while True:
+        yield from items
+        if not token:
+            return
+        try:
+            items, token = _page(transport, form, {**query, "limit": str(page), "continue": token})
+        except Expired:
+            items, token = _page(transport, form, query)
+
+
+def _page(transport: Transport, form: Resource, query: Mapping[str, str]) -> tuple[list[Doc], str]:
+    right = f"{VERB} {form.full_name}"
+    body = transport.get(form.path, query, right, accept=ACCEPT).body
+    try:
+        page = decode(body)
+    except NoJson as error:
+        raise Refused(f"the answer to {right} is no JSON: {error}", _HINT) from error
+    if not isinstance(page, dict) or not isinstance(items := page.get("items") or [], list):
+        raise Refused(f"the answer to {right} is no list", _HINT)
+    if page.get("kind") != _KIND:
+        raise Refused(f"the server does not answer {right} with metadata alone", _HINT)
+    if not all(isinstance(each, dict) for each in items):
+        raise Refused(f"the answer to {right} is no list of objects", _HINT)
+    token = at(page, "metadata", "continue")
+    docs = [{**each, "kind": form.kind, "apiVersion": form.api_version} for each in items]
+    return docs, token if isinstance(token, str) else ""

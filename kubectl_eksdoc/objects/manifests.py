@@ -1,0 +1,216 @@
+"""Which objects are in the text of a manifest: YAML documents, JSON, and Lists of them.
+
+Only what stands at ``apiVersion``, ``kind`` and ``metadata`` is held, event by event: no value is made, no tag makes an
+object, and aliases grow nothing. Documents are cut where a line begins with ``---``, as kubectl and Helm cut them
+(apimachinery pkg/util/yaml; helm pkg/releaseutil), so that one that cannot be read hides no other.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from kubectl_eksdoc.core.model.api_usage import Document, Manifest, Unread
+from kubectl_eksdoc.core.model.named import Named
+
+DEEPEST = 50
+"""Levels of Lists in Lists, of which kubectl makes one."""
+
+_MARK = re.compile(r"^---(?=\s|\Z)", re.MULTILINE)
+_NO_CONTENT = re.compile(r"(?:[ \t]*(?:#.*|%.*|\.\.\.[ \t]*)?(?:\r?\n|\Z))*\Z")
+_TEMPLATE = "{{"
+
+
+def manifest_of(text: str, path: str = "") -> Manifest:
+    """Each object with a kind; documents without one, as values and charts, are none. What cannot be read is named."""
+    found = _Found()
+    for at_line, part in _parts(text):
+        _take(found, part, at_line)
+    return Manifest(path, tuple(found.documents), tuple(found.unread))
+
+
+class _NotReadable(ValueError):
+    """Why, in a clause; `line` from 0, within the part."""
+
+    def __init__(self, why: str, line: int = 0) -> None:
+        super().__init__(why)
+        self.line = line
+
+
+@dataclass(slots=True)
+class _Found:
+    documents: list[Document] = field(default_factory=list)
+    unread: list[Unread] = field(default_factory=list)
+
+
+def _parts(text: str) -> Iterator[tuple[int, str]]:
+    """Each with the number of lines before it; those without content are left out."""
+    begin = line = 0
+    marks = [*(each.start() for each in _MARK.finditer(text)), len(text)]
+    for end in marks:
+        part = text[begin:end]
+        if part and _NO_CONTENT.match(part.removeprefix("---")) is None:
+            yield line, part
+        line += part.count("\n")
+        begin = end
+
+
+def _take(found: _Found, part: str, at_line: int) -> None:
+    template = _TEMPLATE in part
+    try:
+        for root, line in _roots(part):
+            for of, why in _objects(root, "", "", DEEPEST):
+                if why:
+                    found.unread.append(Unread(at_line + line + 1, why, template))
+                elif of is not None:
+                    found.documents.append(Document(of, at_line + line + 1))
+    except _NotReadable as error:
+        found.unread.append(Unread(at_line + error.line + 1, str(error), template))
+
+
+def _objects(root: Any, version: str, kind: str, deepest: int) -> Iterator[tuple[Named | None, str]]:
+    """`version` and `kind` are those that its List tells; the second of a pair is why it cannot be told which it is."""
+    if not isinstance(root, Mapping):
+        return
+    said = root.get("apiVersion")
+    kind, version = _text(root.get("kind")) or kind, _text(said) or version
+    items = root.get("items")
+    if not kind:
+        if _MERGE in root:
+            yield None, "it takes its kind from another part of the text (<<), which is not read here"
+    elif kind.endswith("List") and isinstance(items, list):
+        if not deepest:
+            yield None, f"it has Lists in Lists, deeper than {DEEPEST}"
+            return
+        of_items = ("", "") if kind == "List" else (version, kind.removesuffix("List"))
+        for each in items:
+            yield from _objects(each, *of_items, deepest - 1)
+    elif not version:
+        yield None, f"the apiVersion of a {kind} is " + ("no text" if said is not None else "not said")
+    else:
+        meta = root.get("metadata")
+        meta = meta if isinstance(meta, Mapping) else {}
+        yield Named(version, kind, _text(meta.get("namespace")), _text(meta.get("name"))), ""
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _roots(part: str) -> Iterator[tuple[Any, int]]:
+    """What each document of the part holds of what is looked for, and its line; JSON where it is no YAML, too."""
+    import yaml
+
+    try:
+        yield from _Walk(part).roots()
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        text = f"   {part[3:]}" if part.startswith("---") else part
+        is_json = text.lstrip().startswith("{") and not text.lstrip().startswith(_TEMPLATE)
+        if is_json and not isinstance(error, _NotReadable):
+            yield from _json(text)
+            return
+        mark = getattr(error, "problem_mark", None)
+        problem = getattr(error, "problem", None) or getattr(error, "reason", None) or error
+        raise _NotReadable(f"it is no YAML: {' '.join(str(problem).split())}", getattr(mark, "line", 0)) from error
+
+
+def _json(part: str) -> Iterator[tuple[Any, int]]:
+    """One after the other, as kubectl takes them; tabs, and characters written in two halves, are no YAML."""
+    at, decoder = 0, json.JSONDecoder()
+    while (rest := _SPACE.match(part, at)) is not None and rest.end() < len(part):
+        line = part.count("\n", 0, rest.end())
+        try:
+            root, at = decoder.raw_decode(part, rest.end())
+        except (ValueError, RecursionError) as error:
+            raise _NotReadable(f"it is neither YAML nor JSON: {error}", line) from error
+        yield root, line
+
+
+_SPACE = re.compile(r"[ \t\r\n]*")
+_MERGE = "<<"
+_NULLS = ("", "~", "null", "Null", "NULL")
+_META: Mapping[str, Any] = {"name": None, "namespace": None}
+
+
+class _Walk:
+    """Through the events of one part. Mutable."""
+
+    def __init__(self, part: str) -> None:
+        import yaml
+
+        self._yaml = yaml
+        self._events: Iterator[Any] = iter(yaml.parse(part, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)))
+        self._anchors: dict[str, Any] = {}
+
+    def roots(self) -> Iterator[tuple[Any, int]]:
+        made: list[tuple[Any, int]] = []
+        for event in self._events:
+            if isinstance(event, self._yaml.DocumentStartEvent):
+                first: Any = next(self._events)
+                made.append((self._node(first, _OBJECT, DEEPEST * 2), first.start_mark.line))
+        yield from made  # all of them, or none: what fails later may be read as JSON from its beginning
+
+    def _node(self, event: Any, wanted: Any, deepest: int) -> Any:
+        """What is wanted of it: a text, a mapping with some of its keys, a list, or None of all else."""
+        yaml = self._yaml
+        if deepest < 0:
+            raise _NotReadable("it is too deep", event.start_mark.line)
+        if isinstance(event, yaml.AliasEvent):
+            return self._anchors.get(event.anchor)
+        if isinstance(event, yaml.ScalarEvent):
+            null = event.implicit[0] and event.value in _NULLS
+            made: Any = None if null else event.value
+        elif isinstance(event, yaml.MappingStartEvent):
+            made = self._mapping(wanted, deepest)
+        else:
+            made = self._sequence(wanted, deepest)
+        if event.anchor:
+            self._anchors[event.anchor] = made
+        return made
+
+    def _mapping(self, wanted: Any, deepest: int) -> Any:
+        made: dict[str, Any] = {}
+        keys = wanted if isinstance(wanted, Mapping) else {}
+        for event in self._events:
+            if isinstance(event, self._yaml.MappingEndEvent):
+                break
+            key: Any = event.value if isinstance(event, self._yaml.ScalarEvent) else None
+            self._skip(event)
+            value = next(self._events)
+            if key in keys:
+                made[key] = self._node(value, keys[key], deepest - 1)
+            else:
+                self._skip(value)
+        return made
+
+    def _sequence(self, wanted: Any, deepest: int) -> Any:
+        made: list[Any] = []
+        for event in self._events:
+            if isinstance(event, self._yaml.SequenceEndEvent):
+                break
+            if wanted is _ITEMS:
+                made.append(self._node(event, _OBJECT, deepest - 1))
+            else:
+                self._skip(event)
+        return made
+
+    def _skip(self, event: Any) -> None:
+        """All that belongs to it; texts with anchors are kept, as one may be named as an apiVersion later."""
+        yaml, depth = self._yaml, 0
+        while True:
+            if isinstance(event, (yaml.MappingStartEvent, yaml.SequenceStartEvent)):
+                depth += 1
+            elif isinstance(event, (yaml.MappingEndEvent, yaml.SequenceEndEvent)):
+                depth -= 1
+            elif isinstance(event, yaml.ScalarEvent) and event.anchor:
+                self._anchors[event.anchor] = event.value
+            if depth <= 0:
+                return
+            event = next(self._events)
+
+
+_ITEMS: Mapping[str, Any] = {"items": None}
+_OBJECT: Mapping[str, Any] = {"apiVersion": None, "kind": None, "metadata": _META, "items": _ITEMS, _MERGE: None}

@@ -1,0 +1,60 @@
+"""Who uses which API version, of whatever is read: what is needed of it is asked for, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from kubectl_eksdoc.core.model.api_usage import NOT_ASKED, ApiTold
+from kubectl_eksdoc.core.model.check_needs import Need
+
+if TYPE_CHECKING:
+    from kubectl_eksdoc.core.model.api_usage import KindTold, Manifest, Release
+    from kubectl_eksdoc.core.model.asked import Unknown
+    from kubectl_eksdoc.core.model.check_needs import Wanted
+    from kubectl_eksdoc.core.model.kinds import Resource
+
+
+class UsageSigns(Protocol):
+    """Of a live cluster, of a dump."""
+
+    def requested(self) -> tuple[str, ...] | Unknown: ...
+
+    def written(self, resources: Sequence[Resource]) -> tuple[KindTold, ...]: ...
+
+    def releases(self) -> tuple[Release, ...] | Unknown: ...
+
+
+def api_told(signs: UsageSigns, files: Sequence[str], wanted: Wanted) -> ApiTold:
+    """
+    Raises:
+        ClusterError: the cluster cannot be asked any more.
+        UsageError: a file of manifests is not there.
+    """
+    needs = wanted.needs
+    return ApiTold(
+        signs.requested() if Need.API_REQUESTS in needs else NOT_ASKED,
+        signs.written(_resources(wanted)),
+        signs.releases() if Need.HELM in needs else NOT_ASKED,
+        _manifests(files) if Need.MANIFESTS in needs else (),
+    )
+
+
+def _resources(wanted: Wanted) -> tuple[Resource, ...]:
+    from kubectl_eksdoc.core.model.versions import parse
+    from kubectl_eksdoc.core.rules.upgrades.written_kinds import going, gone_before
+
+    now, target = parse(wanted.now), parse(wanted.target)
+    if now is None or target is None:
+        return ()
+    on_the_way = going(now, target) if Need.API_WRITTEN in wanted.needs else ()
+    before = gone_before(now) if Need.API_GONE in wanted.needs else ()
+    return tuple(dict.fromkeys((*on_the_way, *before)))
+
+
+def _manifests(files: Sequence[str]) -> tuple[Manifest, ...]:
+    if not files:
+        return ()
+    from kubectl_eksdoc.host.manifest_files import read_manifests
+
+    return read_manifests(files)

@@ -1,0 +1,95 @@
+"""``check`` finds the demo's client of an API that 1.34 does not serve, and what is in files; for 1.33 nothing."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kubectl_eksdoc.cli.rights.checks import OF_NEED
+from kubectl_eksdoc.core.model.check_needs import Need
+from kubectl_eksdoc.core.model.versions import Version
+from kubectl_eksdoc.core.rules.upgrades.written_kinds import going, gone_before
+from kubectl_eksdoc.embedded.demo.upgrade.old_apis import old_apis
+from tests.cli.running import run_cli
+
+CODES = "api-requested,api-written,api-in-helm,api-in-manifest,api-refused-today"
+PDB = "apiVersion: policy/v1beta1\nkind: PodDisruptionBudget\nmetadata: {name: web}\n"
+VAP = "apiVersion: admissionregistration.k8s.io/v1beta1\nkind: ValidatingAdmissionPolicy\nmetadata: {name: x}\n"
+
+
+def findings(*words: str, target: str = "1.34") -> list[dict[str, Any]]:
+    ran = run_cli("check", "--demo", "--target", target, "--only", CODES, "-o", "json", *words)
+    found: list[dict[str, Any]] = json.loads(ran.out)["findings"]
+    assert ran.code == (1 if any(each["status"] == "fail" for each in found) else 0), ran.err
+    return found
+
+
+def test_the_demo_on_its_way_to_the_next_version() -> None:
+    found = [(each["code"], each["subject"]["name"]) for each in findings()]
+    assert sorted(found) == [
+        ("api-in-helm", "policy-webhook"),
+        ("api-in-helm", "policy-webhook"),
+        ("api-requested", "validatingadmissionpolicies.v1beta1.admissionregistration.k8s.io"),
+        ("api-written", "no-host-path"),
+        ("api-written", "require-owner"),
+        ("api-written", "require-owner"),
+    ]
+
+
+def test_nothing_is_found_where_the_control_plane_is_already() -> None:
+    assert findings(target="1.33") == []
+
+
+def test_files_are_judged_beside_it(tmp_path: Path) -> None:
+    (tmp_path / "x.yaml").write_text(f"{PDB}---\n{VAP}")
+    mine = [each for each in findings("-f", str(tmp_path)) if each["code"] == "api-in-manifest"]
+    assert [(each["severity"], each["evidence"][0]) for each in mine] == [
+        ("high", f"{tmp_path}/x.yaml:5 ValidatingAdmissionPolicy x"),
+        ("low", f"{tmp_path}/x.yaml:1 PodDisruptionBudget web"),
+    ]
+
+
+def test_files_are_not_read_where_nobody_judges_them() -> None:
+    ran = run_cli("check", "--demo", "--only", "api-requested", "-f", "nowhere")
+    assert ran.code in (0, 1)
+    ran = run_cli("check", "--demo", "--only", "api-in-manifest", "-f", "nowhere")
+    assert ran.code == 2 and "-f nowhere cannot be opened" in ran.err
+
+
+def test_standard_input_is_one_thing() -> None:
+    ran = run_cli("check", "--snapshot", "-", "-f", "-")
+    assert ran.code == 2 and "not both" in ran.err
+
+
+@pytest.mark.parametrize(("now", "target"), [(21, 22), (24, 25), (28, 29), (31, 32), (33, 34), (34, 36)])
+def test_every_list_that_is_asked_for_has_its_right(now: int, target: int) -> None:
+    written = {right.resource for right in OF_NEED[Need.API_WRITTEN]}
+    assert set(going(Version(1, now), Version(1, target))) <= written
+    assert set(gone_before(Version(1, now))) <= {right.resource for right in OF_NEED[Need.API_GONE]}
+
+
+def test_rights_are_named_as_the_answers_name_them() -> None:
+    (metrics,), helm = OF_NEED[Need.API_REQUESTS], OF_NEED[Need.HELM]
+    assert str(metrics) == "get /metrics" and metrics.is_url
+    assert [str(each) for each in helm] == ["get secrets", "list secrets"] and not helm[0].is_url
+
+
+def test_a_dump_tells_what_was_dumped(tmp_path: Path) -> None:
+    """Nodes and pods, and a policy with the Secret of a release beside them."""
+    node = {"metadata": {"name": "n", "uid": "u"}, "status": {"nodeInfo": {"kubeletVersion": "v1.33.1"}}}
+    lists = {"nodes": ("v1", "Node", [node]), "pods": ("v1", "Pod", [])}
+    for name, (version, kind, items) in lists.items():
+        body = {"kind": f"{kind}List", "apiVersion": version, "metadata": {}, "items": items}
+        (tmp_path / f"{name}.json").write_text(json.dumps(body))
+    mixed = {"kind": "List", "apiVersion": "v1", "metadata": {}, "items": old_apis()}
+    (tmp_path / "others.json").write_text(json.dumps(mixed))
+    ran = run_cli("check", "--snapshot", str(tmp_path), "--target", "1.34", "--only", CODES, "-o", "json")
+    found = [(each["code"], each["status"]) for each in json.loads(ran.out)["findings"]]
+    assert found.count(("api-written", "fail")) == 3 and found.count(("api-in-helm", "fail")) == 2, ran.err
+    assert [each for each in found if each[1] == "unknown"] == [
+        ("api-requested", "unknown"),
+        ("api-refused-today", "unknown"),
+    ]

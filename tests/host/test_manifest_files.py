@@ -1,0 +1,84 @@
+"""Files, folders and standard input as manifests: what cannot be read is named, and nothing is passed over."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from kubectl_eksdoc.core.model.api_usage import Manifest
+from kubectl_eksdoc.errors import UsageError
+from kubectl_eksdoc.host.manifest_files import Bounds, read_manifests
+
+PDB = "apiVersion: policy/v1beta1\nkind: PodDisruptionBudget\nmetadata: {name: web}\n"
+
+
+def made(folder: Path, **files: str | bytes) -> str:
+    for name, content in files.items():
+        path = folder / name.replace("__", "/").replace("_", ".")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return str(folder)
+
+
+def whys(found: tuple[Manifest, ...]) -> list[str]:
+    return [each.why for manifest in found for each in manifest.unread]
+
+
+def test_a_folder_is_read_with_all_below_it(tmp_path: Path) -> None:
+    folder = made(tmp_path, b_yaml=PDB, a__deep_yml=PDB, c_json=f"# {PDB}", d_txt=PDB, e_tpl=PDB)
+    made(tmp_path / ".git", x_yaml=PDB)
+    found = read_manifests([folder])
+    assert [os.path.relpath(each.path, folder) for each in found] == ["b.yaml", "c.json", "a/deep.yml"]
+    assert all(each.documents or each.unread for each in found)
+
+
+def test_a_file_is_read_whatever_its_name_and_only_once(tmp_path: Path) -> None:
+    made(tmp_path, d_txt=PDB)
+    path = str(tmp_path / "d.txt")
+    (found,) = read_manifests([path, path])
+    assert [(each.of.kind, each.line) for each in found.documents] == [("PodDisruptionBudget", 1)]
+
+
+def test_values_in_a_folder_are_left_out_and_named_files_without_objects_are_unknown(tmp_path: Path) -> None:
+    folder = made(tmp_path, values_yaml="replicas: 1\n")
+    assert read_manifests([folder]) == ()
+    assert whys(read_manifests([f"{folder}/values.yaml"])) == ["there is no Kubernetes object in it"]
+
+
+def test_what_cannot_be_read_is_named(tmp_path: Path) -> None:
+    folder = made(tmp_path, a_yaml=b"\xff\xfe", b_yaml="a: [", c_yaml=PDB * 30)
+    (tmp_path / "d.yaml").symlink_to(tmp_path / "nowhere")
+    found = read_manifests([folder], Bounds(size=len(PDB) * 20))
+    assert [each.path.rpartition("/")[2] for each in found] == ["a.yaml", "b.yaml", "c.yaml", "d.yaml"]
+    assert all(len(each.unread) == 1 for each in found)
+    assert "UTF-8" in whys(found)[0] and "No such file" in whys(found)[3]
+
+
+def test_too_many_files_are_said(tmp_path: Path) -> None:
+    folder = made(tmp_path, a_yaml=PDB, b_yaml=PDB, c_yaml=PDB)
+    assert whys(read_manifests([folder], Bounds(files=2))) == ["more than 2 files are not read"]
+
+
+@pytest.mark.parametrize("path", ["nowhere.yaml", "a\0b", ""])
+def test_a_path_that_is_not_there_is_at_fault(path: str) -> None:
+    with pytest.raises(UsageError, match="-f"):
+        read_manifests([path])
+
+
+def test_standard_input_is_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    made(tmp_path, in_yaml=PDB)
+    with (tmp_path / "in.yaml").open() as given:
+        monkeypatch.setattr(sys, "stdin", given)
+        (found,) = read_manifests(["-"])
+    assert found.path == "-" and len(found.documents) == 1
+
+
+def test_no_standard_input_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", None)
+    assert whys(read_manifests(["-"])) == ["it cannot be read: standard input is closed"]
+    monkeypatch.setattr(sys, "stdin", io.StringIO(PDB))
+    assert len(whys(read_manifests(["-"]))) == 1

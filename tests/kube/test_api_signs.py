@@ -1,0 +1,167 @@
+"""What a server tells of who uses which API version, and what it refuses or answers oddly: each is unknown."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from kubectl_eksdoc.core.model.api_usage import KindTold, Manifest
+from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.connection import Connection
+from kubectl_eksdoc.core.rules.upgrades.removed_apis import removed_api
+from kubectl_eksdoc.core.rules.upgrades.written_kinds import resource_of
+from kubectl_eksdoc.kube.api_signs import ApiSigns
+from kubectl_eksdoc.kube.metadata_lists import ACCEPT
+from kubectl_eksdoc.kube.patience import Patience
+from tests.fakes.apiserver import ApiServer, Reply, json_reply, recorded, refused
+from tests.objects.test_held_apis import OLD, an_object, applied
+from tests.objects.test_helm_releases import TOKEN, a_secret
+
+QUICK = Patience(tries=2, first_pause=0.0)
+TEXT = {"Content-Type": "text/plain; version=0.0.4; charset=utf-8"}
+ROW = removed_api("policy/v1beta1", "PodDisruptionBudget")
+assert ROW is not None
+PDB = resource_of(ROW)
+V1, V1BETA1 = "/apis/policy/v1/poddisruptionbudgets", "/apis/policy/v1beta1/poddisruptionbudgets"
+SECRETS = "/api/v1/secrets"
+NO = refused("nobody may", "Forbidden", 403)
+SAMPLE = 'apiserver_requested_deprecated_apis{group="policy",version="v1beta1",resource="poddisruptionbudgets"} 1'
+
+
+def signs(config: str, page: int = 500) -> ApiSigns:
+    return ApiSigns(Connection(kubeconfig=config, page_size=page), patience=QUICK)
+
+
+def a_list(*items: Any, token: str = "") -> Reply:
+    kind = {"kind": "PartialObjectMetadataList", "apiVersion": "meta.k8s.io/v1"}
+    return json_reply({**kind, "metadata": {"continue": token}, "items": list(items)})
+
+
+def written(config: str) -> KindTold:
+    (told,) = signs(config).written((PDB,))
+    return told
+
+
+# The metric ----------------------------------------------------------------------------------
+
+
+def test_only_the_lines_of_the_metric_are_taken(server: ApiServer, config: str) -> None:
+    body = f'# HELP apiserver_requested_deprecated_apis x\nother{{token="{TOKEN}"}} 1\n{SAMPLE}\n\xff\n'
+    server.script("/metrics", Reply(200, TEXT, body.encode("latin-1")))
+    assert signs(config).requested() == (SAMPLE,)
+
+
+@pytest.mark.parametrize(
+    ("reply", "missing"), [(NO, "get /metrics"), (recorded("unknown path"), ""), (json_reply({}), ""), (Reply(500), "")]
+)
+def test_a_metric_that_is_not_told(server: ApiServer, config: str, reply: Reply, missing: str) -> None:
+    server.script("/metrics", *[reply] * 4)
+    told = signs(config).requested()
+    assert isinstance(told, Unknown) and told.missing == missing
+
+
+# Objects -------------------------------------------------------------------------------------
+
+
+def test_metadata_is_asked_for_page_by_page(server: ApiServer, config: str) -> None:
+    server.script(V1, a_list(an_object(applied(), OLD), token="next"), a_list(an_object(name="fine")))
+    told = written(config)
+    assert not isinstance(told.objects, Unknown) and [each.of.name for each in told.objects] == ["web"]
+    assert told.objects[0].of.api_version == "policy/v1" and TOKEN not in repr(told)
+    first, second = server.asked(V1)
+    assert first.header("Accept") == ACCEPT and (first.query, second.query["continue"]) == ({"limit": "500"}, "next")
+
+
+def test_a_list_that_expires_is_read_in_one_answer(server: ApiServer, config: str) -> None:
+    expired = recorded("pods page 2, continue token expired (watch cache on)")
+    server.script(V1, a_list(an_object(applied()), token="next"), expired, a_list(an_object(applied())))
+    told = written(config)
+    assert not isinstance(told.objects, Unknown) and len(told.objects) == 1
+    assert server.asked(V1)[-1].query == {}
+
+
+def test_an_older_version_is_asked_for_where_the_newest_is_not_served(server: ApiServer, config: str) -> None:
+    server.lists.clear()
+    server.script(V1BETA1, a_list(an_object(applied())))
+    told = written(config)
+    assert not isinstance(told.objects, Unknown) and told.objects[0].of.api_version == "policy/v1beta1"
+
+
+def test_what_is_not_served_has_no_objects(server: ApiServer, config: str) -> None:
+    server.lists.clear()
+    assert written(config) == KindTold(PDB, ())
+
+
+@pytest.mark.parametrize(
+    ("reply", "missing"),
+    [
+        (NO, "list poddisruptionbudgets.policy"),
+        (refused("no", "InternalError", 500), ""),
+        (json_reply([]), ""),
+        (json_reply({"kind": "PartialObjectMetadataList", "items": 7}), ""),
+        (json_reply({"kind": "PartialObjectMetadataList", "items": ["x"]}), ""),
+        (json_reply({"kind": "PodDisruptionBudgetList", "items": []}), ""),
+        (Reply(200, {"Content-Type": "application/json"}, b"{"), ""),
+    ],
+)
+def test_objects_that_are_not_told(server: ApiServer, config: str, reply: Reply, missing: str) -> None:
+    server.script(V1, *[reply] * 4)
+    told = written(config)
+    assert isinstance(told.objects, Unknown) and told.objects.missing == missing
+
+
+def test_a_list_is_read_once(server: ApiServer, config: str) -> None:
+    server.script(V1, a_list())
+    asked = signs(config)
+    assert asked.written((PDB,)) == asked.written((PDB,)) and len(server.asked(V1)) == 1
+
+
+# Releases of Helm ----------------------------------------------------------------------------
+
+
+def meta_of(secret: dict[str, Any]) -> dict[str, Any]:
+    return {"metadata": secret["metadata"]}
+
+
+ONE = "/api/v1/namespaces/shop/secrets/sh.helm.release.v1.web.v3"
+
+
+def test_only_the_secrets_of_the_revisions_that_count_are_read(server: ApiServer, config: str) -> None:
+    old = a_secret(version="2", status="superseded")
+    server.script(SECRETS, a_list(meta_of(old), meta_of(a_secret()), {"metadata": {"name": "plain"}}, {}))
+    server.script(ONE, json_reply(a_secret()))
+    found = signs(config).releases()
+    assert not isinstance(found, Unknown)
+    (release,) = found
+    assert release.revision == 3 and isinstance(release.manifest, Manifest) and len(release.manifest.documents) == 2
+    assert TOKEN not in repr(found)
+    (listed,) = server.asked(SECRETS)
+    assert listed.query["labelSelector"] == "owner=helm" and listed.header("Accept") == ACCEPT
+    assert [each.path for each in server.requests if "/namespaces/" in each.path] == [ONE]
+
+
+@pytest.mark.parametrize("reply", [NO, refused("no", "InternalError", 500), json_reply([]), Reply(200, {}, b"x")])
+def test_secrets_that_cannot_be_listed(server: ApiServer, config: str, reply: Reply) -> None:
+    server.script(SECRETS, *[reply] * 4)
+    told = signs(config).releases()
+    assert isinstance(told, Unknown) and told.missing == ("list secrets" if reply is NO else "")
+
+
+@pytest.mark.parametrize("reply", [NO, refused("no", "InternalError", 500), json_reply([]), json_reply(a_secret(b"x"))])
+def test_a_secret_that_cannot_be_read_is_an_unknown_release(server: ApiServer, config: str, reply: Reply) -> None:
+    server.script(SECRETS, a_list(meta_of(a_secret())))
+    server.script(ONE, *[reply] * 4)
+    found = signs(config).releases()
+    assert not isinstance(found, Unknown)
+    (release,) = found
+    assert isinstance(release.manifest, Unknown)
+    assert release.manifest.missing == ("get secrets" if reply is NO else "")
+
+
+def test_a_secret_that_is_gone_or_none_of_helm_is_no_release(server: ApiServer, config: str) -> None:
+    server.script(SECRETS, a_list(meta_of(a_secret())), a_list(meta_of(a_secret())))
+    server.script(ONE, recorded("unknown path"), json_reply(a_secret() | {"type": "Opaque"}))
+    assert signs(config).releases() == () == signs(config).releases()
+    assert json.dumps(server.asked(ONE)[0].query) == "{}"

@@ -1,0 +1,126 @@
+"""What a dump tells of the versions in which its objects were written, and of Helm's releases."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.api_usage import KindTold, Manifest, Written, WrittenBy, WrittenObject
+from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.kinds import Resource
+from kubectl_eksdoc.core.model.named import Named
+from kubectl_eksdoc.core.rules.upgrades.removed_apis import removed_api
+from kubectl_eksdoc.core.rules.upgrades.written_kinds import resource_of
+from kubectl_eksdoc.objects.held_apis import HeldApis
+from kubectl_eksdoc.objects.written_objects import written_object
+from tests.objects.test_helm_releases import HELD, TOKEN, a_secret
+
+ROW = removed_api("policy/v1beta1", "PodDisruptionBudget")
+assert ROW is not None
+PDB = resource_of(ROW)
+OLD = {"apiVersion": "policy/v1beta1", "manager": "web", "operation": "Update", "time": "t"}
+
+
+def an_object(last: Any = None, *entries: Any, name: str = "web") -> dict[str, Any]:
+    notes = {} if last is None else {"kubectl.kubernetes.io/last-applied-configuration": last}
+    meta = {"name": name, "namespace": "shop", "annotations": notes}
+    return {"metadata": meta | ({"managedFields": list(entries)} if entries else {}), "spec": {"token": TOKEN}}
+
+
+def raw(doc: Any) -> bytes:
+    return json.dumps(doc).encode()
+
+
+def applied(version: str = "policy/v1beta1") -> str:
+    return json.dumps({"apiVersion": version, "kind": "PodDisruptionBudget", "spec": {"token": TOKEN}})
+
+
+def told(held: HeldApis, resource: Resource = PDB) -> KindTold:
+    (found,) = held.written((resource,))
+    return found
+
+
+def test_signs_of_a_removed_version_are_kept_and_nothing_else() -> None:
+    held = HeldApis("the snapshot x")
+    held.add_item(kinds.BUDGETS, raw(an_object(applied(), OLD)))
+    held.add_item(kinds.BUDGETS, raw(an_object(applied("policy/v1"), OLD | {"apiVersion": "policy/v1"})))
+    signs = (
+        Written(WrittenBy.LAST_APPLIED, "policy/v1beta1", "PodDisruptionBudget"),
+        Written(WrittenBy.MANAGED_FIELDS, "policy/v1beta1", "PodDisruptionBudget", "web", "Update", "t"),
+    )
+    of = Named("policy/v1", "PodDisruptionBudget", "shop", "web")
+    assert told(held) == KindTold(PDB, (WrittenObject(of, signs),))
+    assert TOKEN not in repr(told(held))
+
+
+def test_objects_of_pages_and_of_no_fact_come_by() -> None:
+    held = HeldApis("the snapshot x")
+    held.add_page(kinds.BUDGETS, raw({"items": [an_object(applied())]}))
+    held.add_other("ValidatingAdmissionPolicy", "admissionregistration.k8s.io/v1", raw(an_object(None, OLD)))
+    assert not isinstance(told(held).objects, Unknown) and told(held).objects != ()
+    held.forget(kinds.BUDGETS)
+    assert isinstance(told(held).objects, Unknown)
+
+
+def test_a_kind_that_is_not_held_is_unknown_unless_all_is_held() -> None:
+    assert told(HeldApis("the snapshot x")).objects == Unknown("the snapshot x holds no poddisruptionbudgets")
+    assert told(HeldApis("the demo", complete=True)) == KindTold(PDB, ())
+    empty = HeldApis("the snapshot x")
+    empty.add_page(kinds.BUDGETS, b'{"items": []}')
+    assert told(empty) == KindTold(PDB, ())
+
+
+def test_a_dump_without_managed_fields_lacks_what_clients_wrote() -> None:
+    held = HeldApis("the snapshot x")
+    held.add_item(kinds.BUDGETS, raw(an_object()))
+    lacking = told(held).lacking
+    assert told(held).objects == () and lacking is not None and "--show-managed-fields" in lacking.why
+
+
+def test_releases_of_helm_are_read_where_there_are_secrets() -> None:
+    held = HeldApis("the snapshot x")
+    assert isinstance(held.releases(), Unknown)
+    held.add_other("Secret", "v1", raw({"metadata": {"name": "plain"}, "data": {"helm": TOKEN}}))
+    assert held.releases() == ()
+    held.add_other("Secret", "v1", raw(a_secret(HELD, version="2", status="superseded")))
+    held.add_other("Secret", "v1", raw(a_secret()))
+    held.add_other("Secret", "v1", raw(a_secret(name="other") | {"type": "Opaque"}))
+    found = held.releases()
+    assert not isinstance(found, Unknown)
+    (release,) = found
+    assert release.revision == 3 and isinstance(release.manifest, Manifest) and release.manifest.documents
+    assert TOKEN not in repr(found)
+
+
+def test_a_dump_never_holds_what_the_server_counts() -> None:
+    held = HeldApis("the snapshot x")
+    assert isinstance(held.requested(), Unknown)
+    held.count("# HELP apiserver_requested_deprecated_apis\napiserver_requested_deprecated_apis{} 1\nother 1\n")
+    assert held.requested() == ("apiserver_requested_deprecated_apis{} 1",)
+
+
+ANY = st.none() | st.integers() | st.text(max_size=6) | st.lists(st.none() | st.text(max_size=3), max_size=2)
+META = st.dictionaries(st.sampled_from(["name", "namespace", "annotations", "managedFields", "labels"]), ANY)
+
+
+@settings(deadline=None)
+@given(st.dictionaries(st.sampled_from(["metadata", "type", "data"]), ANY | META), ANY, st.lists(ANY, max_size=2))
+def test_any_object_is_read(doc: dict[str, Any], last: Any, entries: list[Any]) -> None:
+    for each in (doc, an_object(last, *entries)):
+        written_object(each, "PodDisruptionBudget", "policy/v1")
+        held = HeldApis("the snapshot x")
+        held.add_item(kinds.BUDGETS, raw(each))
+        held.add_other("Secret", "v1", raw(each))
+        told(held)
+        held.releases()
+
+
+def test_what_is_no_object_is_passed_over() -> None:
+    held = HeldApis("the snapshot x")
+    for odd in (b"[]", b'"managedFields"', b"{", b"[managedFields"):
+        held.add_item(kinds.BUDGETS, odd)
+    assert told(held).objects == ()

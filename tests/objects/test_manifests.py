@@ -1,0 +1,113 @@
+"""Which objects are in a text: documents, Lists, JSON, and what cannot be read beside them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kubectl_eksdoc.core.model.api_usage import Document
+from kubectl_eksdoc.core.model.named import Named
+from kubectl_eksdoc.objects.manifests import DEEPEST, manifest_of
+
+PDB = "apiVersion: policy/v1beta1\nkind: PodDisruptionBudget\nmetadata: {name: web, namespace: shop}\n"
+OF_PDB = Named("policy/v1beta1", "PodDisruptionBudget", "shop", "web")
+
+
+def objects(text: str) -> list[Document]:
+    found = manifest_of(text)
+    assert found.unread == ()
+    return list(found.documents)
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        (PDB, 1),
+        (f"# what it is\n\n---\n{PDB}", 4),
+        (f"---\n---\n# nothing\n---\n{PDB}...\n", 5),
+        (f"--- # marked\r\n{PDB}", 2),
+        (f"%YAML 1.1\n---\n{PDB}", 3),
+        (json.dumps({"kind": "PodDisruptionBudget", "metadata": {"namespace": "shop", "name": "web"}}), 1),
+        ("\ufeff" + PDB, 1),
+    ],
+)
+def test_documents_have_the_line_of_their_first_key(text: str, line: int) -> None:
+    if text.startswith("{"):
+        text = text.replace("{", '{\t"apiVersion": "policy/v1beta1", ', 1)
+    assert objects(text.lstrip("\ufeff")) == [Document(OF_PDB, line)]
+
+
+def test_items_of_lists_are_objects() -> None:
+    item = "- apiVersion: policy/v1beta1\n  kind: PodDisruptionBudget\n  metadata: {name: web, namespace: shop}\n"
+    assert objects(f"apiVersion: v1\nkind: List\nitems:\n{item}{item}") == [Document(OF_PDB, 1)] * 2
+    typed = (
+        "apiVersion: policy/v1beta1\nkind: PodDisruptionBudgetList\nitems:\n- metadata: {name: web, namespace: shop}"
+    )
+    assert objects(typed) == [Document(OF_PDB, 1)]
+    assert objects("kind: List\napiVersion: v1\nitems: []") == []
+
+
+def test_lists_end_somewhere() -> None:
+    deep = "{kind: List, apiVersion: v1, items: [" * (3 * DEEPEST)
+    (unread,) = manifest_of(deep + "]}" * (3 * DEEPEST)).unread
+    assert "deep" in unread.why
+
+
+@pytest.mark.parametrize(
+    "text", ["", "# nothing\n", "a: 1\n", "- 1\n", "name: chart\napiVersion: v2\n", "text", "null", "--- |\n a\n"]
+)
+def test_what_is_no_object_is_none(text: str) -> None:
+    assert objects(text) == []
+
+
+def test_json_of_any_form_is_read_one_after_the_other() -> None:
+    one = '{\t"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "\\ud83d\\ude00"}}'
+    assert [each.of.name for each in objects(f"{one}\n\n{one}")] == ["\N{GRINNING FACE}"] * 2
+
+
+def test_aliases_are_followed_and_grow_nothing() -> None:
+    bomb = "".join(f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]\n" for i in range(1, 60))
+    assert (
+        objects(f"a0: &a0 x\n{bomb}version: &v policy/v1beta1\n{PDB.replace('policy/v1beta1', '*v')}")[0].of == OF_PDB
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "template"),
+    [
+        ("a: [\n", 2, False),
+        ("{{- if .Values.on }}\nkind: Pod\n{{- end }}\n", 1, True),
+        ("kind: Pod\napiVersion: {{ .Values.v }}\n", 1, True),
+        ("kind: Pod\nmetadata: {name: web}\n", 1, False),
+        ("base: &b {kind: Pod}\n---\n<<: *b\napiVersion: v1\n", 3, False),
+        ('{"a": \n', 1, False),
+        ("a: \x07\n", 1, False),
+        ("a: \ud800\n", 1, False),
+    ],
+)
+def test_what_cannot_be_read_is_named_and_hides_no_other(text: str, line: int, template: bool) -> None:
+    found = manifest_of(f"{text}---\n{PDB}")
+    assert [(each.line, each.template) for each in found.unread] == [(line, template)]
+    assert [each.of for each in found.documents] == [OF_PDB]
+
+
+ODD = ["---", "kind: List", "items:", "- a", "  - {", "}", "&a", "*a", "<<: *a", "!!python/x", "? [", "{", '"', "\t"]
+PIECES = st.sampled_from([*PDB.splitlines(), *ODD])
+
+
+@settings(deadline=None)
+@given(st.lists(PIECES | st.text(max_size=8), max_size=12).map("\n".join))
+def test_any_text_is_read(text: str) -> None:
+    manifest_of(text)
+
+
+@settings(deadline=None)
+@given(st.recursive(st.none() | st.text() | st.integers(), lambda x: st.lists(x) | st.dictionaries(st.text(), x)))
+def test_any_json_is_read(value: object) -> None:
+    kept = {"apiVersion": "v1", "kind": "List", "items": [value]}
+    manifest_of(json.dumps(value))
+    manifest_of(json.dumps(kept))
+    manifest_of(json.dumps({"apiVersion": value, "kind": value, "metadata": value, "items": value}))
