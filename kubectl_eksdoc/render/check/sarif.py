@@ -6,6 +6,8 @@ Source: OASIS, Static Analysis Results Interchange Format 2.1.0 (3.27 result, 3.
 
 from __future__ import annotations
 
+from urllib.parse import quote
+
 from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.findings import Finding, Severity, Status
 from kubectl_eksdoc.core.plan.check.areas import Gate
@@ -30,6 +32,9 @@ _LEVELS = {
 }
 _KINDS = {Status.FAIL: "fail", Status.PASS: "pass", Status.UNKNOWN: "open"}
 _NO_LEVEL = "none"
+FILE = "File"
+"""The kind of subject by which manifests are named."""
+_MOST_LINES = 10**9
 
 
 def sarif(view: CheckView, look: Look) -> str:
@@ -98,12 +103,26 @@ def _justified(of: Suppressed) -> str:
 
 
 def _location(found: Finding) -> Fields:
-    """Where it is in the cluster. A finding that knows its file would have a physicalLocation here as well."""
+    """Where it is in the cluster; of a manifest also the file, and the first line that is named."""
     name = known(found.subject.name) or "unknown"
+    place: Fields = {"physicalLocation": _physical(found)} if found.subject.kind == FILE else {}
     return {
+        **place,
         "logicalLocations": [{"name": name, "fullyQualifiedName": _qualified(found), "kind": "resource"}],
         "message": {"text": f"{found.subject.kind} {found.subject}"},
     }
+
+
+def _physical(found: Finding) -> Fields:
+    """By the subject, and by evidence that begins with ``deploy/web.yaml:12``."""
+    path = found.subject.name
+    uri = quote(path, errors="replace")
+    fields: Fields = {"artifactLocation": {"uri": f"file://{uri}" if path.startswith("/") else uri}}
+    for each in found.evidence:
+        line, _, _ = each.removeprefix(f"{path}:").partition(" ")
+        if each.startswith(f"{path}:") and line.isdecimal() and line.isascii() and 0 < int(line) <= _MOST_LINES:
+            return {**fields, "region": {"startLine": int(line)}}
+    return fields
 
 
 def _qualified(found: Finding) -> str:

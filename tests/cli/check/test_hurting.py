@@ -59,13 +59,13 @@ def test_a_stuck_drain_on_the_demo_is_about_its_budgets() -> None:
 
 def test_targets_on_the_demo_suffer_as_their_controller_has_no_credentials_and_lack_a_readiness_gate() -> None:
     suspects = document("--symptom", "targets")["diagnosis"]["suspects"]
-    assert [each["code"] for each in suspects] == ["imds-pods-broken", "no-readiness-gate"]
-    assert suspects[1]["undo"].startswith("Undo: kubectl label namespace edge ")
+    assert [each["code"] for each in suspects] == ["imds-pods-broken", "pods-bouncing", "no-readiness-gate"]
+    assert suspects[2]["undo"].startswith("Undo: kubectl label namespace edge ")
 
 
 def test_a_cause_that_stops_no_upgrade_is_one_all_the_same(tmp_path: Path) -> None:
-    path = suppressions(tmp_path, {"code": "imds-pods-broken", "reason": "seen", "until": "2027-01-01"})
-    ran = check("--symptom", "targets", "--suppressions", path)
+    seen = [{"code": each, "reason": "seen", "until": "2027-01-01"} for each in ("imds-pods-broken", "pods-bouncing")]
+    ran = check("--symptom", "targets", "--suppressions", suppressions(tmp_path, *seen))
     assert ran.code == 1
     assert "Most likely: pods count as Ready before" in ran.out
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from kubectl_eksdoc.core.model import codes
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.changes import ChangesTold, Revision
+from kubectl_eksdoc.core.model.check_codes import parts
 from kubectl_eksdoc.core.model.check_needs import Need
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
 from kubectl_eksdoc.core.plan.check.plan import Wish
@@ -40,7 +41,7 @@ STUCK = Finding(
 def stuck(*found: Finding) -> CheckView:
     only = codes_of(Symptom.DRAIN_STUCK)
     facts = replace(healthy(), summed=dict.fromkeys(Need, ()) | {Need.PLAN_DRAIN: found})  # type: ignore[arg-type]
-    return view(list(chosen(only)), Wish(only=frozenset(only), symptom=Symptom.DRAIN_STUCK), facts)
+    return view(list(chosen([parts.DRAIN.name])), Wish(only=frozenset(only), symptom=Symptom.DRAIN_STUCK), facts)
 
 
 @pytest.mark.parametrize("look", [LOOK, NARROW])
@@ -82,7 +83,7 @@ def test_nothing_found_is_said_plainly() -> None:
 def test_what_is_not_known_of_a_symptom_is_said() -> None:
     only = codes_of(Symptom.DRAIN_STUCK)
     facts = replace(healthy(), summed={Need.PLAN_DRAIN: Unknown("it is forbidden", "list pods")})
-    of = view(list(chosen(only)), Wish(only=frozenset(only), symptom=Symptom.DRAIN_STUCK), facts)
+    of = view(list(chosen([parts.DRAIN.name])), Wish(only=frozenset(only), symptom=Symptom.DRAIN_STUCK), facts)
     assert "NOT KNOWN: 1 ANSWER" in table(of, LOOK)
     assert "missing: list pods" in table(of, LOOK)
 

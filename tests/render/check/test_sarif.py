@@ -74,6 +74,19 @@ def test_a_result_says_where_what_shows_it_and_what_to_do() -> None:
     assert result["properties"]["gate"] == "before-control-plane"
 
 
+def test_a_manifest_has_its_file_and_its_line() -> None:
+    path = "deploy/my web.yaml"
+    of = replace(SKEW, subject=Subject("File", path), evidence=("as the guide says", f"{path}:12 Deployment web"))
+    (location,) = results(view(usual(of)))["kubelet-skew"]["locations"]
+    assert location["physicalLocation"] == {
+        "artifactLocation": {"uri": "deploy/my%20web.yaml"},
+        "region": {"startLine": 12},
+    }
+    absolute = replace(of, subject=Subject("File", "/srv/web.yaml"), evidence=("/srv/web.yaml:x",))
+    (location,) = results(view(usual(absolute)))["kubelet-skew"]["locations"]
+    assert location["physicalLocation"] == {"artifactLocation": {"uri": "file:///srv/web.yaml"}}
+
+
 def test_the_same_finding_of_another_day_has_the_same_fingerprint() -> None:
     one, other = (results(view(usual(replace(SKEW, message=each))))["kubelet-skew"] for each in ("2 nodes", "3 nodes"))
     assert one["partialFingerprints"] == other["partialFingerprints"]
@@ -88,7 +101,7 @@ def test_what_is_suppressed_says_so_and_why() -> None:
 
 @given(st.text(max_size=40), st.text(max_size=40))
 def test_hostile_names_leave_it_well_formed(name: str, message: str) -> None:
-    hostile = replace(SKEW, subject=Subject("Pod", name, name), message=message, evidence=(message,))
+    hostile = replace(SKEW, subject=Subject("File", name, name), message=message, evidence=(message, f"{name}:1 x"))
     text = sarif(view(usual(hostile)), LOOK)
     assert not any(unsafe(char) for char in text if char != "\n")
     the_run(view(usual(hostile)))

@@ -10,9 +10,11 @@ from dataclasses import dataclass
 from enum import Enum
 
 from kubectl_eksdoc.core.model import addon_codes, codes, dns_codes, interruption_codes, metadata_codes
+from kubectl_eksdoc.core.model.check_codes import extensions as extension_codes
 from kubectl_eksdoc.core.model.check_codes import nodes as node_codes
 from kubectl_eksdoc.core.model.check_codes import parts
 from kubectl_eksdoc.core.model.check_codes import programs as program_codes
+from kubectl_eksdoc.core.model.check_codes import workloads as workload_codes
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.commands import Reach, shell
@@ -74,6 +76,7 @@ _WRITTEN = (addon_codes.NOT_ACTIVE, addon_codes.OTHER_WRITER)
 _DNS_ADDONS = ("coredns", "vpc-cni", "kube-proxy", "aws-node")
 _TARGET_ADDONS = ("vpc-cni", "aws-node", "aws-load-balancer-controller")
 _BALANCER = ("aws-load-balancer-controller",)
+_HOOKS = ("aws-load-balancer-webhook",)
 _IDENTITY = ("eks-pod-identity-agent",)
 
 
@@ -113,6 +116,7 @@ CAUSES: dict[Symptom, tuple[Cause, ...]] = {
         Cause(dns_codes.TWO_SCALERS, "two autoscalers fight over CoreDNS"),
         Cause(program_codes.ADDON_HEALTH, "an add-on that DNS needs is not well", True, _DNS_ADDONS),
         *_each(_WRITTEN, "an add-on that DNS needs is not as it was installed", _DNS_ADDONS),
+        Cause(workload_codes.BOUNCING, "what DNS needs is not Ready", True, _DNS_ADDONS),
         Cause(node_codes.KUBE_PROXY_SKEW, "kube-proxy does not fit: it leads to CoreDNS"),
         *_each(_NO_NOTICE, "nodes of CoreDNS go without a word"),
         *_each(dns_codes.ALL, "CoreDNS is not as it should be"),
@@ -128,6 +132,8 @@ CAUSES: dict[Symptom, tuple[Cause, ...]] = {
         ),
         Cause(addon_codes.PODS_ASTRAY, "pods have the security groups of their node", True),
         *_each(_WRITTEN, "vpc-cni is not as it was installed", _TARGET_ADDONS),
+        Cause(workload_codes.BOUNCING, "the load balancer controller is not Ready", True, _BALANCER),
+        Cause(extension_codes.WEBHOOK_DOWN, "the webhook of the load balancer controller has no backend", True, _HOOKS),
         Cause(program_codes.PROGRAM_BEFORE, "the load balancer controller does not fit", False, _BALANCER),
         *_each((parts.DRAIN, parts.IMDS, parts.ADDONS), "what targets need"),
     ),
@@ -148,6 +154,9 @@ CAUSES: dict[Symptom, tuple[Cause, ...]] = {
         Cause(codes.BUDGET_EXHAUSTED, "a budget lets nobody go now", True),
         Cause(codes.BUDGET_STALE, "the status of a budget is behind"),
         Cause(codes.BUDGET_DISAGREES, "the status of a budget does not match its pods"),
+        Cause(extension_codes.WEBHOOK_DOWN, "a webhook refuses what nobody answers for: no pod takes the place", True),
+        Cause(extension_codes.API_DOWN, "a group of the API does not answer: what is deleted stays", True),
+        Cause(workload_codes.BOUNCING, "pods are not Ready: their budgets let nobody go", True),
         Cause(codes.NODE_FOREIGN_DRAIN, "somebody else drains a node"),
         Cause(codes.POD_PENDING, "pods wait for a node already", True),
         Cause(codes.NO_PLACE, "a pod that goes finds no other node"),
