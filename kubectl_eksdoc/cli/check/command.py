@@ -97,6 +97,11 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
         metavar="FILE",
         help="findings that do not count, in YAML or JSON: code, reason, until, and kind, namespace, name with *",
     )
+    _add_when_it_hurts(parser)
+    parser.set_defaults(leaf=parser, command=run)
+
+
+def _add_when_it_hurts(parser: Parser) -> None:
     pain = parser.add_argument_group("When something hurts")
     pain.add_argument(
         "--symptom",
@@ -112,7 +117,6 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
         metavar="WHEN",
         help="list what has changed since then: 2h before the observation, or 2026-11-20T08:00:00Z",
     )
-    parser.set_defaults(leaf=parser, command=run)
 
 
 def _codes() -> tuple[Code, ...]:
