@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kubectl_eksdoc.aws.asking import Aws, Json, answered
+from kubectl_eksdoc.aws.asking import Aws, Json, answered, parts, text, texts
 from kubectl_eksdoc.core.model.aws import questions
 from kubectl_eksdoc.core.model.aws.addons import Issue
 from kubectl_eksdoc.core.model.aws.clusters import Caller, EksCluster
