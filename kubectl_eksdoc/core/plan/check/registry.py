@@ -9,11 +9,25 @@ from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.kinds import NODES, PODS, Resource
 from kubectl_eksdoc.core.plan.check.areas import Gate
 from kubectl_eksdoc.core.plan.check.checking import Check
-from kubectl_eksdoc.core.plan.check.checks import noted, programs, skewed, summed, supporting
-
-ALL: tuple[Check, ...] = tuple(
-    check for theme in (supporting, skewed, programs, noted, summed) for check in theme.CHECKS
+from kubectl_eksdoc.core.plan.check.checks import (
+    addresses,
+    control_plane,
+    group_updates,
+    insighted,
+    managed,
+    node_images,
+    noted,
+    programs,
+    quotas,
+    skewed,
+    summed,
+    supporting,
 )
+
+_OF_AWS = (control_plane, insighted, managed, group_updates, node_images, addresses, quotas)
+_THEMES = (supporting, *_OF_AWS, skewed, programs, noted, summed)
+
+ALL: tuple[Check, ...] = tuple(check for theme in _THEMES for check in theme.CHECKS)
 
 CODES: tuple[Code, ...] = tuple(dict.fromkeys(code for check in ALL for code in check.codes))
 """What ``--only`` takes."""
