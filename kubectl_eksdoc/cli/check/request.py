@@ -22,7 +22,7 @@ LOWEST = "low"
 @dataclass(frozen=True, slots=True)
 class Request:
     """`target` None: the next minor version. `gate`: "" for all; `only`: finding codes, none for all; `accepted`: those
-    that may be unknown."""
+    that may be unknown; `refresh`: EKS is to look anew first."""
 
     options: GlobalOptions
     source: SourceChoice
@@ -31,6 +31,7 @@ class Request:
     only: tuple[str, ...]
     fail_on: str
     accepted: tuple[str, ...]
+    refresh: bool = False
 
     @staticmethod
     def from_args(args: argparse.Namespace, words: Sequence[str]) -> Request:
@@ -40,14 +41,18 @@ class Request:
         """
         if words:
             raise UsageError(f"{words[0]!r} is not understood: it is about the whole cluster", "Name nothing.")
+        source = SourceOptions.from_args(args).choice
+        if args.refresh_insights and not source.live:
+            raise UsageError("--refresh-insights has EKS look anew, and is for a live cluster", "Leave it out.")
         return Request(
             GlobalOptions.from_args(args),
-            SourceOptions.from_args(args).choice,
+            source,
             args.target,
             args.gate or "",
             args.only,
             args.fail_on or LOWEST,
             args.accept_unknown,
+            args.refresh_insights,
         )
 
     @property
@@ -59,5 +64,6 @@ class Request:
             "only": list(self.only),
             "fail-on": "" if self.fail_on == LOWEST else self.fail_on,
             "accept-unknown": list(self.accepted),
+            "refresh-insights": self.refresh,
         }
         return {name: value for name, value in said.items() if value}

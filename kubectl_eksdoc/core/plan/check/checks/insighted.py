@@ -27,8 +27,8 @@ FRESH_FOR = timedelta(hours=24)
 
 _FORCE = Source("containers-roadmap issue 2570; botocore eks, UpdateClusterVersion", Confidence.LOW)
 FORCE = (
-    "whether EKS refuses the upgrade for it without --force is not known: it did from 2025-03-27 on, and no more the day"
-    " after; what holds today was not found"
+    "whether EKS refuses the upgrade for it without --force is not known: it did from 2025-03-27 on, and no more the"
+    " day after; what holds today was not found"
 )
 _MOST = 5
 
