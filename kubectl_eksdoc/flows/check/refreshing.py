@@ -1,4 +1,4 @@
-"""A refresh of EKS's insights, on request: asked for, and waited for, with an end. It changes nothing in the cluster."""
+"""A refresh of EKS's insights, on request: asked for, and waited for, with an end. Nothing in the cluster changes."""
 
 from __future__ import annotations
 

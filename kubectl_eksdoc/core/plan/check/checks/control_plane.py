@@ -150,7 +150,9 @@ def _before(facts: CheckFacts) -> Version:
 def _open(facts: CheckFacts, upgraded: datetime) -> Finding:
     now, until = facts.way.now, upgraded + path.ROLLBACK_FOR
     back = in_words(_before(facts))
-    onward = (f"the upgrade to {in_words(facts.way.steps[0])} ends that way: it goes back by one minor",)
+    onward = (
+        f"the upgrade to {in_words(each)} ends that way: it goes back by one minor" for each in facts.way.steps[:1]
+    )
     return Finding(
         codes.ROLLBACK_WINDOW,
         Severity.INFO,
@@ -159,7 +161,7 @@ def _open(facts: CheckFacts, upgraded: datetime) -> Finding:
         f"the upgrade to {in_words(now)} of {day(upgraded)} can be taken back to {back} until"
         f" {until.strftime('%Y-%m-%d %H:%M')} UTC at least, if all of the conditions hold",
         (
-            *(onward if facts.way.steps else ()),
+            *onward,
             "counted from when the upgrade began: when it ended is not told",
             *_rollback_insights(facts),
             *(sourced(each.text, each.source) for each in path.ROLLBACK_CONDITIONS),
