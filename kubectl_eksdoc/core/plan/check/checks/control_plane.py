@@ -150,9 +150,7 @@ def _before(facts: CheckFacts) -> Version:
 def _open(facts: CheckFacts, upgraded: datetime) -> Finding:
     now, until = facts.way.now, upgraded + path.ROLLBACK_FOR
     back = in_words(_before(facts))
-    onward = (
-        f"the upgrade to {in_words(each)} ends that way: it goes back by one minor" for each in facts.way.steps[:1]
-    )
+    onward = [f"the upgrade to {in_words(each)} ends it: it goes back by one minor" for each in facts.way.steps[:1]]
     return Finding(
         codes.ROLLBACK_WINDOW,
         Severity.INFO,
