@@ -9,13 +9,14 @@ from typing import Any
 import pytest
 
 from kubectl_eksdoc.core.model.check_codes import capacity, control_plane, groups, insights
+from kubectl_eksdoc.core.model.codes import Code
 from tests.cli.running import run_cli
 
 OURS = {
     value.name
     for theme in (capacity, control_plane, groups, insights)
     for value in vars(theme).values()
-    if hasattr(value, "about")
+    if isinstance(value, Code)
 }
 
 
