@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kubectl_eksdoc.aws.asking import Json, at_once, found, known, name_of, number, parts, text, texts
+from kubectl_eksdoc.aws.asking import Json, at_once, found, known, name_of, number, parts, text, texts, there
 from kubectl_eksdoc.aws.believing import Believed
 from kubectl_eksdoc.aws.ec2 import template_ref
 from kubectl_eksdoc.core.model.asked import Absent, Unknown
@@ -17,7 +17,7 @@ from kubectl_eksdoc.core.model.aws.machines import NodeGroup, PodIdentity
 def names(of: Believed) -> tuple[str, ...] | Unknown:
     """Sorted."""
     wanted = {"clusterName": of.cluster.name}
-    return known(of.aws, questions.NODE_GROUPS, wanted, lambda said: tuple(sorted(texts(said, "nodegroups"))))
+    return there(of.aws, questions.NODE_GROUPS, wanted, lambda said: tuple(sorted(texts(said, "nodegroups"))))
 
 
 def node_groups(of: Believed, wanted: tuple[str, ...]) -> Mapping[str, NodeGroup | Absent | Unknown]:

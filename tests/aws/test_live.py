@@ -110,10 +110,9 @@ def everything(of: Believed) -> dict[Question, Any]:
 
 def of_upgrades(of: Believed) -> dict[Question, Any]:
     told = insights.insights(of, ["1.25"])
+    listed = told if isinstance(told, Unknown) else ("listed", *(getattr(each, "id", each) for each in told))
     return {
-        questions.INSIGHTS: told
-        if isinstance(told, Unknown)
-        else ("listed", *(getattr(each, "id", each) for each in told)),
+        questions.INSIGHTS: listed,
         questions.INSIGHT: told if isinstance(told, Unknown) else ("in full", *told),
         questions.INSIGHTS_REFRESH: insights.InsightRefresh(of).state(),
         questions.SUBNETS: capacity.subnets(of, ["subnet-1"]),

@@ -130,7 +130,7 @@ def test_one_question_that_is_not_answered_takes_nothing_else_with_it(question: 
     aws = account(2)
     whole = upgrade_told(sees(aws), wanted(*EVERYTHING))
     aws.answers[question] = answers[refusal]
-    if refusal == "missing" and question in ("eks:ListAddons", "eks:ListNodegroups", "eks:DescribeClusterVersions"):
+    if refusal == "missing" and question in ("eks:ListAddons", "eks:DescribeClusterVersions"):
         with pytest.raises(AwsMissing):
             upgrade_told(sees(aws), wanted(*EVERYTHING))
         return

@@ -153,4 +153,3 @@ def test_how_many_go_at_once(at_once: str, size: int, number: int | None) -> Non
 
 def test_how_many_come_first() -> None:
     assert (surge(3, 1), surge(3, 9), surge(0, None)) == (6, 9, 1)
-    assert len(nodes(1)) == 1

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.insights import (
     ERROR,
     MISCONFIGURATION,
@@ -15,6 +14,7 @@ from kubectl_eksdoc.core.model.aws.insights import (
     Misfit,
 )
 from kubectl_eksdoc.core.model.check_codes import insights as codes
+from kubectl_eksdoc.core.model.cluster import Source
 from kubectl_eksdoc.core.model.findings import Severity, Status
 from tests.core.plan.check.of_aws import DENIED, an_insight, before, facts, find, one, text, told
 
@@ -99,13 +99,13 @@ def test_old_insights_say_how_to_have_newer_ones() -> None:
     found = one(facts(told(insights=seen)), codes.INSIGHT_STALE)
     assert found.severity is Severity.LOW and "1 of 2 insights are older than a day" in found.message
     assert "3 days ago" in found.message
-    assert [each.command for each in found.remedy] == [
-        "kubectl eksdoc check --refresh-insights",
-        "aws eks start-insights-refresh --cluster-name prod --region eu-west-1",
-    ]
+    by_hand = "aws eks start-insights-refresh --cluster-name prod --region eu-west-1"
+    assert [each.command for each in found.remedy] == [by_hand], "of a snapshot nothing is asked anew"
+    live = one(facts(told(insights=seen), source=Source.LIVE), codes.INSIGHT_STALE)
+    assert [each.command for each in live.remedy] == ["kubectl eksdoc check --refresh-insights", by_hand]
     assert not find(facts(told(insights=(an_insight(refreshed=before(hours=24)),))), codes.INSIGHT_STALE)
     undated = one(facts(told(insights=(an_insight(refreshed=None),))), codes.INSIGHT_STALE)
-    assert undated.status is Status.UNKNOWN and isinstance(Unknown(undated.message), Unknown)
+    assert undated.status is Status.UNKNOWN
 
 
 def test_a_misconfiguration_blocks_no_step() -> None:

@@ -109,7 +109,7 @@ def _in_the_way(facts: CheckFacts, name: str, said: list[str]) -> Iterator[str]:
         return
     nodes = _nodes(facts, name, said)
     names = {node.name for node in nodes}
-    guards = matching(facts.cluster.budgets, facts.cluster.pods)
+    guards = matching(facts.cluster.budgets, ())
     held = []
     for pod in facts.cluster.pods:
         if pod.node in names and not _stays(pod):

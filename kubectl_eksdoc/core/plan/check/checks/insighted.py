@@ -11,6 +11,7 @@ from kubectl_eksdoc.core.model.aws import insights as told
 from kubectl_eksdoc.core.model.aws.insights import Client, Deprecation, Insight, InsightDetail
 from kubectl_eksdoc.core.model.check_codes import insights as codes
 from kubectl_eksdoc.core.model.check_needs import Need
+from kubectl_eksdoc.core.model.cluster import Source as ReadFrom
 from kubectl_eksdoc.core.model.codes import Code
 from kubectl_eksdoc.core.model.commands import shell
 from kubectl_eksdoc.core.model.confidence import Confidence
@@ -174,13 +175,19 @@ def _stale(facts: CheckFacts) -> Iterator[Finding]:
             f" {ago(now, min(old))}",
             ("what was mended or has come since is not in them",),
             (
-                Remedy("Have EKS look anew first, and judge again.", "kubectl eksdoc check --refresh-insights"),
+                *_anew(facts),
                 Remedy(
-                    "Or ask for it, and wait a few minutes.",
+                    "Ask EKS to look anew, and wait a few minutes before all of this is judged again.",
                     aws(facts, "eks", "start-insights-refresh", "--cluster-name", name_of(facts)),
                 ),
             ),
         )
+
+
+def _anew(facts: CheckFacts) -> Iterator[Remedy]:
+    """Only of a cluster that lives anything can be asked anew."""
+    if facts.cluster.source is ReadFrom.LIVE:
+        yield Remedy("Have EKS look anew first, and judge again.", "kubectl eksdoc check --refresh-insights")
 
 
 def _judge(code: Code, status: str, severity: Severity) -> Callable[[CheckFacts], Iterator[Finding]]:

@@ -140,9 +140,14 @@ def _releases(facts: CheckFacts) -> Iterator[Finding]:
         if group.ami_type == CUSTOM:
             continue  # its owner's, with no releases of EKS
         told = facts.aws.releases.get((group.ami_type, group.version), NOT_ASKED)
-        if isinstance(told, (Absent, Unknown)) or not group.release:
+        if isinstance(told, (Absent, Unknown)):
             yield from _untold(group, what, told)
-        elif _older(group.release, told):
+            continue
+        older = _older(group.release, told)
+        if older is None:
+            why = Unknown(f"{group.release or 'no release'} and {told} cannot be compared")
+            yield unknown(codes.NODEGROUP_RELEASE, subject(group.name), what, why, Severity.LOW)
+        elif older:
             yield Finding(
                 codes.NODEGROUP_RELEASE,
                 Severity.LOW,
@@ -159,20 +164,19 @@ def _releases(facts: CheckFacts) -> Iterator[Finding]:
             )
 
 
-def _untold(group: NodeGroup, what: str, told: str | Absent | Unknown) -> Iterator[Finding]:
+def _untold(group: NodeGroup, what: str, told: Absent | Unknown) -> Iterator[Finding]:
     """Of Windows nothing tells it, and of AL2 nothing new comes: who has to act is told by other codes."""
-    family = family_of_type(group.ami_type)
-    if isinstance(told, Absent) and family is Family.AL2:
+    if isinstance(told, Absent) and family_of_type(group.ami_type) is Family.AL2:
         return
-    why = told if isinstance(told, Unknown) else Unknown(told.said if isinstance(told, Absent) else "EKS tells none")
+    why = told if isinstance(told, Unknown) else Unknown(told.said)
     severity = Severity.LOW if why.missing else Severity.INFO
     yield unknown(codes.NODEGROUP_RELEASE, subject(group.name), what, why, severity)
 
 
-def _older(release: str, recommended: str) -> bool:
-    """By their numbers, ``1.33.1-20250610`` or ``1.42.0-7a3e5f1c``; where these are alike only what differs counts."""
+def _older(release: str, recommended: str) -> bool | None:
+    """By their numbers, ``1.33.1-20250610`` or ``1.42.0-7a3e5f1c``; None where these are of different kinds."""
     ours, theirs = _numbers(release), _numbers(recommended)
-    return ours < theirs if ours != theirs else False
+    return ours < theirs if len(ours) == len(theirs) > 1 else None
 
 
 def _numbers(release: str) -> tuple[int, ...]:
