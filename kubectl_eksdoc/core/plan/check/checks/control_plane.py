@@ -162,11 +162,18 @@ def _open(facts: CheckFacts, upgraded: datetime) -> Finding:
             *onward,
             "counted from when the upgrade began: when it ended is not told",
             *_rollback_insights(facts),
-            *(sourced(each.text, each.source) for each in path.ROLLBACK_CONDITIONS),
+            *_conditions(),
             f"it leaves as they are: {', '.join(path.ROLLBACK_LEAVES)}",
             sourced(path.DOUBT.text, path.DOUBT.source),
         ),
     )
+
+
+def _conditions() -> Iterator[str]:
+    """Those that are from one page together, the surest first as they are listed."""
+    for source in dict.fromkeys(each.source for each in path.ROLLBACK_CONDITIONS):
+        texts = (each.text for each in path.ROLLBACK_CONDITIONS if each.source == source)
+        yield sourced(f"conditions: {'; '.join(texts)}", source)
 
 
 def _rollback_insights(facts: CheckFacts) -> Iterator[str]:

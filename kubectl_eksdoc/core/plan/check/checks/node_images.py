@@ -72,7 +72,7 @@ def _family(node: Node, group: NodeGroup | None) -> Family:
 def _unread(facts: CheckFacts, code: Code, what: str) -> Iterator[Finding]:
     """What nodes tell is enough but for groups that have none."""
     yield from unread(facts, code, what, kinds.NODES, severity=Severity.HIGH)
-    yield from groups_unknown(facts, code, f"{what} where it has no nodes now", Severity.LOW)
+    yield from groups_unknown(facts, code, "what it would run if it had nodes", Severity.LOW)
 
 
 def _al2(facts: CheckFacts) -> Iterator[Finding]:
