@@ -23,28 +23,27 @@ from kubectl_eksdoc.core.model.aws.insights import (
     Refresh,
 )
 
-Told = tuple[Insight | Unknown, ...] | Unknown
+Told = tuple[Insight, ...] | Unknown
 
 
-def insights(of: Believed, versions: Sequence[str]) -> Told:
-    """About an upgrade to each of `versions`, and those that are about none. A list that may not be had leaves the
-    other one as it is."""
-    filters: list[Json] = [{"categories": [READINESS], "kubernetesVersions": list(versions)}] if versions else []
-    filters.append({"categories": [MISCONFIGURATION, ROLLBACK]})
-    listed = [each for _, each in at_once(range(len(filters)), lambda number: _listed(of, filters[number]))]
-    unknown = [each for each in listed if isinstance(each, Unknown)]
-    if len(unknown) == len(listed):
-        return unknown[0]
-    seen = {one.id: one for each in listed if not isinstance(each, Unknown) for one in each}
-    told = at_once(seen.values(), lambda each: _in_full(of, each))
-    return (*(each for _, each in told), *unknown)
+def readiness(of: Believed, versions: Sequence[str]) -> Told:
+    """About an upgrade to each of `versions`."""
+    return _told(of, {"categories": [READINESS], "kubernetesVersions": list(versions)}) if versions else ()
 
 
-def _listed(of: Believed, kept: Json) -> tuple[Insight, ...] | Unknown:
+def others(of: Believed) -> Told:
+    """About misconfigurations, and the way back. A filter for versions might hide them, as they are about none."""
+    return _told(of, {"categories": [MISCONFIGURATION, ROLLBACK]})
+
+
+def _told(of: Believed, kept: Json) -> Told:
     def made(said: Json) -> tuple[Insight, ...]:
         return tuple(_insight(each) for each in parts(said, "insights"))
 
-    return there(of.aws, questions.INSIGHTS, {"clusterName": of.cluster.name, "filter": kept}, made)
+    listed = there(of.aws, questions.INSIGHTS, {"clusterName": of.cluster.name, "filter": kept}, made)
+    if isinstance(listed, Unknown):
+        return listed
+    return tuple(told for _, told in at_once(listed, lambda each: _in_full(of, each)))
 
 
 def _in_full(of: Believed, each: Insight) -> Insight:

@@ -21,6 +21,10 @@ _DESCRIBED = frozenset((Need.NODE_GROUPS, Need.TEMPLATES, Need.RELEASES))
 _NAMED = _DESCRIBED | {Need.GROUP_UPDATES}
 
 
+Source = tuple[str, Callable[[], Any]]
+"""The name of a field of `UpgradeTold`, and who fills it."""
+
+
 def upgrade_told(of: Believed, wanted: Wanted) -> UpgradeTold:
     """
     Raises:
@@ -30,7 +34,7 @@ def upgrade_told(of: Believed, wanted: Wanted) -> UpgradeTold:
     sources: Mapping[Need, Callable[[], dict[str, Any]]] = {
         Need.VERSIONS: lambda: {"versions": eks.cluster_versions(of)},
         Need.ADDONS: lambda: _addons(of),
-        Need.INSIGHTS: lambda: {"insights": insights.insights(of, wanted.steps)},
+        Need.INSIGHTS: lambda: _asked(_insights(of, wanted)),
         Need.CLUSTER_UPDATES: lambda: {"cluster_updates": _history(of, {}, MOST_OF_CLUSTER)},
         Need.QUOTAS: lambda: {"quotas": capacity.quotas(of, wanted.at)},
     }
@@ -49,12 +53,18 @@ def nothing_told(why: Unknown) -> UpgradeTold:
         versions=why,
         addons=why,
         insights=why,
+        other_insights=why,
         cluster_updates=why,
         node_groups=why,
         group_updates=why,
         subnets=why,
         quotas=why,
     )
+
+
+def _insights(of: Believed, wanted: Wanted) -> Iterator[Source]:
+    yield "insights", lambda: insights.readiness(of, wanted.steps)
+    yield "other_insights", lambda: insights.others(of)
 
 
 def _addons(of: Believed) -> dict[str, Any]:
@@ -73,10 +83,6 @@ def _versions(of: Believed, name: str) -> AddonVersions | Absent | Unknown:
 def _history(of: Believed, what: Mapping[str, str], most: int) -> UpdateHistory | Unknown:
     told = eks.updates(of, what, most)
     return UpdateHistory(()) if isinstance(told, Absent) else told
-
-
-Source = tuple[str, Callable[[], Mapping[Any, Any]]]
-"""The name of a field of `UpgradeTold`, and who fills it."""
 
 
 def _of_groups(of: Believed, needs: frozenset[Need]) -> dict[str, Any]:

@@ -40,7 +40,7 @@ FULL = {
 
 
 def test_one_in_full() -> None:
-    (told, *_) = insights.insights(sees(account(DescribeInsight={"insight": FULL})), ["1.34"])  # type: ignore[misc]
+    (told,) = insights.readiness(sees(account(DescribeInsight={"insight": FULL})), ["1.34"])  # type: ignore[misc]
     assert told == Insight(
         "1",
         "Kubelet version skew",
@@ -61,7 +61,7 @@ def test_one_in_full() -> None:
 
 def test_what_passes_is_not_asked_for_in_full() -> None:
     aws = account(ListInsights={"insights": [an_insight(insightStatus={"status": "PASSING"})]})
-    (told,) = insights.insights(sees(aws), ["1.34"])  # type: ignore[misc]
+    (told,) = insights.readiness(sees(aws), ["1.34"])  # type: ignore[misc]
     assert isinstance(told, Insight) and told.detail is None
     assert {name for name, _ in aws.asked} == {"eks:ListInsights"}
 
@@ -72,15 +72,16 @@ def test_one_list_that_may_not_be_had_leaves_the_other() -> None:
             return {"insights": [an_insight()]}
         return AwsThrottled("asked too often")
 
-    told = insights.insights(sees(account(ListInsights=answer)), ["1.34"])
-    assert isinstance(told, tuple) and [type(each) for each in told] == [Insight, Unknown]
-    denied = AwsDenied("no", missing="eks:ListInsights")
-    assert insights.insights(sees(account(ListInsights=denied)), ["1.34"]) == Unknown("no", "eks:ListInsights")
+    of = sees(account(ListInsights=answer))
+    assert insights.others(of) == Unknown("asked too often") and len(insights.readiness(of, ["1.34"])) == 1  # type: ignore[arg-type]
+    denied = sees(account(ListInsights=AwsDenied("no", missing="eks:ListInsights")))
+    assert insights.readiness(denied, ["1.34"]) == Unknown("no", "eks:ListInsights") == insights.others(denied)
+    assert insights.readiness(denied, []) == ()
 
 
 def test_one_that_may_not_be_described_is_there_all_the_same() -> None:
     aws = account(DescribeInsight=AwsDenied("no", missing="eks:DescribeInsight"))
-    (told,) = insights.insights(sees(aws), ["1.34"])  # type: ignore[misc]
+    (told,) = insights.readiness(sees(aws), ["1.34"])  # type: ignore[misc]
     assert isinstance(told, Insight) and told.detail == Unknown("no", "eks:DescribeInsight")
 
 
@@ -141,7 +142,8 @@ ANSWERS = {
 @settings(max_examples=300, deadline=None)
 def test_whatever_is_answered_is_a_fact_or_unknown(data: st.DataObject) -> None:
     of = sees(Scripted({name: data.draw(spoiled(answer)) for name, answer in ANSWERS.items()}))
-    assert isinstance(insights.insights(of, ["1.34"]), (tuple, Unknown))
+    assert isinstance(insights.readiness(of, ["1.34"]), (tuple, Unknown))
+    assert isinstance(insights.others(of), (tuple, Unknown))
     assert isinstance(node_groups.names(of), (tuple, Unknown))
     assert node_groups.node_group(of, "blue") is not None
     eks.updates(of, {"nodegroupName": "blue"}, 3)

@@ -109,7 +109,7 @@ def everything(of: Believed) -> dict[Question, Any]:
 
 
 def of_upgrades(of: Believed) -> dict[Question, Any]:
-    told = insights.insights(of, ["1.25"])
+    told = insights.readiness(of, ["1.25"])
     listed = told if isinstance(told, Unknown) else ("listed", *(getattr(each, "id", each) for each in told))
     return {
         questions.INSIGHTS: listed,

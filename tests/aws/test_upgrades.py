@@ -110,7 +110,7 @@ def test_what_is_in_use_is_asked_for_of_whole_hours() -> None:
 def test_without_a_way_nothing_is_asked_about_versions() -> None:
     aws = account()
     told = upgrade_told(sees(aws), wanted(Need.INSIGHTS, steps=()))
-    assert told.insights == ()
+    assert told.insights == () == told.other_insights
     assert [params["filter"] for _, params in aws.asked] == [{"categories": ["MISCONFIGURATION", "ROLLBACK_READINESS"]}]
 
 
@@ -148,11 +148,11 @@ RESTS_ON = {
     "eks:DescribeAddon": {"addons", "addon_versions"},
     "eks:DescribeAddonVersions": {"addon_versions"},
     "eks:DescribeClusterVersions": {"versions"},
-    "eks:DescribeInsight": {"insights"},
+    "eks:DescribeInsight": {"insights", "other_insights"},
     "eks:DescribeNodegroup": {"node_groups", "templates", "releases", "subnets"},
     "eks:DescribeUpdate": {"cluster_updates", "group_updates"},
     "eks:ListAddons": {"addons", "addon_versions"},
-    "eks:ListInsights": {"insights"},
+    "eks:ListInsights": {"insights", "other_insights"},
     "eks:ListNodegroups": {"node_groups", "group_updates", "templates", "releases", "subnets"},
     "eks:ListUpdates": {"cluster_updates", "group_updates"},
     "service-quotas:GetServiceQuota": {"quotas"},

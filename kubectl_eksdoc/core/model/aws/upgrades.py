@@ -32,14 +32,16 @@ Groups = Mapping[str, NodeGroup | Absent | Unknown]
 
 @dataclass(frozen=True, slots=True)
 class UpgradeTold:
-    """Each answer, or why there is none. `addon_versions`: of the installed add-ons by their names; `group_updates` by
-    the names of the node groups; `templates`: by what the groups name; `releases`: what is recommended, by amiType and
-    Kubernetes version; `subnets` by their ids; `quotas` by their codes."""
+    """Each answer, or why there is none. `addon_versions`: of the installed add-ons by their names; `insights`: about
+    the versions on the way, `other_insights`: about misconfigurations and the way back; `group_updates`: by the names
+    of the node groups; `templates`: by what the groups name; `releases`: what is recommended, by amiType and Kubernetes
+    version; `subnets`: by their ids; `quotas`: by their codes."""
 
     versions: tuple[ClusterVersion, ...] | Unknown = NOT_ASKED
     addons: tuple[Addon | Unknown, ...] | Unknown = NOT_ASKED
     addon_versions: Mapping[str, AddonVersions | Absent | Unknown] = field(default_factory=dict)
-    insights: tuple[Insight | Unknown, ...] | Unknown = NOT_ASKED
+    insights: tuple[Insight, ...] | Unknown = NOT_ASKED
+    other_insights: tuple[Insight, ...] | Unknown = NOT_ASKED
     cluster_updates: UpdateHistory | Unknown = NOT_ASKED
     node_groups: Groups | Unknown = NOT_ASKED
     group_updates: Mapping[str, UpdateHistory | Unknown] | Unknown = NOT_ASKED

@@ -81,6 +81,7 @@ def told(*groups: NodeGroup | Unknown, **more: Any) -> UpgradeTold:
     named = {each.name if isinstance(each, NodeGroup) else "red": each for each in groups or (a_group(),)}
     fields: dict[str, Any] = {
         "insights": (an_insight(),),
+        "other_insights": (),
         "cluster_updates": history(an_update()),
         "node_groups": named,
         "group_updates": {name: history() for name in named},

@@ -102,7 +102,8 @@ def whatever(draw: st.DrawFn) -> Any:
     quota = st.builds(Quota, WORDS, st.floats(0, 500), st.none(), st.floats(0, 500) | WHY) | WHY
     aws = told(
         group,
-        insights=draw(WHY | st.lists(insights() | WHY, max_size=3).map(tuple)),
+        insights=draw(WHY | st.lists(insights(), max_size=3).map(tuple)),
+        other_insights=draw(WHY | st.lists(insights(), max_size=3).map(tuple)),
         cluster_updates=draw(WHY | histories()),
         group_updates=draw(WHY | st.fixed_dictionaries({"blue": WHY | histories()})),
         templates={ref: draw(version | GONE | WHY)} if ref else {},

@@ -89,14 +89,14 @@ def test_a_fresh_upgrade_can_be_taken_back() -> None:
 def test_who_is_in_the_way_back() -> None:
     fargate = a_node("fargate-1", group="", labels={COMPUTE_TYPE: "fargate"})
     old = nodes(1, version="v1.32.3-eks-1")
-    seen = (an_insight(), an_insight(id="2", category=ROLLBACK, status=ERROR, name="Kubelets", reason="too new"))
-    aws = told(cluster_updates=FRESH, insights=seen)
+    seen = (an_insight(category=ROLLBACK, status=ERROR, name="Kubelets", reason="too new"),)
+    aws = told(cluster_updates=FRESH, other_insights=seen)
     way, lost = find(facts(aws, nodes=[*old, fargate]), codes.ROLLBACK_WINDOW)
     assert "EKS sees in the way back: Kubelets is ERROR: too new" in way.evidence
     assert [each for each in lost.evidence if "Fargate" in each] and "newer than" not in text(lost).split("\n")[1]
     unread = find(facts(aws, unread=[kinds.NODES], nodes=[]), codes.ROLLBACK_WINDOW)
     assert [each.missing for each in unread if each.status is Status.UNKNOWN] == ["list nodes"]
-    blind = find(facts(told(cluster_updates=FRESH, insights=DENIED), target="1.33"), codes.ROLLBACK_WINDOW)
+    blind = find(facts(told(cluster_updates=FRESH, other_insights=DENIED), target="1.33"), codes.ROLLBACK_WINDOW)
     assert "what EKS sees in the way back is not known" in text(blind[0]) and "ends it" not in text(blind[0])
 
 

@@ -66,9 +66,11 @@ def test_what_could_not_be_described_is_found_all_the_same() -> None:
 
 @pytest.mark.parametrize("code", ALL, ids=lambda each: each.name)
 def test_what_may_not_be_asked_is_unknown_in_every_code(code) -> None:  # type: ignore[no-untyped-def]
-    for insights in (DENIED, (an_insight(), DENIED)):
-        found = one(facts(told(insights=insights)), code)
-        assert found.status is Status.UNKNOWN and found.missing == "eks:Something"
+    misconfigured = code is codes.INSIGHT_MISCONFIGURED
+    lost, kept = ("other_insights", "insights")[:: 1 if misconfigured else -1]
+    found = one(facts(told(**{lost: DENIED})), code)
+    assert found.status is Status.UNKNOWN and found.missing == "eks:Something"
+    assert not find(facts(told(**{kept: DENIED})), code), "the other list is nothing to it"
 
 
 def test_what_eks_does_not_know_is_unknown() -> None:
@@ -109,8 +111,8 @@ def test_old_insights_say_how_to_have_newer_ones() -> None:
 
 
 def test_a_misconfiguration_blocks_no_step() -> None:
-    seen = (an_insight(), an_insight(id="2", version="", category=MISCONFIGURATION, status=ERROR, name="No logs"))
-    given = facts(told(insights=seen), target="1.33")
+    seen = (an_insight(version="", category=MISCONFIGURATION, status=ERROR, name="No logs"),)
+    given = facts(told(other_insights=seen), target="1.33")
     found = one(given, codes.INSIGHT_MISCONFIGURED)
     assert str(found.subject) == "No logs" and found.severity is Severity.MEDIUM
     assert not find(given, codes.INSIGHT_ERROR)

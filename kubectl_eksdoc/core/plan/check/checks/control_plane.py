@@ -9,7 +9,6 @@ from kubectl_eksdoc.core.model import kinds
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws import insights as told
 from kubectl_eksdoc.core.model.aws.addons import Update, UpdateHistory
-from kubectl_eksdoc.core.model.aws.insights import Insight
 from kubectl_eksdoc.core.model.check_codes import control_plane as codes
 from kubectl_eksdoc.core.model.check_needs import Need
 from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status
@@ -177,12 +176,12 @@ def _conditions() -> Iterator[str]:
 
 
 def _rollback_insights(facts: CheckFacts) -> Iterator[str]:
-    found = facts.aws.insights
+    found = facts.aws.other_insights
     if isinstance(found, Unknown):
         yield f"what EKS sees in the way back is not known: {found.why}"
         return
     for each in found:
-        if isinstance(each, Insight) and each.category == told.ROLLBACK and each.status != told.PASSING:
+        if each.category == told.ROLLBACK and each.status != told.PASSING:
             yield f"EKS sees in the way back: {each.name} is {each.status}: {each.reason}"
 
 

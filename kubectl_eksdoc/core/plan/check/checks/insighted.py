@@ -34,25 +34,25 @@ FORCE = (
 _MOST = 5
 
 
-def _seen(facts: CheckFacts) -> tuple[Insight, ...]:
-    found = facts.aws.insights
-    return () if isinstance(found, Unknown) else tuple(each for each in found if isinstance(each, Insight))
+Told = tuple[Insight, ...] | Unknown
 
 
-def _unknowns(facts: CheckFacts, code: Code, severity: Severity) -> Iterator[Finding]:
-    found = facts.aws.insights
-    missing = (found,) if isinstance(found, Unknown) else tuple(each for each in found if isinstance(each, Unknown))
-    for why in missing[:1]:
-        yield unknown(code, cluster_of(facts), "what EKS sees in the way of the upgrade", why, severity)
+def _seen(found: Told) -> tuple[Insight, ...]:
+    return () if isinstance(found, Unknown) else found
+
+
+def _unknowns(facts: CheckFacts, found: Told, code: Code, severity: Severity) -> Iterator[Finding]:
+    if isinstance(found, Unknown):
+        yield unknown(code, cluster_of(facts), "what EKS sees in the way", found, severity)
 
 
 def _readiness(facts: CheckFacts, code: Code, status: str, severity: Severity) -> Iterator[Finding]:
     """Those of the versions on the way; where the control plane is at the target nothing is in its way."""
     if not facts.way.steps:
         return
-    yield from _unknowns(facts, code, severity)
+    yield from _unknowns(facts, facts.aws.insights, code, severity)
     steps = tuple(map(in_words, facts.way.steps))
-    about = [each for each in _seen(facts) if each.category == told.READINESS and each.version in steps]
+    about = [each for each in _seen(facts.aws.insights) if each.version in steps]
     for each in about:
         if each.status == status:
             yield _finding(facts, code, each, severity)
@@ -69,8 +69,8 @@ def _readiness(facts: CheckFacts, code: Code, status: str, severity: Severity) -
 
 
 def _misconfigured(facts: CheckFacts) -> Iterator[Finding]:
-    yield from _unknowns(facts, codes.INSIGHT_MISCONFIGURED, Severity.LOW)
-    for each in _seen(facts):
+    yield from _unknowns(facts, facts.aws.other_insights, codes.INSIGHT_MISCONFIGURED, Severity.LOW)
+    for each in _seen(facts.aws.other_insights):
         if each.category == told.MISCONFIGURATION and each.status in (told.ERROR, told.WARNING):
             severity = Severity.MEDIUM if each.status == told.ERROR else Severity.LOW
             yield _finding(facts, codes.INSIGHT_MISCONFIGURED, each, severity)
@@ -157,9 +157,9 @@ def _remedies(detail: InsightDetail) -> Iterator[Remedy]:
 def _stale(facts: CheckFacts) -> Iterator[Finding]:
     if not facts.way.steps:
         return
-    yield from _unknowns(facts, codes.INSIGHT_STALE, Severity.LOW)
+    yield from _unknowns(facts, facts.aws.insights, codes.INSIGHT_STALE, Severity.LOW)
     now = facts.cluster.observed_at
-    seen = _seen(facts)
+    seen = _seen(facts.aws.insights)
     old = [each.refreshed for each in seen if each.refreshed is not None and now - each.refreshed > FRESH_FOR]
     undated = [each for each in seen if each.refreshed is None]
     if undated:
