@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from kubectl_eksdoc.core.model.kinds import Resource
     from kubectl_eksdoc.core.model.named import Named
     from kubectl_eksdoc.flows.check.around import CheckAround
+    from kubectl_eksdoc.flows.check.refreshing import Refreshes
     from kubectl_eksdoc.kube.aws_access import AwsWanted
     from kubectl_eksdoc.wiring.api_usage import UsageSigns
 
@@ -57,6 +58,17 @@ class CheckWorld(ReadWorld):
         eks = self.aws if isinstance(self.aws, Unknown) else self.aws.cluster
         judge = AddonWorld.judge
         return CheckAround(eks, self.tell, self.api, self.addon, judge, machines.machines, self.karpenter.around)
+
+    @property
+    def refreshes(self) -> Refreshes | Unknown:
+        """Of EKS's insights; only of a cluster that lives."""
+        if isinstance(self.aws, Unknown):
+            return self.aws
+        if not self.live:
+            return Unknown("only EKS itself can look anew")
+        from kubectl_eksdoc.aws.insights import InsightRefresh
+
+        return InsightRefresh(self.aws)
 
     def tell(self, wanted: Wanted) -> UpgradeTold:
         """As `aws.upgrades.upgrade_told`."""

@@ -16,6 +16,7 @@ from kubectl_eksdoc.errors import Forbidden
 
 if TYPE_CHECKING:  # help must not pay for plans
     from kubectl_eksdoc.core.model.codes import Code
+    from kubectl_eksdoc.wiring.checks import CheckWorld
 
 NAME = reading.NAME
 
@@ -87,6 +88,12 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
         help="also judge the API versions of manifests: a file, a folder with all below it, - for standard input; "
         "may be repeated",
     )
+    group.add_argument(
+        "--refresh-insights",
+        action="switch",
+        default=False,
+        help="have EKS look for what is in the way anew first, which takes some minutes and changes nothing",
+    )
     unknown_options.add_accepted(group, _codes, "check")
     parser.set_defaults(leaf=parser, command=run)
 
@@ -123,6 +130,8 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
     wish = Wish(frozenset(request.only), gate, Severity(request.fail_on))
     try:
         world = reading.opened(request, around, checks)
+        if request.refresh:
+            _refresh(world, around)
         plan = look(world.cluster, world.around, request.target, checks, wish, reading.reach(request, world))
     except Forbidden as error:
         raise rights.explained(error, NAME) from error
@@ -131,3 +140,19 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
     shown = looks.decide(options, around.stdout, around.environ)
     counting = [each for each in plan.findings if plan.counts(each)]
     return Answer(FORMATS.render(view, options.output, shown), saying.code(counting, request.accepted))
+
+
+def _refresh(world: CheckWorld, around: Surroundings) -> None:
+    """
+    Raises:
+        AwsError: it may not be asked for.
+    """
+    from kubectl_eksdoc.core.model.asked import Unknown
+    from kubectl_eksdoc.flows.check.refreshing import refreshed
+
+    of = world.refreshes
+    if isinstance(of, Unknown):
+        around.note(f"EKS was not asked to look anew: {of.why}")
+        return
+    around.note("EKS looks anew, which takes some minutes …")
+    around.note(refreshed(of, around.now, around.sleep))

@@ -23,7 +23,7 @@ _STDIN = "-"
 @dataclass(frozen=True, slots=True)
 class Request:
     """`target` None: the next minor version. `gate`: "" for all; `only`: finding codes, none for all; `accepted`: those
-    that may be unknown; `files`: of manifests."""
+    that may be unknown; `files`: of manifests; `refresh`: EKS is to look anew first."""
 
     options: GlobalOptions
     source: SourceChoice
@@ -33,6 +33,7 @@ class Request:
     fail_on: str
     accepted: tuple[str, ...]
     files: tuple[str, ...] = ()
+    refresh: bool = False
 
     @staticmethod
     def from_args(args: argparse.Namespace, words: Sequence[str]) -> Request:
@@ -45,6 +46,8 @@ class Request:
         source, files = SourceOptions.from_args(args).choice, tuple(dict.fromkeys(args.filename))
         if _STDIN in files and source.snapshot == _STDIN:
             raise UsageError("standard input is a snapshot or manifests, not both", "Save one of them to a file.")
+        if args.refresh_insights and not source.live:
+            raise UsageError("--refresh-insights has EKS look anew, and is for a live cluster", "Leave it out.")
         return Request(
             GlobalOptions.from_args(args),
             source,
@@ -54,6 +57,7 @@ class Request:
             args.fail_on or LOWEST,
             args.accept_unknown,
             files,
+            args.refresh_insights,
         )
 
     @property
@@ -66,5 +70,6 @@ class Request:
             "fail-on": "" if self.fail_on == LOWEST else self.fail_on,
             "accept-unknown": list(self.accepted),
             "filename": list(self.files),
+            "refresh-insights": self.refresh,
         }
         return {name: value for name, value in said.items() if value}
