@@ -16,7 +16,7 @@ UNUSED: Any = None
 
 
 def world(aws: Believed | Unknown, live: bool) -> CheckWorld:
-    return CheckWorld(a_cluster(), aws, UNUSED, live)
+    return CheckWorld(a_cluster(), aws, UNUSED, UNUSED, live=live)
 
 
 def test_only_a_live_cluster_is_looked_at_anew() -> None:

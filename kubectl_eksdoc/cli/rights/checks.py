@@ -34,8 +34,8 @@ OF_NEED: Mapping[Need, tuple[Right, ...]] = {
     Need.PLAN_DNS: (*probes.COREDNS, *probes.INTERRUPTION),
     Need.PLAN_INTERRUPTION: probes.INTERRUPTION,
 }
-"""Besides the lists that a check judges by. Of `API_WRITTEN` and `API_GONE` all that any way needs; one way needs few of
-them. What is not in here needs no right of the cluster."""
+"""Besides the lists that a check judges by. Of `API_WRITTEN` and `API_GONE` all that any way needs; one way needs few
+of them. What is not in here needs no right of the cluster."""
 
 _ADDONS = (questions.ADDONS, questions.ADDON, questions.ADDON_VERSIONS)
 _GROUPS = (questions.NODE_GROUPS, questions.NODE_GROUP)

@@ -77,7 +77,7 @@ class Somebody:
 
 
 def own_rights(check: Check) -> tuple[Right, ...]:
-    """What it needs, and what every look at a cluster does."""
+    """What it needs, and every look at a cluster."""
     listed = {*check.kinds, *(right.resource for right in rights.BY_COMMAND["check"] if right.required)}
     return (
         *(Right("list", each) for each in listed),
