@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-OUTPUTS = ("table", "wide", "json", "yaml", "markdown", "html", "name")
+OUTPUTS = ("table", "wide", "json", "yaml", "markdown", "html", "name", "junit", "sarif")
 
 
 class Takes(str, Enum):

@@ -16,6 +16,8 @@ from kubectl_eksdoc.kube.surroundings import Surroundings, of_this_process
 from kubectl_eksdoc.kube.transport import Transport
 
 VERB = "list"
+EVERY = ""
+"""Of all namespaces."""
 _HINT = "Is this the address of a Kubernetes API?"
 
 
@@ -51,9 +53,8 @@ class NamespaceLists:
         root, _, plural = resource.path.rpartition("/")
         query = {"limit": str(size)} if size else {}
         while True:
-            answer = self._transport.get(
-                f"{root}/namespaces/{namespace}/{plural}", query, right=f"{VERB} {resource.full_name}"
-            )
+            path = f"{root}/namespaces/{namespace}/{plural}" if namespace != EVERY else resource.path
+            answer = self._transport.get(path, query, right=f"{VERB} {resource.full_name}")
             items, token = _page(answer.body, resource)
             # A list names the kind once, and its items do not.
             yield from ({**item, "kind": resource.kind, "apiVersion": resource.api_version} for item in items)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.wiring.addons import AddonWorld
@@ -15,12 +15,13 @@ from kubectl_eksdoc.wiring.sources import Progress, SourceChoice, open_reader
 from kubectl_eksdoc.wiring.worlds import ReadWorld
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from kubectl_eksdoc.aws.believing import Believed
     from kubectl_eksdoc.core.model.api_usage import ApiTold
-    from kubectl_eksdoc.core.model.aws.addons import AddonSide
+    from kubectl_eksdoc.core.model.aws.addons import AddonSide, UpdateHistory
     from kubectl_eksdoc.core.model.aws.upgrades import UpgradeTold
+    from kubectl_eksdoc.core.model.changes import ChangesTold
     from kubectl_eksdoc.core.model.check_needs import Wanted
     from kubectl_eksdoc.core.model.connection import Connection
     from kubectl_eksdoc.core.model.kinds import Resource
@@ -33,11 +34,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class CheckReading:
-    """Lists of `kinds`, and `objects` by their names. `files`: of manifests."""
+    """Lists of `kinds`, and `objects` by their names. `files`: of manifests; `past`: what tells of changes is read,
+    too."""
 
     kinds: Sequence[Resource]
     objects: Collection[Named]
     files: Sequence[str] = ()
+    past: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +52,7 @@ class CheckWorld(ReadWorld):
     signs: UsageSigns
     files: Sequence[str] = ()
     live: bool = False
+    past: Past | None = None
 
     @property
     def around(self) -> CheckAround:
@@ -57,7 +61,8 @@ class CheckWorld(ReadWorld):
         machines = MetadataWorld(self.cluster, self.aws, self.karpenter.inside, self.live)
         eks = self.aws if isinstance(self.aws, Unknown) else self.aws.cluster
         judge = AddonWorld.judge
-        return CheckAround(eks, self.tell, self.api, self.addon, judge, machines.machines, self.karpenter.around)
+        karpenter = self.karpenter.around
+        return CheckAround(eks, self.tell, self.api, self.addon, judge, machines.machines, karpenter, self.changes)
 
     @property
     def refreshes(self) -> Refreshes | Unknown:
@@ -82,6 +87,27 @@ class CheckWorld(ReadWorld):
 
         return api_told(self.signs, self.files, wanted)
 
+    def changes(self) -> ChangesTold:
+        """What tells of changes.
+
+        Raises:
+            ClusterError, AwsError: nothing can be asked.
+        """
+        from kubectl_eksdoc.core.model.changes import ChangesTold
+
+        told = ChangesTold() if self.past is None else self.past.told()
+        return replace(told, addons=self._updates(), others={_NOT_YET: _SEAM})
+
+    def _updates(self) -> Mapping[str, UpdateHistory | Absent | Unknown] | Unknown:
+        if isinstance(self.aws, Unknown):
+            return self.aws
+        from kubectl_eksdoc.aws.eks import addon_names, updates_of_addon
+
+        names = addon_names(self.aws)
+        if isinstance(names, Unknown):
+            return names
+        return {name: updates_of_addon(self.aws, name) for name in names}
+
     def addon(self, name: str, wish: str | None) -> AddonSide | Absent | Unknown:
         """As `aws.addon_side.installed_side`."""
         if isinstance(self.aws, Unknown):
@@ -89,6 +115,14 @@ class CheckWorld(ReadWorld):
         from kubectl_eksdoc.aws.addon_side import installed_side
 
         return installed_side(self.aws, name, wish)
+
+
+class Past(Protocol):
+    def told(self) -> ChangesTold: ...
+
+
+_NOT_YET = "updates of the cluster and of node groups, versions of launch templates"
+_SEAM = Unknown("they are not asked for here")
 
 
 def open_check(
@@ -106,8 +140,17 @@ def open_check(
         cluster = open_reader(source, connection, progress).read(reading.kinds)
         from kubectl_eksdoc.kube.api_signs import ApiSigns
 
-        return CheckWorld(cluster, aws, of_live(cluster, connection, aws), ApiSigns(connection), reading.files, True)
+        karpenter, past = of_live(cluster, connection, aws), _live_past(connection, reading)
+        return CheckWorld(cluster, aws, karpenter, ApiSigns(connection), reading.files, True, past)
     return _held(source, connection, progress, reading, aws)
+
+
+def _live_past(connection: Connection, reading: CheckReading) -> Past | None:
+    if not reading.past:
+        return None
+    from kubectl_eksdoc.kube.past import Past as LivePast
+
+    return LivePast(connection)
 
 
 def _held(
@@ -118,8 +161,9 @@ def _held(
     aws: Believed | Unknown,
 ) -> CheckWorld:
     """Of a dump or the demo, gone through once; for single pods once more."""
-    from kubectl_eksdoc.core.model.kinds import PODS
+    from kubectl_eksdoc.core.model.kinds import PODS, REPLICA_SETS
     from kubectl_eksdoc.objects.held_apis import HeldApis
+    from kubectl_eksdoc.objects.held_changes import HeldChanges
     from kubectl_eksdoc.objects.held_karpenter import HeldKarpenter
     from kubectl_eksdoc.objects.held_objects import HeldObjects
     from kubectl_eksdoc.objects.held_pods import HeldPods
@@ -127,9 +171,10 @@ def _held(
 
     where = "the demo" if source.demo else f"the snapshot {source.snapshot}"
     signs, objects = HeldKarpenter(where), HeldObjects(reading.objects, where)
-    apis = HeldApis(where, complete=source.demo)
-    held = HeldTogether((signs, objects, apis), (objects, signs))
-    kinds = tuple(dict.fromkeys((*reading.kinds, *objects.resources)))
+    apis, changes = HeldApis(where, complete=source.demo), HeldChanges(where)
+    held = HeldTogether((signs, objects, apis, *((changes,) if reading.past else ())), (objects, signs))
+    told_by = (REPLICA_SETS,) if reading.past else ()
+    kinds = tuple(dict.fromkeys((*reading.kinds, *objects.resources, *told_by)))
     if source.demo:
         from kubectl_eksdoc.embedded.demo.reader import DemoReader
         from kubectl_eksdoc.embedded.demo.upgrade.cluster import METRICS, extend, logs
@@ -141,4 +186,5 @@ def _held(
         cluster = open_reader(source, connection, progress, held).read(kinds)
         again = partial(open_reader, source, connection, None)
         inside = HeldPods(lambda raw: again(raw).read([PODS]), where)
-    return CheckWorld(cluster, aws, InterruptionWorld(cluster, aws, held, inside, signs), apis, reading.files)
+    karpenter = InterruptionWorld(cluster, aws, held, inside, signs)
+    return CheckWorld(cluster, aws, karpenter, apis, reading.files, past=changes if reading.past else None)

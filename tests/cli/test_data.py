@@ -15,6 +15,7 @@ from kubectl_eksdoc.cli.main import tree
 from kubectl_eksdoc.cli.options import GlobalOptions
 from kubectl_eksdoc.core.model.connection import Connection
 from kubectl_eksdoc.flows.drain import READS
+from kubectl_eksdoc.render.check import FORMATS as CHECK_FORMATS
 from kubectl_eksdoc.render.drain import FORMATS
 from tests.contracts.source import ROOT
 
@@ -43,8 +44,8 @@ def test_every_flag_fills_a_field_and_every_field_of_a_connection_has_its_flag()
     assert connection - {flag.dest for flag in HONOURED} == {"page_size"}  # --chunk-size of each command
 
 
-def test_the_formats_of_o_are_those_of_the_renderer() -> None:
-    assert set(OUTPUTS) == set(FORMATS.by_name)
+def test_the_formats_of_o_are_those_of_the_renderers() -> None:
+    assert set(OUTPUTS) == set(FORMATS.by_name) | set(CHECK_FORMATS.by_name)
 
 
 def test_every_error_has_an_exit_code_that_is_explained() -> None:

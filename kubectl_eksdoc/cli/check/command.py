@@ -6,9 +6,9 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from kubectl_eksdoc.cli import rights, saying, unknown_options, values
-from kubectl_eksdoc.cli.check import reading
-from kubectl_eksdoc.cli.check.request import GATES, SEVERITIES, Request
+from kubectl_eksdoc.cli import exits, rights, saying, unknown_options, values
+from kubectl_eksdoc.cli.check import reading, since_values
+from kubectl_eksdoc.cli.check.request import GATES, SEVERITIES, SYMPTOMS, Request
 from kubectl_eksdoc.cli.options import LEVELS, GlobalOptions, SourceOptions
 from kubectl_eksdoc.cli.parser import Parser
 from kubectl_eksdoc.cli.surroundings import Answer, Surroundings
@@ -33,12 +33,15 @@ Examples:
   %(prog)s --target 1.34 --gate before-control-plane
   %(prog)s --only kubelet-skew,kube-proxy-skew
   %(prog)s --fail-on high -o json
+  %(prog)s --suppressions accepted.yaml -o junit
+  %(prog)s --symptom dns --changed-since 2h
   helm template ./chart | %(prog)s --only api-in-manifest -f - -f deploy/
   %(prog)s --demo --target 1.34
 """
 
 _EXIT_CODES = """\
 Exit codes: 0 nothing stands against it, 1 findings that fail, 5 something is unknown; 2 usage, 3 cluster, 4 AWS.
+With --symptom: 0 nothing explains it, 1 something may, 5 nothing does, and something is unknown.
 Global flags: kubectl eksdoc options
 """
 
@@ -95,6 +98,27 @@ def add_to(commands: argparse._SubParsersAction[Parser]) -> None:
         help="have EKS look for what is in the way anew first, which takes some minutes and changes nothing",
     )
     unknown_options.add_accepted(group, _codes, "check")
+    group.add_argument(
+        "--suppressions",
+        default="",
+        metavar="FILE",
+        help="findings that do not count, in YAML or JSON: code, reason, until, and kind, namespace, name with *",
+    )
+    pain = parser.add_argument_group("When something hurts")
+    pain.add_argument(
+        "--symptom",
+        type=values.one_of(SYMPTOMS, "symptom"),
+        default=None,
+        metavar="WHAT",
+        help=f"only what may cause this, the likeliest first: {', '.join(SYMPTOMS)}",
+    )
+    pain.add_argument(
+        "--changed-since",
+        type=since_values.since,
+        default=None,
+        metavar="WHEN",
+        help="list what has changed since then: 2h before the observation, or 2026-11-20T08:00:00Z",
+    )
     parser.set_defaults(leaf=parser, command=run)
 
 
@@ -118,20 +142,26 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
     from kubectl_eksdoc.core.model.findings import Severity
     from kubectl_eksdoc.core.plan.check.areas import Gate
     from kubectl_eksdoc.core.plan.check.plan import Wish
-    from kubectl_eksdoc.core.plan.check.registry import chosen
+    from kubectl_eksdoc.core.plan.check.registry import chosen, known_codes
+    from kubectl_eksdoc.core.plan.check.symptoms import Symptom, codes_of
     from kubectl_eksdoc.flows.check.looking import look
+    from kubectl_eksdoc.host.suppressions import read_suppressions
     from kubectl_eksdoc.render.check import FORMATS, CheckView
 
     request = Request.from_args(args, words)
     options = request.options
     FORMATS.check(options.output)
     gate = Gate(request.gate) if request.gate else None
-    checks = chosen(request.only, gate)
-    wish = Wish(frozenset(request.only), gate, Severity(request.fail_on))
+    symptom = Symptom(request.symptom) if request.symptom else None
+    only = codes_of(symptom) if symptom is not None else request.only
+    checks = chosen(only, gate)
+    suppressions = read_suppressions(request.suppressions, known_codes()) if request.suppressions else ()
     try:
         world = reading.opened(request, around, checks)
         if request.refresh:
             _refresh(world, around)
+        since = since_values.moment(request.since, world.cluster.observed_at)
+        wish = Wish(frozenset(only), gate, Severity(request.fail_on), suppressions, symptom, since)
         plan = look(world.cluster, world.around, request.target, checks, wish, reading.reach(request, world))
     except Forbidden as error:
         raise rights.explained(error, NAME) from error
@@ -139,7 +169,9 @@ def run(args: argparse.Namespace, words: Sequence[str], around: Surroundings) ->
     view = CheckView(plan, request.given, world.recognised)
     shown = looks.decide(options, around.stdout, around.environ)
     counting = [each for each in plan.findings if plan.counts(each)]
-    return Answer(FORMATS.render(view, options.output, shown), saying.code(counting, request.accepted))
+    explained = plan.diagnosis is not None and bool(plan.diagnosis.suspects)
+    code = exits.FAILS if explained else saying.code(counting, request.accepted)
+    return Answer(FORMATS.render(view, options.output, shown), code)
 
 
 def _refresh(world: CheckWorld, around: Surroundings) -> None:

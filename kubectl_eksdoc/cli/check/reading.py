@@ -29,7 +29,8 @@ def opened(request: Request, around: Surroundings, checks: Sequence[Check]) -> C
     from kubectl_eksdoc.wiring.checks import CheckReading
 
     names = tuple(dict.fromkeys((*every_object(), *OBJECTS)))
-    return opening.opened(around.open_check, request, around, CheckReading(kinds_for(checks), names, request.files))
+    what = CheckReading(kinds_for(checks), names, request.files, request.since is not None)
+    return opening.opened(around.open_check, request, around, what)
 
 
 def reach(request: Request, world: CheckWorld) -> Reach:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from kubectl_eksdoc.cli.check.since_values import Since
 from kubectl_eksdoc.cli.options import GlobalOptions, SourceOptions
 from kubectl_eksdoc.errors import UsageError
 from kubectl_eksdoc.wiring.sources import SourceChoice
@@ -17,13 +18,15 @@ if TYPE_CHECKING:  # help must not pay for facts
 GATES = ("before-control-plane", "before-nodes", "after")
 SEVERITIES = ("critical", "high", "medium", "low", "info")
 LOWEST = "low"
+SYMPTOMS = ("dns", "targets", "credentials", "drain-stuck")
 _STDIN = "-"
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
     """`target` None: the next minor version. `gate`: "" for all; `only`: finding codes, none for all; `accepted`: those
-    that may be unknown; `files`: of manifests; `refresh`: EKS is to look anew first."""
+    that may be unknown; `files`: of manifests; `suppressions`: a file, "" for none; `symptom`: "" for none. `refresh`:
+    EKS is to look anew first."""
 
     options: GlobalOptions
     source: SourceChoice
@@ -33,6 +36,9 @@ class Request:
     fail_on: str
     accepted: tuple[str, ...]
     files: tuple[str, ...] = ()
+    suppressions: str = ""
+    symptom: str = ""
+    since: Since | None = None
     refresh: bool = False
 
     @staticmethod
@@ -43,6 +49,11 @@ class Request:
         """
         if words:
             raise UsageError(f"{words[0]!r} is not understood: it is about the whole cluster", "Name nothing.")
+        if args.symptom and (args.gate or args.only):
+            other = "--gate" if args.gate else "--only"
+            raise UsageError(
+                f"--symptom chooses by itself what is looked at, and {other} does so, too", "Give one of them."
+            )
         source, files = SourceOptions.from_args(args).choice, tuple(dict.fromkeys(args.filename))
         if _STDIN in files and source.snapshot == _STDIN:
             raise UsageError("standard input is a snapshot or manifests, not both", "Save one of them to a file.")
@@ -57,6 +68,9 @@ class Request:
             args.fail_on or LOWEST,
             args.accept_unknown,
             files,
+            args.suppressions,
+            args.symptom or "",
+            args.changed_since,
             args.refresh_insights,
         )
 
@@ -69,6 +83,9 @@ class Request:
             "only": list(self.only),
             "fail-on": "" if self.fail_on == LOWEST else self.fail_on,
             "accept-unknown": list(self.accepted),
+            "suppressions": self.suppressions,
+            "symptom": self.symptom,
+            "changed-since": "" if self.since is None else self.since.text,
             "filename": list(self.files),
             "refresh-insights": self.refresh,
         }

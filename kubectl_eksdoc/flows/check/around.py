@@ -10,6 +10,7 @@ from kubectl_eksdoc.core.model.asked import Absent, Unknown
 from kubectl_eksdoc.core.model.aws.addons import AddonSide
 from kubectl_eksdoc.core.model.aws.clusters import EksCluster
 from kubectl_eksdoc.core.model.aws.upgrades import UpgradeTold
+from kubectl_eksdoc.core.model.changes import ChangesTold
 from kubectl_eksdoc.core.model.check_needs import Wanted
 from kubectl_eksdoc.flows.addon import JudgeBy
 from kubectl_eksdoc.flows.interruption import Around as InterruptionAround
@@ -20,7 +21,7 @@ from kubectl_eksdoc.flows.metadata import Tell as TellMachines
 class CheckAround:
     """`addon`: of one that is installed, to a version (None: the one that it has), Absent where EKS does not manage it.
     `values_judged`: what of an add-on's values its schema does not allow. `interruption` has the single objects and
-    the look into pods, too."""
+    the look into pods, too. `past`: what tells of changes."""
 
     eks: EksCluster | Unknown
     tell: Callable[[Wanted], UpgradeTold]
@@ -29,3 +30,4 @@ class CheckAround:
     values_judged: JudgeBy
     machines: TellMachines
     interruption: InterruptionAround
+    past: Callable[[], ChangesTold] = ChangesTold

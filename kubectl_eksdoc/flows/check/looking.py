@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.check_needs import Need, Wanted
@@ -36,7 +37,10 @@ def look(
         UsageError: no way leads to the target, or nothing tells where the control plane is.
         ClusterError, AwsError: nothing can be asked at all.
     """
-    return plan_check(check_facts(cluster, around, way_to(cluster, around, target), checks, reach), checks, wish, reach)
+    facts = check_facts(cluster, around, way_to(cluster, around, target), checks, reach)
+    if wish.since is not None:
+        facts = replace(facts, past=around.past())
+    return plan_check(facts, checks, wish, reach)
 
 
 def kinds_for(checks: Sequence[Check]) -> tuple[Resource, ...]:

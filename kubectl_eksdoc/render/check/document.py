@@ -11,9 +11,9 @@ from kubectl_eksdoc.core.plan.check.areas import Gate
 from kubectl_eksdoc.core.plan.check.plan import CheckPlan, Judged
 from kubectl_eksdoc.core.plan.check.way import Way
 from kubectl_eksdoc.core.rules.upgrades.sourced import in_words
-from kubectl_eksdoc.render.check import words
+from kubectl_eksdoc.render.check import documents, words
 from kubectl_eksdoc.render.check.view import CheckView
-from kubectl_eksdoc.render.document import Fields, finding, known, metadata, strings
+from kubectl_eksdoc.render.document import Fields, known, metadata, strings
 from kubectl_eksdoc.render.encode import Json
 
 
@@ -30,7 +30,12 @@ def document(view: CheckView) -> Fields:
         "aws": plan.facts.eks.why if isinstance(plan.facts.eks, Unknown) else None,
         "gates": [_gate(plan, gate) for gate in Gate],
         "checks": [_check(each) for each in plan.judged],
-        "findings": [cast(Json, {**finding(each), "gate": _gate_of(plan, each.code.name)}) for each in plan.findings],
+        "checklist": documents.checklist(plan),
+        "diagnosis": documents.diagnosis(plan),
+        **documents.changes(plan.changes),
+        "suppressed": documents.suppressed(plan),
+        "notes": strings(plan.notes),
+        "findings": [documents.found(plan, each) for each in plan.findings],
     }
 
 
@@ -60,9 +65,3 @@ def _check(judged: Judged) -> Fields:
         "gate": None if judged.check.gate is None else judged.check.gate.value,
         "status": judged.status.value,
     }
-
-
-def _gate_of(plan: CheckPlan, code: str) -> str | None:
-    gates = (each.check.gate for each in plan.judged if any(code == one.name for one in each.check.codes))
-    gate = next(gates, None)
-    return None if gate is None else gate.value

@@ -20,10 +20,38 @@ def _wide(view: CheckView, look: Look) -> str:
     return wide(view, look)
 
 
+def _markdown(view: CheckView, look: Look) -> str:
+    from kubectl_eksdoc.render.check.ticket import ticket
+
+    return ticket(view, look)
+
+
+def _junit(view: CheckView, look: Look) -> str:
+    from kubectl_eksdoc.render.check.junit import junit
+
+    return junit(view, look)
+
+
+def _sarif(view: CheckView, look: Look) -> str:
+    from kubectl_eksdoc.render.check.sarif import sarif
+
+    return sarif(view, look)
+
+
 def _document(view: CheckView) -> Json:
     from kubectl_eksdoc.render.check.document import document
 
     return document(view)
 
 
-FORMATS: Formats[CheckView] = Formats("a check", {"table": _table, "wide": _wide, **documents(_document)})
+FORMATS: Formats[CheckView] = Formats(
+    "a check",
+    {
+        "table": _table,
+        "wide": _wide,
+        **documents(_document),
+        "markdown": _markdown,
+        "junit": _junit,
+        "sarif": _sarif,
+    },
+)

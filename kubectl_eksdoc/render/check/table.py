@@ -3,24 +3,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from kubectl_eksdoc.core.model.findings import Finding, Severity, Status
-from kubectl_eksdoc.core.plan.check.areas import IN_WORDS, Area, Gate
+from kubectl_eksdoc.core.model.findings import Severity, Status
+from kubectl_eksdoc.core.plan.check.areas import IN_WORDS, Gate
 from kubectl_eksdoc.core.plan.check.plan import CheckPlan
 from kubectl_eksdoc.render.check import words
+from kubectl_eksdoc.render.check.areas import areas
+from kubectl_eksdoc.render.check.changes import changes
+from kubectl_eksdoc.render.check.diagnosis import diagnosis
+from kubectl_eksdoc.render.check.steps import checklist
+from kubectl_eksdoc.render.check.suppressed import suppressed
 from kubectl_eksdoc.render.check.view import CheckView
 from kubectl_eksdoc.render.findings import findings
 from kubectl_eksdoc.render.look import Look, Tone
-from kubectl_eksdoc.render.sections import MARGIN, Drawn, Title, drawn
-from kubectl_eksdoc.render.tables import Cell, Column, Row
+from kubectl_eksdoc.render.sections import MARGIN, Title, drawn
 from kubectl_eksdoc.render.text import shown, wrap
 
-_SIGNS = {
-    Status.PASS: Cell("✓", Tone.GOOD),
-    Status.FAIL: Cell("✗", Tone.BAD),
-    Status.UNKNOWN: Cell("?", Tone.UNKNOWN),
-}
 _MOST = 8
 """Findings of one step that a page shows."""
 _NOTHING = "This command changes nothing. All findings with all evidence: -o wide; for a program: -o json"
@@ -38,40 +35,26 @@ def wide(view: CheckView, look: Look) -> str:
 
 def _text(view: CheckView, look: Look, full: bool) -> str:
     plan = view.plan
+    short = plan.diagnosis is not None and not full
     sections = [
         [look.paint(line, Tone.TITLE) for line in wrap(shown(words.in_short(plan), look), look.columns)],
-        drawn(Title("Areas"), _areas(plan), look, full),
-        *(_gate(plan, gate, look, full) for gate in (*Gate, None)),
-        _noted(plan, look, full),
+        diagnosis(plan.diagnosis, look, full),
+        changes(plan.changes, plan.facts.cluster.observed_at, look, full),
+        *([] if short else _judged(plan, look, full)),
+        suppressed(plan, look, full),
+        checklist(plan, look, full),
         [] if full else wrap(_NOTHING, look.columns),
     ]
     return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
 
 
-def _areas(plan: CheckPlan) -> Drawn:
-    columns = [
-        Column(""),
-        Column("AREA"),
-        Column("CHECKS", right=True),
-        Column("FAIL", right=True),
-        Column("UNKNOWN", right=True),
-        Column("WORST", floor=24),
+def _judged(plan: CheckPlan, look: Look, full: bool) -> list[list[str]]:
+    """The areas, and what blocks which step."""
+    return [
+        drawn(Title("Areas"), areas(plan), look, full),
+        *(_gate(plan, gate, look, full) for gate in (*Gate, None)),
+        _noted(plan, look, full),
     ]
-    rows: list[Row] = []
-    for area in Area:
-        if judged := plan.in_area(area):
-            found = [each for one in judged for each in one.findings if plan.counts(each)]
-            fails = [each for each in found if each.status is Status.FAIL]
-            unsure = [each for each in found if each.status is Status.UNKNOWN]
-            status = Status.FAIL if fails else Status.UNKNOWN if unsure else Status.PASS
-            worst = next(iter((*fails, *unsure)), None)
-            said = "" if worst is None else f"{worst.subject}: {worst.message}"
-            rows.append([_SIGNS[status], area.value, str(len(judged)), _n(fails), _n(unsure), said])
-    return columns, rows
-
-
-def _n(found: Sequence[Finding]) -> str:
-    return str(len(found)) if found else "-"
 
 
 def _gate(plan: CheckPlan, gate: Gate | None, look: Look, full: bool) -> list[str]:

@@ -5,13 +5,24 @@ from __future__ import annotations
 from kubectl_eksdoc.core.model.findings import Status
 from kubectl_eksdoc.core.plan.check.areas import IN_WORDS, Gate
 from kubectl_eksdoc.core.plan.check.plan import CheckPlan
+from kubectl_eksdoc.core.plan.check.symptoms import Diagnosis
 from kubectl_eksdoc.core.rules.upgrades.sourced import in_words
 from kubectl_eksdoc.render.text import counted, joined
 
 
 def in_short(plan: CheckPlan) -> str:
     """The first lines: which way, may it be gone, and what stands against it."""
-    return f"{_way(plan)} {_verdict(plan)}"
+    if plan.diagnosis is not None:
+        return _symptom(plan.diagnosis)
+    suppressed = f" {counted(len(plan.suppressed), 'finding')} suppressed." if plan.suppressed else ""
+    return f"{_way(plan)} {_verdict(plan)}{suppressed}"
+
+
+def _symptom(found: Diagnosis) -> str:
+    """Of a symptom it is not said whether the cluster may be upgraded: only what it needs was looked at."""
+    unknown = f", {counted(len(found.unknown), 'answer')} not known" if found.unknown else ""
+    causes = counted(len(found.suspects), "possible cause") if found.suspects else "no cause found"
+    return f"{found.symptom.value}: {causes}{unknown}."
 
 
 def _way(plan: CheckPlan) -> str:

@@ -9,6 +9,7 @@ from kubectl_eksdoc.core.model.api_usage import ApiTold
 from kubectl_eksdoc.core.model.asked import Unknown
 from kubectl_eksdoc.core.model.aws.clusters import EksCluster
 from kubectl_eksdoc.core.model.aws.upgrades import UpgradeTold
+from kubectl_eksdoc.core.model.changes import ChangesTold
 from kubectl_eksdoc.core.model.check_needs import Need
 from kubectl_eksdoc.core.model.cluster import Cluster
 from kubectl_eksdoc.core.model.findings import Finding
@@ -20,7 +21,7 @@ NOT_ASKED = Unknown("no check that was chosen asks for it")
 @dataclass(frozen=True, slots=True)
 class CheckFacts:
     """`eks` is Unknown where nothing of AWS could be believed, and why. `summed`: by `Need`, the findings of other
-    commands as they are."""
+    commands as they are. `past`: asked for only where somebody wants to know what has changed."""
 
     cluster: Cluster
     way: Way
@@ -28,3 +29,4 @@ class CheckFacts:
     aws: UpgradeTold = UpgradeTold()
     api: ApiTold = ApiTold()
     summed: Mapping[Need, tuple[Finding, ...] | Unknown] = field(default_factory=dict)
+    past: ChangesTold = ChangesTold()

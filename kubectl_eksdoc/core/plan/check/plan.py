@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from kubectl_eksdoc.core.model.commands import Reach
 from kubectl_eksdoc.core.model.findings import Finding, Severity, Status, in_order, reached
+from kubectl_eksdoc.core.model.suppressions import Suppression
 from kubectl_eksdoc.core.plan.check.areas import Area, Gate
+from kubectl_eksdoc.core.plan.check.changed import Changed, changed
 from kubectl_eksdoc.core.plan.check.checking import Check
+from kubectl_eksdoc.core.plan.check.checklist.listing import checklist
+from kubectl_eksdoc.core.plan.check.checklist.steps import Step
 from kubectl_eksdoc.core.plan.check.facts import CheckFacts
+from kubectl_eksdoc.core.plan.check.suppressing import Suppressed, notes, sort_out
+from kubectl_eksdoc.core.plan.check.symptoms import Diagnosis, Symptom, concerns, diagnosed
 
 _RANK = {severity: rank for rank, severity in enumerate(Severity)}
 
@@ -17,11 +24,20 @@ _RANK = {severity: rank for rank, severity in enumerate(Severity)}
 @dataclass(frozen=True, slots=True)
 class Wish:
     """`only`: finding codes, none for all; `gate`: of one step, or of all. `fail_on`: what is less severe blocks
-    nothing, and may be unknown."""
+    nothing, and may be unknown. `symptom`: only what may cause that, likeliest first. `since`: what has changed from
+    then on is listed, None for nothing."""
 
     only: frozenset[str] = frozenset()
     gate: Gate | None = None
     fail_on: Severity = Severity.LOW
+    suppressions: tuple[Suppression, ...] = ()
+    symptom: Symptom | None = None
+    since: datetime | None = None
+
+    @property
+    def whole(self) -> bool:
+        """Whether all of the way is asked for."""
+        return not self.only and self.gate is None and self.symptom is None
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +56,17 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class CheckPlan:
+    """`judged` without what is `suppressed`; `notes`: sentences about suppressions that are out of date. `checklist`:
+    where all of the way is asked for. `diagnosis`: where a symptom was named; `changes`: where a time was."""
+
     facts: CheckFacts
     wish: Wish
     judged: tuple[Judged, ...]
+    suppressed: tuple[Suppressed, ...] = ()
+    notes: tuple[str, ...] = ()
+    checklist: tuple[Step, ...] = ()
+    diagnosis: Diagnosis | None = None
+    changes: Changed | None = None
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -58,16 +82,46 @@ class CheckPlan:
         found = (finding for each in self.judged if each.check.gate is gate for finding in each.findings)
         return in_order(finding for finding in found if finding.status is status and self.counts(finding))
 
+    def waiting(self, step: Step) -> tuple[Finding, ...]:
+        """What counts, and is to be mended before that step."""
+        found = (
+            finding
+            for each in self.judged
+            for finding in each.findings
+            if finding.status is not Status.PASS and self.counts(finding) and step.waits_for(finding, each.check.gate)
+        )
+        return in_order(found)
+
     def in_area(self, area: Area) -> tuple[Judged, ...]:
         return tuple(each for each in self.judged if each.check.area is area)
 
 
 def plan_check(facts: CheckFacts, checks: Sequence[Check], wish: Wish, reach: Reach = Reach()) -> CheckPlan:
     """`reach`: by which words the commands lead to the cluster that was read."""
-    return CheckPlan(facts, wish, tuple(_judged(facts, check, wish, reach) for check in checks))
+    found = [(check, _found(facts, check, wish, reach)) for check in checks]
+    observed = facts.cluster.observed_at
+    sorted_out = [(check, sort_out(each, wish.suppressions, observed)) for check, each in found]
+    judged = tuple(Judged(check, each.kept) for check, each in sorted_out)
+    every = [finding for _, each in found for finding in each]
+    looked_for = {code.name for check in checks for code in check.codes if not wish.only or code.name in wish.only}
+    kept = in_order(finding for each in judged for finding in each.findings)
+    return CheckPlan(
+        facts,
+        wish,
+        judged,
+        tuple(each for _, one in sorted_out for each in one.suppressed),
+        tuple(notes(wish.suppressions, every, looked_for, observed)),
+        checklist(facts, reach) if wish.whole else (),
+        None if wish.symptom is None else diagnosed(wish.symptom, kept, facts.cluster, reach),
+        None if wish.since is None else changed(facts, wish.since),
+    )
 
 
-def _judged(facts: CheckFacts, check: Check, wish: Wish, reach: Reach) -> Judged:
+def _found(facts: CheckFacts, check: Check, wish: Wish, reach: Reach) -> tuple[Finding, ...]:
     found: Iterable[Finding] = check.judge(facts)
-    kept = (each for each in found if not wish.only or each.code.name in wish.only)
-    return Judged(check, tuple(reached(each, reach) for each in in_order(kept)))
+    kept = (
+        each
+        for each in found
+        if (not wish.only or each.code.name in wish.only) and (wish.symptom is None or concerns(wish.symptom, each))
+    )
+    return tuple(reached(each, reach) for each in in_order(kept))

@@ -39,6 +39,11 @@ CODES: tuple[Code, ...] = tuple(dict.fromkeys(code for check in ALL for code in 
 """What ``--only`` takes."""
 
 
+def known_codes() -> tuple[str, ...]:
+    """Their names: what a file of suppressions takes."""
+    return tuple(code.name for code in CODES)
+
+
 def chosen(only: Iterable[str] = (), gate: Gate | None = None) -> tuple[Check, ...]:
     """Those that find one of these codes, or all; of one gate, or of all."""
     names = frozenset(only)

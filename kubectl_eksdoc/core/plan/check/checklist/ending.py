@@ -1,0 +1,74 @@
+"""What comes at the end: Fargate's pods, and whether all is where it should be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kubectl_eksdoc.core.model.check_codes import nodes as node_codes
+from kubectl_eksdoc.core.model.commands import kubectl, shell
+from kubectl_eksdoc.core.model.nodes import NodeOwner
+from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.plan.check.checklist.asking import check
+from kubectl_eksdoc.core.plan.check.checklist.steps import Phase, Step
+from kubectl_eksdoc.core.plan.check.facts import CheckFacts
+from kubectl_eksdoc.core.rules.upgrades.sourced import Source, in_words, minor_of
+
+_GUIDE = Source("EKS user guide, update-cluster and fargate-pod-patching")
+_RESTARTED = ("Deployment", "StatefulSet")
+_MOST = 10
+"""Commands that one step has."""
+
+
+def fargate(facts: CheckFacts) -> Iterator[Step]:
+    """The owners of the pods whose nodes are older than the target."""
+    old = {
+        node.name
+        for node in facts.cluster.nodes
+        if node.owner is NodeOwner.FARGATE and (node.kubelet is None or minor_of(node.kubelet) < facts.way.target)
+    }
+    pods = [pod for pod in facts.cluster.pods if pod.node in old and not pod.finished]
+    if not pods:
+        return
+    owners = sorted({_owner(pod) for pod in pods})
+    restarts = [
+        kubectl("rollout restart", kind.lower(), name, namespace)
+        for namespace, kind, name in owners
+        if kind in _RESTARTED
+    ]
+    others = [f"{kind} {namespace}/{name}" for namespace, kind, name in owners if kind not in _RESTARTED]
+    more = f" {len(restarts) - _MOST} more owners go in the same way." if len(restarts) > _MOST else ""
+    by_hand = f" Pods of no such owner are deleted one by one: {', '.join(others[:_MOST])}." if others else ""
+    yield Step(
+        Phase.NODES,
+        f"Restart the owners of {len(pods)} pod{'' if len(pods) == 1 else 's'} on Fargate",
+        "a Fargate node has the version that the control plane had when its pod started, and is not drained; budgets"
+        f" hold for the restart of its owner, too.{more}{by_hand}",
+        tuple(restarts[:_MOST]),
+        f"every Fargate node has {in_words(facts.way.target)}",
+        shell("kubectl", "get", "nodes", "-l", "eks.amazonaws.com/compute-type=fargate"),
+        at=facts.way.target,
+        source=_GUIDE,
+    )
+
+
+def _owner(pod: Pod) -> tuple[str, str, str]:
+    """Namespace, kind and name; a ReplicaSet's Deployment by its name, whose last part is the hash."""
+    if pod.owner is None:
+        return pod.namespace, "Pod", pod.name
+    if pod.owner.kind == "ReplicaSet" and "-" in pod.owner.name:
+        return pod.namespace, "Deployment", pod.owner.name.rpartition("-")[0]
+    return pod.namespace, pod.owner.kind, pod.owner.name
+
+
+def verified(facts: CheckFacts) -> Iterator[Step]:
+    target = in_words(facts.way.target)
+    yield Step(
+        Phase.END,
+        "See that nothing was left behind",
+        "an upgrade is at its end when nodes, kube-proxy and controllers have followed, and what was held back or"
+        " scaled down for it is as it was",
+        (check("--target", target, "--gate", "after"), check("--target", target)),
+        "both exit with 0",
+        at=facts.way.target,
+        codes=() if facts.way.steps else (node_codes.NODES_BEHIND.name,),
+    )

@@ -1,0 +1,111 @@
+"""How a managed node group gets to a version: in place, by a new group beside it, or by its launch template.
+
+In place is EKS's own way: it adds nodes, drains at random, gives the pods of a node 15 minutes, and fails then. A new
+group beside the old one is for what an update cannot change, what it would fail on, and for a quick way back.
+Source: EKS user guide, managed-node-update-behavior; botocore eks, UpdateNodegroupVersion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from kubectl_eksdoc.core.model import codes
+from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.check_needs import Need
+from kubectl_eksdoc.core.model.findings import Finding, Status
+from kubectl_eksdoc.core.model.pods import Pod
+from kubectl_eksdoc.core.model.versions import Version
+from kubectl_eksdoc.core.plan.check.checks.grouped import Group
+from kubectl_eksdoc.core.plan.check.facts import NOT_ASKED, CheckFacts
+from kubectl_eksdoc.core.rules.upgrades.amis import Change, Family, Way, family_of_os, way_to
+from kubectl_eksdoc.core.rules.upgrades.sourced import Source
+
+_UPDATE = Source("EKS user guide, managed-node-update-behavior; botocore eks, UpdateNodegroupVersion")
+MINUTES = 15
+"""So long EKS waits for the pods of a node, then the update fails (PodEvictionFailure)."""
+
+_STUCK = frozenset(
+    code.name
+    for code in (
+        codes.BUDGET_NEVER,
+        codes.BUDGET_SYNC_FAILED,
+        codes.BUDGET_UNHEALTHY,
+        codes.SEVERAL_BUDGETS,
+        codes.POD_STUCK,
+        codes.POD_RETURNS,
+        codes.NODE_SLOW,
+    )
+)
+"""What EKS would wait for in vain. It does not know annotations by which owners ask not to be disrupted."""
+
+_AMI_TYPES: Mapping[Family, str] = {
+    Family.AL2: "AL2_x86_64",
+    Family.AL2023: "AL2023_x86_64_STANDARD",
+    Family.BOTTLEROCKET: "BOTTLEROCKET_x86_64",
+    Family.WINDOWS: "WINDOWS_CORE_2022_x86_64",
+}
+"""Any one of the family: what is asked of it does not go by the processor."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """`held`: names of what would hold up an update in place."""
+
+    way: Way
+    why: str
+    source: Source
+    held: tuple[str, ...] = ()
+
+
+def way_of(facts: CheckFacts, group: Group, version: Version) -> Chosen:
+    """By the family of its nodes, and by what is found against their drain. Which AMI its launch template names is not
+    read from here: the step says how to look."""
+    change = _by_family(group, version)
+    held = tuple(dict.fromkeys(_held(facts, group)))
+    if change.way is Way.IN_PLACE and held:
+        why = f"an update in place waits {MINUTES} minutes for each node and fails on {_few(held)}"
+        return Chosen(Way.NEW_GROUP, why, _UPDATE, held)
+    return Chosen(change.way, change.why, change.source, held)
+
+
+def _by_family(group: Group, version: Version) -> Change:
+    families = {family_of_os(node.os_image) for node in group.nodes}
+    kinds = sorted(_AMI_TYPES[family] for family in families if family in _AMI_TYPES)
+    if len(kinds) == 1 and len(families) == 1:
+        return way_to(kinds[0], version)
+    if families <= {Family.UBUNTU, Family.UNKNOWN}:
+        return Change(Way.TEMPLATE, "its nodes have an AMI that EKS does not make", _UPDATE)
+    return Change(Way.UNKNOWN, "its nodes have AMIs of several families", _UPDATE)
+
+
+def _held(facts: CheckFacts, group: Group) -> Iterator[str]:
+    found = facts.summed.get(Need.PLAN_DRAIN, NOT_ASKED)
+    if isinstance(found, Unknown):
+        return
+    names = {node.name for node in group.nodes}
+    here = [pod for pod in facts.cluster.pods if pod.node in names]
+    for each in found:
+        if each.code.name in _STUCK and each.status is Status.FAIL and _concerns(facts, each, names, here):
+            yield f"{each.subject.kind} {each.subject}"
+
+
+def _concerns(facts: CheckFacts, finding: Finding, nodes: set[str], here: Sequence[Pod]) -> bool:
+    """A budget, a workload or a pod concerns a group if one of its pods is there."""
+    of = finding.subject
+    if of.kind == "Node":
+        return of.name in nodes
+    if of.kind == "PodDisruptionBudget":
+        budgets = [each for each in facts.cluster.budgets if (each.namespace, each.name) == (of.namespace, of.name)]
+        return any(
+            pod.namespace == each.namespace and each.selector.matches(pod.labels) for each in budgets for pod in here
+        )
+    return any(pod.namespace == of.namespace and _made_by(pod.name, of.name) for pod in here)
+
+
+def _made_by(pod: str, name: str) -> bool:
+    return pod == name or pod.startswith(f"{name}-")
+
+
+def _few(names: tuple[str, ...]) -> str:
+    return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"

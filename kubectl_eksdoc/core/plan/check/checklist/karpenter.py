@@ -1,0 +1,113 @@
+"""Karpenter's nodes: it replaces them by itself once their AMI is not the one that it would take now (drift).
+
+With an alias, or other terms that find AMIs by themselves, that begins as soon as the control plane has a new version,
+not when somebody is ready for it; with AMIs named by their ids it begins when the EC2NodeClass is changed.
+Source: Karpenter documentation, Disruption (drift, budgets) and NodeClasses (amiSelectorTerms).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kubectl_eksdoc.core.model.cluster import NodeClass, NodePool
+from kubectl_eksdoc.core.model.commands import patch, saved, shell
+from kubectl_eksdoc.core.model.confidence import Confidence
+from kubectl_eksdoc.core.model.nodes import NODE_POOL, NodeOwner
+from kubectl_eksdoc.core.model.versions import Version
+from kubectl_eksdoc.core.plan.check.areas import Gate
+from kubectl_eksdoc.core.plan.check.checklist.steps import Phase, Step
+from kubectl_eksdoc.core.plan.check.checks.grouped import Group, groups
+from kubectl_eksdoc.core.plan.check.facts import CheckFacts
+from kubectl_eksdoc.core.rules.upgrades.sourced import Source, in_words
+
+_DRIFT = Source("Karpenter documentation, Disruption and NodeClasses", Confidence.MEDIUM)
+_NO_DRIFT = '{"spec": {"disruption": {"budgets": [{"nodes": "0"}]}}}'
+"""For all reasons: budgets by reason came with 1.0."""
+
+
+def held(facts: CheckFacts) -> Iterator[Step]:
+    """Before the first step of the control plane, for pools whose nodes would begin to drift with it."""
+    if not facts.way.steps:
+        return
+    for group in groups(facts.cluster.nodes):
+        if not _has_pool(group) or _pinned(facts, group.name):
+            continue
+        yield Step(
+            Phase.BEFORE_CONTROL_PLANE,
+            f"Hold Karpenter back from NodePool {group.name}",
+            "its AMI is found anew once the control plane has a new version: its nodes drift at once, by default 10 %"
+            " of them at a time, before what stands against their replacement is mended. A budget of 0 (from Karpenter"
+            " 0.34 on) holds that, and consolidation, too; new nodes still come. The file has the budgets of before",
+            (
+                saved("nodepool", group.name, ""),
+                patch("nodepool", group.name, "", _NO_DRIFT),
+            ),
+            "its only disruption budget is 0",
+            shell("kubectl", "get", "nodepool", group.name, "-o", "jsonpath={.spec.disruption.budgets}"),
+            at=facts.way.now,
+            source=_DRIFT,
+        )
+
+
+def _has_pool(group: Group) -> bool:
+    """What was made by a Provisioner, before 0.32, has no disruption budgets."""
+    return group.owner is NodeOwner.KARPENTER and any(node.labels.get(NODE_POOL) for node in group.nodes)
+
+
+def replaced(facts: CheckFacts, group: Group, version: Version, phase: Phase, because: str, nodes: str) -> Step:
+    """By drift: `held` is taken back, or pinned AMIs are changed."""
+    named = _class_of(facts, group.name)
+    pool = f"NodePool {group.name}" if group.name else "no NodePool"
+    if (ids := _ids(named)) and named is not None:
+        title = f"Name AMIs of {in_words(version)} in EC2NodeClass {named.name}, for {pool}"
+        why = (
+            f"it names its AMIs ({', '.join(ids[:3])}): nothing changes before they are changed, then every node of the"
+            " class drifts, within the disruption budgets of its NodePool (10 % by default)"
+        )
+        commands: tuple[str, ...] = (
+            saved("ec2nodeclass", named.name, ""),
+            shell("kubectl", "edit", "ec2nodeclass", named.name),
+        )
+    else:
+        title = f"Let Karpenter replace the nodes of {pool}: give it its disruption budgets back"
+        why = (
+            "they drift by themselves once the control plane has a new version; the budgets say how many of them at a"
+            f" time (10 % where none is set), and those of before are in the file that was saved{_alias(named)}"
+        )
+        commands = (shell("kubectl", "edit", "nodepool", group.name),) if _has_pool(group) and facts.way.steps else ()
+    return Step(
+        phase,
+        title,
+        because + why,
+        commands,
+        f"every node of it has {in_words(version)}, and no NodeClaim is Drifted",
+        nodes,
+        version,
+        gate=Gate.BEFORE_NODES,
+        about=tuple(filter(None, (group.name, *(node.name for node in group.nodes)))),
+        source=_DRIFT,
+    )
+
+
+def _alias(named: NodeClass | None) -> str:
+    if named is None:
+        return "; whether its EC2NodeClass names AMIs is not known: look at amiSelectorTerms first"
+    return f"; its AMIs: {', '.join(named.amis) or 'as the family has them'}"
+
+
+def _class_of(facts: CheckFacts, pool: str) -> NodeClass | None:
+    found: NodePool | None = next((each for each in facts.cluster.node_pools if each.name == pool), None)
+    if found is None or not found.node_class:
+        return None
+    return next((each for each in facts.cluster.node_classes if each.name == found.node_class), None)
+
+
+def _ids(named: NodeClass | None) -> tuple[str, ...]:
+    """AMIs by their ids, if it takes no others."""
+    if named is None or not named.amis or not all(each.startswith("id=") for each in named.amis):
+        return ()
+    return named.amis
+
+
+def _pinned(facts: CheckFacts, pool: str) -> bool:
+    return bool(_ids(_class_of(facts, pool)))

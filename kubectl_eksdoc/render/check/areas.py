@@ -1,0 +1,45 @@
+"""The areas of a check as a traffic light, whatever draws it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kubectl_eksdoc.core.model.findings import Finding, Status
+from kubectl_eksdoc.core.plan.check.areas import Area
+from kubectl_eksdoc.core.plan.check.plan import CheckPlan
+from kubectl_eksdoc.render.look import Tone
+from kubectl_eksdoc.render.sections import Drawn
+from kubectl_eksdoc.render.tables import Cell, Column, Row
+
+_SIGNS = {
+    Status.PASS: Cell("✓", Tone.GOOD),
+    Status.FAIL: Cell("✗", Tone.BAD),
+    Status.UNKNOWN: Cell("?", Tone.UNKNOWN),
+}
+
+
+def areas(plan: CheckPlan) -> Drawn:
+    """Those in which something was looked at."""
+    columns = [
+        Column(""),
+        Column("AREA"),
+        Column("CHECKS", right=True),
+        Column("FAIL", right=True),
+        Column("UNKNOWN", right=True),
+        Column("WORST", floor=24),
+    ]
+    rows: list[Row] = []
+    for area in Area:
+        if judged := plan.in_area(area):
+            found = [each for one in judged for each in one.findings if plan.counts(each)]
+            fails = [each for each in found if each.status is Status.FAIL]
+            unsure = [each for each in found if each.status is Status.UNKNOWN]
+            status = Status.FAIL if fails else Status.UNKNOWN if unsure else Status.PASS
+            worst = next(iter((*fails, *unsure)), None)
+            said = "" if worst is None else f"{worst.subject}: {worst.message}"
+            rows.append([_SIGNS[status], area.value, str(len(judged)), _n(fails), _n(unsure), said])
+    return columns, rows
+
+
+def _n(found: Sequence[Finding]) -> str:
+    return str(len(found)) if found else "-"

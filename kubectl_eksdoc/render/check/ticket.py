@@ -1,0 +1,133 @@
+"""``-o markdown``: a check for a ticket or a pull request: verdict, areas, findings folded away, the way with boxes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from kubectl_eksdoc.core.model.findings import Finding, Status, When
+from kubectl_eksdoc.core.plan.check.areas import IN_WORDS, Gate
+from kubectl_eksdoc.core.plan.check.checklist.steps import Step
+from kubectl_eksdoc.core.plan.check.plan import CheckPlan
+from kubectl_eksdoc.render import markdown, tickets
+from kubectl_eksdoc.render.check import steps, words
+from kubectl_eksdoc.render.check.areas import areas
+from kubectl_eksdoc.render.check.diagnosis import five
+from kubectl_eksdoc.render.check.view import CheckView
+from kubectl_eksdoc.render.look import Look
+from kubectl_eksdoc.render.markdown import block, code, escape, folded
+from kubectl_eksdoc.render.tables import Column
+from kubectl_eksdoc.render.text import counted
+from kubectl_eksdoc.render.times import rfc3339
+
+_SIGNS = {Status.FAIL: "✗", Status.UNKNOWN: "?", Status.PASS: "!"}
+
+
+def ticket(view: CheckView, look: Look) -> str:
+    """Headings from the second level, so that it can stand below a title of its own; short enough for GitHub."""
+    return tickets.fitting(lambda most: markdown.signed(list(_lines(view, most)), look))
+
+
+def _lines(view: CheckView, most: int) -> Iterator[str]:
+    plan, cluster = view.plan, view.plan.facts.cluster
+    yield from (f"## Upgrade check of {tickets.cluster(cluster)}", "")
+    yield from (f"**{escape(words.in_short(plan))}**", "")
+    yield from (tickets.origin(cluster, view.tool_version), "")
+    for title, body in _sections(plan, most):
+        if body:
+            yield from (f"### {escape(title)}", "", *body, "")
+
+
+def _sections(plan: CheckPlan, most: int) -> Iterator[tuple[str, list[str]]]:
+    yield "Likely causes", _diagnosis(plan, most)
+    yield "Changed", _changes(plan, most)
+    yield "Areas", tickets.table(areas(plan), "areas", most)
+    for gate in (*Gate, None):
+        head = f"Findings before {IN_WORDS[gate]}" if gate is not None else "Findings that no step waits for"
+        yield head, _findings((*plan.of(gate, Status.FAIL), *plan.of(gate, Status.UNKNOWN)), most)
+    yield "Suppressed", _suppressed(plan, most)
+    yield "The way", _checklist(plan)
+
+
+def _findings(found: Sequence[Finding], most: int) -> list[str]:
+    lines = [line for each in found[:most] for line in (*_finding(each), "")]
+    return [*lines, *_more(len(found) - most, "findings")]
+
+
+def _finding(found: Finding) -> list[str]:
+    """Its line is the summary that opens."""
+    summary = (
+        f"{_SIGNS[found.status]} {found.severity.value} {found.code.name}: {found.subject.kind} {found.subject}:"
+        f" {found.message}"
+    )
+    lines = [f"- {escape(each)}" for each in found.evidence]
+    lines += [f"- missing: {escape(found.missing)}"] if found.missing else []
+    for each in found.remedy:
+        when = f"{each.when.value}: " if each.when is When.TOMORROW else ""
+        lines += ["", f"{escape(f'{when}{each.text}')}"]
+        lines += ["", *block([each.command])] if each.command else []
+    return folded(summary, lines) or [f"- {escape(summary)}"]
+
+
+def _more(count: int, what: str) -> list[str]:
+    return [f"… and {count} more {what}; all of them are in `-o json`."] if count > 0 else []
+
+
+def _checklist(plan: CheckPlan) -> list[str]:
+    lines: list[str] = []
+    for phase, group in groupby(plan.checklist, key=lambda step: step.phase):
+        lines += [f"**{escape(phase.value.capitalize())}**", ""]
+        for step in group:
+            lines += _step(plan, step)
+        lines.append("")
+    return lines
+
+
+def _step(plan: CheckPlan, step: Step) -> list[str]:
+    """A box, and below it why, how, and when it is done."""
+    waits = steps.waits(plan, step)
+    head = f"- [ ] {step.number}\\. {escape(step.title)}" + (f" **({escape(waits)})**" if waits else "")
+    lines = [head, "", f"  Why: {escape(steps.why(step))}"]
+    if step.commands:
+        lines += ["", *[f"  {line}" for line in block(step.commands)]]
+    if step.done_when:
+        verify = f" {code(step.verify)}" if step.verify else ""
+        lines += ["", f"  Done when {escape(step.done_when)}.{verify}"]
+    return [*lines, ""]
+
+
+def _diagnosis(plan: CheckPlan, most: int) -> list[str]:
+    found = plan.diagnosis
+    if found is None:
+        return []
+    if not found.suspects:
+        lines = [escape(f"Nothing was found that explains {found.symptom.value}."), ""]
+    else:
+        lines = [
+            f"{number}. {'<br>'.join(map(escape, five(each)))}" for number, each in enumerate(found.suspects[:most], 1)
+        ]
+        lines += ["", *_more(len(found.suspects) - most, "possible causes")]
+    for each in found.elsewhere:
+        lines.append(f"- {escape(each.text)}{f' {code(each.command)}' if each.command else ''}")
+    return lines
+
+
+def _changes(plan: CheckPlan, most: int) -> list[str]:
+    found = plan.changes
+    if found is None:
+        return []
+    columns = [Column("AT"), Column("SUBJECT"), Column("WHAT")]
+    rows = [[rfc3339(each.at), f"{each.subject.kind} {each.subject}", each.what] for each in found.changes]
+    lines = tickets.table((columns, list(rows)), "changes", most) or ["Nothing that still shows."]
+    return [f"Since {rfc3339(found.since)}.", "", *lines, "", *tickets.items(f"not known: {e}" for e in found.unread)]
+
+
+def _suppressed(plan: CheckPlan, most: int) -> list[str]:
+    lines = [
+        f"- {escape(f'{each.finding.code.name}: {each.finding.subject.kind} {each.finding.subject}')}: until"
+        f" {each.by.until.isoformat()}, {escape(each.by.reason)}"
+        for each in plan.suppressed[:most]
+    ]
+    lines += _more(len(plan.suppressed) - most, "findings")
+    summary = f"{counted(len(plan.suppressed), 'finding')} that do not count"
+    return [*folded(summary, lines), *(["", *tickets.items(plan.notes)] if plan.notes else [])]

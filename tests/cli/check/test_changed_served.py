@@ -1,0 +1,64 @@
+"""``check --changed-since`` over HTTP: revisions and Events of a live cluster, and what may not be read."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kubectl_eksdoc.cli.main import run
+from kubectl_eksdoc.cli.surroundings import Surroundings
+from kubectl_eksdoc.core.model import kinds
+from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.connection import Connection
+from kubectl_eksdoc.core.model.kinds import Resource
+from kubectl_eksdoc.embedded.serving.access import Access, Rule, restricted
+from kubectl_eksdoc.embedded.serving.api import Api, Setup
+from kubectl_eksdoc.embedded.serving.clockwork import ByHand
+from kubectl_eksdoc.embedded.serving.server import serving
+from kubectl_eksdoc.kube.past import Past
+from tests.embedded.clients import worlds
+from tests.fakes import kubeconfigs
+
+LISTS = (kinds.NODES, kinds.PODS, kinds.REPLICA_SETS)
+
+
+def changes(folder: Path, *lists: Resource) -> dict[str, Any]:
+    """As somebody with the right to list these, and nobody's keys of AWS."""
+    user = restricted("x", [Rule(("list",), (each.plural,), (each.group,)) for each in lists])
+    api = Api(worlds.plane_of("rich", None), Setup(Access({"x": user})), ByHand())
+    with serving(api) as server:
+        config = kubeconfigs.one(folder / "config", server.url("x"), name="lab")
+        out, err = io.StringIO(), io.StringIO()
+        argv = ["check", "--only", "kubelet-skew", "--changed-since", "300d", "-o", "json", "--kubeconfig", config]
+        run(argv, out, err, around=Surroundings(out, err, {}))
+    assert out.getvalue(), err.getvalue()
+    found: dict[str, Any] = json.loads(out.getvalue())
+    return found
+
+
+def test_what_may_be_listed_is_told_and_what_may_not_is_named_with_its_right(tmp_path: Path) -> None:
+    found = changes(tmp_path, *LISTS)
+    assert {each["source"] for each in found["changes"]} >= {"nodes", "revisions"}
+    unread = "\n".join(found["changesUnread"])
+    assert "pod templates of DaemonSets" in unread
+    assert "list events" in unread
+    assert "pod templates of Deployments" not in unread
+
+
+@pytest.mark.parametrize("right", [kinds.REPLICA_SETS, kinds.EVENTS, kinds.CONTROLLER_REVISIONS])
+def test_each_right_alone_is_missed(tmp_path: Path, right: Resource) -> None:
+    others = [each for each in (*LISTS, kinds.EVENTS, kinds.CONTROLLER_REVISIONS) if each is not right]
+    assert f"list {right.full_name}" in "\n".join(changes(tmp_path, *others)["changesUnread"])
+
+
+def test_the_past_of_a_cluster_that_forbids_all_is_unknown(tmp_path: Path) -> None:
+    api = Api(worlds.plane_of("rich", None), Setup(Access({"x": restricted("x", [])})), ByHand())
+    with serving(api) as server:
+        past = Past(Connection(kubeconfig=kubeconfigs.one(tmp_path / "config", server.url("x"), name="lab")))
+        told = past.told()
+        past.close()
+    assert all(isinstance(each, Unknown) for each in (*told.revisions.values(), told.events))

@@ -1,0 +1,62 @@
+"""Checks of hand-made findings, as they are shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import date
+
+from kubectl_eksdoc.core.model.check_codes import nodes, parts, programs, support
+from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject, When
+from kubectl_eksdoc.core.model.suppressions import Suppression
+from kubectl_eksdoc.core.plan.check.areas import Area, Gate
+from kubectl_eksdoc.core.plan.check.checking import Check
+from kubectl_eksdoc.core.plan.check.facts import CheckFacts
+from kubectl_eksdoc.core.plan.check.plan import Wish, plan_check
+from kubectl_eksdoc.render.check.view import CheckView
+from kubectl_eksdoc.render.look import Look
+from tests.core.plan.check.healthy import healthy
+
+LOOK = Look(width=120)
+NARROW = Look(width=80)
+
+SKEW = Finding(
+    nodes.KUBELET_SKEW,
+    Severity.HIGH,
+    Status.FAIL,
+    Subject("Nodegroup", "blue"),
+    "2 nodes are too old",
+    ("blue-1, blue-2",),
+    (Remedy("Upgrade them.", "kubectl get nodes"), Remedy("Think.", when=When.TOMORROW)),
+)
+UNFIT = Finding(
+    programs.ADDON_UNFIT,
+    Severity.MEDIUM,
+    Status.UNKNOWN,
+    Subject("Addon", "coredns"),
+    "whether it fits is not known",
+    missing="eks:DescribeAddonVersions",
+)
+SLIGHT = Finding(support.SUPPORT_ENDS, Severity.INFO, Status.PASS, Subject("Cluster", "prod"), "it has time")
+GONE = Finding(parts.DRAIN, Severity.HIGH, Status.UNKNOWN, Subject("Command", "drain plan"), "it could not be had")
+
+
+def check(area: Area, gate: Gate | None, *found: Finding, codes: Sequence[object] = ()) -> Check:
+    return Check(tuple(codes) or tuple({each.code: 0 for each in found}), area, gate, lambda _: found)  # type: ignore[arg-type]
+
+
+def usual(*found: Finding) -> list[Check]:
+    return [
+        check(Area.NODES, Gate.BEFORE_CONTROL_PLANE, *(found or (SKEW,))),
+        check(Area.ADDONS, Gate.BEFORE_CONTROL_PLANE, UNFIT),
+        check(Area.SUPPORT, None, SLIGHT),
+    ]
+
+
+def accepted(of: Finding, reason: str = "agreed") -> Suppression:
+    return Suppression(of.code.name, reason, date(2027, 1, 31), where="accepted.yaml, entry 1")
+
+
+def view(checks: Sequence[Check] = (), wish: Wish = Wish(), facts: CheckFacts | None = None) -> CheckView:
+    plan = plan_check(facts or healthy(), checks or usual(), wish)
+    return replace(CheckView(plan, {}), tool_version="0.0.0")

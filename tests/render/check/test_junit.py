@@ -1,0 +1,114 @@
+"""``-o junit``: what CI servers read, whatever names a cluster has."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from xml.etree import ElementTree
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kubectl_eksdoc.core.model import codes
+from kubectl_eksdoc.core.model.check_codes import parts
+from kubectl_eksdoc.core.model.findings import Severity, Subject
+from kubectl_eksdoc.core.plan.check.areas import Area, Gate
+from kubectl_eksdoc.core.plan.check.plan import Wish
+from kubectl_eksdoc.render.check.junit import junit
+from kubectl_eksdoc.render.check.view import CheckView
+from kubectl_eksdoc.render.look import Look
+from tests.render.check.checked import GONE, LOOK, SKEW, SLIGHT, accepted, check, usual, view
+
+_CASE = {"failure", "skipped", "error", "system-out", "system-err"}
+
+
+def parsed(of: CheckView, look: Look = LOOK) -> ElementTree.Element:
+    """Held to the shape of junit-10.xsd: names, figures, one outcome a case."""
+    root = ElementTree.fromstring(junit(of, look))
+    assert root.tag == "testsuites"
+    for suite in root:
+        assert suite.tag == "testsuite"
+        cases = list(suite)
+        assert {case.tag for case in cases} == {"testcase"}
+        assert suite.get("tests") == str(len(cases))
+        for kind, figure in (("failure", "failures"), ("skipped", "skipped"), ("error", "errors")):
+            assert suite.get(figure) == str(sum(case.find(kind) is not None for case in cases))
+        for case in cases:
+            assert case.get("name")
+            assert case.get("classname")
+            tags = [each.tag for each in case]
+            assert set(tags) <= _CASE
+            assert sum(tag in ("failure", "skipped", "error") for tag in tags) <= 1
+    for figure in ("tests", "failures", "errors", "skipped"):
+        assert root.get(figure) == str(sum(int(suite.get(figure, "0")) for suite in root))
+    return root
+
+
+def the_case(of: CheckView, name: str) -> ElementTree.Element:
+    (found,) = (case for case in parsed(of).iter("testcase") if case.get("name") == name)
+    return found
+
+
+def test_each_code_is_a_case_in_the_suite_of_its_area() -> None:
+    root = parsed(view())
+    assert [(suite.get("name"), [case.get("name") for case in suite]) for suite in root] == [
+        ("support", ["support-ends"]),
+        ("add-ons and controllers", ["check-addon-unfit"]),
+        ("nodes", ["kubelet-skew"]),
+    ]
+
+
+def test_what_fails_is_a_failure_with_all_that_is_known_of_it() -> None:
+    failure = the_case(view(), "kubelet-skew").find("failure")
+    assert failure is not None
+    assert failure.get("message") == "Nodegroup blue: 2 nodes are too old"
+    assert failure.get("type") == "high"
+    assert failure.text is not None
+    assert "blue-1, blue-2" in failure.text
+    assert "kubectl get nodes" in failure.text
+
+
+def test_the_unknown_is_skipped_and_never_a_pass() -> None:
+    skipped = the_case(view(), "check-addon-unfit").find("skipped")
+    assert skipped is not None
+    assert skipped.get("message") == ("unknown: whether it fits is not known (missing: eks:DescribeAddonVersions)")
+
+
+def test_of_a_command_that_could_not_be_had_no_code_passes() -> None:
+    checks = [check(Area.DISRUPTION, Gate.BEFORE_NODES, GONE, codes=(parts.DRAIN, codes.BUDGET_NEVER))]
+    skipped = the_case(view(checks), "budget-never-allows").find("skipped")
+    assert skipped is not None
+    assert "it could not be had" in skipped.get("message", "")
+
+
+def test_what_is_suppressed_is_skipped_with_its_reason() -> None:
+    of = view(wish=Wish(suppressions=(accepted(SKEW),)))
+    skipped = the_case(of, "kubelet-skew").find("skipped")
+    assert skipped is not None
+    assert skipped.get("message") == "suppressed until 2027-01-31: agreed"
+
+
+def test_what_does_not_count_is_told_and_passes() -> None:
+    slight = replace(SKEW, severity=Severity.LOW)
+    case = the_case(view(usual(slight), Wish(fail_on=Severity.HIGH)), "kubelet-skew")
+    assert [each.tag for each in case] == ["system-out"]
+    assert case[0].text is not None
+    assert case[0].text.startswith("does not count")
+    assert [each.tag for each in the_case(view([check(Area.SUPPORT, None, SLIGHT)]), "support-ends")] == ["system-out"]
+
+
+def test_ascii_is_ascii() -> None:
+    assert junit(view(usual(replace(SKEW, message="größer → kleiner"))), replace(LOOK, ascii=True)).isascii()
+
+
+@given(st.text(max_size=40), st.text(max_size=40), st.text(max_size=40))
+def test_hostile_names_leave_it_well_formed(name: str, message: str, reason: str) -> None:
+    hostile = replace(SKEW, subject=Subject("Pod", name, name), message=message, evidence=(message, name))
+    parsed(view(usual(hostile)))
+    parsed(view(usual(hostile), Wish(suppressions=(accepted(hostile, reason),))))
+
+
+def test_markup_and_control_characters_stay_text() -> None:
+    bad = replace(SKEW, subject=Subject("Pod", ']]></failure><x a="1">&'), message="\x00\x1b[2J\ud800\uffff'\"<")
+    failure = the_case(view(usual(bad)), "kubelet-skew").find("failure")
+    assert failure is not None
+    assert ']]></failure><x a="1">&' in failure.get("message", "")

@@ -1,0 +1,152 @@
+"""The page of a check at two widths: the way, a symptom's five lines, changes, what is suppressed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kubectl_eksdoc.core.model import codes
+from kubectl_eksdoc.core.model.asked import Unknown
+from kubectl_eksdoc.core.model.changes import ChangesTold, Revision
+from kubectl_eksdoc.core.model.check_needs import Need
+from kubectl_eksdoc.core.model.findings import Finding, Remedy, Severity, Status, Subject
+from kubectl_eksdoc.core.plan.check.plan import Wish
+from kubectl_eksdoc.core.plan.check.registry import chosen
+from kubectl_eksdoc.core.plan.check.symptoms import Symptom, codes_of
+from kubectl_eksdoc.render.check.document import document
+from kubectl_eksdoc.render.check.table import table, wide
+from kubectl_eksdoc.render.check.view import CheckView
+from kubectl_eksdoc.render.look import Look
+from kubectl_eksdoc.render.text import unsafe
+from tests.builders import a_node, ago
+from tests.core.plan.check.healthy import a_healthy_cluster, healthy
+from tests.render.check.checked import LOOK, NARROW, SKEW, accepted, view
+
+STUCK = Finding(
+    codes.SEVERAL_BUDGETS,
+    Severity.HIGH,
+    Status.FAIL,
+    Subject("Deployment", "web", "shop"),
+    "its pods are under 2 budgets",
+    ("web, team",),
+    (Remedy("Scale it.", "kubectl describe pods -n shop"),),
+)
+
+
+def stuck(*found: Finding) -> CheckView:
+    only = codes_of(Symptom.DRAIN_STUCK)
+    facts = replace(healthy(), summed=dict.fromkeys(Need, ()) | {Need.PLAN_DRAIN: found})  # type: ignore[arg-type]
+    return view(list(chosen(only)), Wish(only=frozenset(only), symptom=Symptom.DRAIN_STUCK), facts)
+
+
+@pytest.mark.parametrize("look", [LOOK, NARROW])
+def test_no_line_is_wider_than_the_terminal_but_commands(look: Look) -> None:
+    wide_lines = [line for line in table(view(), look).splitlines() if len(line) > look.columns]
+    assert [line for line in wide_lines if not line.strip().startswith(("kubectl", "aws"))] == []
+
+
+def test_the_way_is_a_line_for_each_step_and_wide_has_reasons_and_commands() -> None:
+    short, full = table(view(), LOOK), wide(view(), LOOK)
+    assert "THE WAY" in short
+    assert "Mend what stands against 1.34 (1 finding and 1 unknown first)" in short
+    assert "Why: " not in short
+    assert "Why: one minor version at a time" in full
+    assert "aws eks update-cluster-version --name prod --region eu-west-1 --kubernetes-version 1.34" in full
+    assert "Done when: EKS says ACTIVE and 1.34." in full
+
+
+def test_a_symptom_has_five_lines_that_begin_with_what_is_likeliest() -> None:
+    lines = table(stuck(STUCK), LOOK).splitlines()
+    assert lines[0] == "drain-stuck: 1 possible cause."
+    assert lines[2:8] == [
+        "Most likely: a pod is under two budgets: the API refuses each eviction (pod-several-budgets)",
+        "On: Deployment shop/web, high",
+        "Because: its pods are under 2 budgets.",
+        "Do: Scale it.",
+        "  kubectl describe pods -n shop",
+        "Undo: It only looks: there is nothing to undo.",
+    ]
+    assert "AREAS" not in lines
+
+
+def test_nothing_found_is_said_plainly() -> None:
+    text = table(stuck(), LOOK)
+    assert "Nothing was found that explains drain-stuck." in text
+    assert "WHERE TO LOOK NEXT" in text
+
+
+def test_what_is_not_known_of_a_symptom_is_said() -> None:
+    only = codes_of(Symptom.DRAIN_STUCK)
+    facts = replace(healthy(), summed={Need.PLAN_DRAIN: Unknown("it is forbidden", "list pods")})
+    of = view(list(chosen(only)), Wish(only=frozenset(only), symptom=Symptom.DRAIN_STUCK), facts)
+    assert "NOT KNOWN: 1 ANSWER" in table(of, LOOK)
+    assert "missing: list pods" in table(of, LOOK)
+
+
+def test_changes_stand_above_the_findings_and_name_what_nobody_read() -> None:
+    past = ChangesTold({"Deployment": (Revision(Subject("Deployment", "web", "shop"), ago(60), "7"),)}, (), {})
+    facts = replace(healthy(), past=past)
+    text = table(view(wish=Wish(since=ago(timedelta(hours=2).total_seconds())), facts=facts), LOOK)
+    assert "CHANGED since 2026-11-20T10:00:00Z" in text
+    assert "2026-11-20T11:59:00Z  60s  Deployment shop/web: it was given another pod template (revision 7)" in text
+    assert text.index("CHANGED") < text.index("AREAS")
+    assert "? not known: Events from more than an hour before" in text
+
+
+def test_what_is_suppressed_is_counted_and_in_wide_listed() -> None:
+    of = view(wish=Wish(suppressions=(accepted(SKEW, "agreed"),)))
+    assert "1 finding suppressed: -o wide lists them" in table(of, LOOK)
+    assert "until 2027-01-31: agreed (accepted.yaml, entry 1)" in wide(of, LOOK)
+
+
+def test_a_suppression_that_is_out_of_date_is_said() -> None:
+    rule = replace(accepted(SKEW), name="red")
+    assert "matches nothing" in table(view(wish=Wish(suppressions=(rule,))), LOOK)
+
+
+@given(st.text(max_size=30).map(lambda text: f"x{text}\x1b[2J\u202e\u2028\r\nrm -rf /"))
+def test_nothing_that_a_cluster_holds_reaches_the_terminal_as_a_command(text: str) -> None:
+    subject = Subject("Deployment", text, text)
+    bad = replace(STUCK, subject=subject, message=text, evidence=(text,), remedy=(Remedy(text, text),))
+    past = ChangesTold({"Deployment": (Revision(subject, ago(60), text),)}, Unknown(text, text), {})
+    rules = (accepted(SKEW, text), replace(accepted(SKEW), name=text, where=text))
+    wish = Wish(since=ago(6000), suppressions=rules)
+    nodes = [a_node(text, group=text, version="v1.32.0-eks-1")]
+    whole = view(wish=wish, facts=replace(healthy(cluster=a_healthy_cluster(nodes=nodes)), past=past))
+    for of in (whole, stuck(bad, replace(bad, status=Status.UNKNOWN, missing=text))):
+        for page in (table(of, LOOK), wide(of, NARROW)):
+            assert [char for char in page if unsafe(char) and char != "\n"] == []
+            assert "\nrm -rf" not in page
+
+
+def test_the_document_has_all_of_it() -> None:
+    found = document(view(wish=Wish(suppressions=(accepted(SKEW),), since=ago(60))))
+    assert [each["until"] for each in found["suppressed"]] == ["2027-01-31"]  # type: ignore[index,union-attr]
+    assert found["changedSince"] == "2026-11-20T11:59:00Z"
+    assert found["changes"] == []
+    first = found["checklist"][0]  # type: ignore[index]
+    assert list(first) == [
+        "number",
+        "phase",
+        "at",
+        "title",
+        "why",
+        "commands",
+        "doneWhen",
+        "verify",
+        "gate",
+        "waitsFor",
+        "source",
+    ]
+    assert found["diagnosis"] is None
+
+
+def test_the_document_of_a_symptom_has_its_suspects() -> None:
+    found = document(stuck(STUCK))["diagnosis"]
+    (suspect,) = found["suspects"]  # type: ignore[index,call-overload]
+    assert suspect["code"] == "pod-several-budgets"
+    assert suspect["undo"] == "It only looks: there is nothing to undo."

@@ -1,0 +1,94 @@
+"""``-o sarif``: SARIF 2.1.0, whatever names a cluster has."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kubectl_eksdoc.core.model.findings import Severity, Subject
+from kubectl_eksdoc.core.plan.check.plan import Wish
+from kubectl_eksdoc.render.check.sarif import sarif
+from kubectl_eksdoc.render.check.view import CheckView
+from kubectl_eksdoc.render.text import unsafe
+from tests.render.check.checked import LOOK, SKEW, accepted, usual, view
+
+_LEVELS = {"error", "warning", "note", "none"}
+_KINDS = {"fail", "pass", "open"}
+
+
+def the_run(of: CheckView) -> dict[str, Any]:
+    """Held to what SARIF asks of a run and its results (3.14, 3.27, 3.49)."""
+    log = json.loads(sarif(of, LOOK))
+    assert log["version"] == "2.1.0"
+    assert log["$schema"].endswith("sarif-2.1.0.json")
+    (run,) = log["runs"]
+    rules = run["tool"]["driver"]["rules"]
+    assert len({rule["id"] for rule in rules}) == len(rules)
+    for rule in rules:
+        assert rule["shortDescription"]["text"]
+        assert rule["help"]["text"]
+    for result in run["results"]:
+        assert result["kind"] in _KINDS
+        assert result["level"] in _LEVELS
+        assert result["kind"] == "fail" or result["level"] == "none"
+        assert rules[result["ruleIndex"]]["id"] == result["ruleId"]
+        assert result["message"]["text"]
+        (location,) = result["locations"]
+        assert location["logicalLocations"][0]["fullyQualifiedName"]
+    return dict(run)
+
+
+def results(of: CheckView) -> dict[str, dict[str, Any]]:
+    return {each["ruleId"]: each for each in the_run(of)["results"]}
+
+
+def test_what_fails_has_a_level_and_the_unknown_is_open() -> None:
+    found = results(view())
+    assert {name: (each["kind"], each["level"]) for name, each in found.items()} == {
+        "kubelet-skew": ("fail", "error"),
+        "check-addon-unfit": ("open", "none"),
+        "support-ends": ("pass", "none"),
+    }
+
+
+def test_levels_go_by_severity() -> None:
+    levels = {each: results(view(usual(replace(SKEW, severity=each))))["kubelet-skew"]["level"] for each in Severity}
+    assert [levels[each] for each in Severity] == ["error", "error", "warning", "note", "note"]
+
+
+def test_a_result_says_where_what_shows_it_and_what_to_do() -> None:
+    of = replace(SKEW, subject=Subject("Deployment", "web", "shop"))
+    result = results(view(usual(of)))["kubelet-skew"]
+    (logical,) = result["locations"][0]["logicalLocations"]
+    assert logical == {"name": "web", "fullyQualifiedName": "shop/Deployment/web", "kind": "resource"}
+    assert result["message"]["text"].splitlines() == [
+        "Deployment shop/web: 2 nodes are too old",
+        "- blue-1, blue-2",
+        "Upgrade them. kubectl get nodes",
+        "Think.",
+    ]
+    assert result["properties"]["gate"] == "before-control-plane"
+
+
+def test_the_same_finding_of_another_day_has_the_same_fingerprint() -> None:
+    one, other = (results(view(usual(replace(SKEW, message=each))))["kubelet-skew"] for each in ("2 nodes", "3 nodes"))
+    assert one["partialFingerprints"] == other["partialFingerprints"]
+
+
+def test_what_is_suppressed_says_so_and_why() -> None:
+    found = results(view(wish=Wish(suppressions=(accepted(SKEW),))))["kubelet-skew"]
+    assert found["suppressions"] == [
+        {"kind": "external", "status": "accepted", "justification": "agreed (until 2027-01-31)"}
+    ]
+
+
+@given(st.text(max_size=40), st.text(max_size=40))
+def test_hostile_names_leave_it_well_formed(name: str, message: str) -> None:
+    hostile = replace(SKEW, subject=Subject("Pod", name, name), message=message, evidence=(message,))
+    text = sarif(view(usual(hostile)), LOOK)
+    assert not any(unsafe(char) for char in text if char != "\n")
+    the_run(view(usual(hostile)))

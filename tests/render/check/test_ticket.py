@@ -1,0 +1,55 @@
+"""``-o markdown``: a ticket of a check: what stands in it, and that names stay text."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from kubectl_eksdoc.core.model.findings import Subject
+from kubectl_eksdoc.core.plan.check.plan import Wish
+from kubectl_eksdoc.core.plan.check.symptoms import Symptom
+from kubectl_eksdoc.render.check.ticket import ticket
+from tests.builders import ago
+from tests.render.check.checked import LOOK, SKEW, accepted, usual, view
+
+
+def test_it_has_the_verdict_the_areas_the_findings_and_the_way() -> None:
+    text = ticket(view(), LOOK)
+    for part in ("## Upgrade check of `prod`", "**From 1.33 → 1.34. Not yet", "### Areas", "### The way"):
+        assert part in text
+    assert "<summary>✗ high kubelet-skew: Nodegroup blue: 2 nodes are too old</summary>" in text
+    assert "- [ ] 1\\. " in text
+
+
+def test_each_step_of_the_way_has_a_box() -> None:
+    of = view()
+    assert ticket(of, LOOK).count("- [ ] ") == len(of.plan.checklist)
+
+
+def test_steps_say_what_they_wait_for() -> None:
+    assert "Mend what stands against 1.34 **(1 finding and 1 unknown first)**" in ticket(view(), LOOK)
+
+
+def test_what_is_suppressed_is_told_with_its_end() -> None:
+    text = ticket(view(wish=Wish(suppressions=(accepted(SKEW, "agreed"),))), LOOK)
+    assert "### Suppressed" in text
+    assert "until 2027-01-31, agreed" in text
+
+
+def test_a_symptom_and_changes_come_first() -> None:
+    text = ticket(view(wish=Wish(symptom=Symptom.DRAIN_STUCK, since=ago(60))), LOOK)
+    assert "Nothing was found that explains drain-stuck." in text
+    assert "### Changed" in text
+    assert "- [ ]" not in text
+
+
+@given(st.text(max_size=40), st.text(max_size=40))
+def test_hostile_names_make_no_link_no_image_and_no_markup(name: str, message: str) -> None:
+    hostile = replace(SKEW, subject=Subject("Pod", f"{name}![x](http://evil)<img src=x>", name), message=message)
+    text = ticket(view(usual(hostile)), LOOK)
+    kinds = {child.type for token in MarkdownIt().parse(text) for child in token.children or ()}
+    assert not kinds & {"image", "link_open"}
+    assert "<img" not in text
